@@ -1,0 +1,200 @@
+//! Judging and asking, apart: [`Policy::judge`] never waits, [`Approver::ask`] never decides.
+//!
+//! Nobody attached is an approver too: [`Nobody`] answers at once that it could not deliver.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::ops::Range;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::BoxFuture;
+use crate::args::Args;
+use crate::context::CallContext;
+use crate::effect::Effects;
+use crate::id::ToolName;
+
+/// What is about to happen, for whoever judges it.
+#[derive(Debug, Clone, Copy)]
+pub struct Intent<'a> {
+    /// The tool.
+    pub tool: &'a ToolName,
+    /// Its final arguments.
+    pub args: &'a Args,
+    /// What it says it would do.
+    pub effects: &'a Effects,
+}
+
+/// A rule that applies, with the place that made it apply.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// What an approval is remembered under, such as `recursive delete`.
+    pub key: Cow<'static, str>,
+    /// Why, in words for a person.
+    pub why: String,
+    /// The bytes of the judged text that made it apply.
+    pub span: Option<Range<usize>>,
+    /// The widest scope that may be granted.
+    pub widest: Scope,
+}
+
+/// The decision, before anyone is asked. Ordered: the strictest wins.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verdict {
+    /// Runs.
+    Allow,
+    /// A person must agree.
+    Ask(Vec<Finding>),
+    /// Never runs.
+    Block(Vec<Finding>),
+}
+
+/// How far an approval reaches. Ordered from narrow to wide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Scope {
+    /// This call.
+    Once,
+    /// This key, in this session.
+    Session,
+    /// This key, from now on.
+    Always,
+}
+
+/// Who answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Who {
+    /// A person, with a name when the surface knows it.
+    Person(Option<String>),
+    /// The reviewing model.
+    Reviewer,
+    /// A rule that answers for people who are not there.
+    Rule(String),
+}
+
+impl fmt::Display for Who {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Person(None) => f.write_str("the user"),
+            Self::Person(Some(name)) => f.write_str(name),
+            Self::Reviewer => f.write_str("the reviewing model"),
+            Self::Rule(rule) => write!(f, "the rule `{rule}`"),
+        }
+    }
+}
+
+/// The answer to a question; each of these is a different thing to the model and to the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Answer {
+    /// Yes, so far.
+    Allowed {
+        /// How far.
+        scope: Scope,
+        /// Who said so.
+        by: Who,
+    },
+    /// No.
+    Denied {
+        /// Who said so.
+        by: Who,
+        /// What they added.
+        comment: Option<String>,
+    },
+    /// Nobody answered in time.
+    Expired {
+        /// How long the question was open.
+        after: Duration,
+    },
+    /// The question reached nobody.
+    Undeliverable {
+        /// Why.
+        reason: String,
+    },
+    /// The reviewing model could not be reached, and nobody else is there.
+    ReviewerUnavailable {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// A question to a person or a reviewer.
+#[derive(Debug, Clone)]
+pub struct ApprovalRequest {
+    /// The tool.
+    pub tool: ToolName,
+    /// What would run or be written, for people; secrets masked.
+    pub subject: String,
+    /// Why somebody must agree. One question carries all findings, so that agreeing to one cannot
+    /// hide another.
+    pub findings: Vec<Finding>,
+    /// Identifies exactly what was judged; compared again before it runs.
+    pub digest: Digest,
+    /// The widest scope that every finding permits.
+    pub widest: Scope,
+}
+
+/// Identifies a tool with its final arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Digest(pub [u8; 32]);
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Digest({self})")
+    }
+}
+
+/// What came of a judged call, for memory and log.
+#[derive(Debug)]
+pub struct Settlement<'a> {
+    /// What was judged.
+    pub intent: &'a Intent<'a>,
+    /// What the rules said.
+    pub verdict: &'a Verdict,
+    /// What whoever was asked said.
+    pub answer: Option<&'a Answer>,
+}
+
+/// A settlement that could not be recorded; the call does not run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct PolicyError(pub String);
+
+/// Decides about effects.
+pub trait Policy: Send + Sync {
+    /// Judges, in microseconds, without waiting for anyone.
+    fn judge(&self, intent: &Intent<'_>, cx: &CallContext) -> Verdict;
+
+    /// Remembers an answer and records the decision, before the call runs.
+    fn settle(&self, _settled: &Settlement<'_>, _cx: &CallContext) -> Result<(), PolicyError> {
+        Ok(())
+    }
+}
+
+/// Asks somebody.
+pub trait Approver: Send + Sync {
+    /// Puts the question and waits for the answer, within a deadline of its own.
+    fn ask<'a>(
+        &'a self,
+        request: &'a ApprovalRequest,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Answer>;
+}
+
+/// Nobody is there: every question is undeliverable, at once.
+#[derive(Debug, Clone, Copy)]
+pub struct Nobody;
+
+impl Approver for Nobody {
+    fn ask<'a>(&'a self, _: &'a ApprovalRequest, cx: &'a CallContext) -> BoxFuture<'a, Answer> {
+        let reason = format!("nobody can be asked on this surface ({:?})", cx.surface);
+        Box::pin(std::future::ready(Answer::Undeliverable { reason }))
+    }
+}

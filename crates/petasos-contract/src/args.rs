@@ -1,0 +1,65 @@
+//! The arguments of a tool call: always a JSON object, parsed once at the door.
+
+use serde::de::DeserializeOwned;
+use serde_json::{Map, Value};
+
+use crate::tool::ToolError;
+
+/// A JSON object that a tool reads into its own typed input.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Args(Map<String, Value>);
+
+impl Args {
+    /// Wraps an object.
+    pub fn new(object: Map<String, Value>) -> Self {
+        Self(object)
+    }
+
+    /// The typed input of a tool; a mismatch says which field and what was expected.
+    pub fn parse<T: DeserializeOwned>(self) -> Result<T, ToolError> {
+        serde_json::from_value(Value::Object(self.0))
+            .map_err(|error| ToolError::new("InvalidArguments", error.to_string()))
+    }
+
+    /// A text argument, when it is there and is text.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.0.get(name)?.as_str()
+    }
+
+    /// Any argument.
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.get(name)
+    }
+
+    /// The object itself.
+    pub fn object(&self) -> &Map<String, Value> {
+        &self.0
+    }
+
+    /// The object itself, to be rewritten.
+    pub fn object_mut(&mut self) -> &mut Map<String, Value> {
+        &mut self.0
+    }
+
+    /// Gives the object up.
+    pub fn into_object(self) -> Map<String, Value> {
+        self.0
+    }
+}
+
+impl From<Map<String, Value>> for Args {
+    fn from(object: Map<String, Value>) -> Self {
+        Self(object)
+    }
+}
+
+impl TryFrom<Value> for Args {
+    type Error = Value;
+
+    fn try_from(value: Value) -> Result<Self, Value> {
+        match value {
+            Value::Object(object) => Ok(Self(object)),
+            other => Err(other),
+        }
+    }
+}

@@ -1,0 +1,174 @@
+//! What travels with a call: who asks, from where, for which session, until when.
+//!
+//! A context is immutable and built once per call by its owner. Nothing a tool needs to decide is
+//! read from the process; it is here or it is not known.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde::{Deserialize, Serialize};
+use tokio_util::sync::CancellationToken;
+
+use crate::event::EventSink;
+use crate::id::{CallId, SessionId, TaskId, ToolName, TurnId};
+use crate::ports::Ports;
+use crate::seat::Seat;
+use crate::settings::Settings;
+
+/// Where a session lives: which preset it has and whether a person can be asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Surface {
+    /// An interactive terminal.
+    Cli,
+    /// One command without a conversation, such as `petasos tools call`.
+    OneShot,
+    /// A chat platform.
+    Gateway,
+    /// A scheduled job.
+    Cron,
+    /// An editor.
+    Acp,
+    /// An MCP client that uses our tools.
+    Mcp,
+    /// The HTTP interface.
+    ApiServer,
+    /// A program that embeds the crates.
+    Embedded,
+}
+
+impl Surface {
+    /// Whether a person is on the other side, in principle.
+    pub fn has_person(self) -> bool {
+        matches!(self, Self::Cli | Self::Gateway | Self::Acp | Self::Mcp)
+    }
+}
+
+/// Who makes the call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Principal {
+    /// The model of the main conversation.
+    Model,
+    /// A model working for another one.
+    Subagent,
+    /// A script run by `execute_code`.
+    Code,
+    /// A person, directly.
+    Person,
+    /// A client of our MCP server.
+    McpClient,
+    /// A plugin, by name.
+    Plugin(String),
+}
+
+/// Which tools a caller may use. A child never has more than its parent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Grant {
+    /// Every registered tool.
+    All,
+    /// These and no others.
+    Only(BTreeSet<ToolName>),
+}
+
+impl Grant {
+    /// Whether the tool may be used.
+    pub fn allows(&self, tool: &str) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(tools) => tools.contains(tool),
+        }
+    }
+
+    /// What both allow.
+    #[must_use]
+    pub fn intersect(&self, child: &Self) -> Self {
+        match (self, child) {
+            (Self::All, other) | (other, Self::All) => other.clone(),
+            (Self::Only(ours), Self::Only(theirs)) => {
+                Self::Only(ours.intersection(theirs).cloned().collect())
+            }
+        }
+    }
+}
+
+/// Everything a call is told about its surroundings.
+#[derive(Debug, Clone)]
+pub struct CallContext {
+    /// Who asks.
+    pub principal: Principal,
+    /// From where.
+    pub surface: Surface,
+    /// For which conversation.
+    pub session: SessionId,
+    /// In which isolation.
+    pub task: TaskId,
+    /// In which turn.
+    pub turn: TurnId,
+    /// Which call of the turn.
+    pub call: CallId,
+    /// How many delegations deep.
+    pub depth: u8,
+    /// What the caller may use.
+    pub grant: Arc<Grant>,
+    /// Configuration, environment and secrets, as they were when the turn began.
+    pub settings: Arc<Settings>,
+    /// The directory that relative paths start from.
+    pub workspace: Arc<Path>,
+    /// When the call must have ended.
+    pub deadline: Instant,
+    /// Ends the call early.
+    pub cancel: CancellationToken,
+    /// Where progress is told.
+    pub events: EventSink,
+    /// The loop's own state, lent to the tools that belong to it.
+    pub seat: Option<Arc<dyn Seat>>,
+}
+
+/// The longest a call may take when nobody says otherwise: the 600 s of the longest foreground
+/// command and a minute to wind it up.
+pub const CALL_DEADLINE: Duration = Duration::from_mins(11);
+
+impl CallContext {
+    /// A context for one session on one surface, with everything else at its widest.
+    pub fn new(settings: Arc<Settings>, surface: Surface, session: SessionId) -> Self {
+        Self {
+            principal: Principal::Model,
+            surface,
+            session,
+            task: TaskId::new("default"),
+            turn: TurnId::new("turn-0"),
+            call: CallId::new("call-0"),
+            depth: 0,
+            grant: Arc::new(Grant::All),
+            workspace: settings.workspace().clone(),
+            settings,
+            deadline: Instant::now() + CALL_DEADLINE,
+            cancel: CancellationToken::new(),
+            events: EventSink::silent(),
+            seat: None,
+        }
+    }
+
+    /// The same surroundings for another call, with its own cancellation below ours.
+    #[must_use]
+    pub fn for_call(&self, call: CallId) -> Self {
+        Self { call, cancel: self.cancel.child_token(), ..self.clone() }
+    }
+}
+
+/// What a check is told: less than a call, because no call exists yet.
+#[derive(Debug, Clone)]
+pub struct CheckContext {
+    /// Where the session lives.
+    pub surface: Surface,
+    /// Which conversation.
+    pub session: SessionId,
+    /// Configuration, environment and secrets.
+    pub settings: Arc<Settings>,
+    /// What the program can reach.
+    pub ports: Arc<Ports>,
+}

@@ -1,0 +1,56 @@
+//! The waist: the nouns everyone shares and the traits everyone implements.
+//!
+//! Its law: no behaviour and no input or output. Whatever enters here is used by at least two
+//! crates that may not know each other.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `id` | names and identities as types |
+//! | `tool`, `output`, `args` | what a tool declares, does, takes and gives |
+//! | `bridging` | synchronous handlers as tools |
+//! | `check` | availability |
+//! | `effect` | what a call would do to the world |
+//! | `context`, `seat` | what travels with a call |
+//! | `call` | a call, its one result, and refusals |
+//! | `hook`, `middleware` | other people's code on the way |
+//! | `approval` | judging and asking |
+//! | `ports` | how tools reach beside themselves |
+//! | `settings`, `secret` | the snapshot, and values that cannot be printed |
+//! | `event` | what happens, for surfaces |
+//! | `wait`, `clock` | waiting with a deadline, time as a port |
+//! | `define` | checks over families at compile time |
+
+pub mod approval;
+pub mod args;
+pub mod bridging;
+pub mod call;
+pub mod check;
+pub mod clock;
+pub mod context;
+pub mod define;
+pub mod effect;
+pub mod event;
+pub mod hook;
+pub mod id;
+pub mod middleware;
+pub mod output;
+pub mod ports;
+pub mod seat;
+pub mod secret;
+pub mod settings;
+pub mod tool;
+pub mod wait;
+
+use std::future::Future;
+use std::pin::Pin;
+
+pub use args::Args;
+pub use context::CallContext;
+pub use id::{CallId, SessionId, TaskId, ToolName, TurnId};
+pub use output::ToolOutput;
+pub use secret::Secret;
+pub use settings::Settings;
+pub use tool::{Tool, ToolDef, ToolError};
+
+/// A future behind a trait object: one allocation a call, which is noise beside a tool.
+pub type BoxFuture<'a, T> = Pin<Box<dyn Future<Output = T> + Send + 'a>>;

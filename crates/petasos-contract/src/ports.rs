@@ -1,0 +1,31 @@
+//! Small traits by which a tool reaches beside or above itself.
+//!
+//! Each engine that a program links fills one field. A tool whose port is empty is hidden with
+//! that reason; it never finds a weaker substitute.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::BoxFuture;
+use crate::call::{ToolCall, ToolResult};
+use crate::context::CallContext;
+
+/// What the linked engines offer to tools.
+#[derive(Clone, Default)]
+#[non_exhaustive]
+pub struct Ports {
+    /// The one door, for tools that call other tools.
+    pub door: Option<Arc<dyn Door>>,
+}
+
+impl fmt::Debug for Ports {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Ports").field("door", &self.door.is_some()).finish()
+    }
+}
+
+/// The one way a tool runs, whoever calls.
+pub trait Door: Send + Sync {
+    /// Always comes back with exactly one result.
+    fn dispatch<'a>(&'a self, call: ToolCall, cx: &'a CallContext) -> BoxFuture<'a, ToolResult>;
+}
