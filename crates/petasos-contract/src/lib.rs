@@ -14,6 +14,7 @@
 //! | `call` | a call, its one result, and refusals |
 //! | `hook`, `middleware` | other people's code on the way |
 //! | `approval` | judging and asking |
+//! | `model`, `reply`, `message` | asking a model, and the conversation it is asked about |
 //! | `ports` | how tools reach beside themselves |
 //! | `settings`, `secret` | the snapshot, and values that cannot be printed |
 //! | `event` | what happens, for surfaces |
@@ -32,9 +33,12 @@ pub mod effect;
 pub mod event;
 pub mod hook;
 pub mod id;
+pub mod message;
 pub mod middleware;
+pub mod model;
 pub mod output;
 pub mod ports;
+pub mod reply;
 pub mod seat;
 pub mod secret;
 pub mod settings;
