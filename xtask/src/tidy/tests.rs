@@ -1,0 +1,255 @@
+//! What each check finds in a small checkout made for it, and in the real one.
+
+use std::fs;
+use std::io::Write;
+use std::path::Path;
+
+use super::findings;
+use crate::house::House;
+
+const RULES: &str = r#"
+forbidden-names = ["utils"]
+[limits]
+file-lines = 12
+function-lines = 3
+[limits.crate-lines]
+default = 20
+[layers]
+petasos-contract = { row = 0 }
+petasos-store = { row = 1, uses = ["petasos-contract"] }
+petasos-agent = { row = 3, uses = ["petasos-contract"], build = ["petasos-index"] }
+petasos-index = { row = 0 }
+petasos-testkit = { row = 0 }
+[weights]
+rusqlite = ["petasos-store"]
+[[call]]
+name = "environment"
+patterns = ["env::var"]
+allow = ["crates/petasos-store/src/"]
+tests = true
+why = "ask for Settings"
+"#;
+
+const AGENT: &str = "[package]\nname = \"petasos-agent\"\n[lints]\nworkspace = true\n";
+
+/// A checkout of one good crate, plus or instead of that the given files.
+fn found(rules: &str, files: &[(&str, &str)]) -> Vec<String> {
+    let root = tempfile::tempdir().unwrap();
+    let good = [
+        ("tidy.toml", rules),
+        ("crates/petasos-agent/Cargo.toml", AGENT),
+        ("crates/petasos-agent/src/lib.rs", "//! Agent.\nmod turn;\npub use turn::{A, B};\n"),
+        ("crates/petasos-agent/src/turn.rs", "//! Turn.\n"),
+    ];
+    for (path, text) in good.iter().chain(files) {
+        let path = root.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::File::create(path).unwrap().write_all(text.as_bytes()).unwrap();
+    }
+    let house = House::open(root.path()).unwrap();
+    let short = |path: &str| path.replace("crates/petasos-agent/", "");
+    findings(&house)
+        .iter()
+        .map(|one| format!("{}:{}: {} [{}]", short(&one.path), one.line, one.what, one.check))
+        .collect()
+}
+
+fn check(file: &str, text: &str, expected: &[&str]) {
+    let path = format!("crates/petasos-agent/{file}");
+    assert_eq!(found(RULES, &[(path.as_str(), text)]), expected, "{file}: {text}");
+}
+
+#[test]
+fn a_tidy_checkout_has_no_findings() {
+    assert_eq!(found(RULES, &[]), Vec::<String>::new());
+}
+
+#[test]
+fn a_crate_uses_only_what_its_row_allows() {
+    let with = |lines: &str| format!("{AGENT}{lines}");
+    check(
+        "Cargo.toml",
+        &with("[dependencies]\npetasos-store.workspace = true\n"),
+        &["Cargo.toml:6: `petasos-agent` may not use `petasos-store` in dependencies [layers]"],
+    );
+    check(
+        "Cargo.toml",
+        &with("[target.'cfg(unix)'.dependencies]\nx = { package = \"petasos-store\" }\n"),
+        &["Cargo.toml:1: `petasos-agent` may not use `petasos-store` in dependencies [layers]"],
+    );
+    check(
+        "Cargo.toml",
+        &with("[dependencies]\npetasos-testkit.workspace = true\n"),
+        &["Cargo.toml:6: `petasos-agent` may not use `petasos-testkit` in dependencies [layers]"],
+    );
+    check(
+        "Cargo.toml",
+        &with("[dependencies]\nrusqlite.workspace = true\n"),
+        &["Cargo.toml:6: `petasos-agent` may not carry `rusqlite` [layers]"],
+    );
+    check("Cargo.toml", &with("[dev-dependencies]\npetasos-testkit.workspace = true\n"), &[]);
+    check("Cargo.toml", &with("[build-dependencies]\npetasos-index.workspace = true\n"), &[]);
+    check(
+        "Cargo.toml",
+        "[package]\nname = \"petasos-new\"\n[lints]\nworkspace = true\n",
+        &["Cargo.toml:2: crate `petasos-new` has no row in the layer table [layers]"],
+    );
+}
+
+#[test]
+fn a_manifest_inherits_versions_and_lints() {
+    check(
+        "Cargo.toml",
+        "[package]\nname = \"petasos-agent\"\n[dependencies]\nserde = \"1\"\n",
+        &[
+            "Cargo.toml:1: the workspace lints are not inherited [manifests]",
+            "Cargo.toml:4: `serde` is not inherited from the workspace [manifests]",
+        ],
+    );
+}
+
+#[test]
+fn files_and_functions_have_limits_and_tests_do_not_count() {
+    let long = format!("//! Turn.\n{}", "const A: u8 = 1;\n".repeat(12));
+    check("src/turn.rs", &long, &["src/turn.rs:13: 13 production lines, the limit is 12 [sizes]"]);
+    let tests = "#[cfg(test)]\nmod tests {\n}\n".repeat(5);
+    check("src/turn.rs", &format!("//! Turn.\n{tests}"), &[]);
+    check(
+        "src/turn.rs",
+        "//! Turn.\nfn a() -> [u8; 2] {\n    // why\n\n    b(\"}\");\n    c();\n    d();\n    e()\n}\n",
+        &["src/turn.rs:2: function `a` has 4 lines of code, the limit is 3 [sizes]"],
+    );
+}
+
+#[test]
+fn names_that_say_nothing_are_found() {
+    for path in ["src/turn/utils.rs", "src/turn/text_utils.rs"] {
+        let full = format!("crates/petasos-agent/{path}");
+        let stem = full.rsplit_once('/').unwrap().1.replace(".rs", "");
+        let turn = format!("//! Turn.\nmod {stem};\n");
+        let files = [("crates/petasos-agent/src/turn.rs", turn.as_str()), (&full, "//! U.\n")];
+        assert_eq!(found(RULES, &files), [format!("{path}:1: `utils` says nothing [names]")]);
+    }
+}
+
+#[test]
+fn a_file_says_what_it_is_for() {
+    let what = "src/turn.rs:1: the file does not begin with a `//!` comment [header]";
+    check("src/turn.rs", "fn a() {}\n", &[what]);
+}
+
+#[test]
+fn a_promise_names_its_issue() {
+    check("src/turn.rs", "//! Turn.\n// TODO(#12): later.\nconst A: &str = \"TODO\";\n", &[]);
+    for comment in ["// TODO: later", "// TODO(me): later", "/* a\n FIXME */"] {
+        let found = found(
+            RULES,
+            &[("crates/petasos-agent/src/turn.rs", &format!("//! Turn.\n{comment}\n"))],
+        );
+        assert_eq!(found.len(), 1, "{comment}: {found:?}");
+    }
+}
+
+#[test]
+fn a_lib_rs_holds_no_code() {
+    let good =
+        "//! A.\n#![deny(x)]\n#[cfg(a)]\nmod turn;\npub(crate) use a::{\n    b,\n};\npub use c;\n";
+    check("src/lib.rs", good, &[]);
+    check(
+        "src/lib.rs",
+        "//! A.\nmod turn;\n/// B.\npub fn b() {}\npub use turn::C;\nconst D: u8 = 1;\n",
+        &["src/lib.rs:4: code in `lib.rs` [lib.rs]", "src/lib.rs:6: code in `lib.rs` [lib.rs]"],
+    );
+}
+
+#[test]
+fn a_call_outside_its_place_is_found_but_not_in_tests_or_text() {
+    let what = "src/turn.rs:3: `env::var` is not written here [calls]";
+    check("src/turn.rs", "//! Turn.\nfn a() {\n    std::env::var(\"A\");\n}\n", &[what]);
+    check("src/turn.rs", "//! Turn.\n// env::var\nconst A: &str = \"env::var\";\n", &[]);
+    check("src/turn.rs", "//! Turn.\n#[cfg(test)]\nmod tests {\n    use env::var;\n}\n", &[]);
+}
+
+#[test]
+fn a_file_that_no_module_names_is_found() {
+    let what = "src/lost.rs:1: no `mod` line names this file [reach]";
+    check("src/lost.rs", "//! Lost.\n", &[what]);
+    check("tests/it/main.rs", "//! It.\n", &[]);
+}
+
+const SCRIPT: &str = r#"//! Build.
+fn main() {
+    petasos_index::Family {
+        folder: "src/turn",
+        index: "src/turn.rs",
+        item: "A",
+        list: "static B: &[&C]",
+        imports: "use c::C;",
+        check: "",
+        doc: "Index of \"a\".",
+    }
+    .sync()
+}
+"#;
+
+const INDEX: &str = r#"//! Index of "a". Kept in step with the folder by the build; do not edit.
+
+mod one;
+
+use c::C;
+
+/// Every member, in the order of its file name.
+#[rustfmt::skip]
+static B: &[&C] = &[
+    &one::A,
+];
+"#;
+
+fn index_findings(index: &str, attributes: &str, more: &[(&str, &str)]) -> Vec<String> {
+    let crate_files = [
+        (".gitattributes", attributes),
+        ("crates/petasos-agent/build.rs", SCRIPT),
+        ("crates/petasos-agent/src/turn.rs", index),
+        ("crates/petasos-agent/src/turn/one.rs", "//! One.\n"),
+    ];
+    let rules = RULES.replace("= 12", "= 99").replace("= 3\n", "= 99\n").replace("= 20", "= 99");
+    found(&rules, &[&crate_files, more].concat())
+}
+
+#[test]
+fn a_stale_index_is_found() {
+    let attributes = "crates/petasos-agent/src/turn.rs merge=union\n";
+    let stale =
+        "src/turn.rs:1: the index is not in step with `crates/petasos-agent/src/turn` [families]";
+    assert_eq!(index_findings(INDEX, attributes, &[]), Vec::<String>::new());
+    assert_eq!(index_findings(&INDEX.replace("one::A", "one::B"), attributes, &[]), [stale]);
+    let lost = "src/turn/two.rs:1: no `mod` line names this file [reach]";
+    let two = [("crates/petasos-agent/src/turn/two.rs", "//! Two.\n")];
+    assert_eq!(index_findings(INDEX, attributes, &two), [stale, lost]);
+    let rule = "src/turn.rs:1: the index has no merge rule [families]";
+    assert_eq!(index_findings(INDEX, "", &[]), [rule]);
+}
+
+#[test]
+fn an_exemption_silences_its_check_and_must_be_needed() {
+    let exempt = |path: &str| {
+        format!(
+            "{RULES}\n[[exempt]]\ncheck = \"header\"\npath = \"{path}\"\nreason = \"made by a tool\"\n"
+        )
+    };
+    let file = [("crates/petasos-agent/src/turn.rs", "const A: u8 = 1;\n")];
+    assert_eq!(found(&exempt("crates/petasos-agent/src/"), &file), Vec::<String>::new());
+    assert_eq!(
+        found(&exempt("crates/petasos-agent/src/turn.rs"), &[]),
+        ["tidy.toml:1: the exemption of `crates/petasos-agent/src/turn.rs` from `header` covers \
+          nothing [exempt]"]
+    );
+}
+
+#[test]
+fn the_house_is_tidy() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let found = findings(&House::open(root).unwrap());
+    let lines: Vec<String> = found.iter().map(ToString::to_string).collect();
+    assert!(lines.is_empty(), "{}", lines.join("\n"));
+}
