@@ -1,0 +1,22 @@
+//! The only way out of the process over HTTP.
+//!
+//! Its law: a credential is attached here, by origin, or not at all; where a connection may go is
+//! checked here, at the moment of connecting; redirects are followed here and lose every
+//! credential when they leave their origin.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `origin` | addresses taken apart, which secret may go where |
+//! | `address` | what may be reached |
+//! | `proxy` | which proxy, if any |
+//! | `client` | requests, replies, redirects, deadlines |
+
+pub mod address;
+pub mod client;
+pub mod origin;
+pub mod proxy;
+
+pub use origin::{Allowed, Credential, Origin, Refused, Scheme, Scope, UrlRefused, checked_url};
+pub use reqwest::Method;
+pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+pub use url::Url;
