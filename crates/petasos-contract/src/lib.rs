@@ -10,6 +10,8 @@
 //! | `bridging` | synchronous handlers as tools |
 //! | `check` | availability |
 //! | `effect` | what a call would do to the world |
+//! | `environment`, `path` | where commands run and files live, and its paths |
+//! | `terminal`, `jobs` | commands and background jobs of a session |
 //! | `context`, `seat` | what travels with a call |
 //! | `call` | a call, its one result, and refusals |
 //! | `hook`, `middleware` | other people's code on the way |
@@ -30,18 +32,22 @@ pub mod clock;
 pub mod context;
 pub mod define;
 pub mod effect;
+pub mod environment;
 pub mod event;
 pub mod hook;
 pub mod id;
+pub mod jobs;
 pub mod message;
 pub mod middleware;
 pub mod model;
 pub mod output;
+pub mod path;
 pub mod ports;
 pub mod reply;
 pub mod seat;
 pub mod secret;
 pub mod settings;
+pub mod terminal;
 pub mod tool;
 pub mod wait;
 

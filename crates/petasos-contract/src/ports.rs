@@ -9,6 +9,9 @@ use std::sync::Arc;
 use crate::BoxFuture;
 use crate::call::{ToolCall, ToolResult};
 use crate::context::CallContext;
+use crate::environment::Environments;
+use crate::jobs::Jobs;
+use crate::terminal::{Passwords, Terminal};
 
 /// What the linked engines offer to tools.
 #[derive(Clone, Default)]
@@ -16,11 +19,25 @@ use crate::context::CallContext;
 pub struct Ports {
     /// The one door, for tools that call other tools.
     pub door: Option<Arc<dyn Door>>,
+    /// Where commands run and files live.
+    pub environments: Option<Arc<dyn Environments>>,
+    /// Commands for a session's shell.
+    pub terminal: Option<Arc<dyn Terminal>>,
+    /// Background jobs.
+    pub jobs: Option<Arc<dyn Jobs>>,
+    /// Somebody who can be asked for a password.
+    pub passwords: Option<Arc<dyn Passwords>>,
 }
 
 impl fmt::Debug for Ports {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Ports").field("door", &self.door.is_some()).finish()
+        f.debug_struct("Ports")
+            .field("door", &self.door.is_some())
+            .field("environments", &self.environments.is_some())
+            .field("terminal", &self.terminal.is_some())
+            .field("jobs", &self.jobs.is_some())
+            .field("passwords", &self.passwords.is_some())
+            .finish()
     }
 }
 
