@@ -1,0 +1,329 @@
+//! `read_file`: a numbered window of lines from one text file.
+//!
+//! It reads the local file system; what a window is and which files are refused is decided in
+//! `files`. Noticing that the same window is read again needs the session's state and is not
+//! done here.
+
+use std::fs::File;
+use std::io::{self, Cursor, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use encoding_rs_io::DecodeReaderBytes;
+use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::settings::{Section, SectionError};
+use petasos_contract::tool::{Concurrency, Example, Limit};
+use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolOutput};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::files::guard::Guard;
+use crate::files::kind::{self, Kind};
+use crate::files::open::{self, Place, Unreadable};
+use crate::files::watch::Watch;
+use crate::files::window::{self, Full, Page, Window};
+use crate::files::{place, similar};
+
+/// The definition.
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "read_file",
+    toolset: "file",
+    description: "Read a text file as numbered lines, page by page",
+    emoji: "📖",
+    core: true,
+    idempotent: true,
+    concurrency: Concurrency::ByPath,
+    // Spilling a page to a file would only ask for another page.
+    result_chars_max: Limit::Unlimited,
+    schema,
+    examples: EXAMPLES,
+    build: |_| Arc::new(Blocking::new(ReadFile)),
+    ..ToolDef::USUAL
+};
+
+const EXAMPLES: &[Example] = &[
+    Example { title: "a whole file", args: r#"{"path":"README.md"}"#, shows: "1|# Sample" },
+    Example {
+        title: "two lines from the second on",
+        args: r#"{"path":"src/main.rs","offset":2,"limit":2}"#,
+        shows: r#""next_offset":4"#,
+    },
+    Example {
+        title: "a name that is not quite right",
+        args: r#"{"path":"readme.txt"}"#,
+        shows: r#""similar_files":["README.md"]"#,
+    },
+];
+
+fn schema() -> Value {
+    json!({
+        "description": "Read a text file. Lines come back numbered as `N|text`. Use offset and \
+            limit to page through a large file: `next_offset` in the result is where to go on. \
+            Use this instead of cat, head, tail or sed in the terminal. Images and other binary \
+            files are refused.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "path": {
+                    "type": "string",
+                    "description": "The file: absolute, relative to the working directory, or \
+                        starting with ~/"
+                },
+                "offset": {
+                    "type": "integer",
+                    "description": "The first line to show, counted from 1",
+                    "default": FIRST_LINE,
+                    "minimum": FIRST_LINE
+                },
+                "limit": {
+                    "type": "integer",
+                    "description": "How many lines to show at most",
+                    "default": LINES_USUAL,
+                    "maximum": 2000
+                }
+            },
+            "required": ["path"]
+        }
+    })
+}
+
+const FIRST_LINE: u64 = 1;
+const LINES_USUAL: u64 = 500;
+
+/// Long enough to count the lines of several gigabytes, short enough for a conversation.
+const COUNTING_MAX: Duration = Duration::from_secs(20);
+
+/// From here on, a page of many lines comes with advice.
+const LARGE_BYTES: u64 = 512_000;
+const LARGE_LINES: u64 = 200;
+
+#[derive(Debug, Deserialize)]
+struct Input {
+    path: String,
+    offset: Option<i64>,
+    limit: Option<i64>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(default)]
+struct OutputLimits {
+    max_lines: u64,
+    max_line_length: usize,
+}
+
+impl Default for OutputLimits {
+    fn default() -> Self {
+        Self { max_lines: 2000, max_line_length: 2000 }
+    }
+}
+
+impl Section for OutputLimits {
+    const NAME: &'static str = "tool_output";
+}
+
+#[derive(Debug, Deserialize)]
+struct CharsMax(usize);
+
+impl Default for CharsMax {
+    fn default() -> Self {
+        Self(100_000)
+    }
+}
+
+impl Section for CharsMax {
+    const NAME: &'static str = "file_read_max_chars";
+}
+
+struct ReadFile;
+
+impl SyncTool for ReadFile {
+    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let input: Input = args.parse()?;
+        if input.path.trim().is_empty() {
+            return Ok(ToolOutput::plain_error("`path` is empty: name the file to read"));
+        }
+        let page = page(&input, &cx.settings)
+            .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
+        let path = place::resolve(&input.path, cx);
+        match read(&path, page, cx) {
+            Ok(read) => Ok(ToolOutput::json(&told(&read, &input, page))),
+            Err(Failure::Unreadable(unreadable)) => Ok(explained(&path, &unreadable, cx)),
+            Err(Failure::NotText(kind)) => Ok(not_text(&path, kind, cx)),
+            Err(Failure::Cancelled) => Err(ToolError::new("Cancelled", "the call was cancelled")),
+        }
+    }
+
+    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
+        args.text("path")
+            .map_or(Effects::none(), |path| Effects::one(Effect::Read(place::resolve(path, cx))))
+    }
+}
+
+fn page(input: &Input, settings: &Settings) -> Result<Page, SectionError> {
+    let limits: OutputLimits = settings.section()?;
+    let CharsMax(chars_max) = settings.section()?;
+    let asked = input.limit.map_or(LINES_USUAL, |limit| u64::try_from(limit).unwrap_or(1));
+    Ok(Page {
+        first: input.offset.map_or(FIRST_LINE, |offset| u64::try_from(offset).unwrap_or(1)).max(1),
+        lines_max: asked.clamp(1, limits.max_lines.max(1)),
+        line_chars_max: limits.max_line_length.max(1),
+        chars_max,
+    })
+}
+
+enum Failure {
+    Unreadable(Unreadable),
+    NotText(Kind),
+    Cancelled,
+}
+
+impl<E: Into<Unreadable>> From<E> for Failure {
+    fn from(error: E) -> Self {
+        Self::Unreadable(error.into())
+    }
+}
+
+struct Text {
+    window: Window,
+    file_size: u64,
+}
+
+fn read(path: &Path, page: Page, cx: &CallContext) -> Result<Text, Failure> {
+    let real = match open::look(path, &Guard::new(&cx.settings))? {
+        Place::File(real) => real,
+        Place::Folder(_) => return Err(Unreadable::Folder.into()),
+    };
+    if let Some(kind) = kind::by_name(path).or_else(|| kind::by_name(&real)) {
+        return Err(Failure::NotText(kind));
+    }
+    let (mut file, size) = open::open(&real)?;
+    let sample = sample(&mut file)?;
+    let kind = kind::by_content(&sample);
+    let bytes = Cursor::new(sample).chain(file);
+    let watch = Watch::new(cx, COUNTING_MAX);
+    let window = match kind {
+        Kind::Text => window::read(bytes, page, &watch)?,
+        Kind::Utf16 => window::read(DecodeReaderBytes::new(bytes), page, &watch)?,
+        Kind::Image | Kind::Binary => return Err(Failure::NotText(kind)),
+    };
+    let window = window.ok_or(Failure::Cancelled)?;
+    // Files that the kernel makes up while they are read say that they are empty.
+    let file_size = if size == 0 { window.total_bytes } else { size };
+    Ok(Text { window, file_size })
+}
+
+fn sample(file: &mut File) -> io::Result<Vec<u8>> {
+    let mut sample = Vec::with_capacity(kind::SAMPLE_BYTES);
+    file.take(kind::SAMPLE_BYTES as u64).read_to_end(&mut sample)?;
+    Ok(sample)
+}
+
+fn told(read: &Text, input: &Input, page: Page) -> Value {
+    let Text { window, file_size } = read;
+    let next = page.first + window.lines;
+    let is_more = window.full.is_some() && (next <= window.total_lines || window.is_partial);
+    let mut result = Map::new();
+    let mut put = |key: &str, value: Value| {
+        result.insert(key.to_owned(), value);
+    };
+    put("content", json!(window.content));
+    put("total_lines", json!(window.total_lines));
+    put("file_size", json!(file_size));
+    put("truncated", json!(is_more));
+    if let Some(full) = window.full.filter(|_| is_more) {
+        let by = match full {
+            Full::Lines => "lines",
+            Full::Chars => "bytes",
+            Full::Time => "time",
+        };
+        put("truncated_by", json!(by));
+        put("next_offset", json!(next));
+    }
+    let hint = hint(window, input, page, is_more);
+    if !hint.is_empty() {
+        put("hint", json!(hint));
+    }
+    if is_more && *file_size > LARGE_BYTES && page.lines_max > LARGE_LINES {
+        put(
+            "_hint",
+            json!(format!(
+                "this file is large ({file_size} bytes): find the place with search_files, then \
+                 read a small window around it"
+            )),
+        );
+    }
+    Value::Object(result)
+}
+
+fn hint(window: &Window, input: &Input, page: Page, is_more: bool) -> String {
+    let mut parts = Vec::new();
+    let total = window.total_lines;
+    if window.full == Some(Full::Time) && window.lines == 0 {
+        parts.push(format!("time was over at line {total}, before line {}", page.first));
+    } else if is_more {
+        let next = page.first + window.lines;
+        let of = if window.is_partial { "at least " } else { "" };
+        let (first, last) = (page.first, next - 1);
+        parts.push(format!("lines {first}-{last} of {of}{total}: go on with offset={next}"));
+    } else if window.lines == 0 && total > 0 {
+        parts.push(format!("the file has {total} lines: offset={} is past its end", page.first));
+    }
+    if input.limit.is_some_and(|limit| limit > 0 && limit.cast_unsigned() > page.lines_max) {
+        parts.push(format!("`limit` was lowered to {}", page.lines_max));
+    }
+    if window.lines_cut > 0 {
+        parts.push(format!("{} long lines were cut", window.lines_cut));
+    }
+    if window.is_partial {
+        parts.push("counting stopped early, so `total_lines` is the least it can be".to_owned());
+    }
+    parts.join("; ")
+}
+
+fn explained(path: &Path, unreadable: &Unreadable, cx: &CallContext) -> ToolOutput {
+    let name = place::shown(path, &cx.workspace);
+    let message = match unreadable {
+        Unreadable::Missing => return missing(path, &name, cx),
+        Unreadable::Folder => format!(
+            "`{name}` is a folder: list it with search_files, target `files`, pattern `*` and \
+             this path"
+        ),
+        Unreadable::Special => format!(
+            "`{name}` is a device, pipe or socket, which may never end: only regular files are read"
+        ),
+        Unreadable::Protected(protected) => format!("`{name}` is not shown: {protected}"),
+        Unreadable::System(error) => format!("`{name}` cannot be read: {error}"),
+    };
+    ToolOutput::plain_error(&message)
+}
+
+fn missing(path: &Path, name: &str, cx: &CallContext) -> ToolOutput {
+    let message = match path.parent() {
+        Some(folder) if !folder.is_dir() => format!(
+            "`{name}` does not exist, and neither does the folder `{}`",
+            place::shown(folder, &cx.workspace)
+        ),
+        Some(_) | None => format!("`{name}` does not exist"),
+    };
+    let similar: Vec<_> =
+        similar::beside(path).iter().map(|path| place::shown(path, &cx.workspace)).collect();
+    let mut extra = Map::new();
+    if !similar.is_empty() {
+        extra.insert("similar_files".to_owned(), json!(similar));
+    }
+    ToolOutput::error(message, extra)
+}
+
+fn not_text(path: &Path, kind: Kind, cx: &CallContext) -> ToolOutput {
+    let name = place::shown(path, &cx.workspace);
+    let message = if kind == Kind::Image && cx.grant.allows("vision_analyze") {
+        format!("`{name}` is an image: look at it with vision_analyze")
+    } else if kind == Kind::Image {
+        format!("`{name}` is an image and cannot be shown as text")
+    } else {
+        format!("`{name}` is a binary file and cannot be shown as text")
+    };
+    ToolOutput::plain_error(&message)
+}

@@ -1,0 +1,85 @@
+//! Which path a caller means, and how a path is shown.
+//!
+//! The path that policy judges and the path that is opened are the same value, so `..` is folded
+//! as text here and never by the file system later.
+
+use std::path::{Component, Path, PathBuf};
+
+use petasos_contract::CallContext;
+
+/// The absolute path that a caller means: `~` is the user's home, the rest starts at the workspace.
+pub(crate) fn resolve(path: &str, cx: &CallContext) -> PathBuf {
+    let home = cx.settings.user_home();
+    let meant = match path.strip_prefix('~') {
+        Some("") if is_known(home) => home.to_owned(),
+        Some(rest) if is_known(home) && rest.starts_with('/') => {
+            home.join(rest.trim_start_matches('/'))
+        }
+        Some(_) | None => cx.workspace.join(path),
+    };
+    folded(&meant)
+}
+
+fn is_known(home: &Path) -> bool {
+    !home.as_os_str().is_empty()
+}
+
+/// The path without `.` and `..`.
+fn folded(path: &Path) -> PathBuf {
+    let mut folded = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                folded.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => folded.push(part),
+        }
+    }
+    folded
+}
+
+/// How a path is told to the model: from the workspace when it is inside, else in full.
+pub(crate) fn shown(path: &Path, workspace: &Path) -> String {
+    match path.strip_prefix(workspace) {
+        Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
+        Ok(inside) => inside.display().to_string(),
+        Err(_) => path.display().to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use petasos_contract::context::Surface;
+    use petasos_contract::settings::Parts;
+    use petasos_contract::{SessionId, Settings};
+
+    use super::*;
+
+    #[test]
+    fn a_path_starts_at_the_workspace_or_the_home_and_is_folded() {
+        let parts =
+            Parts { user_home: "/home/me".into(), workspace: "/w".into(), ..Parts::default() };
+        let settings = Arc::new(Settings::new(parts));
+        let cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
+        for (given, meant) in [
+            ("a/b.txt", "/w/a/b.txt"),
+            (".", "/w"),
+            ("./a/../b", "/w/b"),
+            ("../../..", "/"),
+            ("/etc/hosts", "/etc/hosts"),
+            ("~", "/home/me"),
+            ("~/x", "/home/me/x"),
+            ("~//x", "/home/me/x"),
+            ("~other", "/w/~other"),
+            ("a~", "/w/a~"),
+        ] {
+            assert_eq!(resolve(given, &cx), Path::new(meant), "{given}");
+        }
+        assert_eq!(shown(Path::new("/w/a/b"), &cx.workspace), "a/b");
+        assert_eq!(shown(Path::new("/w"), &cx.workspace), ".");
+        assert_eq!(shown(Path::new("/x"), &cx.workspace), "/x");
+    }
+}
