@@ -68,7 +68,7 @@ pub(crate) struct Call {
     pub(crate) patterns: Vec<String>,
     /// Files, or folders with a closing slash.
     pub(crate) allow: Vec<String>,
-    /// Whether test code is free of the rule.
+    /// Whether code that is not shipped (tests, benches, build scripts) is free of the rule.
     #[serde(default)]
     pub(crate) tests: bool,
     pub(crate) why: String,

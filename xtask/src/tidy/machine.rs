@@ -21,7 +21,7 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     let mut found = Vec::new();
     for (path, text) in sources.chain(manifests).chain(texts) {
         for (number, line) in text.lines().enumerate() {
-            if line.contains(&place) {
+            if mentions(line, &place) {
                 found.push(Finding {
                     path: path.clone(),
                     line: number + 1,
@@ -35,6 +35,13 @@ pub(super) fn check(house: &House) -> Vec<Finding> {
     found
 }
 
+/// Whether `place` stands in `line` as a path of its own and not as the tail of a longer one.
+fn mentions(line: &str, place: &str) -> bool {
+    let is_path = |letter: char| letter.is_alphanumeric() || "_-./~".contains(letter);
+    let mut found = line.match_indices(place);
+    found.any(|(at, _)| !line.get(..at).is_some_and(|before| before.ends_with(is_path)))
+}
+
 /// The folder around the checkout with a closing slash, or nothing when it is a shared one.
 fn place(root: &Path) -> Option<String> {
     let around = root.parent()?;
@@ -46,7 +53,7 @@ fn place(root: &Path) -> Option<String> {
 mod tests {
     use std::path::Path;
 
-    use super::place;
+    use super::{mentions, place};
 
     #[test]
     fn only_a_private_place_is_looked_for() {
@@ -55,5 +62,13 @@ mod tests {
         assert_eq!(place("/home/petasos"), None);
         assert_eq!(place("/tmp/a/petasos"), None);
         assert_eq!(place("/petasos"), None);
+    }
+
+    #[test]
+    fn the_tail_of_a_longer_path_is_another_path() {
+        assert!(mentions("see /builds/log", "/builds/"));
+        assert!(mentions("\"/builds/log\"", "/builds/"));
+        assert!(!mentions("~/profiles/builds/log", "/builds/"));
+        assert!(!mentions("./builds/log", "/builds/"));
     }
 }
