@@ -1,6 +1,7 @@
 //! A `lib.rs` is a map: docs, modules and exports, no code.
 //!
-//! Each top-level item must be a `mod name;` or a `use`; anything with a body is code.
+//! Each top-level item must be a `mod name;`, a `use` or a `type` that gives a name to something
+//! from elsewhere; anything with a body is code.
 
 use crate::finding::Finding;
 use crate::house::House;
@@ -43,7 +44,7 @@ fn bodies(code: &str) -> Vec<usize> {
         at = if has_body { closing(bytes, head) + 1 } else { head + 1 };
         match (word, has_body) {
             ("use", true) => at = item_head_end(bytes, at) + 1,
-            ("use" | "mod" | "extern", false) => {}
+            ("use" | "mod" | "extern" | "type", false) => {}
             _ => found.push(start),
         }
     }

@@ -152,8 +152,7 @@ fn a_promise_names_its_issue() {
 
 #[test]
 fn a_lib_rs_holds_no_code() {
-    let good =
-        "//! A.\n#![deny(x)]\n#[cfg(a)]\nmod turn;\npub(crate) use a::{\n    b,\n};\npub use c;\n";
+    let good = "//! A.\n#![deny(x)]\n#[cfg(a)]\nmod turn;\npub(crate) use a::{\n    b,\n};\npub use c;\npub type D<T> = E<T>;\n";
     check("src/lib.rs", good, &[]);
     check(
         "src/lib.rs",
