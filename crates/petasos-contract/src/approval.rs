@@ -24,6 +24,8 @@ pub struct Intent<'a> {
     pub args: &'a Args,
     /// What it says it would do.
     pub effects: &'a Effects,
+    /// What hooks want a person to agree to.
+    pub escalated: &'a [Finding],
 }
 
 /// A rule that applies, with the place that made it apply.

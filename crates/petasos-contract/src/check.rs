@@ -53,7 +53,10 @@ pub struct CheckDef {
 
 impl fmt::Debug for CheckDef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CheckDef").field("id", &self.id).field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("CheckDef")
+            .field("id", &self.id)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 
@@ -78,7 +81,7 @@ impl Check {
     }
 
     /// Its unique name.
-    pub fn id(&self) -> &str {
+    pub fn id(&self) -> &Arc<str> {
         &self.id
     }
 
@@ -101,7 +104,10 @@ impl From<&'static CheckDef> for Check {
 
 impl fmt::Debug for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Check").field("id", &self.id).field("scope", &self.scope).finish_non_exhaustive()
+        f.debug_struct("Check")
+            .field("id", &self.id)
+            .field("scope", &self.scope)
+            .finish_non_exhaustive()
     }
 }
 

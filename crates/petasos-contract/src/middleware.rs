@@ -47,6 +47,21 @@ pub trait RequestMiddleware: Send + Sync {
     ) -> BoxFuture<'a, Result<Option<Rewrite>, MiddlewareError>>;
 }
 
+/// Why a frame of the onion gave no result.
+#[derive(Debug, Clone, PartialEq)]
+pub enum AroundError {
+    /// Something further in refused; passed on as it is.
+    Refused(Refusal),
+    /// The frame itself failed. Before `next` it is skipped; after it, what `next` gave stands.
+    Failed(String),
+}
+
+impl From<Refusal> for AroundError {
+    fn from(refusal: Refusal) -> Self {
+        Self::Refused(refusal)
+    }
+}
+
 /// What the rest of the onion does.
 pub type Next<'a> = Box<dyn FnOnce(Args) -> BoxFuture<'a, Result<ToolOutput, Refusal>> + Send + 'a>;
 
@@ -62,5 +77,5 @@ pub trait AroundMiddleware: Send + Sync {
         args: Args,
         next: Next<'a>,
         cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, Refusal>>;
+    ) -> BoxFuture<'a, Result<ToolOutput, AroundError>>;
 }

@@ -46,3 +46,14 @@ pub trait Door: Send + Sync {
     /// Always comes back with exactly one result.
     fn dispatch<'a>(&'a self, call: ToolCall, cx: &'a CallContext) -> BoxFuture<'a, ToolResult>;
 }
+
+/// Keeps a result that is too large to show, where the model can page through it.
+pub trait Spill: Send + Sync {
+    /// Writes the text and gives the path that `read_file` takes.
+    fn keep<'a>(
+        &'a self,
+        name: &'a str,
+        text: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, std::io::Result<std::path::PathBuf>>;
+}

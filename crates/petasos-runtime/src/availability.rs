@@ -1,0 +1,182 @@
+//! Availability: asks checks, remembers answers, and never lets one slow probe stall the list.
+//!
+//! Within one call each check is asked at most once. An answer holds for 30 seconds; a failure
+//! within 60 seconds of the last success is taken for a flake, so that a flapping daemon does not
+//! change the prompt. A check that panics or overruns counts as failed.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+use futures::future::join_all;
+use parking_lot::Mutex;
+use petasos_contract::SessionId;
+use petasos_contract::check::{Availability, Check, CheckScope};
+use petasos_contract::clock::{Clock, SystemClock};
+use petasos_contract::context::{CheckContext, Surface};
+use tracing::warn;
+
+/// How long an answer holds.
+pub const ANSWER_LIFETIME: Duration = Duration::from_secs(30);
+/// How long after a success a failure is taken for a flake.
+pub const FAILURE_GRACE: Duration = Duration::from_mins(1);
+/// How long one probe may take.
+pub const PROBE_DEADLINE: Duration = Duration::from_secs(3);
+
+/// The answers of one call, by check.
+pub type Answers = HashMap<Arc<str>, Answer>;
+
+/// One answer and how it was come by.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The answer.
+    pub availability: Availability,
+    /// Whether it was asked now, remembered, or forgiven.
+    pub how: How,
+}
+
+/// How an answer was come by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum How {
+    /// Asked now.
+    Probed,
+    /// Remembered.
+    Remembered,
+    /// Failed now, but worked a moment ago.
+    Forgiven,
+}
+
+/// Asks checks and remembers their answers.
+#[derive(Debug)]
+pub struct Checks {
+    clock: Arc<dyn Clock>,
+    probe_deadline: Duration,
+    memory: Mutex<HashMap<Key, Memory>>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    check: Arc<str>,
+    scope: ScopeKey,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum ScopeKey {
+    Process,
+    Profile(PathBuf),
+    Session(SessionId, Surface),
+}
+
+#[derive(Debug, Clone)]
+struct Memory {
+    answer: Option<(Availability, Instant)>,
+    last_good: Option<Instant>,
+}
+
+impl Default for Checks {
+    fn default() -> Self {
+        Self::new(Arc::new(SystemClock))
+    }
+}
+
+impl Checks {
+    /// Remembers by this clock.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, probe_deadline: PROBE_DEADLINE, memory: Mutex::new(HashMap::new()) }
+    }
+
+    /// Gives each probe so long.
+    #[must_use]
+    pub fn with_probe_deadline(mut self, deadline: Duration) -> Self {
+        self.probe_deadline = deadline;
+        self
+    }
+
+    /// Answers all checks, each distinct one once, those that must be asked at the same time.
+    pub async fn answer<'a>(
+        &self,
+        checks: impl IntoIterator<Item = &'a Check>,
+        cx: &CheckContext,
+    ) -> Answers {
+        let mut answers = Answers::new();
+        let mut to_ask: Vec<&Check> = Vec::new();
+        for check in checks {
+            if answers.contains_key(check.id()) || to_ask.iter().any(|seen| seen.id() == check.id())
+            {
+                continue;
+            }
+            match self.remembered(check, cx) {
+                Some(availability) => {
+                    let answer = Answer { availability, how: How::Remembered };
+                    answers.insert(Arc::clone(check.id()), answer);
+                }
+                None => to_ask.push(check),
+            }
+        }
+        let asked = join_all(to_ask.iter().map(|check| self.ask(check, cx))).await;
+        for (check, answer) in to_ask.iter().zip(asked) {
+            answers.insert(Arc::clone(check.id()), answer);
+        }
+        answers
+    }
+
+    /// Whether a remembered answer says that the check passes; `None` when it must be asked.
+    pub fn remembered(&self, check: &Check, cx: &CheckContext) -> Option<Availability> {
+        let memory = self.memory.lock();
+        let (answer, at) = memory.get(&key(check, cx))?.answer.as_ref()?;
+        let fresh = self.clock.now().duration_since(*at) < ANSWER_LIFETIME;
+        fresh.then(|| answer.clone())
+    }
+
+    /// Forgets everything, after a change that alters what is available.
+    pub fn invalidate(&self) {
+        self.memory.lock().clear();
+    }
+
+    async fn ask(&self, check: &Check, cx: &CheckContext) -> Answer {
+        let key = key(check, cx);
+        let probe = AssertUnwindSafe(async { check.ask(cx.clone()).await }).catch_unwind();
+        let availability = match tokio::time::timeout(self.probe_deadline, probe).await {
+            Ok(Ok(availability)) => availability,
+            Ok(Err(_)) => Availability::Missing("its check panicked".to_owned()),
+            Err(_) => Availability::Missing(format!(
+                "its check took longer than {} ms",
+                self.probe_deadline.as_millis()
+            )),
+        };
+        self.remember(key, availability)
+    }
+
+    fn remember(&self, key: Key, availability: Availability) -> Answer {
+        let now = self.clock.now();
+        let check = Arc::clone(&key.check);
+        let mut memories = self.memory.lock();
+        let memory = memories.entry(key).or_insert(Memory { answer: None, last_good: None });
+        let Availability::Missing(reason) = &availability else {
+            memory.last_good = Some(now);
+            memory.answer = Some((availability.clone(), now));
+            return Answer { availability, how: How::Probed };
+        };
+        let forgiven = memory.last_good.is_some_and(|at| now.duration_since(at) < FAILURE_GRACE);
+        if forgiven {
+            warn!(%check, %reason, "check failed right after it passed, taken for a flake");
+            memory.answer = None;
+            return Answer { availability: Availability::Ready, how: How::Forgiven };
+        }
+        warn!(%check, %reason, "check failed");
+        memory.answer = Some((availability.clone(), now));
+        Answer { availability, how: How::Probed }
+    }
+}
+
+fn key(check: &Check, cx: &CheckContext) -> Key {
+    let scope = match check.scope() {
+        CheckScope::Process => ScopeKey::Process,
+        CheckScope::Profile => ScopeKey::Profile(cx.settings.home().to_owned()),
+        CheckScope::Session => ScopeKey::Session(cx.session.clone(), cx.surface),
+    };
+    Key { check: Arc::clone(check.id()), scope }
+}

@@ -1,0 +1,102 @@
+//! The door for callers that cannot await.
+//!
+//! A plain thread waits on a runtime that lives as long as this door, so that pooled clients stay
+//! usable from call to call. A thread that is itself inside a runtime must not block on that one:
+//! its call runs on ours and is bounded to 300 seconds.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::RecvTimeoutError;
+use std::time::Duration;
+
+use petasos_contract::CallContext;
+use petasos_contract::call::{Content, Refusal, RefusalKind, ToolCall, ToolResult};
+use serde_json::json;
+use tokio::runtime::{Builder, Handle, Runtime};
+
+use crate::dispatch::Dispatcher;
+
+/// How long a call from inside another runtime may take.
+pub const BRIDGED_LIMIT: Duration = Duration::from_mins(5);
+
+/// A dispatcher for synchronous callers.
+#[derive(Debug)]
+pub struct BlockingDoor {
+    dispatcher: Arc<Dispatcher>,
+    /// Given up in the background on drop: dropping a runtime inside another one would panic.
+    runtime: Option<Runtime>,
+    bridged_limit: Duration,
+}
+
+impl BlockingDoor {
+    /// Starts the runtime that all calls share.
+    pub fn new(dispatcher: Arc<Dispatcher>) -> io::Result<Self> {
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(2)
+            .thread_name("petasos-door")
+            .enable_all()
+            .build()?;
+        Ok(Self { dispatcher, runtime: Some(runtime), bridged_limit: BRIDGED_LIMIT })
+    }
+
+    /// Gives calls from inside another runtime so long.
+    #[must_use]
+    pub fn with_bridged_limit(mut self, limit: Duration) -> Self {
+        self.bridged_limit = limit;
+        self
+    }
+
+    /// Runs a call to its result, from any thread.
+    pub fn dispatch(&self, call: ToolCall, cx: &CallContext) -> ToolResult {
+        let Some(runtime) = &self.runtime else { return gone(&call, "the door is closed") };
+        if Handle::try_current().is_err() {
+            return runtime.block_on(self.dispatcher.dispatch(call, cx));
+        }
+        self.bridge(runtime, call, cx)
+    }
+
+    /// From inside a runtime: the call runs on ours while this thread waits for a message.
+    fn bridge(&self, runtime: &Runtime, call: ToolCall, cx: &CallContext) -> ToolResult {
+        let (tx, rx) = std::sync::mpsc::sync_channel(1);
+        let dispatcher = Arc::clone(&self.dispatcher);
+        let cx = cx.for_call(call.id.clone());
+        let (cancel, kept) = (cx.cancel.clone(), call.clone());
+        let task = runtime.spawn(async move {
+            // The receiver is gone only after the limit, when nobody wants the result any more.
+            tx.send(dispatcher.dispatch(call, &cx).await).unwrap_or_default();
+        });
+        match rx.recv_timeout(self.bridged_limit) {
+            Ok(result) => result,
+            Err(RecvTimeoutError::Timeout) => {
+                cancel.cancel();
+                task.abort();
+                let seconds = self.bridged_limit.as_secs_f32();
+                gone(&kept, &format!("it did not finish within {seconds} s"))
+            }
+            Err(RecvTimeoutError::Disconnected) => gone(&kept, "its task ended without a result"),
+        }
+    }
+}
+
+impl Drop for BlockingDoor {
+    fn drop(&mut self) {
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+fn gone(call: &ToolCall, why: &str) -> ToolResult {
+    let kind = RefusalKind::Broken;
+    let refusal = Refusal::new(kind, format!("Error executing {}: {why}", call.name));
+    ToolResult {
+        id: call.id.clone(),
+        name: call.name.clone(),
+        content: Content::Text(json!({ "error": refusal.message }).to_string()),
+        status: kind.status(),
+        disposition: kind.disposition(),
+        error_type: Some(kind.error_type()),
+        duration_ms: 0,
+        halts_turn: false,
+    }
+}

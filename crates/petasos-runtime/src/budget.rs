@@ -1,0 +1,164 @@
+//! How much of a result the model sees, and where the rest is kept.
+
+mod temp;
+
+use petasos_contract::call::{Content, ToolResult};
+use petasos_contract::ports::Spill;
+use petasos_contract::tool::Limit;
+use petasos_contract::{CallContext, Settings};
+use serde_json::Value;
+use std::time::{Duration, Instant};
+
+use crate::dispatch::Dispatcher;
+use crate::registry::Entry;
+
+pub use temp::TempSpill;
+
+/// Marks a result that was moved to a file.
+const OPEN: &str = "<persisted-output>";
+const CLOSE: &str = "</persisted-output>";
+/// How long keeping a result may take.
+const SPILL_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Limits in characters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    /// For one result.
+    pub result_chars: u32,
+    /// For all results of one turn.
+    pub turn_chars: u32,
+    /// Shown of a result that was moved to a file.
+    pub preview_chars: usize,
+}
+
+impl Default for Budget {
+    fn default() -> Self {
+        Self { result_chars: 100_000, turn_chars: 200_000, preview_chars: 1_500 }
+    }
+}
+
+impl Budget {
+    /// The limits for a model with this context window: a result may take 15 % of it, a turn 30 %,
+    /// within bounds.
+    pub fn for_window(context_tokens: Option<u32>) -> Self {
+        let full = Self::default();
+        let Some(tokens) = context_tokens else { return full };
+        let chars = u64::from(tokens) * 4;
+        let share = |percent: u64, low: u32, high: u32| {
+            u32::try_from(chars * percent / 100).unwrap_or(high).clamp(low, high)
+        };
+        Self {
+            result_chars: share(15, 8_000, full.result_chars),
+            turn_chars: share(30, 16_000, full.turn_chars),
+            ..full
+        }
+    }
+
+    /// The limits for the model that the settings describe.
+    pub fn from_settings(settings: &Settings) -> Self {
+        let window = settings.get("model.context_length").and_then(Value::as_u64);
+        Self::for_window(window.and_then(|tokens| u32::try_from(tokens).ok()))
+    }
+
+    /// When a tool's result is moved to a file; `None` means never.
+    pub fn limit_for(&self, entry: &Entry, settings: &Settings) -> Option<u32> {
+        if entry.result_chars_max == Limit::Unlimited {
+            return None;
+        }
+        let key = format!("tool_output.max_result_chars.{}", entry.name);
+        if let Some(own) = settings.get(&key).and_then(Value::as_u64) {
+            return u32::try_from(own).ok();
+        }
+        match entry.result_chars_max {
+            Limit::Chars(chars) => Some(chars.min(self.result_chars)),
+            Limit::Default | Limit::Unlimited => Some(self.result_chars),
+        }
+    }
+}
+
+/// Whether a text has more characters than the limit, counting only as far as needed.
+pub(crate) fn exceeds(text: &str, limit: u32) -> bool {
+    let limit = limit as usize;
+    text.len() > limit && text.chars().nth(limit).is_some()
+}
+
+/// Moves a text to a file and gives what the model sees instead.
+pub(crate) async fn spill(text: &str, id: &str, store: &dyn Spill, cx: &CallContext) -> String {
+    let preview = preview(text, Budget::default().preview_chars);
+    let chars = text.chars().count();
+    let deadline = cx.deadline.max(Instant::now() + SPILL_DEADLINE);
+    let name = safe_name(id);
+    let kept = tokio::time::timeout_at(deadline.into(), store.keep(&name, text, cx)).await;
+    match kept {
+        Ok(Ok(path)) => format!(
+            "{OPEN}\nThe result has {chars} characters, too many to show here. All of it is in \
+             {path}: page through it with read_file (offset, limit), or search it with \
+             search_files.\n\nPreview:\n{preview}\n{CLOSE}",
+            path = path.display()
+        ),
+        Ok(Err(error)) => truncated(&preview, chars, &error.to_string()),
+        Err(_) => truncated(&preview, chars, "the target did not take it in time"),
+    }
+}
+
+fn truncated(preview: &str, chars: usize, why: &str) -> String {
+    format!(
+        "{preview}\n\n[Truncated: {chars} characters in all. The rest could not be kept ({why}); \
+         ask for less at a time.]"
+    )
+}
+
+/// The beginning, cut at the last line end when that keeps more than half.
+fn preview(text: &str, chars: usize) -> String {
+    let end = text.char_indices().nth(chars).map_or(text.len(), |(at, _)| at);
+    let head = text.get(..end).unwrap_or(text);
+    let cut = head.rfind('\n').filter(|at| *at > head.len() / 2);
+    cut.and_then(|at| head.get(..at)).unwrap_or(head).to_owned()
+}
+
+/// A file name from a call id: unsafe characters become `_`, and a digest keeps such names apart.
+fn safe_name(id: &str) -> String {
+    use std::fmt::Write as _;
+    const LENGTH_MAX: usize = 120;
+    let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    let mut name: String =
+        id.chars().take(LENGTH_MAX).map(|c| if safe(c) { c } else { '_' }).collect();
+    if name != id || name.is_empty() || name.starts_with('.') {
+        use sha2::{Digest as _, Sha256};
+        let digest = Sha256::digest(id.as_bytes());
+        name = name.replace("..", "__");
+        name.push('-');
+        for byte in digest.iter().take(6) {
+            // Writing to a string cannot fail.
+            write!(name, "{byte:02x}").unwrap_or_default();
+        }
+    }
+    name
+}
+
+/// Brings the results of a batch under the turn's budget: the largest that are still whole are
+/// moved to files first.
+pub async fn fit_turn(results: &mut [ToolResult], dispatcher: &Dispatcher, cx: &CallContext) {
+    let budget = Budget::from_settings(&cx.settings).turn_chars as usize;
+    let mut sizes: Vec<usize> = results.iter().map(|result| result.content.chars()).collect();
+    let mut total: usize = sizes.iter().sum();
+    let mut order: Vec<usize> = (0..results.len()).collect();
+    order.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
+    for at in order {
+        if total <= budget {
+            return;
+        }
+        let result = &mut results[at];
+        let Content::Text(text) = &result.content else { continue };
+        if text.contains(OPEN) {
+            continue;
+        }
+        let shown = spill(text, result.id.as_str(), dispatcher.spill(), cx).await;
+        let size = shown.chars().count();
+        if size < sizes[at] {
+            total = total - sizes[at] + size;
+            sizes[at] = size;
+            result.content = Content::Text(shown);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! The one door. Whoever calls a tool (a model, a script, an MCP client, a person) comes through
+//! here, in this order, and gets exactly one result.
+//!
+//! Each door takes the value that the one before produced (`Parsed`, `Granted`, `Cleared`), so a
+//! door cannot be skipped. `seal` is the only exit.
+
+mod args;
+mod bridge;
+mod clear;
+mod coerce;
+mod grant;
+mod guard;
+mod onion;
+mod outcome;
+mod run;
+mod seal;
+#[cfg(test)]
+mod tests;
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Instant;
+
+use futures::FutureExt;
+use petasos_contract::approval::{Approver, Policy};
+use petasos_contract::call::{Refusal, RefusalKind, ToolCall, ToolResult};
+use petasos_contract::hook::{HookKind, ToolMoment};
+use petasos_contract::middleware::Rewritten;
+use petasos_contract::ports::{Door, Spill};
+use petasos_contract::{Args, BoxFuture, CallContext, CallId, ToolName, ToolOutput, TurnId};
+
+use crate::budget::TempSpill;
+use crate::hooks::HookBus;
+use crate::middleware::Middleware;
+use crate::registry::{Entry, Registry};
+
+pub use args::parse_arguments;
+pub use coerce::coerce;
+pub use guard::GuardOptions;
+pub use outcome::{Failure, failure};
+
+/// Runs tools.
+pub struct Dispatcher {
+    registry: Arc<Registry>,
+    hooks: Arc<HookBus>,
+    middleware: Arc<Middleware>,
+    policy: Arc<dyn Policy>,
+    approver: Arc<dyn Approver>,
+    spill: Arc<dyn Spill>,
+    guards: guard::Guards,
+}
+
+impl Dispatcher {
+    /// A dispatcher that judges with this policy and asks this approver. There is no default for
+    /// either: a program that wants everything allowed has to say so.
+    pub fn new(
+        registry: Arc<Registry>,
+        policy: Arc<dyn Policy>,
+        approver: Arc<dyn Approver>,
+    ) -> Self {
+        Self {
+            registry,
+            hooks: Arc::default(),
+            middleware: Arc::default(),
+            policy,
+            approver,
+            spill: Arc::new(TempSpill),
+            guards: guard::Guards::default(),
+        }
+    }
+
+    /// With these hooks.
+    #[must_use]
+    pub fn with_hooks(mut self, hooks: Arc<HookBus>) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
+    /// With this middleware.
+    #[must_use]
+    pub fn with_middleware(mut self, middleware: Arc<Middleware>) -> Self {
+        self.middleware = middleware;
+        self
+    }
+
+    /// Keeps large results there.
+    #[must_use]
+    pub fn with_spill(mut self, spill: Arc<dyn Spill>) -> Self {
+        self.spill = spill;
+        self
+    }
+
+    /// The tools it runs.
+    pub fn registry(&self) -> &Arc<Registry> {
+        &self.registry
+    }
+
+    /// Where large results are kept.
+    pub(crate) fn spill(&self) -> &dyn Spill {
+        self.spill.as_ref()
+    }
+
+    /// Forgets what the loop guardrails counted in a turn.
+    pub fn end_turn(&self, turn: &TurnId) {
+        self.guards.forget(turn);
+    }
+
+    /// The one door. Always comes back with exactly one result.
+    pub async fn dispatch(&self, call: ToolCall, cx: &CallContext) -> ToolResult {
+        let mut trail = Trail::begin(&call);
+        // Whatever breaks around the handler is the outer wrap's; the handler has its own fence.
+        let walk = AssertUnwindSafe(self.walk(call, cx, &mut trail)).catch_unwind().await;
+        let walked = walk.unwrap_or_else(|panic| Err(broken(&run::panic_message(&*panic))));
+        self.seal(walked, trail, cx).await
+    }
+
+    async fn walk(
+        &self,
+        call: ToolCall,
+        cx: &CallContext,
+        trail: &mut Trail,
+    ) -> Result<ToolOutput, Refusal> {
+        let tools = self.registry.snapshot();
+        let parsed = args::parse(call);
+        let parsed = match bridge::cross(parsed, &tools, cx)? {
+            bridge::Crossed::Answer(answer) => return Ok(answer),
+            bridge::Crossed::Call(parsed) => parsed,
+        };
+        let mut call = grant::check(parsed, &tools, cx)?;
+        call.rewrites = self.middleware.rewrite(&call.entry.name, &mut call.args, cx).await;
+        grant::refuse_loop_tools(&call, cx)?;
+        trail.note(&call, self.remembers_args());
+        let escalated = self.announce(&call, cx).await?;
+        call.fault.take().map_or(Ok(()), Err)?;
+        self.guards.before(&call, cx)?;
+        let cleared =
+            clear::check(call, escalated, self.policy.as_ref(), self.approver.as_ref(), cx).await?;
+        run::fenced(cleared, &self.middleware.frames(), self.policy.as_ref(), cx).await
+    }
+
+    /// The pre hook, exactly once.
+    async fn announce(
+        &self,
+        call: &Granted,
+        cx: &CallContext,
+    ) -> Result<Vec<petasos_contract::approval::Finding>, Refusal> {
+        if !self.hooks.wants(HookKind::PreToolCall) {
+            return Ok(Vec::new());
+        }
+        let (tool, args, rewrites) = (&call.entry.name, &call.args, &call.rewrites[..]);
+        let moment = ToolMoment { tool, args, cx, rewrites };
+        Ok(self.hooks.pre_tool_call(&moment).await?.into_iter().collect())
+    }
+
+    /// The exit needs the arguments only when somebody will look at them.
+    fn remembers_args(&self) -> bool {
+        self.hooks.wants(HookKind::PostToolCall) || self.hooks.wants(HookKind::TransformToolResult)
+    }
+}
+
+impl Door for Dispatcher {
+    fn dispatch<'a>(&'a self, call: ToolCall, cx: &'a CallContext) -> BoxFuture<'a, ToolResult> {
+        Box::pin(Self::dispatch(self, call, cx))
+    }
+}
+
+impl std::fmt::Debug for Dispatcher {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Dispatcher")
+            .field("hooks", &self.hooks)
+            .field("middleware", &self.middleware)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Something around the handler failed: the outer wrap, without the tool's name yet.
+fn broken(message: &str) -> Refusal {
+    Refusal::new(RefusalKind::Broken, message)
+}
+
+/// A call whose arguments have been read, or have not.
+struct Parsed {
+    id: CallId,
+    name: ToolName,
+    /// A fault is carried to the hooks' door, so that observers see the call all the same.
+    args: Result<Args, Refusal>,
+}
+
+/// A call of a tool that exists and that the caller may use.
+struct Granted {
+    id: CallId,
+    entry: Arc<Entry>,
+    args: Args,
+    fault: Option<Refusal>,
+    rewrites: Vec<Rewritten>,
+}
+
+/// A call that policy let through, or somebody agreed to.
+struct Cleared {
+    id: CallId,
+    entry: Arc<Entry>,
+    args: Args,
+    /// What was agreed to, when somebody was asked.
+    approved: Option<petasos_contract::approval::Digest>,
+}
+
+/// What the exit remembers of the way.
+struct Trail {
+    id: CallId,
+    name: ToolName,
+    started: Instant,
+    entry: Option<Arc<Entry>>,
+    args: Option<Args>,
+    rewrites: Vec<Rewritten>,
+    signature: Option<guard::Signature>,
+}
+
+impl Trail {
+    fn begin(call: &ToolCall) -> Self {
+        Self {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            started: Instant::now(),
+            entry: None,
+            args: None,
+            rewrites: Vec::new(),
+            signature: None,
+        }
+    }
+
+    /// From here on the call counts as seen: the pre hook is next, so the post hook will follow.
+    fn note(&mut self, call: &Granted, with_args: bool) {
+        self.name = call.entry.name.clone();
+        self.entry = Some(Arc::clone(&call.entry));
+        self.args = with_args.then(|| call.args.clone());
+        self.rewrites.clone_from(&call.rewrites);
+        self.signature = Some(guard::Signature::of(&call.entry.name, &call.args));
+    }
+}

@@ -1,0 +1,64 @@
+//! Whether a result is a failure, for display, guardrails and logs. Pure, by the shape of the text.
+
+use serde_json::{Map, Value};
+
+/// Results longer than this are judged by their beginning.
+const GLANCE_CHARS: usize = 500;
+
+/// How a result failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// The tool says so.
+    Plain,
+    /// A store is full.
+    Full,
+}
+
+/// Judges a text result. Multimodal results are never failures.
+pub fn failure(tool: &str, result: &str) -> Option<Failure> {
+    let object = looks_like_object(result).then(|| parse(result)).flatten();
+    match (tool, &object) {
+        ("write_file" | "patch", Some(object)) if landed(object) => return None,
+        ("terminal", Some(object)) => {
+            let code = object.get("exit_code").and_then(Value::as_i64);
+            return code.filter(|code| *code != 0).map(|_| Failure::Plain);
+        }
+        ("memory", Some(object)) if is_full(object) => return Some(Failure::Full),
+        _ => {}
+    }
+    if let Some(object) = &object {
+        let says_no = object.get("success") == Some(&Value::Bool(false));
+        let has_error = object.contains_key("error");
+        if has_error || (says_no && object.contains_key("message")) {
+            // `"error": null` is how a success says that there was none.
+            let empty = !says_no && object.get("error").is_some_and(Value::is_null);
+            return (!empty).then_some(Failure::Plain);
+        }
+        return None;
+    }
+    let glance: String = result.chars().take(GLANCE_CHARS).collect::<String>().to_lowercase();
+    let fails = glance.contains("\"error\"")
+        || glance.contains("\"failed\"")
+        || result.starts_with("Error");
+    fails.then_some(Failure::Plain)
+}
+
+fn looks_like_object(text: &str) -> bool {
+    text.trim_start().starts_with('{')
+}
+
+fn parse(text: &str) -> Option<Map<String, Value>> {
+    serde_json::from_str(text).ok()
+}
+
+/// The write landed, whatever else the result mentions.
+fn landed(object: &Map<String, Value>) -> bool {
+    let has_error = object.get("error").is_some_and(|error| !error.is_null());
+    object.get("success") == Some(&Value::Bool(true))
+        || (object.contains_key("bytes_written") && !has_error)
+}
+
+fn is_full(object: &Map<String, Value>) -> bool {
+    let error = object.get("error").and_then(Value::as_str).unwrap_or_default();
+    object.get("success") == Some(&Value::Bool(false)) && error.contains("exceed")
+}

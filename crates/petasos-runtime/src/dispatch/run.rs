@@ -1,0 +1,114 @@
+//! Door 8: the handler runs, behind a deadline, a cancellation and a panic fence.
+//!
+//! This is the only file that calls a tool.
+
+use std::any::Any;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures::FutureExt;
+use petasos_contract::approval::{Intent, Policy, Verdict};
+use petasos_contract::call::{Refusal, RefusalKind};
+use petasos_contract::event::Event;
+use petasos_contract::middleware::AroundMiddleware;
+use petasos_contract::{Args, CallContext, ToolOutput};
+
+use super::{Cleared, clear, onion};
+use crate::registry::Entry;
+
+/// Runs a cleared call to its end, or to its deadline.
+pub(super) async fn fenced(
+    call: Cleared,
+    frames: &[Arc<dyn AroundMiddleware>],
+    policy: &dyn Policy,
+    cx: &CallContext,
+) -> Result<ToolOutput, Refusal> {
+    if cx.cancel.is_cancelled() {
+        return Err(cancelled(&call.entry));
+    }
+    cx.events.emit(|| Event::ToolStarted {
+        session: cx.session.clone(),
+        call: call.id.clone(),
+        tool: call.entry.name.clone(),
+    });
+    let entry = Arc::clone(&call.entry);
+    let seconds = cx.deadline.saturating_duration_since(std::time::Instant::now()).as_secs_f32();
+    let work = async {
+        if frames.is_empty() {
+            return handler(&call.entry, call.args, cx).await;
+        }
+        let core = |args: Args| {
+            let call = &call;
+            Box::pin(async move {
+                still_cleared(call, &args, policy, cx)?;
+                handler(&call.entry, args, cx).await
+            }) as petasos_contract::BoxFuture<'_, _>
+        };
+        onion::peel(&entry.name, call.args.clone(), frames, &core, cx).await
+    };
+    tokio::select! {
+        biased;
+        result = tokio::time::timeout_at(cx.deadline.into(), work) => {
+            result.unwrap_or_else(|_| Err(overran(&entry, seconds)))
+        }
+        () = cx.cancel.cancelled() => Err(cancelled(&entry)),
+    }
+}
+
+/// The inner wrap: a failing handler and a panicking one are told the same way.
+async fn handler(entry: &Entry, args: Args, cx: &CallContext) -> Result<ToolOutput, Refusal> {
+    // The tool's own future is made inside the fence: a panic before its first await counts too.
+    let run = AssertUnwindSafe(async { entry.tool.run(args, cx).await }).catch_unwind();
+    match run.await {
+        Ok(Ok(output)) => Ok(output),
+        Ok(Err(error)) => Err(failed(error.kind(), error.message())),
+        Err(panic) => Err(failed("Panic", &panic_message(&*panic))),
+    }
+}
+
+fn failed(kind: &str, message: &str) -> Refusal {
+    Refusal::new(RefusalKind::Failed, format!("{kind}: {message}"))
+}
+
+/// Middleware inside the approval may not turn what was approved into something else: changed
+/// arguments are judged again, and anything but a plain yes refuses them.
+fn still_cleared(
+    call: &Cleared,
+    args: &Args,
+    policy: &dyn Policy,
+    cx: &CallContext,
+) -> Result<(), Refusal> {
+    if *args == call.args {
+        return Ok(());
+    }
+    let tool = &call.entry.name;
+    let same = call.approved.is_some_and(|approved| approved == clear::digest(tool, args));
+    let effects = call.entry.tool.effects(args, cx);
+    let intent = Intent { tool, args, effects: &effects, escalated: &[] };
+    if same || policy.judge(&intent, cx) == Verdict::Allow {
+        return Ok(());
+    }
+    let message = "Not run: the arguments were changed after they had been judged, and the new \
+                   ones need approval.";
+    Err(Refusal::new(RefusalKind::Altered, message))
+}
+
+fn overran(entry: &Entry, seconds: f32) -> Refusal {
+    let message = format!(
+        "`{}` did not finish within {seconds:.1} s and was stopped; it may have taken effect",
+        entry.name
+    );
+    Refusal::new(RefusalKind::Timeout, message)
+}
+
+fn cancelled(entry: &Entry) -> Refusal {
+    let message = format!("`{}` was cancelled by the user; it may have taken effect", entry.name);
+    Refusal::new(RefusalKind::Cancelled, message)
+}
+
+/// The text of a panic.
+pub(super) fn panic_message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "it gave no message".to_owned())
+}

@@ -1,0 +1,151 @@
+//! The planner: cuts a batch of calls into segments that may run together.
+//!
+//! Results always come in call order, and a later call never starts before an earlier barrier has
+//! finished. Pure over the registry snapshot.
+
+use std::path::{Component, Path, PathBuf};
+
+use petasos_contract::call::{RawArguments, ToolCall};
+use petasos_contract::context::CallContext;
+use petasos_contract::tool::Concurrency;
+use serde_json::Value;
+
+use crate::dispatch::parse_arguments;
+use crate::registry::Snapshot;
+use crate::search;
+
+/// Calls that run together, or one after another; indexes into the batch.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Segment {
+    /// At the same time.
+    Parallel(Vec<usize>),
+    /// In this order.
+    Sequential(Vec<usize>),
+}
+
+/// Where a call may stand.
+enum Place {
+    Barrier,
+    Anywhere,
+    At(PathBuf),
+}
+
+/// Cuts a batch.
+pub fn plan(calls: &[ToolCall], tools: &Snapshot, cx: &CallContext) -> Vec<Segment> {
+    let mut segments = Vec::new();
+    let mut run: Vec<usize> = Vec::new();
+    let mut reserved: Vec<PathBuf> = Vec::new();
+    for (at, call) in calls.iter().enumerate() {
+        match place(call, tools, cx) {
+            Place::Barrier => {
+                close(&mut segments, &mut run, &mut reserved);
+                push_sequential(&mut segments, at);
+            }
+            Place::Anywhere => run.push(at),
+            Place::At(path) => {
+                if reserved.iter().any(|other| overlap(&path, other)) {
+                    close(&mut segments, &mut run, &mut reserved);
+                }
+                reserved.push(path);
+                run.push(at);
+            }
+        }
+    }
+    close(&mut segments, &mut run, &mut reserved);
+    segments
+}
+
+/// A run of one is not parallel; it joins the sequence before it.
+fn close(segments: &mut Vec<Segment>, run: &mut Vec<usize>, reserved: &mut Vec<PathBuf>) {
+    reserved.clear();
+    match run.as_slice() {
+        [] => {}
+        [one] => push_sequential(segments, *one),
+        _ => segments.push(Segment::Parallel(run.clone())),
+    }
+    run.clear();
+}
+
+fn push_sequential(segments: &mut Vec<Segment>, at: usize) {
+    match segments.last_mut() {
+        Some(Segment::Sequential(calls)) => calls.push(at),
+        Some(Segment::Parallel(_)) | None => segments.push(Segment::Sequential(vec![at])),
+    }
+}
+
+fn place(call: &ToolCall, tools: &Snapshot, cx: &CallContext) -> Place {
+    if search::is_bridge(call.name.as_str()) {
+        return Place::Barrier;
+    }
+    let Some(entry) = tools.find(call.name.as_str()) else { return Place::Barrier };
+    let args = match &call.arguments {
+        RawArguments::Text(text) => match parse_arguments(text) {
+            Ok(args) => args.into_object(),
+            Err(_) => return Place::Barrier,
+        },
+        RawArguments::Object(object) => object.clone(),
+    };
+    match entry.concurrency {
+        Concurrency::Barrier => Place::Barrier,
+        Concurrency::Safe => Place::Anywhere,
+        Concurrency::ByPath => {
+            let path = args.get("path").and_then(Value::as_str).map(str::trim);
+            match path.filter(|path| !path.is_empty()) {
+                Some(path) => Place::At(canonical(path, cx)),
+                None => Place::Barrier,
+            }
+        }
+    }
+}
+
+/// An absolute path with links resolved as far as it exists.
+fn canonical(path: &str, cx: &CallContext) -> PathBuf {
+    let path = match path.strip_prefix("~/") {
+        Some(rest) => cx.settings.user_home().join(rest),
+        None => cx.workspace.join(path),
+    };
+    let plain = collapse(&path);
+    let mut existing = plain.as_path();
+    let mut missing = Vec::new();
+    loop {
+        if let Ok(real) = existing.canonicalize() {
+            return missing.iter().rev().fold(real, |path, part| path.join(part));
+        }
+        match (existing.parent(), existing.file_name()) {
+            (Some(parent), Some(name)) => {
+                missing.push(name.to_owned());
+                existing = parent;
+            }
+            _ => return plain,
+        }
+    }
+}
+
+/// Without `.` and `..`, by text alone.
+fn collapse(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// One contains the other.
+fn overlap(left: &Path, right: &Path) -> bool {
+    let (left, right) = (folded(left), folded(right));
+    left.starts_with(&right) || right.starts_with(&left)
+}
+
+/// macOS and Windows take two spellings for one file.
+fn folded(path: &Path) -> PathBuf {
+    if cfg!(any(target_os = "macos", windows)) {
+        return PathBuf::from(path.to_string_lossy().to_lowercase());
+    }
+    path.to_owned()
+}

@@ -1,0 +1,86 @@
+//! The registry at one moment.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use petasos_contract::ToolName;
+
+use super::{Entry, Generation};
+
+/// All tools, aliases and platforms as they were at one generation.
+#[derive(Debug, Clone, Default)]
+pub struct Snapshot {
+    pub(super) generation: Generation,
+    pub(super) tools: BTreeMap<ToolName, Arc<Entry>>,
+    pub(super) aliases: BTreeMap<Arc<str>, Arc<str>>,
+    pub(super) platforms: BTreeSet<Arc<str>>,
+}
+
+impl Snapshot {
+    /// Which change made it.
+    pub fn generation(&self) -> Generation {
+        self.generation
+    }
+
+    /// A tool by its exact name.
+    pub fn get(&self, name: &str) -> Option<&Arc<Entry>> {
+        self.tools.get(name)
+    }
+
+    /// A tool as a caller may spell it: the older `mcp_<server>_<tool>` form is accepted too.
+    pub fn find(&self, name: &str) -> Option<&Arc<Entry>> {
+        self.get(name).or_else(|| {
+            if !name.starts_with("mcp_") {
+                return None;
+            }
+            let older = |entry: &&Arc<Entry>| {
+                let mut parts = entry.name.as_str().splitn(3, "__");
+                let (Some("mcp"), Some(server), Some(tool)) =
+                    (parts.next(), parts.next(), parts.next())
+                else {
+                    return false;
+                };
+                name.strip_prefix("mcp_")
+                    .and_then(|rest| rest.strip_prefix(server)?.strip_prefix('_'))
+                    == Some(tool)
+            };
+            self.tools.values().filter(|entry| entry.is_mcp()).find(older)
+        })
+    }
+
+    /// Every tool, sorted by name.
+    pub fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+        self.tools.values()
+    }
+
+    /// How many tools there are.
+    pub fn len(&self) -> usize {
+        self.tools.len()
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.tools.is_empty()
+    }
+
+    /// The toolset that an alias means.
+    pub fn toolset_alias(&self, alias: &str) -> Option<&str> {
+        self.aliases.get(alias).map(|target| &**target)
+    }
+
+    /// Every alias with its toolset.
+    pub fn toolset_aliases(&self) -> &BTreeMap<Arc<str>, Arc<str>> {
+        &self.aliases
+    }
+
+    /// Whether a plugin brought this platform.
+    pub fn has_platform(&self, platform: &str) -> bool {
+        self.platforms.contains(platform)
+    }
+
+    /// An alias whose toolset has no tool left means nothing.
+    pub(super) fn drop_dangling_aliases(&mut self) {
+        let tools = &self.tools;
+        self.aliases.retain(|_, toolset| tools.values().any(|entry| entry.toolset == *toolset));
+    }
+}
