@@ -9,6 +9,7 @@ pub(crate) mod kind;
 pub(crate) mod line;
 pub(crate) mod open;
 pub(crate) mod place;
+pub(crate) mod search;
 pub(crate) mod similar;
 pub(crate) mod watch;
 pub(crate) mod window;

@@ -1,0 +1,301 @@
+//! `search_files`: lines by regular expression, or files by name, below one folder.
+//!
+//! The search itself is in `files::search`; `shape` turns what was found into one page for the
+//! model. Noticing that the same search is made again needs the session's state and is not done
+//! here.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::tool::{Concurrency, Example, Limit};
+use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::files::guard::Guard;
+use crate::files::open::{self, Place, Unreadable};
+use crate::files::place;
+use crate::files::search::content::{self, Keep, Matches, Pattern};
+use crate::files::search::glob::Glob;
+use crate::files::search::names::{self, Names};
+use crate::files::search::walk::{Scope, Walked};
+use crate::files::watch::{Ended, Watch};
+
+mod shape;
+
+/// The definition.
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "search_files",
+    toolset: "file",
+    description: "Search file contents by regular expression, or find files by name",
+    emoji: "🔎",
+    core: true,
+    idempotent: true,
+    concurrency: Concurrency::Safe,
+    result_chars_max: Limit::Chars(100_000),
+    schema,
+    examples: EXAMPLES,
+    build: |_| Arc::new(Blocking::new(SearchFiles)),
+    ..ToolDef::USUAL
+};
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        title: "lines that match",
+        args: r#"{"pattern":"fn \\w+","file_glob":"*.rs"}"#,
+        shows: r#""path":"src/main.rs","line":1"#,
+    },
+    Example {
+        title: "files by name",
+        args: r#"{"pattern":"*.md","target":"files"}"#,
+        shows: r#""files":["README.md"]"#,
+    },
+    Example {
+        title: "how often, file by file",
+        args: r#"{"pattern":"sample","path":".","output_mode":"count"}"#,
+        shows: r#""counts":{"#,
+    },
+];
+
+fn schema() -> Value {
+    json!({
+        "description": "Search below a folder. target `content` (the usual) finds lines that \
+            match a regular expression (Rust syntax, within one line, case-sensitive unless it \
+            starts with (?i)); target `files` finds files by a name pattern such as `*.py` or \
+            `src/**/*.ts`, newest first. Hidden and ignored files are passed over. Use this \
+            instead of grep, rg, find or ls in the terminal. `next_offset` in the result is where \
+            the next page starts.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "pattern": {
+                    "type": "string",
+                    "description": "A regular expression for target `content`, a name pattern \
+                        for target `files`"
+                },
+                "target": {
+                    "type": "string",
+                    "enum": ["content", "files"],
+                    "description": "Look inside files, or at their names",
+                    "default": "content"
+                },
+                "path": {
+                    "type": "string",
+                    "description": "The folder or file to search",
+                    "default": "."
+                },
+                "file_glob": {
+                    "type": "string",
+                    "description": "Only files of this name pattern, such as `*.py`"
+                },
+                "limit": {
+                    "type": "integer",
+                    "description": "How many results to show at most",
+                    "default": LIMIT_USUAL
+                },
+                "offset": {
+                    "type": "integer",
+                    "description": "How many results to pass over first",
+                    "default": 0
+                },
+                "output_mode": {
+                    "type": "string",
+                    "enum": ["content", "files_only", "count"],
+                    "description": "Show matching lines, only the names of their files, or how \
+                        many there are in each",
+                    "default": "content"
+                },
+                "context": {
+                    "type": "integer",
+                    "description": "Lines to show before and after each match",
+                    "default": 0
+                }
+            },
+            "required": ["pattern"]
+        }
+    })
+}
+
+const LIMIT_USUAL: usize = 50;
+const LIMIT_MAX: usize = 1000;
+const CONTEXT_MAX: usize = 10;
+
+/// Everything before the page has to be kept to know where it starts.
+const OFFSET_MAX: usize = 10_000;
+
+const SEARCH_MAX: Duration = Duration::from_mins(1);
+
+#[derive(Debug, Deserialize)]
+struct Input {
+    pattern: String,
+    #[serde(default)]
+    target: Target,
+    path: Option<String>,
+    file_glob: Option<String>,
+    limit: Option<i64>,
+    offset: Option<i64>,
+    #[serde(default)]
+    output_mode: OutputMode,
+    context: Option<i64>,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum Target {
+    #[default]
+    #[serde(alias = "grep")]
+    Content,
+    #[serde(alias = "find")]
+    Files,
+}
+
+#[derive(Debug, Default, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+enum OutputMode {
+    #[default]
+    Content,
+    FilesOnly,
+    Count,
+}
+
+/// What is asked, within bounds.
+#[derive(Debug)]
+struct Asked {
+    limit: usize,
+    offset: usize,
+    keep: Keep,
+    warnings: Vec<String>,
+}
+
+struct SearchFiles;
+
+impl SyncTool for SearchFiles {
+    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let input: Input = args.parse()?;
+        match search(&input, cx) {
+            Ok((result, walked)) if walked.ended == Some(Ended::Cancelled) => {
+                drop(result);
+                Err(ToolError::new("Cancelled", "the call was cancelled"))
+            }
+            Ok((result, _)) => Ok(ToolOutput::json(&result)),
+            Err(told) => Ok(ToolOutput::plain_error(&told)),
+        }
+    }
+
+    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
+        Effects::one(Effect::Read(place::resolve(args.text("path").unwrap_or("."), cx)))
+    }
+}
+
+/// The result and how the walk went, or what the model is told instead.
+fn search(input: &Input, cx: &CallContext) -> Result<(Value, Walked), String> {
+    if input.pattern.is_empty() {
+        return Err("`pattern` is empty: say what to search for".to_owned());
+    }
+    let mut asked = asked(input)?;
+    let path = place::resolve(input.path.as_deref().unwrap_or("."), cx);
+    let guard = Guard::new(&cx.settings);
+    let (root, is_folder) = match open::look(&path, &guard) {
+        Ok(Place::File(real)) => (real, false),
+        Ok(Place::Folder(real)) => (real, true),
+        Err(unreadable) => return Err(unsearchable(&path, &unreadable, cx)),
+    };
+    let file_glob = input.file_glob.as_deref().map(str::trim).filter(|glob| !glob.is_empty());
+    let mut globs = file_glob.map(compiled).transpose()?.into_iter().collect::<Vec<_>>();
+    let needed = asked.offset + asked.limit;
+    let watch = Watch::new(cx, SEARCH_MAX);
+    match input.target {
+        Target::Files => globs.push(compiled(&input.pattern)?),
+        // A file that was named itself is wanted, whatever its name.
+        Target::Content if !is_folder => globs.clear(),
+        Target::Content => {}
+    }
+    let scope = Scope {
+        root: &root,
+        user_home: cx.settings.user_home(),
+        globs: &globs,
+        guard: &guard,
+        watch: &watch,
+    };
+    // Results are told by the path that was asked for, not by the one behind its links.
+    let named = |inside: &Path| {
+        let asked = if is_folder { path.join(inside) } else { path.clone() };
+        place::shown(&asked, &cx.workspace)
+    };
+    match input.target {
+        Target::Files => {
+            let found = names::find(scope, needed);
+            note_plain_name(&input.pattern, &found, &mut asked.warnings);
+            Ok((shape::names(&found, &asked, named), found.walked))
+        }
+        Target::Content => {
+            let pattern = Pattern::new(&input.pattern).map_err(|error| {
+                format!("`pattern` is no regular expression: {error}; escape what is literal")
+            })?;
+            let found = content::search(scope, &pattern, asked.keep, needed);
+            note_content(&pattern, &found, &mut asked.warnings);
+            Ok((shape::matches(&found, &asked, named), found.walked))
+        }
+    }
+}
+
+fn asked(input: &Input) -> Result<Asked, String> {
+    let mut warnings = Vec::new();
+    let mut bounded = |name: &str, asked: Option<i64>, usual: usize, (least, most)| {
+        let asked = asked.map_or(usual, |asked| usize::try_from(asked).unwrap_or(0));
+        if asked > most {
+            warnings.push(format!("`{name}` was lowered to {most}"));
+        }
+        asked.clamp(least, most)
+    };
+    let limit = bounded("limit", input.limit, LIMIT_USUAL, (1, LIMIT_MAX));
+    let context = bounded("context", input.context, 0, (0, CONTEXT_MAX));
+    let offset = input.offset.map_or(0, |offset| usize::try_from(offset).unwrap_or(0));
+    if offset > OFFSET_MAX {
+        return Err(format!(
+            "`offset` is at most {OFFSET_MAX}: narrow the search with `path` or `file_glob`"
+        ));
+    }
+    let keep = match input.output_mode {
+        OutputMode::Content => Keep::Lines { context },
+        OutputMode::FilesOnly => Keep::Name,
+        OutputMode::Count => Keep::Count,
+    };
+    Ok(Asked { limit, offset, keep, warnings })
+}
+
+fn compiled(glob: &str) -> Result<Glob, String> {
+    Glob::new(glob).map_err(|error| format!("`{glob}` is no name pattern: {error}"))
+}
+
+fn unsearchable(path: &Path, unreadable: &Unreadable, cx: &CallContext) -> String {
+    let name = place::shown(path, &cx.workspace);
+    match unreadable {
+        Unreadable::Missing => format!("`{name}` does not exist"),
+        Unreadable::Folder | Unreadable::Special => {
+            format!("`{name}` is neither a folder nor a regular file")
+        }
+        Unreadable::Protected(protected) => format!("`{name}` is not searched: {protected}"),
+        Unreadable::System(error) => format!("`{name}` cannot be searched: {error}"),
+    }
+}
+
+fn note_plain_name(pattern: &str, found: &Names, warnings: &mut Vec<String>) {
+    if found.total == 0 && !pattern.contains(['*', '?', '[', '{']) {
+        warnings.push(format!("no file has exactly this name: `*{pattern}*` finds parts of names"));
+    }
+}
+
+fn note_content(pattern: &Pattern, found: &Matches, warnings: &mut Vec<String>) {
+    if pattern.spans_lines {
+        warnings
+            .push("a line end in `pattern` never matches: lines are searched one by one".into());
+    }
+    if let Some(byte) = found.binary_at {
+        warnings
+            .push(format!("the file is binary from byte {byte} on and was searched up to there"));
+    }
+}
