@@ -1,1 +1,312 @@
-//! Being written.
+//! Requests and replies: the one client, its redirects and its deadlines.
+//!
+//! A request names its credential and never carries it in a header of its own making; the header
+//! is made per hop by [`Credential::attach`]. The client is built on first use, because reading
+//! certificate authorities costs milliseconds that most commands never need.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use petasos_contract::{Settings, wait};
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue, LOCATION};
+use reqwest::{Method, StatusCode};
+use url::Url;
+
+use crate::address::{Gate, Reach};
+use crate::fault::NetError;
+use crate::origin::{Credential, Origin, checked_url};
+use crate::proxy::Proxies;
+
+const REDIRECTS_MAX: u8 = 5;
+
+/// The headers that survive a redirect to another origin. Everything else may identify the user.
+const HARMLESS: [&str; 5] =
+    ["accept", "accept-encoding", "accept-language", "content-type", "user-agent"];
+
+/// What all requests of one snapshot share.
+#[derive(Debug, Clone)]
+pub struct NetOptions {
+    /// The proxies.
+    pub proxies: Proxies,
+    /// Sent as `User-Agent` unless a request says otherwise.
+    pub user_agent: String,
+    /// How long a connection may take to be made.
+    pub connect_timeout: Duration,
+}
+
+impl NetOptions {
+    /// The options of a snapshot.
+    pub fn from_settings(settings: &Settings) -> Self {
+        Self { proxies: Proxies::from_settings(settings), ..Self::default() }
+    }
+}
+
+impl Default for NetOptions {
+    fn default() -> Self {
+        Self {
+            proxies: Proxies::default(),
+            user_agent: concat!("petasos/", env!("CARGO_PKG_VERSION")).to_owned(),
+            connect_timeout: Duration::from_secs(10),
+        }
+    }
+}
+
+/// How the other side proves who it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+pub struct Tls {
+    /// One more certificate authority, as a PEM file.
+    pub ca_cert: Option<PathBuf>,
+    /// Whether certificates are not checked: the user said so for this endpoint.
+    pub unverified: bool,
+}
+
+/// One request.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The method.
+    pub method: Method,
+    /// Where to.
+    pub url: Url,
+    /// Headers, without the credential.
+    pub headers: HeaderMap,
+    /// The body; sent again when a redirect asks for it.
+    pub body: Bytes,
+    /// The secret to attach, if the address is in its scope.
+    pub credential: Option<Credential>,
+    /// How far it may go.
+    pub reach: Reach,
+    /// How certificates are checked.
+    pub tls: Tls,
+    /// How long the status line may take, redirects included.
+    pub first_byte: Duration,
+}
+
+impl Request {
+    /// A request to anywhere the user may point to, with a minute for the first byte.
+    pub fn new(method: Method, url: Url) -> Self {
+        Self {
+            method,
+            url,
+            headers: HeaderMap::new(),
+            body: Bytes::new(),
+            credential: None,
+            reach: Reach::Anywhere,
+            tls: Tls::default(),
+            first_byte: Duration::from_mins(1),
+        }
+    }
+
+    /// Adds a header; one that cannot be written is an error and not dropped.
+    pub fn header(mut self, name: &str, value: &str) -> Result<Self, NetError> {
+        let bad = || NetError::BadHeader { name: name.to_owned() };
+        let name = HeaderName::from_bytes(name.as_bytes()).map_err(|_| bad())?;
+        let value = HeaderValue::from_str(value).map_err(|_| bad())?;
+        self.headers.insert(name, value);
+        Ok(self)
+    }
+
+    /// Sets the body.
+    pub fn body(mut self, body: impl Into<Bytes>) -> Self {
+        self.body = body.into();
+        self
+    }
+
+    /// Names the credential.
+    pub fn credential(mut self, credential: Option<Credential>) -> Self {
+        self.credential = credential;
+        self
+    }
+
+    /// Sets the deadline of the first byte.
+    pub fn first_byte(mut self, within: Duration) -> Self {
+        self.first_byte = within;
+        self
+    }
+}
+
+/// The way out.
+#[derive(Debug, Default)]
+pub struct Net {
+    options: NetOptions,
+    clients: Mutex<HashMap<(Reach, Tls), reqwest::Client>>,
+}
+
+impl Net {
+    /// A way out with these options; nothing is built yet.
+    pub fn new(options: NetOptions) -> Self {
+        Self { options, clients: Mutex::new(HashMap::new()) }
+    }
+
+    /// Sends a request and gives the reply as soon as its headers are there.
+    ///
+    /// Fails when the credential may not go to the address: nothing is sent without it.
+    pub async fn send(&self, request: Request) -> Result<Reply, NetError> {
+        let client = self.client(request.reach, &request.tls)?;
+        let deadline = Instant::now() + request.first_byte;
+        let host = request.url.host_str().unwrap_or_default().to_owned();
+        let walk = follow(&client, request);
+        match wait::until(deadline, "the first byte of a reply", walk).await {
+            Ok(reply) => reply,
+            Err(_) => Err(NetError::FirstByteTimeout { host }),
+        }
+    }
+
+    fn client(&self, reach: Reach, tls: &Tls) -> Result<reqwest::Client, NetError> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let key = (reach, tls.clone());
+        if let Some(client) = clients.get(&key) {
+            return Ok(client.clone());
+        }
+        let client = self.build(reach, tls)?;
+        clients.insert(key, client.clone());
+        Ok(client)
+    }
+
+    fn build(&self, reach: Reach, tls: &Tls) -> Result<reqwest::Client, NetError> {
+        // Another part of the process may have installed one first; either serves.
+        if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
+            tracing::debug!("a crypto provider was already installed");
+        }
+        let proxy_hosts: Arc<[String]> = self.options.proxies.hosts().into();
+        let mut builder = reqwest::Client::builder()
+            .user_agent(&self.options.user_agent)
+            .redirect(reqwest::redirect::Policy::none())
+            .retry(reqwest::retry::never())
+            .referer(false)
+            .no_proxy()
+            .connect_timeout(self.options.connect_timeout)
+            .dns_resolver(Gate { reach, proxy_hosts });
+        if !self.options.proxies.is_empty() {
+            let proxies = self.options.proxies.clone();
+            builder = builder.proxy(reqwest::Proxy::custom(move |url| proxies.of(url).cloned()));
+        }
+        if let Some(path) = &tls.ca_cert {
+            builder = builder.tls_certs_merge(authorities(path)?);
+        }
+        if tls.unverified {
+            builder = builder.tls_danger_accept_invalid_certs(true);
+        }
+        builder.build().map_err(|error| NetError::Build { reason: error.to_string() })
+    }
+}
+
+fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, NetError> {
+    let unreadable = |reason: String| NetError::CaCert { path: path.to_owned(), reason };
+    let pem = std::fs::read(path).map_err(|error| unreadable(error.to_string()))?;
+    reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(error.to_string()))
+}
+
+/// Sends the request and follows redirects; the credential leaves at the first foreign origin.
+async fn follow(client: &reqwest::Client, mut request: Request) -> Result<Reply, NetError> {
+    for _ in 0..=REDIRECTS_MAX {
+        request.reach.check_literal(&request.url)?;
+        let response = send_once(client, &request).await?;
+        let Some(target) = redirect(&response, &request.url)? else {
+            return Ok(Reply::new(request.url, response));
+        };
+        step(&mut request, target, response.status());
+    }
+    Err(NetError::TooManyRedirects { host: request.url.host_str().unwrap_or_default().to_owned() })
+}
+
+async fn send_once(
+    client: &reqwest::Client,
+    request: &Request,
+) -> Result<reqwest::Response, NetError> {
+    let mut headers = request.headers.clone();
+    if let Some(credential) = &request.credential {
+        let (name, value) = credential.attach(&request.url)?;
+        headers.insert(name, value);
+    }
+    let outgoing = client.request(request.method.clone(), request.url.clone()).headers(headers);
+    let outgoing =
+        if request.body.is_empty() { outgoing } else { outgoing.body(request.body.clone()) };
+    outgoing.send().await.map_err(|error| NetError::of_send(&request.url, &error))
+}
+
+/// Where a reply redirects to, if it does.
+fn redirect(response: &reqwest::Response, from: &Url) -> Result<Option<Url>, NetError> {
+    if !matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308) {
+        return Ok(None);
+    }
+    let Some(location) = response.headers().get(LOCATION) else { return Ok(None) };
+    let host = from.host_str().unwrap_or_default().to_owned();
+    let bad = |reason: String| NetError::BadRedirect { host: host.clone(), reason };
+    let text = location.to_str().map_err(|_| bad("its target is not text".to_owned()))?;
+    // The raw text is checked before the parser repairs it; joining alone would hide a backslash.
+    if text.contains('\\') || text.chars().any(|c| c.is_control() || c.is_whitespace()) {
+        return Err(bad("its target holds a backslash, space or control character".to_owned()));
+    }
+    let joined = from.join(text).map_err(|error| bad(error.to_string()))?;
+    let target = checked_url(joined.as_str()).map_err(|error| bad(error.to_string()))?;
+    if Origin::of(&target).is_none() {
+        return Err(bad(format!("it leads to `{}:`", target.scheme())));
+    }
+    Ok(Some(target))
+}
+
+/// Turns the request into the one that a redirect asks for.
+fn step(request: &mut Request, target: Url, status: StatusCode) {
+    if Origin::of(&request.url) != Origin::of(&target) {
+        request.credential = None;
+        let harmless = request.headers.iter().filter(|(name, _)| HARMLESS.contains(&name.as_str()));
+        request.headers = harmless.map(|(name, value)| (name.clone(), value.clone())).collect();
+    }
+    let keeps_body = matches!(status.as_u16(), 307 | 308);
+    if !keeps_body && request.method != Method::HEAD {
+        request.method = Method::GET;
+        request.body = Bytes::new();
+        request.headers.remove("content-type");
+    }
+    request.url = target;
+}
+
+/// A reply whose headers have arrived.
+#[derive(Debug)]
+pub struct Reply {
+    /// The address that answered, after redirects.
+    pub url: Url,
+    /// The status.
+    pub status: u16,
+    /// The headers.
+    pub headers: HeaderMap,
+    response: reqwest::Response,
+}
+
+impl Reply {
+    fn new(url: Url, mut response: reqwest::Response) -> Self {
+        let headers = std::mem::take(response.headers_mut());
+        Self { url, status: response.status().as_u16(), headers, response }
+    }
+
+    /// The next piece of the body, waiting at most `idle`; `None` at its end.
+    pub async fn chunk(&mut self, idle: Duration) -> Result<Option<Bytes>, NetError> {
+        let host = || self.url.host_str().unwrap_or_default().to_owned();
+        let deadline = Instant::now() + idle;
+        match wait::until(deadline, "more of a reply", self.response.chunk()).await {
+            Ok(Ok(piece)) => Ok(piece),
+            Ok(Err(error)) => {
+                Err(NetError::Broken { host: host(), reason: crate::fault::root(&error) })
+            }
+            Err(_) => Err(NetError::IdleTimeout { host: host() }),
+        }
+    }
+
+    /// The whole body, up to `bytes_max`, within `total`.
+    pub async fn bytes(mut self, bytes_max: usize, total: Duration) -> Result<Bytes, NetError> {
+        let deadline = Instant::now() + total;
+        let mut whole = Vec::new();
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            let Some(piece) = self.chunk(left).await? else { return Ok(Bytes::from(whole)) };
+            if whole.len() + piece.len() > bytes_max {
+                let host = self.url.host_str().unwrap_or_default().to_owned();
+                return Err(NetError::TooLarge { host, bytes_max });
+            }
+            whole.extend_from_slice(&piece);
+        }
+    }
+}

@@ -10,12 +10,17 @@
 //! | `address` | what may be reached |
 //! | `proxy` | which proxy, if any |
 //! | `client` | requests, replies, redirects, deadlines |
+//! | `fault` | what can go wrong |
 
 pub mod address;
 pub mod client;
+pub mod fault;
 pub mod origin;
 pub mod proxy;
 
+pub use address::Reach;
+pub use client::{Net, NetOptions, Reply, Request, Tls};
+pub use fault::NetError;
 pub use origin::{Allowed, Credential, Origin, Refused, Scheme, Scope, UrlRefused, checked_url};
 pub use reqwest::Method;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

@@ -283,7 +283,9 @@ impl Credential {
         }
         let secret = self.secret.expose();
         let (name, text) = match &self.scheme {
-            Scheme::Bearer => (HeaderName::from_static("authorization"), format!("Bearer {secret}")),
+            Scheme::Bearer => {
+                (HeaderName::from_static("authorization"), format!("Bearer {secret}"))
+            }
             Scheme::Token => (HeaderName::from_static("authorization"), format!("token {secret}")),
             Scheme::Header(name) => (HeaderName::from_static(name), secret.to_owned()),
         };

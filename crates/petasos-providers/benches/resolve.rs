@@ -1,1 +1,3 @@
+//! How long a resolution takes.
+
 fn main() {}

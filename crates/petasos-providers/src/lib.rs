@@ -6,12 +6,15 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `rows` | the providers, as data |
+//! | `row`, `rows`, `table` | the providers, as data, and their names |
 //! | `mode` | which dialect an endpoint speaks |
 //! | `runtime` | the resolver's answer |
 
 pub mod mode;
+pub mod row;
+pub mod rows;
 pub mod runtime;
+pub mod table;
 
 pub use mode::{ApiMode, Wire};
 pub use runtime::ProviderRuntime;

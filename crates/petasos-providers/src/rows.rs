@@ -1,0 +1,95 @@
+//! Index of the providers. Kept in step with the folder by the build; do not edit.
+
+mod ai_gateway;
+mod alibaba;
+mod alibaba_coding_plan;
+mod anthropic;
+mod arcee;
+mod azure_foundry;
+mod bedrock;
+mod copilot;
+mod copilot_acp;
+mod custom;
+mod deepinfra;
+mod deepseek;
+mod fireworks;
+mod gemini;
+mod gmi;
+mod google_gemini_cli;
+mod huggingface;
+mod kilocode;
+mod kimi_coding;
+mod kimi_coding_cn;
+mod lmstudio;
+mod minimax;
+mod minimax_cn;
+mod minimax_oauth;
+mod moa;
+mod nous;
+mod novita;
+mod nvidia;
+mod ollama_cloud;
+mod openai_api;
+mod openai_codex;
+mod opencode_go;
+mod opencode_zen;
+mod openrouter;
+mod qwen_oauth;
+mod stepfun;
+mod tencent_tokenhub;
+mod upstage;
+mod vertex;
+mod xai;
+mod xai_oauth;
+mod xiaomi;
+mod zai;
+
+use crate::row::Row;
+
+/// Every member, in the order of its file name.
+#[rustfmt::skip]
+pub static ROWS: &[&Row] = &[
+    &ai_gateway::ROW,
+    &alibaba::ROW,
+    &alibaba_coding_plan::ROW,
+    &anthropic::ROW,
+    &arcee::ROW,
+    &azure_foundry::ROW,
+    &bedrock::ROW,
+    &copilot::ROW,
+    &copilot_acp::ROW,
+    &custom::ROW,
+    &deepinfra::ROW,
+    &deepseek::ROW,
+    &fireworks::ROW,
+    &gemini::ROW,
+    &gmi::ROW,
+    &google_gemini_cli::ROW,
+    &huggingface::ROW,
+    &kilocode::ROW,
+    &kimi_coding::ROW,
+    &kimi_coding_cn::ROW,
+    &lmstudio::ROW,
+    &minimax::ROW,
+    &minimax_cn::ROW,
+    &minimax_oauth::ROW,
+    &moa::ROW,
+    &nous::ROW,
+    &novita::ROW,
+    &nvidia::ROW,
+    &ollama_cloud::ROW,
+    &openai_api::ROW,
+    &openai_codex::ROW,
+    &opencode_go::ROW,
+    &opencode_zen::ROW,
+    &openrouter::ROW,
+    &qwen_oauth::ROW,
+    &stepfun::ROW,
+    &tencent_tokenhub::ROW,
+    &upstage::ROW,
+    &vertex::ROW,
+    &xai::ROW,
+    &xai_oauth::ROW,
+    &xiaomi::ROW,
+    &zai::ROW,
+];
