@@ -1,0 +1,1 @@
+//! Changing one key of a YAML file and nothing else.

@@ -1,0 +1,305 @@
+//! Every configuration key we know, as data: its type, default, meaning, and what a project may do.
+//!
+//! The table drives strictness, `config explain`, `config get` of defaults and the generated
+//! reference. It holds no values: a default is looked up when asked for, so that a start pays
+//! nothing for it. In a path, `*` stands for any name (or list item) and `@task` for the name of an
+//! auxiliary task.
+
+mod agent;
+mod model;
+mod security;
+mod surfaces;
+mod terminal;
+mod tools;
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// What fits a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Kind {
+    /// On or off.
+    Flag,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// Text.
+    Text,
+    /// Text that is never shown.
+    Secret,
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A list of texts; a single text stands for a list of one.
+    Names,
+    /// A list of anything.
+    List,
+    /// A map of anything.
+    Map,
+    /// Anything: checked by the crate that owns it.
+    Any,
+}
+
+/// Which of two values is the stricter, for keys that guard something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Stricter {
+    /// On is stricter.
+    On,
+    /// Off is stricter.
+    Off,
+    /// A smaller number is stricter.
+    Smaller,
+    /// Words from loose to strict.
+    Order(&'static [&'static str]),
+    /// A longer list is stricter: a project's entries are added.
+    More,
+}
+
+/// What a project's file may do with a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Project {
+    /// Set it: nothing is at stake but taste.
+    Free,
+    /// Only make it stricter.
+    Tighten(Stricter),
+    /// Nothing: it starts programs, chooses where keys go, or grants something.
+    Never,
+}
+
+/// One key.
+#[derive(Debug, Clone, Copy, Serialize)]
+pub struct Key {
+    /// Dotted path.
+    pub path: &'static str,
+    /// What fits.
+    pub kind: Kind,
+    /// The built-in default as JSON, empty when there is none.
+    pub default: &'static str,
+    /// What it does.
+    pub doc: &'static str,
+    /// What a project's file may do.
+    pub project: Project,
+}
+
+/// A key a project may not set.
+const fn key(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
+    Key { path, kind, default, doc, project: Project::Never }
+}
+
+/// A key a project may set.
+const fn free(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
+    Key { path, kind, default, doc, project: Project::Free }
+}
+
+impl Key {
+    const fn tighten(self, stricter: Stricter) -> Self {
+        Self { project: Project::Tighten(stricter), ..self }
+    }
+
+    /// The default, parsed.
+    pub fn default_value(&self) -> Option<Value> {
+        if self.default.is_empty() {
+            return None;
+        }
+        // The table is checked by a test; a row that is not JSON has no default.
+        serde_json::from_str(self.default).ok()
+    }
+
+    /// Whether the path goes through names the user chooses.
+    pub fn is_pattern(&self) -> bool {
+        self.path.split('.').any(|segment| segment == "*" || segment.starts_with('@'))
+    }
+}
+
+/// Every key, by section.
+pub static TABLE: &[&[Key]] = &[
+    security::KEYS,
+    terminal::KEYS,
+    model::KEYS,
+    model::ENDPOINTS,
+    model::AUXILIARY,
+    agent::KEYS,
+    tools::KEYS,
+    tools::MCP,
+    surfaces::KEYS,
+];
+
+/// Names of the auxiliary tasks.
+pub static TASKS: &[&str] = &[
+    "approval",
+    "background_review",
+    "compression",
+    "curator",
+    "flush_memories",
+    "goal_judge",
+    "kanban_decomposer",
+    "mcp",
+    "memory_query_rewrite",
+    "moa_aggregator",
+    "moa_reference",
+    "monitor",
+    "profile_describer",
+    "session_search",
+    "skills_hub",
+    "title_generation",
+    "triage_specifier",
+    "tts_audio_tags",
+    "vision",
+    "web_extract",
+];
+
+/// Every key.
+pub fn all() -> impl Iterator<Item = &'static Key> {
+    TABLE.iter().copied().flatten()
+}
+
+/// The rows a walk down a document can still end in.
+#[derive(Debug, Clone)]
+pub(crate) struct Candidates {
+    rows: Vec<&'static Key>,
+    depth: usize,
+}
+
+/// What is known below one name.
+#[derive(Debug)]
+pub(crate) enum Step {
+    /// Not in the table.
+    Unknown,
+    /// A key, with more below it where it is a map.
+    Known { own: Option<&'static Key>, below: Candidates },
+}
+
+impl Candidates {
+    pub(crate) fn top() -> Self {
+        Self { rows: all().collect(), depth: 0 }
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
+    /// One name further down; a written name goes before a pattern.
+    pub(crate) fn step(&self, name: &str) -> Step {
+        let segment = |row: &Key| row.path.split('.').nth(self.depth);
+        let literal = self.rows.iter().any(|row| segment(row) == Some(name));
+        let fits = |row: &&&'static Key| match segment(row) {
+            Some(found) if found == name => true,
+            Some(_) if literal => false,
+            Some("*") => true,
+            Some("@task") => TASKS.contains(&name),
+            _ => false,
+        };
+        let found: Vec<&'static Key> = self.rows.iter().filter(fits).copied().collect();
+        if found.is_empty() {
+            return Step::Unknown;
+        }
+        let depth = self.depth + 1;
+        let (own, rows): (Vec<_>, Vec<_>) =
+            found.into_iter().partition(|row| row.path.split('.').count() == depth);
+        Step::Known { own: own.first().copied(), below: Self { rows, depth } }
+    }
+
+    /// The names that are written out at this depth.
+    pub(crate) fn names(&self) -> Vec<&'static str> {
+        let mut names: Vec<&'static str> = Vec::new();
+        for row in &self.rows {
+            match row.path.split('.').nth(self.depth) {
+                Some("*") | None => {}
+                Some("@task") => names.extend(TASKS),
+                Some(name) => names.push(name),
+            }
+        }
+        names.sort_unstable();
+        names.dedup();
+        names
+    }
+}
+
+/// The key for a path, written out or by pattern.
+pub fn find(path: &[String]) -> Option<&'static Key> {
+    let mut candidates = Candidates::top();
+    let mut found = None;
+    for name in path {
+        match candidates.step(name) {
+            Step::Known { own, below } => {
+                found = own;
+                candidates = below;
+            }
+            // Below a key that takes anything, everything is that key's business.
+            Step::Unknown => {
+                return found.filter(|key| matches!(key.kind, Kind::Any | Kind::Map | Kind::List));
+            }
+        }
+    }
+    found
+}
+
+/// The default of a key, when it has one.
+pub fn default_of(path: &str) -> Option<Value> {
+    all().find(|key| key.path == path)?.default_value()
+}
+
+/// The known name that looks most like this one, when one does.
+pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .into_iter()
+        .map(|other| (strsim::jaro_winkler(name, other), other))
+        .filter(|(likeness, _)| *likeness > 0.84)
+        .max_by(|one, other| one.0.total_cmp(&other.0))
+        .map(|(_, other)| other)
+}
+
+/// Whether a key guards something, so that it must be right or the start is refused.
+pub fn is_security(path: &str) -> bool {
+    let first = path.split('.').next().unwrap_or_default();
+    matches!(first, "approvals" | "security" | "permissions")
+        || path.starts_with("terminal.sandbox")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn the_table_is_sound() {
+        let mut seen = BTreeSet::new();
+        for row in all() {
+            assert!(seen.insert(row.path), "{} stands twice", row.path);
+            assert!(!row.doc.is_empty() && !row.doc.ends_with('.'), "{}", row.path);
+            let parsed = row.default.is_empty() || row.default_value().is_some();
+            assert!(parsed, "{}: default is not JSON", row.path);
+            if let (Kind::Choice(words), Some(Value::String(word))) =
+                (row.kind, row.default_value())
+            {
+                assert!(words.contains(&word.as_str()), "{}: {word}", row.path);
+            }
+            let guarded = !is_security(row.path) || row.project != Project::Free;
+            assert!(guarded, "{}: a project may loosen it", row.path);
+        }
+    }
+
+    #[test]
+    fn a_path_finds_its_row() {
+        let row = |path: &str| {
+            find(&path.split('.').map(str::to_owned).collect::<Vec<_>>()).map(|key| key.path)
+        };
+        assert_eq!(row("terminal.timeout"), Some("terminal.timeout"));
+        assert_eq!(row("auxiliary.vision.timeout"), Some("auxiliary.@task.timeout"));
+        assert_eq!(row("auxiliary.visoin.timeout"), None);
+        assert_eq!(row("mcp_servers.git.command"), Some("mcp_servers.*.command"));
+        assert_eq!(row("mcp_servers.git.env.TOKEN"), Some("mcp_servers.*.env"));
+        assert_eq!(row("terminal"), None);
+        assert_eq!(row("no.such"), None);
+    }
+
+    #[test]
+    fn a_slip_of_the_finger_finds_its_neighbour() {
+        assert_eq!(nearest("timout", ["timeout", "backend"]), Some("timeout"));
+        assert_eq!(nearest("aprovals", ["approvals", "auxiliary"]), Some("approvals"));
+        assert_eq!(nearest("zebra", ["timeout", "backend"]), None);
+    }
+}

@@ -1,0 +1,73 @@
+//! Keys of the sections that guard something: a project may only make them stricter.
+
+use super::Kind::{Choice, Flag, List, Names, Number, Text};
+use super::Stricter::{More, Off, On, Order, Smaller};
+use super::{Key, key};
+
+const CRON: &[&str] = &["yes", "allow", "off", "approve", "deny"];
+
+pub(super) static KEYS: &[Key] = &[
+    key(
+        "approvals.mode",
+        Choice(&["off", "smart", "manual"]),
+        "\"manual\"",
+        "Who judges a dangerous command: a person, a model first, or nobody",
+    )
+    .tighten(Order(&["off", "smart", "manual"])),
+    key("approvals.timeout", Number, "60", "Seconds a question at the terminal stays open")
+        .tighten(Smaller),
+    key("approvals.gateway_timeout", Number, "300", "Seconds a question over chat stays open")
+        .tighten(Smaller),
+    key(
+        "approvals.cron_mode",
+        Choice(CRON),
+        "\"deny\"",
+        "What becomes of a dangerous command in a scheduled run",
+    )
+    .tighten(Order(CRON)),
+    key(
+        "approvals.headless_mode",
+        Choice(&["approve", "deny"]),
+        "\"deny\"",
+        "What becomes of a dangerous command when nobody can be asked",
+    )
+    .tighten(Order(&["approve", "deny"])),
+    key("approvals.deny", Names, "[]", "Globs of commands that are never run").tighten(More),
+    key(
+        "approvals.git_push",
+        Choice(&["allow", "ask"]),
+        "\"allow\"",
+        "Whether a plain `git push` is asked about",
+    )
+    .tighten(Order(&["allow", "ask"])),
+    key("approvals.mcp_reload_confirm", Flag, "true", "Ask before MCP servers are reloaded")
+        .tighten(On),
+    key(
+        "approvals.destructive_slash_confirm",
+        Flag,
+        "true",
+        "Ask before a slash command that throws something away",
+    )
+    .tighten(On),
+    key("security.allow_private_urls", Flag, "false", "Let tools reach private addresses")
+        .tighten(Off),
+    key("security.redact_secrets", Flag, "true", "Mask secrets in output, logs and messages")
+        .tighten(On),
+    key(
+        "security.strict_key_scope",
+        Flag,
+        "false",
+        "Never send `OPENAI_API_KEY` to a custom endpoint",
+    )
+    .tighten(On),
+    key("security.tirith_enabled", Flag, "true", "Scan commands with the external scanner")
+        .tighten(On),
+    key("security.tirith_path", Text, "", "The scanner's program"),
+    key("security.tirith_timeout", Number, "5", "Seconds a scan may take"),
+    key("security.tirith_fail_open", Flag, "true", "Let a command pass when the scanner fails")
+        .tighten(Off),
+    key("security.website_blocklist", super::Kind::Any, "", "Sites that tools must not open"),
+    key("permissions.allow", List, "[]", "Rules for calls that need no question"),
+    key("permissions.ask", List, "[]", "Rules for calls that are asked about").tighten(More),
+    key("permissions.deny", List, "[]", "Rules for calls that are refused").tighten(More),
+];

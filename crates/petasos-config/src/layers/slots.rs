@@ -1,0 +1,251 @@
+//! One slot a key: who offers a value, who wins, and why the others do not.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::Path;
+
+use petasos_contract::settings::{Layered, Notice, Source};
+use serde_json::{Map, Value};
+
+use crate::keys::{self, Key};
+use crate::strict::{Leaf, dotted};
+use crate::tighten::{Outcome, decide};
+use crate::variables::Wins;
+
+/// A value somebody offers.
+#[derive(Debug)]
+pub(super) struct Offer {
+    pub(super) value: Value,
+    pub(super) shown: Value,
+    pub(super) source: Source,
+    /// Why it cannot win, whoever else is there.
+    pub(super) refused: Option<String>,
+}
+
+#[derive(Debug)]
+struct Slot {
+    path: Vec<String>,
+    user: Option<Offer>,
+    project: Option<Offer>,
+    /// The strongest first.
+    variables: Vec<Offer>,
+    wins: Wins,
+    flag: Option<Offer>,
+}
+
+/// Every key that somebody offers a value for, in the order of the files.
+#[derive(Debug, Default)]
+pub(super) struct Slots {
+    slots: Vec<Slot>,
+    index: HashMap<String, usize>,
+    sections: BTreeSet<String>,
+}
+
+impl Slots {
+    pub(super) fn user(&mut self, leaves: Vec<Leaf>, sections: &BTreeSet<String>, source: &Source) {
+        self.sections.clone_from(sections);
+        for leaf in leaves {
+            let Leaf { path, value, shown } = leaf;
+            let offer = Offer { value, shown, source: source.clone(), refused: None };
+            self.slot(path).user = Some(offer);
+        }
+    }
+
+    /// Takes a project's values as far as it may set them; what it may not is told.
+    pub(super) fn project(&mut self, leaves: Vec<Leaf>, file: &Path) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        for leaf in leaves {
+            let key = keys::find(&leaf.path);
+            let slot = self.slot(leaf.path);
+            let current = slot.user.as_ref().map(|offer| &offer.value);
+            let source = Source::Project { file: file.to_path_buf() };
+            let offer = |value, shown, refused| Offer { value, shown, source, refused };
+            slot.project = Some(match decide(key, current, &leaf.value) {
+                Outcome::Used(value) => {
+                    let shown = if value == leaf.value {
+                        leaf.shown
+                    } else {
+                        crate::mask::masked(&mut slot.path.clone(), &value)
+                    };
+                    offer(value, shown, None)
+                }
+                Outcome::Ignored(reason) => {
+                    let name = dotted(&slot.path);
+                    notices.push(Notice {
+                        what: format!("`{name}` in {} is ignored: {reason}", file.display()),
+                        hint: "put it into your own config.yaml if you want it".to_owned(),
+                        key: name,
+                    });
+                    offer(leaf.value, leaf.shown, Some(reason.to_owned()))
+                }
+            });
+        }
+        notices
+    }
+
+    /// Offers come in the order of their strength.
+    pub(super) fn variable(&mut self, path: Vec<String>, wins: Wins, offer: Offer) {
+        let slot = self.slot(path);
+        slot.wins = wins;
+        slot.variables.push(offer);
+    }
+
+    pub(super) fn flag(&mut self, path: Vec<String>, offer: Offer) {
+        self.slot(path).flag = Some(offer);
+    }
+
+    fn slot(&mut self, path: Vec<String>) -> &mut Slot {
+        let index = *self.index.entry(dotted(&path)).or_insert_with(|| {
+            self.slots.push(Slot {
+                path,
+                user: None,
+                project: None,
+                variables: Vec::new(),
+                wins: Wins::Variable,
+                flag: None,
+            });
+            self.slots.len() - 1
+        });
+        &mut self.slots[index]
+    }
+
+    /// The merged tree, and every candidate of every key.
+    pub(super) fn settle(self) -> (Map<String, Value>, BTreeMap<String, Vec<Layered>>) {
+        let Self { slots, index, sections } = self;
+        let mut lines: Vec<(Vec<String>, Line)> =
+            slots.into_iter().map(|slot| slot.settle(&sections)).collect();
+        part_of_another(&mut lines, &index);
+        let mut values = Map::new();
+        let mut sources = BTreeMap::new();
+        for (path, line) in lines {
+            if let Some(value) = line.value {
+                put(&mut values, &path, value);
+            }
+            sources.insert(dotted(&path), line.stack);
+        }
+        (values, sources)
+    }
+}
+
+/// A slot that is decided.
+struct Line {
+    value: Option<Value>,
+    /// How strong the winner's layer is.
+    rank: u8,
+    stack: Vec<Layered>,
+}
+
+impl Slot {
+    fn settle(self, sections: &BTreeSet<String>) -> (Vec<String>, Line) {
+        let Self { path, user, project, mut variables, wins, flag } = self;
+        let files_first = match wins {
+            Wins::Variable => false,
+            Wins::File => true,
+            Wins::Section(section) => {
+                let has = sections.contains(section);
+                if has {
+                    for offer in &mut variables {
+                        offer.refused.get_or_insert_with(|| {
+                            format!("config.yaml has a `{section}` section, which goes first")
+                        });
+                    }
+                }
+                has
+            }
+        };
+        let files = [project, user].into_iter().flatten();
+        let mut ordered: Vec<Offer> = flag.into_iter().collect();
+        if files_first {
+            ordered.extend(files);
+            ordered.append(&mut variables);
+        } else {
+            ordered.append(&mut variables);
+            ordered.extend(files);
+        }
+        let line = decide_line(&path, ordered);
+        (path, line)
+    }
+}
+
+/// The first that may win does; the stack shows it first and keeps the order of the others.
+fn decide_line(path: &[String], mut offers: Vec<Offer>) -> Line {
+    let winner = offers.iter().position(|offer| offer.refused.is_none());
+    let mut stack = Vec::with_capacity(offers.len());
+    let mut value = None;
+    let mut rank = 0;
+    let mut first = "the built-in default goes first".to_owned();
+    match winner {
+        Some(index) => {
+            let Offer { value: won, shown, source, .. } = offers.remove(index);
+            rank = rank_of(&source);
+            first = format!("{source} goes first");
+            value = Some(won);
+            stack.push(Layered { value: shown, source, passed_over: None });
+        }
+        None => {
+            if let Some(default) = keys::find(path).and_then(Key::default_value) {
+                stack.push(Layered { value: default, source: Source::Default, passed_over: None });
+            }
+        }
+    }
+    stack.extend(offers.into_iter().map(|offer| Layered {
+        value: offer.shown,
+        source: offer.source,
+        passed_over: Some(offer.refused.unwrap_or_else(|| first.clone())),
+    }));
+    Line { value, rank, stack }
+}
+
+fn rank_of(source: &Source) -> u8 {
+    match source {
+        Source::Default => 0,
+        Source::User { .. } => 1,
+        Source::Project { .. } => 2,
+        Source::DotEnv { .. } => 3,
+        Source::Environment { .. } => 4,
+        Source::Flag { .. } => 5,
+    }
+}
+
+/// Where one layer has a word and another a map, the stronger layer decides which it is.
+fn part_of_another(lines: &mut [(Vec<String>, Line)], index: &HashMap<String, usize>) {
+    for below in 0..lines.len() {
+        for length in 1..lines[below].0.len() {
+            let Some(&above) = index.get(&dotted(&lines[below].0[..length])) else { continue };
+            let both = lines[above].1.value.is_some() && lines[below].1.value.is_some();
+            let empty_map =
+                matches!(&lines[above].1.value, Some(Value::Object(map)) if map.is_empty());
+            if !both || empty_map {
+                continue;
+            }
+            let (winner, loser) = if lines[above].1.rank > lines[below].1.rank {
+                (above, below)
+            } else {
+                (below, above)
+            };
+            let reason = format!("`{}` of a stronger layer replaces it", dotted(&lines[winner].0));
+            let line = &mut lines[loser].1;
+            line.value = None;
+            if let Some(first) = line.stack.first_mut() {
+                first.passed_over = Some(reason);
+            }
+        }
+    }
+}
+
+fn put(values: &mut Map<String, Value>, path: &[String], value: Value) {
+    let Some((last, around)) = path.split_last() else { return };
+    let mut map = values;
+    for name in around {
+        let inner = map.entry(name.clone()).or_insert_with(|| Value::Object(Map::new()));
+        if !inner.is_object() {
+            *inner = Value::Object(Map::new());
+        }
+        let Value::Object(next) = inner else { return };
+        map = next;
+    }
+    let keeps = matches!(&value, Value::Object(new) if new.is_empty())
+        && map.get(last).is_some_and(Value::is_object);
+    if !keeps {
+        map.insert(last.clone(), value);
+    }
+}
