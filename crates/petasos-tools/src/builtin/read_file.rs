@@ -1,7 +1,7 @@
 //! `read_file`: a numbered window of lines from one text file.
 //!
 //! It reads the local file system; what a window is and which files are refused is decided in
-//! `files`. Noticing that the same window is read again needs the session's state and is not
+//! `files`, and `shape` words what the model reads. Noticing that the same window is read again needs the session's state and is not
 //! done here.
 
 use std::fs::File;
@@ -17,14 +17,16 @@ use petasos_contract::settings::{Section, SectionError};
 use petasos_contract::tool::{Concurrency, Example, Limit};
 use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolOutput};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::files::guard::Guard;
 use crate::files::kind::{self, Kind};
 use crate::files::open::{self, Place, Unreadable};
+use crate::files::place;
 use crate::files::watch::Watch;
-use crate::files::window::{self, Full, Page, Window};
-use crate::files::{place, similar};
+use crate::files::window::{self, Page, Window};
+
+mod shape;
 
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -95,10 +97,6 @@ const LINES_USUAL: u64 = 500;
 /// Long enough to count the lines of several gigabytes, short enough for a conversation.
 const COUNTING_MAX: Duration = Duration::from_secs(20);
 
-/// From here on, a page of many lines comes with advice.
-const LARGE_BYTES: u64 = 512_000;
-const LARGE_LINES: u64 = 200;
-
 #[derive(Debug, Deserialize)]
 struct Input {
     path: String,
@@ -148,9 +146,9 @@ impl SyncTool for ReadFile {
             .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
         let path = place::resolve(&input.path, cx);
         match read(&path, page, cx) {
-            Ok(read) => Ok(ToolOutput::json(&told(&read, &input, page))),
-            Err(Failure::Unreadable(unreadable)) => Ok(explained(&path, &unreadable, cx)),
-            Err(Failure::NotText(kind)) => Ok(not_text(&path, kind, cx)),
+            Ok(read) => Ok(ToolOutput::json(&shape::told(&read, &input, page))),
+            Err(Failure::Unreadable(unreadable)) => Ok(shape::unreadable(&path, &unreadable, cx)),
+            Err(Failure::NotText(kind)) => Ok(shape::not_text(&path, kind, cx)),
             Err(Failure::Cancelled) => Err(ToolError::new("Cancelled", "the call was cancelled")),
         }
     }
@@ -218,112 +216,4 @@ fn sample(file: &mut File) -> io::Result<Vec<u8>> {
     let mut sample = Vec::with_capacity(kind::SAMPLE_BYTES);
     file.take(kind::SAMPLE_BYTES as u64).read_to_end(&mut sample)?;
     Ok(sample)
-}
-
-fn told(read: &Text, input: &Input, page: Page) -> Value {
-    let Text { window, file_size } = read;
-    let next = page.first + window.lines;
-    let is_more = window.full.is_some() && (next <= window.total_lines || window.is_partial);
-    let mut result = Map::new();
-    let mut put = |key: &str, value: Value| {
-        result.insert(key.to_owned(), value);
-    };
-    put("content", json!(window.content));
-    put("total_lines", json!(window.total_lines));
-    put("file_size", json!(file_size));
-    put("truncated", json!(is_more));
-    if let Some(full) = window.full.filter(|_| is_more) {
-        let by = match full {
-            Full::Lines => "lines",
-            Full::Chars => "bytes",
-            Full::Time => "time",
-        };
-        put("truncated_by", json!(by));
-        put("next_offset", json!(next));
-    }
-    let hint = hint(window, input, page, is_more);
-    if !hint.is_empty() {
-        put("hint", json!(hint));
-    }
-    if is_more && *file_size > LARGE_BYTES && page.lines_max > LARGE_LINES {
-        put(
-            "_hint",
-            json!(format!(
-                "this file is large ({file_size} bytes): find the place with search_files, then \
-                 read a small window around it"
-            )),
-        );
-    }
-    Value::Object(result)
-}
-
-fn hint(window: &Window, input: &Input, page: Page, is_more: bool) -> String {
-    let mut parts = Vec::new();
-    let total = window.total_lines;
-    if window.full == Some(Full::Time) && window.lines == 0 {
-        parts.push(format!("time was over at line {total}, before line {}", page.first));
-    } else if is_more {
-        let next = page.first + window.lines;
-        let of = if window.is_partial { "at least " } else { "" };
-        let (first, last) = (page.first, next - 1);
-        parts.push(format!("lines {first}-{last} of {of}{total}: go on with offset={next}"));
-    } else if window.lines == 0 && total > 0 {
-        parts.push(format!("the file has {total} lines: offset={} is past its end", page.first));
-    }
-    if input.limit.is_some_and(|limit| limit > 0 && limit.cast_unsigned() > page.lines_max) {
-        parts.push(format!("`limit` was lowered to {}", page.lines_max));
-    }
-    if window.lines_cut > 0 {
-        parts.push(format!("{} long lines were cut", window.lines_cut));
-    }
-    if window.is_partial {
-        parts.push("counting stopped early, so `total_lines` is the least it can be".to_owned());
-    }
-    parts.join("; ")
-}
-
-fn explained(path: &Path, unreadable: &Unreadable, cx: &CallContext) -> ToolOutput {
-    let name = place::shown(path, &cx.workspace);
-    let message = match unreadable {
-        Unreadable::Missing => return missing(path, &name, cx),
-        Unreadable::Folder => format!(
-            "`{name}` is a folder: list it with search_files, target `files`, pattern `*` and \
-             this path"
-        ),
-        Unreadable::Special => format!(
-            "`{name}` is a device, pipe or socket, which may never end: only regular files are read"
-        ),
-        Unreadable::Protected(protected) => format!("`{name}` is not shown: {protected}"),
-        Unreadable::System(error) => format!("`{name}` cannot be read: {error}"),
-    };
-    ToolOutput::plain_error(&message)
-}
-
-fn missing(path: &Path, name: &str, cx: &CallContext) -> ToolOutput {
-    let message = match path.parent() {
-        Some(folder) if !folder.is_dir() => format!(
-            "`{name}` does not exist, and neither does the folder `{}`",
-            place::shown(folder, &cx.workspace)
-        ),
-        Some(_) | None => format!("`{name}` does not exist"),
-    };
-    let similar: Vec<_> =
-        similar::beside(path).iter().map(|path| place::shown(path, &cx.workspace)).collect();
-    let mut extra = Map::new();
-    if !similar.is_empty() {
-        extra.insert("similar_files".to_owned(), json!(similar));
-    }
-    ToolOutput::error(message, extra)
-}
-
-fn not_text(path: &Path, kind: Kind, cx: &CallContext) -> ToolOutput {
-    let name = place::shown(path, &cx.workspace);
-    let message = if kind == Kind::Image && cx.grant.allows("vision_analyze") {
-        format!("`{name}` is an image: look at it with vision_analyze")
-    } else if kind == Kind::Image {
-        format!("`{name}` is an image and cannot be shown as text")
-    } else {
-        format!("`{name}` is a binary file and cannot be shown as text")
-    };
-    ToolOutput::plain_error(&message)
 }

@@ -131,14 +131,12 @@ const SEARCH_MAX: Duration = Duration::from_mins(1);
 #[derive(Debug, Deserialize)]
 struct Input {
     pattern: String,
-    #[serde(default)]
-    target: Target,
+    target: Option<Target>,
     path: Option<String>,
     file_glob: Option<String>,
     limit: Option<i64>,
     offset: Option<i64>,
-    #[serde(default)]
-    output_mode: OutputMode,
+    output_mode: Option<OutputMode>,
     context: Option<i64>,
 }
 
@@ -196,6 +194,7 @@ fn search(input: &Input, cx: &CallContext) -> Result<(Value, Walked), String> {
         return Err("`pattern` is empty: say what to search for".to_owned());
     }
     let mut asked = asked(input)?;
+    let target = input.target.unwrap_or_default();
     let path = place::resolve(input.path.as_deref().unwrap_or("."), cx);
     let guard = Guard::new(&cx.settings);
     let (root, is_folder) = match open::look(&path, &guard) {
@@ -207,7 +206,7 @@ fn search(input: &Input, cx: &CallContext) -> Result<(Value, Walked), String> {
     let mut globs = file_glob.map(compiled).transpose()?.into_iter().collect::<Vec<_>>();
     let needed = asked.offset + asked.limit;
     let watch = Watch::new(cx, SEARCH_MAX);
-    match input.target {
+    match target {
         Target::Files => globs.push(compiled(&input.pattern)?),
         // A file that was named itself is wanted, whatever its name.
         Target::Content if !is_folder => globs.clear(),
@@ -225,7 +224,7 @@ fn search(input: &Input, cx: &CallContext) -> Result<(Value, Walked), String> {
         let asked = if is_folder { path.join(inside) } else { path.clone() };
         place::shown(&asked, &cx.workspace)
     };
-    match input.target {
+    match target {
         Target::Files => {
             let found = names::find(scope, needed);
             note_plain_name(&input.pattern, &found, &mut asked.warnings);
@@ -259,7 +258,7 @@ fn asked(input: &Input) -> Result<Asked, String> {
             "`offset` is at most {OFFSET_MAX}: narrow the search with `path` or `file_glob`"
         ));
     }
-    let keep = match input.output_mode {
+    let keep = match input.output_mode.unwrap_or_default() {
         OutputMode::Content => Keep::Lines { context },
         OutputMode::FilesOnly => Keep::Name,
         OutputMode::Count => Keep::Count,

@@ -21,12 +21,13 @@ pub(crate) const SAMPLE_BYTES: usize = 1000;
 const IMAGES: &[&str] =
     &["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "ico", "heic", "heif", "avif"];
 
+/// Only names that never mean text: of the others the content tells.
 const BINARIES: &[&str] = &[
-    "7z", "a", "aac", "avi", "bin", "bz2", "class", "dat", "db", "deb", "dll", "dmg", "doc",
-    "docx", "dylib", "eot", "exe", "flac", "gz", "iso", "jar", "lib", "m4a", "mkv", "mov", "mp3",
-    "mp4", "o", "obj", "odt", "ogg", "otf", "parquet", "pdf", "pickle", "pkl", "ppt", "pptx",
-    "pyc", "pyd", "pyo", "rar", "rlib", "rpm", "so", "sqlite", "sqlite3", "tar", "tgz", "ttf",
-    "war", "wasm", "wav", "webm", "whl", "woff", "woff2", "xls", "xlsx", "xz", "zip", "zst",
+    "7z", "aac", "avi", "bz2", "class", "db", "deb", "dll", "dmg", "doc", "docx", "dylib", "eot",
+    "exe", "flac", "gz", "iso", "jar", "m4a", "mkv", "mov", "mp3", "mp4", "odt", "ogg", "otf",
+    "parquet", "pdf", "pickle", "pkl", "ppt", "pptx", "pyc", "pyd", "pyo", "rar", "rlib", "rpm",
+    "so", "sqlite", "sqlite3", "tar", "tgz", "ttf", "war", "wasm", "wav", "webm", "whl", "woff",
+    "woff2", "xls", "xlsx", "xz", "zip", "zst",
 ];
 
 /// Judges by the extension; `None` when only the content can tell.

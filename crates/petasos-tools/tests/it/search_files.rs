@@ -289,3 +289,14 @@ fn the_effect_is_reading_the_root() {
         Effects::one(Effect::Read(bench.cx.workspace.to_path_buf()))
     );
 }
+
+#[test]
+fn what_was_found_before_a_file_failed_is_told() {
+    let bench = Bench::new();
+    let mut text = b"first\n".to_vec();
+    text.resize(70 << 20, b'x');
+    bench.file("endless-line", text);
+    let found = search(&bench, &json!({ "pattern": "first" }));
+    assert_eq!([&found["total_count"], &found["matches"][0]["line"]], [&json!(1), &json!(1)]);
+    assert!(found["warning"].as_str().unwrap().contains("could not be read: 1"), "{found}");
+}

@@ -179,7 +179,7 @@ fn finished<T>(shown: Value, page: &Page<T>, total: u64, walked: &Walked, asked:
     }
     if walked.unreadable > 0 {
         let example = walked.example.as_deref().unwrap_or_default();
-        warnings.push(format!("{} places could not be read, such as {example}", walked.unreadable));
+        warnings.push(format!("could not be read: {}, such as {example}", walked.unreadable));
     }
     if !warnings.is_empty() {
         result["warning"] = json!(warnings.join("; "));

@@ -117,9 +117,10 @@ pub(crate) fn search(scope: Scope<'_>, pattern: &Pattern, keep: Keep, needed: us
             let mut gather = Gather::new(&pattern.matcher, keep, kept);
             let (file, _) = open::open(visit.entry.path()).map_err(system)?;
             let bytes = Watched { file, watch: scope.watch };
-            searcher.search_reader(&pattern.matcher, bytes, &mut gather)?;
+            let ended = searcher.search_reader(&pattern.matcher, bytes, &mut gather);
+            // What was found before the time was over, or before a bad block, still counts.
             tally.add(&visit, gather);
-            Ok(())
+            ended
         }
     });
     let files = tally.first.into_inner().into_entries().map(|(_, found)| found).collect();
