@@ -1,0 +1,101 @@
+//! From words to a command.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::{Arg, ArgAction};
+use petasos_config::Inputs;
+
+use crate::command::{LazyHost, Session};
+use crate::commands::COMMANDS;
+use crate::out::Out;
+use crate::report::Report;
+
+/// Bad usage, as scripts know it.
+const USAGE: u8 = 2;
+
+/// Runs the program.
+pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> ExitCode {
+    let matches = match program().try_get_matches_from(words) {
+        Ok(matches) => matches,
+        Err(error) => return explain_usage(&error),
+    };
+    let json = matches.get_flag("json");
+    let colour = !inputs.environment.contains_key("NO_COLOR")
+        && inputs.environment.get("TERM").is_none_or(|term| term != "dumb");
+    let out = Out::new(json, colour);
+    if let Err(report) = take_overrides(&matches, &mut inputs) {
+        out.report(&report);
+        return ExitCode::from(USAGE);
+    }
+    let mut session = Session { out, host: LazyHost::new(inputs) };
+    let Some((name, arguments)) = matches.subcommand() else { return ExitCode::from(USAGE) };
+    let Some(command) = COMMANDS.iter().find(|command| command.name == name) else {
+        return ExitCode::from(USAGE);
+    };
+    match (command.run)(arguments, &mut session) {
+        Ok(code) => code,
+        Err(report) => {
+            out.report(&report);
+            ExitCode::from(if report.is_usage() { USAGE } else { 1 })
+        }
+    }
+}
+
+/// The whole command line; the arguments of a command are built when it is the one asked for.
+pub fn program() -> clap::Command {
+    let mut program = clap::Command::new("petasos")
+        .version(env!("CARGO_PKG_VERSION"))
+        .about("The runtime that an agent runs its tools on")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .disable_help_subcommand(true)
+        .arg(
+            Arg::new("json")
+                .long("json")
+                .global(true)
+                .action(ArgAction::SetTrue)
+                .help("Print JSON for scripts"),
+        )
+        .arg(
+            Arg::new("home")
+                .long("home")
+                .global(true)
+                .value_name("DIR")
+                .help("Use this agent home instead of PETASOS_HOME or ~/.petasos"),
+        )
+        .arg(
+            Arg::new("set")
+                .long("set")
+                .global(true)
+                .value_name("KEY=VALUE")
+                .action(ArgAction::Append)
+                .help("Override one configuration value for this run"),
+        );
+    for command in COMMANDS {
+        let subcommand = clap::Command::new(command.name).about(command.about).hide(command.hidden);
+        program = program.subcommand(subcommand.defer(command.arguments));
+    }
+    program
+}
+
+fn take_overrides(matches: &clap::ArgMatches, inputs: &mut Inputs) -> Result<(), Report> {
+    if let Some(home) = matches.get_one::<String>("home") {
+        inputs.environment.insert("PETASOS_HOME".to_owned(), home.clone());
+    }
+    for pair in matches.get_many::<String>("set").into_iter().flatten() {
+        let Some((key, value)) = pair.split_once('=') else {
+            return Err(Report::usage(format!("`--set {pair}` is not KEY=VALUE"))
+                .hint("for example `--set approvals.mode=manual`"));
+        };
+        *inputs = std::mem::take(inputs).with_override(key, value, &format!("--set {pair}"));
+    }
+    Ok(())
+}
+
+/// Help and version go to standard output and are no error.
+fn explain_usage(error: &clap::Error) -> ExitCode {
+    // Printing help to a closed pipe is no error of ours.
+    error.print().unwrap_or_default();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}

@@ -1,0 +1,74 @@
+//! What a command is: a name, its arguments, and a function that runs it.
+//!
+//! Each file under `commands/` declares one. Arguments are built only for the command that was
+//! asked for, because a start is paid for by every call.
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, FromArgMatches, Subcommand};
+
+use crate::host::Host;
+use crate::out::Out;
+use crate::report::Report;
+
+/// One command of the program.
+#[derive(Debug)]
+pub(crate) struct Command {
+    /// What a person types.
+    pub(crate) name: &'static str,
+    /// One line for `--help`.
+    pub(crate) about: &'static str,
+    /// Whether `--help` lists it.
+    pub(crate) hidden: bool,
+    /// Adds its arguments.
+    pub(crate) arguments: fn(clap::Command) -> clap::Command,
+    /// Runs it.
+    pub(crate) run: fn(&ArgMatches, &mut Session) -> Result<ExitCode, Report>,
+}
+
+/// What a command works with.
+#[derive(Debug)]
+pub(crate) struct Session {
+    /// The printer.
+    pub(crate) out: Out,
+    /// Opens the host on first use: `--help` and some commands need none of it.
+    pub(crate) host: LazyHost,
+}
+
+/// A host that is opened when somebody needs it.
+#[derive(Debug)]
+pub(crate) struct LazyHost {
+    inputs: petasos_config::Inputs,
+    opened: Option<Host>,
+}
+
+impl LazyHost {
+    /// Will open a host with these inputs.
+    pub(crate) fn new(inputs: petasos_config::Inputs) -> Self {
+        Self { inputs, opened: None }
+    }
+
+    /// The inputs, for commands that look at the configuration themselves.
+    pub(crate) fn inputs(&self) -> &petasos_config::Inputs {
+        &self.inputs
+    }
+
+    /// The host.
+    pub(crate) fn get(&mut self) -> Result<&Host, Report> {
+        if self.opened.is_none() {
+            self.opened = Some(Host::open(&self.inputs)?);
+        }
+        // Filled just above; the second arm exists for the compiler only.
+        self.opened.as_ref().ok_or_else(|| Report::new("the host could not be opened"))
+    }
+}
+
+/// Adds the subcommands of a command; naming none of them prints the help.
+pub(crate) fn actions<A: Subcommand>(command: clap::Command) -> clap::Command {
+    A::augment_subcommands(command).subcommand_required(true).arg_required_else_help(true)
+}
+
+/// The words of a command as its own type.
+pub(crate) fn parse<A: FromArgMatches>(matches: &ArgMatches) -> Result<A, Report> {
+    A::from_arg_matches(matches).map_err(|error| Report::usage(error.to_string()))
+}

@@ -1,0 +1,129 @@
+//! `petasos demo`: a guided tour of the tools, in a temporary workspace, with no key and no account.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::ArgMatches;
+use petasos_contract::call::ToolCall;
+use petasos_contract::context::Surface;
+use petasos_contract::{CallContext, SessionId};
+use petasos_runtime::{Dispatcher, round, toolsets};
+
+use crate::command::{Command, Session};
+use crate::host::Host;
+use crate::out::{Out, Style};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "demo",
+    about: "Take a guided tour of the tools, without any key",
+    hidden: false,
+    arguments: |command| command,
+    run,
+};
+
+fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let workspace = tempfile::tempdir()?;
+    furnish(workspace.path())?;
+    let mut inputs = session.host.inputs().clone();
+    inputs.cwd = workspace.path().to_owned();
+    let home = workspace.path().join(".petasos").display().to_string();
+    inputs.environment.insert("PETASOS_HOME".to_owned(), home);
+    let host = Host::open(&inputs)?;
+    let tour = Tour { out: session.out, host: &host, workspace: workspace.path() };
+    host.wait(tour.walk())??;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A few files to read and search.
+fn furnish(workspace: &Path) -> Result<(), Report> {
+    let files = [
+        ("README.md", "# Lamp\n\nA lamp that turns itself off.\nTODO: say after how long.\n"),
+        ("lamp.py", "TIMEOUT = 300\n\n\ndef off():\n    # TODO: fade out\n    return False\n"),
+        ("notes.txt", "Bought the parts on Monday.\n"),
+    ];
+    for (name, text) in files {
+        let path = workspace.join(name);
+        petasos_config::atomic::write(
+            &path,
+            text.as_bytes(),
+            petasos_config::atomic::Mode::KeepOr(0o644),
+        )?;
+    }
+    Ok(())
+}
+
+struct Tour<'a> {
+    out: Out,
+    host: &'a Host,
+    workspace: &'a Path,
+}
+
+impl Tour<'_> {
+    async fn walk(&self) -> Result<(), Report> {
+        let out = self.out;
+        out.line(out.paint(Style::Bold, "Petasos: the runtime an agent runs its tools on"));
+        out.line(format!("Temporary workspace: {}", self.workspace.display()));
+        self.show_toolset();
+        let dispatcher = Arc::new(self.host.dispatcher()?);
+        let cx = self.host.call_context(Surface::OneShot, SessionId::new("demo"));
+        self.heading("A tool call, as a model would make it");
+        self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.py"}"#).await;
+        self.heading("Numbers written as text are understood");
+        self.call(&dispatcher, &cx, "read_file", r#"{"path": "README.md", "limit": "1"}"#).await;
+        self.heading("Searching");
+        self.call(&dispatcher, &cx, "search_files", r#"{"pattern": "TODO"}"#).await;
+        self.heading("Whatever goes wrong, the model gets one well-formed answer");
+        self.call(&dispatcher, &cx, "read_file", "not even JSON").await;
+        self.call(&dispatcher, &cx, "raed_file", "{}").await;
+        self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.txt"}"#).await;
+        self.batch(&dispatcher, &cx).await;
+        self.heading("Where to go from here");
+        for line in [
+            "petasos tools list --all                       every tool, and why some are hidden",
+            "petasos tools explain read_file --surface telegram",
+            "petasos toolsets resolve hermes-cli            what a bundle comes down to",
+            "petasos config explain terminal.timeout        where a value comes from",
+            "petasos doctor                                 what works here",
+        ] {
+            out.line(format!("  {line}"));
+        }
+        Ok(())
+    }
+
+    fn show_toolset(&self) {
+        self.heading("Toolsets are named bundles; each name keeps its reason");
+        let tools = self.host.catalogue().registry().snapshot();
+        let resolution = toolsets::resolve_toolset("file", &tools);
+        let names: Vec<&str> =
+            resolution.tools.iter().map(petasos_contract::ToolName::as_str).collect();
+        self.out.line(format!("  file → {}", names.join(", ")));
+    }
+
+    /// Three calls in one model reply: those that only read run at the same time.
+    async fn batch(&self, dispatcher: &Arc<Dispatcher>, cx: &CallContext) {
+        self.heading("Three calls in one reply: reads run together, results keep their order");
+        let calls = vec![
+            ToolCall::new("a", "read_file", r#"{"path": "README.md", "limit": 1}"#),
+            ToolCall::new("b", "search_files", r#"{"pattern": "*.py", "target": "files"}"#),
+            ToolCall::new("c", "read_file", r#"{"path": "notes.txt"}"#),
+        ];
+        for result in round::run(dispatcher, calls, cx).await {
+            let line = format!("  [{}] {} → {}", result.id, result.name, result.content.text());
+            self.out.line(line);
+        }
+    }
+
+    async fn call(&self, dispatcher: &Dispatcher, cx: &CallContext, name: &str, arguments: &str) {
+        let out = self.out;
+        out.line(out.paint(Style::Faint, &format!("  $ petasos tools call {name} '{arguments}'")));
+        let result = dispatcher.dispatch(ToolCall::new("demo", name, arguments), cx).await;
+        out.line(format!("  {}", result.content.text()));
+    }
+
+    fn heading(&self, text: &str) {
+        self.out.line("");
+        self.out.line(self.out.paint(Style::Bold, text));
+    }
+}

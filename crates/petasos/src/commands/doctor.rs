@@ -1,0 +1,137 @@
+//! `petasos doctor`: what works here, what does not, and what to do about it.
+//!
+//! Every line comes from the code that makes the decision it reports.
+
+use std::process::ExitCode;
+
+use clap::ArgMatches;
+use petasos_contract::SessionId;
+use petasos_contract::context::Surface;
+use petasos_runtime::definitions::{Fate, Wanted};
+use petasos_runtime::toolsets::choose;
+use serde::Serialize;
+use serde_json::json;
+
+use crate::command::{Command, Session};
+use crate::host::Host;
+use crate::out::{Out, Style};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "doctor",
+    about: "Check this installation and say what to do",
+    hidden: false,
+    arguments: |command| command,
+    run,
+};
+
+/// How a part is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Health {
+    Good,
+    Note,
+    Bad,
+}
+
+/// One finding.
+#[derive(Debug, Serialize)]
+struct Finding {
+    part: &'static str,
+    health: Health,
+    what: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hint: Option<String>,
+}
+
+impl Finding {
+    fn good(part: &'static str, what: impl Into<String>) -> Self {
+        Self { part, health: Health::Good, what: what.into(), hint: None }
+    }
+
+    fn note(part: &'static str, what: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self { part, health: Health::Note, what: what.into(), hint: Some(hint.into()) }
+    }
+}
+
+fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let mut findings = Vec::new();
+    match session.host.get() {
+        Ok(host) => {
+            look_at_settings(host, &mut findings);
+            look_at_tools(host, &mut findings)?;
+        }
+        Err(report) => findings.push(Finding {
+            part: "config",
+            health: Health::Bad,
+            what: report.to_string(),
+            hint: Some("`petasos config check` shows each problem with its place".to_owned()),
+        }),
+    }
+    let healthy = findings.iter().all(|finding| finding.health != Health::Bad);
+    if out.is_json() {
+        out.value(&json!({ "healthy": healthy, "findings": findings }));
+    } else {
+        print(out, &findings);
+    }
+    Ok(if healthy { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn look_at_settings(host: &Host, findings: &mut Vec<Finding>) {
+    let settings = host.settings();
+    let home = settings.home().display();
+    if settings.home().is_dir() {
+        findings.push(Finding::good("home", format!("{home}")));
+    } else {
+        let hint = "nothing to do: it is made when something is saved";
+        findings.push(Finding::note("home", format!("{home} does not exist yet"), hint));
+    }
+    if settings.notices().is_empty() {
+        findings.push(Finding::good("config", "nothing to remark"));
+    }
+    for notice in settings.notices() {
+        let what = format!("`{}`: {}", notice.key, notice.what);
+        findings.push(Finding::note("config", what, notice.hint.clone()));
+    }
+}
+
+fn look_at_tools(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
+    let tools = host.catalogue().registry().snapshot();
+    let selection = choose("cli", host.settings(), &tools).selection(host.settings());
+    let wanted = Wanted { selection, ..Wanted::default() };
+    let cx = host.check_context(Surface::Cli, SessionId::new("doctor"));
+    let definitions = host.wait(host.catalogue().define(&wanted, &cx))?;
+    let offered = definitions.granted().len();
+    if offered == 0 {
+        findings.push(Finding {
+            part: "tools",
+            health: Health::Bad,
+            what: "no tool would be offered on the command line".to_owned(),
+            hint: Some("`petasos tools list --all` gives the reason for each".to_owned()),
+        });
+    } else {
+        findings.push(Finding::good("tools", format!("{offered} offered on the command line")));
+    }
+    for (name, fate) in &definitions.fates {
+        if let Fate::Unavailable(reason) | Fate::Withdrawn(reason) = fate {
+            let hint = format!("`petasos tools explain {name}` shows each step");
+            findings.push(Finding::note("tools", format!("`{name}` is hidden: {reason}"), hint));
+        }
+    }
+    Ok(())
+}
+
+fn print(out: Out, findings: &[Finding]) {
+    for finding in findings {
+        let mark = match finding.health {
+            Health::Good => out.paint(Style::Good, "✓"),
+            Health::Note => out.paint(Style::Warn, "•"),
+            Health::Bad => out.paint(Style::Bad, "✗"),
+        };
+        out.line(format!("{mark} {:8} {}", finding.part, finding.what));
+        if let Some(hint) = &finding.hint {
+            out.line(out.paint(Style::Faint, &format!("  {:8} hint: {hint}", "")));
+        }
+    }
+}

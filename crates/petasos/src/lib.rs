@@ -1,0 +1,23 @@
+//! The `petasos` program, and the front door for programs that embed it.
+//!
+//! Its law: `host` is the only place that knows every engine; it wires and does nothing else.
+//! Commands hold no logic: they ask the crates below and hand the answer to `out`, the only
+//! printer.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `host` | settings, tools and engines, wired once |
+//! | `cli` | from words to a command |
+//! | `command` | what a command is |
+//! | `commands`, `commands/` | the index, and one command a file |
+//! | `out` | everything that is printed |
+//! | `report` | errors for people: what, why, and the next step |
+
+pub mod cli;
+mod command;
+mod commands;
+pub mod host;
+mod out;
+pub mod report;
+
+pub use host::Host;

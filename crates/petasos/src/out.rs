@@ -1,0 +1,104 @@
+//! The only printer: plain lines for people, JSON for scripts, colour where it is welcome.
+
+use std::io::{self, IsTerminal, Write};
+
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::report::Report;
+
+/// Where and how to print.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Out {
+    json: bool,
+    colour: bool,
+}
+
+/// How a piece of text stands out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    /// A heading or a name.
+    Bold,
+    /// Of less importance.
+    Faint,
+    /// Good.
+    Good,
+    /// Worth a look.
+    Warn,
+    /// Bad.
+    Bad,
+}
+
+impl Out {
+    /// Prints for scripts or for people; colour only to a terminal that wants it.
+    pub(crate) fn new(json: bool, colour_wanted: bool) -> Self {
+        Self { json, colour: colour_wanted && io::stdout().is_terminal() }
+    }
+
+    /// Whether a script reads this.
+    pub(crate) fn is_json(self) -> bool {
+        self.json
+    }
+
+    /// One line.
+    pub(crate) fn line(self, text: impl AsRef<str>) {
+        self.write(&mut io::stdout().lock(), text.as_ref());
+    }
+
+    /// Several lines at once.
+    pub(crate) fn text(self, text: &str) {
+        if !text.is_empty() {
+            self.write(&mut io::stdout().lock(), text.trim_end_matches('\n'));
+        }
+    }
+
+    /// A value for scripts, on one line when it is piped and indented for a terminal.
+    pub(crate) fn value(self, value: &impl Serialize) {
+        let text = if io::stdout().is_terminal() {
+            serde_json::to_string_pretty(value)
+        } else {
+            serde_json::to_string(value)
+        };
+        match text {
+            Ok(text) => self.line(text),
+            Err(error) => self.report(&Report::new(format!("cannot print the result: {error}"))),
+        }
+    }
+
+    /// An error: on standard error for people, as an object on standard output for scripts.
+    pub(crate) fn report(self, report: &Report) {
+        if self.json {
+            let value: Value = report.to_json();
+            self.line(value.to_string());
+        } else {
+            self.write(&mut io::stderr().lock(), &report.to_string());
+        }
+    }
+
+    /// A remark beside the output, on standard error.
+    pub(crate) fn remark(self, text: impl AsRef<str>) {
+        self.write(&mut io::stderr().lock(), text.as_ref());
+    }
+
+    /// The text in a style, when colour is welcome.
+    pub(crate) fn paint(self, style: Style, text: &str) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match style {
+            Style::Bold => "1",
+            Style::Faint => "2",
+            Style::Good => "32",
+            Style::Warn => "33",
+            Style::Bad => "31",
+        };
+        format!("\u{1b}[{code}m{text}\u{1b}[0m")
+    }
+
+    fn write(self, to: &mut impl Write, text: &str) {
+        // A reader that went away (`| head`) is no error of ours.
+        if writeln!(to, "{text}").is_err() {
+            std::process::exit(0);
+        }
+    }
+}

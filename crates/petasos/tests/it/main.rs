@@ -1,0 +1,20 @@
+//! The real program, in throw-away homes.
+
+mod demo;
+mod doctor;
+mod tools;
+mod toolsets;
+mod usage;
+mod walkthrough;
+
+use petasos_testkit::{Finished, Home, Program};
+
+/// The program under test.
+fn petasos(home: &Home) -> Program {
+    Program::new(env!("CARGO_BIN_EXE_petasos"), home)
+}
+
+/// Runs the program in a home of its own.
+fn run(arguments: &[&str]) -> Finished {
+    petasos(&Home::temp()).run(arguments)
+}

@@ -1,0 +1,62 @@
+//! What every command has in common: help, exit codes, JSON, no traces left behind.
+
+use petasos_testkit::Home;
+
+use crate::{petasos, run};
+
+#[test]
+fn bad_usage_exits_with_two() {
+    for words in [
+        &["frob"][..],
+        &["tools"],
+        &["tools", "call"],
+        &["tools", "list", "--frob"],
+        &["--set", "no-equals-sign", "tools", "list"],
+    ] {
+        let finished = run(words);
+        assert_eq!(finished.code, Some(2), "{words:?}: {finished:?}");
+        assert_eq!(finished.stdout, "", "{words:?}");
+        assert!(
+            finished.stderr.contains("Usage") || finished.stderr.contains("error:"),
+            "{words:?}"
+        );
+    }
+}
+
+#[test]
+fn help_and_version_are_no_errors() {
+    for words in
+        [&["--help"][..], &["--version"], &["tools", "--help"], &["tools", "call", "--help"]]
+    {
+        let finished = run(words);
+        assert_eq!(finished.code, Some(0), "{words:?}");
+        assert!(!finished.stdout.is_empty(), "{words:?}");
+    }
+}
+
+#[test]
+fn reading_leaves_nothing_behind() {
+    let home = Home::temp();
+    for words in [&["tools", "list"][..], &["doctor"], &["toolsets", "list"], &["config", "path"]] {
+        petasos(&home).run(words);
+    }
+    assert!(!home.agent().exists());
+}
+
+#[test]
+fn a_broken_config_stops_every_command_and_says_where() {
+    let home = Home::temp();
+    home.write(".petasos/config.yaml", "terminal:\n  timeout: 180\n bad indent: [\n");
+    let finished = petasos(&home).run(&["tools", "list"]);
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.stderr.contains("config.yaml"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("hint:"), "{}", finished.stderr);
+    let json = petasos(&home).run(&["tools", "list", "--json"]).json();
+    assert_eq!(json["error"]["code"], "config");
+}
+
+#[test]
+fn output_to_a_pipe_has_no_colour() {
+    let finished = run(&["toolsets", "list"]);
+    assert!(!finished.stdout.contains('\u{1b}'));
+}
