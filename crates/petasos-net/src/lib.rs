@@ -10,6 +10,7 @@
 //! | `address` | what may be reached |
 //! | `proxy` | which proxy, if any |
 //! | `client` | requests, replies, redirects, deadlines |
+//! | `sse` | server-sent events |
 //! | `fault` | what can go wrong |
 
 pub mod address;
@@ -17,6 +18,7 @@ pub mod client;
 pub mod fault;
 pub mod origin;
 pub mod proxy;
+pub mod sse;
 
 pub use address::Reach;
 pub use client::{Net, NetOptions, Reply, Request, Tls};

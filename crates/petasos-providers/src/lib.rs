@@ -9,12 +9,25 @@
 //! | `row`, `rows`, `table` | the providers, as data, and their names |
 //! | `mode` | which dialect an endpoint speaks |
 //! | `runtime` | the resolver's answer |
+//! | `transport`, `transports` | dialects: prompts into requests, bytes into replies |
+//! | `lower`, `limits`, `markers` | tool schemas, output limits and cache markers per dialect |
+//! | `failure`, `retry`, `recover` | why a request failed, and what to do about it |
 
+pub mod credential;
+pub mod failure;
+pub mod limits;
+pub mod local;
+pub mod lower;
+pub mod markers;
 pub mod mode;
+pub mod recover;
+pub mod retry;
 pub mod row;
 pub mod rows;
 pub mod runtime;
 pub mod table;
+pub mod transport;
+pub mod transports;
 
 pub use mode::{ApiMode, Wire};
 pub use runtime::ProviderRuntime;

@@ -1,0 +1,244 @@
+//! A reply under construction: text, reasoning, calls and usage, each within its bound.
+//!
+//! Every dialect pours its events in here, so that order, identities and limits are decided once.
+
+use petasos_contract::message::{Assistant, Replay, RequestedCall};
+use petasos_contract::model::{Delta, Finish, Reply, Usage};
+use sha2::{Digest, Sha256};
+
+use super::decode::DecodeError;
+
+/// The most text, reasoning and arguments that one reply may hold together.
+const REPLY_BYTES_MAX: usize = 64 * 1024 * 1024;
+/// The most calls that one reply may ask for.
+const CALLS_MAX: usize = 512;
+
+/// A call under construction.
+#[derive(Debug, Clone, Default)]
+pub struct Slot {
+    /// What the dialect finds it by: an index or an item.
+    pub key: u64,
+    /// As the provider named it.
+    pub id: String,
+    /// The tool.
+    pub name: String,
+    /// JSON text so far.
+    pub arguments: String,
+    /// JSON text that only its provider understands.
+    pub provider_data: Option<String>,
+}
+
+/// A reply under construction.
+#[derive(Debug, Default)]
+pub struct Assembly {
+    text: String,
+    reasoning: String,
+    slots: Vec<Slot>,
+    bytes: usize,
+    /// Blocks to be replayed as they came.
+    pub blocks: Vec<String>,
+    /// Who can read them.
+    pub issuer: String,
+    /// Why it ended, once known.
+    pub finish: Option<Finish>,
+    /// What it used, as far as told.
+    pub usage: Usage,
+    /// What the provider says it cost, in dollars.
+    pub cost_usd: Option<f64>,
+    /// The provider's name of the model.
+    pub model: Option<String>,
+    /// The provider's name of the reply.
+    pub id: Option<String>,
+}
+
+impl Assembly {
+    /// For a reply by this issuer.
+    pub fn new(issuer: String) -> Self {
+        Self { issuer, ..Self::default() }
+    }
+
+    /// Adds visible text; it is told only while no call has begun.
+    pub fn text(&mut self, piece: &str, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.grow(piece)?;
+        self.text.push_str(piece);
+        if self.slots.is_empty() {
+            out.push(Delta::Text { text: piece.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// Adds visible reasoning.
+    pub fn reasoning(&mut self, piece: &str, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
+        if piece.is_empty() {
+            return Ok(());
+        }
+        self.grow(piece)?;
+        self.reasoning.push_str(piece);
+        out.push(Delta::Reasoning { text: piece.to_owned() });
+        Ok(())
+    }
+
+    /// Opens a call and gives its place.
+    pub fn open(&mut self, slot: Slot, out: &mut Vec<Delta>) -> Result<usize, DecodeError> {
+        if self.slots.len() == CALLS_MAX {
+            return Err(DecodeError::TooLarge { what: "the number of calls" });
+        }
+        self.grow(&slot.arguments)?;
+        let index = self.slots.len();
+        out.push(Delta::CallStarted { index, name: slot.name.clone() });
+        if !slot.arguments.is_empty() {
+            out.push(Delta::CallArguments { index, text: slot.arguments.clone() });
+        }
+        self.slots.push(slot);
+        Ok(index)
+    }
+
+    /// Adds a piece of a call's arguments.
+    pub fn arguments(
+        &mut self,
+        index: usize,
+        piece: &str,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), DecodeError> {
+        self.grow(piece)?;
+        if let Some(slot) = self.slots.get_mut(index)
+            && !piece.is_empty()
+        {
+            slot.arguments.push_str(piece);
+            out.push(Delta::CallArguments { index, text: piece.to_owned() });
+        }
+        Ok(())
+    }
+
+    /// The latest call with this key.
+    pub fn place(&self, key: u64) -> Option<usize> {
+        self.slots.iter().rposition(|slot| slot.key == key)
+    }
+
+    /// A call by its place.
+    pub fn slot(&mut self, index: usize) -> Option<&mut Slot> {
+        self.slots.get_mut(index)
+    }
+
+    /// The calls so far.
+    pub fn slots(&self) -> &[Slot] {
+        &self.slots
+    }
+
+    /// Whether anything at all has arrived.
+    pub fn is_empty(&self) -> bool {
+        self.bytes == 0 && self.slots.is_empty() && self.blocks.is_empty()
+    }
+
+    /// Whether visible text has arrived.
+    pub fn has_text(&self) -> bool {
+        !self.text.trim().is_empty()
+    }
+
+    /// The visible text so far.
+    pub fn visible(&self) -> &str {
+        &self.text
+    }
+
+    /// Puts whole texts in place of what was collected, for dialects whose end repeats it all.
+    pub fn settle(&mut self, text: String, reasoning: String) {
+        self.text = text;
+        self.reasoning = reasoning;
+    }
+
+    fn grow(&mut self, piece: &str) -> Result<(), DecodeError> {
+        self.bytes += piece.len();
+        if self.bytes > REPLY_BYTES_MAX {
+            return Err(DecodeError::TooLarge { what: "the reply" });
+        }
+        Ok(())
+    }
+
+    /// The finished reply. A call cut off by the length limit is left out: it must never run.
+    pub fn reply(&mut self) -> Reply {
+        let mut finish = self.finish.unwrap_or_default();
+        let mut calls = self.calls();
+        if finish == Finish::Length {
+            calls.retain(|call| is_object(&call.arguments));
+        } else if !calls.is_empty() && finish != Finish::ContentFilter {
+            finish = Finish::ToolCalls;
+        } else if calls.is_empty() && finish == Finish::ToolCalls {
+            finish = Finish::Stop;
+        }
+        self.give(finish, calls)
+    }
+
+    /// What arrived before an error.
+    pub fn rescue(&mut self) -> Reply {
+        self.blocks.clear();
+        self.give(Finish::Length, Vec::new())
+    }
+
+    fn give(&mut self, finish: Finish, tool_calls: Vec<RequestedCall>) -> Reply {
+        let some = |text: String| if text.is_empty() { None } else { Some(text) };
+        let blocks = std::mem::take(&mut self.blocks);
+        let issuer = self.issuer.clone();
+        Reply {
+            message: Assistant {
+                content: some(std::mem::take(&mut self.text)),
+                reasoning: some(std::mem::take(&mut self.reasoning)),
+                tool_calls,
+                replay: if blocks.is_empty() { None } else { Some(Replay { issuer, blocks }) },
+            },
+            finish,
+            usage: self.usage,
+            cost: self
+                .cost_usd
+                .map_or_else(Default::default, |usd| petasos_contract::model::Cost::Actual { usd }),
+            model: self.model.take(),
+            id: self.id.take(),
+            ..Reply::default()
+        }
+    }
+
+    fn calls(&mut self) -> Vec<RequestedCall> {
+        let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
+        let calls = slots.filter(|(_, slot)| !slot.name.trim().is_empty()).map(|(index, slot)| {
+            let arguments =
+                if slot.arguments.trim().is_empty() { "{}".to_owned() } else { slot.arguments };
+            let id = if slot.id.trim().is_empty() {
+                stand_in_id(&slot.name, &arguments, index)
+            } else {
+                slot.id
+            };
+            RequestedCall {
+                id: id.into(),
+                name: slot.name.trim().into(),
+                arguments,
+                provider_data: slot.provider_data,
+            }
+        });
+        calls.collect()
+    }
+}
+
+/// Whether a text is a JSON object.
+pub fn is_object(text: &str) -> bool {
+    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
+}
+
+/// The same identity for the same call, for servers that give none.
+pub fn stand_in_id(name: &str, arguments: &str, index: usize) -> String {
+    let digest = Sha256::new()
+        .chain_update(name)
+        .chain_update([0])
+        .chain_update(arguments)
+        .chain_update([0])
+        .chain_update(index.to_string())
+        .finalize();
+    format!("call_{}", hex(&digest, 6))
+}
+
+/// The first bytes of a digest, in hexadecimal.
+pub fn hex(digest: &[u8], bytes: usize) -> String {
+    let halves = digest.iter().take(bytes).flat_map(|byte| [byte >> 4, byte & 15]);
+    halves.filter_map(|half| char::from_digit(half.into(), 16)).collect()
+}

@@ -1,0 +1,142 @@
+//! Where a request goes: the endpoint, the model, the limits and the repairs in force.
+//!
+//! It is what a dialect may know of a resolved provider: no secret, no pool, no settings.
+
+use std::collections::BTreeSet;
+
+use petasos_contract::id::ToolName;
+use serde_json::{Map, Value};
+use url::Url;
+
+/// A change that makes a refused request acceptable; each is tried at most once per question.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[non_exhaustive]
+pub enum Repair {
+    /// Thinking blocks are left out.
+    DropThinking,
+    /// Encrypted reasoning is left out.
+    DropEncryptedReasoning,
+    /// `pattern` and `format` leave the tool schemas.
+    DropPatterns,
+    /// Images in tool results become text.
+    DropToolImages,
+    /// All images but those of the last message become text.
+    DropOldImages,
+    /// The beta for very long contexts is not asked for.
+    DropLongContextBeta,
+    /// This top-level body field is left out.
+    DropField(String),
+    /// The token limit is sent under its other name.
+    RenameTokenLimit,
+    /// The answer comes whole.
+    NoStream,
+    /// The answer may be this long at most.
+    MaxTokens(u32),
+    /// This tool is not offered.
+    Quarantine(ToolName),
+}
+
+impl Repair {
+    /// The word in traces and notices.
+    pub fn name(&self) -> String {
+        match self {
+            Self::DropThinking => "drop thinking blocks".to_owned(),
+            Self::DropEncryptedReasoning => "drop encrypted reasoning".to_owned(),
+            Self::DropPatterns => "drop `pattern` and `format` from tool schemas".to_owned(),
+            Self::DropToolImages => "replace images in tool results by text".to_owned(),
+            Self::DropOldImages => "replace older images by text".to_owned(),
+            Self::DropLongContextBeta => "drop the long context beta".to_owned(),
+            Self::DropField(field) => format!("drop `{field}`"),
+            Self::RenameTokenLimit => "rename the token limit".to_owned(),
+            Self::NoStream => "ask without streaming".to_owned(),
+            Self::MaxTokens(tokens) => format!("limit the answer to {tokens} tokens"),
+            Self::Quarantine(tool) => format!("leave out the tool `{tool}`"),
+        }
+    }
+}
+
+/// Where a request goes.
+#[derive(Debug, Clone, Default)]
+pub struct Target {
+    /// The provider's id.
+    pub provider: String,
+    /// The model's id.
+    pub model: String,
+    /// The address without a final slash.
+    pub base_url: String,
+    /// Headers of the provider, then of the user.
+    pub headers: Vec<(String, String)>,
+    /// Merged into the body at the top.
+    pub extra_body: Map<String, Value>,
+    /// The user's own token limit.
+    pub max_output_tokens: Option<u32>,
+    /// The provider's usual token limit, when it wants one.
+    pub default_max_tokens: Option<u32>,
+    /// The model's context, when it is known.
+    pub context_length: Option<u64>,
+    /// Whether the credential is an OAuth token.
+    pub oauth: bool,
+    /// A stable name of the conversation, for caches at the provider.
+    pub session: Option<String>,
+    /// Repairs in force.
+    pub repairs: BTreeSet<Repair>,
+}
+
+impl Target {
+    /// The host of the address, in lower case.
+    pub fn host(&self) -> String {
+        host(&self.base_url)
+    }
+
+    /// Whether the host is this domain or below it.
+    pub fn is_at(&self, domain: &str) -> bool {
+        let host = self.host();
+        host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
+    }
+
+    /// Whether a repair is in force.
+    pub fn repaired(&self, repair: &Repair) -> bool {
+        self.repairs.contains(repair)
+    }
+
+    /// Whether the answer is asked for in pieces.
+    pub fn streams(&self) -> bool {
+        !self.repaired(&Repair::NoStream)
+    }
+
+    /// The lowest limit that a repair imposes on the answer.
+    pub fn token_cap(&self) -> Option<u32> {
+        let caps = self.repairs.iter().filter_map(|repair| match repair {
+            Repair::MaxTokens(tokens) => Some(*tokens),
+            _ => None,
+        });
+        caps.min()
+    }
+
+    /// The model's name after the last slash, in lower case.
+    pub fn family(&self) -> String {
+        self.model.rsplit('/').next().unwrap_or(&self.model).to_ascii_lowercase()
+    }
+
+    /// Who could read what this target's replies carry for replay.
+    pub fn issuer(&self) -> String {
+        match self.provider.as_str() {
+            "xai" | "xai-oauth" => "xai_responses".to_owned(),
+            "copilot" => "github_responses".to_owned(),
+            "openai-codex" => "codex_backend".to_owned(),
+            "anthropic" if self.is_at("anthropic.com") => "anthropic".to_owned(),
+            _ => format!("other:{}", self.base_url),
+        }
+    }
+
+    /// An address below the base.
+    pub fn below(&self, path: &str) -> String {
+        format!("{}/{path}", self.base_url.trim_end_matches('/'))
+    }
+}
+
+fn host(base_url: &str) -> String {
+    let parsed = Url::parse(base_url);
+    let host = parsed.as_ref().ok().and_then(Url::host_str).unwrap_or_default();
+    host.trim_end_matches('.').to_ascii_lowercase()
+}
