@@ -30,17 +30,14 @@ pub(crate) fn expand<'a>(text: &str, lookup: impl Fn(&str) -> Option<&'a str>) -
         };
         seen = true;
         let name = inner.strip_prefix("env:").unwrap_or(inner);
-        match lookup(name) {
-            Some(value) => {
-                found.text.push_str(value);
-                found.used.push(name.to_owned());
-            }
-            None => {
-                found.text.push_str("${");
-                found.text.push_str(inner);
-                found.text.push('}');
-                found.missing.push(name.to_owned());
-            }
+        if let Some(value) = lookup(name) {
+            found.text.push_str(value);
+            found.used.push(name.to_owned());
+        } else {
+            found.text.push_str("${");
+            found.text.push_str(inner);
+            found.text.push('}');
+            found.missing.push(name.to_owned());
         }
         rest = tail;
     }
@@ -58,6 +55,9 @@ fn is_reference(inner: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// The text, how many went in, how many are missing.
+    type Found = Option<(&'static str, usize, usize)>;
+
     #[test]
     fn references_are_filled_in_and_unset_ones_stay() {
         let lookup = |name: &str| match name {
@@ -65,7 +65,7 @@ mod tests {
             "EMPTY" => Some(""),
             _ => None,
         };
-        let cases: [(&str, Option<(&str, usize, usize)>); 9] = [
+        let cases: [(&str, Found); 9] = [
             ("plain", None),
             ("$A", None),
             ("${A}", Some(("one", 1, 0))),

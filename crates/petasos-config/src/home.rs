@@ -38,27 +38,18 @@ pub fn places(inputs: &Inputs) -> Result<Places, ConfigError> {
         Some(name) => Some((name.clone(), "command line".to_owned())),
         None => inputs.prefixed("PROFILE").map(|(name, value)| (value.to_owned(), name)),
     };
-    let (home, profile, home_from) = match asked {
-        Some((name, by)) => {
-            check_profile(&name)?;
-            let base = profile_of(&root)
-                .and_then(|_| root.parent()?.parent())
-                .unwrap_or(&root)
-                .to_path_buf();
-            if name == "default" {
-                (base, None, format!("{home_from}, profile by {by}"))
-            } else {
-                (
-                    base.join(PROFILES).join(&name),
-                    Some(name),
-                    format!("{home_from}, profile by {by}"),
-                )
-            }
-        }
-        None => {
-            let profile = profile_of(&root).map(str::to_owned);
-            (root, profile, home_from)
-        }
+    let (home, profile, home_from) = if let Some((name, by)) = asked {
+        check_profile(&name)?;
+        let base = profile_of(&root).and_then(|_| root.parent()?.parent()).unwrap_or(&root);
+        let profile = (name != "default").then_some(name);
+        let home = match &profile {
+            Some(name) => base.join(PROFILES).join(name),
+            None => base.to_path_buf(),
+        };
+        (home, profile, format!("{home_from}, profile by {by}"))
+    } else {
+        let profile = profile_of(&root).map(str::to_owned);
+        (root, profile, home_from)
     };
     Ok(Places {
         config: home.join("config.yaml"),
@@ -126,7 +117,8 @@ mod tests {
 
     #[test]
     fn the_home_is_the_first_of_petasos_hermes_and_the_default() {
-        let cases: &[(&[(&str, &str)], Option<&str>, &str)] = &[
+        type Pairs = &'static [(&'static str, &'static str)];
+        let cases: &[(Pairs, Option<&str>, &str)] = &[
             (&[], None, "/home/ada/.petasos"),
             (&[("HERMES_HOME", "/h")], None, "/h"),
             (&[("HERMES_HOME", "/h"), ("PETASOS_HOME", "/p")], None, "/p"),

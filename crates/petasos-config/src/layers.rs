@@ -18,6 +18,8 @@ use crate::{dotenv, strict, yaml};
 use slots::Slots;
 use sources::Variables;
 
+const MARK: &str = "\u{feff}";
+
 /// A snapshot, and what would refuse the start.
 #[derive(Debug)]
 pub struct Reading {
@@ -126,8 +128,8 @@ pub(crate) fn file_bytes(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>,
     Ok(Some(bytes))
 }
 
-/// The text of a YAML file, without a byte order mark.
-pub(crate) fn file_text(path: &Path) -> Result<Option<String>, ConfigError> {
+/// The byte order mark of a YAML file, if it has one, and the text after it.
+pub(crate) fn file_text(path: &Path) -> Result<Option<(&'static str, String)>, ConfigError> {
     let Some(bytes) = file_bytes(path, yaml::BYTES_MAX)? else { return Ok(None) };
     let mut text = String::from_utf8(bytes).map_err(|error| ConfigError::Unusable {
         file: path.to_path_buf(),
@@ -136,10 +138,11 @@ pub(crate) fn file_text(path: &Path) -> Result<Option<String>, ConfigError> {
             error.utf8_error().valid_up_to()
         ),
     })?;
-    if text.starts_with('\u{feff}') {
-        text.remove(0);
+    if text.starts_with(MARK) {
+        text.drain(..MARK.len());
+        return Ok(Some((MARK, text)));
     }
-    Ok(Some(text))
+    Ok(Some(("", text)))
 }
 
 /// Text as a document, or an error that shows the place.
@@ -156,7 +159,7 @@ fn file<'a>(
     path: &'a Path,
     lookup: &'a dyn Fn(&str) -> Option<&'a str>,
 ) -> Result<Option<strict::Checked>, ConfigError> {
-    let Some(text) = file_text(path)? else { return Ok(None) };
+    let Some((_, text)) = file_text(path)? else { return Ok(None) };
     Ok(Some(strict::check(&document(&text, path)?, path, lookup)))
 }
 

@@ -273,7 +273,7 @@ impl Walk<'_> {
             }
         }
         let secret = expanded.used.iter().any(|name| variables::is_secret(name));
-        (Scalar { text: expanded.text, plain: false }, secret)
+        (Scalar::text(expanded.text), secret)
     }
 
     fn show(&self, text: &str, secret: bool) -> Value {

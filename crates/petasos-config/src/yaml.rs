@@ -10,6 +10,7 @@ mod scalar;
 use std::collections::HashMap;
 use std::ops::Range;
 
+use serde_json::Value;
 use serde_saphyr::granit_parser::{Event, Parser, ScalarStyle, Span, StrInput, StructureStyle};
 
 pub(crate) use scalar::{Scalar, is_safe_plain};
@@ -76,10 +77,14 @@ impl Node {
         matches!(&self.content, Content::Scalar(scalar) if scalar.is_null())
     }
 
-    pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
+    /// The value, when nothing says what is expected.
+    pub(crate) fn value(&self) -> Value {
         match &self.content {
-            Content::Map { entries, .. } => entries.iter().find(|entry| entry.name == name),
-            Content::Scalar(_) | Content::List { .. } => None,
+            Content::Scalar(scalar) => scalar.value(),
+            Content::List { items, .. } => items.iter().map(Self::value).collect(),
+            Content::Map { entries, .. } => {
+                entries.iter().map(|entry| (entry.name.clone(), entry.value.value())).collect()
+            }
         }
     }
 
@@ -170,7 +175,8 @@ impl<'input> Builder<'input> {
             Event::Scalar(text, style, anchor, tag) => {
                 let plain = style == ScalarStyle::Plain;
                 let forced = tag.as_ref().is_some_and(|tag| tag.core_suffix() == Some("str"));
-                let scalar = Scalar { text: text.into_owned(), plain: plain && !forced };
+                let block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+                let scalar = Scalar { text: text.into_owned(), plain: plain && !forced, block };
                 (anchor, Node { at, span: start, content: Content::Scalar(scalar) })
             }
             Event::SequenceStart(style, anchor, _) => {

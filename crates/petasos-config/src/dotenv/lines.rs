@@ -61,24 +61,20 @@ fn piece<'a>(rest: &'a str, first: &'a str, number: usize) -> Line<'a> {
     }
     let value = right.trim_start_matches([' ', '\t']);
     let before = first.len() - value.len();
-    match value.chars().next() {
-        Some(quote @ ('"' | '\'')) => {
-            let after = rest.get(before + 1..).unwrap_or_default();
-            let Some((value, used)) = quoted(after, quote) else { return broken };
-            let (_, tail) = after.split_at_checked(used).unwrap_or((after, ""));
-            let (line_end, _) = cut_line(tail);
-            let trailing = line_end.trim();
-            if !trailing.is_empty() && !trailing.starts_with('#') {
-                return broken;
-            }
-            let raw = rest.get(..before + 1 + used + line_end.len()).unwrap_or(first);
-            Line::Pair { name: name.to_owned(), value, literal: quote == '\'', raw }
-        }
-        _ => {
-            let value = uncommented(value).trim().to_owned();
-            Line::Pair { name: name.to_owned(), value, literal: false, raw: first }
-        }
+    let Some(quote @ ('"' | '\'')) = value.chars().next() else {
+        let value = uncommented(value).trim().to_owned();
+        return Line::Pair { name: name.to_owned(), value, literal: false, raw: first };
+    };
+    let after = rest.get(before + 1..).unwrap_or_default();
+    let Some((value, used)) = quoted(after, quote) else { return broken };
+    let (_, tail) = after.split_at_checked(used).unwrap_or((after, ""));
+    let (line_end, _) = cut_line(tail);
+    let trailing = line_end.trim();
+    if !trailing.is_empty() && !trailing.starts_with('#') {
+        return broken;
     }
+    let raw = rest.get(..before + 1 + used + line_end.len()).unwrap_or(first);
+    Line::Pair { name: name.to_owned(), value, literal: quote == '\'', raw }
 }
 
 /// The value up to the closing quote, and the bytes used with the quote.

@@ -35,7 +35,7 @@ struct Slot {
 /// Every key that somebody offers a value for, in the order of the files.
 #[derive(Debug, Default)]
 pub(super) struct Slots {
-    slots: Vec<Slot>,
+    all: Vec<Slot>,
     index: HashMap<String, usize>,
     sections: BTreeSet<String>,
 }
@@ -95,7 +95,7 @@ impl Slots {
 
     fn slot(&mut self, path: Vec<String>) -> &mut Slot {
         let index = *self.index.entry(dotted(&path)).or_insert_with(|| {
-            self.slots.push(Slot {
+            self.all.push(Slot {
                 path,
                 user: None,
                 project: None,
@@ -103,16 +103,16 @@ impl Slots {
                 wins: Wins::Variable,
                 flag: None,
             });
-            self.slots.len() - 1
+            self.all.len() - 1
         });
-        &mut self.slots[index]
+        &mut self.all[index]
     }
 
     /// The merged tree, and every candidate of every key.
     pub(super) fn settle(self) -> (Map<String, Value>, BTreeMap<String, Vec<Layered>>) {
-        let Self { slots, index, sections } = self;
+        let Self { all, index, sections } = self;
         let mut lines: Vec<(Vec<String>, Line)> =
-            slots.into_iter().map(|slot| slot.settle(&sections)).collect();
+            all.into_iter().map(|slot| slot.settle(&sections)).collect();
         part_of_another(&mut lines, &index);
         let mut values = Map::new();
         let mut sources = BTreeMap::new();

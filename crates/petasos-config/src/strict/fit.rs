@@ -48,18 +48,21 @@ fn switch(text: &str) -> Option<bool> {
 }
 
 fn number(text: &str) -> Option<Value> {
-    let scalar = Scalar { text: text.to_owned(), plain: true };
+    let scalar = Scalar::plain(text);
     Some(scalar.value()).filter(Value::is_number)
 }
 
-/// A writer that took `off` for a switch leaves `false` behind; it still means the word.
+/// A writer that took `off` for a switch leaves `false` behind; it still means the word. Not so
+/// where the words are themselves like switches: there `false` could mean either end.
 fn choice(words: &'static [&'static str], text: &str) -> Option<&'static str> {
     let lower = text.to_ascii_lowercase();
     let same = |other: &str| words.iter().copied().find(|word| *word == other);
-    same(&lower).or_else(|| match switch(&lower)? {
-        true => same("auto").or_else(|| same("on")),
-        false => same("off"),
-    })
+    let switch_like = words.contains(&"yes");
+    match lower.as_str() {
+        "true" if !switch_like => same("auto").or_else(|| same("on")),
+        "false" if !switch_like => same("off"),
+        word => same(word),
+    }
 }
 
 /// A value from a variable or the command line.
@@ -83,7 +86,7 @@ pub(crate) fn from_text(key: &Key, text: &str, variable: bool) -> Result<Value, 
             Ok(serde_json::from_str(text.trim()).unwrap_or_else(|_| Value::from(text)))
         }
         Kind::Names | Kind::List | Kind::Map | Kind::Any => typed_text(key, text),
-        _ => scalar(key.kind, &Scalar { text: text.to_owned(), plain: true }),
+        _ => scalar(key.kind, &Scalar::plain(text)),
     }
 }
 
@@ -158,6 +161,7 @@ mod tests {
         assert_eq!(from_text(row("approvals.mode"), "off", false), Ok(json!("off")));
         assert_eq!(from_text(row("approvals.mode"), "false", false), Ok(json!("off")));
         assert!(from_text(row("approvals.mode"), "perhaps", false).is_err());
+        assert!(from_text(row("approvals.cron_mode"), "false", false).is_err());
         assert_eq!(from_text(row("model.default"), "4.5", false), Ok(json!("4.5")));
     }
 }

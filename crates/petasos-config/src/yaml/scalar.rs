@@ -11,9 +11,21 @@ pub(crate) struct Scalar {
     pub(crate) text: String,
     /// Neither quoted nor a block, so that it may mean more than its text.
     pub(crate) plain: bool,
+    /// Written as a block of lines after `|` or `>`.
+    pub(crate) block: bool,
 }
 
 impl Scalar {
+    /// A word that may mean more than its text.
+    pub(crate) fn plain(text: &str) -> Self {
+        Self { text: text.to_owned(), plain: true, block: false }
+    }
+
+    /// A text that means itself.
+    pub(crate) fn text(text: String) -> Self {
+        Self { text, plain: false, block: false }
+    }
+
     pub(crate) fn is_null(&self) -> bool {
         self.plain && matches!(self.text.as_str(), "" | "~" | "null" | "Null" | "NULL")
     }
@@ -144,7 +156,7 @@ mod tests {
             ("99999999999999999999", json!("99999999999999999999")),
         ];
         for (text, value) in cases {
-            let scalar = Scalar { text: text.to_owned(), plain: true };
+            let scalar = Scalar::plain(text);
             assert_eq!(scalar.value(), value, "{text:?}");
         }
     }

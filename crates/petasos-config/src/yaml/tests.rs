@@ -2,17 +2,8 @@
 
 use super::*;
 
-fn value(text: &str) -> serde_json::Value {
-    fn plain(node: &Node) -> serde_json::Value {
-        match &node.content {
-            Content::Scalar(scalar) => scalar.value(),
-            Content::List { items, .. } => items.iter().map(plain).collect(),
-            Content::Map { entries, .. } => {
-                entries.iter().map(|entry| (entry.name.clone(), plain(&entry.value))).collect()
-            }
-        }
-    }
-    parse(text).unwrap().root.as_ref().map_or(serde_json::Value::Null, plain)
+fn value(text: &str) -> Value {
+    parse(text).unwrap().root.map_or(Value::Null, |root| root.value())
 }
 
 #[test]
