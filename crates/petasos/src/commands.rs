@@ -1,6 +1,8 @@
 //! Index of the commands. Kept in step with the folder by the build; do not edit.
 
+mod config;
 mod demo;
+mod docs;
 mod doctor;
 mod tools;
 mod toolsets;
@@ -10,7 +12,9 @@ use crate::command::Command;
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[&Command] = &[
+    &config::COMMAND,
     &demo::COMMAND,
+    &docs::COMMAND,
     &doctor::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,

@@ -1,5 +1,6 @@
 //! The real program, in throw-away homes.
 
+mod config;
 mod demo;
 mod doctor;
 mod tools;

@@ -1,0 +1,173 @@
+//! `petasos config`: where the configuration is, what holds and why, and changing one value.
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_config::explain::{self, Checkup, Explanation};
+use petasos_config::{edit, home};
+use serde_json::{Value, json};
+
+use crate::command::{Command, Session, actions, parse};
+use crate::out::{Out, Style};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "config",
+    about: "Look at and change the configuration",
+    hidden: false,
+    arguments: actions::<Action>,
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Print where the configuration is read from
+    Path,
+    /// Print the value that holds for a key
+    Get {
+        /// A dotted key such as `terminal.timeout`, or a section
+        key: String,
+    },
+    /// Set one key in config.yaml; comments and layout stay
+    Set {
+        /// A dotted key such as `terminal.timeout`
+        key: String,
+        /// The value, as it would stand in the file
+        value: String,
+    },
+    /// Show every candidate for a key, which one holds, and why
+    Explain {
+        /// A dotted key, or the name of a variable
+        key: String,
+    },
+    /// List everything that is wrong with the configuration
+    Check,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    match parse(matches)? {
+        Action::Path => path(session),
+        Action::Get { key } => get(session, &key),
+        Action::Set { key, value } => set(session, &key, &value),
+        Action::Explain { key } => {
+            let explanation = explain::explain(session.host.get()?.settings(), &key);
+            if out.is_json() {
+                out.value(&explanation);
+            } else {
+                print_explanation(out, &explanation);
+            }
+            let known = explanation.known;
+            Ok(if known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+        Action::Check => {
+            let checkup = explain::check(session.host.inputs());
+            if out.is_json() {
+                out.value(&checkup);
+            } else {
+                print_checkup(out, &checkup);
+            }
+            Ok(if checkup.usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+        }
+    }
+}
+
+fn path(session: &Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let places = explain::paths(session.host.inputs())?;
+    if out.is_json() {
+        out.value(&json!({ "paths": places }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for place in places {
+        let missing = if place.exists { "" } else { "  (not there)" };
+        let missing = out.paint(Style::Faint, missing);
+        out.line(format!("{:18} {}{missing}", place.name, place.path.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn get(session: &mut Session, key: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let settings = session.host.get()?.settings();
+    let Some(answer) = explain::get(settings, key) else {
+        let known = explain::explain(settings, key).known;
+        let report = Report::new(format!("`{key}` has no value")).code("no_value");
+        return Err(if known {
+            report.hint(format!("`petasos config set {key} VALUE` gives it one"))
+        } else {
+            report.hint(format!("`petasos config explain {key}` shows the nearest known key"))
+        });
+    };
+    if out.is_json() {
+        out.value(&answer);
+    } else {
+        match &answer.value {
+            Value::String(text) => out.line(text),
+            other => out.value(other),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn set(session: &Session, key: &str, value: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let file = home::places(session.host.inputs())?.config;
+    let changed = edit::set_text(&file, key, value)?;
+    if out.is_json() {
+        out.value(&json!({ "key": key, "file": file, "changed": changed }));
+    } else if changed {
+        out.line(format!("{key} is set in {}", file.display()));
+    } else {
+        out.line(format!("{key} had this value already in {}", file.display()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_explanation(out: Out, explanation: &Explanation) {
+    out.line(out.paint(Style::Bold, &explanation.key));
+    if let Some(about) = explanation.doc {
+        out.line(format!("  {about}"));
+    }
+    if let Some(expects) = &explanation.expects {
+        out.line(out.paint(Style::Faint, &format!("  expects {expects}")));
+    }
+    for candidate in &explanation.candidates {
+        let source = &candidate.source;
+        match &candidate.passed_over {
+            None => {
+                let mark = out.paint(Style::Good, "→");
+                out.line(format!("  {mark} {}  from {source}", candidate.value));
+            }
+            Some(why) => {
+                let line = format!("    {}  from {source}: {why}", candidate.value);
+                out.line(out.paint(Style::Faint, &line));
+            }
+        }
+    }
+    if explanation.candidates.is_empty() {
+        out.line("  no value");
+    }
+    for variable in &explanation.variables {
+        out.line(out.paint(Style::Faint, &format!("  variable {variable}")));
+    }
+    if let Some(nearest) = &explanation.nearest {
+        out.line(format!("  nothing reads this key; did you mean `{nearest}`?"));
+    }
+}
+
+fn print_checkup(out: Out, checkup: &Checkup) {
+    if let Some(error) = &checkup.error {
+        out.line(format!("{} {error}", out.paint(Style::Bad, "✗")));
+    }
+    for problem in &checkup.problems {
+        out.line(format!("{} {problem}", out.paint(Style::Bad, "✗")));
+    }
+    for notice in &checkup.notices {
+        let mark = out.paint(Style::Warn, "•");
+        out.line(format!("{mark} `{}`: {}; {}", notice.key, notice.what, notice.hint));
+    }
+    if checkup.usable {
+        out.line(format!("{} the configuration can be used", out.paint(Style::Good, "✓")));
+    }
+}

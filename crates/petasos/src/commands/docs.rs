@@ -1,0 +1,160 @@
+//! `petasos docs`: prints the generated reference pages, from the code they describe.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_runtime::registry::DEFAULT_EMOJI;
+use petasos_runtime::toolsets::{self, TOOLSETS};
+use petasos_tools::BUILTIN;
+use serde_json::Value;
+
+use crate::cli::program;
+use crate::command::{Command, Session, actions, parse};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "docs",
+    about: "Print a generated reference page",
+    hidden: true,
+    arguments: actions::<Page>,
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Page {
+    /// The built-in tools
+    Tools,
+    /// The toolsets
+    Toolsets,
+    /// The commands
+    Commands,
+    /// The configuration keys and variables
+    Config,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let page = match parse(matches)? {
+        Page::Tools => tools(),
+        Page::Toolsets => toolsets_page(session.host.get()?),
+        Page::Commands => commands(),
+        Page::Config => Ok(petasos_config::reference::markdown()),
+    };
+    session.out.text(&page.map_err(|error| Report::new(error.to_string()))?);
+    Ok(ExitCode::SUCCESS)
+}
+
+type Text = Result<String, std::fmt::Error>;
+
+fn tools() -> Text {
+    let mut page =
+        heading("Built-in tools", "one tool is one file under `petasos-tools/src/builtin/`")?;
+    for tool in BUILTIN {
+        let schema = (tool.schema)();
+        let emoji = if tool.emoji.is_empty() { DEFAULT_EMOJI } else { tool.emoji };
+        writeln!(page, "\n## {emoji} `{}`\n", tool.name)?;
+        writeln!(page, "Toolset `{}`{}.\n", tool.toolset, if tool.core { ", core" } else { "" })?;
+        let description = schema.get("description").and_then(Value::as_str).unwrap_or_default();
+        writeln!(page, "{}\n", description.trim())?;
+        parameters(&mut page, &schema)?;
+        for example in tool.examples {
+            writeln!(page, "\nExample ({}): `{}`", example.title, example.args)?;
+        }
+    }
+    Ok(page)
+}
+
+fn parameters(page: &mut String, schema: &Value) -> std::fmt::Result {
+    let Some(properties) = schema["parameters"]["properties"].as_object() else { return Ok(()) };
+    let required = schema["parameters"]["required"].as_array();
+    writeln!(page, "| parameter | type | required | meaning |\n|---|---|---|---|")?;
+    for (name, property) in properties {
+        let kind = property.get("type").map_or("any".to_owned(), |kind| match kind {
+            Value::String(kind) => kind.clone(),
+            other => other.to_string(),
+        });
+        let needed = required.is_some_and(|list| list.iter().any(|item| item == name));
+        let needed = if needed { "yes" } else { "" };
+        let meaning = property.get("description").and_then(Value::as_str).unwrap_or_default();
+        writeln!(page, "| `{name}` | {kind} | {needed} | {} |", cell(meaning))?;
+    }
+    Ok(())
+}
+
+fn toolsets_page(host: &crate::host::Host) -> Text {
+    let snapshot = host.catalogue().registry().snapshot();
+    let mut page =
+        heading("Toolsets", "`petasos toolsets resolve NAME` shows how one is resolved")?;
+    writeln!(page, "\n| toolset | what it is | off by default | tools |\n|---|---|---|---|")?;
+    for def in TOOLSETS {
+        let tools = toolsets::resolve_toolset(def.name, &snapshot).tools;
+        let tools = if def.kind == toolsets::Kind::Bundle {
+            let mut extra = vec!["core".to_owned()];
+            extra.extend(def.tools.iter().map(|tool| format!("`{tool}`")));
+            extra.join(", ")
+        } else {
+            tools.iter().map(|tool| format!("`{tool}`")).collect::<Vec<_>>().join(", ")
+        };
+        let off = if def.default_off { "yes" } else { "" };
+        writeln!(page, "| `{}` | {} | {off} | {tools} |", def.name, cell(def.description))?;
+    }
+    let core: Vec<String> = toolsets::CORE.iter().map(|tool| format!("`{tool}`")).collect();
+    writeln!(page, "\nCore: {}.", core.join(", "))?;
+    writeln!(page, "\nOlder names of tool lists, accepted wherever a toolset is named:\n")?;
+    for (name, tools) in toolsets::LEGACY {
+        let tools: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
+        writeln!(page, "- `{name}`: {}", tools.join(", "))?;
+    }
+    Ok(page)
+}
+
+fn commands() -> Text {
+    let mut page = heading("Commands", "every command also has `--help`")?;
+    let mut program = program();
+    program.build();
+    for command in program.get_subcommands().filter(|command| !command.is_hide_set()) {
+        describe(&mut page, command, "petasos", 2)?;
+    }
+    Ok(page)
+}
+
+/// One command and its subcommands; depth is bounded by the command tree itself.
+fn describe(
+    page: &mut String,
+    command: &clap::Command,
+    parent: &str,
+    level: usize,
+) -> std::fmt::Result {
+    let name = format!("{parent} {}", command.get_name());
+    let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+    writeln!(page, "\n{} `{name}`\n\n{about}.", "#".repeat(level))?;
+    let global = ["json", "home", "set", "help", "version"];
+    let arguments: Vec<_> = command
+        .get_arguments()
+        .filter(|argument| !global.contains(&argument.get_id().as_str()) && !argument.is_hide_set())
+        .collect();
+    if !arguments.is_empty() {
+        writeln!(page, "\n| argument | meaning |\n|---|---|")?;
+    }
+    for argument in arguments {
+        let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+        writeln!(page, "| `{argument}` | {} |", cell(&help))?;
+    }
+    for inner in
+        command.get_subcommands().filter(|inner| inner.get_name() != "help" && !inner.is_hide_set())
+    {
+        describe(page, inner, &name, level + 1)?;
+    }
+    Ok(())
+}
+
+fn heading(title: &str, how: &str) -> Text {
+    let mut page = String::new();
+    writeln!(page, "# {title}\n\nGenerated from the code by `cargo xtask docs`; {how}.")?;
+    Ok(page)
+}
+
+/// Text that fits in a table.
+fn cell(text: &str) -> String {
+    text.replace('|', "\\|").replace('\n', " ")
+}

@@ -1,0 +1,90 @@
+//! `petasos config`: what holds, why, and changing it.
+
+use petasos_testkit::Home;
+use serde_json::json;
+
+use crate::petasos;
+
+#[test]
+fn a_default_has_a_value_and_a_source() {
+    let home = Home::temp();
+    let answer = petasos(&home).run(&["config", "get", "terminal.timeout", "--json"]).json();
+    assert_eq!(answer["value"], 180);
+    assert_eq!(answer["source"]["kind"], "default");
+    assert_eq!(petasos(&home).run(&["config", "get", "terminal.timeout"]).stdout, "180\n");
+}
+
+#[test]
+fn setting_a_value_keeps_comments_and_can_be_read_back() {
+    let home = Home::temp();
+    let file = home.write(
+        ".petasos/config.yaml",
+        "# mine\nterminal:\n  timeout: 60 # a minute\n  backend: local\n",
+    );
+    let finished = petasos(&home).run(&["config", "set", "terminal.timeout", "90"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let text = std::fs::read_to_string(file).unwrap();
+    assert_eq!(text, "# mine\nterminal:\n  timeout: 90 # a minute\n  backend: local\n");
+    assert_eq!(petasos(&home).run(&["config", "get", "terminal.timeout"]).stdout, "90\n");
+}
+
+#[test]
+fn an_explanation_shows_every_candidate_and_why_it_lost() {
+    let home = Home::temp();
+    home.write(".petasos/config.yaml", "terminal:\n  timeout: 60\n");
+    let explanation = petasos(&home)
+        .with("TERMINAL_TIMEOUT", "30")
+        .run(&["config", "explain", "terminal.timeout", "--json"])
+        .json();
+    let candidates = explanation["candidates"].as_array().unwrap();
+    let values: Vec<_> = candidates.iter().map(|one| one["value"].clone()).collect();
+    assert_eq!(values[0], json!(60), "{explanation}");
+    assert!(values.len() >= 3, "{explanation}");
+    assert!(candidates[1..].iter().all(|one| one["passed_over"].is_string()), "{explanation}");
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_refused_and_nothing_is_written() {
+    let home = Home::temp();
+    let finished = petasos(&home).run(&["config", "set", "terminal.timeout", "soon"]);
+    assert_eq!(finished.code, Some(1));
+    assert!(finished.stderr.contains("terminal.timeout"), "{}", finished.stderr);
+    let unknown = petasos(&home).run(&["config", "set", "terminal.timeuot", "3"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(unknown.stderr.contains("terminal.timeout"), "{}", unknown.stderr);
+    assert!(!home.agent().join("config.yaml").exists());
+}
+
+#[test]
+fn a_check_lists_what_is_wrong_with_its_place() {
+    let home = Home::temp();
+    home.write(".petasos/config.yaml", "approvals:\n  mdoe: manual\nterminl: {}\n");
+    let finished = petasos(&home).run(&["config", "check", "--json"]);
+    assert_eq!(finished.code, Some(1));
+    let checkup = finished.json();
+    assert_eq!(checkup["usable"], false);
+    assert_eq!(checkup["problems"][0]["at"]["line"], 2, "{checkup}");
+}
+
+#[test]
+fn a_secret_in_the_file_is_never_printed() {
+    let home = Home::temp();
+    home.write(".petasos/config.yaml", "model:\n  api_key: sk-canary-0123456789\n");
+    for words in [
+        &["config", "get", "model"][..],
+        &["config", "get", "model.api_key", "--json"],
+        &["config", "explain", "model.api_key", "--json"],
+        &["doctor"],
+    ] {
+        let finished = petasos(&home).run(words);
+        assert!(!finished.stdout.contains("canary"), "{words:?}: {}", finished.stdout);
+    }
+}
+
+#[test]
+fn a_flag_overrides_for_one_run() {
+    let home = Home::temp();
+    let run =
+        petasos(&home).run(&["--set", "terminal.timeout=5", "config", "get", "terminal.timeout"]);
+    assert_eq!(run.stdout, "5\n");
+}
