@@ -1,0 +1,201 @@
+//! The model behind every surface: resolve, encode, send, decode, recover.
+//!
+//! One question walks its candidates. At each it asks until `recover` says otherwise: repaired,
+//! refreshed, rotated, again, the next candidate, or no more. Every step is told in the reply's or
+//! the error's path. Nobody else builds requests to providers.
+
+mod attempt;
+mod sign;
+mod target;
+mod walk;
+
+use std::collections::HashSet;
+use std::fmt;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use petasos_contract::clock::{Clock, SystemClock};
+use petasos_contract::event::Event;
+use petasos_contract::model::{Cost, Model, ModelError, Prompt, Reason, Reply, Role, Step};
+use petasos_contract::{BoxFuture, CallContext, wait};
+use petasos_net::client::Net;
+
+use crate::catalog::{Catalog, Which};
+use crate::fallback::{Cooldowns, Turns};
+use crate::ledger::Ledger;
+use crate::retry::Limits;
+use crate::roles::{self, Plan};
+use crate::route::Routes;
+use crate::runtime::ProviderRuntime;
+use crate::table::Table;
+
+/// A number in 0..1 that nobody can foresee.
+pub type Dice = fn() -> f64;
+
+/// Answers prompts through the configured providers.
+pub struct Client {
+    routes: Arc<dyn Routes>,
+    net: Arc<Net>,
+    table: Arc<Table>,
+    catalog: Arc<Catalog>,
+    cooldowns: Cooldowns,
+    turns: Turns,
+    ledger: Ledger,
+    limits: Mutex<Vec<(String, Limits)>>,
+    told: Mutex<HashSet<String>>,
+    dice: Dice,
+}
+
+impl fmt::Debug for Client {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Client").field("cooldowns", &self.cooldowns).finish_non_exhaustive()
+    }
+}
+
+impl Client {
+    /// A client over these routes.
+    pub fn new(routes: Arc<dyn Routes>, net: Arc<Net>, table: Arc<Table>) -> Self {
+        Self::with_clock(routes, net, table, Arc::new(SystemClock))
+    }
+
+    /// The same with a clock of its own, which cooldowns follow.
+    pub fn with_clock(
+        routes: Arc<dyn Routes>,
+        net: Arc<Net>,
+        table: Arc<Table>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            routes,
+            net,
+            table,
+            catalog: Arc::new(Catalog::new()),
+            cooldowns: Cooldowns::new(clock),
+            turns: Turns::default(),
+            ledger: Ledger::default(),
+            limits: Mutex::default(),
+            told: Mutex::default(),
+            dice,
+        }
+    }
+
+    /// The same with dice of its own.
+    #[must_use]
+    pub fn with_dice(mut self, dice: Dice) -> Self {
+        self.dice = dice;
+        self
+    }
+
+    /// What is known of models.
+    pub fn catalog(&self) -> &Arc<Catalog> {
+        &self.catalog
+    }
+
+    /// What was used, by conversation and role.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Who rests.
+    pub fn cooldowns(&self) -> &Cooldowns {
+        &self.cooldowns
+    }
+
+    /// The newest counters of each provider.
+    pub fn limits(&self) -> Vec<(String, Limits)> {
+        self.limits.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn run(
+        &self,
+        prompt: &Prompt,
+        role: Role,
+        cx: &CallContext,
+    ) -> Result<Reply, ModelError> {
+        let plan = roles::plan(role, prompt, &cx.settings, &self.table);
+        let own = plan.timeout.map(|span| Instant::now() + span);
+        let deadline = own.map_or(cx.deadline, |own| own.min(cx.deadline));
+        let mut walk = walk::Walk::new(self, prompt, role, cx);
+        let asked = wait::until(deadline, "a model's reply", walk.go(&plan));
+        let mut outcome = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => {
+                Err(ModelError::new(Reason::Cancelled, "the question was interrupted"))
+            }
+            asked = asked => asked.unwrap_or_else(|_| Err(late(&plan))),
+        };
+        match &mut outcome {
+            Ok(reply) => reply.path = walk.path,
+            Err(error) => error.path = walk.path,
+        }
+        outcome
+    }
+
+    /// Writes down who answered, what it cost, and bills it to its role.
+    fn settle(&self, reply: &mut Reply, runtime: &ProviderRuntime, role: Role, cx: &CallContext) {
+        let which =
+            Which { base_url: runtime.base_url.as_str(), model: reply.served.model.as_str() };
+        let subscribed = matches!(runtime.provider.as_str(), "openai-codex" | "copilot");
+        reply.cost = match reply.cost {
+            Cost::Actual { usd } => Cost::Actual { usd },
+            _ if subscribed => Cost::Included,
+            _ => match self.catalog.price(which, &cx.settings) {
+                Some((price, _)) => price.of(&reply.usage),
+                None => Cost::Unknown,
+            },
+        };
+        self.ledger.add(&cx.session, role, reply);
+    }
+
+    /// Tells a person something once for the life of the process.
+    fn tell_once(&self, key: String, text: &str, cx: &CallContext) {
+        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+        if is_new {
+            cx.events.emit(|| Event::Notice { text: text.to_owned() });
+        }
+    }
+
+    fn remember(&self, provider: &str, limits: Limits) {
+        if limits.is_empty() {
+            return;
+        }
+        let mut known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|(name, _)| name != provider);
+        known.push((provider.to_owned(), limits));
+    }
+}
+
+impl Model for Client {
+    fn ask<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        role: Role,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(self.run(prompt, role, cx))
+    }
+}
+
+fn late(plan: &Plan) -> ModelError {
+    let line = match plan.timeout {
+        Some(span) => format!(
+            "the model did not answer within {} s; raise the task's `timeout` in `auxiliary`",
+            span.as_secs()
+        ),
+        None => "the model did not answer before the deadline of the call".to_owned(),
+    };
+    ModelError::new(Reason::Deadline, line)
+}
+
+/// The path of an outcome, for those who show it.
+pub fn path(outcome: &Result<Reply, ModelError>) -> &[Step] {
+    match outcome {
+        Ok(reply) => &reply.path,
+        Err(error) => &error.path,
+    }
+}
+
+fn dice() -> f64 {
+    // Jitter needs no secrecy: when the system has no random bytes, the middle will do.
+    getrandom::u32().map_or(0.5, |number| f64::from(number) / f64::from(u32::MAX))
+}

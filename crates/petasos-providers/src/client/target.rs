@@ -1,0 +1,64 @@
+//! What a dialect may know of a resolved provider.
+
+use petasos_contract::CallContext;
+use petasos_contract::model::{Prompt, Served};
+
+use super::Client;
+use crate::catalog::Which;
+use crate::fallback::Wanted;
+use crate::runtime::ProviderRuntime;
+use crate::transport::target::Target;
+
+/// The target of a question at a resolved provider.
+pub(super) fn of(
+    client: &Client,
+    runtime: &ProviderRuntime,
+    wanted: &Wanted,
+    prompt: &Prompt,
+    cx: &CallContext,
+) -> Target {
+    let model = wanted.model.clone().or_else(|| runtime.model.clone());
+    let model = model.or_else(|| prompt.model.clone()).unwrap_or_default();
+    let base_url = runtime.base_url.as_str().to_owned();
+    let which = Which { base_url: &base_url, model: &model };
+    let context = runtime.overrides.context_length;
+    let context = context.unwrap_or_else(|| client.catalog.context(which, &cx.settings).0);
+    let mut extra_body = runtime.overrides.extra_body.clone();
+    extra_body.extend(wanted.extra_body.clone());
+    if let Some(guardrail) = runtime.aws.as_ref().and_then(|aws| aws.guardrail.clone()) {
+        extra_body.insert("guardrailConfig".to_owned(), guardrail);
+    }
+    let row = client.table.get(&runtime.provider);
+    let limit = runtime.overrides.max_output_tokens.and_then(|limit| u32::try_from(limit).ok());
+    let secret = runtime.credential.as_ref().map_or("", |credential| credential.secret.expose());
+    Target {
+        provider: runtime.provider.clone(),
+        model,
+        base_url,
+        headers: runtime.headers.clone(),
+        extra_body,
+        max_output_tokens: limit,
+        default_max_tokens: row.and_then(|row| row.default_max_tokens),
+        context_length: Some(context),
+        oauth: is_oauth(secret),
+        session: Some(cx.session.to_string()),
+        repairs: std::collections::BTreeSet::new(),
+    }
+}
+
+/// The shapes of Anthropic's OAuth tokens, which are attached and announced differently.
+fn is_oauth(secret: &str) -> bool {
+    (secret.starts_with("sk-ant-") && !secret.starts_with("sk-ant-api"))
+        || secret.starts_with("eyJ")
+        || secret.starts_with("cc-")
+}
+
+/// Who answers, as replies tell it.
+pub(super) fn served(target: &Target, runtime: &ProviderRuntime) -> Served {
+    Served {
+        provider: target.provider.clone(),
+        model: target.model.clone(),
+        base_url: target.base_url.clone(),
+        api_mode: runtime.api_mode.name().to_owned(),
+    }
+}
