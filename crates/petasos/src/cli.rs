@@ -8,7 +8,7 @@ use petasos_config::Inputs;
 
 use crate::command::{LazyHost, Session};
 use crate::commands::COMMANDS;
-use crate::out::Out;
+use crate::out::{Out, Reader};
 use crate::report::Report;
 
 /// Bad usage, as scripts know it.
@@ -20,10 +20,10 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
         Ok(matches) => matches,
         Err(error) => return explain_usage(&error),
     };
-    let json = matches.get_flag("json");
+    let reader = if matches.get_flag("json") { Reader::Script } else { Reader::Person };
     let colour = !inputs.environment.contains_key("NO_COLOR")
         && inputs.environment.get("TERM").is_none_or(|term| term != "dumb");
-    let out = Out::new(json, colour);
+    let out = Out::new(reader, colour);
     if let Err(report) = take_overrides(&matches, &mut inputs) {
         out.report(&report);
         return ExitCode::from(USAGE);

@@ -10,8 +10,17 @@ use crate::report::Report;
 /// Where and how to print.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Out {
-    json: bool,
+    reader: Reader,
     colour: bool,
+}
+
+/// Who reads what is printed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reader {
+    /// A person.
+    Person,
+    /// A script.
+    Script,
 }
 
 /// How a piece of text stands out.
@@ -29,26 +38,27 @@ pub(crate) enum Style {
     Bad,
 }
 
+#[expect(clippy::unused_self, reason = "who prints asks the printer, whatever it needs for it")]
 impl Out {
     /// Prints for scripts or for people; colour only to a terminal that wants it.
-    pub(crate) fn new(json: bool, colour_wanted: bool) -> Self {
-        Self { json, colour: colour_wanted && io::stdout().is_terminal() }
+    pub(crate) fn new(reader: Reader, colour_wanted: bool) -> Self {
+        Self { reader, colour: colour_wanted && io::stdout().is_terminal() }
     }
 
     /// Whether a script reads this.
     pub(crate) fn is_json(self) -> bool {
-        self.json
+        self.reader == Reader::Script
     }
 
     /// One line.
     pub(crate) fn line(self, text: impl AsRef<str>) {
-        self.write(&mut io::stdout().lock(), text.as_ref());
+        write(&mut io::stdout().lock(), text.as_ref());
     }
 
     /// Several lines at once.
     pub(crate) fn text(self, text: &str) {
         if !text.is_empty() {
-            self.write(&mut io::stdout().lock(), text.trim_end_matches('\n'));
+            write(&mut io::stdout().lock(), text.trim_end_matches('\n'));
         }
     }
 
@@ -67,17 +77,17 @@ impl Out {
 
     /// An error: on standard error for people, as an object on standard output for scripts.
     pub(crate) fn report(self, report: &Report) {
-        if self.json {
+        if self.is_json() {
             let value: Value = report.to_json();
             self.line(value.to_string());
         } else {
-            self.write(&mut io::stderr().lock(), &report.to_string());
+            write(&mut io::stderr().lock(), &report.to_string());
         }
     }
 
     /// A remark beside the output, on standard error.
     pub(crate) fn remark(self, text: impl AsRef<str>) {
-        self.write(&mut io::stderr().lock(), text.as_ref());
+        write(&mut io::stderr().lock(), text.as_ref());
     }
 
     /// The text in a style, when colour is welcome.
@@ -94,11 +104,11 @@ impl Out {
         };
         format!("\u{1b}[{code}m{text}\u{1b}[0m")
     }
+}
 
-    fn write(self, to: &mut impl Write, text: &str) {
-        // A reader that went away (`| head`) is no error of ours.
-        if writeln!(to, "{text}").is_err() {
-            std::process::exit(0);
-        }
+fn write(to: &mut impl Write, text: &str) {
+    // A reader that went away (`| head`) is no error of ours.
+    if writeln!(to, "{text}").is_err() {
+        std::process::exit(0);
     }
 }

@@ -27,7 +27,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let workspace = tempfile::tempdir()?;
     furnish(workspace.path())?;
     let mut inputs = session.host.inputs().clone();
-    inputs.cwd = workspace.path().to_owned();
+    workspace.path().clone_into(&mut inputs.cwd);
     let home = workspace.path().join(".petasos").display().to_string();
     inputs.environment.insert("PETASOS_HOME".to_owned(), home);
     let host = Host::open(&inputs)?;

@@ -47,7 +47,6 @@ struct Row {
     tools: usize,
     registered: usize,
     default_off: bool,
-    configurable: bool,
 }
 
 fn run(matches: &clap::ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
@@ -103,14 +102,12 @@ fn list(out: Out, tools: &Snapshot, offered: &[&str]) {
             let members = toolsets::resolve_toolset(&name, tools).tools;
             let registered =
                 members.iter().filter(|tool| tools.get(tool.as_str()).is_some()).count();
-            let def = toolsets::named(&name);
             Row {
                 description: toolsets::describe(&name, tools).unwrap_or_default(),
                 available: members.iter().any(|tool| offered.contains(&tool.as_str())),
                 tools: members.len(),
                 registered,
-                default_off: def.is_some_and(|def| def.default_off),
-                configurable: def.is_none_or(|def| def.configurable),
+                default_off: toolsets::named(&name).is_some_and(|def| def.default_off),
                 name: name.to_string(),
             }
         })

@@ -28,7 +28,7 @@ pub(super) struct Explain {
 
 /// One filter step.
 #[derive(Debug, Serialize)]
-struct Step {
+struct Stage {
     step: &'static str,
     passed: bool,
     detail: String,
@@ -66,7 +66,7 @@ impl Explain {
         tools: &Snapshot,
         choice: &PlatformChoice,
         definitions: &Definitions,
-    ) -> Vec<Step> {
+    ) -> Vec<Stage> {
         let mut steps = vec![self.registered(tools)];
         steps.extend(self.toolset_switches(tools, choice));
         steps.push(self.enabled(definitions));
@@ -75,14 +75,14 @@ impl Explain {
         steps
     }
 
-    fn registered(&self, tools: &Snapshot) -> Step {
+    fn registered(&self, tools: &Snapshot) -> Stage {
         match tools.find(&self.name) {
-            Some(entry) => Step {
+            Some(entry) => Stage {
                 step: "registry",
                 passed: true,
                 detail: format!("registered in toolset `{}` by {}", entry.toolset, entry.origin()),
             },
-            None => Step {
+            None => Stage {
                 step: "registry",
                 passed: false,
                 detail: "named by a toolset, but this program has no such tool yet".to_owned(),
@@ -95,14 +95,14 @@ impl Explain {
         &'a self,
         tools: &'a Snapshot,
         choice: &'a PlatformChoice,
-    ) -> impl Iterator<Item = Step> + 'a {
+    ) -> impl Iterator<Item = Stage> + 'a {
         let contains = |toolset: &str| {
             petasos_runtime::toolsets::resolve_toolset(toolset, tools)
                 .tools
                 .iter()
                 .any(|tool| *tool == self.name.as_str())
         };
-        choice.reasons.iter().filter(move |reason| contains(&reason.toolset)).map(|reason| Step {
+        choice.reasons.iter().filter(move |reason| contains(&reason.toolset)).map(|reason| Stage {
             step: "surface",
             passed: reason.on,
             detail: format!(
@@ -114,18 +114,18 @@ impl Explain {
         })
     }
 
-    fn enabled(&self, definitions: &Definitions) -> Step {
+    fn enabled(&self, definitions: &Definitions) -> Stage {
         let brings = definitions.trace.iter().find(|step| {
             matches!(step.action, Action::Enable | Action::Include | Action::Legacy)
                 && step.tools.iter().any(|tool| *tool == self.name.as_str())
         });
         match brings {
-            Some(step) => Step {
+            Some(step) => Stage {
                 step: "toolset",
                 passed: true,
                 detail: format!("brought in by `{}`", step.toolset),
             },
-            None => Step {
+            None => Stage {
                 step: "toolset",
                 passed: false,
                 detail: "no toolset that is on for this surface contains it".to_owned(),
@@ -133,25 +133,25 @@ impl Explain {
         }
     }
 
-    fn disabled(&self, definitions: &Definitions) -> Option<Step> {
+    fn disabled(&self, definitions: &Definitions) -> Option<Stage> {
         let taken = definitions.trace.iter().find(|step| {
             step.action == Action::Disable
                 && step.tools.iter().any(|tool| *tool == self.name.as_str())
         })?;
         let detail = format!("taken away by disabling `{}`", taken.toolset);
-        Some(Step { step: "disabled", passed: false, detail })
+        Some(Stage { step: "disabled", passed: false, detail })
     }
 
-    fn fate(&self, definitions: &Definitions) -> Vec<Step> {
-        let pass = |step, detail: &str| Step { step, passed: true, detail: detail.to_owned() };
+    fn fate(&self, definitions: &Definitions) -> Vec<Stage> {
+        let pass = |step, detail: &str| Stage { step, passed: true, detail: detail.to_owned() };
         match definitions.fates.get(self.name.as_str()) {
             None | Some(Fate::NotRegistered) => Vec::new(),
             Some(Fate::Unavailable(reason)) => {
-                vec![Step { step: "check", passed: false, detail: reason.clone() }]
+                vec![Stage { step: "check", passed: false, detail: reason.clone() }]
             }
             Some(Fate::Withdrawn(reason)) => vec![
                 pass("check", "available"),
-                Step { step: "patch", passed: false, detail: reason.clone() },
+                Stage { step: "patch", passed: false, detail: reason.clone() },
             ],
             Some(Fate::Deferred) => vec![
                 pass("check", "available"),
@@ -164,7 +164,7 @@ impl Explain {
         }
     }
 
-    fn print(&self, out: Out, steps: &[Step], verdict: &str, reason: Option<&str>) {
+    fn print(&self, out: Out, steps: &[Stage], verdict: &str, reason: Option<&str>) {
         out.line(format!("{} on {}", out.paint(Style::Bold, &self.name), self.surface));
         for step in steps {
             let mark = if step.passed {

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use petasos_contract::{SessionId, ToolName};
-use petasos_runtime::definitions::{Definitions, Fate};
+use petasos_runtime::definitions::{Definition, Definitions, Fate};
 use petasos_runtime::registry::{DEFAULT_EMOJI, Snapshot};
 use petasos_runtime::toolsets;
 use serde::Serialize;
@@ -83,7 +83,7 @@ impl Schema {
         let host = session.host.get()?;
         let definitions = define(host, &self.choice)?;
         let Some(name) = &self.name else {
-            let list: Vec<Value> = definitions.tools.iter().map(|d| d.to_value()).collect();
+            let list: Vec<Value> = definitions.tools.iter().map(Definition::to_value).collect();
             out.value(&list);
             return Ok(ExitCode::SUCCESS);
         };
@@ -177,7 +177,7 @@ fn print(out: Out, rows: &[Row]) {
                 Some(reason) => out.paint(Style::Warn, &format!("not offered: {reason}")),
                 None => first_sentence(&row.description).to_owned(),
             };
-            text.push_str(&format!("  {} {name}  {about}\n", row.emoji));
+            text.push_str(&["  ", &row.emoji, " ", &name, "  ", &about, "\n"].concat());
         }
     }
     out.text(&text);
