@@ -12,22 +12,35 @@
 //! | `transport`, `transports` | dialects: prompts into requests, bytes into replies |
 //! | `lower`, `limits`, `markers` | tool schemas, output limits and cache markers per dialect |
 //! | `failure`, `retry`, `recover` | why a request failed, and what to do about it |
+//! | `client`, `route`, `timeouts` | the model behind every surface |
+//! | `fallback`, `roles` | who else can answer, and who serves which role |
+//! | `catalog`, `ledger` | what is known of models, and what was used |
 
+pub mod catalog;
+pub mod client;
 pub mod credential;
 pub mod failure;
+pub mod fallback;
+pub mod ledger;
 pub mod limits;
 pub mod local;
 pub mod lower;
 pub mod markers;
 pub mod mode;
 pub mod recover;
+pub mod resolve;
 pub mod retry;
+pub mod roles;
+pub mod route;
 pub mod row;
 pub mod rows;
 pub mod runtime;
 pub mod table;
+pub mod timeouts;
 pub mod transport;
 pub mod transports;
 
+pub use credential::{Vault, VaultView};
 pub use mode::{ApiMode, Wire};
+pub use resolve::{Request, ResolveError, Resolved, resolve};
 pub use runtime::ProviderRuntime;

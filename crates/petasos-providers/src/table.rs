@@ -201,7 +201,7 @@ impl Table {
             match serde_json::from_value::<Change>(row.clone()) {
                 Ok(change) => merge(&mut providers, change),
                 Err(error) => {
-                    problems.push(format!("a row of `provider_rows` is passed over: {error}"))
+                    problems.push(format!("a row of `provider_rows` is passed over: {error}"));
                 }
             }
         }

@@ -1,0 +1,141 @@
+//! Secrets: where they are kept, how one is chosen, how a login is renewed.
+//!
+//! Reading makes a [`VaultView`], an immutable picture that the pure resolver works on; it never
+//! writes. Everything that writes goes through [`Vault`], under a lock that other processes honour.
+
+pub mod borrowed;
+pub mod jwt;
+pub mod login;
+pub mod pool;
+pub mod spec;
+pub mod store;
+pub mod usable;
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use petasos_contract::Settings;
+
+use crate::credential::borrowed::{ClaudeCode, CliLogin};
+use crate::credential::store::AuthFile;
+use crate::local::LocalServer;
+use crate::table::Table;
+
+/// Where the secrets of one snapshot live.
+#[derive(Debug, Clone)]
+pub struct Vault {
+    home: PathBuf,
+    claude_code: PathBuf,
+    codex_cli: PathBuf,
+    qwen_cli: PathBuf,
+}
+
+impl Vault {
+    /// The vault of a snapshot; nothing is read yet.
+    pub fn of(settings: &Settings) -> Self {
+        let user = settings.user_home();
+        let codex = settings.variable("CODEX_HOME").map(|variable| variable.value.expose().trim());
+        let codex = codex.filter(|text| !text.is_empty()).map(PathBuf::from);
+        Self {
+            home: settings.home().to_owned(),
+            claude_code: user.join(".claude/.credentials.json"),
+            codex_cli: codex.unwrap_or_else(|| user.join(".codex")).join("auth.json"),
+            qwen_cli: user.join(".qwen/oauth_creds.json"),
+        }
+    }
+
+    /// The agent home, which holds `auth.json`.
+    pub fn home(&self) -> &Path {
+        &self.home
+    }
+
+    /// Claude Code's file.
+    pub fn claude_code(&self) -> &Path {
+        &self.claude_code
+    }
+
+    /// The Qwen program's file.
+    pub fn qwen_cli(&self) -> &Path {
+        &self.qwen_cli
+    }
+
+    /// Reads everything once. Files that are missing are empty; files that cannot be read are
+    /// named in [`VaultView::problems`].
+    pub fn view(&self, settings: &Settings) -> VaultView {
+        let (table, mut problems) = Table::of(settings);
+        let store = note(AuthFile::read(&self.home), &mut problems).unwrap_or_default();
+        let claude_code = note(ClaudeCode::read(&self.claude_code), &mut problems).flatten();
+        let codex_cli = note(CliLogin::read_codex(&self.codex_cli), &mut problems).flatten();
+        let qwen_cli = note(CliLogin::read_qwen(&self.qwen_cli), &mut problems).flatten();
+        let now_ms = now_ms();
+        VaultView {
+            table,
+            store,
+            claude_code,
+            codex_cli,
+            qwen_cli,
+            local: Vec::new(),
+            now_ms,
+            draw: now_ms,
+            problems,
+        }
+    }
+}
+
+fn note<T, E: fmt::Display>(outcome: Result<T, E>, problems: &mut Vec<String>) -> Option<T> {
+    match outcome {
+        Ok(value) => Some(value),
+        Err(error) => {
+            problems.push(error.to_string());
+            None
+        }
+    }
+}
+
+/// Milliseconds since 1970.
+pub fn now_ms() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}
+
+/// An immutable picture of every secret at rest, and of the time it was taken.
+#[derive(Debug, Clone)]
+pub struct VaultView {
+    /// The providers.
+    pub table: Arc<Table>,
+    /// The auth store.
+    pub store: AuthFile,
+    /// Claude Code's login.
+    pub claude_code: Option<ClaudeCode>,
+    /// The Codex program's login.
+    pub codex_cli: Option<CliLogin>,
+    /// The Qwen program's login.
+    pub qwen_cli: Option<CliLogin>,
+    /// Model servers found on this machine; filled by whoever probed.
+    pub local: Vec<LocalServer>,
+    /// When the picture was taken.
+    pub now_ms: u64,
+    /// A number for the `random` strategy: the resolver itself draws nothing.
+    pub draw: u64,
+    /// What could not be read.
+    pub problems: Vec<String>,
+}
+
+impl VaultView {
+    /// A picture of an empty vault at a given time.
+    pub fn empty(now_ms: u64) -> Self {
+        Self {
+            table: Table::built_in(),
+            store: AuthFile::default(),
+            claude_code: None,
+            codex_cli: None,
+            qwen_cli: None,
+            local: Vec::new(),
+            now_ms,
+            draw: 0,
+            problems: Vec::new(),
+        }
+    }
+}

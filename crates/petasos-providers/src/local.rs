@@ -1,0 +1,83 @@
+//! Model servers on this machine: where the usual ones listen, and asking whether they do.
+//!
+//! The probe sends no key and waits a fraction of a second; resolution only reads its answer.
+
+use std::time::Duration;
+
+use petasos_net::{Method, Net, Request, Url};
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::runtime::BaseUrl;
+
+/// A kind of local server and where it listens by default.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Known {
+    /// Its name, also accepted as a provider name.
+    pub name: &'static str,
+    /// Its usual endpoint.
+    pub base_url: &'static str,
+}
+
+/// The usual servers, in the order in which they are asked.
+pub const KNOWN: [Known; 4] = [
+    Known { name: "ollama", base_url: "http://127.0.0.1:11434/v1" },
+    Known { name: "lmstudio", base_url: "http://127.0.0.1:1234/v1" },
+    Known { name: "llama.cpp", base_url: "http://127.0.0.1:8080/v1" },
+    Known { name: "vllm", base_url: "http://127.0.0.1:8000/v1" },
+];
+
+/// The usual endpoint for a provider name that means a local server.
+pub fn usual_endpoint(name: &str) -> Option<&'static str> {
+    let name = match name {
+        "llamacpp" | "llama-cpp" => "llama.cpp",
+        other => other,
+    };
+    KNOWN.iter().find(|known| known.name == name).map(|known| known.base_url)
+}
+
+/// A server that answered.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct LocalServer {
+    /// What it seems to be.
+    pub name: String,
+    /// Its endpoint.
+    pub base_url: String,
+    /// The models it lists.
+    pub models: Vec<String>,
+}
+
+/// Asks every usual place at once; those that answer in time are returned in order.
+pub async fn probe(net: &Net, within: Duration) -> Vec<LocalServer> {
+    let [a, b, c, d] = KNOWN.map(|known| probe_one(net, known.name, known.base_url, within));
+    let (a, b, c, d) = tokio::join!(a, b, c, d);
+    [a, b, c, d].into_iter().flatten().collect()
+}
+
+/// Asks one endpoint for its models; nothing when it does not answer as a model server does.
+pub async fn probe_one(
+    net: &Net,
+    name: &str,
+    base_url: &str,
+    within: Duration,
+) -> Option<LocalServer> {
+    let base_url = BaseUrl::parse(base_url).ok()?;
+    let models = models(net, base_url.at("/models").ok()?, within).await?;
+    Some(LocalServer { name: name.to_owned(), base_url: base_url.to_string(), models })
+}
+
+async fn models(net: &Net, url: Url, within: Duration) -> Option<Vec<String>> {
+    const BYTES_MAX: usize = 1 << 20;
+    let reply = match net.send(Request::new(Method::GET, url).first_byte(within)).await {
+        Ok(reply) if reply.status == 200 => reply,
+        Ok(_) => return None,
+        Err(error) => {
+            tracing::debug!("no local server there: {error}");
+            return None;
+        }
+    };
+    let body = reply.bytes(BYTES_MAX, within).await.ok()?;
+    let body: Value = serde_json::from_slice(&body).ok()?;
+    let list = body.get("data")?.as_array()?;
+    Some(list.iter().filter_map(|model| model.get("id")?.as_str().map(str::to_owned)).collect())
+}

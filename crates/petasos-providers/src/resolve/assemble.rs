@@ -1,0 +1,172 @@
+//! Putting a runtime together once provider, endpoint and key are known: model, dialect, headers.
+
+use petasos_net::Credential;
+use petasos_net::origin::{Scheme, is_below};
+use serde_json::{Map, Value};
+
+use super::anthropic::is_oauth;
+use super::entry::{CustomEntry, overrides};
+use super::keys::Key;
+use super::scene::Scene;
+use crate::mode::{self, ApiMode, ModeOption, Question, Wire};
+use crate::runtime::{BaseUrl, EndpointKind, Overrides, ProviderRuntime, Source};
+use crate::table::Provider;
+
+/// What a rule found out.
+pub(crate) struct Parts<'p> {
+    pub(crate) id: String,
+    pub(crate) url: BaseUrl,
+    pub(crate) kind: EndpointKind,
+    pub(crate) provider: Option<&'p Provider>,
+    pub(crate) key: Option<Key>,
+    pub(crate) entry: Option<CustomEntry<'p>>,
+    /// The dialect saved for this very endpoint.
+    pub(crate) saved_mode: Option<&'p str>,
+    pub(crate) model: Option<String>,
+}
+
+impl Parts<'_> {
+    pub(crate) fn new(id: &str, url: BaseUrl, kind: EndpointKind) -> Self {
+        let id = id.to_owned();
+        Self {
+            id,
+            url,
+            kind,
+            provider: None,
+            key: None,
+            entry: None,
+            saved_mode: None,
+            model: None,
+        }
+    }
+}
+
+impl Scene<'_> {
+    /// The runtime of the parts.
+    pub(crate) fn assemble(&mut self, parts: Parts<'_>) -> ProviderRuntime {
+        let own = self.is_saved_for(&parts.id) && parts.entry.is_none();
+        let model = self.model(&parts);
+        let saved_mode = match self.request.api_mode.as_deref() {
+            Some(asked) => Some(asked),
+            None => parts.saved_mode.or_else(|| self.saved.api_mode.filter(|_| own)),
+        };
+        let api_mode = mode::mode(&Question {
+            provider: &parts.id,
+            url: &parts.url,
+            model: model.as_deref().unwrap_or_default(),
+            saved: saved_mode.and_then(ApiMode::parse),
+            usual: parts.provider.map_or(ApiMode::ChatCompletions, |provider| provider.api_mode),
+            option: self.mode_option(&parts),
+        });
+        let url = mode::settled(&parts.id, api_mode, &parts.url);
+        let wire = mode::wire(&parts.id, api_mode, &url, saved_mode);
+        let headers = self.headers(&parts, own);
+        let overrides = self.overrides(&parts, own);
+        let source = parts.key.as_ref().map_or(Source::NoKeyRequired, |key| key.source.clone());
+        let expiry = parts.key.as_ref().and_then(|key| key.expiry);
+        let pool = parts.key.as_ref().and_then(|key| key.pool.clone());
+        let credential = parts.key.map(|key| {
+            let scheme = scheme(&url, wire, key.secret.expose());
+            Credential { owner: key.owner, secret: key.secret, scope: key.scope, scheme }
+        });
+        ProviderRuntime {
+            provider: parts.id,
+            requested: self.requested.clone(),
+            api_mode,
+            wire,
+            base_url: url,
+            credential,
+            source,
+            expiry,
+            pool,
+            headers,
+            overrides,
+            model,
+            endpoint_kind: parts.kind,
+            launch: None,
+            aws: None,
+            notices: Vec::new(),
+        }
+    }
+
+    /// Asked for, the entry's, the saved one when it is for this provider, the provider's.
+    fn model(&self, parts: &Parts<'_>) -> Option<String> {
+        let fits = self.saved.provider.is_none() || self.is_saved_for(&parts.id);
+        let saved = self.saved.model.filter(|_| fits).map(str::to_owned);
+        let variable =
+            || self.settings.role("INFERENCE_MODEL").map(|found| found.value.expose().to_owned());
+        let asked = self.request.model.clone().filter(|model| !model.is_empty());
+        asked
+            .or_else(|| parts.entry.and_then(|entry| entry.model()).map(str::to_owned))
+            .or(saved)
+            .or_else(|| self.saved.model.is_none().then(variable).flatten())
+            .or_else(|| parts.model.clone())
+            .or_else(|| parts.provider.and_then(|provider| provider.default_model.clone()))
+    }
+
+    fn mode_option(&self, parts: &Parts<'_>) -> ModeOption {
+        let runtime = self.saved.get("openai_runtime").and_then(Value::as_str);
+        if runtime == Some("codex_app_server") {
+            return ModeOption::CodexAppServer;
+        }
+        let bearer = parts.id == "bedrock" && parts.key.is_some();
+        if bearer { ModeOption::BedrockBearer } else { ModeOption::Plain }
+    }
+
+    /// The provider's headers, then the user's: a later one replaces an earlier one.
+    fn headers(&self, parts: &Parts<'_>, own: bool) -> Vec<(String, String)> {
+        let provider = parts.provider.map_or_else(Vec::new, |provider| {
+            provider.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
+        });
+        let saved = if own { self.saved.headers() } else { Vec::new() };
+        let entry = parts.entry.map_or_else(Vec::new, |entry| entry.headers());
+        let mut headers: Vec<(String, String)> = Vec::new();
+        for (name, value) in provider.into_iter().chain(saved).chain(entry) {
+            headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));
+            headers.push((name, value));
+        }
+        headers
+    }
+
+    fn overrides(&self, parts: &Parts<'_>, own: bool) -> Overrides {
+        if let Some(entry) = parts.entry {
+            return entry.overrides();
+        }
+        let nothing = Map::new();
+        let section =
+            self.settings.get("providers").and_then(|map| map.get(&parts.id)?.as_object());
+        let mut changes = overrides(section.unwrap_or(&nothing));
+        if own {
+            let number = |name: &str| self.saved.get(name).and_then(Value::as_u64);
+            changes.max_output_tokens = number("max_tokens").or(changes.max_output_tokens);
+            changes.context_length = number("context_length").or(changes.context_length);
+        }
+        changes
+    }
+}
+
+/// How the secret travels. Messages endpoints want their own header, except for tokens of a login
+/// and the hosts that took over OpenAI's way.
+fn scheme(url: &BaseUrl, wire: Wire, secret: &str) -> Scheme {
+    let host = url.url().domain().unwrap_or_default();
+    let below = |suffix| is_below(host, suffix);
+    match wire {
+        Wire::Gemini => Scheme::Header("x-goog-api-key"),
+        Wire::AnthropicMessages => {
+            let native = below("anthropic.com") || below("claude.com");
+            let bearer = ["azure.com", "palantirfoundry.com", "minimax.io", "minimaxi.com"];
+            let bearer = bearer.into_iter().any(below) || below("githubcopilot.com");
+            if (native && is_oauth(secret)) || bearer {
+                Scheme::Bearer
+            } else {
+                Scheme::Header("x-api-key")
+            }
+        }
+        Wire::ChatCompletions
+        | Wire::CodexResponses
+        | Wire::BedrockConverse
+        | Wire::CodexAppServer
+        | Wire::CopilotAcp
+        | Wire::Virtual => Scheme::Bearer,
+    }
+}

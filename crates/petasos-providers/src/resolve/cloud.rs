@@ -1,0 +1,214 @@
+//! Providers that are not reached with a plain key at a fixed address: Azure, Vertex, Bedrock, the
+//! Copilot process and the mixture of agents.
+
+use petasos_contract::Secret;
+use petasos_net::origin::is_below;
+use petasos_net::{Allowed, Scope};
+use serde_json::Value;
+
+use super::assemble::Parts;
+use super::endpoint::not_allowed;
+use super::keys::{Claim, Key, missing_key};
+use super::scene::Scene;
+use super::{Outcome, ResolveError, Verdict};
+use crate::runtime::{Aws, AwsKeys, BaseUrl, EndpointKind, Launch, Source};
+use crate::table::Provider;
+
+fn picked<'a>(scene: &Scene<'a>, id: &str) -> Option<&'a Provider> {
+    scene.provider.filter(|provider| provider.id == id)
+}
+
+/// The mixture of agents has no endpoint: its members have.
+pub(crate) fn mixture(scene: &mut Scene<'_>) -> Option<Outcome> {
+    if scene.requested != "moa" {
+        return None;
+    }
+    let provider = scene.table.get("moa")?;
+    Some(virtual_runtime(scene, provider, Source::Virtual))
+}
+
+/// The Copilot program speaks for itself.
+pub(crate) fn copilot_process(scene: &mut Scene<'_>) -> Option<Outcome> {
+    let provider = picked(scene, "copilot-acp")?;
+    let command = ["HERMES_COPILOT_ACP_COMMAND", "COPILOT_CLI_PATH"];
+    let command = command.iter().find_map(|name| scene.setting_variable(name)).unwrap_or("copilot");
+    let args = scene.setting_variable("HERMES_COPILOT_ACP_ARGS").unwrap_or("--acp --stdio");
+    let args = args.split_whitespace().map(str::to_owned).collect();
+    let launch = Launch { command: command.to_owned(), args };
+    let outcome = virtual_runtime(scene, provider, Source::Process);
+    Some(outcome.map(|mut runtime| {
+        runtime.launch = Some(launch);
+        runtime
+    }))
+}
+
+fn virtual_runtime(scene: &mut Scene<'_>, provider: &Provider, source: Source) -> Outcome {
+    let text = provider.base_url.as_deref().unwrap_or_default();
+    let url = BaseUrl::parse(text).map_err(|problem| {
+        ResolveError::new("invalid_base_url", &provider.id, problem.to_string())
+    })?;
+    let mut parts = Parts::new(&provider.id, url, EndpointKind::Registry);
+    parts.provider = Some(provider);
+    let mut runtime = scene.assemble(parts);
+    runtime.source = source;
+    Ok(runtime)
+}
+
+/// Azure Foundry: the endpoint is the user's resource and its key goes to exactly that.
+pub(crate) fn azure_foundry(scene: &mut Scene<'_>) -> Option<Outcome> {
+    let provider = picked(scene, "azure-foundry")?;
+    Some(at_azure(scene, provider))
+}
+
+fn at_azure(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
+    let saved = scene.saved.base_url.filter(|_| scene.is_saved_for(&provider.id));
+    let (url, place) = if let Some(url) = scene.explicit_url()? {
+        (url, "the request")
+    } else if let Some(text) = saved {
+        (scene.parse_url(text, "`model.base_url`")?, "`model.base_url`")
+    } else if let Some(text) = scene.variable("AZURE_FOUNDRY_BASE_URL") {
+        let url = scene.parse_url(text, "the variable `AZURE_FOUNDRY_BASE_URL`")?;
+        let at_home = |suffix| url.url().domain().is_some_and(|host| is_below(host, suffix));
+        if !["azure.com", "azure.us", "azure.cn"].into_iter().any(at_home) {
+            return Err(not_allowed(provider, &url, "the variable `AZURE_FOUNDRY_BASE_URL`"));
+        }
+        (url, "the variable `AZURE_FOUNDRY_BASE_URL`")
+    } else {
+        let message = "`azure-foundry` needs the address of your resource".to_owned();
+        let error = ResolveError::new("missing_base_url", &provider.id, message);
+        return Err(error.hint("set `model.base_url` or `AZURE_FOUNDRY_BASE_URL`"));
+    };
+    if scene.saved.get("auth_mode").and_then(Value::as_str) == Some("entra_id") {
+        let message = "Microsoft Entra tokens are not minted by this version".to_owned();
+        let error = ResolveError::new("entra_unsupported", &provider.id, message);
+        return Err(error.hint("use an API key: `AZURE_FOUNDRY_API_KEY`"));
+    }
+    scene.trace(format!("endpoint {url}"), Verdict::Taken, format!("from {place}"));
+    let claim = Claim::exactly(&provider.id, &url);
+    let encrypted =
+        url.origin().is_some_and(|origin| origin.is_encrypted() || origin.is_loopback());
+    let mut key = scene.explicit_key(&claim);
+    if key.is_none() && scene.is_saved_for(&provider.id) {
+        key = scene.saved_key(&claim);
+    }
+    if key.is_none() && encrypted && place != "the request" {
+        key = scene
+            .pool_key(&provider.id, &claim)
+            .or_else(|| scene.variable_key("AZURE_FOUNDRY_API_KEY", &claim));
+    }
+    let key = key.ok_or_else(|| missing_key(&provider.id, &provider.key_env))?;
+    let mut parts = Parts::new(&provider.id, url, EndpointKind::Registry);
+    parts.provider = Some(provider);
+    parts.key = Some(key);
+    Ok(scene.assemble(parts))
+}
+
+/// Vertex: project and region make the address; the token is minted elsewhere.
+pub(crate) fn vertex(scene: &mut Scene<'_>) -> Option<Outcome> {
+    let provider = picked(scene, "vertex")?;
+    Some(at_vertex(scene, provider))
+}
+
+fn at_vertex(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
+    let region = scene.variable("VERTEX_REGION").unwrap_or("global");
+    let host = match region {
+        "global" => "aiplatform.googleapis.com".to_owned(),
+        region => format!("{region}-aiplatform.googleapis.com"),
+    };
+    let Some(project) = scene.variable("VERTEX_PROJECT_ID") else {
+        let message = "Vertex needs a project".to_owned();
+        let error = ResolveError::new("vertex_project_missing", "vertex", message);
+        return Err(error.hint("set `VERTEX_PROJECT_ID`"));
+    };
+    let path = format!("/v1/projects/{project}/locations/{region}/endpoints/openapi");
+    let url = scene.parse_url(&format!("https://{host}{path}"), "the Vertex variables")?;
+    if !is_below(url.host(), "googleapis.com") {
+        return Err(not_allowed(provider, &url, "the variable `VERTEX_REGION`"));
+    }
+    let claim = Claim::new("vertex", Scope::new([Allowed::Host(url.host().to_owned())]));
+    let stored =
+        scene.vault.store.login("vertex").filter(|login| !login.is_due(scene.vault.now_ms, 60_000));
+    let key = scene.explicit_key(&claim).or_else(|| {
+        let secret = stored?.access?;
+        let (owner, scope) = (claim.owner.clone(), claim.scope.clone());
+        Some(Key { owner, secret, scope, source: Source::VertexOauth, pool: None, expiry: None })
+    });
+    let Some(key) = key else {
+        let message = "there is no Google Cloud token for Vertex".to_owned();
+        let mut error = ResolveError::new("vertex_auth_missing", "vertex", message);
+        error.relogin_required = true;
+        return Err(error.hint("pass one: `--api-key \"$(gcloud auth print-access-token)\"`"));
+    };
+    let mut parts = Parts::new("vertex", url, EndpointKind::Registry);
+    parts.provider = Some(provider);
+    parts.key = Some(key);
+    Ok(scene.assemble(parts))
+}
+
+/// The first variable that shows AWS credentials. No metadata service is asked.
+pub(crate) fn aws_sign(scene: &Scene<'_>) -> Option<&'static str> {
+    const SIGNS: [&str; 6] = [
+        "AWS_BEARER_TOKEN_BEDROCK",
+        "AWS_ACCESS_KEY_ID",
+        "AWS_PROFILE",
+        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+        "AWS_WEB_IDENTITY_TOKEN_FILE",
+    ];
+    SIGNS.into_iter().find(|name| scene.variable(name).is_some())
+}
+
+/// Bedrock: a bearer token, or keys that sign and never travel.
+pub(crate) fn bedrock(scene: &mut Scene<'_>) -> Option<Outcome> {
+    let provider = picked(scene, "bedrock")?;
+    Some(at_bedrock(scene, provider))
+}
+
+fn at_bedrock(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
+    let configured = scene.settings.text("bedrock.region");
+    let region = configured
+        .or_else(|| scene.variable("AWS_REGION"))
+        .or_else(|| scene.variable("AWS_DEFAULT_REGION"));
+    let region = region.unwrap_or("us-east-1").to_owned();
+    let host = format!("bedrock-runtime.{region}.amazonaws.com");
+    let saved = scene.saved.base_url.filter(|_| scene.is_saved_for("bedrock"));
+    let url = match (scene.explicit_url()?, saved, scene.variable("BEDROCK_BASE_URL")) {
+        (Some(url), _, _) => url,
+        (None, Some(text), _) => scene.parse_url(text, "`model.base_url`")?,
+        (None, None, Some(text)) => scene.parse_url(text, "the variable `BEDROCK_BASE_URL`")?,
+        (None, None, None) => scene.parse_url(&format!("https://{host}"), "the region")?,
+    };
+    let claim = Claim::new("bedrock", Scope::new([Allowed::Host(host)]));
+    let exact = Claim::exactly("bedrock", &url);
+    let key = scene.explicit_key(&exact).or_else(|| {
+        let bearer = scene.variable_key("AWS_BEARER_TOKEN_BEDROCK", &claim)?;
+        claim.scope.permits(url.url()).then_some(bearer)
+    });
+    let keys = aws_keys(scene);
+    let sign = aws_sign(scene);
+    if key.is_none() && keys.is_none() && sign.is_none() {
+        return Err(missing_key(
+            "bedrock",
+            &["AWS_BEARER_TOKEN_BEDROCK".to_owned(), "AWS_ACCESS_KEY_ID".to_owned()],
+        ));
+    }
+    let guardrail = scene.settings.get("bedrock.guardrail").cloned();
+    let signed = key.is_none();
+    let mut parts = Parts::new("bedrock", url, EndpointKind::Registry);
+    parts.provider = Some(provider);
+    parts.key = key;
+    let mut runtime = scene.assemble(parts);
+    if signed {
+        runtime.source = Source::Aws(sign.unwrap_or("AWS_ACCESS_KEY_ID").to_owned());
+    }
+    runtime.aws = Some(Aws { region, keys: keys.filter(|_| signed), guardrail });
+    Ok(runtime)
+}
+
+fn aws_keys(scene: &Scene<'_>) -> Option<AwsKeys> {
+    Some(AwsKeys {
+        access_key_id: scene.variable("AWS_ACCESS_KEY_ID")?.to_owned(),
+        secret_access_key: Secret::new(scene.variable("AWS_SECRET_ACCESS_KEY")?),
+        session_token: scene.variable("AWS_SESSION_TOKEN").map(Secret::new),
+    })
+}

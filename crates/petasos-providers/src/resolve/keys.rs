@@ -1,0 +1,228 @@
+//! Secrets as candidates: each source gives a key or says in the trace why it does not.
+
+use petasos_contract::Secret;
+use petasos_net::{Allowed, Origin, Scope, Url};
+use serde_json::Value;
+
+use super::scene::Scene;
+use super::{ResolveError, Verdict};
+use crate::credential::pool::{self, Strategy};
+use crate::credential::usable::usable;
+use crate::runtime::{BaseUrl, Expiry, PoolRef, Source};
+
+/// A chosen secret with its scope; how it travels is decided with the dialect.
+#[derive(Debug, Clone)]
+pub(crate) struct Key {
+    pub(crate) owner: String,
+    pub(crate) secret: Secret,
+    pub(crate) scope: Scope,
+    pub(crate) source: Source,
+    pub(crate) pool: Option<PoolRef>,
+    pub(crate) expiry: Option<Expiry>,
+}
+
+/// Whose key and where it may go.
+#[derive(Debug, Clone)]
+pub(crate) struct Claim {
+    pub(crate) owner: String,
+    pub(crate) scope: Scope,
+}
+
+impl Claim {
+    pub(crate) fn new(owner: &str, scope: Scope) -> Self {
+        Self { owner: owner.to_owned(), scope }
+    }
+
+    /// A claim on exactly the origin of an endpoint.
+    pub(crate) fn exactly(owner: &str, url: &BaseUrl) -> Self {
+        let scope = url.origin().map_or_else(Scope::default, Scope::exactly);
+        Self::new(owner, scope)
+    }
+
+    fn key(&self, secret: Secret, source: Source) -> Key {
+        let (owner, scope) = (self.owner.clone(), self.scope.clone());
+        Key { owner, secret, scope, source, pool: None, expiry: None }
+    }
+}
+
+/// Vendors without a row whose keys are found by the host of a custom endpoint.
+const VENDORS: [(&str, &str); 7] = [
+    ("api.groq.com", "GROQ_API_KEY"),
+    ("api.together.xyz", "TOGETHER_API_KEY"),
+    ("api.mistral.ai", "MISTRAL_API_KEY"),
+    ("api.perplexity.ai", "PERPLEXITY_API_KEY"),
+    ("api.cohere.ai", "COHERE_API_KEY"),
+    ("api.cohere.com", "COHERE_API_KEY"),
+    ("api.cerebras.ai", "CEREBRAS_API_KEY"),
+];
+
+impl Scene<'_> {
+    /// The key given with the request.
+    pub(crate) fn explicit_key(&mut self, claim: &Claim) -> Option<Key> {
+        if let Some(secret) = &self.request.api_key {
+            let text = secret.expose().to_owned();
+            return self.text_key(&text, "the key given with the request", Source::Explicit, claim);
+        }
+        let name = self.request.key_env.clone()?;
+        self.variable_key(&name, claim)
+    }
+
+    /// The key written into the `model` section, or the variable that it names.
+    pub(crate) fn saved_key(&mut self, claim: &Claim) -> Option<Key> {
+        if let Some(text) = self.saved.api_key
+            && let Some(key) = self.text_key(text, "`model.api_key`", Source::Config, claim)
+        {
+            return Some(key);
+        }
+        let name = self.saved.key_env?;
+        self.granted_variable_key(name, claim)
+    }
+
+    /// The key in a variable that the configuration names for this endpoint.
+    pub(crate) fn granted_variable_key(&mut self, name: &str, claim: &Claim) -> Option<Key> {
+        if self.variable(name).is_none() {
+            let text = format!("`key_env` names the variable `{name}`, which is not set");
+            self.notice(format!("key_env:{name}"), text.clone());
+            self.trace(format!("variable `{name}`"), Verdict::Refused, text);
+            return None;
+        }
+        self.variable_key(name, claim)
+    }
+
+    /// The key in a variable.
+    pub(crate) fn variable_key(&mut self, name: &str, claim: &Claim) -> Option<Key> {
+        let text = self.variable(name)?;
+        let what = format!("variable `{name}`");
+        self.text_key(text, &what, Source::Variable(name.to_owned()), claim)
+    }
+
+    /// A key written down somewhere, with `${NAME}` replaced.
+    pub(crate) fn text_key(
+        &mut self,
+        text: &str,
+        what: &str,
+        source: Source,
+        claim: &Claim,
+    ) -> Option<Key> {
+        let expanded = match self.expand(text) {
+            Ok(expanded) => expanded,
+            Err(name) => {
+                let why = format!("it refers to the variable `{name}`, which is not set");
+                self.notice(format!("key:{what}"), format!("{what} is not used: {why}"));
+                self.trace(what, Verdict::Refused, why);
+                return None;
+            }
+        };
+        match usable(&expanded) {
+            Ok(good) => {
+                if good.cleaned {
+                    let text = format!("{what} held characters that no key has; they were removed");
+                    self.notice(format!("cleaned:{what}"), text);
+                }
+                self.trace(what, Verdict::Taken, format!("may go to {}", claim.scope));
+                Some(claim.key(good.secret, source))
+            }
+            Err(why) => {
+                self.trace(what, Verdict::Refused, why.to_string());
+                None
+            }
+        }
+    }
+
+    /// The next entry of a pool.
+    pub(crate) fn pool_key(&mut self, name: &str, claim: &Claim) -> Option<Key> {
+        let entries = self.vault.store.pool(name);
+        if entries.is_empty() {
+            return None;
+        }
+        let strategies = self.settings.get("credential_pool_strategies");
+        let strategy = strategies.and_then(|map| map.get(name)).and_then(Value::as_str);
+        let strategy = Strategy::parse(strategy);
+        let what = format!("pool `{name}`");
+        let Some(entry) = pool::select(&entries, strategy, self.vault.now_ms, self.vault.draw)
+        else {
+            let why = format!("none of its {} entries may be used now", entries.len());
+            self.trace(what, Verdict::Refused, why);
+            return None;
+        };
+        let secret = entry.secret.clone()?;
+        self.trace(what, Verdict::Taken, format!("entry `{}` from {}", entry.id, entry.source));
+        let mut key = claim.key(secret, Source::Pool(entry.source.clone()));
+        key.pool = Some(PoolRef { pool: name.to_owned(), entry: entry.id.clone() });
+        key.expiry = entry.expires_at_ms.map(|at| Expiry {
+            at_ms: Some(at),
+            skew_ms: 120_000,
+            refreshable: entry.refresh.is_some(),
+        });
+        Some(key)
+    }
+
+    /// The key whose own host a custom endpoint is.
+    pub(crate) fn host_key(&mut self, url: &Url) -> Option<Key> {
+        if let Some((host, name)) = VENDORS.iter().find(|(host, _)| url.domain() == Some(host)) {
+            let claim = Claim::new(host, Scope::new([Allowed::from_pattern(host)]));
+            return self.scoped_key(name, &claim, url);
+        }
+        let owner = self.table.owner_of(url)?;
+        // Tokens of a login are not keys: Copilot's must be exchanged, Anthropic's need care.
+        let names =
+            owner.key_env.iter().filter(|name| name.ends_with("_API_KEY") || *name == "HF_TOKEN");
+        let claim = Claim::new(&owner.id, owner.scope());
+        names.into_iter().find_map(|name| self.scoped_key(name, &claim, url))
+    }
+
+    fn scoped_key(&mut self, name: &str, claim: &Claim, url: &Url) -> Option<Key> {
+        self.variable(name)?;
+        if claim.scope.permits(url) {
+            return self.variable_key(name, claim);
+        }
+        let why = "keys from variables travel only over https".to_owned();
+        self.trace(format!("variable `{name}`"), Verdict::Refused, why);
+        None
+    }
+
+    /// `OPENAI_API_KEY` for an endpoint that the user chose, unless the strict setting is on.
+    pub(crate) fn openai_key(&mut self, url: &BaseUrl) -> Option<Key> {
+        const NAME: &str = "OPENAI_API_KEY";
+        self.variable(NAME)?;
+        if let Err(why) = self.openai_key_may_go(url) {
+            self.trace(format!("variable `{NAME}`"), Verdict::Refused, why);
+            return None;
+        }
+        let key = self.variable_key(NAME, &Claim::exactly("openai-api", url))?;
+        self.notice_openai_key(url);
+        Some(key)
+    }
+
+    /// Whether `OPENAI_API_KEY` may serve an endpoint that the user chose.
+    pub(crate) fn openai_key_may_go(&self, url: &BaseUrl) -> Result<(), String> {
+        if self.is_strict() {
+            return Err("`security.strict_key_scope` keeps it at its own host".to_owned());
+        }
+        if let Some(owner) = self.table.owner_of(url.url()) {
+            return Err(format!("the host belongs to `{}`", owner.id));
+        }
+        let safe = url.origin().is_some_and(|origin| origin.is_encrypted() || origin.is_loopback());
+        if safe { Ok(()) } else { Err("keys from variables travel only over https".to_owned()) }
+    }
+
+    /// Says once that the key goes to a host of the user's own.
+    pub(crate) fn notice_openai_key(&mut self, url: &BaseUrl) {
+        let host = url.origin().map_or_else(String::new, |origin: Origin| origin.to_string());
+        let text = format!(
+            "`OPENAI_API_KEY` is sent to {host}, the endpoint you chose; \
+             `security.strict_key_scope: true` stops that"
+        );
+        self.notice(format!("openai_key:{host}"), text);
+    }
+}
+
+/// The error for a provider without a key.
+pub(crate) fn missing_key(id: &str, names: &[String]) -> ResolveError {
+    let message = format!("no usable API key for `{id}`");
+    let error = ResolveError::new("missing_api_key", id, message);
+    match names {
+        [] => error.hint(format!("run `petasos auth login {id}`")),
+        names => error.hint(format!("set `{}` in .env", names.join("` or `"))),
+    }
+}

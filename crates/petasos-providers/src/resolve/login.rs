@@ -1,0 +1,122 @@
+//! Providers that one logs in to: Nous, Codex, xAI, Qwen, MiniMax, and Google's retired one.
+//!
+//! The token comes from the auth store, a pool, or the file of the program that owns the login.
+//! A token that has ended is still an answer when it can renew itself: the client renews it
+//! before the first request.
+
+use super::assemble::Parts;
+use super::endpoint::{Lenience, Trust, endpoint, needs_key};
+use super::keys::{Claim, Key};
+use super::scene::Scene;
+use super::{Outcome, ResolveError, Verdict};
+use crate::credential::jwt;
+use crate::credential::login::Login;
+use crate::credential::spec;
+use crate::row::Auth;
+use crate::runtime::{EndpointKind, Expiry, Source};
+use crate::table::Provider;
+
+/// The rule.
+pub(crate) fn login(scene: &mut Scene<'_>) -> Option<Outcome> {
+    let provider = scene.provider?;
+    matches!(provider.auth, Auth::DeviceCode | Auth::External).then(|| runtime(scene, provider))
+}
+
+fn runtime(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
+    if provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
+        return Err(retired(provider));
+    }
+    let chosen = endpoint(scene, provider, Lenience::Variable)?;
+    let claim = match chosen.trust {
+        Trust::Own => Claim::new(&provider.id, provider.scope()),
+        Trust::Granted | Trust::KeyWithIt => Claim::exactly(&provider.id, &chosen.url),
+    };
+    let key = match scene.explicit_key(&claim) {
+        Some(key) => key,
+        None if chosen.trust != Trust::Own => return Err(needs_key(provider, &chosen.url)),
+        None => token(scene, provider, &claim)?,
+    };
+    let account =
+        (provider.id == "openai-codex").then(|| jwt::chatgpt_account(key.secret.expose()));
+    let mut parts = Parts::new(&provider.id, chosen.url, EndpointKind::Registry);
+    parts.provider = Some(provider);
+    parts.key = Some(key);
+    let mut runtime = scene.assemble(parts);
+    if let Some(account) = account.flatten() {
+        runtime.headers.push(("ChatGPT-Account-ID".to_owned(), account));
+    }
+    Ok(runtime)
+}
+
+fn token(scene: &mut Scene<'_>, provider: &Provider, claim: &Claim) -> Result<Key, ResolveError> {
+    let id = provider.id.as_str();
+    let stored = scene.vault.store.login(id);
+    if let Some(reason) = stored.as_ref().and_then(|login| login.dead.clone()) {
+        scene.trace(format!("login to `{id}`"), Verdict::Refused, reason);
+    }
+    let borrowed = match id {
+        "openai-codex" => {
+            scene.vault.codex_cli.as_ref().map(|cli| (cli.login.clone(), Source::CodexCli))
+        }
+        "qwen-oauth" => {
+            scene.vault.qwen_cli.as_ref().map(|cli| (cli.login.clone(), Source::QwenCli))
+        }
+        _ => None,
+    };
+    let now = scene.vault.now_ms;
+    let skew_ms = spec::skew_ms(id, None);
+    // The Codex program renews its own token; taking its refresh token would log it out.
+    let borrowed = borrowed
+        .filter(|(login, source)| *source == Source::QwenCli || !login.is_due(now, skew_ms));
+    let own = stored.filter(|login| login.dead.is_none()).map(|login| (login, Source::AuthStore));
+    for (login, source) in own.into_iter().chain(borrowed) {
+        if let Some(key) = from_login(scene, provider, claim, &login, source) {
+            return Ok(key);
+        }
+    }
+    scene.pool_key(id, claim).ok_or_else(|| missing(provider))
+}
+
+fn from_login(
+    scene: &mut Scene<'_>,
+    provider: &Provider,
+    claim: &Claim,
+    login: &Login,
+    source: Source,
+) -> Option<Key> {
+    let now = scene.vault.now_ms;
+    let skew_ms = spec::skew_ms(&provider.id, login.expires_at_ms.map(|at| at.saturating_sub(now)));
+    let what = format!("login to `{}` from {source}", provider.id);
+    let refreshable = login.refresh.is_some();
+    if login.is_due(now, skew_ms) && !refreshable {
+        scene.trace(what, Verdict::Refused, "it has ended and cannot renew itself");
+        return None;
+    }
+    // Without an access token the renewal comes first; the placeholder is never sent because the
+    // expiry is long past.
+    let at_ms = if login.access.is_some() { login.expires_at_ms } else { Some(0) };
+    let secret = login.access.clone().or_else(|| login.refresh.clone())?;
+    scene.trace(what, Verdict::Taken, format!("may go to {}", claim.scope));
+    Some(Key {
+        owner: claim.owner.clone(),
+        secret,
+        scope: claim.scope.clone(),
+        source,
+        pool: None,
+        expiry: Some(Expiry { at_ms, skew_ms, refreshable }),
+    })
+}
+
+fn missing(provider: &Provider) -> ResolveError {
+    let id = provider.id.as_str();
+    let message = format!("there is no working login to `{id}`");
+    let mut error = ResolveError::new(spec::missing_code(id), id, message);
+    error.relogin_required = true;
+    error.hint(format!("run `petasos auth login {id}`"))
+}
+
+fn retired(provider: &Provider) -> ResolveError {
+    let message = format!("`{}` is no longer offered by its vendor", provider.id);
+    let error = ResolveError::new("provider_retired", &provider.id, message);
+    error.hint("use `gemini` with `GEMINI_API_KEY`")
+}

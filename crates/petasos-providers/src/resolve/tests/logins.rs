@@ -1,0 +1,234 @@
+//! Logins, pools, clouds and local servers.
+
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde_json::json;
+
+use super::*;
+use crate::credential::borrowed::{ClaudeCode, CliLogin};
+use crate::credential::login::Login;
+use crate::credential::store::AuthFile;
+use crate::local::LocalServer;
+use crate::runtime::EndpointKind;
+
+const FRESH_S: u64 = NOW_MS / 1000 + 86_400;
+
+fn vault(store: Value) -> VaultView {
+    VaultView { store: AuthFile::from_value(store), ..VaultView::empty(NOW_MS) }
+}
+
+fn check(
+    request: &Request,
+    config: &Value,
+    variables: &[(&str, &str)],
+    vault: &VaultView,
+) -> (String, String) {
+    let resolved = resolve(request, &settings(config, variables), vault);
+    match got(&resolved) {
+        Ok(got) => (got.key.unwrap_or_default(), got.source),
+        Err(code) => (String::new(), code.to_owned()),
+    }
+}
+
+fn pair(key: &str, source: &str) -> (String, String) {
+    (key.to_owned(), source.to_owned())
+}
+
+fn token(claims: &Value) -> String {
+    format!("eyJh.{}.sig", URL_SAFE_NO_PAD.encode(claims.to_string()))
+}
+
+#[test]
+fn a_login_is_found_and_its_absence_has_a_code() {
+    let request = |name| Request::of(name);
+    let empty = vault(json!({}));
+    for (name, code) in [
+        ("openai-codex", "codex_auth_missing"),
+        ("qwen-oauth", "qwen_auth_missing"),
+        ("nous", "nous_auth_missing"),
+        ("xai-oauth", "xai_auth_missing"),
+    ] {
+        let resolved = resolve(&request(name), &settings(&json!({}), &[]), &empty);
+        let error = resolved.outcome.unwrap_err();
+        assert_eq!((error.code, error.relogin_required), (code, true));
+    }
+    let account =
+        json!({"exp": FRESH_S, "https://api.openai.com/auth": {"chatgpt_account_id": "acc-1"}});
+    let codex = token(&account);
+    let held = vault(json!({"providers": {"openai-codex": {"tokens": {"access_token": codex}}}}));
+    let resolved = resolve(&request("codex"), &settings(&json!({}), &[]), &held);
+    let runtime = resolved.outcome.unwrap();
+    assert_eq!(runtime.source.to_string(), "hermes-auth-store");
+    assert_eq!(runtime.expiry.unwrap().at_ms, Some(FRESH_S * 1000));
+    assert!(runtime.headers.contains(&("ChatGPT-Account-ID".to_owned(), "acc-1".to_owned())));
+}
+
+#[test]
+fn a_dead_login_asks_for_a_person_and_an_automatic_choice_looks_further() {
+    let dead = json!({"active_provider": "nous",
+        "providers": {"nous": {"access_token": "at-0001", "last_auth_error": "invalid_grant"}}});
+    let dead = vault(dead);
+    assert_eq!(check(&Request::of("nous"), &json!({}), &[], &dead).1, "nous_auth_missing");
+    assert_eq!(check(&Request::default(), &json!({}), &[], &dead).1, "no_provider_configured");
+    let alive = vault(json!({"active_provider": "nous",
+        "providers": {"nous": {"access_token": "at-0001", "expires_at": FRESH_S}}}));
+    assert_eq!(
+        check(&Request::default(), &json!({}), &[], &alive),
+        pair("at-0001", "hermes-auth-store")
+    );
+    let key = ("DEEPSEEK_API_KEY", "ds-0123456789");
+    let first =
+        resolve(&Request::default(), &settings(&json!({}), &[key]), &alive).outcome.unwrap();
+    assert_eq!(first.provider, "deepseek");
+    assert!(
+        first.notices.iter().any(|notice| notice.text.contains("nous")),
+        "it says what it came before"
+    );
+}
+
+#[test]
+fn the_file_of_another_program_is_borrowed_while_it_is_fresh() {
+    let login = |seconds: u64| CliLogin {
+        login: Login::from_value(
+            &json!({"access_token": "at-cli", "refresh_token": "rt-cli", "expires_at": seconds}),
+        )
+        .unwrap(),
+        resource: None,
+    };
+    let fresh = VaultView { codex_cli: Some(login(FRESH_S)), ..VaultView::empty(NOW_MS) };
+    assert_eq!(check(&Request::of("codex"), &json!({}), &[], &fresh), pair("at-cli", "codex-cli"));
+    let stale = VaultView { codex_cli: Some(login(1)), ..VaultView::empty(NOW_MS) };
+    assert_eq!(check(&Request::of("codex"), &json!({}), &[], &stale).1, "codex_auth_missing");
+    let qwen = VaultView { qwen_cli: Some(login(1)), ..VaultView::empty(NOW_MS) };
+    let resolved = resolve(&Request::of("qwen"), &settings(&json!({}), &[]), &qwen);
+    assert!(
+        resolved.outcome.unwrap().expiry.unwrap().is_due(NOW_MS),
+        "it renews itself before use"
+    );
+}
+
+#[test]
+fn claude_code_serves_only_a_user_who_chose_anthropic() {
+    let file = |refresh: Option<&str>| {
+        let own = json!({"claudeAiOauth": {"accessToken": "sk-ant-oat-file", "refreshToken": refresh,
+            "expiresAt": FRESH_S * 1000}});
+        VaultView { claude_code: ClaudeCode::from_value(&own), ..VaultView::empty(NOW_MS) }
+    };
+    let full = file(Some("sk-ant-ort-1"));
+    let chosen = json!({"model": {"provider": "anthropic"}});
+    let env = ("ANTHROPIC_TOKEN", "sk-ant-oat-env");
+    let api_key = ("ANTHROPIC_API_KEY", "ak-0123456789");
+    let plain = ("ANTHROPIC_TOKEN", "plain-0123456789");
+    let never = json!({"model": {"provider": "anthropic"}, "anthropic": {"claude_code_credentials": "never"}});
+    let any = Request::default();
+    assert_eq!(check(&any, &chosen, &[], &full), pair("sk-ant-oat-file", "claude_code"));
+    assert_eq!(check(&any, &chosen, &[env], &full), pair("sk-ant-oat-file", "claude_code"));
+    assert_eq!(
+        check(&any, &chosen, &[env], &file(None)),
+        pair("sk-ant-oat-env", "env:ANTHROPIC_TOKEN")
+    );
+    assert_eq!(
+        check(&any, &chosen, &[plain], &full),
+        pair("plain-0123456789", "env:ANTHROPIC_TOKEN")
+    );
+    assert_eq!(
+        check(&any, &chosen, &[api_key], &full),
+        pair("ak-0123456789", "env:ANTHROPIC_API_KEY")
+    );
+    assert_eq!(check(&any, &never, &[], &full).1, "missing_api_key");
+    let ambient = ("CLAUDE_CODE_OAUTH_TOKEN", "sk-ant-oat-cc");
+    assert_eq!(
+        check(&any, &json!({}), &[ambient], &full),
+        pair("sk-ant-oat-cc", "env:CLAUDE_CODE_OAUTH_TOKEN")
+    );
+    assert_eq!(check(&any, &json!({}), &[], &full).1, "no_provider_configured");
+}
+
+#[test]
+fn a_pool_comes_after_the_configuration_and_before_variables() {
+    let pool = vault(json!({"credential_pool": {"deepseek": [
+        {"id": "b", "priority": 2, "access_token": "pool-b", "source": "manual"},
+        {"id": "a", "priority": 1, "access_token": "pool-a", "source": "manual", "last_status": "exhausted",
+         "last_error_reset_at": FRESH_S},
+        {"id": "c", "priority": 0, "access_token": "changeme", "source": "manual"}]}}));
+    let key = ("DEEPSEEK_API_KEY", "ds-0123456789");
+    let asked = Request::of("deepseek");
+    assert_eq!(check(&asked, &json!({}), &[key], &pool), pair("pool-b", "credential_pool:manual"));
+    let saved = json!({"model": {"provider": "deepseek", "api_key": "own-0123456789"}});
+    assert_eq!(check(&asked, &saved, &[key], &pool), pair("own-0123456789", "config"));
+    let runtime = resolve(&asked, &settings(&json!({}), &[]), &pool).outcome.unwrap();
+    assert_eq!(runtime.pool.unwrap().entry, "b");
+}
+
+#[test]
+fn copilot_takes_an_exchanged_token_only_for_the_token_it_was_made_from() {
+    let github = ("GH_TOKEN", "gho_0123456789");
+    let stamp = crate::credential::usable::fingerprint(&Secret::new(github.1));
+    let held = |stamp: &str| {
+        vault(json!({"providers": {"copilot": {"access_token": "tid=1;exp=2",
+        "expires_at": FRESH_S, "exchanged_from": stamp}}}))
+    };
+    let ask = Request::of("copilot");
+    assert_eq!(check(&ask, &json!({}), &[github], &held(&stamp)).0, "tid=1;exp=2");
+    assert_eq!(check(&ask, &json!({}), &[github], &held("sha256:other")).0, github.1);
+    let classic = ("GITHUB_TOKEN", "ghp_0123456789");
+    assert_eq!(
+        check(&ask, &json!({}), &[classic], &vault(json!({}))).1,
+        "copilot_token_unsupported"
+    );
+    assert_eq!(
+        check(&Request::default(), &json!({}), &[github], &vault(json!({}))).1,
+        "no_provider_configured"
+    );
+}
+
+#[test]
+fn clouds_and_processes_give_what_their_transports_need() {
+    let keys = [
+        ("AWS_ACCESS_KEY_ID", "AKIA0123"),
+        ("AWS_SECRET_ACCESS_KEY", "aws-secret"),
+        ("AWS_REGION", "eu-west-1"),
+    ];
+    let runtime = run(&Request::default(), &json!({}), &keys).outcome.unwrap();
+    assert_eq!(runtime.base_url.as_str(), "https://bedrock-runtime.eu-west-1.amazonaws.com");
+    assert!(runtime.credential.is_none() && runtime.aws.unwrap().keys.is_some());
+    let bearer =
+        [("AWS_BEARER_TOKEN_BEDROCK", "bt-0123456789"), ("BEDROCK_BASE_URL", "https://evil.test")];
+    let error = run(&Request::of("bedrock"), &json!({}), &bearer).outcome.unwrap();
+    assert!(error.credential.is_none(), "the token stays at Amazon's hosts");
+
+    let acp = run(&Request::of("copilot-acp"), &json!({}), &[]).outcome.unwrap();
+    assert_eq!((acp.base_url.as_str(), acp.launch.unwrap().args.len()), ("acp://copilot", 2));
+    let moa = run(&Request::of("moa"), &json!({}), &[]).outcome.unwrap();
+    assert_eq!(
+        (moa.base_url.as_str(), moa.source.to_string().as_str()),
+        ("moa://local", "moa-virtual-provider")
+    );
+
+    let azure = json!({"model": {"provider": "azure", "base_url": "https://me.openai.azure.com/openai/v1"}});
+    let key = ("AZURE_FOUNDRY_API_KEY", "az-0123456789");
+    assert_eq!(run(&Request::default(), &azure, &[key]).outcome.unwrap().provider, "azure-foundry");
+    let elsewhere = [key, ("AZURE_FOUNDRY_BASE_URL", "https://evil.test")];
+    assert_eq!(
+        got(&run(&Request::of("azure"), &json!({}), &elsewhere)),
+        Err("key_not_allowed_for_host")
+    );
+}
+
+#[test]
+fn a_server_on_this_machine_is_the_last_resort_and_says_so() {
+    let server = LocalServer {
+        name: "ollama".to_owned(),
+        base_url: "http://127.0.0.1:11434/v1".to_owned(),
+        models: vec!["small".to_owned()],
+    };
+    let here = VaultView { local: vec![server], ..VaultView::empty(NOW_MS) };
+    let runtime = resolve(&Request::default(), &settings(&json!({}), &[]), &here).outcome.unwrap();
+    assert_eq!(
+        (runtime.endpoint_kind, runtime.model.as_deref()),
+        (EndpointKind::Local, Some("small"))
+    );
+    assert_eq!(runtime.notices.len(), 1);
+    let key = ("DEEPSEEK_API_KEY", "ds-0123456789");
+    assert_eq!(check(&Request::default(), &json!({}), &[key], &here).0, key.1);
+}
