@@ -1,0 +1,342 @@
+//! Strings put together in plain sight: constants, concatenation, joins, homes.
+
+use super::scan::Token;
+use crate::flow::decode;
+use crate::shell::normalise::UNKNOWN;
+use std::collections::HashMap;
+
+/// How deep expressions are followed.
+const NESTING_MAX: u32 = 16;
+
+/// An argument of a call.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Value {
+    Text(String),
+    List(Vec<String>),
+    Number(i64),
+    Unknown,
+}
+
+impl Value {
+    /// The text, with unknown text for what is not one.
+    pub(crate) fn text(&self) -> String {
+        match self {
+            Self::Text(text) => text.clone(),
+            Self::List(items) => items.join(" "),
+            Self::Number(number) => number.to_string(),
+            Self::Unknown => UNKNOWN.to_string(),
+        }
+    }
+}
+
+/// Reads expressions from tokens.
+#[derive(Debug)]
+pub(crate) struct Reader<'t> {
+    pub(crate) tokens: &'t [Token],
+    pub(crate) constants: HashMap<String, Value>,
+    pub(crate) home: String,
+    /// Something was decoded on the way.
+    pub(crate) decoded: bool,
+}
+
+impl Reader<'_> {
+    fn sign(&self, at: usize, sign: char) -> bool {
+        self.tokens.get(at) == Some(&Token::Sign(sign))
+    }
+
+    /// The arguments of the call whose parenthesis is at `open`, and where it ends.
+    pub(crate) fn arguments(&mut self, open: usize, nesting: u32) -> (Vec<Value>, usize) {
+        let mut values = Vec::new();
+        let mut at = open + 1;
+        while at < self.tokens.len() && !self.sign(at, ')') && values.len() < 64 {
+            let (value, next) = self.expression(at, nesting + 1);
+            values.push(value);
+            at = next.max(at + 1);
+            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, ')') {
+                at = self.skip(at);
+            }
+            if self.sign(at, ',') {
+                at += 1;
+            }
+        }
+        (values, at + 1)
+    }
+
+    /// Past one token or one bracketed group.
+    fn skip(&self, at: usize) -> usize {
+        if !matches!(self.tokens.get(at), Some(Token::Sign('(' | '[' | '{'))) {
+            return at + 1;
+        }
+        let mut nested = 0u32;
+        for (position, token) in self.tokens.iter().enumerate().skip(at) {
+            match token {
+                Token::Sign('(' | '[' | '{') => nested += 1,
+                Token::Sign(')' | ']' | '}') => {
+                    nested -= 1;
+                    if nested == 0 {
+                        return position + 1;
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.tokens.len()
+    }
+
+    /// The value of the expression at `at`, and where it ends.
+    pub(crate) fn expression(&mut self, at: usize, nesting: u32) -> (Value, usize) {
+        if nesting > NESTING_MAX {
+            return (Value::Unknown, at + 1);
+        }
+        let (mut value, mut at) = self.operand(at, nesting);
+        loop {
+            at = self.postfix(&mut value, at, nesting);
+            match self.tokens.get(at) {
+                Some(Token::Sign('+' | '.' | '~')) => {
+                    let (right, next) = self.operand(at + 1, nesting + 1);
+                    value = concatenated(&value, &right, "");
+                    at = next;
+                }
+                Some(Token::Sign('/')) => {
+                    let (right, next) = self.operand(at + 1, nesting + 1);
+                    value = concatenated(&value, &right, "/");
+                    at = next;
+                }
+                Some(Token::Text(_)) if matches!(value, Value::Text(_)) => {
+                    let (right, next) = self.operand(at, nesting + 1);
+                    value = concatenated(&value, &right, "");
+                    at = next;
+                }
+                Some(Token::Sign('*')) => {
+                    let (right, next) = self.operand(at + 1, nesting + 1);
+                    value = match (&value, right) {
+                        (Value::Text(text), Value::Number(count)) => Value::Text(text.repeat(usize::try_from(count).unwrap_or(1).min(64))),
+                        _ => Value::Unknown,
+                    };
+                    at = next;
+                }
+                _ => return (value, at),
+            }
+        }
+    }
+
+    /// Methods and subscripts behind a value.
+    fn postfix(&mut self, value: &mut Value, mut at: usize, nesting: u32) -> usize {
+        loop {
+            match self.tokens.get(at) {
+                Some(Token::Name(name)) if name.starts_with('.') => {
+                    let name = name.clone();
+                    at += 1;
+                    let mut args = Vec::new();
+                    if self.sign(at, '(') {
+                        (args, at) = self.arguments(at, nesting + 1);
+                    }
+                    *value = method(&name, value, &args);
+                }
+                Some(Token::Sign('[')) => {
+                    let reversed = self.sign(at + 1, ':') && self.sign(at + 2, ':');
+                    at = self.skip(at);
+                    *value = match value {
+                        Value::Text(text) if reversed => Value::Text(text.chars().rev().collect()),
+                        _ => Value::Unknown,
+                    };
+                }
+                _ => return at,
+            }
+        }
+    }
+
+    fn operand(&mut self, at: usize, nesting: u32) -> (Value, usize) {
+        if nesting > NESTING_MAX {
+            return (Value::Unknown, at + 1);
+        }
+        match self.tokens.get(at) {
+            Some(Token::Text(text)) => (Value::Text(self.interpolated(text)), at + 1),
+            Some(Token::Number(text)) => (number(text), at + 1),
+            Some(Token::Sign('-')) => match self.tokens.get(at + 1) {
+                Some(Token::Number(text)) => match number(text) {
+                    Value::Number(number) => (Value::Number(-number), at + 2),
+                    _ => (Value::Unknown, at + 2),
+                },
+                _ => (Value::Unknown, at + 1),
+            },
+            Some(Token::Sign('(')) => {
+                let (value, next) = self.expression(at + 1, nesting + 1);
+                let end = if self.sign(next, ')') { next + 1 } else { self.skip(at) };
+                (value, end)
+            }
+            Some(Token::Sign('[')) => self.list(at, nesting),
+            Some(Token::Name(name)) => {
+                let name = name.clone();
+                self.named(&name, at, nesting)
+            }
+            _ => (Value::Unknown, at + 1),
+        }
+    }
+
+    /// Variables inside a double-quoted string of Perl, PHP or Ruby.
+    fn interpolated(&self, text: &str) -> String {
+        if !text.contains('$') {
+            return text.to_owned();
+        }
+        let mut text = text.replace("$ENV{HOME}", &self.home).replace("$HOME", &self.home);
+        for (name, value) in self.constants.iter().take(32) {
+            if name.starts_with('$')
+                && let Value::Text(value) = value
+            {
+                text = text.replace(name.as_str(), value);
+            }
+        }
+        text
+    }
+
+    fn list(&mut self, open: usize, nesting: u32) -> (Value, usize) {
+        let mut items = Vec::new();
+        let mut at = open + 1;
+        while at < self.tokens.len() && !self.sign(at, ']') && items.len() < 256 {
+            let (value, next) = self.expression(at, nesting + 1);
+            items.push(value.text());
+            at = next.max(at + 1);
+            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, ']') {
+                at = self.skip(at);
+            }
+            if self.sign(at, ',') {
+                at += 1;
+            }
+        }
+        (Value::List(items), at + 1)
+    }
+
+    fn named(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
+        let last = name.rsplit(['.', ':', '>']).next().unwrap_or_default();
+        if matches!(name, "process.env.HOME" | "$HOME") || matches!(last, "HOMEDIR") {
+            return (Value::Text(self.home.clone()), at + 1);
+        }
+        if matches!(last, "environ" | "ENV" | "env" | "$ENV" | "_ENV" | "$_ENV" | "$_SERVER") && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{'))) {
+            let home = matches!(self.tokens.get(at + 2), Some(Token::Text(key) | Token::Name(key)) if key == "HOME");
+            let value = if home { Value::Text(self.home.clone()) } else { Value::Unknown };
+            return (value, self.skip(at + 1));
+        }
+        if self.sign(at + 1, '(') {
+            let (args, next) = self.arguments(at + 1, nesting + 1);
+            return (self.function(name, last, &args), next);
+        }
+        if last == "homedir" || name.ends_with("Dir.home") {
+            return (Value::Text(self.home.clone()), at + 1);
+        }
+        (self.constants.get(name).cloned().unwrap_or(Value::Unknown), at + 1)
+    }
+
+    fn function(&mut self, name: &str, last: &str, args: &[Value]) -> Value {
+        let first = args.first().cloned().unwrap_or(Value::Unknown);
+        match last {
+            "expanduser" | "expand_path" => match first {
+                Value::Text(text) => Value::Text(text.strip_prefix('~').map_or(text.clone(), |rest| format!("{}{rest}", self.home))),
+                _ => Value::Unknown,
+            },
+            "home" | "homedir" => Value::Text(self.home.clone()),
+            "getenv" | "get" | "fetch" if first == Value::Text("HOME".to_owned()) => Value::Text(self.home.clone()),
+            "join" | "resolve" | "Join" if !name.starts_with('.') => {
+                let parts: Vec<String> = args.iter().map(Value::text).collect();
+                Value::Text(parts.join("/"))
+            }
+            "chr" | "fromCharCode" => {
+                let letters: Option<String> = args
+                    .iter()
+                    .map(|value| match value {
+                        Value::Number(code) => u32::try_from(*code).ok().and_then(char::from_u32),
+                        _ => None,
+                    })
+                    .collect();
+                letters.map_or(Value::Unknown, Value::Text)
+            }
+            "Path" | "PurePath" | "str" | "String" | "abspath" | "realpath" | "quote" | "bytes" | "PosixPath" | "normpath" | "Pathname" => first,
+            "b64decode" | "atob" | "base64_decode" | "decode_base64" | "decode64" | "strict_decode64" | "urlsafe_b64decode" => {
+                self.decoded = true;
+                match first {
+                    Value::Text(text) => decode::base64(&text).map_or(Value::Unknown, Value::Text),
+                    _ => Value::Unknown,
+                }
+            }
+            "fromhex" | "unhexlify" | "hex2bin" => {
+                self.decoded = true;
+                match first {
+                    Value::Text(text) => decode::hex(&text).map_or(Value::Unknown, Value::Text),
+                    _ => Value::Unknown,
+                }
+            }
+            "decode" if args.get(1).is_some_and(|value| value.text().contains("rot")) => Value::Text(decode::rot13(&first.text())),
+            "from" if args.get(1).is_some_and(|value| value.text() == "base64") => {
+                self.decoded = true;
+                decode::base64(&first.text()).map_or(Value::Unknown, Value::Text)
+            }
+            "from" if args.get(1).is_some_and(|value| value.text() == "hex") => {
+                self.decoded = true;
+                decode::hex(&first.text()).map_or(Value::Unknown, Value::Text)
+            }
+            "decompress" | "gzinflate" | "gzuncompress" | "loads" | "inflate" | "str_rot13" => {
+                self.decoded = true;
+                Value::Unknown
+            }
+            "require" | "__import__" | "import_module" => first,
+            _ => Value::Unknown,
+        }
+    }
+}
+
+fn number(text: &str) -> Value {
+    let plain = text.replace('_', "");
+    let parsed = if let Some(digits) = plain.strip_prefix("0o").or_else(|| plain.strip_prefix("0O")) {
+        i64::from_str_radix(digits, 8)
+    } else if let Some(digits) = plain.strip_prefix("0x") {
+        i64::from_str_radix(digits, 16)
+    } else if plain.len() > 1 && plain.starts_with('0') {
+        i64::from_str_radix(&plain, 8)
+    } else {
+        plain.parse()
+    };
+    parsed.map_or(Value::Unknown, Value::Number)
+}
+
+fn concatenated(left: &Value, right: &Value, between: &str) -> Value {
+    match (left, right) {
+        (Value::List(left), Value::List(right)) => Value::List(left.iter().chain(right).cloned().collect()),
+        (Value::Number(left), Value::Number(right)) if between.is_empty() => Value::Number(left.saturating_add(*right)),
+        _ => {
+            let text = format!("{}{between}{}", left.text(), right.text());
+            if text.len() > 1 << 16 { Value::Unknown } else { Value::Text(text) }
+        }
+    }
+}
+
+fn method(name: &str, value: &Value, args: &[Value]) -> Value {
+    match (name.trim_start_matches('.'), value) {
+        ("join", Value::Text(separator)) => match args.first() {
+            Some(Value::List(items)) => Value::Text(items.join(separator)),
+            _ => Value::Unknown,
+        },
+        ("join", Value::List(items)) => {
+            let separator = args.first().map_or_else(|| ",".to_owned(), Value::text);
+            Value::Text(items.join(&separator))
+        }
+        ("split", Value::Text(text)) => {
+            let separator = args.first().map(Value::text).filter(|text| !text.is_empty());
+            let items: Vec<String> = match separator {
+                Some(separator) => text.split(separator.as_str()).map(str::to_owned).collect(),
+                None => text.split_whitespace().map(str::to_owned).collect(),
+            };
+            Value::List(items)
+        }
+        ("replace", Value::Text(text)) => match args {
+            [from, to, ..] => Value::Text(text.replace(&from.text(), &to.text())),
+            _ => Value::Unknown,
+        },
+        ("reverse", Value::List(items)) => Value::List(items.iter().rev().cloned().collect()),
+        ("reverse", Value::Text(text)) => Value::Text(text.chars().rev().collect()),
+        ("lower" | "toLowerCase" | "downcase", Value::Text(text)) => Value::Text(text.to_lowercase()),
+        ("joinpath" | "join_path", Value::Text(_)) => args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/")),
+        ("expanduser" | "expand_path" | "resolve" | "absolute" | "decode" | "encode" | "strip" | "toString" | "to_s" | "trim" | "format" | "chomp", _) => value.clone(),
+        ("concat", Value::Text(_)) => args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "")),
+        _ => Value::Unknown,
+    }
+}

@@ -1,0 +1,236 @@
+//! Cuts program text into names, strings, numbers and signs.
+
+use super::Language;
+use crate::flow::printf::unescape;
+use crate::shell::normalise::UNKNOWN;
+
+/// A piece of program text.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Token {
+    /// A name with its dots, such as `os.path.join` or `.unlink`.
+    Name(String),
+    Text(String),
+    /// A string that the language runs as a command.
+    Command(String),
+    Number(String),
+    Sign(char),
+}
+
+/// Tokens looked at; longer programs are cut off by the caller's budget first.
+const TOKENS_MAX: usize = 200_000;
+
+pub(crate) fn tokens(text: &str, language: Language) -> Vec<Token> {
+    let mut scanner = Scanner { letters: text.chars().collect(), at: 0, language, tokens: Vec::new() };
+    while scanner.at < scanner.letters.len() && scanner.tokens.len() < TOKENS_MAX {
+        scanner.step();
+    }
+    scanner.tokens
+}
+
+struct Scanner {
+    letters: Vec<char>,
+    at: usize,
+    language: Language,
+    tokens: Vec<Token>,
+}
+
+impl Scanner {
+    fn peek(&self, ahead: usize) -> char {
+        self.letters.get(self.at + ahead).copied().unwrap_or('\0')
+    }
+
+    fn step(&mut self) {
+        let letter = self.peek(0);
+        match letter {
+            '#' if self.hash_comments() => self.skip_line(),
+            '/' if self.peek(1) == '/' && self.slash_comments() => self.skip_line(),
+            '-' if self.peek(1) == '-' && self.language == Language::Other => self.skip_line(),
+            '/' if self.peek(1) == '*' && self.slash_comments() => self.skip_block(),
+            '\'' | '"' => self.string(letter, ""),
+            '`' => self.backquote(),
+            '%' if self.language == Language::Ruby && matches!(self.peek(1), 'x' | 'q' | 'Q' | 'w') && !self.peek(2).is_alphanumeric() && self.peek(2) != ' ' => {
+                let runs = self.peek(1) == 'x';
+                self.at += 2;
+                self.delimited(runs);
+            }
+            _ if letter.is_whitespace() => {
+                if letter == '\n' {
+                    self.tokens.push(Token::Sign('\n'));
+                }
+                self.at += 1;
+            }
+            _ if letter.is_ascii_digit() => self.number(),
+            _ if is_name(letter) || letter == '.' && is_name(self.peek(1)) => self.name(),
+            _ => {
+                self.tokens.push(Token::Sign(letter));
+                self.at += 1;
+            }
+        }
+    }
+
+    fn hash_comments(&self) -> bool {
+        matches!(self.language, Language::Python | Language::Perl | Language::Ruby | Language::Php | Language::Awk | Language::Other)
+            && !(self.language == Language::Perl && self.at > 0 && self.letters.get(self.at - 1) == Some(&'$'))
+    }
+
+    fn slash_comments(&self) -> bool {
+        matches!(self.language, Language::JavaScript | Language::Php)
+    }
+
+    fn skip_line(&mut self) {
+        while self.at < self.letters.len() && self.peek(0) != '\n' {
+            self.at += 1;
+        }
+    }
+
+    fn skip_block(&mut self) {
+        self.at += 2;
+        while self.at < self.letters.len() && !(self.peek(0) == '*' && self.peek(1) == '/') {
+            self.at += 1;
+        }
+        self.at += 2;
+    }
+
+    fn string(&mut self, quote: char, prefix: &str) {
+        let triple = self.language == Language::Python && self.peek(1) == quote && self.peek(2) == quote;
+        self.at += if triple { 3 } else { 1 };
+        let mut text = String::new();
+        while self.at < self.letters.len() {
+            let letter = self.peek(0);
+            if letter == '\\' {
+                text.push('\\');
+                text.push(self.peek(1));
+                self.at += 2;
+                continue;
+            }
+            let closes = if triple { letter == quote && self.peek(1) == quote && self.peek(2) == quote } else { letter == quote };
+            if closes {
+                self.at += if triple { 3 } else { 1 };
+                break;
+            }
+            text.push(letter);
+            self.at += 1;
+        }
+        let raw = prefix.contains(['r', 'R']) || quote == '\'' && matches!(self.language, Language::Perl | Language::Ruby | Language::Php);
+        let mut text = if raw { text.replace("\\'", "'") } else { unescape(&text, true) };
+        if prefix.contains(['f', 'F']) || quote == '"' && self.language == Language::Ruby {
+            text = blank_braces(&text, if self.language == Language::Ruby { "#{" } else { "{" });
+        }
+        self.tokens.push(Token::Text(text));
+    }
+
+    fn backquote(&mut self) {
+        self.at += 1;
+        let mut text = String::new();
+        while self.at < self.letters.len() && self.peek(0) != '`' {
+            if self.peek(0) == '\\' {
+                self.at += 1;
+            }
+            text.push(self.peek(0));
+            self.at += 1;
+        }
+        self.at += 1;
+        self.tokens.push(match self.language {
+            Language::Perl | Language::Ruby | Language::Php => Token::Command(blank_braces(&text, "#{")),
+            Language::JavaScript => Token::Text(blank_braces(&text, "${")),
+            _ => Token::Text(text),
+        });
+    }
+
+    /// `%x(…)`, `qx{…}`, `q(…)`: the cursor on the opening sign.
+    fn delimited(&mut self, runs: bool) {
+        let open = self.peek(0);
+        let close = match open {
+            '(' => ')',
+            '{' => '}',
+            '[' => ']',
+            '<' => '>',
+            other => other,
+        };
+        self.at += 1;
+        let mut nested = 1;
+        let mut text = String::new();
+        while self.at < self.letters.len() {
+            let letter = self.peek(0);
+            self.at += 1;
+            if letter == close {
+                nested -= 1;
+                if nested == 0 {
+                    break;
+                }
+            } else if letter == open {
+                nested += 1;
+            }
+            text.push(letter);
+        }
+        self.tokens.push(if runs { Token::Command(text) } else { Token::Text(text) });
+    }
+
+    fn number(&mut self) {
+        let start = self.at;
+        while is_name(self.peek(0)) {
+            self.at += 1;
+        }
+        self.tokens.push(Token::Number(self.slice(start)));
+    }
+
+    fn slice(&self, start: usize) -> String {
+        self.letters.get(start..self.at).unwrap_or_default().iter().collect()
+    }
+
+    fn name(&mut self) {
+        let start = self.at;
+        loop {
+            let letter = self.peek(0);
+            if is_name(letter) {
+                self.at += 1;
+            } else if letter == '.' && is_name(self.peek(1)) && !self.peek(1).is_ascii_digit() && self.language != Language::Php {
+                self.at += 1;
+            } else if letter == ':' && self.peek(1) == ':' && is_name(self.peek(2)) {
+                self.at += 2;
+            } else if letter == '-' && self.peek(1) == '>' && is_name(self.peek(2)) {
+                self.at += 2;
+            } else if letter == '?' && self.peek(1) == '.' && is_name(self.peek(2)) {
+                self.at += 1;
+            } else {
+                break;
+            }
+        }
+        let name = self.slice(start);
+        let quote = self.peek(0);
+        if matches!(quote, '"' | '\'') && name.len() <= 2 && name.chars().all(|letter| "rRbBfFuU".contains(letter)) && self.language == Language::Python {
+            self.string(quote, &name);
+            return;
+        }
+        if self.language == Language::Perl && matches!(name.as_str(), "q" | "qq" | "qx" | "qw") && !quote.is_whitespace() && !is_name(quote) && !matches!(quote, ',' | ';' | ')' | '=') {
+            self.delimited(name == "qx");
+            return;
+        }
+        self.tokens.push(Token::Name(name));
+    }
+}
+
+fn is_name(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || letter == '$' || letter == '@'
+}
+
+/// Replaces interpolated expressions by an unknown stretch.
+fn blank_braces(text: &str, open: &str) -> String {
+    let mut output = String::new();
+    let mut rest = text;
+    while let Some((head, tail)) = rest.split_once(open) {
+        output.push_str(head);
+        match tail.split_once('}') {
+            Some((inner, after)) => {
+                let home = matches!(inner.trim(), "os.environ['HOME']" | "process.env.HOME" | "ENV['HOME']" | "os.homedir()" | "HOME");
+                if home { output.push('~') } else { output.push(UNKNOWN) };
+                rest = after;
+            }
+            None => {
+                rest = "";
+            }
+        }
+    }
+    output.push_str(rest);
+    output
+}

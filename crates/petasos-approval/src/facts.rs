@@ -1,0 +1,30 @@
+//! What the judge is told about the machine, once, by whoever starts it.
+//!
+//! The analysis itself never asks the file system or the environment; every fact
+//! it may use is in here.
+
+/// The surroundings a command is judged in.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The user's home directory, absolute.
+    pub home: String,
+    /// The directory the command starts in, when it is known.
+    pub cwd: Option<String>,
+    /// The agent's own home (its settings, rules and credentials), absolute.
+    pub agent_home: Option<String>,
+    /// Whether the command runs where nothing of the host can be reached.
+    pub isolated: bool,
+}
+
+impl Default for Facts {
+    fn default() -> Self {
+        Self { home: "/home/user".to_owned(), cwd: None, agent_home: None, isolated: false }
+    }
+}
+
+impl Facts {
+    /// Facts for a user whose home is `home`, with nothing else known.
+    pub fn for_home(home: impl Into<String>) -> Self {
+        Self { home: home.into(), ..Self::default() }
+    }
+}

@@ -1,0 +1,21 @@
+//! What a tree does: values of variables, the current directory, what flows down
+//! a pipe, and which commands run in the end. Never runs anything.
+//!
+//! `engine` walks the tree, `expand` turns words into arguments, `call` looks
+//! through wrappers, `produce` predicts the output of plain text tools.
+
+pub(crate) mod arithmetic;
+pub(crate) mod brace;
+pub(crate) mod builtin;
+pub(crate) mod call;
+pub(crate) mod engine;
+pub(crate) mod expand;
+pub(crate) mod parameter;
+pub(crate) mod produce;
+pub(crate) mod printf;
+pub(crate) mod redirect;
+pub(crate) mod report;
+pub(crate) mod state;
+pub(crate) mod value;
+pub(crate) mod filter;
+pub(crate) mod decode;

@@ -1,0 +1,246 @@
+//! Commands the shell carries out itself, and the running of code that commands
+//! are handed: `eval`, `source`, what `sh -c` was given.
+
+use super::engine::Engine;
+use super::report::render;
+use super::value::{Arg, Stream, Taint, Value};
+use crate::code::Language;
+use crate::rules::Signal;
+use crate::shell::normalise::UNKNOWN;
+use crate::shell::{Source, Span};
+use crate::wrappers::Inner;
+use std::rc::Rc;
+
+impl Engine<'_> {
+    /// Carries out a builtin; `None` when `name` is not one that matters.
+    pub(super) fn builtin(&mut self, name: &str, argv: &[Arg], span: Span) -> Option<Stream> {
+        let args = argv.get(1..).unwrap_or_default();
+        match name {
+            "cd" | "pushd" | "chdir" => self.change_directory(args),
+            "export" | "declare" | "local" | "typeset" | "readonly" => {
+                self.declare(args, span);
+                if args.iter().all(|arg| arg.text.starts_with('-')) {
+                    return Some(Stream::unknown(Taint::ENVIRONMENT));
+                }
+            }
+            "unset" => {
+                for arg in args {
+                    self.state.unset(&arg.text);
+                }
+            }
+            "read" => self.read(args),
+            "mapfile" | "readarray" => {
+                if let Some(arg) = args.iter().rfind(|arg| !arg.text.starts_with('-')) {
+                    let items: Option<Vec<String>> =
+                        self.stdin.text.as_ref().map(|text| text.lines().map(str::to_owned).collect());
+                    let value = Value { array: items, ..Value::unknown(self.stdin.taint) };
+                    self.state.set(&arg.text, value);
+                }
+            }
+            "set" => self.set_positional(args),
+            "shift" => {
+                if let Some(args) = self.state.positional.clone() {
+                    self.state.positional = Some(Rc::new(args.get(1..).unwrap_or_default().to_vec()));
+                }
+            }
+            "alias" => {
+                for arg in args {
+                    if let Some((name, text)) = arg.text.split_once('=') {
+                        self.state.set_alias(name, text.to_owned());
+                    }
+                }
+            }
+            "let" => {
+                for arg in args {
+                    self.arithmetic_assign(&arg.text);
+                }
+            }
+            "printf" if args.first().is_some_and(|arg| arg.is("-v")) => {
+                if let [_, target, format, rest @ ..] = args {
+                    let text = super::printf::format(&format.text, rest);
+                    self.state.set(&target.text, Value::known(text));
+                }
+            }
+            "eval" => {
+                let taint = args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint));
+                let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
+                let code = Arg { text: words.join(" "), span: joined(args, span), glob: false, taint };
+                self.via.push("eval");
+                let stream = self.run_code(Language::Shell, code, Vec::new(), span);
+                self.via.pop();
+                return Some(stream);
+            }
+            "source" | "." => {
+                let inner = Inner::File(Language::Shell, args.first()?.clone(), args.get(1..).unwrap_or_default().to_vec());
+                return Some(self.run_inner(inner, span));
+            }
+            "trap" => {
+                let code = args.first().filter(|arg| !arg.text.starts_with('-') && args.len() > 1)?;
+                return Some(self.run_inner(Inner::Shell(code.clone(), Vec::new()), span));
+            }
+            _ => return None,
+        }
+        Some(Stream::empty())
+    }
+
+    fn change_directory(&mut self, args: &[Arg]) {
+        let target = args.iter().find(|arg| !arg.text.starts_with('-') || arg.is("-"));
+        self.state.cwd = match target {
+            None => Some(self.home()),
+            Some(arg) if arg.is("-") => None,
+            Some(arg) if arg.is_unknown() => None,
+            Some(arg) => {
+                let path = self.resolve(&arg.text);
+                path.starts_with('/').then_some(path)
+            }
+        };
+    }
+
+    fn declare(&mut self, args: &[Arg], span: Span) {
+        for arg in args {
+            if let Some((name, text)) = arg.text.split_once('=') {
+                let value = Value { text: text.to_owned(), taint: arg.taint, ..Value::default() };
+                self.state.set(name, value);
+                if crate::wrappers::runs_value(name) && text.contains([' ', ';', '|', '$']) {
+                    self.run_inner(Inner::Shell(Arg::new(text, arg.span), Vec::new()), span);
+                }
+            }
+        }
+    }
+
+    fn read(&mut self, args: &[Arg]) {
+        let mut names: Vec<&Arg> = Vec::new();
+        let mut rest = args.iter();
+        while let Some(arg) = rest.next() {
+            if arg.text.starts_with('-') && matches!(arg.text.as_str(), "-p" | "-t" | "-n" | "-N" | "-d" | "-u" | "-i") {
+                rest.next();
+            } else if !arg.text.starts_with('-') {
+                names.push(arg);
+            }
+        }
+        let line = self.stdin.text.as_mut().map(|text| {
+            let (line, tail) = text.split_once('\n').unwrap_or((text.as_str(), ""));
+            let (line, tail) = (line.to_owned(), tail.to_owned());
+            *text = tail;
+            line
+        });
+        let taint = self.stdin.taint;
+        let last = names.len().saturating_sub(1);
+        let mut rest = line.clone().unwrap_or_default();
+        for (position, name) in names.iter().enumerate() {
+            let text = match &line {
+                None => UNKNOWN.to_string(),
+                Some(_) if position == last => rest.trim().to_owned(),
+                Some(_) => {
+                    let trimmed = rest.trim_start().to_owned();
+                    let (word, tail) = trimmed.split_once([' ', '\t']).unwrap_or((trimmed.as_str(), ""));
+                    let word = word.to_owned();
+                    rest = tail.to_owned();
+                    word
+                }
+            };
+            self.state.set(&name.text, Value { text, taint, ..Value::default() });
+        }
+    }
+
+    fn set_positional(&mut self, args: &[Arg]) {
+        let start = match args.first() {
+            Some(arg) if arg.is("--") => 1,
+            Some(arg) if !arg.text.starts_with('-') && !arg.text.starts_with('+') => 0,
+            _ => return,
+        };
+        self.state.positional = Some(Rc::new(args.get(start..).unwrap_or_default().to_vec()));
+    }
+
+    /// Runs what a wrapper or builtin was handed.
+    pub(crate) fn run_inner(&mut self, inner: Inner, span: Span) -> Stream {
+        match inner {
+            Inner::Argv(argv) => self.dispatch(&argv, span, &[]),
+            Inner::Shell(code, args) => self.run_code(Language::Shell, code, args, span),
+            Inner::Code(language, code) => self.run_code(language, code, Vec::new(), span),
+            Inner::Stdin(language, args) => self.run_stdin(language, args, span),
+            Inner::File(language, file, args) => self.run_file(language, &file, args, span),
+        }
+    }
+
+    fn run_stdin(&mut self, language: Language, args: Vec<Arg>, span: Span) -> Stream {
+        let stdin = self.stdin.clone();
+        match stdin.text {
+            Some(text) => {
+                let code = Arg { text, span, glob: false, taint: stdin.taint };
+                let outer = std::mem::replace(&mut self.stdin, Stream::empty());
+                let stream = self.run_code(language, code, args, span);
+                self.stdin = outer;
+                stream
+            }
+            None => {
+                let argv = [Arg::new("stdin", span)];
+                self.signal_code(stdin.taint.without(Taint::OPAQUE), span, &argv);
+                if stdin.taint.has(Taint::PROGRAM.with(Taint::LISTING))
+                    && !stdin.taint.has(Taint::DOWNLOADED.with(Taint::DECODED))
+                {
+                    self.report.signal(Signal::OpaqueCode, span, "stdin");
+                }
+                Stream::unknown(Taint::PROGRAM.with(Taint::SHELL))
+            }
+        }
+    }
+
+    fn run_file(&mut self, language: Language, file: &Arg, args: Vec<Arg>, span: Span) -> Stream {
+        if matches!(file.text.as_str(), "/dev/stdin" | "-" | "/proc/self/fd/0" | "/dev/fd/0") {
+            return self.run_stdin(language, args, span);
+        }
+        let path = self.resolve(&file.text);
+        let Some(stream) = self.state.files.get(&path).cloned() else {
+            if self.unpacked && !file.is_unknown() {
+                self.report.signal(Signal::RemoteCode, span, render(std::slice::from_ref(file)));
+            }
+            self.signal_code(file.taint.without(Taint::OPAQUE), span, std::slice::from_ref(file));
+            return Stream::unknown(Taint::PROGRAM);
+        };
+        match stream.text {
+            Some(text) => {
+                self.run_code(language, Arg { text, span: file.span, glob: false, taint: stream.taint }, args, span)
+            }
+            None => {
+                self.signal_code(stream.taint.without(Taint::OPAQUE), span, std::slice::from_ref(file));
+                Stream::unknown(Taint::PROGRAM)
+            }
+        }
+    }
+
+    /// Judges code by what it visibly does.
+    pub(crate) fn run_code(&mut self, language: Language, code: Arg, args: Vec<Arg>, span: Span) -> Stream {
+        self.signal_code(code.taint, span, std::slice::from_ref(&code));
+        if language != Language::Shell {
+            return self.run_program_text(language, &code);
+        }
+        let outer = self.state.positional.clone();
+        if !args.is_empty() || code.text.contains("$1") {
+            self.state.positional = Some(Rc::new(args));
+        }
+        let mark = self.state.enter();
+        let source = match code.span.of(self.original) {
+            Some(text) if text == code.text => Source::shifted(code.text, code.span.start),
+            Some(text) if text.len() == code.text.len() + 2 && text.get(1..text.len() - 1) == Some(code.text.as_str()) => {
+                Source::shifted(code.text, code.span.start + 1)
+            }
+            _ => Source::within(code.text, code.span),
+        };
+        let stream = self.run_text(source);
+        if self.via.last() != Some(&"eval") {
+            self.state.leave(mark);
+        } else {
+            self.state.keep(mark);
+        }
+        self.state.positional = outer;
+        stream
+    }
+}
+
+fn joined(args: &[Arg], span: Span) -> Span {
+    match (args.first(), args.last()) {
+        (Some(first), Some(last)) => Span { start: first.span.start, end: last.span.end.max(first.span.end) },
+        _ => span,
+    }
+}

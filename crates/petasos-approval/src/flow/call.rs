@@ -1,0 +1,422 @@
+//! One command with its arguments: who it is, what it touches, what it runs.
+
+use super::engine::{Engine, NESTING_MAX};
+use super::report::{Deed, Touch, render};
+use super::value::{Arg, Stream, Taint};
+use crate::code::Language;
+use crate::effects;
+use crate::facts::Facts;
+use crate::rules::{self, Signal};
+use crate::shell::Span;
+use crate::shell::normalise::{UNKNOWN, mixes_scripts, plain_spelling};
+use crate::shell::tree::{Script, Simple};
+use crate::verdict::EffectKind;
+use crate::wrappers::{self, Inner};
+use std::rc::Rc;
+
+/// A command as rules see it.
+#[derive(Debug)]
+pub(crate) struct Call<'c> {
+    /// Last part of the command name, lower case.
+    pub(crate) program: &'c str,
+    /// The command name as it was written.
+    pub(crate) name: &'c Arg,
+    pub(crate) args: &'c [Arg],
+    pub(crate) span: Span,
+    pub(crate) stdin: &'c Stream,
+    pub(crate) elevated: bool,
+    pub(crate) bulk: bool,
+    pub(crate) narrowed: bool,
+    pub(crate) facts: &'c Facts,
+}
+
+impl<'c> Call<'c> {
+    /// Arguments that are not options.
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
+        let mut plain = false;
+        self.args.iter().filter(move |arg| {
+            if !plain && arg.is("--") {
+                plain = true;
+                return false;
+            }
+            plain || !arg.text.starts_with('-') || arg.text.len() == 1
+        })
+    }
+
+    /// Arguments before `--`.
+    pub(crate) fn options(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
+        self.args.iter().take_while(|arg| !arg.is("--")).filter(|arg| arg.text.len() > 1 && arg.text.starts_with('-'))
+    }
+
+    /// Whether a cluster of short options has `letter`.
+    pub(crate) fn flag(&self, letter: char) -> bool {
+        self.options().any(|arg| !arg.text.starts_with("--") && arg.text.contains(letter))
+    }
+
+    pub(crate) fn flag_word(&self, word: &str) -> bool {
+        self.args.iter().any(|arg| arg.is(word))
+    }
+
+    /// Whether the long option `name` is given, also shortened or with a value.
+    pub(crate) fn long(&self, name: &str) -> bool {
+        self.options().any(|arg| {
+            let stem = arg.text.split('=').next().unwrap_or_default();
+            stem == name || stem.len() >= 5 && stem.starts_with("--") && name.starts_with(stem)
+        })
+    }
+
+    /// The value of an option, attached or following.
+    pub(crate) fn option(&self, names: &[&str]) -> Option<Arg> {
+        let mut rest = self.args.iter();
+        while let Some(arg) = rest.next() {
+            for name in names {
+                if arg.is(name) {
+                    return rest.next().cloned();
+                }
+                let attached = arg.text.strip_prefix(name).filter(|_| !arg.is("--"));
+                let value = match attached {
+                    Some(value) if name.starts_with("--") => value.strip_prefix('='),
+                    Some(value) if name.len() == 2 => Some(value),
+                    _ => None,
+                };
+                if let Some(value) = value {
+                    return Some(Arg { text: value.to_owned(), ..arg.clone() });
+                }
+            }
+        }
+        None
+    }
+
+    pub(crate) fn operand(&self, position: usize) -> &'c str {
+        self.operands().nth(position).map(|arg| arg.text.as_str()).unwrap_or_default()
+    }
+
+    /// Only asks for usage or version.
+    pub(crate) fn asks_help(&self) -> bool {
+        self.args.iter().take_while(|arg| !arg.is("--")).any(|arg| arg.is("--help") || arg.is("--version"))
+            || self.args.len() == 1 && self.args.iter().any(|arg| arg.is("help") || arg.is("-h") || arg.is("-V"))
+    }
+}
+
+impl Engine<'_> {
+    /// One simple command: expansions, assignments, redirections, then the call.
+    pub(super) fn command(&mut self, script: &Rc<Script>, simple: &Simple) -> Stream {
+        let span = script.source.span(simple.cut);
+        if !self.charge(160, span) {
+            return Stream::unknown(Taint::NONE);
+        }
+        let argv = self.expand_all(script, &simple.words);
+        let outer_stdin = (!simple.redirects.is_empty()).then(|| self.stdin.clone());
+        let outlet = self.redirects(script, &simple.redirects);
+        let stream = if argv.is_empty() || simple.assigns.iter().all(|assign| assign.declared) {
+            for assign in &simple.assigns {
+                self.assign(script, assign);
+            }
+            if argv.is_empty() { Stream::empty() } else { self.captured_dispatch(&argv, span, &outlet) }
+        } else {
+            self.prefixed(script, simple, &argv, &outlet)
+        };
+        if let Some(stdin) = outer_stdin {
+            self.stdin = stdin;
+        }
+        self.settle(&outlet, stream)
+    }
+
+    fn captured_dispatch(&mut self, argv: &[Arg], span: Span, outlet: &super::redirect::Outlet) -> Stream {
+        let captured = self.captured;
+        self.captured |= !outlet.files.is_empty();
+        let stream = self.dispatch(argv, span, &[]);
+        self.captured = captured;
+        stream
+    }
+
+    /// `A=1 cmd`: the assignments hold for that command only.
+    fn prefixed(&mut self, script: &Rc<Script>, simple: &Simple, argv: &[Arg], outlet: &super::redirect::Outlet) -> Stream {
+        let span = script.source.span(simple.cut);
+        let mut assigns = Vec::new();
+        let mut saved = Vec::new();
+        for assign in &simple.assigns {
+            let name = script.source.get(assign.name).to_owned();
+            saved.push((name.clone(), self.state.get(&name).cloned()));
+            let value = self.assign(script, assign);
+            assigns.push((name, value));
+        }
+        let captured = self.captured;
+        self.captured |= !outlet.files.is_empty();
+        let stream = self.dispatch(argv, span, &assigns);
+        self.captured = captured;
+        for (name, old) in saved.into_iter().rev() {
+            self.state.restore(&name, old);
+        }
+        stream
+    }
+
+    /// Looks at one command, and through it.
+    pub(crate) fn dispatch(&mut self, argv: &[Arg], span: Span, assigns: &[(String, Arg)]) -> Stream {
+        let Some(first) = argv.first() else { return Stream::empty() };
+        if self.nesting >= NESTING_MAX || self.via.len() as u32 >= NESTING_MAX {
+            self.report.signal(Signal::Limit, span, render(argv));
+            return Stream::unknown(Taint::NONE);
+        }
+        if self.hides(first) {
+            self.report.signal(Signal::HiddenName, first.span, render(argv));
+        }
+        if argv.iter().any(|arg| !arg.text.is_ascii())
+            && let Some(plain) = respelt(argv)
+        {
+            return self.dispatch_plain(&plain, span, assigns);
+        }
+        self.dispatch_plain(argv, span, assigns)
+    }
+
+    /// Whether a command name has characters that a reader would not see as they are.
+    fn hides(&self, first: &Arg) -> bool {
+        let text = first.text.as_str();
+        let odd = |text: &str| text.chars().any(|letter| letter.is_control() && !matches!(letter, '\n' | '\t'));
+        if !text.is_ascii() && !first.is_unknown() && (plain_spelling(text).is_some() || mixes_scripts(text)) {
+            return true;
+        }
+        let around = Span { start: first.span.start, end: first.span.end.saturating_add(1) };
+        let shown = around.of(self.original).or_else(|| first.span.of(self.original));
+        odd(text) || self.dirty && shown.is_some_and(odd)
+    }
+
+    fn dispatch_plain(&mut self, argv: &[Arg], span: Span, assigns: &[(String, Arg)]) -> Stream {
+        let Some((first, args)) = argv.split_first() else { return Stream::empty() };
+        if first.text.is_empty() && args.is_empty() {
+            return Stream::empty();
+        }
+        if first.text.is_empty() {
+            // `$empty rm -rf x` runs what follows.
+            return self.dispatch(args, span, assigns);
+        }
+        if let Some(function) = self.state.function(&first.text) {
+            let name = first.text.clone();
+            return self.call_function(&name, &function, args.to_vec(), span);
+        }
+        if let Some(text) = self.state.alias(&first.text)
+            && !self.running.iter().any(|name| name.as_ref() == first.text)
+        {
+            return self.run_alias(&text, argv, span);
+        }
+        let base = first.text.rsplit(['/', '\\']).next().unwrap_or_default();
+        if base.contains(UNKNOWN) {
+            return self.unknown_program(argv, base, span, assigns);
+        }
+        if first.glob && first.text.len() > 1 && first.text != "[" {
+            return self.globbed_program(argv, base, span);
+        }
+        let lower;
+        let base = base.strip_suffix(".exe").unwrap_or(base);
+        let program = if base.bytes().any(|byte| byte.is_ascii_uppercase()) {
+            lower = base.to_ascii_lowercase();
+            lower.as_str()
+        } else {
+            base
+        };
+        if let Some(stream) = self.builtin(program, argv, span) {
+            return stream;
+        }
+        self.run_call(program, argv, span, assigns)
+    }
+
+    fn run_call(&mut self, program: &str, argv: &[Arg], span: Span, assigns: &[(String, Arg)]) -> Stream {
+        let Some((first, args)) = argv.split_first() else { return Stream::empty() };
+        self.report.leaf(argv, &self.via, span);
+        self.report.effect(EffectKind::Run, &first.text, first.span);
+        for (name, value) in assigns {
+            if wrappers::runs_value(name) && !value.text.is_empty() && value.text.contains([' ', ';', '|', '/', '$']) {
+                self.run_inner(Inner::Shell(value.clone(), Vec::new()), span);
+            }
+        }
+        let stdin = std::mem::take(&mut self.stdin);
+        let call = Call {
+            program,
+            name: first,
+            args,
+            span,
+            stdin: &stdin,
+            elevated: self.elevated,
+            bulk: self.bulk,
+            narrowed: self.narrowed,
+            facts: self.facts,
+        };
+        let help = call.asks_help();
+        if !help {
+            for (rule, check) in rules::on_call(program) {
+                if check(&call) {
+                    self.report.raise(rule, span, render(argv));
+                }
+            }
+            for touch in effects::of(&call) {
+                self.touch(touch.deed, &touch.path, &call);
+            }
+        }
+        let unwrapped = wrappers::unwrap(&call);
+        let reach = effects::hosts(&call);
+        for host in reach {
+            self.report.effect(EffectKind::Reach, &host, span);
+        }
+        self.stdin = stdin.clone();
+        self.track(&call, &stdin);
+        let mut output = match &unwrapped {
+            Some(inners) if !inners.list.is_empty() || inners.opaque => Stream::empty(),
+            _ if first.text.contains('/') => self.run_path(&call),
+            _ => self.output(&call),
+        };
+        if let Some(inners) = unwrapped {
+            let inner_output = self.run_inners(inners, span);
+            output.append(inner_output);
+        }
+        output
+    }
+
+    /// Runs what a wrapper hands on, with what it changes for it.
+    fn run_inners(&mut self, inners: wrappers::Inners, span: Span) -> Stream {
+        let saved = (self.elevated, self.bulk, self.narrowed, self.state.cwd.clone());
+        self.elevated |= inners.elevated;
+        self.bulk |= inners.bulk;
+        self.narrowed |= inners.narrowed;
+        if inners.elsewhere {
+            self.state.cwd = None;
+        }
+        self.report.softened += u32::from(inners.throwaway);
+        self.via.push(inners.name);
+        let mut output = Stream::empty();
+        for inner in inners.list {
+            output.append(self.run_inner(inner, span));
+        }
+        self.via.pop();
+        self.report.softened -= u32::from(inners.throwaway);
+        (self.elevated, self.bulk, self.narrowed, self.state.cwd) = saved;
+        output
+    }
+
+    pub(crate) fn touch(&mut self, deed: Deed, arg: &Arg, call: &Call<'_>) {
+        let path = self.resolve(&arg.text);
+        let touch = Touch { deed, path: &path, elevated: call.elevated, facts: self.facts };
+        let leaf = || {
+            let mut argv = vec![call.name.clone()];
+            argv.extend(call.args.iter().take(15).cloned());
+            render(&argv)
+        };
+        let span = if arg.span == Span::default() { call.span } else { arg.span };
+        self.report.touch(&touch, span, &leaf);
+    }
+
+    pub(crate) fn resolve(&self, text: &str) -> String {
+        crate::path::resolve(text, self.state.cwd.as_deref(), &self.home())
+    }
+
+    fn run_alias(&mut self, text: &str, argv: &[Arg], span: Span) -> Stream {
+        let Some((first, args)) = argv.split_first() else { return Stream::empty() };
+        let mut whole = text.to_owned();
+        for arg in args {
+            whole.push(' ');
+            whole.push_str(&quote(&arg.text));
+        }
+        self.running.push(first.text.as_str().into());
+        let stream = self.run_inner(Inner::Shell(Arg::new(whole, span), Vec::new()), span);
+        self.running.pop();
+        stream
+    }
+
+    /// A command whose name is not known before it runs.
+    fn unknown_program(&mut self, argv: &[Arg], base: &str, span: Span, assigns: &[(String, Arg)]) -> Stream {
+        let Some((first, args)) = argv.split_first() else { return Stream::empty() };
+        let taint = first.taint;
+        self.signal_code(taint, span, argv);
+        let bare: String = base.chars().filter(|letter| *letter != UNKNOWN).collect();
+        if !bare.is_empty() && (rules::knows(&bare) || wrappers::knows(&bare)) {
+            let mut respelt = argv.to_vec();
+            if let Some(name) = respelt.first_mut() {
+                name.text = bare;
+            }
+            return self.dispatch(&respelt, span, assigns);
+        }
+        if looks_destructive(args) || args.iter().any(|arg| crate::path::is_vital(&self.resolve(&arg.text), self.facts)) {
+            self.report.signal(Signal::UnknownProgram, span, render(argv));
+        }
+        self.report.leaf(argv, &self.via, span);
+        Stream::unknown(Taint::PROGRAM.with(taint))
+    }
+
+    /// A command name with a pattern: every program it may be is looked at.
+    fn globbed_program(&mut self, argv: &[Arg], base: &str, span: Span) -> Stream {
+        self.report.signal(Signal::HiddenName, span, render(argv));
+        for name in rules::matching(base) {
+            let mut respelt = argv.to_vec();
+            if let Some(first) = respelt.first_mut() {
+                name.clone_into(&mut first.text);
+                first.glob = false;
+            }
+            self.dispatch(&respelt, span, &[]);
+        }
+        Stream::unknown(Taint::PROGRAM)
+    }
+
+    /// Reports code of doubtful origin that is about to run.
+    pub(crate) fn signal_code(&mut self, taint: Taint, span: Span, argv: &[Arg]) {
+        if taint.has(Taint::DOWNLOADED) {
+            self.report.signal(Signal::RemoteCode, span, render(argv));
+        }
+        if taint.has(Taint::DECODED) {
+            self.report.signal(Signal::DecodedCode, span, render(argv));
+        }
+        if taint.has(Taint::OPAQUE) && !taint.has(Taint::DOWNLOADED.with(Taint::DECODED)) {
+            self.report.signal(Signal::OpaqueCode, span, render(argv));
+        }
+    }
+
+    /// A program run by path: what this line wrote there is known.
+    fn run_path(&mut self, call: &Call<'_>) -> Stream {
+        let path = self.resolve(&call.name.text);
+        let Some(stream) = self.state.files.get(&path).cloned() else {
+            if self.unpacked && (call.name.text.starts_with("./") || call.name.text.starts_with("/tmp/")) {
+                self.report.signal(Signal::RemoteCode, call.span, call.name.text.clone());
+            }
+            return self.output(call);
+        };
+        let span = call.span;
+        self.signal_code(stream.taint.without(Taint::OPAQUE), span, std::slice::from_ref(call.name));
+        let Some(text) = stream.text else { return Stream::unknown(Taint::PROGRAM) };
+        let language = Language::of_script(&text);
+        self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
+    }
+}
+
+fn respelt(argv: &[Arg]) -> Option<Vec<Arg>> {
+    let mut changed = false;
+    let plain = argv
+        .iter()
+        .map(|arg| {
+            let mut arg = arg.clone();
+            if !arg.is_unknown()
+                && let Some(text) = plain_spelling(&arg.text)
+            {
+                arg.text = text;
+                changed = true;
+            }
+            arg
+        })
+        .collect();
+    changed.then_some(plain)
+}
+
+fn looks_destructive(args: &[Arg]) -> bool {
+    args.iter().any(|arg| {
+        matches!(
+            arg.text.as_str(),
+            "-rf" | "-fr" | "-Rf" | "-rF" | "--force" | "--hard" | "--no-preserve-root" | "-fdx" | "--recursive"
+        )
+    })
+}
+
+/// A word quoted so that a shell reads it back unchanged.
+pub(crate) fn quote(text: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+~*".contains(&byte);
+    if !text.is_empty() && text.bytes().all(plain) {
+        return text.to_owned();
+    }
+    format!("'{}'", text.replace('\'', "'\\''"))
+}

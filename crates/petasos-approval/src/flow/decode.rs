@@ -1,0 +1,85 @@
+//! Decoders for text that is there in plain sight, only spelt otherwise.
+
+/// Base64, standard or URL alphabet, blanks ignored.
+pub(crate) fn base64(text: &str) -> Option<String> {
+    let mut bits = 0u32;
+    let mut held = 0;
+    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a' + 26,
+            b'0'..=b'9' => byte - b'0' + 52,
+            b'+' | b'-' => 62,
+            b'/' | b'_' => 63,
+            b'=' => break,
+            b' ' | b'\n' | b'\t' | b'\r' => continue,
+            _ => return None,
+        };
+        bits = bits << 6 | u32::from(value);
+        held += 6;
+        if held >= 8 {
+            held -= 8;
+            bytes.push(u8::try_from(bits >> held & 0xff).unwrap_or_default());
+        }
+    }
+    readable(bytes)
+}
+
+/// Base32, blanks ignored.
+pub(crate) fn base32(text: &str) -> Option<String> {
+    let mut bits = 0u64;
+    let mut held = 0;
+    let mut bytes = Vec::new();
+    for byte in text.bytes() {
+        let value = match byte {
+            b'A'..=b'Z' => byte - b'A',
+            b'a'..=b'z' => byte - b'a',
+            b'2'..=b'7' => byte - b'2' + 26,
+            b'=' => break,
+            b' ' | b'\n' => continue,
+            _ => return None,
+        };
+        bits = (bits << 5 | u64::from(value)) & 0xff_ffff;
+        held += 5;
+        if held >= 8 {
+            held -= 8;
+            bytes.push(u8::try_from(bits >> held & 0xff).unwrap_or_default());
+        }
+    }
+    readable(bytes)
+}
+
+/// Pairs of hexadecimal digits, blanks ignored.
+pub(crate) fn hex(text: &str) -> Option<String> {
+    let mut bytes = Vec::new();
+    let mut high = None;
+    for letter in text.chars().filter(|letter| !letter.is_whitespace()) {
+        let digit = letter.to_digit(16)?;
+        match high.take() {
+            Some(first) => bytes.push(u8::try_from(first << 4 | digit).unwrap_or_default()),
+            None => high = Some(digit),
+        }
+    }
+    readable(bytes)
+}
+
+/// Letters turned by thirteen places.
+pub(crate) fn rot13(text: &str) -> String {
+    let turn = |letter: char, first: u8| {
+        let offset = u8::try_from(letter).map_or(0, |byte| (byte - first + 13) % 26);
+        char::from(first + offset)
+    };
+    text.chars()
+        .map(|letter| match letter {
+            'a'..='z' => turn(letter, b'a'),
+            'A'..='Z' => turn(letter, b'A'),
+            other => other,
+        })
+        .collect()
+}
+
+/// Decoded bytes are worth reading when they are text.
+fn readable(bytes: Vec<u8>) -> Option<String> {
+    String::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
+}

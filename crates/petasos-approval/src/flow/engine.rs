@@ -1,0 +1,333 @@
+//! Walks a tree, command by command, with the state the shell would have.
+
+use super::report::Report;
+use super::state::{Function, State};
+use super::value::{Arg, Stream, Taint, Value};
+use crate::facts::Facts;
+use crate::rules::Signal;
+use crate::shell::normalise::UNKNOWN;
+use crate::shell::tree::{Compound, Kind, Link, Node, Script, Simple, Step, Steps, Trouble};
+use crate::shell::{Source, Span, parse};
+use std::rc::Rc;
+
+/// Texts and wrappers inside each other that we follow.
+pub(crate) const NESTING_MAX: u32 = 40;
+/// Loop passes over the whole analysis; the rest is judged with unknown values.
+const PASSES_MAX: u32 = 1500;
+/// Work allowed for any command, and more for each byte of it.
+const WORK_BASE: u64 = 6_000_000;
+const WORK_PER_BYTE: u64 = 400;
+/// Values longer than this are not carried around.
+pub(crate) const VALUE_MAX: usize = 1 << 20;
+
+pub(crate) struct Engine<'a> {
+    pub(crate) facts: &'a Facts,
+    /// The command as given, and whether something hidden was removed from it.
+    pub(crate) original: &'a str,
+    pub(crate) dirty: bool,
+    pub(crate) state: State,
+    pub(crate) report: Report,
+    pub(crate) stdin: Stream,
+    /// Whether somebody reads what the current command prints.
+    pub(crate) captured: bool,
+    pub(crate) nesting: u32,
+    pub(crate) via: Vec<&'static str>,
+    /// Inside `sudo` or the like.
+    pub(crate) elevated: bool,
+    /// Arguments come from a search (`xargs`, `find -exec`).
+    pub(crate) bulk: bool,
+    pub(crate) narrowed: bool,
+    /// Which of several possible values is looked at, and how many were met.
+    pub(crate) choice: usize,
+    pub(crate) choices: usize,
+    pub(crate) running: Vec<Box<str>>,
+    /// Inside a pipe or background job of a running function.
+    pub(crate) forked: u32,
+    /// An archive from the network was unpacked on this line.
+    pub(crate) unpacked: bool,
+    /// A descriptor of this shell is a network connection.
+    pub(crate) socket: bool,
+    work: u64,
+    passes: u32,
+    exhausted: bool,
+}
+
+impl<'a> Engine<'a> {
+    pub(crate) fn new(facts: &'a Facts, original: &'a str) -> Self {
+        let mut state = State::default();
+        state.cwd.clone_from(&facts.cwd);
+        Self {
+            facts,
+            original,
+            dirty: false,
+            state,
+            report: Report::default(),
+            stdin: Stream::unknown(Taint::NONE),
+            captured: false,
+            nesting: 0,
+            via: Vec::new(),
+            elevated: false,
+            bulk: false,
+            narrowed: false,
+            choice: 0,
+            choices: 1,
+            running: Vec::new(),
+            forked: 0,
+            unpacked: false,
+            socket: false,
+            work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
+            passes: PASSES_MAX,
+            exhausted: false,
+        }
+    }
+
+    /// Pays for work; `false` once the limit is reached, and the limit is reported.
+    pub(crate) fn charge(&mut self, units: usize, span: Span) -> bool {
+        if self.exhausted {
+            return false;
+        }
+        self.work = self.work.saturating_sub(units as u64);
+        if self.work == 0 {
+            self.exhausted = true;
+            self.report.signal(Signal::Limit, span, "");
+        }
+        !self.exhausted
+    }
+
+    /// Parses and runs text that a command hands to a shell.
+    pub(crate) fn run_text(&mut self, source: Source) -> Stream {
+        let whole = source.span(crate::shell::Cut::new(0, source.text.len()));
+        if self.nesting >= NESTING_MAX {
+            self.report.signal(Signal::Limit, whole, "");
+            return Stream::unknown(Taint::NONE);
+        }
+        if !self.charge(source.text.len() + 256, whole) {
+            return Stream::unknown(Taint::NONE);
+        }
+        self.nesting += 1;
+        let script = Rc::new(parse::parse(source));
+        match script.trouble {
+            Some(Trouble::Depth) => self.report.signal(Signal::Limit, whole, ""),
+            Some(Trouble::Syntax) => self.report.signal(Signal::Malformed, whole, ""),
+            None => {}
+        }
+        let stream = self.steps(&script, &script.steps);
+        self.nesting -= 1;
+        stream
+    }
+
+    pub(crate) fn steps(&mut self, script: &Rc<Script>, steps: &[Step]) -> Stream {
+        let mut output = Stream::empty();
+        for step in steps {
+            if self.exhausted {
+                break;
+            }
+            let branch = (step.link == Link::Or).then(|| self.state.branch());
+            if step.background {
+                self.forked += 1;
+            }
+            let stream = self.node(script, &step.node);
+            if step.background {
+                self.forked -= 1;
+            }
+            if let Some(start) = branch {
+                self.state.join(start);
+            }
+            if self.captured {
+                output.append(stream);
+            } else {
+                output.taint = output.taint.with(stream.taint);
+            }
+        }
+        output
+    }
+
+    fn node(&mut self, script: &Rc<Script>, node: &Node) -> Stream {
+        match node {
+            Node::Simple(simple) => self.simple(script, simple),
+            Node::Pipeline(stages) => self.pipeline(script, stages),
+            Node::Compound(compound) => self.compound(script, compound),
+        }
+    }
+
+    fn pipeline(&mut self, script: &Rc<Script>, stages: &[Node]) -> Stream {
+        let outer_stdin = self.stdin.clone();
+        let outer_captured = self.captured;
+        let last = stages.len().saturating_sub(1);
+        let mut stream = Stream::empty();
+        self.forked += 1;
+        for (position, stage) in stages.iter().enumerate() {
+            if position > 0 {
+                self.stdin = stream;
+            }
+            self.captured = position < last || outer_captured;
+            let mark = self.state.enter();
+            stream = self.node(script, stage);
+            self.state.leave(mark);
+        }
+        self.forked -= 1;
+        self.captured = outer_captured;
+        self.stdin = outer_stdin;
+        stream
+    }
+
+    fn simple(&mut self, script: &Rc<Script>, simple: &Simple) -> Stream {
+        let (choice, choices) = (self.choice, self.choices);
+        self.choice = 0;
+        self.choices = 1;
+        let mut output = self.command(script, simple);
+        for other in 1..self.choices.min(5) {
+            self.choice = other;
+            output = self.command(script, simple);
+        }
+        self.choice = choice;
+        self.choices = choices;
+        output
+    }
+
+    fn compound(&mut self, script: &Rc<Script>, compound: &Compound) -> Stream {
+        if let Kind::Function { name, body } = &compound.kind {
+            let function = Function { script: Rc::clone(script), body: Rc::clone(body) };
+            let name = script.source.get(*name).to_owned();
+            self.state.set_function(&name, Some(function));
+            return Stream::empty();
+        }
+        let outer_stdin = (!compound.redirects.is_empty()).then(|| self.stdin.clone());
+        let outer_captured = self.captured;
+        let outlet = self.redirects(script, &compound.redirects);
+        self.captured |= !outlet.files.is_empty();
+        let stream = self.kind(script, &compound.kind);
+        self.captured = outer_captured;
+        if let Some(stdin) = outer_stdin {
+            self.stdin = stdin;
+        }
+        self.settle(&outlet, stream)
+    }
+
+    fn kind(&mut self, script: &Rc<Script>, kind: &Kind) -> Stream {
+        match kind {
+            Kind::Subshell(steps) => {
+                let mark = self.state.enter();
+                let stream = self.steps(script, steps);
+                self.state.leave(mark);
+                stream
+            }
+            Kind::Group(steps) => self.steps(script, steps),
+            Kind::If(parts) => self.branches(script, parts),
+            Kind::Case { subject, arms } => {
+                self.expand_text(script, subject);
+                self.branches(script, arms)
+            }
+            Kind::While { condition, body } => self.repeat(script, condition, body),
+            Kind::For { name, words, body } => {
+                let name = script.source.get(*name).to_owned();
+                let items = match words {
+                    Some(words) => self.expand_all(script, words),
+                    None => self.positional(Span::default()),
+                };
+                self.each(script, &name, items, body)
+            }
+            Kind::ForArithmetic { parts, body } => {
+                let text = self.expand_parts_text(script, parts);
+                for piece in text.split([';', ',']) {
+                    if let Some((name, _)) = piece.split_once('=') {
+                        self.state.set(name.trim(), Value::unknown(Taint::NONE));
+                    }
+                }
+                self.steps(script, body)
+            }
+            Kind::Test(words) => {
+                for word in words {
+                    self.expand_text(script, word);
+                }
+                Stream::empty()
+            }
+            Kind::Arithmetic(parts) => {
+                let text = self.expand_parts_text(script, parts);
+                self.arithmetic_assign(&text);
+                Stream::empty()
+            }
+            Kind::Function { .. } => Stream::empty(),
+        }
+    }
+
+    fn branches(&mut self, script: &Rc<Script>, parts: &[Steps]) -> Stream {
+        let mut output = Stream::empty();
+        let start = self.state.branch();
+        for part in parts {
+            output.append(self.steps(script, part));
+        }
+        self.state.join(start);
+        output
+    }
+
+    fn spend_pass(&mut self) -> bool {
+        let left = self.passes > 0;
+        self.passes = self.passes.saturating_sub(1);
+        left
+    }
+
+    fn repeat(&mut self, script: &Rc<Script>, condition: &Steps, body: &Steps) -> Stream {
+        let mut output = Stream::empty();
+        let lines = match &self.stdin.text {
+            Some(text) => text.lines().count().clamp(1, 256),
+            None => 2,
+        };
+        // A loop that copies itself is entered twice, never more.
+        let rounds = if self.passes > 0 { lines.max(2) } else { 1 };
+        for _ in 0..rounds {
+            if !self.spend_pass() && output.taint != Taint::NONE {
+                break;
+            }
+            self.steps(script, condition);
+            output.append(self.steps(script, body));
+        }
+        output
+    }
+
+    fn each(&mut self, script: &Rc<Script>, name: &str, items: Vec<Arg>, body: &Steps) -> Stream {
+        let mut output = Stream::empty();
+        let count = items.len();
+        let outer_bulk = self.bulk;
+        for (position, item) in items.into_iter().enumerate() {
+            let known = self.spend_pass();
+            self.bulk = outer_bulk || item.taint.has(Taint::LISTING);
+            let text = if known { item.text } else { UNKNOWN.to_string() };
+            self.state.set(name, Value { text, taint: item.taint, ..Value::default() });
+            output.append(self.steps(script, body));
+            if !known && position + 1 < count {
+                self.report.signal(Signal::Limit, item.span, "");
+                break;
+            }
+        }
+        self.bulk = outer_bulk;
+        output
+    }
+
+    /// Runs a function body; a function that starts copies of itself is a bomb.
+    pub(crate) fn call_function(&mut self, name: &str, function: &Function, args: Vec<Arg>, span: Span) -> Stream {
+        if self.running.iter().any(|running| running.as_ref() == name) {
+            if self.forked > 0 {
+                self.report.signal(Signal::ForkBomb, span, name);
+            }
+            return Stream::unknown(Taint::NONE);
+        }
+        if self.nesting >= NESTING_MAX {
+            self.report.signal(Signal::Limit, span, name);
+            return Stream::unknown(Taint::NONE);
+        }
+        let outer = self.state.positional.replace(Rc::new(args));
+        let forked = self.forked;
+        if self.running.is_empty() {
+            self.forked = 0;
+        }
+        self.nesting += 1;
+        self.running.push(name.into());
+        let stream = self.steps(&Rc::clone(&function.script), &Rc::clone(&function.body));
+        self.running.pop();
+        self.nesting -= 1;
+        self.forked = forked;
+        self.state.positional = outer;
+        stream
+    }
+}

@@ -1,0 +1,213 @@
+//! What a command prints, as far as it can be told, and where that text is from.
+
+use super::call::Call;
+use super::engine::Engine;
+use super::value::{Arg, Stream, Taint};
+use super::{decode, filter, printf};
+
+/// Programs whose output comes from the network.
+const DOWNLOADERS: [&str; 14] = [
+    "curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m", "links", "nc", "ncat", "socat", "axel",
+];
+/// Programs that take one text and print another of the same origin.
+const FILTERS: [&str; 26] = [
+    "cat", "tr", "rev", "tac", "sed", "gsed", "head", "tail", "cut", "sort", "uniq", "tee", "pv", "grep", "egrep",
+    "fgrep", "awk", "gawk", "perl", "nl", "fold", "fmt", "sponge", "paste", "column", "jq",
+];
+
+impl Engine<'_> {
+    /// The output of a plain command.
+    pub(super) fn output(&mut self, call: &Call<'_>) -> Stream {
+        let stdin = &self.stdin;
+        match call.program {
+            "echo" if self.captured => Stream { text: Some(echo(call.args)), taint: taint_of(call.args) },
+            "printf" if self.captured => match call.args.split_first() {
+                Some((first, rest)) => {
+                    let (first, rest) = match rest.split_first() {
+                        Some((next, rest)) if first.is("--") => (next, rest),
+                        _ => (first, rest),
+                    };
+                    Stream { text: Some(printf::format(&first.text, rest)), taint: taint_of(call.args) }
+                }
+                None => Stream::empty(),
+            },
+            "echo" | "printf" => Stream { text: None, taint: taint_of(call.args) },
+            "base64" | "gbase64" | "base32" | "xxd" | "openssl" | "uudecode" | "basenc" | "hxd" | "base58" => {
+                self.decoder(call)
+            }
+            "gunzip" | "zcat" | "bzcat" | "bunzip2" | "xzcat" | "unxz" | "lz4" | "zstdcat" | "unzstd" | "gpg"
+            | "ccrypt" | "age" | "uncompress" | "lzcat" | "brotli" | "unlzma" => {
+                Stream::unknown(Taint::DECODED.with(stdin.taint))
+            }
+            "gzip" | "bzip2" | "xz" | "zstd" => {
+                let decodes = call.flag('d') || call.long("--decompress") || call.long("--uncompress");
+                let taint = if decodes { Taint::DECODED } else { Taint::PROGRAM };
+                Stream::unknown(taint.with(stdin.taint))
+            }
+            "rot13" | "caesar" => Stream { text: stdin.text.as_deref().map(decode::rot13), taint: stdin.taint },
+            "env" | "printenv" | "export" | "set" | "declare" => Stream::unknown(Taint::ENVIRONMENT),
+            "pgrep" | "pidof" | "ps" => Stream::unknown(Taint::PROCESSES),
+            "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),
+            "which" | "type" => which(call.args),
+            "command" if call.flag('v') || call.flag('V') => which(call.args),
+            "pwd" => Stream::known(self.working_directory()),
+            "mktemp" => Stream::known(format!("/tmp/tmp.{}", crate::shell::normalise::UNKNOWN)),
+            "true" | "false" | ":" | "cd" | "test" | "[" | "mkdir" | "sleep" => Stream::empty(),
+            "basename" | "dirname" => split_path(call),
+            "seq" => seq(call.args),
+            "yes" => Stream::known(call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ") + "\n"),
+            name if DOWNLOADERS.contains(&name) => self.download(call),
+            name if FILTERS.contains(&name) => self.filtered(call),
+            _ => Stream::unknown(Taint::PROGRAM.with(stdin.taint)),
+        }
+    }
+
+    fn download(&self, call: &Call<'_>) -> Stream {
+        if matches!(call.program, "nc" | "ncat" | "socat") && !self.captured {
+            return Stream::unknown(Taint::DOWNLOADED);
+        }
+        let local = call.args.iter().any(|arg| {
+            let text = arg.text.trim_start_matches("http://");
+            text.starts_with("file://")
+        });
+        if local { Stream::unknown(Taint::OPAQUE) } else { Stream::unknown(Taint::DOWNLOADED) }
+    }
+
+    /// The text a filter reads: its files, or what flows in.
+    fn filtered(&mut self, call: &Call<'_>) -> Stream {
+        let pattern_first = matches!(call.program, "sed" | "gsed" | "grep" | "egrep" | "fgrep" | "awk" | "gawk" | "tr" | "jq" | "perl");
+        let mut operands: Vec<&Arg> = call.operands().collect();
+        if pattern_first && !operands.is_empty() && !call.flag('e') && !call.flag('f') {
+            operands.remove(0);
+        }
+        if matches!(call.program, "head" | "tail" | "cut") && !operands.is_empty() {
+            operands.retain(|arg| !arg.text.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte)) && arg.text.len() > 1);
+        }
+        if call.program == "tr" || call.program == "tee" {
+            operands.clear();
+        }
+        let mut input = Stream::empty();
+        for operand in &operands {
+            if operand.is("-") || operand.is("/dev/stdin") {
+                input.append(self.stdin.clone());
+                continue;
+            }
+            let path = self.resolve(&operand.text);
+            match self.state.files.get(&path) {
+                Some(stream) => input.append(stream.clone()),
+                None => input.append(Stream::unknown(self.file_taint(&path).with(operand.taint))),
+            }
+        }
+        if operands.is_empty() {
+            input = self.stdin.clone();
+        }
+        if !self.captured {
+            input.text = None;
+            return input;
+        }
+        let inner: Vec<Arg> = match call.program {
+            "cat" | "tee" | "pv" => Vec::new(),
+            _ => call.args.iter().filter(|arg| !operands.iter().any(|other| std::ptr::eq(*other, *arg))).cloned().collect(),
+        };
+        let text = input.text.as_deref().and_then(|text| filter::run(call.program, &inner, text));
+        Stream { taint: if text.is_none() { input.taint.with(Taint::OPAQUE) } else { input.taint }, text }
+    }
+
+    /// Where the text of a file that this line did not write is from.
+    pub(super) fn file_taint(&self, path: &str) -> Taint {
+        if crate::path::is_secret(path, self.facts) || crate::path::is_environment_file(path) {
+            Taint::SECRET.with(Taint::OPAQUE)
+        } else if path.starts_with("/proc/") && path.ends_with("/environ") {
+            Taint::ENVIRONMENT
+        } else {
+            Taint::OPAQUE
+        }
+    }
+
+    fn decoder(&mut self, call: &Call<'_>) -> Stream {
+        let decodes = match call.program {
+            "xxd" => call.flag('r'),
+            "openssl" => call.flag_word("-d") || call.flag_word("-base64") || call.flag_word("-a"),
+            "uudecode" => true,
+            _ => call.flag('d') || call.flag('D') || call.long("--decode"),
+        };
+        if !decodes {
+            return Stream::unknown(Taint::PROGRAM.with(self.stdin.taint));
+        }
+        let file = call.operands().find(|arg| !arg.is("-") && !arg.is("enc") && !arg.is("/dev/stdin"));
+        let input = match file {
+            Some(file) if call.program != "openssl" => {
+                let path = self.resolve(&file.text);
+                self.state.files.get(&path).cloned().unwrap_or_else(|| Stream::unknown(Taint::OPAQUE))
+            }
+            _ => self.stdin.clone(),
+        };
+        let taint = input.taint.with(Taint::DECODED);
+        let text = input.text.filter(|text| text.len() <= 1 << 20);
+        let text = text.and_then(|text| match call.program {
+            "xxd" => decode::hex(text.split_once(':').map_or(text.as_str(), |(_, tail)| tail)),
+            "base32" => decode::base32(&text),
+            "openssl" if call.args.iter().any(|arg| arg.text.starts_with("-aes") || arg.text.starts_with("-des")) => None,
+            _ => decode::base64(&text),
+        });
+        Stream { text, taint }
+    }
+}
+
+fn taint_of(args: &[Arg]) -> Taint {
+    args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint))
+}
+
+fn echo(args: &[Arg]) -> String {
+    let mut escapes = false;
+    let mut newline = true;
+    let mut skipped = 0;
+    for arg in args {
+        match arg.text.strip_prefix('-') {
+            Some(flags) if !flags.is_empty() && flags.bytes().all(|flag| b"neE".contains(&flag)) => {
+                escapes |= flags.contains('e');
+                newline &= !flags.contains('n');
+                skipped += 1;
+            }
+            _ => break,
+        }
+    }
+    let words: Vec<&str> = args.iter().skip(skipped).map(|arg| arg.text.as_str()).collect();
+    let mut text = words.join(" ");
+    if escapes {
+        text = printf::unescape(&text, false);
+    }
+    if newline {
+        text.push('\n');
+    }
+    text
+}
+
+fn which(args: &[Arg]) -> Stream {
+    match args.iter().rfind(|arg| !arg.text.starts_with('-')) {
+        Some(arg) => Stream { text: Some(arg.text.clone()), taint: arg.taint },
+        None => Stream::unknown(Taint::PROGRAM),
+    }
+}
+
+fn split_path(call: &Call<'_>) -> Stream {
+    let Some(path) = call.operands().next() else { return Stream::empty() };
+    let text = path.text.trim_end_matches('/');
+    let (head, tail) = text.rsplit_once('/').unwrap_or((".", text));
+    let head = if head.is_empty() { "/" } else { head };
+    let text = if call.program == "dirname" { head } else { tail };
+    Stream { text: Some(text.to_owned()), taint: path.taint }
+}
+
+fn seq(args: &[Arg]) -> Stream {
+    let numbers: Vec<i64> = args.iter().filter_map(|arg| arg.text.parse().ok()).collect();
+    let (first, last) = match numbers.as_slice() {
+        [last] => (1, *last),
+        [first, last] => (*first, *last),
+        _ => return Stream::unknown(Taint::NONE),
+    };
+    if last < first || last.abs_diff(first) > 512 {
+        return Stream::unknown(Taint::NONE);
+    }
+    Stream::known((first..=last).fold(String::new(), |text, number| text + &number.to_string() + "\n"))
+}

@@ -1,0 +1,266 @@
+//! Redirections: what is read, what is written, and what the files then hold.
+
+use super::call::Call;
+use super::engine::Engine;
+use super::report::{Deed, Touch};
+use super::value::{Arg, Stream, Taint, Value};
+use crate::rules::Signal;
+use crate::shell::Span;
+use crate::shell::tree::{Assign, AssignValue, Redirect, RedirectKind, Script};
+use crate::verdict::EffectKind;
+use std::rc::Rc;
+
+/// Files kept in memory at most; the rest is forgotten.
+const FILES_MAX: usize = 512;
+
+/// Where the output of a command goes.
+#[derive(Debug, Default)]
+pub(crate) struct Outlet {
+    /// Resolved paths, and whether they are appended to.
+    pub(crate) files: Vec<(String, bool)>,
+}
+
+impl Engine<'_> {
+    pub(super) fn redirects(&mut self, script: &Rc<Script>, redirects: &[Redirect]) -> Outlet {
+        let mut outlet = Outlet::default();
+        for redirect in redirects {
+            let span = script.source.span(redirect.target.cut);
+            match redirect.kind {
+                RedirectKind::HereDocument => {
+                    let Some(document) = script.documents.get(redirect.document) else { continue };
+                    let body = self.expand_document(script, &document.parts);
+                    self.stdin = Stream { text: Some(body.text), taint: body.taint };
+                }
+                RedirectKind::HereString => {
+                    let word = self.expand_text(script, &redirect.target);
+                    self.stdin = Stream { text: Some(word.text + "\n"), taint: word.taint };
+                }
+                kind => {
+                    let mut args = self.expand_all(script, std::slice::from_ref(&redirect.target));
+                    let Some(arg) = args.pop() else { continue };
+                    self.redirect_file(kind, redirect.descriptor, &arg, span, &mut outlet);
+                }
+            }
+        }
+        outlet
+    }
+
+    fn redirect_file(&mut self, kind: RedirectKind, descriptor: Option<u32>, arg: &Arg, span: Span, outlet: &mut Outlet) {
+        if arg.text.starts_with("/dev/tcp/") || arg.text.starts_with("/dev/udp/") {
+            let host = arg.text.split('/').nth(3).unwrap_or_default().to_owned();
+            self.report.effect(EffectKind::Reach, &host, span);
+            self.network_redirect(kind, descriptor, span, outlet);
+            return;
+        }
+        if kind == RedirectKind::Duplicate
+            && (arg.is("-") || arg.text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()) || arg.is_unknown())
+        {
+            if self.socket && !matches!(arg.text.as_str(), "-" | "0" | "1" | "2") {
+                self.stdin = Stream::unknown(Taint::DOWNLOADED);
+            }
+            return;
+        }
+        let path = self.resolve(&arg.text);
+        if kind == RedirectKind::Read {
+            self.touch_path(Deed::Read, arg, &path);
+            self.stdin = match self.state.files.get(&path) {
+                Some(stream) => stream.clone(),
+                None => Stream::unknown(self.file_taint(&path).with(arg.taint)),
+            };
+            return;
+        }
+        self.touch_path(Deed::Write, arg, &path);
+        if descriptor.is_none_or(|number| number == 1) && path != "/dev/null" {
+            outlet.files.push((path, kind == RedirectKind::Append));
+        }
+    }
+
+    fn network_redirect(&mut self, kind: RedirectKind, descriptor: Option<u32>, span: Span, outlet: &mut Outlet) {
+        if kind == RedirectKind::Read || kind == RedirectKind::ReadWrite || kind == RedirectKind::Duplicate || kind == RedirectKind::Both {
+            self.stdin = Stream::unknown(Taint::DOWNLOADED);
+        }
+        if descriptor.is_some_and(|number| number > 2) || kind == RedirectKind::ReadWrite {
+            self.socket = true;
+        }
+        if kind != RedirectKind::Read {
+            outlet.files.push(("/dev/tcp".to_owned(), false));
+        }
+        if kind == RedirectKind::Both || kind == RedirectKind::Duplicate {
+            self.report.signal(Signal::ReverseShell, span, "/dev/tcp");
+        }
+    }
+
+    fn touch_path(&mut self, deed: Deed, arg: &Arg, path: &str) {
+        let touch = Touch { deed, path, elevated: self.elevated, facts: self.facts };
+        let leaf = || format!("redirect {}", super::report::shown(&arg.text));
+        // Reading by redirection shows nothing by itself; what reads it may.
+        if deed == Deed::Write || self.captured || crate::path::is_secret(path, self.facts) {
+            self.report.touch(&touch, arg.span, &leaf);
+        }
+    }
+
+    /// Lets the output of a command arrive where it was sent.
+    pub(super) fn settle(&mut self, outlet: &Outlet, stream: Stream) -> Stream {
+        if outlet.files.is_empty() {
+            return stream;
+        }
+        for (path, append) in &outlet.files {
+            if path == "/dev/tcp" {
+                self.leak(stream.taint, Span::default());
+                continue;
+            }
+            self.write_file(path.clone(), stream.clone(), *append);
+        }
+        Stream { text: Some(String::new()), taint: Taint::NONE }
+    }
+
+    /// Secrets on their way out of the machine.
+    pub(super) fn leak(&mut self, taint: Taint, span: Span) {
+        if taint.has(Taint::SECRET.with(Taint::ENVIRONMENT)) {
+            self.report.signal(Signal::Exfiltration, span, "");
+        }
+    }
+
+    pub(super) fn write_file(&mut self, path: String, stream: Stream, append: bool) {
+        if self.state.files.len() >= FILES_MAX && !self.state.files.contains_key(&path) {
+            return;
+        }
+        match self.state.files.get_mut(&path) {
+            Some(old) if append => old.append(stream),
+            _ => {
+                self.state.files.insert(path, stream);
+            }
+        }
+    }
+
+    /// Remembers what copying, moving and downloading leaves in files.
+    pub(super) fn track(&mut self, call: &Call<'_>, stdin: &Stream) {
+        match call.program {
+            "cp" | "mv" | "install" | "ln" => {
+                let operands: Vec<&Arg> = call.operands().collect();
+                if let [source, destination] = operands.as_slice() {
+                    let source = self.resolve(&source.text);
+                    if let Some(stream) = self.state.files.get(&source).cloned() {
+                        let destination = self.resolve(&destination.text);
+                        self.write_file(destination, stream, false);
+                    }
+                }
+            }
+            "tee" | "sponge" => {
+                for operand in call.operands() {
+                    let path = self.resolve(&operand.text);
+                    self.write_file(path, stdin.clone(), call.flag('a'));
+                }
+            }
+            "dd" => {
+                let output = call.args.iter().find_map(|arg| arg.text.strip_prefix("of="));
+                let input = call.args.iter().any(|arg| arg.text.starts_with("if="));
+                if let Some(path) = output.filter(|_| !input) {
+                    let path = self.resolve(path);
+                    self.write_file(path, stdin.clone(), false);
+                }
+            }
+            "base64" | "openssl" | "gpg" | "xxd" => {
+                if let Some(path) = call.option(&["-o", "--output", "-out"]) {
+                    let path = self.resolve(&path.text);
+                    self.write_file(path, Stream::unknown(Taint::DECODED), false);
+                }
+            }
+            "curl" | "wget" | "aria2c" | "fetch" | "axel" | "http" | "scp" | "ftp" | "sftp" | "tftp" => {
+                self.track_download(call);
+            }
+            "tar" | "unzip" | "bsdtar" | "7z" | "gunzip" | "cpio" | "unar" => self.track_archive(call, stdin),
+            _ => {}
+        }
+    }
+
+    fn track_download(&mut self, call: &Call<'_>) {
+        let names: &[&str] = match call.program {
+            "wget" => &["-O", "--output-document"],
+            _ => &["-o", "--output", "--out"],
+        };
+        if let Some(path) = call.option(names) {
+            let path = self.resolve(&path.text);
+            self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
+            return;
+        }
+        if call.program == "scp" {
+            let operands: Vec<&Arg> = call.operands().collect();
+            if let [source, destination] = operands.as_slice()
+                && source.text.contains(':')
+            {
+                let path = self.resolve(&destination.text);
+                self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
+            }
+            return;
+        }
+        if call.program == "curl" && !call.flag('O') && !call.long("--remote-name") {
+            return;
+        }
+        let urls: Vec<String> = call.operands().map(|arg| arg.text.clone()).collect();
+        for url in urls {
+            let clean = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
+            let Some(name) = clean.rsplit('/').next().filter(|name| !name.is_empty()) else { continue };
+            let path = match call.option(&["-P", "--directory-prefix", "--output-dir"]) {
+                Some(directory) => self.resolve(&format!("{}/{name}", directory.text)),
+                None => self.resolve(name),
+            };
+            self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
+        }
+    }
+
+    fn track_archive(&mut self, call: &Call<'_>, stdin: &Stream) {
+        let from_net = stdin.taint.has(Taint::DOWNLOADED)
+            || call.args.iter().any(|arg| {
+                let path = self.resolve(&arg.text);
+                self.state.files.get(&path).is_some_and(|stream| stream.taint.has(Taint::DOWNLOADED))
+            });
+        self.unpacked |= from_net;
+    }
+
+    /// Carries out an assignment and returns the value given.
+    pub(super) fn assign(&mut self, script: &Rc<Script>, assign: &Assign) -> Arg {
+        let name = script.source.get(assign.name).to_owned();
+        let mut value = match &assign.value {
+            AssignValue::Word(word) => {
+                let arg = self.expand_text(script, word);
+                Value { text: arg.text, taint: arg.taint, ..Value::default() }
+            }
+            AssignValue::Array(words) => {
+                let args = self.expand_all(script, words);
+                let taint = args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint));
+                let items: Vec<String> = args.into_iter().map(|arg| arg.text).collect();
+                Value { text: items.first().cloned().unwrap_or_default(), taint, array: Some(items), ..Value::default() }
+            }
+        };
+        let old = self.state.get(&name).cloned();
+        if let Some(index) = &assign.index {
+            let index = self.expand_text(script, index).text;
+            let at = self.number(&index).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < 4096);
+            let mut array = old.and_then(|old| old.array).unwrap_or_default();
+            if let Some(at) = at {
+                array.resize(array.len().max(at + 1), String::new());
+                if let Some(slot) = array.get_mut(at) {
+                    slot.clone_from(&value.text);
+                }
+            }
+            value.array = Some(array);
+        } else if assign.append
+            && let Some(old) = old
+        {
+            value.text = if value.array.is_some() { old.text } else { old.text + &value.text };
+            value.taint = value.taint.with(old.taint);
+            if let (Some(array), Some(mut before)) = (value.array.take(), old.array) {
+                before.extend(array);
+                value.array = Some(before);
+            }
+        }
+        if value.text.len() > super::engine::VALUE_MAX {
+            value = Value::unknown(value.taint);
+        }
+        let arg = Arg { text: value.text.clone(), span: script.source.span(assign.name), glob: false, taint: value.taint };
+        self.charge(arg.text.len(), arg.span);
+        self.state.set(&name, value);
+        arg
+    }
+}

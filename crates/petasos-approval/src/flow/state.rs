@@ -1,0 +1,184 @@
+//! What the shell remembers between commands. Changes made inside a subshell are
+//! undone from a journal when it ends, so that a subshell costs nothing to enter.
+
+use super::value::{Arg, Stream, Value};
+use crate::shell::tree::{Script, Steps};
+use std::collections::HashMap;
+use std::rc::Rc;
+
+/// A function body with the text it points into.
+#[derive(Clone, Debug)]
+pub(crate) struct Function {
+    pub(crate) script: Rc<Script>,
+    pub(crate) body: Steps,
+}
+
+#[derive(Debug)]
+enum Undo {
+    Variable(Box<str>, Option<Value>),
+    Function(Box<str>, Option<Function>),
+    Alias(Box<str>, Option<String>),
+}
+
+/// Marks a point to return to.
+#[derive(Debug)]
+pub(crate) struct Mark {
+    length: usize,
+    cwd: Option<String>,
+    positional: Option<Rc<Vec<Arg>>>,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    variables: HashMap<Box<str>, Value>,
+    functions: HashMap<Box<str>, Function>,
+    aliases: HashMap<Box<str>, String>,
+    /// Files written by this command line, with what they then hold.
+    pub(crate) files: HashMap<String, Stream>,
+    pub(crate) cwd: Option<String>,
+    /// `$1`…; `None` while they are those of whoever runs the line.
+    pub(crate) positional: Option<Rc<Vec<Arg>>>,
+    journal: Vec<Undo>,
+    scopes: u32,
+}
+
+impl State {
+    pub(crate) fn enter(&mut self) -> Mark {
+        self.scopes += 1;
+        Mark {
+            length: self.journal.len(),
+            cwd: self.cwd.clone(),
+            positional: self.positional.clone(),
+        }
+    }
+
+    pub(crate) fn leave(&mut self, mark: Mark) {
+        self.scopes = self.scopes.saturating_sub(1);
+        self.rewind(mark.length);
+        self.cwd = mark.cwd;
+        self.positional = mark.positional;
+    }
+
+    /// Ends a scope whose changes stay, such as that of `eval`.
+    pub(crate) fn keep(&mut self, mark: Mark) {
+        self.scopes = self.scopes.saturating_sub(1);
+        if self.scopes == 0 {
+            self.journal.truncate(mark.length);
+        }
+    }
+
+    /// Gives a variable back the value it had.
+    pub(crate) fn restore(&mut self, name: &str, old: Option<Value>) {
+        match old {
+            Some(old) => self.set(name, old),
+            None => {
+                let now = self.variables.remove(name);
+                if self.scopes > 0 {
+                    self.journal.push(Undo::Variable(name.into(), now));
+                }
+            }
+        }
+    }
+
+    fn rewind(&mut self, length: usize) {
+        while self.journal.len() > length {
+            match self.journal.pop() {
+                Some(Undo::Variable(name, old)) => put(&mut self.variables, name, old),
+                Some(Undo::Function(name, old)) => put(&mut self.functions, name, old),
+                Some(Undo::Alias(name, old)) => put(&mut self.aliases, name, old),
+                None => break,
+            }
+        }
+    }
+
+    /// Starts a branch that may not run; pair with [`State::join`].
+    pub(crate) fn branch(&mut self) -> usize {
+        self.scopes += 1;
+        self.journal.len()
+    }
+
+    /// Ends a branch: what it changed may be either value from now on.
+    pub(crate) fn join(&mut self, start: usize) {
+        self.scopes = self.scopes.saturating_sub(1);
+        let mut changed: Vec<(Box<str>, Option<Value>)> = Vec::new();
+        for undo in self.journal.iter().skip(start) {
+            if let Undo::Variable(name, old) = undo
+                && changed.len() < 64
+                && !changed.iter().any(|(seen, _)| seen == name)
+            {
+                changed.push((name.clone(), old.clone()));
+            }
+        }
+        for (name, old) in changed {
+            let (Some(now), Some(old)) = (self.variables.get_mut(&name), old) else { continue };
+            if now.text != old.text && now.others.len() < 4 {
+                now.others.push(old.text);
+                now.others.extend(old.others.into_iter().take(2));
+            }
+        }
+        if self.scopes == 0 {
+            self.journal.truncate(start);
+        }
+    }
+
+    pub(crate) fn set(&mut self, name: &str, value: Value) {
+        let old = self.variables.insert(name.into(), value);
+        if self.scopes > 0 {
+            self.journal.push(Undo::Variable(name.into(), old));
+        }
+    }
+
+    pub(crate) fn unset(&mut self, name: &str) {
+        self.set(name, Value::default());
+        self.set_function(name, None);
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&Value> {
+        if self.variables.is_empty() {
+            return None;
+        }
+        self.variables.get(name)
+    }
+
+    pub(crate) fn set_function(&mut self, name: &str, function: Option<Function>) {
+        let old = match function {
+            Some(function) => self.functions.insert(name.into(), function),
+            None => self.functions.remove(name),
+        };
+        if self.scopes > 0 {
+            self.journal.push(Undo::Function(name.into(), old));
+        }
+    }
+
+    pub(crate) fn function(&self, name: &str) -> Option<Function> {
+        if self.functions.is_empty() {
+            return None;
+        }
+        self.functions.get(name).cloned()
+    }
+
+    pub(crate) fn set_alias(&mut self, name: &str, text: String) {
+        let old = self.aliases.insert(name.into(), text);
+        if self.scopes > 0 {
+            self.journal.push(Undo::Alias(name.into(), old));
+        }
+    }
+
+    pub(crate) fn alias(&self, name: &str) -> Option<String> {
+        if self.aliases.is_empty() {
+            return None;
+        }
+        self.aliases.get(name).cloned()
+    }
+}
+
+fn put<V>(map: &mut HashMap<Box<str>, V>, name: Box<str>, old: Option<V>) {
+    match old {
+        Some(old) => {
+            map.insert(name, old);
+        }
+        None => {
+            map.remove(&name);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! Values as far as they are known: text with unknown stretches, and where it came from.
+
+use crate::shell::Span;
+use crate::shell::normalise::UNKNOWN;
+
+/// Where text came from, as a set.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Taint(u16);
+
+impl Taint {
+    pub(crate) const NONE: Self = Self(0);
+    /// From the network.
+    pub(crate) const DOWNLOADED: Self = Self(1);
+    /// Out of an encoding, a cipher or a compressor.
+    pub(crate) const DECODED: Self = Self(2);
+    /// From a key, token or password file.
+    pub(crate) const SECRET: Self = Self(4);
+    /// The whole environment.
+    pub(crate) const ENVIRONMENT: Self = Self(8);
+    /// Process numbers found by name or pattern.
+    pub(crate) const PROCESSES: Self = Self(16);
+    /// The output of a program, not to be known before it runs.
+    pub(crate) const PROGRAM: Self = Self(32);
+    /// Text from a file or from text tools, that may hold anything.
+    pub(crate) const OPAQUE: Self = Self(64);
+    /// Names of files found by a search or a listing.
+    pub(crate) const LISTING: Self = Self(128);
+
+    /// What a shell prints that takes its commands from a stream.
+    pub(crate) const SHELL: Self = Self(256);
+
+    pub(crate) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    pub(crate) fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+}
+
+/// One argument after expansion.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Arg {
+    pub(crate) text: String,
+    pub(crate) span: Span,
+    /// Has an unquoted pattern sign.
+    pub(crate) glob: bool,
+    pub(crate) taint: Taint,
+}
+
+impl Arg {
+    pub(crate) fn new(text: impl Into<String>, span: Span) -> Self {
+        Self { text: text.into(), span, glob: false, taint: Taint::NONE }
+    }
+
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.text.contains(UNKNOWN)
+    }
+
+    pub(crate) fn is(&self, text: &str) -> bool {
+        self.text == text
+    }
+}
+
+/// What a command writes or reads, as far as it is known.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Stream {
+    pub(crate) text: Option<String>,
+    pub(crate) taint: Taint,
+}
+
+impl Stream {
+    /// Nothing is written.
+    pub(crate) fn empty() -> Self {
+        Self { text: Some(String::new()), taint: Taint::NONE }
+    }
+
+    pub(crate) fn known(text: String) -> Self {
+        Self { text: Some(text), taint: Taint::NONE }
+    }
+
+    pub(crate) fn unknown(taint: Taint) -> Self {
+        Self { text: None, taint }
+    }
+
+    pub(crate) fn append(&mut self, other: Self) {
+        match (&mut self.text, other.text) {
+            (Some(text), Some(more)) => text.push_str(&more),
+            (text, _) => *text = None,
+        }
+        self.taint = self.taint.with(other.taint);
+    }
+}
+
+/// The value of a variable.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Value {
+    pub(crate) text: String,
+    pub(crate) taint: Taint,
+    /// Other values it may have, after branches.
+    pub(crate) others: Vec<String>,
+    pub(crate) array: Option<Vec<String>>,
+}
+
+impl Value {
+    pub(crate) fn known(text: impl Into<String>) -> Self {
+        Self { text: text.into(), ..Self::default() }
+    }
+
+    pub(crate) fn unknown(taint: Taint) -> Self {
+        Self { text: UNKNOWN.to_string(), taint, ..Self::default() }
+    }
+}

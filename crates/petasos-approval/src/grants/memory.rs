@@ -1,0 +1,69 @@
+//! What this process remembers: a set for each session, and what became lasting since the snapshot.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use petasos_contract::SessionId;
+
+use crate::keys::same_key;
+
+#[derive(Debug, Default)]
+struct Session {
+    keys: BTreeSet<String>,
+    off: bool,
+}
+
+/// The memory of a process, for many sessions and homes.
+#[derive(Debug, Default)]
+pub(crate) struct Memory {
+    sessions: Mutex<HashMap<SessionId, Session>>,
+    always: Mutex<HashMap<PathBuf, BTreeSet<String>>>,
+}
+
+impl Memory {
+    pub(crate) fn remember_session(&self, session: &SessionId, key: &str) {
+        let mut sessions = self.sessions.lock();
+        sessions.entry(session.clone()).or_default().keys.insert(key.to_owned());
+    }
+
+    pub(crate) fn in_session(&self, session: &SessionId, key: &str) -> bool {
+        let sessions = self.sessions.lock();
+        sessions.get(session).is_some_and(|it| it.keys.iter().any(|known| same_key(known, key)))
+    }
+
+    pub(crate) fn keys(&self, session: &SessionId) -> Vec<String> {
+        let sessions = self.sessions.lock();
+        sessions.get(session).map(|it| it.keys.iter().cloned().collect()).unwrap_or_default()
+    }
+
+    pub(crate) fn set_off(&self, session: &SessionId, off: bool) {
+        self.sessions.lock().entry(session.clone()).or_default().off = off;
+    }
+
+    pub(crate) fn is_off(&self, session: &SessionId) -> bool {
+        self.sessions.lock().get(session).is_some_and(|it| it.off)
+    }
+
+    pub(crate) fn end(&self, session: &SessionId) {
+        self.sessions.lock().remove(session);
+    }
+
+    pub(crate) fn remember_always(&self, home: &Path, key: &str) {
+        self.always.lock().entry(home.to_path_buf()).or_default().insert(key.to_owned());
+    }
+
+    pub(crate) fn always(&self, home: &Path, key: &str) -> bool {
+        let always = self.always.lock();
+        always.get(home).is_some_and(|keys| keys.iter().any(|known| same_key(known, key)))
+    }
+
+    pub(crate) fn forget(&self, home: &Path, key: &str) {
+        if let Some(keys) = self.always.lock().get_mut(home) {
+            keys.retain(|known| !same_key(known, key));
+        }
+        for session in self.sessions.lock().values_mut() {
+            session.keys.retain(|known| !same_key(known, key));
+        }
+    }
+}

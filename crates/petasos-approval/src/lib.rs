@@ -1,0 +1,25 @@
+//! Judges shell commands, paths and programs before they run.
+//!
+//! Map: [`analyse`] parses a command (`shell`), follows what it would do (`flow`,
+//! `wrappers`, `code`, `effects`) and asks the rules (`rules`) about every command and
+//! path it meets; [`judge`] weighs what they said. Nothing here runs anything, reads
+//! the file system or the environment; what is to be known comes in [`Facts`].
+
+mod code;
+mod doors;
+mod effects;
+mod facts;
+mod flow;
+mod path;
+mod rules;
+mod shell;
+mod sql;
+mod verdict;
+mod wrappers;
+
+pub use code::Language;
+pub use doors::{analyse, analyse_code, judge_code, judge_command, judge_delete, judge_read, judge_write};
+pub use facts::Facts;
+pub use rules::{RULES, Rule};
+pub use shell::Span;
+pub use verdict::{Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge};

@@ -1,0 +1,154 @@
+//! The policy: every effect of every tool, judged in layers, with memory and a log.
+//!
+//! [`Engine::decide`] is pure and takes microseconds; [`Policy::judge`] is its verdict alone, and
+//! the command line explains with the same function. Asking is not done here (see `ask`).
+
+pub mod decision;
+pub mod explain;
+pub(crate) mod inspect;
+mod layers;
+mod own;
+pub(crate) mod paths;
+mod settle;
+mod waive;
+
+use std::collections::VecDeque;
+use std::path::Path;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use petasos_contract::approval::{Intent, Policy, PolicyError, Settlement, Verdict};
+use petasos_contract::{CallContext, SessionId, Settings};
+
+use crate::facts::Facts;
+use crate::grants::{Memory, Shelf};
+use crate::permissions::{Deed, Kind};
+use crate::settings::{ApprovalSettingsError, Approvals, Backend};
+use decision::{Decision, Observed};
+use inspect::Seen;
+
+/// Snapshots that may be in use at once: each profile and each reload has its own.
+const SNAPSHOTS_KEPT: usize = 16;
+const COMMANDS_TOLD: usize = 16;
+
+type Loaded = Result<Approvals, ApprovalSettingsError>;
+
+/// The policy of a process, for all its sessions.
+#[derive(Debug, Default)]
+pub struct Engine {
+    snapshots: Mutex<VecDeque<(u64, Arc<Loaded>)>>,
+    memory: Memory,
+    shelf: Shelf,
+}
+
+impl Engine {
+    /// A policy that refuses to start with settings it cannot use.
+    pub fn new(settings: &Settings) -> Result<Self, ApprovalSettingsError> {
+        Approvals::read(settings)?;
+        Ok(Self::default())
+    }
+
+    /// Judges a call and says why. Waits for nobody.
+    pub fn decide(&self, intent: &Intent<'_>, cx: &CallContext) -> Decision {
+        let loaded = self.load(&cx.settings);
+        let approvals = match &*loaded {
+            Ok(approvals) => approvals,
+            Err(error) => return layers::broken(error),
+        };
+        let facts = facts(approvals, cx);
+        let mut observed: Vec<Observed> = Vec::new();
+        let mut commands = Vec::new();
+        for mut seen in self.inspected(intent, &facts) {
+            let cwd = facts.cwd.as_deref().unwrap_or("/");
+            if approvals.backend == Backend::Local {
+                inspect::follow_links(&mut seen, &facts, Path::new(cwd));
+            }
+            let place = layers::Place { approvals, facts: &facts, cx };
+            let mut here = layers::observe(&seen, &place);
+            self.waive(&mut here, &seen.deed, &place);
+            observed.append(&mut here);
+            commands.extend(seen.deed.steps.into_iter().map(|step| step.argv));
+        }
+        if intent.effects.iter().count() > 1 {
+            // A span is of one text, and the question shows several.
+            observed.iter_mut().for_each(|it| it.finding.span = None);
+        }
+        let mut escalated = layers::escalated(intent.escalated);
+        self.waive_escalated(&mut escalated, approvals, cx);
+        observed.append(&mut escalated);
+        let verdict = layers::weigh(&mut observed, approvals, cx);
+        commands.truncate(COMMANDS_TOLD);
+        Decision { verdict, observed, commands }
+    }
+
+    /// Turns approvals off for one session, or on again.
+    pub fn set_session_off(&self, session: &SessionId, off: bool) {
+        self.memory.set_off(session, off);
+    }
+
+    /// Forgets what was approved for a session.
+    pub fn end_session(&self, session: &SessionId) {
+        self.memory.end(session);
+    }
+
+    /// The keys approved for a session.
+    pub fn session_keys(&self, session: &SessionId) -> Vec<String> {
+        self.memory.keys(session)
+    }
+
+    /// Forgets a key that was approved for good in this process; the file is edited by
+    /// [`crate::grants::revoke`].
+    pub fn forget(&self, home: &Path, key: &str) {
+        self.memory.forget(home, key);
+    }
+
+    fn inspected(&self, intent: &Intent<'_>, facts: &Facts) -> Vec<Seen> {
+        let tool = intent.tool.as_str();
+        let seen: Vec<Seen> =
+            intent.effects.iter().map(|effect| inspect::effect(effect, tool, facts)).collect();
+        if seen.is_empty() {
+            // Rules about tools hold for those without effects, too.
+            return vec![Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() }];
+        }
+        seen
+    }
+
+    fn load(&self, settings: &Settings) -> Arc<Loaded> {
+        let fingerprint = settings.fingerprint();
+        let mut kept = self.snapshots.lock();
+        if let Some((_, loaded)) = kept.iter().find(|(known, _)| *known == fingerprint) {
+            return Arc::clone(loaded);
+        }
+        let loaded = Arc::new(Approvals::read(settings));
+        kept.push_back((fingerprint, Arc::clone(&loaded)));
+        if kept.len() > SNAPSHOTS_KEPT {
+            kept.pop_front();
+        }
+        loaded
+    }
+}
+
+/// What the analyser is told about the place a call happens in.
+pub(crate) fn facts(approvals: &Approvals, cx: &CallContext) -> Facts {
+    let text = |path: &Path| path.to_string_lossy().into_owned();
+    let known = |path: &Path| !path.as_os_str().is_empty();
+    let settings = &cx.settings;
+    let mut facts = Facts::default();
+    if known(settings.user_home()) {
+        facts.home = text(settings.user_home());
+    }
+    facts.cwd = known(&cx.workspace).then(|| text(&cx.workspace));
+    facts.agent_home = known(settings.home()).then(|| text(settings.home()));
+    facts.isolated = approvals.backend == Backend::Isolated;
+    facts
+}
+
+impl Policy for Engine {
+    fn judge(&self, intent: &Intent<'_>, cx: &CallContext) -> Verdict {
+        self.decide(intent, cx).verdict
+    }
+
+    fn settle(&self, settled: &Settlement<'_>, cx: &CallContext) -> Result<(), PolicyError> {
+        self.settled(settled, cx).map_err(|error| PolicyError(error.to_string()))
+    }
+}

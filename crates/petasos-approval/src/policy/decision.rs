@@ -1,0 +1,104 @@
+//! A decision with its reasons: what was observed, and why each observation counted or not.
+
+use std::borrow::Cow;
+
+use petasos_contract::approval::{Finding, Verdict};
+use serde::Serialize;
+
+/// What kind of reason it is; this decides what can set it aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The settings themselves cannot be used.
+    Broken,
+    /// Would stop the gateway that runs it.
+    Gateway,
+    /// Never runnable.
+    Hardline,
+    /// Would guess a password for sudo.
+    Sudo,
+    /// The user's own refusal.
+    UserDeny,
+    /// Outside the directories that may be written to.
+    SafeRoot,
+    /// The agent's own settings, rules, hooks or credentials.
+    OwnFiles,
+    /// The user's own wish to be asked.
+    UserAsk,
+    /// A built-in rule.
+    Rule,
+    /// A whole program put up for approval.
+    Code,
+    /// A hook wants a person to agree.
+    Escalated,
+}
+
+impl Class {
+    /// Whether nobody can agree to it.
+    pub(crate) fn blocks(self) -> bool {
+        matches!(
+            self,
+            Self::Broken | Self::Gateway | Self::Hardline | Self::UserDeny | Self::SafeRoot
+        )
+    }
+
+    /// Whether only a person who is there can agree, each time.
+    pub(crate) fn needs_presence(self) -> bool {
+        matches!(self, Self::Sudo | Self::OwnFiles)
+    }
+}
+
+/// Why an observation does not count.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Waiver {
+    /// Nothing of the host can be reached.
+    Isolated,
+    /// Approvals are off, for everything or for this session.
+    Off,
+    /// The command text stands in `command_allowlist`.
+    Allowlist(String),
+    /// The user's own rules allow all of it.
+    AllowRule(String),
+    /// Approved for this session.
+    Session,
+    /// Approved for good, by this key.
+    Always(Cow<'static, str>),
+    /// A narrow grant.
+    Grant(String),
+    /// A setting answers for people who are not there.
+    Setting(&'static str),
+}
+
+/// Something that speaks against a call.
+#[derive(Debug, Clone, Serialize)]
+pub struct Observed {
+    /// What, why and where.
+    #[serde(flatten)]
+    pub finding: Finding,
+    /// What kind of reason it is.
+    pub class: Class,
+    /// Why it does not count, if it does not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub waived: Option<Waiver>,
+}
+
+/// What came out, with everything that was seen.
+#[derive(Debug, Clone)]
+pub struct Decision {
+    /// What came out.
+    pub verdict: Verdict,
+    /// Everything that spoke against it.
+    pub observed: Vec<Observed>,
+    /// The commands that would run, the first few.
+    pub commands: Vec<Vec<String>>,
+}
+
+/// `allow`, `ask` or `block`.
+pub fn word(verdict: &Verdict) -> &'static str {
+    match verdict {
+        Verdict::Allow => "allow",
+        Verdict::Ask(_) => "ask",
+        Verdict::Block(_) => "block",
+    }
+}

@@ -1,0 +1,206 @@
+//! One effect, judged by the built-in rules: the only place where policy meets the analyser.
+//!
+//! A file tool, a shell command and a program come out here in the same words, so that one rule
+//! holds at every door.
+
+use std::ops::Range;
+use std::path::Path;
+
+use petasos_contract::effect::Effect;
+
+use super::paths;
+use crate::facts::Facts;
+use crate::permissions::deed::Step;
+use crate::permissions::{Access, Deed, Kind, Touch};
+use crate::code::Language;
+use crate::verdict::{self, Analysis, EffectKind, Finding, Severity};
+
+/// More paths than this are judged as text only: a command may name hundreds.
+const LINKS_FOLLOWED_MAX: usize = 64;
+
+/// What a built-in rule says.
+#[derive(Debug, Clone)]
+pub(crate) struct Said {
+    pub(crate) key: &'static str,
+    pub(crate) why: String,
+    pub(crate) leaf: String,
+    pub(crate) span: Option<Range<usize>>,
+    pub(crate) blocks: bool,
+}
+
+/// One effect with what was said about it.
+#[derive(Debug)]
+pub(crate) struct Seen {
+    pub(crate) deed: Deed,
+    pub(crate) said: Vec<Said>,
+}
+
+/// Judges one effect as text; links are not followed.
+pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
+    match effect {
+        Effect::Command { script, cwd } => command(script, tool, &within(facts, cwd)),
+        Effect::Code { language, source } => {
+            let analysis = crate::analyse_code(named(language), source, facts);
+            judged(analysis, Deed::new(tool, Kind::Program))
+        }
+        Effect::Write(path) => file(path, Access::Write, tool, facts),
+        Effect::Read(path) => file(path, Access::Read, tool, facts),
+        Effect::Reach(host) => {
+            let mut deed = Deed::new(tool, Kind::Host);
+            deed.hosts.push(host.clone());
+            Seen { deed, said: Vec::new() }
+        }
+        _ => Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() },
+    }
+}
+
+/// Follows the links of every path that was named on this machine, and judges where they lead.
+pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
+    let home = Path::new(&facts.home);
+    let root = Path::new("/");
+    let there = Facts {
+        home: text(&paths::real(home, root, root)),
+        agent_home: facts
+            .agent_home
+            .as_ref()
+            .map(|agent| text(&paths::real(Path::new(agent), root, root))),
+        cwd: facts.cwd.clone(),
+        ..facts.clone()
+    };
+    let named: Vec<Touch> = seen.deed.touched.iter().take(LINKS_FOLLOWED_MAX).cloned().collect();
+    for touch in named {
+        if touch.path.contains(['*', '?', '[', '…', '$']) {
+            continue;
+        }
+        let path = Path::new(&touch.path);
+        let folded = text(&paths::folded(path, cwd, home));
+        let real = match touch.access {
+            Access::Delete => paths::real_parent(path, cwd, home),
+            Access::Read | Access::Write => paths::real(path, cwd, home),
+        };
+        let real = text(&real);
+        if real == folded {
+            continue;
+        }
+        let judged = match touch.access {
+            Access::Write => crate::judge_write(&real, &there),
+            Access::Read => crate::judge_read(&real, &there),
+            Access::Delete => crate::judge_delete(&real, is_recursive(&seen.said), &there),
+        };
+        let added = seen.said.len();
+        seen.add(judged.findings);
+        for said in seen.said.iter_mut().skip(added) {
+            // The span is of a text that the person never saw.
+            said.span = None;
+            said.why = format!("{} (`{}` leads to `{real}`)", said.why, touch.path);
+        }
+        seen.deed.touched.push(Touch { access: touch.access, path: real });
+    }
+}
+
+fn command(script: &str, tool: &str, facts: &Facts) -> Seen {
+    let mut deed = Deed::new(tool, Kind::Program);
+    deed.script = Some(script.to_owned());
+    judged(crate::analyse(script, facts), deed)
+}
+
+fn judged(analysis: Analysis, mut deed: Deed) -> Seen {
+    let judged = verdict::judge(&analysis);
+    deed.steps = analysis
+        .leaves
+        .into_iter()
+        .map(|leaf| Step { argv: leaf.argv, via: leaf.via })
+        .collect();
+    let mut seen = Seen { deed, said: Vec::new() };
+    seen.add_effects(judged.effects);
+    seen.add(judged.findings);
+    seen
+}
+
+fn file(path: &Path, access: Access, tool: &str, facts: &Facts) -> Seen {
+    let mut deed = Deed::new(tool, Kind::File);
+    let cwd = facts.cwd.as_deref().unwrap_or("/");
+    let named = text(&paths::folded(path, Path::new(cwd), Path::new(&facts.home)));
+    let judged = match access {
+        Access::Read => crate::judge_read(&named, facts),
+        Access::Write | Access::Delete => crate::judge_write(&named, facts),
+    };
+    // The path as it was given: what `..` means after a link is for whoever follows links.
+    let given = if path.is_absolute() { text(path) } else { named };
+    deed.touched.push(Touch { access, path: given });
+    let mut seen = Seen { deed, said: Vec::new() };
+    seen.add(judged.findings);
+    for said in &mut seen.said {
+        said.span = None;
+    }
+    seen
+}
+
+impl Seen {
+    /// Adds what is new: one reason a key and place.
+    fn add(&mut self, findings: Vec<Finding>) {
+        for finding in findings {
+            let blocks = finding.severity == Severity::Block;
+            let span = finding.span.start as usize..finding.span.end as usize;
+            let why = if finding.leaf.is_empty() {
+                finding.description.to_owned()
+            } else {
+                format!("{}: {}", finding.description, shown(&finding.leaf))
+            };
+            let known =
+                self.said.iter().any(|said| said.key == finding.rule && said.blocks == blocks);
+            if !known {
+                let (key, leaf) = (finding.rule, finding.leaf);
+                self.said.push(Said { key, why, leaf, span: Some(span), blocks });
+            }
+        }
+    }
+
+    fn add_effects(&mut self, effects: Vec<verdict::Effect>) {
+        for effect in effects {
+            let access = match effect.kind {
+                EffectKind::Delete => Access::Delete,
+                EffectKind::Write => Access::Write,
+                EffectKind::Read => Access::Read,
+                EffectKind::Reach => {
+                    self.deed.hosts.push(effect.target);
+                    continue;
+                }
+                EffectKind::Run => continue,
+            };
+            self.deed.touched.push(Touch { access, path: effect.target });
+        }
+    }
+}
+
+fn is_recursive(said: &[Said]) -> bool {
+    said.iter().any(|said| said.key.contains("recursive") || said.key.contains("bulk"))
+}
+
+fn named(language: &str) -> Language {
+    match language {
+        "sh" | "bash" | "shell" | "zsh" => Language::Shell,
+        "python" | "python3" | "py" => Language::Python,
+        "javascript" | "typescript" | "js" | "ts" | "node" => Language::JavaScript,
+        "perl" => Language::Perl,
+        "ruby" => Language::Ruby,
+        "php" => Language::Php,
+        "awk" => Language::Awk,
+        "applescript" => Language::AppleScript,
+        "powershell" | "cmd" => Language::PowerShell,
+        _ => Language::Other,
+    }
+}
+
+fn within(facts: &Facts, cwd: &Path) -> Facts {
+    let known = !cwd.as_os_str().is_empty();
+    Facts { cwd: if known { Some(text(cwd)) } else { facts.cwd.clone() }, ..facts.clone() }
+}
+
+fn text(path: &Path) -> String {
+    path.to_string_lossy().into_owned()
+}
+
+fn shown(leaf: &str) -> String {
+    format!("`{}`", crate::permissions::rule::shortened(leaf))
+}

@@ -1,0 +1,256 @@
+//! The layers of §13.1 as data: what is observed about one effect, and what it comes to in the end.
+//!
+//! Setting observations aside is the business of `waive`.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use petasos_contract::CallContext;
+use petasos_contract::approval::{Finding, Scope, Verdict};
+use petasos_contract::context::{Principal, Surface};
+
+use super::decision::{Class, Decision, Observed, Waiver};
+use super::inspect::{Said, Seen};
+use super::{own, paths};
+use crate::facts::Facts;
+use crate::permissions::deed::Step;
+use crate::permissions::{Access, Anchors, Deed, Kind, List, rule};
+use crate::settings::{Absent, ApprovalSettingsError, Approvals};
+
+/// The tool whose whole program is put up for approval over chat.
+const CODE_TOOL: &str = "execute_code";
+
+/// Where a call happens.
+pub(super) struct Place<'a> {
+    pub(super) approvals: &'a Approvals,
+    pub(super) facts: &'a Facts,
+    pub(super) cx: &'a CallContext,
+}
+
+impl Place<'_> {
+    pub(super) fn anchors(&self) -> Anchors<'_> {
+        Anchors { home: Path::new(&self.facts.home), workspace: &self.cx.workspace }
+    }
+}
+
+/// Settings that cannot be used let nothing pass.
+pub(super) fn broken(error: &ApprovalSettingsError) -> Decision {
+    let finding = finding("approval settings", error.to_string(), Scope::Once);
+    let observed = vec![Observed { finding: finding.clone(), class: Class::Broken, waived: None }];
+    Decision { verdict: Verdict::Block(vec![finding]), observed, commands: Vec::new() }
+}
+
+/// Everything that speaks against one effect.
+pub(super) fn observe(seen: &Seen, place: &Place<'_>) -> Vec<Observed> {
+    let mut found: Vec<Observed> =
+        seen.said.iter().map(|said| built_in(said, place)).collect();
+    own_files(&mut found, &seen.deed, place);
+    user_rules(&mut found, &seen.deed, place);
+    found.extend(outside_safe_roots(&seen.deed, place));
+    found.extend(whole_program(&seen.deed, place));
+    found
+}
+
+fn built_in(said: &Said, place: &Place<'_>) -> Observed {
+    let inside = place.approvals.in_gateway || place.cx.surface == Surface::Gateway;
+    let class = if inside && crate::keys::stops_gateway(said.key, &said.leaf) {
+        Class::Gateway
+    } else if said.blocks {
+        Class::Hardline
+    } else if crate::keys::feeds_sudo(said.key, &said.leaf) && !place.approvals.sudo_password {
+        Class::Sudo
+    } else if crate::keys::is_own_file(said.key, &said.leaf) {
+        Class::OwnFiles
+    } else {
+        Class::Rule
+    };
+    let widest = if class == Class::Rule { Scope::Always } else { Scope::Once };
+    let mut finding = finding(said.key, said.why.clone(), widest);
+    finding.span.clone_from(&said.span);
+    Observed { finding, class, waived: None }
+}
+
+/// A path of the agent's own that a built-in rule saw otherwise keeps that rule's key.
+fn own_files(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
+    let Some(path) = own::written(deed, place.facts) else { return };
+    if found.iter().any(|it| matches!(it.class, Class::OwnFiles | Class::Hardline)) {
+        return;
+    }
+    let why = format!("`{path}` holds the agent's own settings, rules or credentials");
+    found.push(Observed {
+        finding: finding(own::KEY, why, Scope::Once),
+        class: Class::OwnFiles,
+        waived: None,
+    });
+}
+
+fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
+    let mut push = |class, key: String, why: String, widest| {
+        let finding = finding(key, why, widest);
+        found.push(Observed { finding, class, waived: None });
+    };
+    for glob in &place.approvals.deny {
+        if texts(deed).iter().any(|text| glob.matches(text)) {
+            let key = format!("approvals.deny: {}", glob.as_str());
+            push(Class::UserDeny, key, "the user refuses this".to_owned(), Scope::Once);
+        }
+    }
+    for list in [List::Deny, List::Ask] {
+        let (class, widest) = match list {
+            List::Deny => (Class::UserDeny, Scope::Once),
+            // For good, it would only be a way of taking the rule back.
+            _ => (Class::UserAsk, Scope::Session),
+        };
+        for rule in place.approvals.permissions.touching(list, deed, place.anchors()) {
+            let why = rule.why.clone().unwrap_or_else(|| {
+                let wish = if list == List::Deny { "refuses this" } else { "wants to be asked" };
+                format!("a rule of the user or the project {wish}")
+            });
+            push(class, format!("{}: {rule}", list.key()), why, widest);
+        }
+    }
+    if place.approvals.git_push_asks && deed.steps.iter().any(is_git_push) {
+        let why = "`approvals.git_push` is `ask`".to_owned();
+        push(Class::Rule, "git push".to_owned(), why, Scope::Always);
+    }
+}
+
+fn is_git_push(step: &Step) -> bool {
+    let mut words = step.argv.iter().map(String::as_str);
+    let git = words.next().is_some_and(|program| rule::base(program) == "git");
+    git && words.any(|word| word == "push")
+}
+
+/// The spellings that a refusal is compared with: the whole text, and each command in it.
+fn texts(deed: &Deed) -> Vec<String> {
+    let Some(script) = &deed.script else { return Vec::new() };
+    let collapsed = |words: &mut dyn Iterator<Item = &str>| words.collect::<Vec<_>>().join(" ");
+    let mut texts = vec![collapsed(&mut script.split_whitespace())];
+    for step in &deed.steps {
+        let words = || step.argv.iter().map(String::as_str);
+        texts.push(collapsed(&mut words()));
+        let named = words().next().map(rule::base);
+        texts.push(collapsed(&mut named.into_iter().chain(words().skip(1))));
+        if !step.via.is_empty() {
+            texts.push(collapsed(&mut step.via.iter().map(String::as_str).chain(words())));
+        }
+    }
+    texts
+}
+
+fn outside_safe_roots(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
+    let roots = &place.approvals.safe_roots;
+    if roots.is_empty() {
+        return None;
+    }
+    let (home, root) = (Path::new(&place.facts.home), Path::new("/"));
+    let real = roots.iter().map(|path| paths::real(path, root, home));
+    let all: Vec<PathBuf> = roots.iter().cloned().chain(real).collect();
+    let cwd = Path::new(place.facts.cwd.as_deref().unwrap_or("/"));
+    let outside = deed.touched.iter().filter(|touch| touch.access != Access::Read).find(|touch| {
+        let path = paths::folded(Path::new(&touch.path), cwd, home);
+        !path.starts_with("/dev") && !all.iter().any(|root| path.starts_with(root))
+    })?;
+    let why = format!(
+        "`{}` lies outside the directories that may be written to (`PETASOS_WRITE_SAFE_ROOT`)",
+        outside.path
+    );
+    let finding = finding("write outside the safe root", why, Scope::Once);
+    Some(Observed { finding, class: Class::SafeRoot, waived: None })
+}
+
+/// Over chat nobody sees what a program does step by step, so that all of it is shown first; a
+/// scheduled run has nobody to show it to.
+fn whole_program(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
+    let is_code = deed.kind == Kind::Program && deed.script.is_none() && deed.tool == CODE_TOOL;
+    let unattended =
+        place.cx.surface == Surface::Cron && place.approvals.cron == Absent::Deny;
+    if !is_code || !(unattended || place.cx.surface == Surface::Gateway) {
+        return None;
+    }
+    let why = "a program is run whole".to_owned();
+    let finding = finding(CODE_TOOL, why, Scope::Always);
+    Some(Observed { finding, class: Class::Code, waived: None })
+}
+
+/// What hooks want a person to agree to.
+pub(super) fn escalated(findings: &[Finding]) -> Vec<Observed> {
+    let observed = |finding: &Finding| Observed {
+        finding: finding.clone(),
+        class: Class::Escalated,
+        waived: None,
+    };
+    findings.iter().map(observed).collect()
+}
+
+/// What is left comes to a verdict; where nobody can be asked, a setting answers.
+pub(super) fn weigh(
+    observed: &mut [Observed],
+    approvals: &Approvals,
+    cx: &CallContext,
+) -> Verdict {
+    let blocking = left(observed, |it| it.class.blocks());
+    if !blocking.is_empty() {
+        return Verdict::Block(blocking);
+    }
+    let (setting, absent) = match absent(approvals, cx) {
+        Some((setting, absent)) => (setting, Some(absent)),
+        None => ("", None),
+    };
+    if absent == Some(Absent::Approve) {
+        for it in observed.iter_mut().filter(|it| it.waived.is_none()) {
+            if !it.class.needs_presence() {
+                it.waived = Some(Waiver::Setting(setting));
+            }
+        }
+    }
+    let mut asking = left(observed, |_| true);
+    if asking.is_empty() {
+        return Verdict::Allow;
+    }
+    // Without a chat or a terminal behind it, a question is for the approver to refuse: a program
+    // that embeds us may have somebody after all.
+    if absent.is_none() || setting == HEADLESS {
+        return Verdict::Ask(asking);
+    }
+    for finding in &mut asking {
+        finding.why = format!("{} ({}, see `{setting}`)", finding.why, nobody(setting));
+    }
+    Verdict::Block(asking)
+}
+
+const CRON: &str = "approvals.cron_mode";
+const SUBAGENT: &str = "delegation.subagent_auto_approve";
+const HEADLESS: &str = "approvals.headless_mode";
+
+fn absent(approvals: &Approvals, cx: &CallContext) -> Option<(&'static str, Absent)> {
+    if cx.surface == Surface::Cron {
+        Some((CRON, approvals.cron))
+    } else if cx.principal == Principal::Subagent || cx.depth > 0 {
+        Some((SUBAGENT, approvals.subagents))
+    } else if !cx.surface.has_person() {
+        Some((HEADLESS, approvals.headless))
+    } else {
+        None
+    }
+}
+
+fn nobody(setting: &str) -> &'static str {
+    if setting == CRON {
+        "a scheduled run has nobody to ask; remember its key beforehand or leave it out"
+    } else {
+        "a subagent may not ask; leave it to the main conversation"
+    }
+}
+
+fn left(observed: &[Observed], wanted: impl Fn(&Observed) -> bool) -> Vec<Finding> {
+    observed
+        .iter()
+        .filter(|it| it.waived.is_none() && wanted(it))
+        .map(|it| it.finding.clone())
+        .collect()
+}
+
+fn finding(key: impl Into<Cow<'static, str>>, why: String, widest: Scope) -> Finding {
+    Finding { key: key.into(), why, span: None, widest }
+}

@@ -1,0 +1,48 @@
+//! The agent's own settings, rules, hooks, credentials and records: asked about every time.
+//!
+//! Whoever may change these may change every other decision.
+
+use std::path::{Component, Path};
+
+use super::paths;
+use crate::facts::Facts;
+use crate::permissions::{Access, Deed};
+
+/// What lies directly in the agent home and decides or opens something.
+const OWN: [&str; 18] = [
+    "approvals", "auth.json", "config.yaml", ".env", "grants.json", "hooks", "logs/decisions.jsonl",
+    "mcp-tokens", "pairing", "permissions", "plugins", "policy", "rules", "sessions", "state.db",
+    "credentials", "oauth", "shell-hooks-allowlist.json",
+];
+
+/// The key of the built-in rule, for what only the home itself tells.
+pub(super) const KEY: &str = "write to agent settings";
+
+/// The path among those written or removed that is one of these.
+pub(super) fn written(deed: &Deed, facts: &Facts) -> Option<String> {
+    let home = Path::new(facts.agent_home.as_deref()?);
+    let root = Path::new("/");
+    let real = paths::real(home, root, root);
+    let cwd = Path::new(facts.cwd.as_deref().unwrap_or("/"));
+    deed.touched
+        .iter()
+        .filter(|touch| touch.access != Access::Read)
+        .find(|touch| {
+            let path = paths::folded(Path::new(&touch.path), cwd, Path::new(&facts.home));
+            let gone = touch.access == Access::Delete;
+            [home, real.as_path()].into_iter().any(|home| {
+                path.strip_prefix(home).is_ok_and(is_own) || gone && home.starts_with(&path)
+            })
+        })
+        .map(|touch| touch.path.clone())
+}
+
+fn is_own(rest: &Path) -> bool {
+    // A profile has a home of its own below ours.
+    let mut parts = rest.components();
+    if parts.next() == Some(Component::Normal("profiles".as_ref())) && parts.next().is_some() {
+        let inside: std::path::PathBuf = parts.collect();
+        return inside.as_os_str().is_empty() || is_own(&inside);
+    }
+    rest.as_os_str().is_empty() || OWN.iter().any(|own| rest.starts_with(own))
+}

@@ -1,0 +1,107 @@
+//! Where a path really leads: links and `..` followed on this machine, folded as text elsewhere.
+//!
+//! Looks at links only; no file is opened and nothing needs to exist.
+
+use std::collections::VecDeque;
+use std::ffi::OsString;
+use std::path::{Component, Path, PathBuf};
+
+/// As many as the kernel follows.
+const LINKS_MAX: usize = 40;
+
+/// An absolute path without `.` and `..`, as text alone can tell.
+pub(crate) fn folded(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
+    let mut out = PathBuf::new();
+    for part in absolute(path, cwd, home).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                out.pop();
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// The path with every link on the way followed, whether or not its end exists.
+pub(crate) fn real(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
+    follow(&absolute(path, cwd, home), true)
+}
+
+/// The same for something that is removed: a link at the end goes, not what it points to.
+pub(crate) fn real_parent(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
+    follow(&absolute(path, cwd, home), false)
+}
+
+fn absolute(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
+    match path.strip_prefix("~") {
+        Ok(rest) => home.join(rest),
+        Err(_) => cwd.join(path),
+    }
+}
+
+fn follow(path: &Path, last_too: bool) -> PathBuf {
+    let mut ahead: VecDeque<OsString> = parts(path);
+    let mut out = PathBuf::from("/");
+    let mut links = 0;
+    while let Some(name) = ahead.pop_front() {
+        if name == ".." {
+            out.pop();
+            continue;
+        }
+        out.push(&name);
+        if ahead.is_empty() && !last_too {
+            break;
+        }
+        // Not a link, or nothing there: the name stands for itself.
+        let Ok(target) = std::fs::read_link(&out) else { continue };
+        links += 1;
+        if links > LINKS_MAX {
+            continue;
+        }
+        out.pop();
+        if target.is_absolute() {
+            out = PathBuf::from("/");
+        }
+        let mut next = parts(&target);
+        next.extend(ahead);
+        ahead = next;
+    }
+    out
+}
+
+fn parts(path: &Path) -> VecDeque<OsString> {
+    path.components()
+        .filter_map(|part| match part {
+            Component::Normal(name) => Some(name.to_owned()),
+            Component::ParentDir => Some(OsString::from("..")),
+            Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
+        })
+        .collect()
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn links_are_followed_even_to_what_does_not_exist() {
+        let dir = tempfile::tempdir().unwrap();
+        let top = dir.path().canonicalize().unwrap();
+        std::fs::create_dir_all(top.join("a/b")).unwrap();
+        symlink(top.join("a/b"), top.join("door")).unwrap();
+        symlink("a/b/not-yet", top.join("dangling")).unwrap();
+        symlink("loop", top.join("loop")).unwrap();
+        let real = |path: &str| real(Path::new(path), &top, Path::new("/home/ada"));
+        assert_eq!(real("door/x"), top.join("a/b/x"));
+        // Text would say `x`; the file system says otherwise.
+        assert_eq!(real("door/../x"), top.join("a/x"));
+        assert_eq!(real("dangling"), top.join("a/b/not-yet"));
+        assert_eq!(real("loop"), top.join("loop"));
+        assert_eq!(real("~/k"), Path::new("/home/ada/k"));
+        assert_eq!(real_parent(Path::new("door"), &top, Path::new("/")), top.join("door"));
+        assert_eq!(folded(Path::new("door/../x"), &top, Path::new("/")), top.join("x"));
+    }
+}

@@ -1,0 +1,66 @@
+//! Remembering an answer and recording the decision, before the call runs.
+
+use petasos_contract::CallContext;
+use petasos_contract::approval::{Answer, Finding, Scope, Settlement, Verdict};
+use petasos_contract::effect::Effect;
+
+use super::Engine;
+use crate::grants::{self, GrantError};
+use crate::log::{self, LogError, Record};
+
+/// Why a settlement could not be recorded.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SettleError {
+    #[error("the approval could not be remembered, so the call did not run: {0}")]
+    Remember(#[from] GrantError),
+    #[error("the decision could not be recorded, so the call did not run: {0}")]
+    Record(#[from] LogError),
+}
+
+impl Engine {
+    pub(super) fn settled(
+        &self,
+        settled: &Settlement<'_>,
+        cx: &CallContext,
+    ) -> Result<(), SettleError> {
+        // Before anything is remembered: the log tells what was seen when it was judged.
+        let decision = self.decide(settled.intent, cx);
+        if let (Verdict::Ask(findings), Some(Answer::Allowed { scope, .. })) =
+            (settled.verdict, settled.answer)
+        {
+            self.remember(findings, *scope, cx)?;
+        }
+        let runs_something = settled
+            .intent
+            .effects
+            .iter()
+            .any(|effect| matches!(effect, Effect::Command { .. } | Effect::Code { .. }));
+        let plain = *settled.verdict == Verdict::Allow && decision.observed.is_empty();
+        if plain && !runs_something || cx.settings.home().as_os_str().is_empty() {
+            return Ok(());
+        }
+        log::append(cx.settings.home(), Record::new(settled, &decision, cx))?;
+        Ok(())
+    }
+
+    /// Each key as far as was said, and no further than it allows.
+    fn remember(
+        &self,
+        findings: &[Finding],
+        scope: Scope,
+        cx: &CallContext,
+    ) -> Result<(), GrantError> {
+        for finding in findings {
+            match scope.min(finding.widest) {
+                Scope::Once => {}
+                Scope::Session => self.memory.remember_session(&cx.session, &finding.key),
+                Scope::Always => {
+                    grants::keep(cx.settings.home(), &finding.key)?;
+                    self.memory.remember_session(&cx.session, &finding.key);
+                    self.memory.remember_always(cx.settings.home(), &finding.key);
+                }
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,112 @@
+//! What sets an observation aside: isolation, approvals that are off, the allow-list, the user's
+//! rules, and what was approved before. What is never runnable stays, whatever is said here.
+
+use petasos_contract::CallContext;
+use petasos_contract::approval::Scope;
+
+use super::Engine;
+use super::decision::{Class, Observed, Waiver};
+use super::layers::Place;
+use crate::keys::same_key;
+use crate::permissions::deed::is_compound;
+use crate::permissions::glob::is_pattern;
+use crate::permissions::{Deed, Glob, Kind};
+use crate::settings::{Approvals, Backend, Mode};
+
+impl Engine {
+    /// Sets aside what does not count for one effect.
+    pub(super) fn waive(&self, observed: &mut [Observed], deed: &Deed, place: &Place<'_>) {
+        if observed.is_empty() {
+            return;
+        }
+        let (approvals, cx) = (place.approvals, place.cx);
+        if approvals.backend == Backend::Isolated && matches!(deed.kind, Kind::Program | Kind::File)
+        {
+            set(observed, &Waiver::Isolated, |it| {
+                matches!(it.class, Class::Hardline | Class::Sudo | Class::Rule | Class::Code)
+            });
+        }
+        self.waive_off(observed, approvals, cx);
+        if let Some(entry) = allowlisted(&approvals.allowlist, deed) {
+            let waiver = Waiver::Allowlist(entry.to_owned());
+            set(observed, &waiver, |it| it.class == Class::Rule);
+        }
+        if observed.iter().any(is_ruled) && let Some(rules) =
+            approvals.permissions.allowing(deed, place.anchors())
+        {
+            set(observed, &Waiver::AllowRule(rules), is_ruled);
+        }
+        self.waive_remembered(observed, approvals, cx);
+        if observed.iter().any(is_grantable) {
+            for it in observed.iter_mut().filter(|it| is_grantable(it)) {
+                let key = &it.finding.key;
+                it.waived = self.shelf.granting(key, deed, place.anchors(), cx).map(Waiver::Grant);
+            }
+        }
+    }
+
+    /// The same for what hooks escalated, which only a person's own word sets aside.
+    pub(super) fn waive_escalated(
+        &self,
+        observed: &mut [Observed],
+        approvals: &Approvals,
+        cx: &CallContext,
+    ) {
+        self.waive_off(observed, approvals, cx);
+        self.waive_remembered(observed, approvals, cx);
+    }
+
+    fn waive_off(&self, observed: &mut [Observed], approvals: &Approvals, cx: &CallContext) {
+        if approvals.yolo || approvals.mode == Mode::Off || self.memory.is_off(&cx.session) {
+            set(observed, &Waiver::Off, |it| is_rememberable(it.class));
+        }
+    }
+
+    fn waive_remembered(&self, observed: &mut [Observed], approvals: &Approvals, cx: &CallContext) {
+        let open = observed.iter_mut().filter(|it| it.waived.is_none() && is_rememberable(it.class));
+        for it in open {
+            let (key, widest) = (&it.finding.key, it.finding.widest);
+            if widest >= Scope::Session && self.memory.in_session(&cx.session, key) {
+                it.waived = Some(Waiver::Session);
+            } else if widest == Scope::Always
+                && (approvals.allowlist.iter().any(|entry| same_key(entry, key))
+                    || self.memory.always(cx.settings.home(), key))
+            {
+                it.waived = Some(Waiver::Always(key.clone()));
+            }
+        }
+    }
+}
+
+/// The entry that names this command text; never for more than one simple command.
+pub(crate) fn allowlisted<'a>(entries: &'a [String], deed: &Deed) -> Option<&'a str> {
+    let script = deed.script.as_deref()?;
+    if is_compound(script) {
+        return None;
+    }
+    let text = script.trim();
+    let found = entries
+        .iter()
+        .find(|entry| *entry == text || is_pattern(entry) && Glob::new(entry).matches(text));
+    found.map(String::as_str)
+}
+
+fn is_rememberable(class: Class) -> bool {
+    matches!(class, Class::UserAsk | Class::Rule | Class::Code | Class::Escalated)
+}
+
+fn is_ruled(it: &Observed) -> bool {
+    it.waived.is_none() && matches!(it.class, Class::Rule | Class::Code)
+}
+
+fn is_grantable(it: &Observed) -> bool {
+    is_ruled(it) && it.finding.widest == Scope::Always
+}
+
+fn set(observed: &mut [Observed], waiver: &Waiver, applies: impl Fn(&Observed) -> bool) {
+    for it in observed.iter_mut().filter(|it| it.waived.is_none()) {
+        if applies(it) {
+            it.waived = Some(waiver.clone());
+        }
+    }
+}

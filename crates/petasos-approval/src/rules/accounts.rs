@@ -1,0 +1,40 @@
+//! Changes users, groups, passwords or sudo rights.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+
+/// Changes users, groups, passwords or sudo rights.
+pub(super) static RULE: Rule = Rule {
+    key: "account or privilege change",
+    aliases: &[],
+    description: "changes users, groups, passwords or sudo rights",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["userdel", "useradd", "usermod", "adduser", "deluser", "groupdel", "groupadd", "groupmod", "passwd", "chpasswd", "visudo", "gpasswd", "delgroup", "addgroup", "chsh", "chfn", "vipw", "vigr", "dscl", "sysadminctl", "newusers", "pw", "dseditgroup", "ssh-copy-id", "htpasswd", "pwconv", "pwunconv", "chage", "grpconv", "new-localuser", "remove-localuser", "add-localgroupmember"], check)],
+    matches: &[
+        "userdel -r bob",
+        "sudo usermod -aG sudo eve",
+        "passwd -d root",
+        "echo root:x | chpasswd",
+        "visudo -f /etc/sudoers",
+        "ssh-copy-id -i k.pub host",
+    ],
+    passes: &[
+        "passwd -S",
+        "chage -l me",
+        "id",
+        "groups",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    match call.program {
+        "passwd" => !call.flag_word("-S") && !call.flag_word("--status"),
+        "visudo" => !call.flag('c'),
+        "chage" => !call.flag_word("-l"),
+        "dscl" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "-create" | "-delete" | "-append" | "-passwd" | "-change")),
+        "pw" => call.args.iter().any(|arg| arg.text.starts_with("user") || arg.text.starts_with("group")),
+        "htpasswd" => false,
+        _ => !call.args.is_empty() || matches!(call.program, "chpasswd" | "newusers" | "vipw" | "vigr"),
+    }
+}

@@ -1,0 +1,41 @@
+//! Stops, restarts or updates the agent that is running.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+
+/// Stops, restarts or updates the agent that is running.
+pub(super) static RULE: Rule = Rule {
+    key: "agent self-harm",
+    aliases: &[],
+    description: "stops, restarts or updates the agent that is running",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["hermes", "petasos", "pkill", "killall", "launchctl"], check)],
+    matches: &[
+        "hermes gateway restart",
+        "hermes update",
+        "pkill hermes",
+        "killall petasos",
+        "petasos gateway stop",
+    ],
+    passes: &[
+        "hermes --help",
+        "petasos doctor",
+        "petasos approval list",
+        "ps aux | grep hermes",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    let ours = |text: &str| text.contains("hermes") || text.contains("petasos");
+    match call.program {
+        "hermes" | "petasos" => match call.operand(0) {
+            "gateway" => matches!(call.operand(1), "stop" | "restart" | "run" | "start" | "uninstall"),
+            "update" | "uninstall" => true,
+            "approval" | "approvals" => matches!(call.operand(1), "revoke" | "allow" | "grant"),
+            "config" => matches!(call.operand(1), "set" | "unset" | "edit"),
+            _ => call.flag_word("--yolo"),
+        },
+        _ => call.operands().any(|arg| ours(&arg.text)),
+    }
+}

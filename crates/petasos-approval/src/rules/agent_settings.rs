@@ -1,0 +1,28 @@
+//! Writes the agent's own settings, rules or credentials.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::report::{Deed, Touch};
+use crate::path::{self, Target};
+
+/// Writes the agent's own settings, rules or credentials.
+pub(super) static RULE: Rule = Rule {
+    key: "write to agent settings",
+    aliases: &[],
+    description: "writes the agent's own settings, rules or credentials",
+    severity: Severity::Ask,
+    checks: &[Check::Touch(check)],
+    matches: &[
+        "echo x > ~/.petasos/config.yaml",
+        "sed -i 's/manual/off/' ~/.hermes/config.yaml",
+        "cp env ~/.petasos/.env",
+    ],
+    passes: &[
+        "cat ~/.petasos/config.yaml",
+        "echo x > config.yaml",
+    ],
+};
+
+fn check(touch: &Touch<'_>) -> bool {
+    touch.deed == Deed::Write && path::target(touch.path, touch.facts) == Target::Agent
+}

@@ -1,0 +1,31 @@
+//! Deletes files chosen by a search.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::report::{Deed, Touch};
+
+/// Deletes files chosen by a search.
+pub(super) static RULE: Rule = Rule {
+    key: "bulk delete",
+    aliases: &["find -delete", "find -exec rm", "xargs with rm"],
+    description: "deletes files chosen by a search",
+    severity: Severity::Ask,
+    checks: &[Check::Touch(check)],
+    matches: &[
+        "find . -delete",
+        "find . -exec rm {} +",
+        "ls | xargs rm",
+        r#"find . -name core -exec sh -c 'rm "$1"' _ {} \;"#,
+        "fd -e log -x rm",
+    ],
+    passes: &[
+        "find . -name x -print",
+        "rm a b c",
+        "ls | xargs wc -l",
+        "find . -name '*-delete*'",
+    ],
+};
+
+fn check(touch: &Touch<'_>) -> bool {
+    matches!(touch.deed, Deed::Delete { bulk: true, .. })
+}

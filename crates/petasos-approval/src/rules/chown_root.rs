@@ -1,0 +1,34 @@
+//! Gives a whole tree to root.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+use crate::path;
+
+/// Gives a whole tree to root.
+pub(super) static RULE: Rule = Rule {
+    key: "recursive change of owner to root",
+    aliases: &[],
+    description: "gives a whole tree to root",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["chown", "gchown"], check)],
+    matches: &[
+        "chown -R root x",
+        "sudo chown -R root:root .",
+        "chown --recursive 0:0 /srv",
+        "chown -hR root: dir",
+    ],
+    passes: &[
+        "chown root file",
+        "chown -R me:me .",
+        "chown --help",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    let recursive = call.flag('R') || call.long("--recursive");
+    let owner = call.operand(0);
+    let vital = call.operands().skip(1).any(|arg| path::is_vital(&path::resolve(&arg.text, None, &call.facts.home), call.facts));
+    let user = owner.split([':', '.']).next().unwrap_or_default();
+    recursive && (matches!(user, "root" | "0" | "+0") || vital)
+}

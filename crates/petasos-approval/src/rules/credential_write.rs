@@ -1,0 +1,31 @@
+//! Writes SSH keys, tokens or other credentials.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::report::{Deed, Touch};
+use crate::path::{self, Target};
+
+/// Writes SSH keys, tokens or other credentials.
+pub(super) static RULE: Rule = Rule {
+    key: "write to a credential file",
+    aliases: &["write to the SSH folder"],
+    description: "writes SSH keys, tokens or other credentials",
+    severity: Severity::Ask,
+    checks: &[Check::Touch(check)],
+    matches: &[
+        "cat key >> ~/.ssh/authorized_keys",
+        "cp k ~/.ssh/authorized_keys",
+        "install -m600 /tmp/c ~/.netrc",
+        "perl -i -pe 's/a/b/' ~/.netrc",
+        "tar xf keys.tar -C ~/.ssh",
+    ],
+    passes: &[
+        "cp ~/.ssh/config /tmp",
+        "ls -la ~/.ssh",
+        "cat ~/.ssh/id_rsa.pub",
+    ],
+};
+
+fn check(touch: &Touch<'_>) -> bool {
+    touch.deed == Deed::Write && path::target(touch.path, touch.facts) == Target::Credential
+}

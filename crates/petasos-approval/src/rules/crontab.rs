@@ -1,0 +1,38 @@
+//! Replaces, edits or removes scheduled jobs.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+use crate::flow::value::Taint;
+
+/// Replaces, edits or removes scheduled jobs.
+pub(super) static RULE: Rule = Rule {
+    key: "crontab replacement",
+    aliases: &[],
+    description: "replaces, edits or removes scheduled jobs",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["crontab", "at", "batch", "atrm", "schtasks", "incrontab", "systemd-run", "launchctl"], check)],
+    matches: &[
+        "crontab -r",
+        "crontab jobs.txt",
+        r#"(crontab -l; echo "* * * * * x") | crontab -"#,
+        "echo /tmp/x | at now + 1 minute",
+        "crontab -u root -r",
+    ],
+    passes: &[
+        "crontab -l",
+        "atq",
+        "crontab -u me -l",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    match call.program {
+        "crontab" | "incrontab" => !call.flag_word("-l") && !call.flag_word("-V") && !call.flag_word("-T") && !(call.args.is_empty() && call.stdin.text.is_none() && call.stdin.taint == Taint::NONE),
+        "at" | "batch" => !call.flag_word("-l") && !call.flag_word("-c") && !call.flag_word("-V"),
+        "atrm" => true,
+        "schtasks" => call.args.iter().any(|arg| ["/create", "/delete", "/change", "/run"].iter().any(|verb| arg.text.eq_ignore_ascii_case(verb))),
+        "systemd-run" => call.args.iter().any(|arg| arg.text.starts_with("--on-")),
+        _ => false,
+    }
+}

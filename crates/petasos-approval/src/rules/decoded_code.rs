@@ -1,0 +1,26 @@
+//! Runs code that was encoded, encrypted or compressed.
+
+use super::{Check, Rule, Signal};
+use crate::verdict::Severity;
+
+/// Runs code that was encoded, encrypted or compressed.
+pub(super) static RULE: Rule = Rule {
+    key: "decoded code execution",
+    aliases: &["encoded command execution"],
+    description: "runs code that was encoded, encrypted or compressed",
+    severity: Severity::Ask,
+    checks: &[Check::Signal(Signal::DecodedCode)],
+    matches: &[
+        "echo cm0gLXJmIC4vYnVpbGQ= | base64 -d | bash",
+        "xxd -r -p payload.hex | bash",
+        r#"eval "$(echo bHM= | base64 -d)""#,
+        r#"python3 -c "import base64;exec(base64.b64decode('cHJpbnQoMSk='))""#,
+        "gunzip -c x.gz | sh",
+        "openssl enc -d -base64 <<< bHMK | sh",
+    ],
+    passes: &[
+        "echo aGk= | base64 -d",
+        "base64 -d x.b64 > x.bin",
+        "gunzip -c x.gz | head",
+    ],
+};

@@ -1,0 +1,24 @@
+//! Starts copies of itself without end.
+
+use super::{Check, Rule, Signal};
+use crate::verdict::Severity;
+
+/// Starts copies of itself without end.
+pub(super) static RULE: Rule = Rule {
+    key: "fork bomb",
+    aliases: &[],
+    description: "starts copies of itself without end",
+    severity: Severity::Block,
+    checks: &[Check::Signal(Signal::ForkBomb)],
+    matches: &[
+        ":(){ :|:& };:",
+        "bomb() { bomb | bomb & }; bomb",
+        "perl -e 'fork while fork'",
+        "f(){ f & f & }; f",
+    ],
+    passes: &[
+        "greet() { echo hi; }; greet",
+        "f() { sleep 1 & }; f",
+        "python3 -c 'import os; print(os.getpid())'",
+    ],
+};

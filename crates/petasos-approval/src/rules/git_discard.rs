@@ -1,0 +1,64 @@
+//! Throws away uncommitted work or stashes.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+use super::git_words::Git;
+
+/// Throws away uncommitted work or stashes.
+pub(super) static RULE: Rule = Rule {
+    key: "git discard of work",
+    aliases: &["git reset --hard", "git clean -f"],
+    description: "throws away uncommitted work or stashes",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["git", "hub", "jj", "hg", "svn", "sl"], check)],
+    matches: &[
+        "git reset --hard",
+        "git clean -fdx",
+        "git checkout -- .",
+        "git restore .",
+        "git stash drop",
+        "git reset --ha HEAD~1",
+        "git -C ../r reset --hard",
+        "git checkout -f main",
+        "git rm -rf src",
+    ],
+    passes: &[
+        "git clean -n",
+        "git restore --staged .",
+        "git reset --soft HEAD~1",
+        "git stash pop",
+        "git checkout -b x",
+        "git status",
+        "git checkout main",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    if matches!(call.program, "jj" | "sl") {
+        return matches!(call.operand(0), "abandon" | "hide");
+    }
+    if call.program == "hg" {
+        return call.operand(0) == "strip" || call.operand(0) == "purge" || call.operand(0) == "update" && (call.flag('C') || call.long("--clean")) || call.operand(0) == "revert" && (call.flag('a') || call.long("--all"));
+    }
+    if call.program == "svn" {
+        return call.operand(0) == "revert" && (call.flag('R') || call.long("--recursive")) || call.operand(0) == "cleanup" && call.long("--remove-unversioned");
+    }
+    let git = Git::of(call);
+    match git.verb {
+        "reset" => git.long("--hard") || git.long("--merge") && git.exact("--merge"),
+        "clean" => (git.flag('f') || git.long("--force")) && !git.flag('n') && !git.long("--dry-run"),
+        "checkout" => git.flag_checkout(),
+        "switch" => git.flag('f') || git.long("--force") || git.long("--discard-changes") || git.flag('C') || git.exact("--force-create"),
+        "restore" => !(git.long("--staged") || git.flag('S')) || git.long("--worktree") || git.flag('W'),
+        "stash" => matches!(git.operand(0), "drop" | "clear"),
+        "rm" => !git.long("--cached") && !git.flag('n') && !git.long("--dry-run") && (git.flag('r') || git.flag('f') || git.long("--force")),
+        "worktree" => git.operand(0) == "remove" && (git.flag('f') || git.long("--force")),
+        "submodule" => git.operand(0) == "deinit" && (git.flag('f') || git.long("--force")),
+        "read-tree" => git.long("--reset") || git.flag('u'),
+        "checkout-index" => git.flag('f') && git.flag('a'),
+        "lfs" => git.operand(0) == "prune",
+        "apply" => false,
+        _ => false,
+    }
+}

@@ -1,0 +1,60 @@
+//! Rewrites or deletes history, branches or tags.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+use super::git_words::Git;
+
+/// Rewrites or deletes history, branches or tags.
+pub(super) static RULE: Rule = Rule {
+    key: "git history rewrite",
+    aliases: &["git branch force delete"],
+    description: "rewrites or deletes history, branches or tags",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["git", "hub", "git-filter-repo", "bfg", "git-filter-branch"], check)],
+    matches: &[
+        "git filter-branch --tree-filter true HEAD",
+        "git branch -D old",
+        "git branch --delete --force x",
+        "git reflog expire --expire=now --all",
+        "git update-ref -d refs/heads/main",
+        "git tag -d v1",
+        "git gc --prune=now",
+        "bfg --delete-files x",
+        "git rebase -i HEAD~3",
+        "git commit --amend",
+    ],
+    passes: &[
+        "git branch -d merged",
+        "git log",
+        "git tag v1.2.0",
+        "git branch -a",
+        "git gc",
+        "git pull --rebase origin main",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    if call.program == "git-filter-repo" || call.program == "bfg" || call.program == "git-filter-branch" {
+        return !call.args.is_empty();
+    }
+    let git = Git::of(call);
+    match git.verb {
+        "filter-branch" | "filter-repo" | "replace" => true,
+        "branch" => {
+            let force = git.flag('f') || git.long("--force");
+            git.flag('D') || (git.flag('d') || git.long("--delete")) && force || git.flag('M') || git.flag('f') || git.exact("--force")
+        }
+        "tag" => git.flag('d') || git.long("--delete") || git.flag('f') || git.exact("--force"),
+        "reflog" => matches!(git.operand(0), "expire" | "delete") && !git.long("--dry-run") && !git.flag('n'),
+        "update-ref" => git.flag('d') || git.exact("--stdin") || git.operands().count() > 1,
+        "symbolic-ref" => git.flag('d') || git.long("--delete"),
+        "gc" => git.args().any(|arg| arg.text.starts_with("--prune=")) || git.long("--aggressive") && git.exact("--prune"),
+        "prune" => !git.flag('n') && !git.long("--dry-run"),
+        "rebase" => !(git.exact("--abort") || git.exact("--continue") || git.exact("--skip") || git.exact("--quit") || git.exact("--show-current-patch")) && (git.flag('i') || git.exact("--interactive") || git.exact("--root") || git.exact("--onto")),
+        "commit" => git.exact("--amend"),
+        "remote" => matches!(git.operand(0), "remove" | "rm") && false,
+        "notes" => git.operand(0) == "prune",
+        _ => false,
+    }
+}

@@ -1,0 +1,52 @@
+//! Overwrites or deletes refs of a remote.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+use super::git_words::Git;
+
+/// Overwrites or deletes refs of a remote.
+pub(super) static RULE: Rule = Rule {
+    key: "git force push",
+    aliases: &[],
+    description: "overwrites or deletes refs of a remote",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["git", "hub", "gh", "glab", "jj"], check)],
+    matches: &[
+        "git push --force",
+        "git push -f origin main",
+        "git push --force-with-lease",
+        "git push origin +main",
+        "git push origin --delete x",
+        "git push origin :old",
+        "git push --mirror",
+        "git send-pack --force o m",
+    ],
+    passes: &[
+        "git push",
+        "git push origin main",
+        "git push --dry-run --force origin main",
+        "git push -u origin HEAD",
+        "git push --follow-tags",
+        "git push --tags",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    if !matches!(call.program, "git" | "hub") {
+        return false;
+    }
+    let git = Git::of(call);
+    if git.long("--dry-run") || git.verb == "push" && git.flag('n') {
+        return false;
+    }
+    match git.verb {
+        "push" | "send-pack" => {
+            git.flag('f')
+                || git.flag('d')
+                || git.args().any(|arg| arg.text.starts_with("--force") || matches!(arg.text.as_str(), "--delete" | "--mirror" | "--prune" | "--forc" | "--del"))
+                || git.operands().any(|arg| arg.text.starts_with('+') && arg.text.len() > 1 || arg.text.starts_with(':') && arg.text.len() > 1)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,19 @@
+//! Commands too deep or too laborious to judge are refused, never waved through.
+
+use super::{Check, Rule, Signal};
+use crate::verdict::Severity;
+
+/// Nested or multiplied beyond what can be judged.
+pub(super) static RULE: Rule = Rule {
+    key: "analysis limit",
+    aliases: &[],
+    description: "nested or multiplied beyond what can be judged",
+    severity: Severity::Block,
+    checks: &[Check::Signal(Signal::Limit)],
+    matches: &[
+    ],
+    passes: &[
+        "echo hello",
+        "true; true; true",
+    ],
+};

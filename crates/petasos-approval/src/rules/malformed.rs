@@ -1,0 +1,23 @@
+//! Is not a complete shell command.
+
+use super::{Check, Rule, Signal};
+use crate::verdict::Severity;
+
+/// Is not a complete shell command.
+pub(super) static RULE: Rule = Rule {
+    key: "malformed command",
+    aliases: &[],
+    description: "is not a complete shell command",
+    severity: Severity::Ask,
+    checks: &[Check::Signal(Signal::Malformed)],
+    matches: &[
+        "echo 'unfinished",
+        "if true; then echo x",
+        "echo $(ls",
+        "foo ) bar",
+    ],
+    passes: &[
+        "echo hi",
+        "for i in 1 2; do echo $i; done",
+    ],
+};

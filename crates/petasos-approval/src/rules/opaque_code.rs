@@ -1,0 +1,25 @@
+//! Runs text that cannot be read beforehand.
+
+use super::{Check, Rule, Signal};
+use crate::verdict::Severity;
+
+/// Runs text that cannot be read beforehand.
+pub(super) static RULE: Rule = Rule {
+    key: "opaque code execution",
+    aliases: &["inline program"],
+    description: "runs text that cannot be read beforehand",
+    severity: Severity::Ask,
+    checks: &[Check::Signal(Signal::OpaqueCode), Check::Signal(Signal::UnknownProgram)],
+    matches: &[
+        r#"eval "$(cat payload)""#,
+        r#"ls | awk '{print "mv " $1 " x"}' | sh"#,
+        "$CMD -rf /",
+        "$(cat cmd.txt)",
+    ],
+    passes: &[
+        r#"eval "$(ssh-agent -s)""#,
+        "cat script.sh | bash",
+        r#""$PYTHON" -m pytest"#,
+        "$(npm bin)/eslint .",
+    ],
+};

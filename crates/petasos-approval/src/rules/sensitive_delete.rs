@@ -1,0 +1,32 @@
+//! Deletes a file of the system, a start-up file or a credential.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::report::{Deed, Touch};
+use crate::path::{self, Target};
+
+/// Deletes a file of the system, a start-up file or a credential.
+pub(super) static RULE: Rule = Rule {
+    key: "delete of a system or credential file",
+    aliases: &[],
+    description: "deletes a file of the system, a start-up file or a credential",
+    severity: Severity::Ask,
+    checks: &[Check::Touch(check)],
+    matches: &[
+        "rm -f /etc/nginx/nginx.conf",
+        "rm ~/.bashrc",
+        "rm ~/.ssh/id_ed25519",
+        "rm /opt/x",
+        "mv ~/.zshrc /tmp/",
+    ],
+    passes: &[
+        "rm /tmp/patch.diff",
+        "rm notes.txt",
+        "rm -f readme.txt",
+    ],
+};
+
+fn check(touch: &Touch<'_>) -> bool {
+    matches!(touch.deed, Deed::Delete { .. })
+        && (path::target(touch.path, touch.facts) != Target::Ordinary || path::is_system_area(touch.path) || path::is_vital(touch.path, touch.facts))
+}

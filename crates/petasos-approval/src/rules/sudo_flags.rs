@@ -1,0 +1,60 @@
+//! Feeds sudo a password, or asks it for a shell.
+
+use super::{Check, Rule};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+
+/// Feeds sudo a password, or asks it for a shell.
+pub(super) static RULE: Rule = Rule {
+    key: "sudo with stdin or askpass",
+    aliases: &["sudo with privilege flag"],
+    description: "feeds sudo a password, or asks it for a shell",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["sudo", "su", "doas"], check)],
+    matches: &[
+        "echo pwd | sudo -S whoami",
+        "sudo -A id",
+        "sudo --stdin id",
+        "sudo -nS id",
+        "sudo -u root -S whoami",
+        "sudo --askpass id",
+        "sudo -s",
+        "sudo -i",
+    ],
+    passes: &[
+        "sudo whoami",
+        "sudo -n true",
+        "sudo apt update",
+        "sudo -u app ls",
+        "echo -S hello",
+        "sudo -E make",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    if call.program == "su" {
+        return call.args.is_empty() && call.stdin.text.is_none() && false;
+    }
+    let mut words = call.args.iter().map(|arg| arg.text.as_str());
+    let mut shell = false;
+    while let Some(word) = words.next() {
+        if matches!(word, "-u" | "-g" | "-h" | "-p" | "-C" | "-r" | "-t" | "-T" | "-U" | "-D" | "-R" | "--user" | "--group" | "--prompt" | "--host") {
+            words.next();
+            continue;
+        }
+        if word == "--" || !word.starts_with('-') && !word.contains('=') {
+            return shell && call.program == "sudo" && false;
+        }
+        if "--stdin".starts_with(word) && word.len() > 4 || "--askpass".starts_with(word) && word.len() > 3 || word == "--shell" || word == "--login" {
+            return true;
+        }
+        if !word.starts_with("--") {
+            let flags = word.trim_start_matches('-').split(['u', 'g', 'h', 'p', 'C', 'r', 't', 'T', 'U', 'D', 'R']).next().unwrap_or_default();
+            if flags.contains(['S', 'A']) {
+                return true;
+            }
+            shell |= flags.contains(['s', 'i']);
+        }
+    }
+    shell
+}

@@ -1,0 +1,59 @@
+//! Lets everybody write.
+
+use super::{Check, Rule, Signal};
+use crate::verdict::Severity;
+use crate::flow::call::Call;
+
+/// Lets everybody write.
+pub(super) static RULE: Rule = Rule {
+    key: "world-writable permissions",
+    aliases: &[],
+    description: "lets everybody write",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["chmod", "gchmod", "setfacl", "install", "mkdir", "umask", "icacls", "find"], check), Check::Signal(Signal::WorldWritable)],
+    matches: &[
+        "chmod 777 x",
+        "chmod o+w x",
+        "chmod -R a+rwx storage",
+        "chmod 666 f",
+        "chmod u=rwx,g=rwx,o=rwx f",
+        "chmod +002 f",
+        r#"python3 -c "import os; os.chmod('x', 0o777)""#,
+    ],
+    passes: &[
+        "chmod +x run.sh",
+        "chmod 755 x",
+        "chmod 644 f",
+        "chmod o-w x",
+        "chmod u+w f",
+        "chmod 1777 --help",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    match call.program {
+        "setfacl" => call.args.iter().any(|arg| arg.text.split(',').any(|entry| {
+            let entry = entry.strip_prefix("d:").unwrap_or(entry);
+            (entry.starts_with("o:") || entry.starts_with("other:") || entry.starts_with("o::") || entry.starts_with("other::")) && entry.rsplit(':').next().is_some_and(|mode| mode.contains('w') || mode == "7")
+        })),
+        "install" | "mkdir" => call.option(&["-m", "--mode"]).is_some_and(|mode| opens(&mode.text)),
+        "umask" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "0" | "00" | "000" | "0000")),
+        "icacls" => call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains("everyone:")),
+        "find" => false,
+        _ => call.args.iter().filter(|arg| !arg.text.starts_with("--")).take(3).any(|arg| opens(&arg.text)) && call.operands().count() > 1,
+    }
+}
+
+/// Whether a mode gives others the right to write.
+fn opens(mode: &str) -> bool {
+    let digits = mode.trim_start_matches(['+', '=']);
+    if (3..=5).contains(&digits.len()) && digits.bytes().all(|byte| (b'0'..=b'7').contains(&byte)) {
+        return digits.bytes().last().is_some_and(|byte| (byte - b'0') & 2 != 0);
+    }
+    mode.split(',').any(|clause| {
+        let Some(at) = clause.find(['+', '=']) else { return false };
+        let (who, what) = clause.split_at_checked(at).unwrap_or((clause, ""));
+        let plain = !who.is_empty() && who.bytes().all(|byte| b"ugoa".contains(&byte));
+        plain && who.contains(['o', 'a']) && what.contains('w') && what.bytes().skip(1).all(|byte| b"rwxXstugo".contains(&byte))
+    })
+}

@@ -1,0 +1,499 @@
+//! Recursive descent over shell text: lists, pipelines, simple commands and
+//! redirections. One pass, a depth limit, no backtracking beyond one token.
+
+use super::source::{Cut, Source};
+use super::tree::{
+    Assign, AssignValue, Document, Link, Node, Redirect, RedirectKind, Script, Simple, Step, Steps,
+    Trouble, Word,
+};
+use std::rc::Rc;
+
+/// Constructs nested deeper than this are refused: no person writes them.
+const DEPTH_MAX: u32 = 100;
+/// How often parsing resumes after a syntax error before it gives up.
+const RESUMES_MAX: u32 = 16;
+
+pub(crate) type Parsed<T> = Result<T, Trouble>;
+
+pub(crate) struct Parser<'a> {
+    pub(super) text: &'a str,
+    pub(super) bytes: &'a [u8],
+    pub(super) at: usize,
+    depth: u32,
+    documents: Vec<Document>,
+    /// Here-documents announced on this line, not read yet: index, delimiter, flags.
+    waiting: Vec<Waiting>,
+}
+
+struct Waiting {
+    document: usize,
+    delimiter: String,
+    quoted: bool,
+    strip_tabs: bool,
+}
+
+/// Parses `source`; after a syntax error the rest is read as well as possible.
+pub(crate) fn parse(source: Source) -> Script {
+    let mut steps = Vec::new();
+    let mut trouble = None;
+    let text = source.text.as_ref();
+    let mut parser = Parser {
+        text,
+        bytes: text.as_bytes(),
+        at: 0,
+        depth: 0,
+        documents: Vec::new(),
+        waiting: Vec::new(),
+    };
+    let mut resumes = 0;
+    loop {
+        match parser.list(&mut steps) {
+            Ok(()) if parser.at >= parser.bytes.len() => break,
+            Ok(()) => {
+                trouble.get_or_insert(Trouble::Syntax);
+                parser.at += 1;
+            }
+            Err(Trouble::Depth) => {
+                trouble = Some(Trouble::Depth);
+                break;
+            }
+            Err(Trouble::Syntax) => {
+                trouble.get_or_insert(Trouble::Syntax);
+                parser.depth = 0;
+                parser.skip_to_separator();
+            }
+        }
+        resumes += 1;
+        if resumes > RESUMES_MAX {
+            break;
+        }
+    }
+    parser.read_documents();
+    let documents = std::mem::take(&mut parser.documents);
+    Script { source, steps: Rc::new(steps), documents, trouble }
+}
+
+impl Parser<'_> {
+    pub(super) fn peek(&self) -> Option<u8> {
+        self.bytes.get(self.at).copied()
+    }
+
+    pub(super) fn peek_at(&self, ahead: usize) -> Option<u8> {
+        self.bytes.get(self.at + ahead).copied()
+    }
+
+    pub(super) fn starts(&self, text: &str) -> bool {
+        self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(text.as_bytes()))
+    }
+
+    pub(super) fn eat(&mut self, text: &str) -> bool {
+        let found = self.starts(text);
+        if found {
+            self.at += text.len();
+        }
+        found
+    }
+
+    pub(super) fn enter(&mut self) -> Parsed<()> {
+        self.depth += 1;
+        if self.depth > DEPTH_MAX { Err(Trouble::Depth) } else { Ok(()) }
+    }
+
+    pub(super) fn leave(&mut self) {
+        self.depth = self.depth.saturating_sub(1);
+    }
+
+    fn skip_to_separator(&mut self) {
+        while let Some(byte) = self.peek() {
+            self.at += 1;
+            if byte == b'\n' || byte == b';' {
+                break;
+            }
+        }
+    }
+
+    /// Blanks, continued lines and comments; not newlines.
+    pub(super) fn skip_blank(&mut self) {
+        loop {
+            match self.peek() {
+                Some(b' ' | b'\t' | b'\r') => self.at += 1,
+                Some(b'\\') if self.peek_at(1) == Some(b'\n') => self.at += 2,
+                Some(b'\\') if self.starts("\\\r\n") => self.at += 3,
+                Some(b'#') if self.at == 0 || self.at_word_start() => {
+                    while self.peek().is_some_and(|byte| byte != b'\n') {
+                        self.at += 1;
+                    }
+                }
+                _ => break,
+            }
+        }
+    }
+
+    fn at_word_start(&self) -> bool {
+        self.at
+            .checked_sub(1)
+            .and_then(|before| self.bytes.get(before))
+            .is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')'))
+    }
+
+    /// Blanks and newlines; reads here-documents that start at a newline.
+    pub(super) fn skip_lines(&mut self) {
+        loop {
+            self.skip_blank();
+            if self.peek() != Some(b'\n') {
+                return;
+            }
+            self.newline();
+        }
+    }
+
+    fn newline(&mut self) {
+        self.at += 1;
+        self.read_documents();
+    }
+
+    fn read_documents(&mut self) {
+        for waiting in std::mem::take(&mut self.waiting) {
+            let start = self.at;
+            let mut end = self.bytes.len();
+            let mut cursor = self.at;
+            self.at = self.bytes.len();
+            while cursor < self.bytes.len() {
+                let rest = self.bytes.get(cursor..).unwrap_or_default();
+                let length = memchr(b'\n', rest);
+                let line = rest.get(..length).unwrap_or_default();
+                let mut line = line.strip_suffix(b"\r").unwrap_or(line);
+                while waiting.strip_tabs && line.first() == Some(&b'\t') {
+                    line = line.get(1..).unwrap_or_default();
+                }
+                if line == waiting.delimiter.as_bytes() {
+                    end = cursor;
+                    self.at = (cursor + length + 1).min(self.bytes.len());
+                    break;
+                }
+                cursor += length + 1;
+            }
+            let parts = self.document_parts(Cut::new(start, end), waiting.quoted);
+            if let Some(document) = self.documents.get_mut(waiting.document) {
+                document.parts = parts;
+            }
+        }
+    }
+
+    /// A list up to a token that cannot start a command.
+    pub(super) fn list(&mut self, steps: &mut Vec<Step>) -> Parsed<()> {
+        let mut link = Link::Then;
+        loop {
+            self.skip_lines();
+            while link == Link::Then && self.starts(";") && !self.starts(";;") && !self.starts(";&") {
+                // A stray separator is an error in a shell; reading on sees more.
+                self.at += 1;
+                self.skip_lines();
+            }
+            if self.at_list_end() {
+                return if link == Link::Then { Ok(()) } else { Err(Trouble::Syntax) };
+            }
+            let node = self.pipeline()?;
+            self.skip_blank();
+            let mut background = false;
+            let (here, next) = (link, self.separator(&mut background));
+            steps.push(Step { node, link: here, background });
+            match next {
+                Some(next) => link = next,
+                None => return Ok(()),
+            }
+        }
+    }
+
+    /// The separator after a command, or `None` when the list ends here.
+    fn separator(&mut self, background: &mut bool) -> Option<Link> {
+        match (self.peek()?, self.peek_at(1)) {
+            (b'&', Some(b'&')) => {
+                self.at += 2;
+                Some(Link::And)
+            }
+            (b'|', Some(b'|')) => {
+                self.at += 2;
+                Some(Link::Or)
+            }
+            (b'&', _) => {
+                self.at += 1;
+                *background = true;
+                Some(Link::Then)
+            }
+            (b';', Some(b';' | b'&')) => None,
+            (b';', _) => {
+                self.at += 1;
+                Some(Link::Then)
+            }
+            (b'\n', _) => Some(Link::Then),
+            _ => None,
+        }
+    }
+
+    fn at_list_end(&self) -> bool {
+        match self.peek() {
+            None | Some(b')') => true,
+            Some(b';') => self.starts(";;") || self.starts(";&"),
+            Some(b'}') => self.at_keyword("}"),
+            Some(b't') => self.at_keyword("then"),
+            Some(b'e') => {
+                self.at_keyword("else") || self.at_keyword("elif") || self.at_keyword("esac")
+            }
+            Some(b'f') => self.at_keyword("fi"),
+            Some(b'd') => self.at_keyword("do") || self.at_keyword("done"),
+            _ => false,
+        }
+    }
+
+    pub(super) fn at_keyword(&self, keyword: &str) -> bool {
+        self.starts(keyword)
+            && self.peek_at(keyword.len()).is_none_or(|byte| ends_word(byte) || byte == b'`')
+    }
+
+    pub(super) fn eat_keyword(&mut self, keyword: &str) -> bool {
+        let found = self.at_keyword(keyword);
+        if found {
+            self.at += keyword.len();
+        }
+        found
+    }
+
+    fn pipeline(&mut self) -> Parsed<Node> {
+        loop {
+            self.skip_blank();
+            if self.at_keyword("!") {
+                self.at += 1;
+            } else if self.at_keyword("time") {
+                self.at += 4;
+                self.skip_blank();
+                if self.at_keyword("-p") {
+                    self.at += 2;
+                }
+                self.skip_blank();
+                if self.peek().is_none_or(|byte| matches!(byte, b'\n' | b';' | b'&' | b'|')) {
+                    return Ok(Node::Simple(Box::default()));
+                }
+            } else {
+                break;
+            }
+        }
+        let first = self.command()?;
+        self.skip_blank();
+        if self.peek() != Some(b'|') || self.peek_at(1) == Some(b'|') {
+            return Ok(first);
+        }
+        let mut stages = vec![first];
+        while self.peek() == Some(b'|') && self.peek_at(1) != Some(b'|') {
+            self.at += if self.peek_at(1) == Some(b'&') { 2 } else { 1 };
+            self.skip_lines();
+            while self.eat_keyword("!") || self.eat_keyword("time") {
+                self.skip_blank();
+            }
+            stages.push(self.command()?);
+            self.skip_blank();
+        }
+        Ok(Node::Pipeline(stages))
+    }
+
+    pub(super) fn steps(&mut self) -> Parsed<Steps> {
+        let mut steps = Vec::new();
+        self.list(&mut steps)?;
+        Ok(Rc::new(steps))
+    }
+
+    fn command(&mut self) -> Parsed<Node> {
+        self.enter()?;
+        let node = match self.compound()? {
+            Some(node) => node,
+            None => self.simple()?,
+        };
+        self.leave();
+        Ok(node)
+    }
+
+    fn simple(&mut self) -> Parsed<Node> {
+        let start = self.at;
+        let mut simple = Simple::default();
+        let mut end = start;
+        loop {
+            self.skip_blank();
+            if let Some(redirect) = self.redirect()? {
+                simple.redirects.push(redirect);
+            } else if self.peek().is_some_and(|byte| !ends_word(byte)) || self.starts("<(") || self.starts(">(") {
+                let declares = self.declares(&simple);
+                if (simple.words.is_empty() || declares)
+                    && let Some(mut assign) = self.assign(declares)?
+                {
+                    assign.declared = declares;
+                    simple.assigns.push(assign);
+                } else {
+                    simple.words.push(self.word()?);
+                    if simple.words.len() == 1 && simple.assigns.is_empty() && self.peek_blank(b'(') {
+                        return self.function_after(&simple.words);
+                    }
+                }
+            } else {
+                break;
+            }
+            end = self.at;
+        }
+        if end == start {
+            return Err(Trouble::Syntax);
+        }
+        simple.cut = Cut::new(start, end);
+        Ok(Node::Simple(Box::new(simple)))
+    }
+
+    fn peek_blank(&self, wanted: u8) -> bool {
+        let mut at = self.at;
+        while matches!(self.bytes.get(at), Some(b' ' | b'\t')) {
+            at += 1;
+        }
+        self.bytes.get(at) == Some(&wanted)
+    }
+
+    fn declares(&self, simple: &Simple) -> bool {
+        let Some(first) = simple.words.first() else { return false };
+        let name = self.text.get(first.cut.start as usize..first.cut.end as usize);
+        matches!(name, Some("declare" | "local" | "export" | "typeset" | "readonly"))
+    }
+
+    /// `name=`, `name+=` or `name[i]=` at the cursor. With `arrays_only`, just `name=(`.
+    fn assign(&mut self, arrays_only: bool) -> Parsed<Option<Assign>> {
+        let mut at = self.at;
+        let first = self.bytes.get(at).copied().unwrap_or_default();
+        if !(first.is_ascii_alphabetic() || first == b'_') {
+            return Ok(None);
+        }
+        while self.bytes.get(at).is_some_and(|byte| is_name(*byte)) {
+            at += 1;
+        }
+        let name = Cut::new(self.at, at);
+        let mut index = None;
+        let start = self.at;
+        if self.bytes.get(at) == Some(&b'[') {
+            self.at = at + 1;
+            let word = self.subscript()?;
+            if self.peek() != Some(b']') {
+                self.at = start;
+                return Ok(None);
+            }
+            at = self.at + 1;
+            index = Some(word);
+        }
+        let append = self.bytes.get(at) == Some(&b'+');
+        let equals = if append { at + 1 } else { at };
+        let is_array = self.bytes.get(equals + 1) == Some(&b'(');
+        if self.bytes.get(equals) != Some(&b'=') || (arrays_only && !is_array) {
+            self.at = start;
+            return Ok(None);
+        }
+        self.at = equals + 1;
+        let value = if is_array {
+            AssignValue::Array(self.array()?)
+        } else if self.peek().is_none_or(ends_word) && !self.starts("<(") && !self.starts(">(") {
+            AssignValue::Word(Word { cut: Cut::new(self.at, self.at), ..Word::default() })
+        } else {
+            AssignValue::Word(self.word()?)
+        };
+        Ok(Some(Assign { name, index, append, value, declared: false }))
+    }
+
+    fn array(&mut self) -> Parsed<Vec<Word>> {
+        self.enter()?;
+        self.at += 1;
+        let mut words = Vec::new();
+        loop {
+            self.skip_lines();
+            match self.peek() {
+                Some(b')') => break,
+                Some(byte) if !ends_word(byte) || self.starts("<(") => words.push(self.word()?),
+                _ => return Err(Trouble::Syntax),
+            }
+        }
+        self.at += 1;
+        self.leave();
+        Ok(words)
+    }
+
+    /// A redirection at the cursor.
+    pub(super) fn redirect(&mut self) -> Parsed<Option<Redirect>> {
+        let start = self.at;
+        let mut descriptor = None;
+        if self.peek() == Some(b'{') {
+            let mut at = self.at + 1;
+            while self.bytes.get(at).is_some_and(|byte| is_name(*byte)) {
+                at += 1;
+            }
+            if self.bytes.get(at) == Some(&b'}')
+                && at > self.at + 1
+                && matches!(self.bytes.get(at + 1), Some(b'<' | b'>'))
+            {
+                self.at = at + 1;
+                descriptor = Some(10);
+            }
+        }
+        while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
+            let value = descriptor.unwrap_or(0u32);
+            descriptor = Some(value.saturating_mul(10).saturating_add(u32::from(digit - b'0')));
+            self.at += 1;
+        }
+        let Some(kind) = self.redirect_operator() else {
+            self.at = start;
+            return Ok(None);
+        };
+        self.skip_blank();
+        if self.peek().is_none_or(ends_word) && !self.starts("<(") && !self.starts(">(") {
+            return Err(Trouble::Syntax);
+        }
+        let mut document = usize::MAX;
+        let target = self.word()?;
+        if let Some(strip_tabs) = kind.1 {
+            let (delimiter, quoted) = self.delimiter(&target);
+            document = self.documents.len();
+            self.documents.push(Document::default());
+            self.waiting.push(Waiting { document, delimiter, quoted, strip_tabs });
+        }
+        Ok(Some(Redirect { descriptor, kind: kind.0, target, document }))
+    }
+
+    fn redirect_operator(&mut self) -> Option<(RedirectKind, Option<bool>)> {
+        const OPERATORS: [(&str, RedirectKind, Option<bool>); 12] = [
+            ("<<<", RedirectKind::HereString, None),
+            ("<<-", RedirectKind::HereDocument, Some(true)),
+            ("<<", RedirectKind::HereDocument, Some(false)),
+            ("<>", RedirectKind::ReadWrite, None),
+            ("<&", RedirectKind::Duplicate, None),
+            ("<", RedirectKind::Read, None),
+            ("&>>", RedirectKind::Both, None),
+            ("&>", RedirectKind::Both, None),
+            (">>", RedirectKind::Append, None),
+            (">&", RedirectKind::Duplicate, None),
+            (">|", RedirectKind::Write, None),
+            (">", RedirectKind::Write, None),
+        ];
+        if !matches!(self.peek()?, b'<' | b'>' | b'&') || self.starts("<(") || self.starts(">(") {
+            return None;
+        }
+        for (text, kind, document) in OPERATORS {
+            if self.eat(text) {
+                return Some((kind, document));
+            }
+        }
+        None
+    }
+}
+
+fn memchr(wanted: u8, bytes: &[u8]) -> usize {
+    bytes.iter().position(|byte| *byte == wanted).unwrap_or(bytes.len())
+}
+
+pub(super) fn is_name(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// Bytes that end an unquoted word.
+pub(super) fn ends_word(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r' | b';' | b'&' | b'|' | b'<' | b'>' | b'(' | b')')
+}

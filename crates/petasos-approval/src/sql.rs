@@ -1,0 +1,133 @@
+//! Destructive SQL, found by reading statements, not by looking for words.
+
+/// Text longer than this is looked at only in its first part.
+const WORDS_MAX: usize = 200_000;
+
+/// Whether any statement drops, truncates, or deletes without an effective `WHERE`.
+pub(crate) fn is_destructive(text: &str) -> bool {
+    let words = words(text);
+    words.split(|word| word == ";").any(statement)
+}
+
+/// Words in upper case, strings as `'…'`, comments gone, signs by themselves.
+fn words(text: &str) -> Vec<String> {
+    let mut output = Vec::new();
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if output.len() > WORDS_MAX {
+            break;
+        }
+        match letter {
+            '-' if letters.peek() == Some(&'-') => while letters.next_if(|next| *next != '\n').is_some() {},
+            '#' => while letters.next_if(|next| *next != '\n').is_some() {},
+            '/' if letters.peek() == Some(&'*') => {
+                letters.next();
+                // `/*! … */` is run by MySQL.
+                if letters.peek() == Some(&'!') {
+                    letters.next();
+                    while letters.next_if(char::is_ascii_digit).is_some() {}
+                    continue;
+                }
+                let mut last = ' ';
+                for next in letters.by_ref() {
+                    if last == '*' && next == '/' {
+                        break;
+                    }
+                    last = next;
+                }
+            }
+            '\'' => {
+                let mut string = String::from("'");
+                for next in letters.by_ref() {
+                    if next == '\'' {
+                        break;
+                    }
+                    string.push(next);
+                }
+                output.push(string);
+            }
+            '"' | '`' | '[' | ']' => {}
+            _ if letter.is_alphanumeric() || letter == '_' => {
+                let mut word: String = letter.to_uppercase().collect();
+                while let Some(next) = letters.next_if(|next| next.is_alphanumeric() || matches!(next, '_' | '.')) {
+                    word.extend(next.to_uppercase());
+                }
+                output.push(word);
+            }
+            _ if letter.is_whitespace() => {}
+            other => output.push(other.to_string()),
+        }
+    }
+    output
+}
+
+fn statement(words: &[String]) -> bool {
+    let mut words = words;
+    // `EXPLAIN` plans only, unless it is told to run.
+    if words.first().is_some_and(|word| word == "EXPLAIN") && !words.iter().any(|word| word == "ANALYZE") {
+        return false;
+    }
+    while let Some(at) = words.iter().position(|word| matches!(word.as_str(), "DROP" | "TRUNCATE" | "DELETE")) {
+        let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
+        let tail = words.get(at + 1..).unwrap_or_default();
+        let next = tail.first().map(String::as_str).unwrap_or_default();
+        let starts = at == 0 || matches!(before, Some("BEGIN" | "DO" | "THEN" | "ELSE" | ")" | "AS" | "(" | "*" | "/" | "\\" | "C" | "GO" | "EXECUTE" | "!" | "E" | "PUBLIC"));
+        match words.get(at).map(String::as_str) {
+            Some("DROP") if starts && is_object(next) => return true,
+            Some("DROP") if words.first().is_some_and(|word| word == "ALTER") && at > 1 => return true,
+            Some("TRUNCATE") if starts && !next.is_empty() && next != "(" => return true,
+            Some("DELETE") if starts && deletes_all(next, tail) => return true,
+            _ => {}
+        }
+        words = tail;
+    }
+    false
+}
+
+fn is_object(word: &str) -> bool {
+    matches!(
+        word,
+        "TABLE" | "DATABASE" | "SCHEMA" | "INDEX" | "VIEW" | "USER" | "ROLE" | "MATERIALIZED" | "SEQUENCE" | "FUNCTION" | "PROCEDURE" | "TRIGGER" | "TYPE" | "EXTENSION" | "KEYSPACE" | "COLUMN" | "TABLESPACE"
+            | "OWNED" | "TEMPORARY" | "COLLECTION" | "DOMAIN" | "PUBLICATION" | "SERVER" | "DICTIONARY" | "WAREHOUSE" | "STAGE" | "MEASUREMENT" | "BUCKET" | "CONSTRAINT"
+    )
+}
+
+fn deletes_all(next: &str, tail: &[String]) -> bool {
+    if next != "FROM" && !tail.iter().any(|word| word == "FROM") {
+        return false;
+    }
+    let Some(at) = tail.iter().position(|word| word == "WHERE") else { return true };
+    let condition: Vec<&str> = tail
+        .get(at + 1..)
+        .unwrap_or_default()
+        .iter()
+        .map(String::as_str)
+        .filter(|word| !matches!(*word, "(" | ")"))
+        .take_while(|word| !matches!(*word, "RETURNING" | "LIMIT"))
+        .collect();
+    is_always(&condition)
+}
+
+/// A condition that holds for every row.
+fn is_always(condition: &[&str]) -> bool {
+    if let Some(at) = condition.iter().position(|word| *word == "OR") {
+        let (left, right) = (condition.get(..at).unwrap_or_default(), condition.get(at + 1..).unwrap_or_default());
+        return is_always(left) || is_always(right);
+    }
+    match condition {
+        [] | ["TRUE"] | ["NOT", "FALSE"] => true,
+        [number] => number.bytes().all(|byte| byte.is_ascii_digit()) && *number != "0",
+        [left, "=", right] => left == right,
+        [left, "<" | "!", ">" | "=", right] => left != right && is_constant(left) && is_constant(right),
+        [left, "<", right] | [right, ">", left] => {
+            matches!((left.parse::<i64>(), right.parse::<i64>()), (Ok(left), Ok(right)) if left < right)
+        }
+        [left, "LIKE", pattern] => *pattern == "'%" || left == pattern,
+        [_, "IS", "NOT", "NULL"] => false,
+        _ => false,
+    }
+}
+
+fn is_constant(word: &str) -> bool {
+    word.starts_with('\'') || word.bytes().all(|byte| byte.is_ascii_digit())
+}

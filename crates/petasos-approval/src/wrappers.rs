@@ -1,0 +1,113 @@
+//! Programs that run other programs, and how to find what they run.
+//!
+//! Each file of the folder declares one `WRAPPER` for a family of programs. A
+//! wrapper only says what is run; the engine follows it.
+
+mod each;
+mod elsewhere;
+mod escapes;
+mod git;
+mod interpreters;
+mod prefix;
+mod shells;
+mod windows;
+
+use crate::code::Language;
+use crate::flow::call::Call;
+use crate::flow::value::Arg;
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+pub(crate) use each::{find_roots, is_narrowed};
+
+/// Something a wrapper runs.
+#[derive(Debug)]
+pub(crate) enum Inner {
+    Argv(Vec<Arg>),
+    /// Shell text with its positional arguments.
+    Shell(Arg, Vec<Arg>),
+    Code(Language, Arg),
+    /// Whatever arrives on standard input.
+    Stdin(Language, Vec<Arg>),
+    File(Language, Arg, Vec<Arg>),
+}
+
+/// What a wrapper runs and under which circumstances.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent circumstances, each set by name")]
+pub(crate) struct Inners {
+    pub(crate) name: &'static str,
+    pub(crate) list: Vec<Inner>,
+    pub(crate) elevated: bool,
+    pub(crate) bulk: bool,
+    pub(crate) narrowed: bool,
+    /// On another machine or in a container.
+    pub(crate) elsewhere: bool,
+    /// In a container that is thrown away and sees nothing of the host.
+    pub(crate) throwaway: bool,
+    /// Prints only what the inner command prints.
+    pub(crate) opaque: bool,
+}
+
+/// One family of programs that run others.
+#[derive(Debug)]
+pub(crate) struct Wrapper {
+    pub(crate) names: &'static [&'static str],
+    pub(crate) unwrap: fn(&Call<'_>, &mut Inners),
+}
+
+static WRAPPERS: &[&Wrapper] = &[
+    &each::WRAPPER,
+    &elsewhere::WRAPPER,
+    &escapes::WRAPPER,
+    &git::WRAPPER,
+    &interpreters::WRAPPER,
+    &prefix::WRAPPER,
+    &shells::WRAPPER,
+    &windows::WRAPPER,
+];
+
+static BY_NAME: LazyLock<HashMap<&'static str, (&'static str, &'static Wrapper)>> = LazyLock::new(|| {
+    WRAPPERS.iter().flat_map(|wrapper| wrapper.names.iter().map(move |name| (*name, (*name, *wrapper)))).collect()
+});
+
+/// A versioned interpreter is known by its plain name.
+fn plain(program: &str) -> &str {
+    if program.starts_with("python") || program.starts_with("ruby") || program.starts_with("php") || program.starts_with("perl") || program.starts_with("pypy") {
+        let stem = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+        return stem;
+    }
+    program
+}
+
+/// What `call` runs, if it is a wrapper.
+pub(crate) fn unwrap(call: &Call<'_>) -> Option<Inners> {
+    let (name, wrapper) = BY_NAME.get(call.program).or_else(|| BY_NAME.get(plain(call.program)))?;
+    let mut inners = Inners { name, ..Inners::default() };
+    if name == &call.program {
+        (wrapper.unwrap)(call, &mut inners);
+    } else {
+        let call = Call { program: name, ..*call };
+        (wrapper.unwrap)(&call, &mut inners);
+    }
+    Some(inners)
+}
+
+/// Whether `program` is a wrapper.
+pub(crate) fn knows(program: &str) -> bool {
+    BY_NAME.contains_key(program)
+}
+
+/// All wrapper names.
+pub(crate) fn names() -> impl Iterator<Item = &'static str> {
+    WRAPPERS.iter().flat_map(|wrapper| wrapper.names.iter().copied())
+}
+
+/// Variables whose value some program runs as a command.
+pub(crate) fn runs_value(name: &str) -> bool {
+    matches!(
+        name,
+        "PAGER" | "GIT_PAGER" | "MANPAGER" | "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" | "GIT_SSH_COMMAND" | "GIT_SSH"
+            | "GIT_EXTERNAL_DIFF" | "GIT_ASKPASS" | "SSH_ASKPASS" | "BROWSER" | "LESSOPEN" | "PROMPT_COMMAND" | "BASH_ENV" | "RSYNC_RSH" | "TAR_OPTIONS"
+    )
+}

@@ -1,0 +1,166 @@
+//! Programs that run a command for many items: `xargs`, `parallel`, `find -exec`, `fd -x`.
+
+use super::{Inner, Inners, Wrapper};
+use crate::flow::call::Call;
+use crate::flow::value::Arg;
+use crate::path::covers_all;
+use crate::shell::normalise::UNKNOWN;
+
+pub(super) static WRAPPER: Wrapper =
+    Wrapper { names: &["xargs", "gxargs", "parallel", "find", "gfind", "fd", "fdfind", "rush", "apply"], unwrap };
+
+fn unwrap(call: &Call<'_>, inners: &mut Inners) {
+    match call.program {
+        "find" | "gfind" => find(call, inners),
+        "fd" | "fdfind" => finder(call, inners),
+        "parallel" | "rush" => parallel(call, inners),
+        _ => xargs(call, inners),
+    }
+}
+
+/// The items that arrive on standard input, or one unknown item.
+fn items(call: &Call<'_>, by_line: bool) -> Vec<Arg> {
+    let item = |text: &str| Arg { text: text.to_owned(), span: call.span, glob: false, taint: call.stdin.taint };
+    match &call.stdin.text {
+        Some(text) if by_line => text.lines().map(item).take(256).collect(),
+        Some(text) => text.split([' ', '\t', '\n', '\0']).filter(|word| !word.is_empty()).map(|word| item(word.trim_matches(['"', '\'']))).take(256).collect(),
+        None => vec![item(&UNKNOWN.to_string())],
+    }
+}
+
+fn xargs(call: &Call<'_>, inners: &mut Inners) {
+    const VALUES: [&str; 15] = [
+        "-I", "-n", "-P", "-L", "-d", "-s", "-a", "-E", "-R", "-S", "-J", "--max-args", "--max-procs", "--delimiter", "--arg-file",
+    ];
+    inners.bulk = true;
+    let rest = super::prefix::command_after_options(call.args, &VALUES);
+    if rest.is_empty() {
+        return;
+    }
+    let replace = call.option(&["-I", "-J", "--replace"]).map(|arg| arg.text).or_else(|| {
+        call.args.iter().find_map(|arg| arg.text.strip_prefix("-i").map(|text| if text.is_empty() { "{}".to_owned() } else { text.to_owned() }))
+    });
+    let replace = replace.map(|text| if text.is_empty() { "{}".to_owned() } else { text });
+    let delimited = call.option(&["-d", "--delimiter"]).is_some() || call.flag('0');
+    let items = items(call, replace.is_some() || delimited);
+    match replace {
+        Some(mark) => {
+            for item in items.iter().take(32) {
+                inners.list.push(Inner::Argv(filled(rest, &mark, item)));
+            }
+        }
+        None => {
+            let mut argv = rest.to_vec();
+            argv.extend(items);
+            inners.list.push(Inner::Argv(argv));
+        }
+    }
+}
+
+fn filled(argv: &[Arg], mark: &str, item: &Arg) -> Vec<Arg> {
+    argv.iter()
+        .map(|arg| {
+            let mut arg = arg.clone();
+            if !mark.is_empty() && arg.text.contains(mark) && arg.text.len() < 4096 {
+                arg.text = arg.text.replace(mark, &item.text);
+                arg.taint = arg.taint.with(item.taint);
+            }
+            arg
+        })
+        .collect()
+}
+
+fn parallel(call: &Call<'_>, inners: &mut Inners) {
+    const VALUES: [&str; 9] = ["-j", "--jobs", "-n", "-N", "-I", "-a", "--timeout", "-S", "--colsep"];
+    inners.bulk = true;
+    let rest = super::prefix::command_after_options(call.args, &VALUES);
+    let split = rest.iter().position(|arg| arg.text.starts_with(":::"));
+    let (command, given) = match split {
+        Some(at) => (rest.get(..at).unwrap_or_default(), rest.get(at + 1..).unwrap_or_default()),
+        None => (rest, [].as_slice()),
+    };
+    let items = if split.is_some() { given.to_vec() } else { items(call, true) };
+    if command.is_empty() {
+        for item in items.into_iter().take(64) {
+            inners.list.push(Inner::Shell(item, Vec::new()));
+        }
+        return;
+    }
+    let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
+    let text = words.join(" ");
+    let marked = ["{}", "{.}", "{/}", "{//}"].iter().any(|mark| text.contains(mark));
+    for item in items.into_iter().filter(|item| !item.text.starts_with(":::")).take(32) {
+        let text = if marked {
+            ["{}", "{.}", "{/}", "{//}"].iter().fold(text.clone(), |text, mark| text.replace(mark, &item.text))
+        } else {
+            format!("{text} {}", item.text)
+        };
+        inners.list.push(Inner::Shell(Arg { text, span: call.span, glob: false, taint: item.taint }, Vec::new()));
+    }
+}
+
+/// Whether the tests of a `find` leave most of what it walks alone.
+pub(crate) fn is_narrowed(args: &[Arg]) -> bool {
+    const NARROWING: [&str; 24] = [
+        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-ctime", "-atime", "-mmin",
+        "-cmin", "-amin", "-newer", "-newermt", "-size", "-user", "-group", "-perm", "-empty", "-inum", "-samefile", "-lname", "-uid",
+    ];
+    args.iter().enumerate().any(|(at, arg)| {
+        let negated = at > 0 && args.get(at - 1).is_some_and(|before| before.is("!") || before.is("-not"));
+        let everything = args.get(at + 1).is_some_and(|value| covers_all(&value.text));
+        NARROWING.contains(&arg.text.as_str()) && !negated && !everything
+    })
+}
+
+/// The directories a `find` starts from.
+pub(crate) fn find_roots(args: &[Arg]) -> Vec<Arg> {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        match arg.text.as_str() {
+            "-H" | "-L" | "-P" | "-E" | "-X" | "-d" | "-s" | "-x" => at += 1,
+            "-D" | "-f" => at += 2,
+            text if text.starts_with("-O") => at += 1,
+            _ => break,
+        }
+    }
+    let roots: Vec<Arg> = args
+        .iter()
+        .skip(at)
+        .take_while(|arg| !arg.text.starts_with('-') && !matches!(arg.text.as_str(), "(" | "!" | ")"))
+        .cloned()
+        .collect();
+    if roots.is_empty() { vec![Arg::new(".", args.first().map(|arg| arg.span).unwrap_or_default())] } else { roots }
+}
+
+fn find(call: &Call<'_>, inners: &mut Inners) {
+    inners.bulk = true;
+    inners.narrowed = is_narrowed(call.args);
+    let roots = find_roots(call.args);
+    let mut rest = call.args;
+    while let Some(at) = rest.iter().position(|arg| matches!(arg.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")) {
+        rest = rest.get(at + 1..).unwrap_or_default();
+        let end = rest
+            .iter()
+            .enumerate()
+            .position(|(at, arg)| arg.is(";") || arg.is("+") && at > 0 && rest.get(at - 1).is_some_and(|arg| arg.text.contains("{}")))
+            .unwrap_or(rest.len());
+        let command = rest.get(..end).unwrap_or_default();
+        for root in &roots {
+            inners.list.push(Inner::Argv(filled(command, "{}", root)));
+        }
+        rest = rest.get(end..).unwrap_or_default();
+    }
+}
+
+fn finder(call: &Call<'_>, inners: &mut Inners) {
+    const RUN: [&str; 4] = ["-x", "--exec", "-X", "--exec-batch"];
+    inners.bulk = true;
+    inners.narrowed = true;
+    let Some(at) = call.args.iter().position(|arg| RUN.contains(&arg.text.as_str())) else { return };
+    let mut command = call.args.get(at + 1..).unwrap_or_default().to_vec();
+    let item = Arg::new(UNKNOWN.to_string(), call.span);
+    if !command.iter().any(|arg| arg.text.contains("{}")) {
+        command.push(item.clone());
+    }
+    inners.list.push(Inner::Argv(filled(&command, "{}", &item)));
+}

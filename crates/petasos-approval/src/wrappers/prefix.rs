@@ -1,0 +1,205 @@
+//! Programs that run the command in the rest of their arguments: `sudo`, `env`,
+//! `timeout`, `nohup` and their many relatives. A row each; no code.
+
+use super::{Inner, Inners, Wrapper};
+use crate::flow::call::Call;
+use crate::flow::value::Arg;
+
+/// How to find the command in the arguments.
+struct Row {
+    name: &'static str,
+    /// Options whose value is the next argument.
+    values: &'static [&'static str],
+    /// Operands before the command.
+    skip: usize,
+}
+
+const fn row(name: &'static str, values: &'static [&'static str], skip: usize) -> Row {
+    Row { name, values, skip }
+}
+
+const ROWS: [Row; 92] = [
+    row("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user", "--group", "--prompt", "--host", "--chdir", "--chroot"], 0),
+    row("doas", &["-u", "-C"], 0),
+    row("pkexec", &["--user"], 0),
+    row("gosu", &[], 1),
+    row("su-exec", &[], 1),
+    row("setpriv", &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set"], 0),
+    row("s6-setuidgid", &[], 1),
+    row("chpst", &["-u", "-U", "-e", "-m", "-d", "-n", "-l"], 0),
+    row("env", &["-u", "-C", "--unset", "--chdir", "-P"], 0),
+    row("nice", &["-n", "--adjustment"], 0),
+    row("ionice", &["-c", "-n", "--class", "--classdata"], 0),
+    row("chrt", &["-T", "-P", "-D"], 1),
+    row("taskset", &[], 1),
+    row("nohup", &[], 0),
+    row("setsid", &[], 0),
+    row("time", &["-f", "-o", "--format", "--output"], 0),
+    row("gtime", &["-f", "-o"], 0),
+    row("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
+    row("gtimeout", &["-s", "-k", "--signal", "--kill-after"], 1),
+    row("stdbuf", &["-i", "-o", "-e"], 0),
+    row("command", &[], 0),
+    row("builtin", &[], 0),
+    row("exec", &["-a"], 0),
+    row("noglob", &[], 0),
+    row("nocorrect", &[], 0),
+    row("then", &[], 0),
+    row("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-P", "-a", "-b", "-I", "-O", "-S", "-X"], 0),
+    row("ltrace", &["-e", "-o", "-p", "-s", "-u", "-n", "-a", "-l"], 0),
+    row("dtruss", &[], 0),
+    row("valgrind", &[], 0),
+    row("catchsegv", &[], 0),
+    row("rr", &[], 1),
+    row("unshare", &["--map-user", "--map-group", "-R", "--root", "-w", "--wd", "--setuid", "--setgid", "-S", "-G"], 0),
+    row("nsenter", &["-t", "--target", "-S", "-G", "--setuid", "--setgid"], 0),
+    row("chroot", &["--userspec", "--groups"], 1),
+    row("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
+    row("lockf", &["-t"], 1),
+    row("setarch", &[], 1),
+    row("linux32", &[], 0),
+    row("linux64", &[], 0),
+    row("proot", &["-r", "-b", "-w", "-q", "-R", "-S"], 0),
+    row("fakeroot", &["-i", "-s", "-l"], 0),
+    row("fakechroot", &[], 0),
+    row("firejail", &[], 0),
+    row("systemd-run", &["-p", "--property", "-u", "--unit", "-M", "--slice", "--uid", "--gid", "-E", "--setenv", "--on-calendar", "--on-active", "-H", "--description", "--working-directory"], 0),
+    row("systemd-inhibit", &["--what", "--who", "--why", "--mode"], 0),
+    row("caffeinate", &["-t", "-w"], 0),
+    row("unbuffer", &[], 0),
+    row("rlwrap", &["-f", "-H", "-s"], 0),
+    row("torsocks", &["-u", "-p"], 0),
+    row("torify", &[], 0),
+    row("tsocks", &[], 0),
+    row("proxychains", &["-f"], 0),
+    row("proxychains4", &["-f"], 0),
+    row("numactl", &["-N", "-m", "-C"], 0),
+    row("cgexec", &["-g"], 0),
+    row("prlimit", &[], 0),
+    row("runcon", &["-t", "-u", "-r", "-l"], 1),
+    row("xvfb-run", &["-n", "-s", "-e", "-f", "-p", "-w"], 0),
+    row("dbus-run-session", &[], 0),
+    row("dbus-launch", &[], 0),
+    row("eatmydata", &[], 0),
+    row("ccache", &[], 0),
+    row("sshpass", &["-p", "-f", "-d", "-P"], 0),
+    row("busybox", &[], 0),
+    row("toybox", &[], 0),
+    row("ld-linux-x86-64.so.2", &["--library-path", "--preload", "--argv0"], 0),
+    row("ld-linux.so.2", &["--library-path"], 0),
+    row("ld-linux-aarch64.so.1", &["--library-path"], 0),
+    row("ld.so", &["--library-path"], 0),
+    row("ld-musl-x86_64.so.1", &["--library-path"], 0),
+    row("pipx", &[], 1),
+    row("npx", &["-p", "--package"], 0),
+    row("bunx", &[], 0),
+    row("pnpx", &[], 0),
+    row("uvx", &["--from", "--with"], 0),
+    row("dotenv", &["-e", "-f"], 0),
+    row("dotenvx", &["-f"], 1),
+    row("daemonize", &["-c", "-e", "-o", "-p", "-u", "-l"], 0),
+    row("daemon", &["-n", "--name", "-u"], 0),
+    row("wsl", &["-d", "-u", "--cd"], 0),
+    row("winpty", &[], 0),
+    row("retry", &["-t", "-d", "-n"], 0),
+    row("ts", &[], 0),
+    row("cpulimit", &["-l", "-p"], 0),
+    row("schedtool", &["-n", "-a"], 0),
+    row("trickle", &["-d", "-u"], 0),
+    row("errno", &[], 99),
+    row("pseudo", &[], 0),
+    row("sem", &["-j", "--id", "--jobs"], 0),
+    row("choom", &["-n", "-p"], 0),
+    row("uidmapshift", &[], 99),
+];
+
+const NAMES: [&str; ROWS.len()] = {
+    let mut names = [""; ROWS.len()];
+    let mut at = 0;
+    while at < ROWS.len() {
+        names[at] = ROWS[at].name;
+        at += 1;
+    }
+    names
+};
+
+pub(super) static WRAPPER: Wrapper = Wrapper { names: &NAMES, unwrap };
+
+/// Programs that raise privileges.
+const RAISING: [&str; 3] = ["sudo", "doas", "pkexec"];
+
+fn unwrap(call: &Call<'_>, inners: &mut Inners) {
+    let Some(row) = ROWS.iter().find(|row| row.name == call.program) else { return };
+    inners.elevated = RAISING.contains(&row.name);
+    if row.name == "command" && (call.flag('v') || call.flag('V')) {
+        return;
+    }
+    if row.name == "env"
+        && let Some(text) = call.option(&["-S", "--split-string"])
+    {
+        inners.list.push(Inner::Shell(text, Vec::new()));
+        return;
+    }
+    if matches!(row.name, "flock" | "npx")
+        && let Some(text) = call.option(&["-c", "--command", "--call"])
+    {
+        inners.list.push(Inner::Shell(text, Vec::new()));
+        return;
+    }
+    if matches!(row.name, "strace" | "ltrace") && call.option(&["-p"]).is_some() {
+        return;
+    }
+    let rest = command_after(call.args, row.values, row.skip);
+    if rest.is_empty() {
+        return;
+    }
+    if row.name == "sudo" && (call.flag_word("-e") || call.flag_word("--edit")) {
+        return;
+    }
+    inners.list.push(Inner::Argv(rest.to_vec()));
+}
+
+/// The arguments from the first that is neither option, value nor assignment.
+pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -> &'c [Arg] {
+    let mut at = 0;
+    let mut skip = skip;
+    while let Some(arg) = args.get(at) {
+        if arg.is("--") {
+            return args.get(at + 1 + skip..).unwrap_or_default();
+        }
+        if arg.text.len() > 1 && arg.text.starts_with('-') {
+            at += if values.contains(&arg.text.as_str()) { 2 } else { 1 };
+        } else if is_assignment(&arg.text) {
+            at += 1;
+        } else if skip > 0 {
+            skip -= 1;
+            at += 1;
+        } else {
+            return args.get(at..).unwrap_or_default();
+        }
+    }
+    &[]
+}
+
+pub(super) fn is_assignment(text: &str) -> bool {
+    text.split_once('=').is_some_and(|(name, _)| {
+        !name.is_empty()
+            && !name.starts_with(|letter: char| letter.is_ascii_digit())
+            && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+    })
+}
+
+/// As [`command_after`], for programs that take no assignments.
+pub(super) fn command_after_options<'c>(args: &'c [Arg], values: &[&str]) -> &'c [Arg] {
+    let mut at = 0;
+    while let Some(arg) = args.get(at) {
+        if arg.is("--") {
+            return args.get(at + 1..).unwrap_or_default();
+        }
+        if arg.text.len() < 2 || !arg.text.starts_with('-') {
+            break;
+        }
+        at += if values.contains(&arg.text.as_str()) { 2 } else { 1 };
+    }
+    args.get(at..).unwrap_or_default()
+}

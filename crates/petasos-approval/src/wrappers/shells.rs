@@ -1,0 +1,57 @@
+//! Shells and those who start one: `bash -c`, `sh file`, `su -c`, `script -c`.
+
+use super::{Inner, Inners, Wrapper};
+use crate::code::Language;
+use crate::flow::call::Call;
+use crate::flow::value::Arg;
+
+pub(super) static WRAPPER: Wrapper = Wrapper {
+    names: &[
+        "bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "csh", "tcsh", "yash", "posh", "oksh",
+        "ksh93", "elvish", "nu", "hush",
+    ],
+    unwrap,
+};
+
+/// Shell options whose value is the next argument.
+const VALUES: [&str; 6] = ["--rcfile", "--init-file", "-O", "+O", "-o", "+o"];
+
+fn unwrap(call: &Call<'_>, inners: &mut Inners) {
+    inners.opaque = true;
+    let mut at = 0;
+    let mut code_next = false;
+    let mut from_stdin = false;
+    while let Some(arg) = call.args.get(at) {
+        let text = arg.text.as_str();
+        if text == "--" {
+            at += 1;
+            break;
+        }
+        if matches!(text, "--rcfile" | "--init-file")
+            && let Some(file) = call.args.get(at + 1)
+        {
+            inners.list.push(Inner::File(Language::Shell, file.clone(), Vec::new()));
+        }
+        if text == "--command" || text == "-c" && call.program == "fish" {
+            code_next = true;
+        } else if let Some(flags) = text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-')) {
+            code_next |= flags.contains('c');
+            from_stdin |= flags.contains('s');
+        } else if !(text.starts_with("--") || text.starts_with('+') && text.len() > 1) {
+            break;
+        }
+        at += if VALUES.contains(&text) { 2 } else { 1 };
+    }
+    let rest = call.args.get(at..).unwrap_or_default();
+    if code_next {
+        if let Some((code, args)) = rest.split_first() {
+            // The first argument after the code is `$0`.
+            let args: Vec<Arg> = args.iter().skip(1).cloned().collect();
+            inners.list.push(Inner::Shell(code.clone(), args));
+        }
+    } else if let Some((file, args)) = rest.split_first().filter(|_| !from_stdin) {
+        inners.list.push(Inner::File(Language::Shell, file.clone(), args.to_vec()));
+    } else if !call.asks_help() {
+        inners.list.push(Inner::Stdin(Language::Shell, rest.to_vec()));
+    }
+}

@@ -1,0 +1,39 @@
+//! `cmd /c` and PowerShell, from a Unix shell or beside it.
+
+use super::{Inner, Inners, Wrapper};
+use crate::code::Language;
+use crate::flow::call::Call;
+use crate::flow::decode;
+use crate::flow::value::{Arg, Taint};
+
+pub(super) static WRAPPER: Wrapper = Wrapper { names: &["cmd", "powershell", "pwsh", "iex", "invoke-expression", "start-process"], unwrap };
+
+fn unwrap(call: &Call<'_>, inners: &mut Inners) {
+    if call.program == "cmd" {
+        let at = call.args.iter().position(|arg| matches!(arg.text.to_ascii_lowercase().as_str(), "/c" | "/k" | "//c" | "/r"));
+        if let Some(at) = at {
+            let words: Vec<&str> = call.args.iter().skip(at + 1).map(|arg| arg.text.as_str()).collect();
+            inners.list.push(Inner::Code(Language::PowerShell, Arg::new(words.join(" "), call.span)));
+        }
+        return;
+    }
+    let mut rest = call.args.iter();
+    while let Some(arg) = rest.next() {
+        let lower = arg.text.to_ascii_lowercase();
+        if lower.len() > 1 && "-encodedcommand".starts_with(&lower) && lower != "-e" || lower == "-e" || lower == "-ec" {
+            let text = rest.next().map(|arg| arg.text.clone()).unwrap_or_default();
+            let plain = decode::base64(&text).unwrap_or_default().replace('\0', "");
+            inners.list.push(Inner::Code(Language::PowerShell, Arg { text: plain, span: arg.span, glob: false, taint: Taint::DECODED }));
+            return;
+        }
+        if lower.len() > 1 && "-command".starts_with(&lower) || !lower.starts_with('-') {
+            let mut words: Vec<&str> = rest.map(|arg| arg.text.as_str()).collect();
+            if !lower.starts_with('-') {
+                words.insert(0, &arg.text);
+            }
+            inners.list.push(Inner::Code(Language::PowerShell, Arg { text: words.join(" "), ..arg.clone() }));
+            return;
+        }
+    }
+    inners.list.push(Inner::Stdin(Language::PowerShell, Vec::new()));
+}

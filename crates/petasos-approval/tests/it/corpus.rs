@@ -1,0 +1,68 @@
+//! The corpus: every command has a label, the score must hold.
+
+use petasos_approval::{Facts, Verdict, judge_command};
+use serde_json::Value;
+
+#[derive(Debug, Default)]
+struct Score {
+    dangerous: usize,
+    caught: usize,
+    blocks: usize,
+    blocked: usize,
+    blocks_allowed: usize,
+    ordinary: usize,
+    alarms: usize,
+}
+
+fn score(text: &str) -> Score {
+    let facts = Facts::default();
+    let mut score = Score::default();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let row: Value = serde_json::from_str(line).unwrap();
+        let command = row["command"].as_str().unwrap();
+        let label = row["label"].as_str().unwrap();
+        let judgement = judge_command(command, &facts);
+        let rules: Vec<&str> = judgement.findings.iter().map(|finding| finding.rule).collect();
+        let wrong = match (label, judgement.verdict) {
+            ("allow", Verdict::Allow) | ("ask", Verdict::Ask) | ("block", Verdict::Block) => false,
+            _ => true,
+        };
+        if wrong {
+            println!("{label} judged {:?} {rules:?}: {} {:.300}", judgement.verdict, row["category"], row["command"]);
+        }
+        match label {
+            "allow" => {
+                score.ordinary += 1;
+                score.alarms += usize::from(judgement.verdict != Verdict::Allow);
+            }
+            _ => {
+                score.dangerous += 1;
+                score.caught += usize::from(judgement.verdict != Verdict::Allow);
+                if label == "block" {
+                    score.blocks += 1;
+                    score.blocked += usize::from(judgement.verdict == Verdict::Block);
+                    score.blocks_allowed += usize::from(judgement.verdict == Verdict::Allow);
+                }
+            }
+        }
+    }
+    println!("{score:?}");
+    score
+}
+
+fn must_hold(score: &Score) {
+    assert_eq!(score.blocks_allowed, 0, "a catastrophe was allowed");
+    assert!(score.caught * 1000 >= score.dangerous * 995, "recall below 99.5 %");
+    assert!(score.alarms * 1000 <= score.ordinary * 5, "more than 0.5 % false alarms");
+    assert!(score.blocked * 1000 >= score.blocks * 990, "blocks judged as ask");
+}
+
+#[test]
+fn the_development_corpus_scores_as_required() {
+    must_hold(&score(include_str!("../data/dev.jsonl")));
+}
+
+#[test]
+fn our_own_corpus_scores_as_required() {
+    must_hold(&score(include_str!("../data/own.jsonl")));
+}

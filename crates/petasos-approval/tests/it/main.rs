@@ -1,0 +1,9 @@
+//! Behaviour of the judge through its public doors.
+
+mod corpus;
+mod differential;
+mod doors;
+mod examples;
+mod spans;
+mod speed;
+mod vectors;

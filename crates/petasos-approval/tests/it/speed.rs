@@ -1,0 +1,60 @@
+//! Size is no reason to refuse; nesting and work are bounded.
+
+use petasos_approval::{Facts, Verdict, judge_command};
+use std::time::{Duration, Instant};
+
+/// Generous for unoptimised builds on busy machines; the benchmark has the real figures.
+const PATIENCE: Duration = Duration::from_secs(8);
+
+fn timed(command: &str) -> Verdict {
+    let start = Instant::now();
+    let verdict = judge_command(command, &Facts::default()).verdict;
+    assert!(start.elapsed() < PATIENCE, "took {:?}", start.elapsed());
+    verdict
+}
+
+#[test]
+fn a_large_document_written_to_an_ordinary_file_is_allowed() {
+    let body = "rm -rf / is only text here, $(not run) `either`\n".repeat(11_000);
+    assert!(body.len() > 500_000);
+    assert_eq!(timed(&format!("cat > notes.txt <<'EOF'\n{body}EOF\n")), Verdict::Allow);
+}
+
+#[test]
+fn long_lists_are_judged_for_what_they_are() {
+    assert_eq!(timed(&"true;".repeat(20_000)), Verdict::Allow);
+    assert_eq!(timed(&("true && ".repeat(20_000) + "rm -rf /")), Verdict::Block);
+}
+
+#[test]
+fn nesting_and_multiplication_are_refused_in_time() {
+    for command in [
+        "$(".repeat(50_000),
+        "(".repeat(50_000),
+        "{ ".repeat(30_000),
+        "`\\`".repeat(20_000),
+        "$((".repeat(30_000),
+        "${a:-".repeat(20_000),
+        "\"$(".repeat(20_000),
+        "if ".repeat(30_000),
+        "{a,b}".repeat(20_000),
+        "eval ".repeat(20_000) + "ls",
+        "sudo ".repeat(20_000) + "ls",
+        "f() { g; g; }; g() { h; h; }; h() { f2; f2; }; ".to_owned() + &"f2() { ls; };".repeat(5_000) + "f",
+        "a=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; ".to_owned() + &"a=$a$a;".repeat(200) + "echo $a",
+        "for i in 1 2 3 4 5 6 7 8 9; do ".repeat(12) + "ls; " + &"done; ".repeat(12),
+        "<<A ".repeat(25_000),
+        "'".repeat(100_001),
+        "a[".repeat(40_000),
+        "x() ".repeat(25_000),
+        "case x in ".repeat(10_000),
+    ] {
+        timed(&command);
+    }
+}
+
+#[test]
+fn commands_nested_beyond_the_limit_are_blocked() {
+    let deep = format!("{}reboot{}", "$(".repeat(200), ")".repeat(200));
+    assert_eq!(timed(&deep), Verdict::Block);
+}
