@@ -4,6 +4,9 @@
 //! within 60 seconds of the last success is taken for a flake, so that a flapping daemon does not
 //! change the prompt. A check that panics or overruns counts as failed.
 
+#[cfg(test)]
+mod tests;
+
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
 use std::path::PathBuf;
@@ -25,6 +28,9 @@ pub const ANSWER_LIFETIME: Duration = Duration::from_secs(30);
 pub const FAILURE_GRACE: Duration = Duration::from_mins(1);
 /// How long one probe may take.
 pub const PROBE_DEADLINE: Duration = Duration::from_secs(3);
+
+/// So many answers are remembered before old ones are looked for and forgotten.
+const MEMORIES_MAX: usize = 4_096;
 
 /// The answers of one call, by check.
 pub type Answers = HashMap<Arc<str>, Answer>;
@@ -74,6 +80,15 @@ enum ScopeKey {
 struct Memory {
     answer: Option<(Availability, Instant)>,
     last_good: Option<Instant>,
+}
+
+impl Memory {
+    /// Sessions come and go; what neither answers nor forgives any more is forgotten.
+    fn is_worth_keeping(&self, now: Instant) -> bool {
+        let within = |at: Instant, span: Duration| now.duration_since(at) < span;
+        self.answer.as_ref().is_some_and(|(_, at)| within(*at, ANSWER_LIFETIME))
+            || self.last_good.is_some_and(|at| within(at, FAILURE_GRACE))
+    }
 }
 
 impl Default for Checks {
@@ -154,6 +169,9 @@ impl Checks {
         let now = self.clock.now();
         let check = Arc::clone(&key.check);
         let mut memories = self.memory.lock();
+        if memories.len() >= MEMORIES_MAX {
+            memories.retain(|_, memory| memory.is_worth_keeping(now));
+        }
         let memory = memories.entry(key).or_insert(Memory { answer: None, last_good: None });
         let Availability::Missing(reason) = &availability else {
             memory.last_good = Some(now);

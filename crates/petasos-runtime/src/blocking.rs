@@ -4,10 +4,13 @@
 //! usable from call to call. A thread that is itself inside a runtime must not block on that one:
 //! its call runs on ours and is bounded to 300 seconds.
 
+#[cfg(test)]
+mod tests;
+
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::RecvTimeoutError;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use petasos_contract::CallContext;
 use petasos_contract::call::{Content, Refusal, RefusalKind, ToolCall, ToolResult};
@@ -18,6 +21,9 @@ use crate::dispatch::Dispatcher;
 
 /// How long a call from inside another runtime may take.
 pub const BRIDGED_LIMIT: Duration = Duration::from_mins(5);
+
+/// How long an overdue call may take to wind up before it is given up.
+const GRACE: Duration = Duration::from_secs(1);
 
 /// A dispatcher for synchronous callers.
 #[derive(Debug)]
@@ -48,7 +54,7 @@ impl BlockingDoor {
 
     /// Runs a call to its result, from any thread.
     pub fn dispatch(&self, call: ToolCall, cx: &CallContext) -> ToolResult {
-        let Some(runtime) = &self.runtime else { return gone(&call, "the door is closed") };
+        let Some(runtime) = &self.runtime else { return closed(&call) };
         if Handle::try_current().is_err() {
             return runtime.block_on(self.dispatcher.dispatch(call, cx));
         }
@@ -59,21 +65,26 @@ impl BlockingDoor {
     fn bridge(&self, runtime: &Runtime, call: ToolCall, cx: &CallContext) -> ToolResult {
         let (tx, rx) = std::sync::mpsc::sync_channel(1);
         let dispatcher = Arc::clone(&self.dispatcher);
-        let cx = cx.for_call(call.id.clone());
+        let mut cx = cx.for_call(call.id.clone());
+        // The dispatcher keeps the limit itself, so that an overdue call still tells its hooks.
+        cx.deadline = cx.deadline.min(Instant::now() + self.bridged_limit);
         let (cancel, kept) = (cx.cancel.clone(), call.clone());
         let task = runtime.spawn(async move {
             // The receiver is gone only after the limit, when nobody wants the result any more.
             tx.send(dispatcher.dispatch(call, &cx).await).unwrap_or_default();
         });
-        match rx.recv_timeout(self.bridged_limit) {
+        match rx.recv_timeout(self.bridged_limit + GRACE) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => {
                 cancel.cancel();
                 task.abort();
                 let seconds = self.bridged_limit.as_secs_f32();
-                gone(&kept, &format!("it did not finish within {seconds} s"))
+                let why = format!("it did not finish within {seconds} s");
+                gone(&kept, RefusalKind::Timeout, &why)
             }
-            Err(RecvTimeoutError::Disconnected) => gone(&kept, "its task ended without a result"),
+            Err(RecvTimeoutError::Disconnected) => {
+                gone(&kept, RefusalKind::Broken, "its task ended without a result")
+            }
         }
     }
 }
@@ -86,8 +97,11 @@ impl Drop for BlockingDoor {
     }
 }
 
-fn gone(call: &ToolCall, why: &str) -> ToolResult {
-    let kind = RefusalKind::Broken;
+fn closed(call: &ToolCall) -> ToolResult {
+    gone(call, RefusalKind::Broken, "the door is closed")
+}
+
+fn gone(call: &ToolCall, kind: RefusalKind, why: &str) -> ToolResult {
     let refusal = Refusal::new(kind, format!("Error executing {}: {why}", call.name));
     ToolResult {
         id: call.id.clone(),

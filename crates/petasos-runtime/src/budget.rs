@@ -1,22 +1,30 @@
 //! How much of a result the model sees, and where the rest is kept.
 
 mod temp;
+#[cfg(test)]
+mod tests;
 
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
 use petasos_contract::call::{Content, ToolResult};
 use petasos_contract::ports::Spill;
 use petasos_contract::tool::Limit;
-use petasos_contract::{CallContext, Settings};
+use petasos_contract::{CallContext, Settings, wait};
 use serde_json::Value;
-use std::time::{Duration, Instant};
 
 use crate::dispatch::Dispatcher;
 use crate::registry::Entry;
+use crate::untrusted;
 
 pub use temp::TempSpill;
 
 /// Marks a result that was moved to a file.
 const OPEN: &str = "<persisted-output>";
 const CLOSE: &str = "</persisted-output>";
+/// A result that was moved to a file is never longer: its preview, a path and a few words.
+const SPILLED_CHARS_MAX: usize = 7_000;
 /// How long keeping a result may take.
 const SPILL_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -65,8 +73,10 @@ impl Budget {
         if entry.result_chars_max == Limit::Unlimited {
             return None;
         }
-        let key = format!("tool_output.max_result_chars.{}", entry.name);
-        if let Some(own) = settings.get(&key).and_then(Value::as_u64) {
+        let own = settings
+            .get("tool_output.max_result_chars")
+            .and_then(|limits| limits.get(entry.name.as_str())?.as_u64());
+        if let Some(own) = own {
             return u32::try_from(own).ok();
         }
         match entry.result_chars_max {
@@ -84,20 +94,21 @@ pub(crate) fn exceeds(text: &str, limit: u32) -> bool {
 
 /// Moves a text to a file and gives what the model sees instead.
 pub(crate) async fn spill(text: &str, id: &str, store: &dyn Spill, cx: &CallContext) -> String {
-    let preview = preview(text, Budget::default().preview_chars);
+    let preview = untrusted::closed(preview(text, Budget::default().preview_chars));
     let chars = text.chars().count();
-    let deadline = cx.deadline.max(Instant::now() + SPILL_DEADLINE);
     let name = safe_name(id);
-    let kept = tokio::time::timeout_at(deadline.into(), store.keep(&name, text, cx)).await;
-    match kept {
-        Ok(Ok(path)) => format!(
+    let keep = AssertUnwindSafe(async { store.keep(&name, text, cx).await }).catch_unwind();
+    // The call itself may have used up its time; keeping its result has time of its own.
+    match wait::until(Instant::now() + SPILL_DEADLINE, "a large result to be kept", keep).await {
+        Ok(Ok(Ok(path))) => format!(
             "{OPEN}\nThe result has {chars} characters, too many to show here. All of it is in \
              {path}: page through it with read_file (offset, limit), or search it with \
              search_files.\n\nPreview:\n{preview}\n{CLOSE}",
             path = path.display()
         ),
-        Ok(Err(error)) => truncated(&preview, chars, &error.to_string()),
-        Err(_) => truncated(&preview, chars, "the target did not take it in time"),
+        Ok(Ok(Err(error))) => truncated(&preview, chars, &error.to_string()),
+        Ok(Err(_)) => truncated(&preview, chars, "the place for it failed"),
+        Err(elapsed) => truncated(&preview, chars, &elapsed.to_string()),
     }
 }
 
@@ -150,7 +161,8 @@ pub async fn fit_turn(results: &mut [ToolResult], dispatcher: &Dispatcher, cx: &
         }
         let result = &mut results[at];
         let Content::Text(text) = &result.content else { continue };
-        if text.contains(OPEN) {
+        // A text that merely mentions the mark is as long as it was.
+        if sizes[at] <= SPILLED_CHARS_MAX && text.contains(OPEN) {
             continue;
         }
         let shown = spill(text, result.id.as_str(), dispatcher.spill(), cx).await;

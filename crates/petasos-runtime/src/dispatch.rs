@@ -22,7 +22,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt;
-use petasos_contract::approval::{Approver, Policy};
+use petasos_contract::approval::{Approver, Digest, Finding, Policy};
 use petasos_contract::call::{Refusal, RefusalKind, ToolCall, ToolResult};
 use petasos_contract::hook::{HookKind, ToolMoment};
 use petasos_contract::middleware::Rewritten;
@@ -38,6 +38,7 @@ pub use args::parse_arguments;
 pub use coerce::coerce;
 pub use guard::GuardOptions;
 pub use outcome::{Failure, failure};
+pub(crate) use run::tell;
 
 /// Runs tools.
 pub struct Dispatcher {
@@ -135,21 +136,24 @@ impl Dispatcher {
         self.guards.before(&call, cx)?;
         let cleared =
             clear::check(call, escalated, self.policy.as_ref(), self.approver.as_ref(), cx).await?;
+        run::in_time(&cleared.entry, cx)?;
+        trail.ran = true;
         run::fenced(cleared, &self.middleware.frames(), self.policy.as_ref(), cx).await
     }
 
     /// The pre hook, exactly once.
-    async fn announce(
-        &self,
-        call: &Granted,
-        cx: &CallContext,
-    ) -> Result<Vec<petasos_contract::approval::Finding>, Refusal> {
+    async fn announce(&self, call: &Granted, cx: &CallContext) -> Result<Vec<Finding>, Refusal> {
         if !self.hooks.wants(HookKind::PreToolCall) {
             return Ok(Vec::new());
         }
         let (tool, args, rewrites) = (&call.entry.name, &call.args, &call.rewrites[..]);
         let moment = ToolMoment { tool, args, cx, rewrites };
-        Ok(self.hooks.pre_tool_call(&moment).await?.into_iter().collect())
+        tokio::select! {
+            biased;
+            answered = self.hooks.pre_tool_call(&moment) => Ok(answered?.into_iter().collect()),
+            // A hook that waits for something does not hold back whoever interrupts.
+            () = cx.cancel.cancelled() => Err(run::cancelled(&call.entry)),
+        }
     }
 
     /// The exit needs the arguments only when somebody will look at them.
@@ -201,7 +205,9 @@ struct Cleared {
     entry: Arc<Entry>,
     args: Args,
     /// What was agreed to, when somebody was asked.
-    approved: Option<petasos_contract::approval::Digest>,
+    approved: Option<Digest>,
+    /// What hooks wanted a person to agree to.
+    escalated: Vec<Finding>,
 }
 
 /// What the exit remembers of the way.
@@ -213,6 +219,8 @@ struct Trail {
     args: Option<Args>,
     rewrites: Vec<Rewritten>,
     signature: Option<guard::Signature>,
+    /// The handler was reached, so the call may have taken effect.
+    ran: bool,
 }
 
 impl Trail {
@@ -225,6 +233,7 @@ impl Trail {
             args: None,
             rewrites: Vec::new(),
             signature: None,
+            ran: false,
         }
     }
 

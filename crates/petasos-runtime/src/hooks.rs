@@ -69,17 +69,18 @@ impl HookBus {
         &self,
         moment: &ToolMoment<'_>,
     ) -> Result<Option<Finding>, Refusal> {
-        let directives = self.fire(&Moment::PreToolCall(moment)).await?;
+        let directives = self.fire(&Moment::PreToolCall(moment)).await;
         for (hook, directive) in directives {
             match directive {
-                Directive::Block(message) if !message.trim().is_empty() => {
+                Err(refusal) => return Err(refusal),
+                Ok(Directive::Block(message)) if !message.trim().is_empty() => {
                     return Err(Refusal::new(RefusalKind::Hook, message));
                 }
-                Directive::AskHuman { message, rule_key } => {
+                Ok(Directive::AskHuman { message, rule_key }) => {
                     return Ok(Some(escalation(moment, &message, rule_key)));
                 }
-                Directive::Pass => {}
-                Directive::Block(_) | Directive::Replace(_) | Directive::Append(_) => {
+                Ok(Directive::Pass) => {}
+                Ok(Directive::Block(_) | Directive::Replace(_) | Directive::Append(_)) => {
                     warn!(hook, ?directive, "directive does not fit pre_tool_call, ignored");
                 }
             }
@@ -89,39 +90,44 @@ impl HookBus {
 
     /// After a tool ran or was refused: nobody can change anything.
     pub(crate) async fn post_tool_call(&self, moment: &ToolMoment<'_>, finished: &Finished<'_>) {
-        // A broken observer cannot refuse what has already happened.
-        if let Err(refusal) = self.fire(&Moment::PostToolCall(moment, finished)).await {
-            warn!(%refusal, "a policy hook failed after the call");
+        for (hook, directive) in self.fire(&Moment::PostToolCall(moment, finished)).await {
+            warn!(hook, ?directive, "nothing can be changed after the call, ignored");
         }
     }
 
-    /// The first replacement for a result.
+    /// The first replacement for a result; a refusal when a policy that guards results failed.
     pub(crate) async fn transform_tool_result(
         &self,
         moment: &ToolMoment<'_>,
         finished: &Finished<'_>,
-    ) -> Option<String> {
-        let fired = self.fire(&Moment::TransformToolResult(moment, finished)).await;
-        fired.ok()?.into_iter().find_map(|(_, directive)| match directive {
-            Directive::Replace(text) => Some(text),
-            Directive::Pass
-            | Directive::Block(_)
-            | Directive::AskHuman { .. }
-            | Directive::Append(_) => None,
-        })
+    ) -> Result<Option<String>, Refusal> {
+        let moment = Moment::TransformToolResult(moment, finished);
+        for (hook, directive) in self.fire(&moment).await {
+            match directive {
+                Err(refusal) => return Err(refusal),
+                Ok(Directive::Replace(text)) => return Ok(Some(text)),
+                Ok(Directive::Pass) => {}
+                Ok(Directive::Block(_) | Directive::AskHuman { .. } | Directive::Append(_)) => {
+                    warn!(hook, ?directive, "directive does not fit a result, ignored");
+                }
+            }
+        }
+        Ok(None)
     }
 
-    /// Shows the moment to everyone who wants it.
-    async fn fire(&self, moment: &Moment<'_>) -> Result<Vec<(String, Directive)>, Refusal> {
+    /// Shows the moment to everyone who wants it. A hook that lets things pass is not listed; a
+    /// policy that failed is, with its refusal.
+    async fn fire(&self, moment: &Moment<'_>) -> Vec<(String, Result<Directive, Refusal>)> {
         let kind = moment.kind();
         if !self.wants(kind) {
-            return Ok(Vec::new());
+            return Vec::new();
         }
         let listeners = self.current.load_full();
         let mut directives = Vec::new();
         for hook in listeners.hooks.iter().filter(|hook| hook.wants().has(kind)) {
             match fenced(hook.as_ref(), moment).await {
-                Ok(directive) => directives.push((hook.name().to_owned(), directive)),
+                Ok(Directive::Pass) => {}
+                Ok(directive) => directives.push((hook.name().to_owned(), Ok(directive))),
                 Err(error) => {
                     warn!(hook = hook.name(), moment = kind.as_str(), %error, "hook failed");
                     if hook.on_failure() == OnFailure::Block {
@@ -129,12 +135,13 @@ impl HookBus {
                         let message = format!(
                             "the policy hook `{name}` failed, so the call is refused: {error}"
                         );
-                        return Err(Refusal::new(RefusalKind::Hook, message));
+                        let refusal = Refusal::new(RefusalKind::Hook, message);
+                        directives.push((name.to_owned(), Err(refusal)));
                     }
                 }
             }
         }
-        Ok(directives)
+        directives
     }
 }
 

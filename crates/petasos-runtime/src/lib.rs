@@ -31,5 +31,10 @@ pub mod search;
 pub mod toolsets;
 mod untrusted;
 
+#[cfg(test)]
+mod probe;
+#[cfg(test)]
+mod storm;
+
 pub use dispatch::Dispatcher;
 pub use registry::{Registry, discover_builtin_tools};

@@ -3,6 +3,9 @@
 //! Results always come in call order, and a later call never starts before an earlier barrier has
 //! finished. Pure over the registry snapshot.
 
+#[cfg(test)]
+mod tests;
+
 use std::path::{Component, Path, PathBuf};
 
 use petasos_contract::call::{RawArguments, ToolCall};
@@ -104,19 +107,19 @@ fn canonical(path: &str, cx: &CallContext) -> PathBuf {
         Some(rest) => cx.settings.user_home().join(rest),
         None => cx.workspace.join(path),
     };
-    let plain = collapse(&path);
-    let mut existing = plain.as_path();
+    let mut existing = path.as_path();
     let mut missing = Vec::new();
     loop {
         if let Ok(real) = existing.canonicalize() {
-            return missing.iter().rev().fold(real, |path, part| path.join(part));
+            let whole = missing.iter().rev().fold(real, |path, part| path.join(part));
+            return collapse(&whole);
         }
         match (existing.parent(), existing.file_name()) {
             (Some(parent), Some(name)) => {
                 missing.push(name.to_owned());
                 existing = parent;
             }
-            _ => return plain,
+            _ => return collapse(&path),
         }
     }
 }

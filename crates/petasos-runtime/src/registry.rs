@@ -20,7 +20,7 @@ use tracing::{debug, info, warn};
 
 pub use entry::{Entry, Schema};
 pub use origin::{Origin, Trust};
-pub use queries::{DEFAULT_EMOJI, ToolsetView};
+pub use queries::{DEFAULT_EMOJI, ToolsetNeeds, ToolsetView};
 pub use snapshot::Snapshot;
 
 /// Counts effective changes; whatever is derived from the registry may be cached under it.
@@ -122,19 +122,19 @@ impl Registry {
     pub fn refresh(&self, entries: Vec<Entry>, origin: &Origin) -> Vec<Collision> {
         let mut refused = Vec::new();
         let outcome: Result<Generation, Collision> = self.change(|next| {
-            let keep: Vec<ToolName> = entries.iter().map(|entry| entry.name.clone()).collect();
-            next.tools.retain(|name, entry| entry.origin != *origin || keep.contains(name));
+            let stays = |name: &ToolName| entries.iter().any(|entry| entry.name == *name);
+            let mut changed = next.keep_only(|entry| entry.origin != *origin || stays(&entry.name));
             for mut entry in entries {
                 entry.origin = origin.clone();
                 match settle_collision(next, &entry, Intent::Add) {
                     Ok(()) => {
                         next.tools.insert(entry.name.clone(), Arc::new(entry));
+                        changed = true;
                     }
                     Err(collision) => refused.push(collision),
                 }
             }
-            next.drop_dangling_aliases();
-            Ok(true)
+            Ok(changed)
         });
         if let Err(collision) = outcome {
             refused.push(collision);
@@ -153,20 +153,14 @@ impl Registry {
                     caller: caller.clone(),
                 });
             }
-            next.tools.remove(name);
-            next.drop_dangling_aliases();
-            Ok(true)
+            Ok(next.keep_only(|entry| entry.name != *name))
         })
     }
 
     /// Removes everything this origin registered.
     pub fn deregister_all(&self, origin: &Origin) -> Generation {
-        let outcome: Result<Generation, NotYours> = self.change(|next| {
-            let before = next.tools.len();
-            next.tools.retain(|_, entry| entry.origin != *origin);
-            next.drop_dangling_aliases();
-            Ok(next.tools.len() != before)
-        });
+        let outcome: Result<Generation, NotYours> =
+            self.change(|next| Ok(next.keep_only(|entry| entry.origin != *origin)));
         outcome.unwrap_or_default()
     }
 

@@ -10,7 +10,7 @@ use petasos_contract::CallContext;
 use petasos_contract::call::{
     Content, Disposition, Refusal, RefusalKind, Status, ToolCall, ToolResult,
 };
-use petasos_contract::wait::Owned;
+use petasos_contract::wait::{self, Owned};
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -22,8 +22,8 @@ use crate::plan::{Segment, plan};
 pub const WORKERS_MAX: usize = 8;
 /// How long a parallel run may take when nothing else is configured.
 pub const BATCH_LIMIT: Duration = Duration::from_mins(7);
-/// How long interrupted workers may take to wind up.
-const INTERRUPT_GRACE: Duration = Duration::from_secs(3);
+/// How long interrupted or overdue workers may take to wind up: to tell their hooks and end.
+const GRACE: Duration = Duration::from_secs(3);
 
 /// Runs a batch. Results are in call order and within the turn's budget.
 pub async fn run(
@@ -78,32 +78,38 @@ async fn parallel(
     let started: Vec<_> = calls
         .into_iter()
         .map(|(at, call)| {
+            let cx = CallContext { deadline, ..cx.for_call(call.id.clone()) };
             let worker = start(dispatcher, &workers, call.clone(), cx);
             (at, call, worker)
         })
         .collect();
     let mut results = Vec::with_capacity(started.len());
     for (at, call, worker) in started {
-        results.push((at, collect(&call, worker, deadline, limit, cx).await));
+        results.push((at, collect(&call, worker, deadline, cx).await));
     }
     results
 }
 
-/// A worker of its own for one call; it ends with the batch that owns it.
+/// A worker of its own for one call; it ends with the batch that owns it. The dispatcher keeps the
+/// deadline itself, so that an overdue call still tells its hooks how it ended.
 fn start(
     dispatcher: &Arc<Dispatcher>,
     workers: &Arc<Semaphore>,
     call: ToolCall,
-    cx: &CallContext,
+    cx: CallContext,
 ) -> Owned<ToolResult> {
     let (dispatcher, workers) = (Arc::clone(dispatcher), Arc::clone(workers));
-    let cx = cx.for_call(call.id.clone());
     Owned::start(async move {
-        let turn = workers.acquire().await;
-        if cx.cancel.is_cancelled() || turn.is_err() {
-            return skipped(&call);
+        let turn = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return skipped(&call),
+            turn = wait::until(cx.deadline, "a free worker", workers.acquire()) => turn,
+        };
+        match turn {
+            Ok(Ok(_turn)) => dispatcher.dispatch(call, &cx).await,
+            Ok(Err(_)) => skipped(&call),
+            Err(_) => overran(&call, Disposition::None),
         }
-        dispatcher.dispatch(call, &cx).await
     })
 }
 
@@ -112,19 +118,20 @@ async fn collect(
     call: &ToolCall,
     worker: Owned<ToolResult>,
     deadline: Instant,
-    limit: Option<Duration>,
     cx: &CallContext,
 ) -> ToolResult {
     let interrupted = async {
         cx.cancel.cancelled().await;
-        tokio::time::sleep(INTERRUPT_GRACE).await;
+        tokio::time::sleep(GRACE).await;
     };
     tokio::select! {
         biased;
         result = worker.join() => {
             result.unwrap_or_else(|| missing(call, "its worker ended without a result"))
         }
-        () = tokio::time::sleep_until(deadline.into()) => overran(call, limit),
+        () = tokio::time::sleep_until((deadline + GRACE).into()) => {
+            overran(call, Disposition::Unknown)
+        }
         () = interrupted => cancelled(call),
     }
 }
@@ -150,11 +157,15 @@ fn cancelled(call: &ToolCall) -> ToolResult {
     plain(call, Content::Text(text), RefusalKind::Cancelled, Disposition::Unknown)
 }
 
-fn overran(call: &ToolCall, limit: Option<Duration>) -> ToolResult {
-    let seconds = limit.unwrap_or_default().as_secs();
-    let message = format!("Error executing {}: timed out after {seconds} s in a batch", call.name);
+fn overran(call: &ToolCall, disposition: Disposition) -> ToolResult {
+    let name = &call.name;
+    let what = match disposition {
+        Disposition::None => "was not started, the batch ran out of time",
+        Disposition::Done | Disposition::Unknown => "did not end with its batch",
+    };
+    let message = format!("Error executing {name}: `{name}` {what}");
     let content = Content::Text(json!({ "error": message }).to_string());
-    plain(call, content, RefusalKind::Timeout, Disposition::Unknown)
+    plain(call, content, RefusalKind::Timeout, disposition)
 }
 
 fn missing(call: &ToolCall, why: &str) -> ToolResult {

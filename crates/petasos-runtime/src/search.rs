@@ -129,6 +129,17 @@ pub(crate) fn deferrable<'a>(
         .filter(move |entry| !core.contains(&entry.name) && grant.allows(entry.name.as_str()))
 }
 
+/// Whether a search may find this tool for this caller.
+pub(crate) fn is_deferrable(entry: &Entry, tools: &Snapshot, grant: &Grant) -> bool {
+    grant.allows(entry.name.as_str()) && !toolsets::core(tools).contains(&entry.name)
+}
+
+/// The parameters of a bridge tool, by which its arguments are coerced.
+pub(crate) fn bridge_parameters(name: &str) -> Option<&'static Value> {
+    let definition = bridge_definitions().iter().find(|definition| definition.name == *name)?;
+    definition.function.get("parameters")
+}
+
 /// Answers `tool_search`.
 pub(crate) fn answer_search(
     args: &Map<String, Value>,
@@ -158,7 +169,7 @@ pub(crate) fn answer_search(
 
 /// Answers `tool_describe`; `None` when the tool cannot be found this way.
 pub(crate) fn answer_describe(name: &str, tools: &Snapshot, grant: &Grant) -> Option<Value> {
-    let entry = deferrable(tools, grant).find(|entry| entry.name == *name)?;
+    let entry = tools.find(name).filter(|entry| is_deferrable(entry, tools, grant))?;
     let mut function = entry.schema.get().clone();
     crate::definitions::sanitise(&mut function);
     let parameters = function.get("parameters").cloned().unwrap_or(Value::Null);

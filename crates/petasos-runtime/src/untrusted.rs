@@ -8,6 +8,8 @@ use petasos_contract::event::{Event, EventSink};
 use petasos_contract::{CallId, ToolName};
 use serde_json::Value;
 
+use crate::dispatch::tell;
+
 /// Shorter results carry no instructions worth labelling.
 const LABEL_CHARS_MIN: usize = 32;
 /// How much of a text is searched for instructions.
@@ -59,6 +61,17 @@ fn wrap(text: &mut String, call: &CallId, tool: &ToolName, events: &EventSink) {
     );
 }
 
+/// The beginning of a labelled text with its label closed again, so that what follows stands
+/// outside.
+pub(crate) fn closed(mut head: String) -> String {
+    let close = format!("</{DELIMITER}>");
+    if head.starts_with(&format!("<{DELIMITER} ")) && !head.contains(&close) {
+        head.push('\n');
+        head.push_str(&close);
+    }
+    head
+}
+
 /// The delimiter word inside the text loses its underscores, in any letter case.
 fn defang(text: &str) -> String {
     let folded = text.to_ascii_lowercase();
@@ -77,7 +90,7 @@ fn defang(text: &str) -> String {
 
 fn report(text: &str, call: &CallId, tool: &ToolName, events: &EventSink) {
     events_if_risky(text, |risk, findings| {
-        events.emit(|| Event::ToolOutputRisk {
+        tell(events, || Event::ToolOutputRisk {
             call: call.clone(),
             tool: tool.clone(),
             risk,

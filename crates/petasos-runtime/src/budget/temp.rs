@@ -2,9 +2,13 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use petasos_contract::ports::Spill;
 use petasos_contract::{BoxFuture, CallContext};
+
+/// How many results this process has kept.
+static WRITES: AtomicU64 = AtomicU64::new(0);
 
 /// `<tmp>/hermes-results/<name>.txt`, readable by the owner only.
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +32,9 @@ impl Spill for TempSpill {
     }
 }
 
-/// Writes beside the target and renames, so that a reader never sees half a result.
+/// Writes beside the target and renames, so that a reader never sees half a result. The name
+/// beside it is new each time: two calls with one id do not write into one file, and a link that
+/// somebody else put there is not followed.
 fn write_owner_only(
     folder: &std::path::Path,
     target: &std::path::Path,
@@ -38,7 +44,7 @@ fn write_owner_only(
     let mut builder = std::fs::DirBuilder::new();
     builder.recursive(true);
     let mut options = std::fs::OpenOptions::new();
-    options.write(true).create(true).truncate(true);
+    options.write(true).create_new(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
@@ -46,9 +52,13 @@ fn write_owner_only(
         options.mode(0o600);
     }
     builder.create(folder)?;
-    let partial = target.with_extension("partial");
+    let count = WRITES.fetch_add(1, Ordering::Relaxed);
+    let partial = target.with_extension(format!("{}-{count}.partial", std::process::id()));
     let mut file = options.open(&partial)?;
-    file.write_all(text)?;
-    drop(file);
-    std::fs::rename(&partial, target)
+    let written = file.write_all(text).and_then(|()| std::fs::rename(&partial, target));
+    if written.is_err() {
+        // The first error is the one worth telling.
+        std::fs::remove_file(&partial).unwrap_or_default();
+    }
+    written
 }

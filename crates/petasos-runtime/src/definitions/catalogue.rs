@@ -1,19 +1,20 @@
 //! Builds definitions, and gives the same ones again while nothing has changed.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, OnceLock};
 
 use parking_lot::Mutex;
 use petasos_contract::ToolName;
 use petasos_contract::check::{Availability, Check};
 use petasos_contract::context::CheckContext;
-use petasos_contract::tool::Patch;
+use petasos_contract::tool::{Patch, ToolError};
 use serde_json::{Map, Value};
 use tracing::warn;
 
 use super::{Definition, Definitions, Fate, sanitise};
 use crate::availability::{Answers, Checks};
-use crate::registry::{Entry, Generation, Registry, Snapshot, ToolsetView};
+use crate::registry::{Entry, Generation, Registry, Snapshot, ToolsetNeeds, ToolsetView};
 use crate::search::{self, SearchOptions};
 use crate::toolsets::{self, Resolution, Selection, resolve};
 
@@ -43,9 +44,12 @@ pub struct Catalogue {
 struct Kept {
     key: Key,
     /// The checks that were asked, with what they said: the result holds while they still say so.
-    answers: Vec<(Check, bool)>,
+    answers: Said,
     definitions: Arc<Definitions>,
 }
+
+/// Checks with what they said.
+type Said = Vec<(Check, Availability)>;
 
 #[derive(Debug, PartialEq, Eq)]
 struct Key {
@@ -76,18 +80,22 @@ impl Catalogue {
         let snapshot = self.registry.snapshot();
         let generation = snapshot.generation();
         let settings = cx.settings.fingerprint();
-        if let Some(kept) = self.still_true(wanted, generation, settings, cx) {
+        let key = Key { wanted: wanted.clone(), generation, settings };
+        let now = |check: &Check| self.checks.remembered(check, cx);
+        if let Some(kept) = self.kept(&key, now) {
             return kept;
         }
         let resolution = resolve(&wanted.selection, &snapshot);
         let asked = checks_of(&resolution.tools, &snapshot);
         let answers = self.checks.answer(asked.iter(), cx).await;
+        let said = |check: &Check| Some(answers.get(check.id())?.availability.clone());
+        if let Some(kept) = self.kept(&key, said) {
+            return kept;
+        }
         let options = SearchOptions::from_settings(&cx.settings);
         let definitions = Arc::new(build(wanted, resolution, &snapshot, &answers, options));
-        let passed =
-            |check: &Check| answers.get(check.id()).is_some_and(|a| a.availability.is_ready());
-        let answers = asked.into_iter().map(|check| (check.clone(), passed(&check))).collect();
-        let key = Key { wanted: wanted.clone(), generation, settings };
+        let answers =
+            asked.into_iter().filter_map(|check| Some((check.clone(), said(&check)?))).collect();
         self.keep(Kept { key, answers, definitions: Arc::clone(&definitions) });
         definitions
     }
@@ -109,6 +117,27 @@ impl Catalogue {
         snapshot.toolsets().into_iter().map(view).collect()
     }
 
+    /// The toolsets that would offer something, and those that would not with what they need.
+    pub async fn check_tool_availability(
+        &self,
+        cx: &CheckContext,
+    ) -> (Vec<String>, Vec<ToolsetNeeds>) {
+        let snapshot = self.registry.snapshot();
+        let (ready, rest): (Vec<_>, Vec<_>) =
+            self.toolsets(cx).await.into_iter().partition(|view| view.available);
+        let first_needs = |toolset: &str| {
+            let first = snapshot.in_toolset(toolset).next();
+            first.map(|entry| entry.requires_env.clone()).unwrap_or_default()
+        };
+        let needs = |view: ToolsetView| ToolsetNeeds {
+            env_vars: first_needs(&view.name),
+            name: view.name,
+            tools: view.tools,
+        };
+        let ready = ready.into_iter().map(|view| view.name).collect();
+        (ready, rest.into_iter().map(needs).collect())
+    }
+
     /// Whether at least one tool of a toolset would be offered; false for an unknown one.
     pub async fn is_toolset_available(&self, toolset: &str, cx: &CheckContext) -> bool {
         let snapshot = self.registry.snapshot();
@@ -117,30 +146,28 @@ impl Catalogue {
         entries.iter().any(|entry| missing(entry, &answers).is_none())
     }
 
-    fn still_true(
+    /// Definitions that were made for the same key while the checks said what they say now. Two
+    /// sessions with different answers have one each.
+    fn kept(
         &self,
-        wanted: &Wanted,
-        generation: Generation,
-        settings: u64,
-        cx: &CheckContext,
+        key: &Key,
+        now: impl Fn(&Check) -> Option<Availability>,
     ) -> Option<Arc<Definitions>> {
         let kept = self.kept.lock();
-        let found = kept.iter().find(|kept| {
-            kept.key.generation == generation
-                && kept.key.settings == settings
-                && kept.key.wanted == *wanted
-        })?;
-        let same = found.answers.iter().all(|(check, passed)| {
-            self.checks.remembered(check, cx).is_some_and(|now| now.is_ready() == *passed)
-        });
-        same.then(|| Arc::clone(&found.definitions))
+        let same = |said: &Said| said.iter().all(|(check, then)| now(check).as_ref() == Some(then));
+        let found = kept.iter().find(|kept| kept.key == *key && same(&kept.answers))?;
+        Some(Arc::clone(&found.definitions))
     }
 
+    /// Keeps the newest few; those of an older registry will not be asked for again.
     fn keep(&self, new: Kept) {
+        let generation = new.key.generation;
         let mut kept = self.kept.lock();
-        kept.retain(|old| old.key != new.key && old.key.generation == new.key.generation);
-        kept.truncate(KEPT - 1);
-        kept.push_front(new);
+        kept.retain(|old| old.key.generation >= generation);
+        if kept.front().is_none_or(|old| old.key.generation == generation) {
+            kept.truncate(KEPT - 1);
+            kept.push_front(new);
+        }
     }
 }
 
@@ -210,7 +237,9 @@ fn patched(present: &[&Arc<Entry>], fates: &mut BTreeMap<ToolName, Fate>) -> Vec
         let mut function = Map::new();
         function.insert("name".to_owned(), entry.name.as_str().into());
         function.extend(entry.schema.get().clone());
-        match entry.tool.schema_patch(&granted) {
+        let patch = AssertUnwindSafe(|| entry.tool.schema_patch(&granted));
+        let patch = std::panic::catch_unwind(patch);
+        match patch.unwrap_or_else(|_| Err(ToolError::new("Panic", "it panicked"))) {
             Ok(Patch::Keep) => {}
             Ok(Patch::Merge(changes)) => function.extend(changes),
             Ok(Patch::Hide(reason)) => {

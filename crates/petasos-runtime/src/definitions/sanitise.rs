@@ -73,11 +73,12 @@ fn fix(schema: &mut Value, depth: usize) {
     }
     let Value::Object(object) = schema else { return };
     split_types(object);
+    // Branches are fixed before one of them takes the union's place.
+    each_below(object, |below| fix(below, depth - 1));
     collapse_nullable_union(object);
     if object.contains_key("$ref") {
         object.shift_remove("default");
     }
-    each_below(object, |below| fix(below, depth - 1));
     if object.get("type").and_then(Value::as_str) == Some("object")
         && !object.get("properties").is_some_and(Value::is_object)
     {

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::Parsed;
 use super::args::parse_arguments;
+use super::coerce::coerce;
 use crate::registry::Snapshot;
 use crate::search::{self, SearchOptions, TOOL_CALL, TOOL_DESCRIBE, TOOL_SEARCH};
 
@@ -24,7 +25,9 @@ pub(super) fn cross(call: Parsed, tools: &Snapshot, cx: &CallContext) -> Result<
     match call.name.as_str() {
         TOOL_SEARCH => {
             let options = SearchOptions::from_settings(&cx.settings);
-            let found = search::answer_search(call.args?.object(), tools, &cx.grant, options);
+            let mut args = call.args?;
+            coerce(args.object_mut(), search::bridge_parameters(TOOL_SEARCH));
+            let found = search::answer_search(args.object(), tools, &cx.grant, options);
             Ok(Crossed::Answer(ToolOutput::json(&found)))
         }
         TOOL_DESCRIBE => {
@@ -43,17 +46,15 @@ pub(super) fn cross(call: Parsed, tools: &Snapshot, cx: &CallContext) -> Result<
 fn unwrap(call: Parsed, tools: &Snapshot, grant: &Grant) -> Result<Parsed, Refusal> {
     let mut object = call.args?.into_object();
     let name = object.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
-    let reachable = search::deferrable(tools, grant).any(|entry| entry.name == *name);
-    if search::is_bridge(&name) || !reachable {
-        return Err(not_found(&name));
-    }
+    let entry = tools.find(&name).filter(|entry| search::is_deferrable(entry, tools, grant));
+    let Some(entry) = entry else { return Err(not_found(&name)) };
     let args = match object.remove("arguments") {
         None | Some(Value::Null) => Ok(Args::new(Map::new())),
         Some(Value::Object(arguments)) => Ok(Args::new(arguments)),
         Some(Value::String(text)) => parse_arguments(&text),
         Some(other) => parse_arguments(&other.to_string()),
     };
-    Ok(Parsed { id: call.id, name: name.into(), args })
+    Ok(Parsed { id: call.id, name: entry.name.clone(), args })
 }
 
 fn not_found(name: &str) -> Refusal {

@@ -36,7 +36,7 @@ pub(super) async fn check(
         Verdict::Block(findings) => (None, Some(blocked(findings))),
         Verdict::Ask(findings) => {
             let request = request(&intent, findings);
-            let answer = ask(approver, &request, cx).await;
+            let answer = narrowed(ask(approver, &request, cx).await, request.widest);
             agreed_to = Some(request.digest);
             let refusal = refused(&answer, findings);
             (Some(answer), refusal)
@@ -47,7 +47,8 @@ pub(super) async fn check(
     match refusal {
         Some(refusal) => Err(refusal),
         None => {
-            Ok(Cleared { id: call.id, entry: call.entry, args: call.args, approved: agreed_to })
+            let Granted { id, entry, args, .. } = call;
+            Ok(Cleared { id, entry, args, approved: agreed_to, escalated })
         }
     }
 }
@@ -119,6 +120,14 @@ async fn ask(approver: &dyn Approver, request: &ApprovalRequest, cx: &CallContex
             Answer::Denied { by, comment: Some("the turn was interrupted".to_owned()) }
         }
         answer = wait => answer.unwrap_or(Answer::Expired { after: remaining }),
+    }
+}
+
+/// A surface may offer more than the findings permit; what counts is what they permit.
+fn narrowed(answer: Answer, widest: Scope) -> Answer {
+    match answer {
+        Answer::Allowed { scope, by } => Answer::Allowed { scope: scope.min(widest), by },
+        other => other,
     }
 }
 

@@ -29,21 +29,19 @@ fn coerce_value(value: &mut Value, schema: &Value, depth: usize) {
         *value = Value::Null;
         return;
     }
-    for kind in kinds(schema) {
-        let changed = coerce_to(value, kind, schema);
-        if changed {
-            break;
-        }
+    let changed = kinds(schema).any(|kind| coerce_to(value, kind));
+    if !changed && kinds(schema).any(|kind| kind == "array") {
+        wrap(value, schema);
     }
     match value {
-        Value::Array(items) => {
+        Value::Array(items) if kinds(schema).any(|kind| kind == "array") => {
             let Some(of) = schema.get("items") else { return };
             for item in items {
                 parse_container(item, of);
                 coerce_container(item, of, depth - 1);
             }
         }
-        Value::Object(fields) => {
+        Value::Object(fields) if kinds(schema).any(|kind| kind == "object") => {
             let Some(Value::Object(properties)) = schema.get("properties") else { return };
             for (name, field) in fields.iter_mut() {
                 if let Some(of) = properties.get(name) {
@@ -52,7 +50,7 @@ fn coerce_value(value: &mut Value, schema: &Value, depth: usize) {
                 }
             }
         }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        _ => {}
     }
 }
 
@@ -80,16 +78,17 @@ fn parse_container(value: &mut Value, schema: &Value) {
 }
 
 /// The types a schema names, in order.
-fn kinds(schema: &Value) -> Vec<&str> {
-    match schema.get("type") {
-        Some(Value::String(kind)) => vec![kind],
-        Some(Value::Array(kinds)) => kinds.iter().filter_map(Value::as_str).collect(),
-        _ => Vec::new(),
-    }
+fn kinds(schema: &Value) -> impl Iterator<Item = &str> {
+    let named = match schema.get("type") {
+        Some(Value::Array(kinds)) => kinds.as_slice(),
+        Some(one) => std::slice::from_ref(one),
+        None => &[],
+    };
+    named.iter().filter_map(Value::as_str)
 }
 
 fn is_nullable(schema: &Value) -> bool {
-    let says_null = |schema: &Value| kinds(schema).contains(&"null");
+    let says_null = |schema: &Value| kinds(schema).any(|kind| kind == "null");
     let branches = ["anyOf", "oneOf"].iter().filter_map(|key| schema.get(*key)?.as_array());
     says_null(schema)
         || schema.get("nullable") == Some(&Value::Bool(true))
@@ -97,16 +96,13 @@ fn is_nullable(schema: &Value) -> bool {
 }
 
 /// Whether the value became one of this kind.
-fn coerce_to(value: &mut Value, kind: &str, schema: &Value) -> bool {
+fn coerce_to(value: &mut Value, kind: &str) -> bool {
     let coerced = match (kind, &*value) {
         ("integer", Value::String(text)) => integer(text),
         ("number", Value::String(text)) => number(text),
         ("boolean", Value::String(text)) => boolean(text),
         ("object", Value::String(text)) => parse_as(text, Value::is_object),
-        ("array", Value::String(text)) => {
-            parse_as(text, Value::is_array).or_else(|| wrap_text(text, schema))
-        }
-        ("array", other) if !other.is_array() => Some(Value::Array(vec![other.clone()])),
+        ("array", Value::String(text)) => parse_as(text, Value::is_array),
         _ => None,
     };
     coerced.is_some_and(|coerced| {
@@ -115,15 +111,28 @@ fn coerce_to(value: &mut Value, kind: &str, schema: &Value) -> bool {
     })
 }
 
-/// A bare string for a list means a list of one, unless another listed type is `string`.
-fn wrap_text(text: &str, schema: &Value) -> Option<Value> {
-    if kinds(schema).contains(&"string") {
-        return None;
+/// One value for a list means a list of one, unless it fits another type that the schema names.
+fn wrap(value: &mut Value, schema: &Value) {
+    if kinds(schema).any(|kind| is_of_kind(value, kind)) {
+        return;
     }
-    if text.trim_start().starts_with(['[', '{']) {
+    if value.as_str().is_some_and(|text| text.trim_start().starts_with(['[', '{'])) {
         warn!("an argument looks like JSON but does not parse as a list, wrapped as one element");
     }
-    Some(Value::Array(vec![Value::String(text.to_owned())]))
+    *value = Value::Array(vec![value.take()]);
+}
+
+fn is_of_kind(value: &Value, kind: &str) -> bool {
+    match (kind, value) {
+        ("integer", Value::Number(number)) => number.is_i64() || number.is_u64(),
+        ("array", Value::Array(_))
+        | ("object", Value::Object(_))
+        | ("string", Value::String(_))
+        | ("number", Value::Number(_))
+        | ("boolean", Value::Bool(_))
+        | ("null", Value::Null) => true,
+        _ => false,
+    }
 }
 
 fn parse_as(text: &str, fits: impl Fn(&Value) -> bool) -> Option<Value> {

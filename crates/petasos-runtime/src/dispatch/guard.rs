@@ -10,7 +10,7 @@ use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::settings::Section;
 use petasos_contract::{Args, CallContext, ToolName, TurnId};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::Granted;
 
@@ -81,32 +81,46 @@ impl Signature {
         tool.hash(&mut hasher);
         let tool = hasher.finish();
         let mut hasher = DefaultHasher::new();
-        for key in sorted(args.object()) {
-            key.hash(&mut hasher);
-            args.get(key).into_iter().for_each(|value| hash_value(value, &mut hasher));
-        }
+        hash_object(args.object(), &mut hasher);
         Self { tool, args: hasher.finish() }
     }
 }
 
-fn sorted(object: &serde_json::Map<String, Value>) -> Vec<&String> {
-    let mut keys: Vec<&String> = object.keys().collect();
-    keys.sort();
-    keys
+fn hash_object(object: &Map<String, Value>, hasher: &mut DefaultHasher) {
+    let mut fields: Vec<(&String, &Value)> = object.iter().collect();
+    fields.sort_unstable_by_key(|(key, _)| *key);
+    fields.len().hash(hasher);
+    for (key, value) in fields {
+        key.hash(hasher);
+        hash_value(value, hasher);
+    }
 }
 
+/// Kinds and lengths are part of the hash: `[["a"], "b"]` is not `[["a", "b"]]`, nor 1 `"1"`.
 fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
+    std::mem::discriminant(value).hash(hasher);
     match value {
-        Value::Object(object) => {
-            for key in sorted(object) {
-                key.hash(hasher);
-                object.get(key).into_iter().for_each(|below| hash_value(below, hasher));
-            }
+        Value::Object(object) => hash_object(object, hasher),
+        Value::Array(items) => {
+            items.len().hash(hasher);
+            items.iter().for_each(|item| hash_value(item, hasher));
         }
-        Value::Array(items) => items.iter().for_each(|item| hash_value(item, hasher)),
         Value::String(text) => text.hash(hasher),
-        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string().hash(hasher),
+        Value::Bool(one) => one.hash(hasher),
+        Value::Number(number) => number.hash(hasher),
+        Value::Null => {}
     }
+}
+
+/// Two results are one when they are the same JSON, or else the same text.
+fn identity_of(result: &str) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    let json = result.starts_with(['{', '[']).then(|| serde_json::from_str::<Value>(result).ok());
+    match json.flatten() {
+        Some(value) => hash_value(&value, &mut hasher),
+        None => result.hash(&mut hasher),
+    }
+    hasher.finish()
 }
 
 /// What the guardrails have to say about a finished call.
@@ -248,9 +262,7 @@ impl Turn {
     }
 
     fn repetition(&mut self, signature: Signature, observed: &Observed<'_>) -> Option<Guidance> {
-        let mut hasher = DefaultHasher::new();
-        observed.result.hash(&mut hasher);
-        let identity = hasher.finish();
+        let identity = identity_of(observed.result);
         let seen = self.unchanged.entry(signature).or_insert((identity, 0));
         *seen = if seen.0 == identity { (identity, seen.1 + 1) } else { (identity, 1) };
         let count = seen.1;

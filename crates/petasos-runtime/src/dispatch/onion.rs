@@ -1,7 +1,8 @@
 //! Execution middleware: frames around the handler, outermost first.
 //!
 //! A frame that fails before it called `next` is skipped; one that fails afterwards leaves what
-//! `next` gave; a refusal from further in is passed on as it is.
+//! `next` gave; one that gave `next` up half way fails the call, because the tool runs at most
+//! once. A refusal from further in is passed on as it is.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -26,12 +27,13 @@ pub(super) fn peel<'a>(
 ) -> BoxFuture<'a, Result<ToolOutput, Refusal>> {
     let Some((frame, inner)) = frames.split_first() else { return core(args) };
     Box::pin(async move {
-        let given: Arc<Mutex<Option<Result<ToolOutput, Refusal>>>> = Arc::default();
+        let given: Arc<Mutex<Given>> = Arc::default();
         let kept = Arc::clone(&given);
         let next: Next<'_> = Box::new(move |args| {
             Box::pin(async move {
+                *kept.lock() = Given::Begun;
                 let result = peel(tool, args, inner, core, cx).await;
-                *kept.lock() = Some(result.clone());
+                *kept.lock() = Given::Result(result.clone());
                 result
             })
         });
@@ -44,10 +46,23 @@ pub(super) fn peel<'a>(
             Err(_) => "it panicked".to_owned(),
         };
         warn!(middleware = frame.name(), %why, "execution middleware failed");
-        let given = given.lock().take();
+        let given = std::mem::take(&mut *given.lock());
         match given {
-            Some(result) => result,
-            None => peel(tool, before, inner, core, cx).await,
+            Given::Result(result) => result,
+            Given::Nothing => peel(tool, before, inner, core, cx).await,
+            Given::Begun => {
+                let name = frame.name();
+                Err(super::broken(&format!("middleware `{name}` failed while it ran: {why}")))
+            }
         }
     })
+}
+
+/// How far the rest of the onion came; what has begun is never begun again.
+#[derive(Default)]
+enum Given {
+    #[default]
+    Nothing,
+    Begun,
+    Result(Result<ToolOutput, Refusal>),
 }

@@ -19,8 +19,8 @@ pub fn failure(tool: &str, result: &str) -> Option<Failure> {
     let object = looks_like_object(result).then(|| parse(result)).flatten();
     match (tool, &object) {
         ("write_file" | "patch", Some(object)) if landed(object) => return None,
-        ("terminal", Some(object)) => {
-            let code = object.get("exit_code").and_then(Value::as_i64);
+        ("terminal", object) => {
+            let code = object.as_ref().and_then(|object| object.get("exit_code")?.as_i64());
             return code.filter(|code| *code != 0).map(|_| Failure::Plain);
         }
         ("memory", Some(object)) if is_full(object) => return Some(Failure::Full),
@@ -34,13 +34,23 @@ pub fn failure(tool: &str, result: &str) -> Option<Failure> {
             let empty = !says_no && object.get("error").is_some_and(Value::is_null);
             return (!empty).then_some(Failure::Plain);
         }
-        return None;
     }
-    let glance: String = result.chars().take(GLANCE_CHARS).collect::<String>().to_lowercase();
-    let fails = glance.contains("\"error\"")
-        || glance.contains("\"failed\"")
-        || result.starts_with("Error");
+    let end = result.char_indices().nth(GLANCE_CHARS).map_or(result.len(), |(at, _)| at);
+    let glance = result.as_bytes().get(..end).unwrap_or_default();
+    let fails =
+        result.starts_with("Error") || says(glance, b"\"error\"") || says(glance, b"\"failed\"");
     fails.then_some(Failure::Plain)
+}
+
+/// Whether a text has the word, in any letter case, and not as a key whose value is null.
+fn says(glance: &[u8], word: &[u8]) -> bool {
+    let found = glance.windows(word.len()).enumerate();
+    let same = |window: &[u8]| window.first() == word.first() && window.eq_ignore_ascii_case(word);
+    found.filter(|(_, window)| same(window)).any(|(at, _)| {
+        let behind = glance.get(at + word.len()..).unwrap_or_default();
+        let value = behind.iter().filter(|byte| !byte.is_ascii_whitespace()).take(5);
+        !value.eq(b":null")
+    })
 }
 
 fn looks_like_object(text: &str) -> bool {

@@ -9,12 +9,26 @@ use std::sync::Arc;
 use futures::FutureExt;
 use petasos_contract::approval::{Intent, Policy, Verdict};
 use petasos_contract::call::{Refusal, RefusalKind};
-use petasos_contract::event::Event;
+use petasos_contract::event::{Event, EventSink};
 use petasos_contract::middleware::AroundMiddleware;
 use petasos_contract::{Args, CallContext, ToolOutput};
+use tracing::warn;
 
 use super::{Cleared, clear, onion};
 use crate::registry::Entry;
+
+/// What was cancelled or ran out of time on the way does not start.
+pub(super) fn in_time(entry: &Entry, cx: &CallContext) -> Result<(), Refusal> {
+    if cx.cancel.is_cancelled() {
+        return Err(cancelled(entry));
+    }
+    if tokio::time::Instant::now() >= cx.deadline.into() {
+        let name = &entry.name;
+        let message = format!("Timeout: `{name}` was not started, its time had run out");
+        return Err(Refusal::new(RefusalKind::Timeout, message));
+    }
+    Ok(())
+}
 
 /// Runs a cleared call to its end, or to its deadline.
 pub(super) async fn fenced(
@@ -23,10 +37,7 @@ pub(super) async fn fenced(
     policy: &dyn Policy,
     cx: &CallContext,
 ) -> Result<ToolOutput, Refusal> {
-    if cx.cancel.is_cancelled() {
-        return Err(cancelled(&call.entry));
-    }
-    cx.events.emit(|| Event::ToolStarted {
+    tell(&cx.events, || Event::ToolStarted {
         session: cx.session.clone(),
         call: call.id.clone(),
         tool: call.entry.name.clone(),
@@ -84,7 +95,7 @@ fn still_cleared(
     let tool = &call.entry.name;
     let same = call.approved.is_some_and(|approved| approved == clear::digest(tool, args));
     let effects = call.entry.tool.effects(args, cx);
-    let intent = Intent { tool, args, effects: &effects, escalated: &[] };
+    let intent = Intent { tool, args, effects: &effects, escalated: &call.escalated };
     if same || policy.judge(&intent, cx) == Verdict::Allow {
         return Ok(());
     }
@@ -94,16 +105,21 @@ fn still_cleared(
 }
 
 fn overran(entry: &Entry, seconds: f32) -> Refusal {
-    let message = format!(
-        "`{}` did not finish within {seconds:.1} s and was stopped; it may have taken effect",
-        entry.name
-    );
+    let message =
+        format!("Timeout: `{}` did not finish within {seconds:.1} s and was stopped", entry.name);
     Refusal::new(RefusalKind::Timeout, message)
 }
 
-fn cancelled(entry: &Entry) -> Refusal {
-    let message = format!("`{}` was cancelled by the user; it may have taken effect", entry.name);
+pub(super) fn cancelled(entry: &Entry) -> Refusal {
+    let message = format!("`{}` was cancelled by the user", entry.name);
     Refusal::new(RefusalKind::Cancelled, message)
+}
+
+/// Tells a surface; one that panics disturbs no call.
+pub(crate) fn tell(events: &EventSink, event: impl FnOnce() -> Event) {
+    if std::panic::catch_unwind(AssertUnwindSafe(|| events.emit(event))).is_err() {
+        warn!("an event subscriber panicked");
+    }
 }
 
 /// The text of a panic.

@@ -1,9 +1,10 @@
 //! The only exit: whatever came of a call becomes one well-formed result.
 //!
 //! Normalise, wrap errors in their exact words, tell the post hook, let a hook replace the text,
-//! add guardrail guidance, spill what is too large, label what strangers wrote, tell the surface.
+//! spill what is too large, label what strangers wrote, add guardrail guidance outside of that
+//! label, tell the surface. Other people's code on this way is fenced: a result leaves in any case.
 
-use std::sync::Arc;
+use std::panic::AssertUnwindSafe;
 
 use petasos_contract::call::{Content, Disposition, Refusal, RefusalKind, Status, ToolResult};
 use petasos_contract::event::Event;
@@ -15,6 +16,7 @@ use serde_json::{Value, json};
 
 use super::guard::{Guidance, Observed};
 use super::outcome::failure;
+use super::run::tell;
 use super::{Dispatcher, Trail};
 use crate::budget::{self, Budget};
 use crate::registry::Entry;
@@ -49,13 +51,14 @@ impl Dispatcher {
         if let Some(entry) = trail.entry.clone() {
             self.tell_hooks(&mut sealed, &trail, duration_ms, cx).await;
             let guidance = self.guide(&sealed, &trail, &entry, cx);
-            halts_turn = guidance.as_ref().is_some_and(|guidance| guidance.halts);
-            if let Some(guidance) = guidance {
-                add_guidance(&mut sealed.content, &guidance);
-            }
             self.fit(&mut sealed.content, &trail, &entry, cx).await;
-            if entry.provenance == Provenance::Foreign {
+            // A refusal is in our own words, which the model is meant to follow.
+            if entry.provenance == Provenance::Foreign && trail.ran {
                 untrusted::label(&mut sealed.content, &trail.id, &entry.name, &cx.events);
+            }
+            if let Some(guidance) = guidance {
+                halts_turn = guidance.halts;
+                add_guidance(&mut sealed.content, &guidance);
             }
         }
         let result = ToolResult {
@@ -68,7 +71,7 @@ impl Dispatcher {
             duration_ms,
             halts_turn,
         };
-        cx.events.emit(|| Event::ToolFinished {
+        tell(&cx.events, || Event::ToolFinished {
             session: cx.session.clone(),
             call: result.id.clone(),
             tool: result.name.clone(),
@@ -101,8 +104,14 @@ impl Dispatcher {
             error_message: sealed.error_message.as_deref(),
         };
         self.hooks.post_tool_call(&moment, &finished).await;
-        if let Some(replaced) = self.hooks.transform_tool_result(&moment, &finished).await {
-            sealed.content = Content::Text(replaced);
+        match self.hooks.transform_tool_result(&moment, &finished).await {
+            Ok(None) => {}
+            Ok(Some(replaced)) => sealed.content = Content::Text(replaced),
+            // The result is withheld, but whatever the call did is done.
+            Err(refusal) => {
+                let disposition = sealed.disposition;
+                *sealed = Sealed { disposition, ..refuse(refusal, trail) };
+            }
         }
     }
 
@@ -187,7 +196,7 @@ fn break_contract(value: &Value, trail: &Trail) -> Sealed {
 fn refuse(mut refusal: Refusal, trail: &Trail) -> Sealed {
     let kind = refusal.kind;
     match kind {
-        RefusalKind::Failed => {
+        RefusalKind::Failed | RefusalKind::Timeout => {
             refusal.message = format!("Tool execution failed: {}", clean(&refusal.message));
         }
         RefusalKind::Broken => {
@@ -196,9 +205,11 @@ fn refuse(mut refusal: Refusal, trail: &Trail) -> Sealed {
         }
         _ => {}
     }
-    let own_shape = |entry: &Arc<Entry>| entry.tool.refused(&refusal);
-    let output = match (&trail.entry, kind) {
-        (Some(entry), kind) if kind.status() == Status::Blocked => own_shape(entry),
+    let output = match &trail.entry {
+        Some(entry) if kind.status() == Status::Blocked => {
+            let own_shape = AssertUnwindSafe(|| entry.tool.refused(&refusal));
+            std::panic::catch_unwind(own_shape).unwrap_or_else(|_| refusal.output())
+        }
         _ => refusal.output(),
     };
     let content = match output {
@@ -206,10 +217,12 @@ fn refuse(mut refusal: Refusal, trail: &Trail) -> Sealed {
         ToolOutput::Multimodal(parts) => Content::Multimodal(parts),
         ToolOutput::Foreign(value) => Content::Text(value.to_string()),
     };
+    // What never reached its handler did nothing, whatever kind of refusal it was.
+    let disposition = if trail.ran { kind.disposition() } else { Disposition::None };
     Sealed {
         content,
         status: kind.status(),
-        disposition: kind.disposition(),
+        disposition,
         error_type: Some(kind.error_type()),
         error_message: Some(refusal.message),
     }

@@ -1,1 +1,10 @@
-//! Tests.
+//! The one door, from outside: whatever a call does, exactly one well-formed result comes back.
+
+mod approval;
+mod coercion;
+mod faults;
+mod frames;
+mod guardrails;
+mod listeners;
+mod outcomes;
+mod results;

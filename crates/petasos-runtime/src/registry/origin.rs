@@ -12,11 +12,21 @@ use serde_json::Value;
 use super::Entry;
 
 /// Who brought a tool.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Origin {
     kind: Kind,
     may_override: bool,
 }
+
+/// The operator's consent can change between two loads; whoever brings the tools stays the same,
+/// and must find what it registered before.
+impl PartialEq for Origin {
+    fn eq(&self, other: &Self) -> bool {
+        self.kind == other.kind
+    }
+}
+
+impl Eq for Origin {}
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Kind {

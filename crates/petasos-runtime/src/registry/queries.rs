@@ -26,6 +26,17 @@ pub struct ToolsetView {
     pub requirements: Vec<String>,
 }
 
+/// A toolset that offers nothing here, with what its first tool asks for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ToolsetNeeds {
+    /// Its name.
+    pub name: String,
+    /// Variables that its first tool names.
+    pub env_vars: Vec<String>,
+    /// Its registered tools.
+    pub tools: Vec<ToolName>,
+}
+
 impl Snapshot {
     /// The raw schema, whether or not the tool is available.
     pub fn schema(&self, name: &str) -> Option<&Map<String, Value>> {

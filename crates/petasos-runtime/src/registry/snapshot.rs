@@ -78,9 +78,20 @@ impl Snapshot {
         self.platforms.contains(platform)
     }
 
-    /// An alias whose toolset has no tool left means nothing.
-    pub(super) fn drop_dangling_aliases(&mut self) {
-        let tools = &self.tools;
-        self.aliases.retain(|_, toolset| tools.values().any(|entry| entry.toolset == *toolset));
+    /// Removes the tools that are not to be kept; an alias of a toolset that thereby lost its last
+    /// tool means nothing and goes too. Whether anything was removed.
+    pub(super) fn keep_only(&mut self, keep: impl Fn(&Entry) -> bool) -> bool {
+        let mut touched: BTreeSet<Arc<str>> = BTreeSet::new();
+        self.tools.retain(|_, entry| {
+            let kept = keep(entry);
+            if !kept {
+                touched.insert(Arc::clone(&entry.toolset));
+            }
+            kept
+        });
+        let changed = !touched.is_empty();
+        touched.retain(|toolset| self.tools.values().all(|entry| entry.toolset != *toolset));
+        self.aliases.retain(|_, toolset| !touched.contains(toolset));
+        changed
     }
 }

@@ -9,7 +9,9 @@ use petasos_contract::Settings;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Kind, PLATFORMS, Selection, TOOLSETS, ToolsetDef, named, resolve_toolset};
+use super::{
+    Kind, PLATFORMS, Selection, TOOLSETS, ToolsetDef, is_valid, legacy, named, resolve_toolset,
+};
 use crate::registry::Snapshot;
 
 /// The toolsets of a platform, with the reasons.
@@ -23,6 +25,8 @@ pub struct PlatformChoice {
     pub disabled: Vec<String>,
     /// Why each toolset is on or off.
     pub reasons: Vec<Reason>,
+    /// What a person should know about the configured list, to be told once.
+    pub notice: Option<String>,
 }
 
 /// Why a toolset is on or off.
@@ -60,6 +64,7 @@ pub fn choose(platform: &str, settings: &Settings, tools: &Snapshot) -> Platform
         reasons: Vec::new(),
     };
     chooser.take_configurable();
+    chooser.take_credentialed();
     chooser.recover_unlisted();
     chooser.take_plugins();
     chooser.take_rest();
@@ -132,14 +137,28 @@ impl Chooser<'_> {
         }
         let native = def.name == self.platform && def.only_platforms.is_empty();
         let chosen = def.only_platforms.contains(&self.platform) && self.saved;
-        let has = |variable: &str| self.settings.variable(variable).is_some();
-        let credentials = match def.name {
+        let on = native || chosen || self.has_credentials(def);
+        (!on).then(|| "off unless it is chosen".to_owned())
+    }
+
+    /// Some toolsets that are off by default come on when there is an account for them.
+    fn has_credentials(&self, def: &ToolsetDef) -> bool {
+        let has = |variable: &str| {
+            let value = self.settings.variable(variable).map(|variable| &variable.value);
+            value.is_some_and(|value| !value.expose().trim().is_empty())
+        };
+        match def.name {
             "homeassistant" => has("HASS_TOKEN"),
             "x_search" => !self.saved && has("XAI_API_KEY"),
             _ => false,
-        };
-        let on = native || chosen || credentials;
-        (!on).then(|| "off unless it is chosen".to_owned())
+        }
+    }
+
+    /// Step 3, the last part: searching X is in no bundle, so nothing but an account brings it in.
+    fn take_credentialed(&mut self) {
+        if named("x_search").is_some_and(|def| self.has_credentials(def)) {
+            self.switch("x_search", true, "there are xAI credentials");
+        }
     }
 
     /// Step 4: what the bundle has and nobody can switch comes along: a platform's document tools,
@@ -181,7 +200,8 @@ impl Chooser<'_> {
         fixed
     }
 
-    /// Step 5: plugin toolsets are on when listed, or when this platform has never seen them.
+    /// Step 5: plugin toolsets are on when listed, or when this platform has never seen them. A
+    /// plugin's tool in a toolset that has a switch of its own follows that switch.
     fn take_plugins(&mut self) {
         let key = format!("known_plugin_toolsets.{}", self.platform);
         let seen = self.settings.names(&key).unwrap_or_default();
@@ -189,14 +209,12 @@ impl Chooser<'_> {
             .tools
             .entries()
             .filter(|entry| entry.origin().plugin_id().is_some())
+            .filter(|entry| named(&entry.toolset).is_none())
             .map(|entry| entry.toolset.to_string())
             .collect();
         for toolset in plugin_sets {
-            let off = named(&toolset).is_some_and(|def| def.default_off);
             if self.listed.contains(&toolset) {
                 self.switch(&toolset, true, "a plugin's, listed for this platform");
-            } else if off {
-                self.switch(&toolset, false, "a plugin's, off unless it is chosen");
             } else if seen.contains(&toolset) {
                 self.switch(&toolset, false, "a plugin's, known here and not listed");
             } else {
@@ -248,12 +266,33 @@ impl Chooser<'_> {
         }
     }
 
+    /// Step 10: a list without one name that means anything is a mistake worth telling.
+    fn notice(&self) -> Option<String> {
+        let means_something = |name: &String| {
+            name == "no_mcp"
+                || is_valid(name, self.tools)
+                || legacy(name).is_some()
+                || self.server(name).is_some()
+        };
+        let wrong =
+            self.saved && !self.listed.is_empty() && !self.listed.iter().any(means_something);
+        wrong.then(|| {
+            format!(
+                "`platform_toolsets.{}` names no toolset that exists ({}); `petasos toolsets list` \
+                 shows them all",
+                self.platform,
+                self.listed.join(", ")
+            )
+        })
+    }
+
     fn server(&self, name: &str) -> Option<&Value> {
         self.settings.get("mcp_servers")?.get(name)
     }
 
     /// Step 9: what the user switched off everywhere goes last.
     fn finish(mut self) -> PlatformChoice {
+        let notice = self.notice();
         let disabled = self.settings.names("agent.disabled_toolsets").unwrap_or_default();
         for name in &disabled {
             if self.on.contains(name) {
@@ -265,6 +304,7 @@ impl Chooser<'_> {
             enabled: self.on.into_iter().collect(),
             disabled,
             reasons: self.reasons,
+            notice,
         }
     }
 

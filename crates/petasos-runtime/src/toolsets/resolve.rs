@@ -6,7 +6,7 @@ use std::sync::Arc;
 use petasos_contract::ToolName;
 use serde::Serialize;
 
-use super::{Found, core, find, known_names, legacy};
+use super::{CORE, Found, TOOLSETS, core, find, legacy};
 use crate::registry::Snapshot;
 
 /// What somebody wants. `enabled: None` means everything; an empty list means nothing.
@@ -61,7 +61,7 @@ pub enum Action {
 
 /// Resolves a choice. The disabled list is always a final subtraction.
 pub fn resolve(wanted: &Selection, tools: &Snapshot) -> Resolution {
-    let mut walk = Walk { tools, trace: Vec::new() };
+    let mut walk = Walk::over(tools);
     let mut names = BTreeSet::new();
     match &wanted.enabled {
         Some(enabled) => {
@@ -85,17 +85,24 @@ pub fn resolve(wanted: &Selection, tools: &Snapshot) -> Resolution {
 
 /// Resolves one toolset by itself.
 pub fn resolve_toolset(name: &str, tools: &Snapshot) -> Resolution {
-    let mut walk = Walk { tools, trace: Vec::new() };
+    let mut walk = Walk::over(tools);
     let names = walk.toolset(name, Action::Enable);
     Resolution { tools: names.into_iter().collect(), trace: walk.trace }
 }
 
-struct Walk<'a> {
+/// One resolution under way.
+pub(super) struct Walk<'a> {
     tools: &'a Snapshot,
+    /// How a name is looked up.
+    pub(super) look: fn(&str, &Snapshot) -> Option<Found>,
     trace: Vec<Step>,
 }
 
-impl Walk<'_> {
+impl<'a> Walk<'a> {
+    pub(super) fn over(tools: &'a Snapshot) -> Self {
+        Self { tools, look: find, trace: Vec::new() }
+    }
+
     fn enable(&mut self, name: &str) -> BTreeSet<ToolName> {
         if let (false, Some(list)) = (super::is_valid(name, self.tools), legacy(name)) {
             let tools: BTreeSet<ToolName> = list.iter().map(|&tool| tool.into()).collect();
@@ -142,19 +149,23 @@ impl Walk<'_> {
         self.expand(name, action, &mut visited)
     }
 
+    /// The union of all toolsets: what the table names, and every registered tool, since each
+    /// belongs to one.
     fn everything(&mut self, name: &str) -> BTreeSet<ToolName> {
-        let quiet = self.trace.len();
-        let mut all = BTreeSet::new();
-        for toolset in known_names(self.tools) {
-            all.extend(self.expand(&toolset, Action::Include, &mut BTreeSet::new()));
+        let table = TOOLSETS.iter().flat_map(|def| def.tools).chain(CORE);
+        let mut all: BTreeSet<ToolName> =
+            self.tools.entries().map(|entry| entry.name.clone()).collect();
+        for tool in table {
+            if !all.contains(*tool) {
+                all.insert(ToolName::new(*tool));
+            }
         }
-        self.trace.truncate(quiet);
         self.step(Action::Enable, name, &all);
         all
     }
 
     /// Depth is bounded by the number of toolsets: a name is expanded once.
-    fn expand(
+    pub(super) fn expand(
         &mut self,
         name: &str,
         action: Action,
@@ -163,7 +174,7 @@ impl Walk<'_> {
         if !visited.insert(name.into()) {
             return BTreeSet::new();
         }
-        let Some(found) = find(name, self.tools) else {
+        let Some(found) = (self.look)(name, self.tools) else {
             self.step(Action::Unknown, name, &BTreeSet::new());
             self.note("no toolset has this name; `petasos toolsets list` shows them all");
             return BTreeSet::new();

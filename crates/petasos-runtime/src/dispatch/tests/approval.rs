@@ -1,0 +1,211 @@
+//! Policy and approval at the door: judging, asking, and each way it can end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::approval::{
+    Answer, ApprovalRequest, Approver, Intent, Nobody, Policy, PolicyError, Scope, Settlement,
+    Verdict, Who,
+};
+use petasos_contract::call::{Disposition, Status};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::hook::{Directive, Hook, OnFailure};
+use petasos_contract::{BoxFuture, CallContext, ToolOutput};
+use serde_json::json;
+
+use crate::probe::{
+    Answering, Judge, Recorder, Scripted, World, body, echo, entry, error_of, finding, gives,
+};
+
+fn asking(world: &mut World) -> Arc<Judge> {
+    let judge = Judge::new(|_| {
+        let findings = vec![finding("first", Scope::Always), finding("second", Scope::Session)];
+        Verdict::Ask(findings)
+    });
+    world.policy = Arc::clone(&judge) as Arc<dyn Policy>;
+    judge
+}
+
+fn allowed(scope: Scope) -> Answer {
+    Answer::Allowed { scope, by: Who::Person(None) }
+}
+
+#[tokio::test]
+async fn each_way_an_approval_can_end_is_told_apart() {
+    let denied = || Answer::Denied { by: Who::Person(None), comment: Some("not today".into()) };
+    let expired = || Answer::Expired { after: Duration::from_mins(1) };
+    let lost = || Answer::Undeliverable { reason: "no channel".into() };
+    let reviewer = || Answer::ReviewerUnavailable { reason: "offline".into() };
+    type Case = (fn() -> Answer, &'static str, &'static str, &'static str);
+    let table: [Case; 4] = [
+        (denied, "denied", "approval_denied", "not today"),
+        (expired, "timeout", "approval_expired", "within 60 s"),
+        (lost, "undeliverable", "approval_undeliverable", "no channel"),
+        (reviewer, "reviewer_unavailable", "reviewer_unavailable", "offline"),
+    ];
+    for (answer, outcome, error_type, words) in table {
+        let mut world = World::of(gives(|| panic!("it must not run")));
+        let judge = asking(&mut world);
+        world.approver = Answering::new(answer);
+        let result = world.call("probe", "{}").await;
+        let shown = body(&result);
+        assert_eq!((result.status, result.error_type), (Status::Blocked, Some(error_type)));
+        assert_eq!(result.disposition, Disposition::None);
+        assert_eq!((&shown["outcome"], &shown["user_consent"]), (&json!(outcome), &json!(false)));
+        assert_eq!(shown["pattern_keys"], json!(["first", "second"]));
+        assert!(error_of(&result).contains(words), "{shown}");
+        assert_eq!(judge.settled.lock()[0].1, Some(answer()));
+        assert_eq!(world.recorder.counts(), (1, 1));
+    }
+}
+
+#[tokio::test]
+async fn nobody_attached_is_an_immediate_denial() {
+    let mut world = World::of(gives(|| panic!("it must not run")));
+    asking(&mut world);
+    world.approver = Arc::new(Nobody);
+    let result = world.call("probe", "{}").await;
+    assert_eq!(result.error_type, Some("approval_undeliverable"));
+}
+
+#[tokio::test]
+async fn a_block_asks_nobody() {
+    let mut world = World::of(gives(|| panic!("it must not run")));
+    let judge = Judge::new(|_| Verdict::Block(vec![finding("root delete", Scope::Once)]));
+    world.policy = Arc::clone(&judge) as Arc<dyn Policy>;
+    let approver = Answering::new(|| allowed(Scope::Always));
+    world.approver = Arc::clone(&approver) as Arc<dyn Approver>;
+    let result = world.call("probe", "{}").await;
+    assert_eq!(
+        (body(&result)["outcome"].as_str(), result.error_type),
+        (Some("blocked"), Some("policy_block"))
+    );
+    assert!(approver.asked.lock().is_empty());
+    assert_eq!(judge.settled.lock().len(), 1);
+}
+
+#[tokio::test]
+async fn one_question_carries_all_findings_and_the_narrowest_scope() {
+    let mut world = World::of(echo());
+    let judge = asking(&mut world);
+    let approver = Answering::new(|| allowed(Scope::Always));
+    world.approver = Arc::clone(&approver) as Arc<dyn Approver>;
+    assert_eq!(world.call("probe", r#"{"a": 1}"#).await.status, Status::Ok);
+    let asked = approver.asked.lock();
+    assert_eq!((asked.len(), asked[0].findings.len(), asked[0].widest), (1, 2, Scope::Session));
+    // The surface granted more than was offered; what counts is what the findings permit.
+    assert_eq!(judge.settled.lock()[0].1, Some(allowed(Scope::Session)));
+}
+
+#[tokio::test]
+async fn a_question_shows_what_would_happen_and_identifies_it() {
+    let mut tool = Scripted::new(|_, _| async { Ok(ToolOutput::Text("ok".into())) });
+    tool.effects = |args| {
+        let script = args.text("command").unwrap_or_default().to_owned();
+        Effects::one(Effect::Command { script, cwd: "/".into() })
+    };
+    let mut world =
+        World::with(vec![entry("shell", "test", Arc::new(tool)), entry("other", "test", echo())]);
+    asking(&mut world);
+    let approver = Answering::new(|| allowed(Scope::Once));
+    world.approver = Arc::clone(&approver) as Arc<dyn Approver>;
+    world.call("shell", r#"{"command": "ls", "x": {"b": 1, "a": 2}}"#).await;
+    world.call("shell", r#"{"x": {"a": 2, "b": 1}, "command": "ls"}"#).await;
+    world.call("shell", r#"{"command": "ls -a"}"#).await;
+    world.call("other", r#"{"command": "ls"}"#).await;
+    let asked = approver.asked.lock();
+    assert_eq!(asked[0].subject, "ls");
+    assert_eq!(asked[0].digest, asked[1].digest);
+    assert_ne!(asked[0].digest, asked[2].digest);
+    assert_eq!(asked[3].subject, r#"other {"command":"ls"}"#);
+}
+
+#[tokio::test]
+async fn a_hook_can_ask_for_a_person_with_a_key_of_its_own() {
+    let mut world = World::of(echo());
+    world.policy = Judge::new(|intent| match intent.escalated {
+        [] => Verdict::Allow,
+        escalated => Verdict::Ask(escalated.to_vec()),
+    });
+    let approver = Answering::new(|| allowed(Scope::Once));
+    world.approver = Arc::clone(&approver) as Arc<dyn Approver>;
+    let ask = |key: Option<&'static str>| {
+        let answer = move || {
+            let (message, rule_key) = ("spends money".to_owned(), key.map(str::to_owned));
+            Ok(Directive::AskHuman { message, rule_key })
+        };
+        Recorder::answering("asks", OnFailure::Pass, answer) as Arc<dyn Hook>
+    };
+    world.hooks.register(&ask(Some("spend")));
+    assert_eq!(world.call("probe", "{}").await.status, Status::Ok);
+    world.hooks.deregister("asks");
+    world.hooks.register(&ask(None));
+    assert_eq!(world.call("probe", "{}").await.status, Status::Ok);
+    let asked = approver.asked.lock();
+    assert_eq!(asked[0].findings[0].key, "plugin_rule:spend");
+    assert!(asked[1].findings[0].key.starts_with("plugin_rule:probe:"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_approver_that_never_answers_expires_with_the_call() {
+    struct Silent;
+    impl Approver for Silent {
+        fn ask<'a>(&'a self, _: &'a ApprovalRequest, _: &'a CallContext) -> BoxFuture<'a, Answer> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let mut world = World::of(gives(|| panic!("it must not run")));
+    asking(&mut world);
+    world.approver = Arc::new(Silent);
+    let mut cx = world.cx();
+    cx.deadline = Instant::now() + Duration::from_secs(9);
+    let result = world.call_in("probe", "{}", &cx).await;
+    assert_eq!(result.error_type, Some("approval_expired"));
+
+    let cx = world.cx();
+    let (result, ()) = tokio::join!(world.call_in("probe", "{}", &cx), async {
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        cx.cancel.cancel();
+    });
+    assert_eq!(result.error_type, Some("approval_denied"));
+}
+
+/// Breaks where it is told to.
+struct Breaks(&'static str);
+
+impl Policy for Breaks {
+    fn judge(&self, _: &Intent<'_>, _: &CallContext) -> Verdict {
+        assert!(self.0 != "judge", "the rules are broken");
+        Verdict::Allow
+    }
+
+    fn settle(&self, _: &Settlement<'_>, _: &CallContext) -> Result<(), PolicyError> {
+        match self.0 {
+            "settle" => Err(PolicyError("the log is full".into())),
+            "panic" => panic!("the log is gone"),
+            _ => Ok(()),
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_failure_around_the_handler_has_the_outer_words() {
+    let table = [
+        ("judge", "Error executing probe: the rules are broken"),
+        ("settle", "Error executing probe: the log is full"),
+        ("panic", "Error executing probe: the log is gone"),
+    ];
+    for (place, wanted) in table {
+        let mut world = World::of(gives(|| panic!("it must not run")));
+        world.policy = Arc::new(Breaks(place));
+        let result = world.call("probe", "{}").await;
+        assert_eq!(body(&result), json!({ "error": wanted }));
+        assert_eq!((result.status, result.disposition), (Status::Error, Disposition::None));
+        assert_eq!(world.recorder.counts(), (1, 1));
+    }
+    let mut tool = Scripted::new(|_, _| async { Ok(ToolOutput::Text(String::new())) });
+    tool.effects = |_| panic!("no idea what it does");
+    let world = World::with(vec![entry("probe", "test", Arc::new(tool))]);
+    let result = world.call("probe", "{}").await;
+    assert_eq!(error_of(&result), "Error executing probe: no idea what it does");
+}

@@ -1,0 +1,1 @@
+//! Many calls at once while the registry changes under them.
