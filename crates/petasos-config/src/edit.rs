@@ -118,7 +118,7 @@ fn changed(
     .ok_or_else(|| refused("its layout is not one we can edit"))?;
     let after = document(&new, file).map_err(|_| refused("the result would not be readable"))?;
     let says = after.root.map_or(Value::Null, |root| root.value());
-    if expected::plain(says) == expected::plain(wanted) {
+    if expected::plain(says, path) == expected::plain(wanted, path) {
         Ok(Some(new))
     } else {
         Err(refused("more than this key would have changed"))

@@ -1,7 +1,7 @@
 //! What holds for a key, where it came from, and what else was offered: the data behind
 //! `config path`, `get`, `explain` and `check`. Everything here is fit to be shown.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use petasos_contract::settings::{Layered, Notice, Settings, Source};
 use serde::Serialize;
@@ -141,12 +141,12 @@ pub fn explain(settings: &Settings, key: &str) -> Explanation {
 /// Reads everything as a start would, and tells what it thinks of it.
 pub fn check(inputs: &Inputs) -> Checkup {
     match layers::read(inputs) {
-        Ok(reading) => Checkup {
-            usable: reading.problems.is_empty(),
-            error: None,
-            problems: reading.problems,
-            notices: reading.settings.notices().to_vec(),
-        },
+        Ok(reading) => {
+            let mut notices = reading.settings.notices().to_vec();
+            notices.extend(open_to_others(&reading.places.dotenv));
+            let problems = reading.problems;
+            Checkup { usable: problems.is_empty(), error: None, problems, notices }
+        }
         Err(error) => Checkup {
             usable: false,
             error: Some(error.to_string()),
@@ -154,6 +154,23 @@ pub fn check(inputs: &Inputs) -> Checkup {
             notices: Vec::new(),
         },
     }
+}
+
+/// Keys belong to their owner only.
+#[cfg(unix)]
+fn open_to_others(dotenv: &Path) -> Option<Notice> {
+    use std::os::unix::fs::PermissionsExt;
+    let mode = std::fs::metadata(dotenv).ok()?.permissions().mode();
+    (mode & 0o077 != 0).then(|| Notice {
+        key: ".env".to_owned(),
+        what: format!("{} can be read by other users", dotenv.display()),
+        hint: format!("chmod 600 {}", dotenv.display()),
+    })
+}
+
+#[cfg(not(unix))]
+fn open_to_others(_: &Path) -> Option<Notice> {
+    None
 }
 
 /// What is set below a key, with the defaults of what is not.

@@ -156,12 +156,12 @@ pub fn all() -> impl Iterator<Item = &'static Key> {
     TABLE.iter().copied().flatten()
 }
 
+/// A row, and what of its path is still below.
+type Rest = (&'static Key, &'static str);
+
 /// The rows a walk down a document can still end in.
 #[derive(Debug, Clone)]
-pub(crate) struct Candidates {
-    rows: Vec<&'static Key>,
-    depth: usize,
-}
+pub(crate) struct Candidates(Option<Vec<Rest>>);
 
 /// What is known below one name.
 #[derive(Debug)]
@@ -173,40 +173,55 @@ pub(crate) enum Step {
 }
 
 impl Candidates {
+    /// The whole table, which is not copied for it.
     pub(crate) fn top() -> Self {
-        Self { rows: all().collect(), depth: 0 }
+        Self(None)
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.rows.is_empty()
+        self.0.as_ref().is_some_and(Vec::is_empty)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = Rest> {
+        let whole = self.0.is_none().then(|| all().map(|key| (key, key.path)));
+        whole.into_iter().flatten().chain(self.0.iter().flatten().copied())
     }
 
     /// One name further down; a written name goes before a pattern.
     pub(crate) fn step(&self, name: &str) -> Step {
-        let segment = |row: &Key| row.path.split('.').nth(self.depth);
-        let literal = self.rows.iter().any(|row| segment(row) == Some(name));
-        let fits = |row: &&&'static Key| match segment(row) {
-            Some(found) if found == name => true,
-            Some(_) if literal => false,
-            Some("*") => true,
-            Some("@task") => TASKS.contains(&name),
-            _ => false,
-        };
-        let found: Vec<&'static Key> = self.rows.iter().filter(fits).copied().collect();
+        let mut found = self.below(name);
+        if found.is_empty() {
+            found = self.below("*");
+        }
+        if found.is_empty() && TASKS.contains(&name) {
+            found = self.below("@task");
+        }
         if found.is_empty() {
             return Step::Unknown;
         }
-        let depth = self.depth + 1;
-        let (own, rows): (Vec<_>, Vec<_>) =
-            found.into_iter().partition(|row| row.path.split('.').count() == depth);
-        Step::Known { own: own.first().copied(), below: Self { rows, depth } }
+        let own = found.iter().find(|(_, rest)| rest.is_empty()).map(|(key, _)| *key);
+        found.retain(|(_, rest)| !rest.is_empty());
+        Step::Known { own, below: Self(Some(found)) }
+    }
+
+    fn below(&self, segment: &str) -> Vec<Rest> {
+        let first = segment.as_bytes().first();
+        let fits = |(key, rest): Rest| {
+            // Most rows differ here already; asking first halves the walk.
+            if rest.as_bytes().first() != first {
+                return None;
+            }
+            let tail = rest.strip_prefix(segment)?;
+            if tail.is_empty() { Some((key, tail)) } else { Some((key, tail.strip_prefix('.')?)) }
+        };
+        self.rows().filter_map(fits).collect()
     }
 
     /// The names that are written out at this depth.
     pub(crate) fn names(&self) -> Vec<&'static str> {
         let mut names: Vec<&'static str> = Vec::new();
-        for row in &self.rows {
-            match row.path.split('.').nth(self.depth) {
+        for (_, rest) in self.rows() {
+            match rest.split('.').next() {
                 Some("*") | None => {}
                 Some("@task") => names.extend(TASKS),
                 Some(name) => names.push(name),

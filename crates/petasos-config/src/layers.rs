@@ -51,8 +51,7 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
     let lookup = |name: &str| variables.get(name);
     let user = file(&places.config, &lookup)?;
     let project = match places.project.iter().find(|file| file.is_file()) {
-        // Started inside the home, its own file is not a project's.
-        Some(file) if *file != places.config => Some((file, self::file(file, &lookup)?)),
+        Some(file) if is_project(inputs, &places, file) => Some((file, self::file(file, &lookup)?)),
         _ => None,
     };
 
@@ -81,7 +80,7 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
     variables.fold(&mut slots, &mut notices, &mut problems);
     sources::flags(&inputs.overrides, &mut slots, &mut problems);
 
-    let (values, sources) = slots.settle();
+    let (values, sources) = slots.settle(&mut notices);
     let settings = Settings::new(Parts {
         home: places.home.clone(),
         user_home: inputs.user_home.clone().unwrap_or_default(),
@@ -161,6 +160,13 @@ fn file<'a>(
 ) -> Result<Option<strict::Checked>, ConfigError> {
     let Some((_, text)) = file_text(path)? else { return Ok(None) };
     Ok(Some(strict::check(&document(&text, path)?, path, lookup)))
+}
+
+/// The user's own home is no project, and no project's file is the user's own.
+fn is_project(inputs: &Inputs, places: &Places, file: &Path) -> bool {
+    let real = |path: &Path| path.canonicalize().unwrap_or_else(|_| path.to_path_buf());
+    let own = inputs.user_home.as_deref().map(real);
+    own.as_deref() != Some(real(&inputs.cwd).as_path()) && real(file) != real(&places.config)
 }
 
 fn check_home(places: &Places) -> Result<(), ConfigError> {

@@ -12,25 +12,31 @@ pub(crate) fn is_secret_path<S: AsRef<str>>(path: &[S]) -> bool {
     is_secret_name(last.as_ref()) || around.iter().any(|name| is_secret_map(name.as_ref()))
 }
 
-/// `key_env` and its kin name a variable; they hold no secret.
+/// Ends of names that hold a secret. `key_env` and its kin name a variable and are not among them.
+const SECRET_ENDS: [&str; 16] = [
+    "api_key",
+    "api-key",
+    "apikey",
+    "token",
+    "secret",
+    "password",
+    "passwd",
+    "passphrase",
+    "credential",
+    "authorization",
+    "bearer",
+    "cookie",
+    "private_key",
+    "private-key",
+    "access_key",
+    "access-key",
+];
+
 fn is_secret_name(name: &str) -> bool {
-    let lower = name.to_ascii_lowercase().replace('-', "_");
-    let tail = [
-        "api_key",
-        "apikey",
-        "token",
-        "secret",
-        "password",
-        "passwd",
-        "passphrase",
-        "credential",
-        "authorization",
-        "bearer",
-        "cookie",
-        "private_key",
-        "access_key",
-    ];
-    tail.iter().any(|word| lower.ends_with(word))
+    SECRET_ENDS.iter().any(|end| {
+        let tail = name.len().checked_sub(end.len()).and_then(|start| name.get(start..));
+        tail.is_some_and(|tail| tail.eq_ignore_ascii_case(end))
+    })
 }
 
 fn is_secret_map(name: &str) -> bool {

@@ -51,6 +51,17 @@ pub(crate) fn check<'a>(
 ) -> Checked {
     let mut walk = Walk { file, lookup, found: Checked::default(), path: Vec::new() };
     for repeated in &document.repeated {
+        // One of the two guards would be lost, and it may be the one that matters.
+        if keys::is_security(&repeated.key) {
+            walk.found.problems.push(Problem {
+                key: repeated.key.clone(),
+                place: file.display().to_string(),
+                at: Some(repeated.at),
+                what: format!("`{}` is set twice", repeated.key),
+                hint: "keep one of them".to_owned(),
+            });
+            continue;
+        }
         walk.found.notices.push(Notice {
             key: repeated.key.clone(),
             what: format!(

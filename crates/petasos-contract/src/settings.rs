@@ -116,11 +116,22 @@ pub struct Parts {
 }
 
 /// The snapshot.
-#[derive(Debug)]
 pub struct Settings {
     parts: Parts,
     workspace: Arc<Path>,
     fingerprint: u64,
+}
+
+/// Says where it is from and how much is in it: the values may hold keys.
+impl fmt::Debug for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Settings")
+            .field("home", &self.parts.home)
+            .field("workspace", &self.workspace)
+            .field("keys", &self.parts.sources.len())
+            .field("fingerprint", &self.fingerprint)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A section that does not fit its type.

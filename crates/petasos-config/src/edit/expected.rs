@@ -29,20 +29,20 @@ pub(super) fn after(
     Ok(Some(new))
 }
 
-/// Without what says nothing: empty values, and maps of nothing else.
-pub(super) fn plain(value: Value) -> Value {
-    match value {
-        Value::Object(entries) => {
-            let kept: Map<String, Value> = entries
-                .into_iter()
-                .map(|(name, value)| (name, plain(value)))
-                .filter(|(_, value)| !value.is_null())
-                .collect();
-            if kept.is_empty() { Value::Null } else { Value::Object(kept) }
+/// Where the path leads through nothing or through an empty map, it is the same: a map that lost
+/// its last key may stay behind as either. Everything off the path stays as it is.
+pub(super) fn plain(value: Value, path: &[String]) -> Value {
+    let (Value::Object(mut entries), Some((name, rest))) = (value.clone(), path.split_first())
+    else {
+        return value;
+    };
+    if let Some(inner) = entries.get_mut(name) {
+        *inner = plain(inner.take(), rest);
+        if inner.is_null() {
+            entries.shift_remove(name);
         }
-        Value::Array(items) => Value::Array(items.into_iter().map(plain).collect()),
-        other => other,
     }
+    if entries.is_empty() { Value::Null } else { Value::Object(entries) }
 }
 
 fn at<'a>(value: &'a Value, path: &[String]) -> Option<&'a Value> {

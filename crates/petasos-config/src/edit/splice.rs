@@ -219,9 +219,15 @@ impl<'a> Splices<'a> {
         }
     }
 
-    /// Where a node's own text ends; a block ends with the last thing in it.
+    /// Where a node's own text ends; a block ends with the last thing in it, and a block of lines
+    /// before the indent of the line after it.
     fn end(&self, node: &Node) -> usize {
         match &node.content {
+            Content::Scalar(scalar) if scalar.block => {
+                let start = self.line_start(node.span.end);
+                let indent = self.text.get(start..node.span.end).unwrap_or_default();
+                if indent.trim().is_empty() { start } else { node.span.end }
+            }
             Content::List { items, flow: false } => {
                 items.last().map_or(node.span.end, |item| self.end(item))
             }

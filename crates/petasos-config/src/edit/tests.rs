@@ -134,6 +134,7 @@ fn a_key_is_set_in_every_layout() {
             "toolsets:\n  - x\n  - z\nz: 1\n",
         ),
         ("t: |\n  one\n  two\nz: 1\n", "t", json!("x"), "t: x\nz: 1\n"),
+        ("s:\n  t: |\n    one\n  u: # stays\n", "s.t", json!(0), "s:\n  t: 0\n  u: # stays\n"),
         ("t: \"a\n  b\"\nz: 1\n", "t", json!("x"), "t: x\nz: 1\n"),
         (
             "a: 1\n",

@@ -4,9 +4,6 @@
 use super::Kind::{Any, Choice, Flag, Integer, Map, Number, Secret, Text};
 use super::{Key, free, key};
 
-const MODES: &[&str] =
-    &["chat_completions", "anthropic_messages", "codex_responses", "gemini", "bedrock_converse"];
-
 // One row a line reads as a table.
 #[rustfmt::skip]
 pub(super) static KEYS: &[Key] = &[
@@ -18,7 +15,7 @@ pub(super) static KEYS: &[Key] = &[
     key("model.api", Secret, "", "Other spelling of `model.api_key`"),
     key("model.key_env", Text, "", "Variable that holds the key"),
     key("model.api_key_env", Text, "", "Other spelling of `model.key_env`"),
-    key("model.api_mode", Choice(MODES), "", "The wire dialect"),
+    key("model.api_mode", Text, "", "The wire dialect: chat_completions, anthropic_messages, codex_responses or bedrock_converse"),
     key("model.openai_runtime", Text, "", "`codex_app_server` uses the external Codex runtime"),
     key("model.auth_mode", Text, "", "How Azure is signed in to"),
     key("model.entra.scope", Text, "", "Scope of the Azure sign-in"),
@@ -29,6 +26,10 @@ pub(super) static KEYS: &[Key] = &[
     key("model.extra_headers", Map, "", "Other spelling of `model.default_headers`"),
     key("model.aliases", Any, "", "Your own short names for `/model`"),
     key("model.persist_switch_by_default", Flag, "false", "Whether `/model` is saved without `--global`"),
+    key("model.allow_key_to_host", Any, "", "A host, or all, that the provider's own key may go to as well"),
+    key("models", Any, "", "Your own word about single models: `models.<id>.context_length`"),
+    key("provider_rows", Any, "", "Providers of your own, with every field of a built-in one"),
+    key("compat.openai_key_on_openrouter", Flag, "false", "Let `OPENAI_API_KEY` serve the aggregator, as older homes did"),
     key("model_aliases", Any, "", "Your own short names for `/model`"),
     key("custom_providers", Any, "", "A list of endpoints of your own; `providers` is searched first"),
     key("fallback_model", Any, "", "What to use when the model fails, one map or a list"),
@@ -79,6 +80,7 @@ pub(super) static ENDPOINTS: &[Key] = &[
     key("providers.*.extra_headers", Map, "", "Headers added to every request"),
     key("providers.*.ssl_ca_cert", Text, "", "A certificate authority file"),
     key("providers.*.ssl_verify", Any, "true", "Whether certificates are checked, or a bundle"),
+    key("providers.*.allow_key_to_host", Any, "", "A host, or all, that the provider's own key may go to as well"),
     key("providers.*.enabled", Flag, "true", "Whether it may be used"),
     key("providers.*.detected_endpoint", Any, "", "What was found at the last probe"),
 ];
@@ -92,7 +94,7 @@ pub(super) static AUXILIARY: &[Key] = &[
     key("auxiliary.@task.base_url", Text, "", "Endpoint of a side task"),
     key("auxiliary.@task.api_key", Secret, "", "Key of a side task's endpoint"),
     key("auxiliary.@task.key_env", Text, "", "Variable that holds the key"),
-    key("auxiliary.@task.api_mode", Choice(MODES), "", "The wire dialect"),
+    key("auxiliary.@task.api_mode", Text, "", "The wire dialect"),
     key("auxiliary.@task.timeout", Number, "", "Seconds a side task may take"),
     key("auxiliary.@task.download_timeout", Number, "30", "Seconds to fetch what is looked at"),
     key("auxiliary.@task.max_concurrency", Integer, "3", "Side tasks at once"),

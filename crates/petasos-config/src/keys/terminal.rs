@@ -1,7 +1,7 @@
 //! Keys of the `terminal` section: where commands run and how they are held in.
 
 use super::Kind::{Any, Choice, Flag, Integer, Map, Names, Number, Text};
-use super::Stricter::Order;
+use super::Stricter::{Off, Order};
 use super::{Key, free, key};
 
 const IMAGE: &str = "\"nikolaik/python-nodejs:python3.11-nodejs20\"";
@@ -26,6 +26,8 @@ pub(super) static KEYS: &[Key] = &[
         .tighten(Order(&["off", "workspace", "readonly"])),
     key("terminal.sandbox_require", Choice(&["preferred", "required"]), "\"preferred\"", "Whether a command runs when the confinement cannot be had")
         .tighten(Order(&["preferred", "required"])),
+    key("terminal.sandbox_network", Flag, "", "Whether a confined command may use the network").tighten(Off),
+    key("terminal.sandbox_writable", Names, "[]", "Paths that a confined command may write besides the workspace"),
     key("terminal.sandbox_dir", Text, "", "Where persistent environments keep their files"),
     key("terminal.scratch_dir", Text, "", "Where singularity keeps its scratch files"),
     key("terminal.container_cpu", Number, "1", "CPUs of a container"),

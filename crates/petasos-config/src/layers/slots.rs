@@ -11,6 +11,9 @@ use crate::strict::{Leaf, dotted};
 use crate::tighten::{Outcome, decide};
 use crate::variables::Wins;
 
+/// How the reason starts when a section of the file silences variables.
+const SECTION: &str = "config.yaml has a";
+
 /// A value somebody offers.
 #[derive(Debug)]
 pub(super) struct Offer {
@@ -109,7 +112,10 @@ impl Slots {
     }
 
     /// The merged tree, and every candidate of every key.
-    pub(super) fn settle(self) -> (Map<String, Value>, BTreeMap<String, Vec<Layered>>) {
+    pub(super) fn settle(
+        self,
+        notices: &mut Vec<Notice>,
+    ) -> (Map<String, Value>, BTreeMap<String, Vec<Layered>>) {
         let Self { all, index, sections } = self;
         let mut lines: Vec<(Vec<String>, Line)> =
             all.into_iter().map(|slot| slot.settle(&sections)).collect();
@@ -117,6 +123,7 @@ impl Slots {
         let mut values = Map::new();
         let mut sources = BTreeMap::new();
         for (path, line) in lines {
+            notices.extend(unheard(&path, &line));
             if let Some(value) = line.value {
                 put(&mut values, &path, value);
             }
@@ -145,7 +152,7 @@ impl Slot {
                 if has {
                     for offer in &mut variables {
                         offer.refused.get_or_insert_with(|| {
-                            format!("config.yaml has a `{section}` section, which goes first")
+                            format!("{SECTION} `{section}` section, which goes first")
                         });
                     }
                 }
@@ -193,6 +200,22 @@ fn decide_line(path: &[String], mut offers: Vec<Offer>) -> Line {
         passed_over: Some(offer.refused.unwrap_or_else(|| first.clone())),
     }));
     Line { value, rank, stack }
+}
+
+/// A variable that a section silenced, though it says something else: somebody may count on it.
+fn unheard(path: &[String], line: &Line) -> Option<Notice> {
+    let holds = line.stack.first().filter(|first| first.passed_over.is_none());
+    let unheard = line.stack.iter().find(|layer| {
+        let silenced = layer.passed_over.as_deref().is_some_and(|why| why.starts_with(SECTION));
+        silenced && holds.is_none_or(|holds| holds.value != layer.value)
+    })?;
+    let key = dotted(path);
+    let why = unheard.passed_over.as_deref().unwrap_or_default();
+    Some(Notice {
+        what: format!("{} has no effect: {why}", unheard.source),
+        hint: format!("set `{key}` in config.yaml instead"),
+        key,
+    })
 }
 
 fn rank_of(source: &Source) -> u8 {

@@ -15,7 +15,6 @@ const fn terminal(name: &'static str, key: &'static str, doc: &'static str) -> R
 pub(super) static ROWS: &[Row] = &[
     row(Ours("HOME"), Place, "Agent home"),
     row(Ours("PROFILE"), Place, "Profile, a home of its own below the agent home"),
-    row(Ours("CONFIG"), Plain, "Reserved"),
     row(Ours("REAL_HOME"), Place, "The user's own home, handed to commands"),
     row(Fixed("HOME"), Place, "The user's own home"),
     row(Fixed("PATH"), Place, "Where programs are found"),
@@ -78,7 +77,6 @@ pub(super) static ROWS: &[Row] = &[
     row(Ours("FORCE_FILE_SYNC"), Plain, "Upload files before every remote command"),
     row(Ours("ENABLE_PROJECT_PLUGINS"), Plain, "Look for plugins in the project"),
     row(Ours("PLUGINS_DEBUG"), Plain, "Say more about plugins"),
-    row(Ours("GOLDEN_UPDATE"), Plain, "Tests rewrite their golden files"),
     row(Fixed("OSV_ENDPOINT"), Plain, "Address of the malware feed"),
     row(Fixed("GATEWAY_ALLOWED_USERS"), Plain, "Users of every platform"),
     row(Fixed("GATEWAY_ALLOW_ALL_USERS"), Plain, "Everybody may talk to the agent"),

@@ -69,6 +69,8 @@ fn a_terminal_section_is_authoritative_over_inherited_variables() {
     let stack = explain(&settings, "terminal.backend").candidates;
     assert_eq!(stack[0].source, Source::Default);
     assert!(stack[1].passed_over.as_deref().unwrap().contains("`terminal` section"));
+    let told: Vec<_> = settings.notices().iter().map(|notice| notice.key.as_str()).collect();
+    assert_eq!(told, ["terminal.timeout", "terminal.backend"], "what is not heard is told");
 
     // A project has no say over the user's variables.
     let project =
@@ -171,6 +173,22 @@ fn a_word_in_one_layer_and_a_map_in_another_give_the_stronger_one() {
     let settings = load(&setting.inputs()).unwrap();
     assert_eq!(settings.get("display.tool_progress"), Some(&json!(false)));
     assert!(settings.explain("display.tool_progress.cli")[0].passed_over.is_some());
+}
+
+#[test]
+fn the_users_own_home_is_no_project() {
+    let setting = Setting::new().project("agent: {max_turns: 3}\n");
+    let inputs = setting.inputs();
+    assert!(load(&inputs).unwrap().get("agent.max_turns").is_some());
+    let at_home = petasos_config::Inputs { user_home: Some(setting.path("work")), ..inputs };
+    assert!(load(&at_home).unwrap().get("agent.max_turns").is_none());
+}
+
+#[test]
+fn the_process_is_captured_once_and_whole() {
+    let inputs = petasos_config::Inputs::from_process();
+    assert!(inputs.environment.contains_key("PATH"));
+    assert!(inputs.cwd.is_absolute() && inputs.overrides.is_empty());
 }
 
 #[test]

@@ -184,7 +184,7 @@ fn new_value() -> impl Strategy<Value = Value> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 300, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn setting_a_key_changes_that_key_and_nothing_else(
@@ -212,7 +212,9 @@ proptest! {
         let mut wanted = before.clone();
         put(&mut wanted, &path, value);
         prop_assert_eq!(bare(&Value::Object(after)), bare(&Value::Object(wanted)), "{}\n---\n{}", text, after_text);
-        let replaced_whole = at(&before, &path).is_some_and(|old| old.is_object() || old.is_array());
+        // A map of nothing sets nothing, but it may have comments: look at the text.
+        let written: Map<String, Value> = serde_saphyr::from_str(&text).unwrap_or_default();
+        let replaced_whole = at(&written, &path).is_some_and(|old| old.is_object() || old.is_array());
         if !replaced_whole {
             for number in 1..=comments {
                 let comment = format!("# c{number};");

@@ -28,6 +28,7 @@ fn a_guard_that_is_not_understood_refuses_the_start() {
         ("terminal:\n  sandbox_requires: x\n", "terminal.sandbox_requires", "sandbox_require"),
         ("terminal:\n  sandbx: workspace\n", "terminal.sandbx", "`terminal.sandbox`"),
         ("aprovals:\n  mode: manual\n", "aprovals", "`approvals`"),
+        ("approvals: {mode: manual}\napprovals: {timeout: 5}\n", "approvals", "set twice"),
         ("approvals:\n  timeout: ${NOT_SET}\n", "approvals.timeout", "NOT_SET"),
     ];
     for (text, key, words) in cases {
