@@ -36,6 +36,7 @@ pub(super) static KEYS: &[Key] = &[
     free("delegation.max_concurrent_children", Integer, "3", "Subagents at once"),
     free("delegation.max_spawn_depth", Integer, "1", "How deep subagents may start subagents"),
     free("delegation.max_iterations", Integer, "50", "Model calls of a subagent"),
+    key("delegation.default_toolsets", Names, "", "Toolsets of a subagent that names none"),
     key("delegation.orchestrator_enabled", Flag, "true", "Whether a subagent may delegate at all"),
     key("delegation.child_timeout_seconds", Number, "", "Seconds a subagent may take, at least 30"),
     key("delegation.subagent_auto_approve", Flag, "false", "Approve a subagent's dangerous commands once"),
