@@ -44,6 +44,7 @@ pub struct Client {
     limits: Mutex<Vec<(String, Limits)>>,
     told: Mutex<HashSet<String>>,
     dice: Dice,
+    pace: f64,
 }
 
 impl fmt::Debug for Client {
@@ -76,6 +77,7 @@ impl Client {
             limits: Mutex::default(),
             told: Mutex::default(),
             dice,
+            pace: 1.0,
         }
     }
 
@@ -83,6 +85,13 @@ impl Client {
     #[must_use]
     pub fn with_dice(mut self, dice: Dice) -> Self {
         self.dice = dice;
+        self
+    }
+
+    /// The same with every wait before a retry multiplied: tests hurry, the path does not lie.
+    #[must_use]
+    pub fn with_pace(mut self, pace: f64) -> Self {
+        self.pace = pace;
         self
     }
 

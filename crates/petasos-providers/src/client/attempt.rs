@@ -157,7 +157,8 @@ impl Attempt<'_> {
                 let line = format!("the answer took longer than {} s", timeouts.whole.as_secs());
                 return Err(Box::new(Failure::new(Reason::Timeout, line)));
             }
-            let idle = if decoder.is_settled() { SETTLED_IDLE } else { timeouts.idle };
+            let settled = if decoder.is_settled() { SETTLED_IDLE } else { timeouts.idle };
+            let idle = settled.min(timeouts.idle);
             match incoming.chunk(idle.min(left)).await {
                 Ok(None) => break,
                 Ok(Some(bytes)) => {

@@ -190,7 +190,7 @@ impl<'a> Walk<'a> {
             Move::Retry(wait) => {
                 let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                 self.path.push(Step::Waited { wait_ms });
-                tokio::time::sleep(wait).await;
+                tokio::time::sleep(wait.mul_f64(self.client.pace)).await;
                 Acted::Again
             }
             Move::FallBack => Acted::Leave { falls_back: true },

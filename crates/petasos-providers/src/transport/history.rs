@@ -72,6 +72,14 @@ pub struct Given {
 
 /// Mends a conversation.
 pub fn mend(messages: &[Message], images: Images) -> Vec<Turn> {
+    mend_for(messages, images, "")
+}
+
+/// Mends a conversation and keeps silent messages whose blocks this issuer wants back.
+pub fn mend_for(messages: &[Message], images: Images, issuer: &str) -> Vec<Turn> {
+    let wanted = |said: &Assistant| {
+        !said.is_silent() || said.replay.as_ref().is_some_and(|replay| replay.issuer == issuer)
+    };
     let mut turns = Vec::new();
     let mut rest = messages.iter().enumerate().peekable();
     let last_user = messages.iter().rposition(|message| matches!(message, Message::User { .. }));
@@ -90,7 +98,9 @@ pub fn mend(messages: &[Message], images: Images) -> Vec<Turn> {
                 {
                     results.push(result);
                 }
-                say(&mut turns, assistant, &results, images);
+                if wanted(assistant) {
+                    say(&mut turns, assistant, &results, images);
+                }
             }
         }
     }
@@ -107,9 +117,6 @@ fn user(turns: &mut Vec<Turn>, mut parts: Vec<Part>) {
 }
 
 fn say(turns: &mut Vec<Turn>, said: &Assistant, results: &[&ToolMessage], images: Images) {
-    if said.is_silent() {
-        return;
-    }
     let mut left = results.to_vec();
     let mut calls: Vec<Call> = Vec::new();
     let mut given = Vec::new();
@@ -146,7 +153,12 @@ fn say(turns: &mut Vec<Turn>, said: &Assistant, results: &[&ToolMessage], images
 
 /// Puts a model's turn, joining it with one that came right before.
 fn join(turns: &mut Vec<Turn>, next: Said) {
-    let Some(Turn::Assistant(before)) = turns.last_mut() else {
+    // What is replayed stays a message of its own.
+    let joins = |turn: &&mut Turn| match turn {
+        Turn::Assistant(before) => before.replay.is_none() && next.replay.is_none(),
+        Turn::User(_) | Turn::Results(_) => false,
+    };
+    let Some(Turn::Assistant(before)) = turns.last_mut().filter(joins) else {
         turns.push(Turn::Assistant(next));
         return;
     };

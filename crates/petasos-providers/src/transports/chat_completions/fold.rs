@@ -106,7 +106,10 @@ impl Chat {
                 self.said(said, out)?;
             }
             if let Some(finish) = choice.finish_reason.as_deref().filter(|word| !word.is_empty()) {
-                self.assembly.finish = Some(finish_of(finish));
+                // A refusal says `stop` and is none.
+                if self.assembly.finish != Some(Finish::ContentFilter) {
+                    self.assembly.finish = Some(finish_of(finish));
+                }
             }
         }
         Ok(())

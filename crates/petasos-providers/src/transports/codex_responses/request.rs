@@ -19,7 +19,7 @@ use crate::transport::{EncodeError, WireRequest};
 
 /// Writes a request.
 pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, EncodeError> {
-    let turns = history::mend(&prompt.messages, Images::of(target, true));
+    let turns = history::mend_for(&prompt.messages, Images::of(target, true), &target.issuer());
     if turns.is_empty() {
         return Err(EncodeError::Empty);
     }

@@ -192,10 +192,11 @@ impl Fold for Generated {
 
 fn finish_of(word: &str) -> Result<Finish, DecodeError> {
     Ok(match word {
-        "STOP" | "FINISH_REASON_UNSPECIFIED" => Finish::Stop,
+        // Imitations name the call; the assembly turns a stop with calls into that anyway.
+        "STOP" | "FINISH_REASON_UNSPECIFIED" | "FUNCTION_CALL" => Finish::Stop,
         "MAX_TOKENS" => Finish::Length,
         // The model wrote a call that cannot be read: nothing here may run.
-        "MALFORMED_FUNCTION_CALL" => {
+        "MALFORMED_FUNCTION_CALL" | "UNEXPECTED_TOOL_CALL" => {
             return Err(DecodeError::malformed("a malformed function call", word));
         }
         _ => Finish::ContentFilter,
