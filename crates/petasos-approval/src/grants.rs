@@ -42,7 +42,9 @@ pub enum GrantError {
     #[error("nothing is granted under `{0}`; see `petasos approval list`")]
     Unknown(String),
     /// There is no home to keep it in.
-    #[error("there is no agent home to keep a lasting approval in; approve once or for the session")]
+    #[error(
+        "there is no agent home to keep a lasting approval in; approve once or for the session"
+    )]
     NoHome,
 }
 

@@ -7,7 +7,7 @@ const SELF_HARM: &str = "agent self-harm";
 const SUDO: &str = "sudo with stdin or askpass";
 
 /// Whether two names are of one category, whichever of its names they are.
-pub fn same_key(one: &str, other: &str) -> bool {
+pub(crate) fn same_key(one: &str, other: &str) -> bool {
     one == other || current(one) == current(other)
 }
 
@@ -36,7 +36,8 @@ pub(crate) fn is_own_file(key: &str, leaf: &str) -> bool {
 }
 
 fn changes_own_rules(leaf: &str) -> bool {
-    leaf.split_whitespace().any(|word| matches!(word, "approval" | "approvals" | "config" | "--yolo"))
+    leaf.split_whitespace()
+        .any(|word| matches!(word, "approval" | "approvals" | "config" | "--yolo"))
 }
 
 #[cfg(test)]

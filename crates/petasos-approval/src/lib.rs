@@ -5,21 +5,32 @@
 //! path it meets; [`judge`] weighs what they said. Nothing here runs anything, reads
 //! the file system or the environment; what is to be known comes in [`Facts`].
 
+pub mod ask;
 mod code;
 mod doors;
 mod effects;
 mod facts;
 mod flow;
+pub mod grants;
+mod id;
+mod keys;
+pub mod log;
 mod path;
+pub mod permissions;
+pub mod policy;
 mod rules;
+pub mod settings;
 mod shell;
+pub mod smart;
 mod sql;
+pub mod suggest;
 mod verdict;
 mod wrappers;
 
 pub use code::Language;
 pub use doors::{analyse, analyse_code, judge_code, judge_command, judge_delete, judge_read, judge_write};
 pub use facts::Facts;
+pub use policy::Engine;
 pub use rules::{RULES, Rule};
 pub use shell::Span;
 pub use verdict::{Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge};

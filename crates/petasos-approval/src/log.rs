@@ -15,9 +15,9 @@ use std::path::{Path, PathBuf};
 use petasos_config::{ConfigError, atomic};
 use serde::Serialize;
 
-pub use entry::{Entry, Outcome, Reason};
 pub(crate) use entry::Record;
-pub(crate) use mask::{MASK, ranges as masked_ranges, secrets_of};
+pub use entry::{Entry, Outcome, Reason};
+pub(crate) use mask::{MASK, masked, ranges as masked_ranges, secrets_of};
 
 /// No line is longer, so that the last one is found in one read.
 const TAIL_BYTES: u64 = 256 * 1024;

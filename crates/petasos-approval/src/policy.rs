@@ -58,7 +58,7 @@ impl Engine {
         let facts = facts(approvals, cx);
         let mut observed: Vec<Observed> = Vec::new();
         let mut commands = Vec::new();
-        for mut seen in self.inspected(intent, &facts) {
+        for mut seen in inspected(intent, &facts) {
             let cwd = facts.cwd.as_deref().unwrap_or("/");
             if approvals.backend == Backend::Local {
                 inspect::follow_links(&mut seen, &facts, Path::new(cwd));
@@ -71,7 +71,9 @@ impl Engine {
         }
         if intent.effects.iter().count() > 1 {
             // A span is of one text, and the question shows several.
-            observed.iter_mut().for_each(|it| it.finding.span = None);
+            for it in &mut observed {
+                it.finding.span = None;
+            }
         }
         let mut escalated = layers::escalated(intent.escalated);
         self.waive_escalated(&mut escalated, approvals, cx);
@@ -102,17 +104,6 @@ impl Engine {
         self.memory.forget(home, key);
     }
 
-    fn inspected(&self, intent: &Intent<'_>, facts: &Facts) -> Vec<Seen> {
-        let tool = intent.tool.as_str();
-        let seen: Vec<Seen> =
-            intent.effects.iter().map(|effect| inspect::effect(effect, tool, facts)).collect();
-        if seen.is_empty() {
-            // Rules about tools hold for those without effects, too.
-            return vec![Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() }];
-        }
-        seen
-    }
-
     fn load(&self, settings: &Settings) -> Arc<Loaded> {
         let fingerprint = settings.fingerprint();
         let mut kept = self.snapshots.lock();
@@ -126,6 +117,17 @@ impl Engine {
         }
         loaded
     }
+}
+
+fn inspected(intent: &Intent<'_>, facts: &Facts) -> Vec<Seen> {
+    let tool = intent.tool.as_str();
+    let seen: Vec<Seen> =
+        intent.effects.iter().map(|effect| inspect::effect(effect, tool, facts)).collect();
+    if seen.is_empty() {
+        // Rules about tools hold for those without effects, too.
+        return vec![Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() }];
+    }
+    seen
 }
 
 /// What the analyser is told about the place a call happens in.

@@ -39,6 +39,15 @@ pub enum Absent {
     Approve,
 }
 
+/// What becomes of a plain `git push`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum GitPush {
+    /// It runs.
+    Allow,
+    /// It is asked about.
+    Ask,
+}
+
 /// A setting that must not be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalSettingsError {
@@ -70,8 +79,6 @@ pub enum ApprovalSettingsError {
 pub struct Approvals {
     /// Who judges.
     pub mode: Mode,
-    /// Whether the program was started with approvals off.
-    pub yolo: bool,
     /// How long a question at the terminal stays open.
     pub timeout: Duration,
     /// How long a question over chat stays open.
@@ -86,8 +93,8 @@ pub struct Approvals {
     pub deny: Vec<Glob>,
     /// Keys and command texts that need no question.
     pub allowlist: Vec<String>,
-    /// Whether a plain `git push` is asked about.
-    pub git_push_asks: bool,
+    /// What becomes of a plain `git push`.
+    pub git_push: GitPush,
     /// Whether sudo has a password from the user.
     pub sudo_password: bool,
     /// Whether this process is the gateway.
@@ -106,7 +113,6 @@ impl Approvals {
         let absent = |key, approves: &[&str]| absent(settings, key, approves);
         Ok(Self {
             mode: mode(settings)?,
-            yolo: settings.role("YOLO_MODE").is_some_and(|found| truthy(found.value.expose())),
             timeout: seconds(settings, "approvals.timeout", TIMEOUT)?,
             gateway_timeout: seconds(settings, "approvals.gateway_timeout", GATEWAY_TIMEOUT)?,
             cron: absent("approvals.cron_mode", &["approve", "off", "allow", "yes"])?,
@@ -120,9 +126,9 @@ impl Approvals {
                 .map(|text| Glob::ignoring_case(text))
                 .collect(),
             allowlist: names(settings, "command_allowlist")?,
-            git_push_asks: match settings.text("approvals.git_push") {
-                None | Some("allow") => false,
-                Some("ask") => true,
+            git_push: match settings.text("approvals.git_push") {
+                None | Some("allow") => GitPush::Allow,
+                Some("ask") => GitPush::Ask,
                 Some(other) => return Err(unknown("approvals.git_push", other, "allow, ask")),
             },
             sudo_password: settings.variable("SUDO_PASSWORD").is_some(),
@@ -146,6 +152,10 @@ fn unknown(key: &'static str, value: &str, known: &'static str) -> ApprovalSetti
 }
 
 fn mode(settings: &Settings) -> Result<Mode, ApprovalSettingsError> {
+    // Read once at the start, so that nothing that runs can switch it.
+    if settings.role("YOLO_MODE").is_some_and(|found| truthy(found.value.expose())) {
+        return Ok(Mode::Off);
+    }
     match settings.get("approvals.mode") {
         None | Some(Value::Null) => Ok(Mode::Manual),
         // YAML 1.1 reads a bare `off` as false.
@@ -156,9 +166,7 @@ fn mode(settings: &Settings) -> Result<Mode, ApprovalSettingsError> {
             "off" => Ok(Mode::Off),
             other => Err(unknown("approvals.mode", other, "manual, smart, off")),
         },
-        Some(other) => {
-            Err(unknown("approvals.mode", &other.to_string(), "manual, smart, off"))
-        }
+        Some(other) => Err(unknown("approvals.mode", &other.to_string(), "manual, smart, off")),
     }
 }
 
@@ -173,7 +181,9 @@ fn absent(
         // YAML 1.1 reads a bare `off` as false and `yes` as true; both mean approve here.
         Some(Value::Bool(false)) => "off",
         Some(Value::Bool(true)) => "yes",
-        Some(_) => return Err(ApprovalSettingsError::Kind { key, expected: "`deny` or `approve`" }),
+        Some(_) => {
+            return Err(ApprovalSettingsError::Kind { key, expected: "`deny` or `approve`" });
+        }
     };
     if approves.contains(&text) {
         Ok(Absent::Approve)

@@ -124,8 +124,7 @@ fn stamp(file: &Path) -> Option<Stamp> {
 }
 
 fn read(file: &Path) -> Result<Written, GrantError> {
-    let damaged =
-        |problem: String| GrantError::Damaged { file: file.to_path_buf(), problem };
+    let damaged = |problem: String| GrantError::Damaged { file: file.to_path_buf(), problem };
     match std::fs::read(file) {
         Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| damaged(error.to_string())),
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Written::default()),

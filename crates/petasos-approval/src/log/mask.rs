@@ -68,7 +68,7 @@ pub(crate) fn ranges(text: &str, secrets: &[String]) -> Vec<Range<usize>> {
 }
 
 /// A text that may be written down.
-pub(super) fn masked(text: &str, secrets: &[String]) -> String {
+pub(crate) fn masked(text: &str, secrets: &[String]) -> String {
     let mut out = String::with_capacity(text.len());
     let mut from = 0;
     for range in ranges(text, secrets) {

@@ -16,8 +16,7 @@ fn add(home: &Path, script: &str) {
     let effects = Effects::one(Effect::Command { script: script.to_owned(), cwd: "/".into() });
     let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &[] };
     let settled = Settlement { intent: &intent, verdict: &Verdict::Allow, answer: None };
-    let decision =
-        Decision { verdict: Verdict::Allow, observed: Vec::new(), commands: Vec::new() };
+    let decision = Decision { verdict: Verdict::Allow, observed: Vec::new(), commands: Vec::new() };
     append(home, Record::new(&settled, &decision, &cx)).unwrap();
 }
 
@@ -51,10 +50,31 @@ fn a_changed_a_removed_and_an_exchanged_line_are_found() {
     type Change = fn(&str) -> String;
     let cases: [(Change, u64); 4] = [
         (|text| text.replace("\"two\"", "\"too\""), 2),
-        (|text| text.lines().filter(|line| !line.contains("\"two\"")).map(|l| format!("{l}\n")).collect(), 2),
+        (
+            |text| {
+                text.lines()
+                    .filter(|line| !line.contains("\"two\""))
+                    .map(|l| format!("{l}\n"))
+                    .collect()
+            },
+            2,
+        ),
         (|text| text.lines().skip(1).map(|line| format!("{line}\n")).collect(), 1),
         // Garbling a line is no way to pass it off as half written.
-        (|text| text.lines().map(|line| if line.contains("\"two\"") { "{\n".to_owned() } else { format!("{line}\n") }).collect(), 3),
+        (
+            |text| {
+                text.lines()
+                    .map(|line| {
+                        if line.contains("\"two\"") {
+                            "{\n".to_owned()
+                        } else {
+                            format!("{line}\n")
+                        }
+                    })
+                    .collect()
+            },
+            3,
+        ),
     ];
     for (change, line) in cases {
         let home = three();

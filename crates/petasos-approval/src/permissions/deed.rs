@@ -72,8 +72,15 @@ pub(crate) fn is_compound(script: &str) -> bool {
 /// to nowhere, or joins two streams, does not count.
 pub(crate) fn has_side_channel(script: &str) -> bool {
     const HARMLESS: [&str; 9] = [
-        "2>&1", "1>&2", ">&2", "2>/dev/null", "2> /dev/null", "&>/dev/null", "&> /dev/null",
-        ">/dev/null", "> /dev/null",
+        "2>&1",
+        "1>&2",
+        ">&2",
+        "2>/dev/null",
+        "2> /dev/null",
+        "&>/dev/null",
+        "&> /dev/null",
+        ">/dev/null",
+        "> /dev/null",
     ];
     let mut rest = Cow::Borrowed(script);
     for text in HARMLESS {
@@ -108,7 +115,9 @@ mod tests {
         for text in ["git push 2>&1", "git push >/dev/null 2>&1", "a && b", "a 2>/dev/null; b"] {
             assert!(!has_side_channel(text), "{text}");
         }
-        for text in ["a > b", "a >/dev/null/../../b", "a >/dev/nullx", "a <b", "a `b`", "a $(b)", "a\nb"] {
+        for text in
+            ["a > b", "a >/dev/null/../../b", "a >/dev/nullx", "a <b", "a `b`", "a $(b)", "a\nb"]
+        {
             assert!(has_side_channel(text), "{text}");
         }
     }

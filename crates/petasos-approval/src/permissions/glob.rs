@@ -158,8 +158,9 @@ impl PathGlob {
     pub(crate) fn matches(&self, path: &str, anchors: Anchors<'_>) -> bool {
         let names: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         match self.anchor {
-            Anchor::Anywhere => (0..=names.len())
-                .any(|from| self.parts_fit(names.get(from..).unwrap_or_default())),
+            Anchor::Anywhere => {
+                (0..=names.len()).any(|from| self.parts_fit(names.get(from..).unwrap_or_default()))
+            }
             _ => self.below(&names, anchors).is_some_and(|rest| self.parts_fit(rest)),
         }
     }

@@ -14,11 +14,52 @@ use super::glob::{Anchors, Glob, PathGlob, is_pattern};
 
 /// Programs that run what they are given: allowing one by its name allows everything.
 const RUNNERS: [&str; 46] = [
-    "*", "awk", "bash", "builtin", "busybox", "cmd", "command", "csh", "dash", "deno", "doas",
-    "docker", "env", "eval", "exec", "find", "fish", "gawk", "ionice", "kubectl", "ksh", "lua",
-    "nice", "node", "nohup", "osascript", "parallel", "perl", "php", "podman", "powershell",
-    "pwsh", "python", "python2", "python3", "ruby", "setsid", "sh", "ssh", "su", "sudo", "tclsh",
-    "time", "timeout", "xargs", "zsh",
+    "*",
+    "awk",
+    "bash",
+    "builtin",
+    "busybox",
+    "cmd",
+    "command",
+    "csh",
+    "dash",
+    "deno",
+    "doas",
+    "docker",
+    "env",
+    "eval",
+    "exec",
+    "find",
+    "fish",
+    "gawk",
+    "ionice",
+    "kubectl",
+    "ksh",
+    "lua",
+    "nice",
+    "node",
+    "nohup",
+    "osascript",
+    "parallel",
+    "perl",
+    "php",
+    "podman",
+    "powershell",
+    "pwsh",
+    "python",
+    "python2",
+    "python3",
+    "ruby",
+    "setsid",
+    "sh",
+    "ssh",
+    "su",
+    "sudo",
+    "tclsh",
+    "time",
+    "timeout",
+    "xargs",
+    "zsh",
 ];
 
 /// Stands for a word that is not known before the command runs.
@@ -141,12 +182,15 @@ impl Rule {
     pub(crate) fn touches(&self, deed: &Deed, anchors: Anchors<'_>) -> bool {
         self.names_tool(&deed.tool)
             && (self.command.is_empty() || deed.steps.iter().any(|step| self.is_step(step)))
-            && (self.paths.is_empty() || deed.touched.iter().any(|touch| {
-                let gone = touch.access == Access::Delete;
-                self.is_access(touch.access) && self.paths.iter().any(|glob| {
-                    glob.matches(&touch.path, anchors) || gone && glob.lies_below(&touch.path, anchors)
-                })
-            }))
+            && (self.paths.is_empty()
+                || deed.touched.iter().any(|touch| {
+                    let gone = touch.access == Access::Delete;
+                    self.is_access(touch.access)
+                        && self.paths.iter().any(|glob| {
+                            glob.matches(&touch.path, anchors)
+                                || gone && glob.lies_below(&touch.path, anchors)
+                        })
+                }))
             && (self.hosts.is_empty() || deed.hosts.iter().any(|host| self.is_host(host)))
     }
 
@@ -183,7 +227,12 @@ impl Rule {
 
     fn begins(&self, argv: &[String], fits: impl Fn(&Glob, usize, &str) -> bool) -> bool {
         (argv.len() == self.command.len() || !self.exact && argv.len() > self.command.len())
-            && self.command.iter().zip(argv).enumerate().all(|(at, (glob, word))| fits(glob, at, word))
+            && self
+                .command
+                .iter()
+                .zip(argv)
+                .enumerate()
+                .all(|(at, (glob, word))| fits(glob, at, word))
     }
 
     /// Whether the rule by itself allows everything of a deed that has no commands.

@@ -9,10 +9,10 @@ use std::path::Path;
 use petasos_contract::effect::Effect;
 
 use super::paths;
+use crate::code::Language;
 use crate::facts::Facts;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Deed, Kind, Touch};
-use crate::code::Language;
 use crate::verdict::{self, Analysis, EffectKind, Finding, Severity};
 
 /// More paths than this are judged as text only: a command may name hundreds.
@@ -106,11 +106,8 @@ fn command(script: &str, tool: &str, facts: &Facts) -> Seen {
 
 fn judged(analysis: Analysis, mut deed: Deed) -> Seen {
     let judged = verdict::judge(&analysis);
-    deed.steps = analysis
-        .leaves
-        .into_iter()
-        .map(|leaf| Step { argv: leaf.argv, via: leaf.via })
-        .collect();
+    deed.steps =
+        analysis.leaves.into_iter().map(|leaf| Step { argv: leaf.argv, via: leaf.via }).collect();
     let mut seen = Seen { deed, said: Vec::new() };
     seen.add_effects(judged.effects);
     seen.add(judged.findings);

@@ -15,7 +15,7 @@ use super::{own, paths};
 use crate::facts::Facts;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Anchors, Deed, Kind, List, rule};
-use crate::settings::{Absent, ApprovalSettingsError, Approvals};
+use crate::settings::{Absent, ApprovalSettingsError, Approvals, GitPush};
 
 /// The tool whose whole program is put up for approval over chat.
 const CODE_TOOL: &str = "execute_code";
@@ -42,8 +42,7 @@ pub(super) fn broken(error: &ApprovalSettingsError) -> Decision {
 
 /// Everything that speaks against one effect.
 pub(super) fn observe(seen: &Seen, place: &Place<'_>) -> Vec<Observed> {
-    let mut found: Vec<Observed> =
-        seen.said.iter().map(|said| built_in(said, place)).collect();
+    let mut found: Vec<Observed> = seen.said.iter().map(|said| built_in(said, place)).collect();
     own_files(&mut found, &seen.deed, place);
     user_rules(&mut found, &seen.deed, place);
     found.extend(outside_safe_roots(&seen.deed, place));
@@ -109,7 +108,7 @@ fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
             push(class, format!("{}: {rule}", list.key()), why, widest);
         }
     }
-    if place.approvals.git_push_asks && deed.steps.iter().any(is_git_push) {
+    if place.approvals.git_push == GitPush::Ask && deed.steps.iter().any(is_git_push) {
         let why = "`approvals.git_push` is `ask`".to_owned();
         push(Class::Rule, "git push".to_owned(), why, Scope::Always);
     }
@@ -147,10 +146,11 @@ fn outside_safe_roots(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
     let real = roots.iter().map(|path| paths::real(path, root, home));
     let all: Vec<PathBuf> = roots.iter().cloned().chain(real).collect();
     let cwd = Path::new(place.facts.cwd.as_deref().unwrap_or("/"));
-    let outside = deed.touched.iter().filter(|touch| touch.access != Access::Read).find(|touch| {
-        let path = paths::folded(Path::new(&touch.path), cwd, home);
-        !path.starts_with("/dev") && !all.iter().any(|root| path.starts_with(root))
-    })?;
+    let outside =
+        deed.touched.iter().filter(|touch| touch.access != Access::Read).find(|touch| {
+            let path = paths::folded(Path::new(&touch.path), cwd, home);
+            !path.starts_with("/dev") && !all.iter().any(|root| path.starts_with(root))
+        })?;
     let why = format!(
         "`{}` lies outside the directories that may be written to (`PETASOS_WRITE_SAFE_ROOT`)",
         outside.path
@@ -163,8 +163,7 @@ fn outside_safe_roots(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
 /// scheduled run has nobody to show it to.
 fn whole_program(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
     let is_code = deed.kind == Kind::Program && deed.script.is_none() && deed.tool == CODE_TOOL;
-    let unattended =
-        place.cx.surface == Surface::Cron && place.approvals.cron == Absent::Deny;
+    let unattended = place.cx.surface == Surface::Cron && place.approvals.cron == Absent::Deny;
     if !is_code || !(unattended || place.cx.surface == Surface::Gateway) {
         return None;
     }
@@ -184,11 +183,7 @@ pub(super) fn escalated(findings: &[Finding]) -> Vec<Observed> {
 }
 
 /// What is left comes to a verdict; where nobody can be asked, a setting answers.
-pub(super) fn weigh(
-    observed: &mut [Observed],
-    approvals: &Approvals,
-    cx: &CallContext,
-) -> Verdict {
+pub(super) fn weigh(observed: &mut [Observed], approvals: &Approvals, cx: &CallContext) -> Verdict {
     let blocking = left(observed, |it| it.class.blocks());
     if !blocking.is_empty() {
         return Verdict::Block(blocking);

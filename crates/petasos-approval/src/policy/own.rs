@@ -10,9 +10,24 @@ use crate::permissions::{Access, Deed};
 
 /// What lies directly in the agent home and decides or opens something.
 const OWN: [&str; 18] = [
-    "approvals", "auth.json", "config.yaml", ".env", "grants.json", "hooks", "logs/decisions.jsonl",
-    "mcp-tokens", "pairing", "permissions", "plugins", "policy", "rules", "sessions", "state.db",
-    "credentials", "oauth", "shell-hooks-allowlist.json",
+    "approvals",
+    "auth.json",
+    "config.yaml",
+    ".env",
+    "grants.json",
+    "hooks",
+    "logs/decisions.jsonl",
+    "mcp-tokens",
+    "pairing",
+    "permissions",
+    "plugins",
+    "policy",
+    "rules",
+    "sessions",
+    "state.db",
+    "credentials",
+    "oauth",
+    "shell-hooks-allowlist.json",
 ];
 
 /// The key of the built-in rule, for what only the home itself tells.

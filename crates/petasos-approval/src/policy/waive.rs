@@ -31,8 +31,8 @@ impl Engine {
             let waiver = Waiver::Allowlist(entry.to_owned());
             set(observed, &waiver, |it| it.class == Class::Rule);
         }
-        if observed.iter().any(is_ruled) && let Some(rules) =
-            approvals.permissions.allowing(deed, place.anchors())
+        if observed.iter().any(is_ruled)
+            && let Some(rules) = approvals.permissions.allowing(deed, place.anchors())
         {
             set(observed, &Waiver::AllowRule(rules), is_ruled);
         }
@@ -57,13 +57,14 @@ impl Engine {
     }
 
     fn waive_off(&self, observed: &mut [Observed], approvals: &Approvals, cx: &CallContext) {
-        if approvals.yolo || approvals.mode == Mode::Off || self.memory.is_off(&cx.session) {
+        if approvals.mode == Mode::Off || self.memory.is_off(&cx.session) {
             set(observed, &Waiver::Off, |it| is_rememberable(it.class));
         }
     }
 
     fn waive_remembered(&self, observed: &mut [Observed], approvals: &Approvals, cx: &CallContext) {
-        let open = observed.iter_mut().filter(|it| it.waived.is_none() && is_rememberable(it.class));
+        let open =
+            observed.iter_mut().filter(|it| it.waived.is_none() && is_rememberable(it.class));
         for it in open {
             let (key, widest) = (&it.finding.key, it.finding.widest);
             if widest >= Scope::Session && self.memory.in_session(&cx.session, key) {

@@ -30,8 +30,10 @@ impl Backend {
 }
 
 fn sees_host(settings: &Settings) -> bool {
-    let mounts_cwd =
-        !matches!(settings.get("terminal.docker_mount_cwd_to_workspace"), None | Some(Value::Null | Value::Bool(false)));
+    let mounts_cwd = !matches!(
+        settings.get("terminal.docker_mount_cwd_to_workspace"),
+        None | Some(Value::Null | Value::Bool(false))
+    );
     let volumes = settings.names("terminal.docker_volumes").unwrap_or_default();
     let arguments = settings.names("terminal.docker_extra_args").unwrap_or_default();
     mounts_cwd
@@ -44,13 +46,27 @@ fn is_bind_mount(volume: &str) -> bool {
     let source = volume.split(':').next().unwrap_or_default();
     let drive = volume.split(':').nth(1).is_some_and(|rest| rest.starts_with(['\\', '/']))
         && source.len() == 1;
-    source.contains(['/', '\\', '~', '$']) && volume.contains(':') || source.starts_with('.') || drive
+    source.contains(['/', '\\', '~', '$']) && volume.contains(':')
+        || source.starts_with('.')
+        || drive
 }
 
 fn opens_host(argument: &str) -> bool {
     const OPENING: [&str; 14] = [
-        "-v", "--volume", "--mount", "--privileged", "--device", "--pid", "--ipc", "--uts",
-        "--userns", "--cap-add", "--security-opt", "--cgroupns", "--net", "--network",
+        "-v",
+        "--volume",
+        "--mount",
+        "--privileged",
+        "--device",
+        "--pid",
+        "--ipc",
+        "--uts",
+        "--userns",
+        "--cap-add",
+        "--security-opt",
+        "--cgroupns",
+        "--net",
+        "--network",
     ];
     OPENING.iter().any(|option| argument.starts_with(option))
 }
@@ -73,10 +89,7 @@ mod tests {
             (json!({"backend": "docker", "docker_volumes": ["~/src:/src"]}), Backend::Remote),
             (json!({"backend": "docker", "docker_volumes": ["./src:/src:ro"]}), Backend::Remote),
             (json!({"backend": "docker", "docker_volumes": ["C:\\src:/src"]}), Backend::Remote),
-            (
-                json!({"backend": "docker", "docker_mount_cwd_to_workspace": true}),
-                Backend::Remote,
-            ),
+            (json!({"backend": "docker", "docker_mount_cwd_to_workspace": true}), Backend::Remote),
             (json!({"backend": "docker", "docker_extra_args": ["--privileged"]}), Backend::Remote),
             (json!({"backend": "docker", "docker_extra_args": ["--memory=1g"]}), Backend::Isolated),
         ];

@@ -1,0 +1,146 @@
+//! Answers about one command for the command line, from the code that decides for real.
+
+use std::sync::Arc;
+
+use petasos_contract::approval::Intent;
+use petasos_contract::context::{Principal, Surface};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::{Args, CallContext, SessionId, Settings, ToolName};
+use serde::Serialize;
+
+use super::decision::{Observed, word};
+use super::{Engine, facts};
+use crate::rules::RULES;
+use crate::settings::{ApprovalSettingsError, Approvals, Backend, Mode};
+use crate::verdict::{self, Severity};
+
+/// One judged command, in short.
+#[derive(Debug, Clone, Serialize)]
+pub struct Checked {
+    /// `allow`, `ask` or `block`.
+    pub verdict: &'static str,
+    /// The keys that decided.
+    pub rules: Vec<String>,
+}
+
+/// One judged command, in full.
+#[derive(Debug, Clone, Serialize)]
+pub struct Explained {
+    /// The command.
+    pub command: String,
+    /// `allow`, `ask` or `block`.
+    pub verdict: &'static str,
+    /// What the built-in rules alone say, before settings and memory.
+    pub rules_say: verdict::Verdict,
+    /// Who judges.
+    pub mode: Mode,
+    /// Where it would run.
+    pub backend: Backend,
+    /// Everything that spoke against it, with what set it aside.
+    pub observed: Vec<Observed>,
+    /// The commands that would run.
+    pub leaves: Vec<verdict::Leaf>,
+    /// What they would do.
+    pub effects: Vec<verdict::Effect>,
+}
+
+/// A rule, for a list.
+#[derive(Debug, Clone, Serialize)]
+pub struct Listed {
+    /// `built-in`, or the key of the list it stands in.
+    pub source: &'static str,
+    /// What an approval is remembered under, or the rule itself.
+    pub key: String,
+    /// What it is about.
+    pub description: String,
+    /// `ask`, `block` or `allow`.
+    pub severity: &'static str,
+}
+
+/// A judge for many commands of one snapshot.
+#[derive(Debug)]
+pub struct Checker {
+    engine: Engine,
+    cx: CallContext,
+    tool: ToolName,
+    args: Args,
+}
+
+impl Checker {
+    /// Judges as a person at a terminal would see it.
+    pub fn new(settings: Arc<Settings>) -> Result<Self, ApprovalSettingsError> {
+        let engine = Engine::new(&settings)?;
+        let mut cx = CallContext::new(settings, Surface::Cli, SessionId::new("check"));
+        cx.principal = Principal::Model;
+        Ok(Self { engine, cx, tool: ToolName::new("terminal"), args: Args::default() })
+    }
+
+    /// Judges one command.
+    pub fn check(&self, command: &str) -> Checked {
+        let decision = self.decide(command);
+        let deciding = decision.observed.iter().filter(|it| it.waived.is_none());
+        let mut rules: Vec<String> = deciding.map(|it| it.finding.key.to_string()).collect();
+        rules.dedup();
+        Checked { verdict: word(&decision.verdict), rules }
+    }
+
+    /// Judges one command and tells everything that was seen.
+    pub fn explain(&self, command: &str) -> Result<Explained, ApprovalSettingsError> {
+        let approvals = Approvals::read(&self.cx.settings)?;
+        let facts = facts(&approvals, &self.cx);
+        let analysis = crate::analyse(command, &facts);
+        let decision = self.decide(command);
+        Ok(Explained {
+            command: command.to_owned(),
+            verdict: word(&decision.verdict),
+            rules_say: verdict::judge(&analysis).verdict,
+            mode: approvals.mode,
+            backend: approvals.backend,
+            observed: decision.observed,
+            leaves: analysis.leaves,
+            effects: analysis.effects,
+        })
+    }
+
+    fn decide(&self, command: &str) -> super::decision::Decision {
+        let cwd = self.cx.workspace.to_path_buf();
+        let effects = Effects::one(Effect::Command { script: command.to_owned(), cwd });
+        let intent =
+            Intent { tool: &self.tool, args: &self.args, effects: &effects, escalated: &[] };
+        self.engine.decide(&intent, &self.cx)
+    }
+}
+
+/// Every rule in force: the built-in ones, then the user's and the project's.
+pub fn rules(settings: &Settings) -> Result<Vec<Listed>, ApprovalSettingsError> {
+    let approvals = Approvals::read(settings)?;
+    let mut listed: Vec<Listed> = RULES
+        .iter()
+        .map(|rule| Listed {
+            source: "built-in",
+            key: rule.key.to_owned(),
+            description: rule.description.to_owned(),
+            severity: match rule.severity {
+                Severity::Ask => "ask",
+                Severity::Block => "block",
+            },
+        })
+        .collect();
+    listed.extend(approvals.deny.iter().map(|glob| Listed {
+        source: "approvals.deny",
+        key: glob.as_str().to_owned(),
+        description: "a command that is never run".to_owned(),
+        severity: "block",
+    }));
+    listed.extend(approvals.permissions.listed().map(|(list, rule)| Listed {
+        source: list.key(),
+        key: rule,
+        description: "a rule of the user or the project".to_owned(),
+        severity: match list {
+            crate::permissions::List::Allow => "allow",
+            crate::permissions::List::Ask => "ask",
+            crate::permissions::List::Deny => "block",
+        },
+    }));
+    Ok(listed)
+}
