@@ -4,6 +4,7 @@ mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod provider;
 mod tools;
 mod toolsets;
 
@@ -16,6 +17,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,
+    &provider::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,
 ];
