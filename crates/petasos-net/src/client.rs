@@ -63,6 +63,15 @@ pub struct Tls {
     pub unverified: bool,
 }
 
+/// Which redirects are followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Follow {
+    /// All, without credentials where they leave the origin.
+    Anywhere,
+    /// None: the body itself is secret.
+    Nowhere,
+}
+
 /// One request.
 #[derive(Debug, Clone)]
 pub struct Request {
@@ -78,6 +87,8 @@ pub struct Request {
     pub credential: Option<Credential>,
     /// How far it may go.
     pub reach: Reach,
+    /// Which redirects are followed.
+    pub follow: Follow,
     /// How certificates are checked.
     pub tls: Tls,
     /// How long the status line may take, redirects included.
@@ -94,6 +105,7 @@ impl Request {
             body: Bytes::new(),
             credential: None,
             reach: Reach::Anywhere,
+            follow: Follow::Anywhere,
             tls: Tls::default(),
             first_byte: Duration::from_mins(1),
         }
@@ -204,6 +216,9 @@ async fn follow(client: &reqwest::Client, mut request: Request) -> Result<Reply,
     for _ in 0..=REDIRECTS_MAX {
         request.reach.check_literal(&request.url)?;
         let response = send_once(client, &request).await?;
+        if request.follow == Follow::Nowhere {
+            return Ok(Reply::new(request.url, response));
+        }
         let Some(target) = redirect(&response, &request.url)? else {
             return Ok(Reply::new(request.url, response));
         };

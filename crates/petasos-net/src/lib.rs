@@ -21,7 +21,7 @@ pub mod proxy;
 pub mod sse;
 
 pub use address::Reach;
-pub use client::{Net, NetOptions, Reply, Request, Tls};
+pub use client::{Follow, Net, NetOptions, Reply, Request, Tls};
 pub use fault::NetError;
 pub use origin::{Allowed, Credential, Origin, Refused, Scheme, Scope, UrlRefused, checked_url};
 pub use reqwest::Method;

@@ -4,9 +4,12 @@
 //! writes. Everything that writes goes through [`Vault`], under a lock that other processes honour.
 
 pub mod borrowed;
+pub mod copilot;
 pub mod jwt;
 pub mod login;
+pub mod oauth;
 pub mod pool;
+pub mod refresh;
 pub mod spec;
 pub mod store;
 pub mod usable;

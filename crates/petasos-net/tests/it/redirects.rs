@@ -7,7 +7,8 @@ use std::time::Duration;
 use petasos_contract::Secret;
 use petasos_contract::wait::Owned;
 use petasos_net::{
-    Allowed, Credential, Method, Net, NetError, NetOptions, Reach, Request, Scheme, Scope, Url,
+    Allowed, Credential, Follow, Method, Net, NetError, NetOptions, Reach, Request, Scheme, Scope,
+    Url,
 };
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tokio::net::TcpListener;
@@ -128,6 +129,15 @@ async fn a_redirect_to_another_origin_loses_the_credential_for_good() {
         seen.iter().map(|one| one.headers.contains_key("authorization")).collect();
     assert_eq!(with_key, [true, false, false]);
     assert!(seen.iter().skip(1).all(|one| !one.headers.contains_key("x-account")));
+}
+
+#[tokio::test]
+async fn a_request_with_a_secret_body_follows_nothing() {
+    let server = Recorder::start(answer).await;
+    let mut request = post(server.url("home.localhost", "/same"));
+    request.follow = Follow::Nowhere;
+    let reply = Net::new(NetOptions::default()).send(request).await.unwrap();
+    assert_eq!((reply.status, server.seen().len()), (307, 1));
 }
 
 #[tokio::test]

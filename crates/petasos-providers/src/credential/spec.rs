@@ -1,4 +1,14 @@
-//! What is particular about each login: when to renew it and how its absence is called.
+//! What is particular about each login: where it is renewed, who keeps it, when, and how its
+//! absence is called. Data for [`crate::credential::refresh`] and [`crate::credential::oauth`].
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use petasos_contract::Settings;
+use petasos_net::{Allowed, Scope};
+
+use crate::credential::Vault;
+use crate::runtime::Source;
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -21,5 +31,129 @@ pub fn missing_code(provider: &str) -> &'static str {
         "xai-oauth" => "xai_auth_missing",
         "minimax-oauth" => "minimax_auth_missing",
         _ => "auth_missing",
+    }
+}
+
+/// Who keeps the tokens of a login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holder {
+    /// Our own store, under this provider.
+    Store {
+        /// The agent home.
+        home: PathBuf,
+        /// The provider.
+        provider: String,
+    },
+    /// Claude Code's file.
+    ClaudeCode {
+        /// The file.
+        path: PathBuf,
+    },
+    /// The Qwen program's file.
+    Qwen {
+        /// The file.
+        path: PathBuf,
+    },
+}
+
+/// How a refresh token travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Style {
+    /// In a form, as the standard says.
+    Form,
+    /// In a header of its own.
+    Header(&'static str),
+}
+
+/// How a login is renewed.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Renewal {
+    /// The provider.
+    pub provider: String,
+    /// Who keeps the tokens.
+    pub holder: Holder,
+    /// Where to renew; the next is asked when the one before it fails for its own reasons. Empty
+    /// when the provider publishes the place.
+    pub token_urls: Vec<String>,
+    /// Who we say we are.
+    pub client_id: String,
+    /// How the refresh token travels.
+    pub style: Style,
+    /// Where it may go.
+    pub scope: Scope,
+    /// How long one attempt may take.
+    pub timeout: Duration,
+}
+
+/// Constant facts of a login.
+struct Facts {
+    token_urls: &'static [&'static str],
+    client_id: &'static str,
+    style: Style,
+    hosts: &'static [&'static str],
+}
+
+fn facts(provider: &str) -> Option<Facts> {
+    let form =
+        |token_urls, client_id, hosts| Facts { token_urls, client_id, style: Style::Form, hosts };
+    Some(match provider {
+        "anthropic" => form(
+            &[
+                "https://platform.claude.com/v1/oauth/token",
+                "https://console.anthropic.com/v1/oauth/token",
+            ],
+            super::oauth::ANTHROPIC_CLIENT,
+            &["platform.claude.com", "console.anthropic.com"],
+        ),
+        "openai-codex" => form(
+            &["https://auth.openai.com/oauth/token"],
+            super::oauth::CODEX_CLIENT,
+            &["auth.openai.com"],
+        ),
+        "qwen-oauth" => form(
+            &["https://chat.qwen.ai/api/v1/oauth2/token"],
+            "f0304373b74a44d2b584a3fb70ca9e56",
+            &["chat.qwen.ai"],
+        ),
+        "xai-oauth" => form(&[], super::oauth::XAI_CLIENT, &["*.x.ai"]),
+        "minimax-oauth" => form(
+            &["https://api.minimax.io/oauth/token"],
+            super::oauth::MINIMAX_CLIENT,
+            &["api.minimax.io"],
+        ),
+        "nous" => Facts {
+            token_urls: &["https://portal.nousresearch.com/api/oauth/token"],
+            client_id: super::oauth::NOUS_CLIENT,
+            style: Style::Header("x-nous-refresh-token"),
+            hosts: &["portal.nousresearch.com"],
+        },
+        _ => return None,
+    })
+}
+
+impl Renewal {
+    /// How the login behind a runtime is renewed; nothing for plain keys and for logins that only
+    /// their owner may renew.
+    pub fn of(provider: &str, source: &Source, vault: &Vault, settings: &Settings) -> Option<Self> {
+        let holder = match source {
+            Source::AuthStore => {
+                Holder::Store { home: vault.home().to_owned(), provider: provider.to_owned() }
+            }
+            Source::ClaudeCode => Holder::ClaudeCode { path: vault.claude_code().to_owned() },
+            Source::QwenCli => Holder::Qwen { path: vault.qwen_cli().to_owned() },
+            _ => return None,
+        };
+        let facts = facts(provider)?;
+        let seconds = settings.role("CODEX_REFRESH_TIMEOUT_SECONDS");
+        let seconds = seconds.and_then(|variable| variable.value.expose().trim().parse().ok());
+        Some(Self {
+            provider: provider.to_owned(),
+            holder,
+            token_urls: facts.token_urls.iter().map(|url| (*url).to_owned()).collect(),
+            client_id: facts.client_id.to_owned(),
+            style: facts.style,
+            scope: Scope::new(facts.hosts.iter().map(|host| Allowed::from_pattern(host))),
+            timeout: Duration::from_secs(seconds.unwrap_or(20)),
+        })
     }
 }

@@ -1,5 +1,7 @@
 //! The provider runtime through its public doors.
 
+#![expect(clippy::unwrap_used, reason = "a test stops at the first surprise")]
+
 mod fault;
 mod golden;
 mod hostile;

@@ -137,7 +137,9 @@ async fn the_second_place_is_asked_when_the_first_is_out_of_order() {
     server.say(502, "bad gateway");
     let urls = [format!("{}/first", server.url), format!("{}/second", server.url)];
     let renewal = Renewal { token_urls: urls.to_vec(), ..stored(home.path(), &server.url) };
-    let login = refresh(&renewal, None, Why::Refused, &Net::default()).await.unwrap();
+    let login = refresh(&renewal, Some(&Secret::new("at-000000")), Why::Refused, &Net::default())
+        .await
+        .unwrap();
     assert_eq!(login.access, Some(Secret::new("at-000001")));
 }
 
@@ -148,7 +150,11 @@ async fn a_refresh_token_goes_nowhere_but_to_its_token_host() {
     log_in(home.path()).await;
     let scope = Scope::new([Allowed::Host("portal.nousresearch.com".to_owned())]);
     let renewal = Renewal { scope, ..stored(home.path(), &server.url) };
-    assert!(refresh(&renewal, None, Why::Refused, &Net::default()).await.is_err());
+    assert!(
+        refresh(&renewal, Some(&Secret::new("at-000000")), Why::Refused, &Net::default())
+            .await
+            .is_err()
+    );
     assert!(server.ledger.lock().unwrap().bodies.is_empty());
 }
 
