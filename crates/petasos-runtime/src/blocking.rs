@@ -61,7 +61,9 @@ impl BlockingDoor {
         self.bridge(runtime, call, cx)
     }
 
-    /// From inside a runtime: the call runs on ours while this thread waits for a message.
+    /// From inside a runtime: the call runs on ours while this thread waits for a message. It has
+    /// a thread of its own there, because this one may be a worker of that very runtime, and a
+    /// worker that waits never comes to what was queued behind it.
     fn bridge(&self, runtime: &Runtime, call: ToolCall, cx: &CallContext) -> ToolResult {
         let (tx, rx) = std::sync::mpsc::sync_channel(1);
         let dispatcher = Arc::clone(&self.dispatcher);
@@ -69,15 +71,16 @@ impl BlockingDoor {
         // The dispatcher keeps the limit itself, so that an overdue call still tells its hooks.
         cx.deadline = cx.deadline.min(Instant::now() + self.bridged_limit);
         let (cancel, kept) = (cx.cancel.clone(), call.clone());
-        let task = runtime.spawn(async move {
+        let handle = runtime.handle().clone();
+        runtime.spawn_blocking(move || {
+            let result = handle.block_on(dispatcher.dispatch(call, &cx));
             // The receiver is gone only after the limit, when nobody wants the result any more.
-            tx.send(dispatcher.dispatch(call, &cx).await).unwrap_or_default();
+            tx.send(result).unwrap_or_default();
         });
         match rx.recv_timeout(self.bridged_limit + GRACE) {
             Ok(result) => result,
             Err(RecvTimeoutError::Timeout) => {
                 cancel.cancel();
-                task.abort();
                 let seconds = self.bridged_limit.as_secs_f32();
                 let why = format!("it did not finish within {seconds} s");
                 gone(&kept, RefusalKind::Timeout, &why)

@@ -44,13 +44,11 @@ pub(super) async fn check(
     };
     let settlement = Settlement { intent: &intent, verdict: &verdict, answer: answer.as_ref() };
     policy.settle(&settlement, cx).map_err(|error| super::broken(&error.to_string()))?;
-    match refusal {
-        Some(refusal) => Err(refusal),
-        None => {
-            let Granted { id, entry, args, .. } = call;
-            Ok(Cleared { id, entry, args, approved: agreed_to, escalated })
-        }
+    if let Some(refusal) = refusal {
+        return Err(refusal);
     }
+    let Granted { id, entry, args, .. } = call;
+    Ok(Cleared { id, entry, args, approved: agreed_to, escalated })
 }
 
 /// Identifies a tool with its arguments, whatever the order of their keys.

@@ -103,7 +103,9 @@ fn hash_value(value: &Value, hasher: &mut DefaultHasher) {
         Value::Object(object) => hash_object(object, hasher),
         Value::Array(items) => {
             items.len().hash(hasher);
-            items.iter().for_each(|item| hash_value(item, hasher));
+            for item in items {
+                hash_value(item, hasher);
+            }
         }
         Value::String(text) => text.hash(hasher),
         Value::Bool(one) => one.hash(hasher),

@@ -27,6 +27,9 @@ fn world(folder: &std::path::Path) -> World {
     world
 }
 
+/// Names with argument text.
+type Calls<'a> = Vec<(&'a str, &'a str)>;
+
 fn segments(folder: &std::path::Path, calls: &[(&str, &str)]) -> Vec<Segment> {
     let world = world(folder);
     let calls: Vec<ToolCall> =
@@ -44,7 +47,7 @@ use Segment::{Parallel as P, Sequential as S};
 fn batches_are_cut_at_barriers_and_overlaps() {
     let folder = tempfile::tempdir().unwrap();
     let (a, b, c, f) = (at("a"), at("b"), at("c"), at("x/f"));
-    let table: Vec<(Vec<(&str, &str)>, Vec<Segment>)> = vec![
+    let table: Vec<(Calls<'_>, Vec<Segment>)> = vec![
         (vec![], vec![]),
         (vec![("read_file", &a)], vec![S(vec![0])]),
         (

@@ -24,10 +24,10 @@ fn holder(registry: &Registry, name: &str) -> Option<Origin> {
 
 #[test]
 fn a_name_goes_to_the_more_trusted_and_between_equals_to_the_later() {
+    use Intent::{Add, Override};
     let (core, bundled) = (Origin::core(), Origin::bundled_plugin("spotify"));
     let (guest, other, server) = (plugin("p", false), plugin("q", false), Origin::mcp("s"));
     let consented = plugin("p", true);
-    use Intent::{Add, Override};
     let table = [
         (&core, &core, Add, true),
         (&core, &bundled, Add, false),

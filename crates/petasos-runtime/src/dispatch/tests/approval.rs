@@ -30,13 +30,15 @@ fn allowed(scope: Scope) -> Answer {
     Answer::Allowed { scope, by: Who::Person(None) }
 }
 
+/// An answer, its outcome, its kind of refusal, and words from its text.
+type Case = (fn() -> Answer, &'static str, &'static str, &'static str);
+
 #[tokio::test]
 async fn each_way_an_approval_can_end_is_told_apart() {
     let denied = || Answer::Denied { by: Who::Person(None), comment: Some("not today".into()) };
     let expired = || Answer::Expired { after: Duration::from_mins(1) };
     let lost = || Answer::Undeliverable { reason: "no channel".into() };
     let reviewer = || Answer::ReviewerUnavailable { reason: "offline".into() };
-    type Case = (fn() -> Answer, &'static str, &'static str, &'static str);
     let table: [Case; 4] = [
         (denied, "denied", "approval_denied", "not today"),
         (expired, "timeout", "approval_expired", "within 60 s"),

@@ -94,9 +94,12 @@ fn counting(count: &Arc<AtomicUsize>) -> World {
     }))
 }
 
+/// Frames, the text they give, and how often the tool runs.
+type Case = (&'static [(&'static str, Act)], &'static str, usize);
+
 #[tokio::test]
 async fn frames_nest_and_broken_ones_keep_the_result() {
-    let table: [(&[(&str, Act)], &str, usize); 8] = [
+    let table: [Case; 8] = [
         (&[("a", Act::Pass)], "done", 1),
         (&[("a", Act::Tag), ("b", Act::Tag)], "a(b(done))", 1),
         (&[("a", Act::Tag), ("b", Act::Own)], "a(own)", 0),

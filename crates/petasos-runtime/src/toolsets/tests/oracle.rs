@@ -81,6 +81,8 @@ impl Oracle {
     }
 }
 
+static ORACLE: LazyLock<Oracle> = LazyLock::new(Oracle::new);
+
 /// Names to choose from: all of the table, older names, registered ones, and nonsense.
 fn any_name() -> impl Strategy<Value = &'static str> {
     let mut names: Vec<&'static str> = super::TOOLSETS.iter().map(|def| def.name).collect();
@@ -99,7 +101,6 @@ proptest! {
     ) {
         let registry = registry(REGISTERED);
         registry.register_toolset_alias("hub", "mcp-hub");
-        static ORACLE: LazyLock<Oracle> = LazyLock::new(Oracle::new);
         let wanted = ORACLE.resolve(enabled.as_deref(), &disabled);
         prop_assert_eq!(chosen(enabled.as_deref(), &disabled, &registry), wanted);
     }
