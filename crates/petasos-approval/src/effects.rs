@@ -20,6 +20,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     match call.program {
         "rm" | "grm" | "unlink" | "srm" | "rimraf" | "del-cli" | "shred" | "wipe" | "scrub" | "remove_directory" | "remove" | "trash-rm" | "rmrf" => delete(call, &mut found),
+        "remove-item" | "ri" | "rd" | "del" | "erase" => windows_delete(call, &mut found),
         "rmdir" => {
             for operand in call.operands() {
                 push(&mut found, ONE, operand);
@@ -88,6 +89,15 @@ fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
     }
     let deed = if call.program == "srm" || call.program == "wipe" { Deed::Delete { recursive, bulk: true, narrowed: false } } else { deed };
     for operand in call.operands() {
+        push(found, deed, operand);
+    }
+}
+
+/// `Remove-Item -Recurse` and `rd /s`.
+fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
+    let recursive = call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/s") || arg.text.to_ascii_lowercase().starts_with("-rec"));
+    let deed = Deed::Delete { recursive, bulk: false, narrowed: false };
+    for operand in call.operands().filter(|arg| !(arg.text.starts_with('/') && arg.text.len() < 3)) {
         push(found, deed, operand);
     }
 }

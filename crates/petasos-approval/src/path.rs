@@ -186,10 +186,10 @@ fn bracket(pattern: &[char], start: usize, letter: char) -> (bool, usize) {
 
 /// A disk, partition or other block device, or raw memory.
 pub(crate) fn is_disk(path: &str) -> bool {
-    const DISKS: [&str; 26] = [
+    const DISKS: [&str; 30] = [
         "sd", "hd", "nvme", "vd", "xvd", "mmcblk", "disk", "rdisk", "mapper/", "dm-", "md", "loop",
         "sr", "nbd", "zd", "mem", "kmem", "port", "block/", "bcache", "pmem", "ubi", "mtd", "drbd",
-        "zvol/", "nst",
+        "zvol/", "nst", "da", "ada", "nda", "vtbd",
     ];
     if path.to_ascii_lowercase().contains("\\\\.\\physicaldrive") {
         return true;

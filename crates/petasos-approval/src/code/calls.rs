@@ -38,7 +38,7 @@ pub(crate) fn action(name: &str) -> Option<Action> {
         "system" | "popen" | "getoutput" | "getstatusoutput" | "shell_exec" | "passthru" | "proc_open" | "execSync" | "popen2" | "popen3" | "popen4"
         | "capture2" | "capture2e" | "capture3" | "pipeline" | "execaCommand" | "execaCommandSync" | "execute_command" | "create_subprocess_shell" | "shellescape" => Action::Command,
         "check_output" | "check_call" | "Popen" | "spawnSync" | "execFile" | "execFileSync" | "spawn" | "execa" | "execaSync" | "create_subprocess_exec" | "Command" | "posix_spawn" => Action::Program,
-        "run" | "call" if matches!(owner, "subprocess" | "sp" | "" | "Deno" | "sh") && name != "run" && name != "call" => Action::Program,
+        "run" | "call" if !owner.is_empty() => Action::Program,
         "exec" if name == "exec" => Action::Evaluate,
         "exec" if matches!(owner, "child_process" | "cp" | "Kernel" | "" | "shell" | "os" | "process") => Action::Command,
         "execute" if owner == "os" => Action::Command,
@@ -92,6 +92,8 @@ pub(crate) fn reaches_network(name: &str) -> bool {
         || name.starts_with("http.")
         || name.starts_with("https.")
         || name.starts_with("net.")
+        || name.starts_with("TCPSocket")
+        || name.starts_with("UDPSocket")
         || name.starts_with("Net::HTTP")
         || name.starts_with("LWP")
         || name.starts_with("IO::Socket")

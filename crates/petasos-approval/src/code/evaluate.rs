@@ -309,7 +309,7 @@ fn concatenated(left: &Value, right: &Value, between: &str) -> Value {
     }
 }
 
-fn method(name: &str, value: &Value, args: &[Value]) -> Value {
+pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
     match (name.trim_start_matches('.'), value) {
         ("join", Value::Text(separator)) => match args.first() {
             Some(Value::List(items)) => Value::Text(items.join(separator)),

@@ -1,7 +1,7 @@
 //! Looks at the calls of program text and reports what they would do.
 
 use super::calls::{self, Action};
-use super::evaluate::{Reader, Value};
+use super::evaluate::{self, Reader, Value};
 use super::scan::{self, Token};
 use super::{Language, windows};
 use crate::flow::engine::{Engine, NESTING_MAX};
@@ -95,6 +95,7 @@ impl Walker<'_, '_, '_> {
     }
 
     fn text(&mut self, text: &str, at: usize) {
+        self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.shell |= matches!(text, "/bin/sh" | "/bin/bash" | "sh" | "bash" | "cmd.exe" | "/bin/zsh") || text.starts_with("/bin/sh -i") || text.starts_with("/bin/bash -i");
         if self.language == Language::Awk {
             let before = |back: usize, sign: char| at >= back && self.sign(at - back, sign);
@@ -116,6 +117,7 @@ impl Walker<'_, '_, '_> {
     fn notice(&mut self, name: &str, at: usize) {
         let last = name.rsplit(['.', ':']).next().unwrap_or_default();
         self.seen.network |= calls::reaches_network(name);
+        self.seen.evaluates |= last == "eval";
         self.seen.duplicates |= matches!(last, "dup2" | "pty" | "spawn" | "for_fd" | "dup" | "pipe" | "reopen") || name.starts_with("pty");
         self.seen.forks |= last == "fork" || last == "pcntl_fork";
         self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");
@@ -155,7 +157,11 @@ impl Walker<'_, '_, '_> {
         if matches!(self.reader.tokens.get(end), Some(Token::Name(method)) if method.starts_with('.')) {
             let last = name.rsplit('.').next().unwrap_or_default();
             let first = args.first().cloned().unwrap_or(Value::Unknown);
-            let value = if matches!(last, "Path" | "PosixPath" | "Pathname" | "file") { first } else { self.base_value(at) };
+            let value = match self.receiver.take() {
+                Some((position, before)) if position == at => evaluate::method(name, &before, &args),
+                _ if matches!(last, "Path" | "PosixPath" | "Pathname" | "file") => first,
+                _ => self.base_value(at),
+            };
             self.receiver = Some((end, value));
         }
     }
@@ -225,7 +231,11 @@ impl Walker<'_, '_, '_> {
     }
 
     fn act(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
-        let Some(action) = calls::action(name) else { return };
+        let Some(mut action) = calls::action(name) else { return };
+        if name == "exec" && self.language != Language::Python {
+            self.seen.duplicates = true;
+            action = Action::Command;
+        }
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         let subject = self.subject(name, args, at);
         match action {

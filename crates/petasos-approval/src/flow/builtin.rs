@@ -157,7 +157,11 @@ impl Engine<'_> {
         match inner {
             Inner::Argv(argv) => self.dispatch(&argv, span, &[]),
             Inner::Shell(code, args) => self.run_code(Language::Shell, code, args, span),
-            Inner::Code(language, code) => self.run_code(language, code, Vec::new(), span),
+            Inner::Code(language, code) => {
+                let mut stream = self.run_code(language, code, Vec::new(), span);
+                stream.taint = stream.taint.with(self.stdin.taint);
+                stream
+            }
             Inner::Stdin(language, args) => self.run_stdin(language, args, span),
             Inner::File(language, file, args) => self.run_file(language, &file, args, span),
         }

@@ -93,7 +93,14 @@ impl<'c> Call<'c> {
 
     /// Only asks for usage or version.
     pub(crate) fn asks_help(&self) -> bool {
-        self.args.iter().take_while(|arg| !arg.is("--")).any(|arg| arg.is("--help") || arg.is("--version"))
+        let mut rest = self.args.iter().take_while(|arg| !arg.is("--")).peekable();
+        while let Some(arg) = rest.next() {
+            let last = rest.peek().is_none_or(|next| next.text.starts_with('-'));
+            if arg.is("--help") || arg.is("--version") && last {
+                return true;
+            }
+        }
+        false
             || self.args.len() == 1 && self.args.iter().any(|arg| arg.is("help") || arg.is("-h") || arg.is("-V"))
     }
 }
@@ -260,7 +267,7 @@ impl Engine<'_> {
         self.stdin = stdin.clone();
         self.track(&call, &stdin);
         let mut output = match &unwrapped {
-            Some(inners) if !inners.list.is_empty() || inners.opaque => Stream::empty(),
+            Some(inners) if inners.opaque && !inners.list.is_empty() => Stream::empty(),
             _ if first.text.contains('/') => self.run_path(&call),
             _ => self.output(&call),
         };

@@ -70,13 +70,9 @@ impl Parser<'_> {
             return Ok(node);
         }
         self.at = start;
-        let mut steps = Vec::new();
-        self.list_once(&mut steps)?;
+        let node = self.command()?;
         self.leave();
-        Ok(Node::Compound(Box::new(Compound {
-            kind: Kind::Group(Rc::new(steps)),
-            redirects: Vec::new(),
-        })))
+        Ok(node)
     }
 
     fn parenthesis(&mut self) -> Parsed<Kind> {

@@ -302,7 +302,7 @@ impl Parser<'_> {
         Ok(Rc::new(steps))
     }
 
-    fn command(&mut self) -> Parsed<Node> {
+    pub(super) fn command(&mut self) -> Parsed<Node> {
         self.enter()?;
         let node = match self.compound()? {
             Some(node) => node,

@@ -14,7 +14,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         "find" | "gfind" => find(call, inners),
         "fd" | "fdfind" => finder(call, inners),
         "parallel" | "rush" => parallel(call, inners),
-        _ => xargs(call, inners),
+        _ => {
+            inners.opaque = true;
+            xargs(call, inners);
+        }
     }
 }
 

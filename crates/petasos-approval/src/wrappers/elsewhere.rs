@@ -19,6 +19,7 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.elsewhere = true;
+    inners.opaque = true;
     match call.program {
         "ssh" | "autossh" | "mosh" | "slogin" | "rsh" | "dropbear" | "dbclient" | "plink" => ssh(call, inners),
         "pdsh" | "pssh" | "parallel-ssh" | "clush" => {

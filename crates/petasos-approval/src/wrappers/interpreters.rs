@@ -44,6 +44,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         return;
     }
+    if call.program == "expect" {
+        let code = call.option(&["-c"]).or_else(|| call.stdin.text.as_ref().map(|text| Arg::new(text.as_str(), call.span)));
+        if let Some(code) = code {
+            expect_script(&code, inners);
+        }
+        return;
+    }
     let letters: &[char] = match language {
         Language::Python => &['c'],
         Language::Perl => &['e', 'E'],
@@ -100,6 +107,15 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             inners.list.push(Inner::File(language, file.clone(), rest));
         }
         None => inners.list.push(Inner::Stdin(language, Vec::new())),
+    }
+}
+
+/// `spawn` in an `expect` script starts a program.
+fn expect_script(code: &Arg, inners: &mut Inners) {
+    for piece in code.text.split([';', '\n']) {
+        if let Some(command) = piece.trim_start().strip_prefix("spawn ") {
+            inners.list.push(Inner::Shell(Arg { text: command.to_owned(), ..code.clone() }, Vec::new()));
+        }
     }
 }
 

@@ -131,6 +131,7 @@ const RAISING: [&str; 3] = ["sudo", "doas", "pkexec"];
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let Some(row) = ROWS.iter().find(|row| row.name == call.program) else { return };
     inners.elevated = RAISING.contains(&row.name);
+    inners.opaque = true;
     if row.name == "command" && (call.flag('v') || call.flag('V')) {
         return;
     }

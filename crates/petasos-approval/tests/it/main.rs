@@ -4,6 +4,7 @@ mod corpus;
 mod differential;
 mod doors;
 mod examples;
+mod policy;
 mod spans;
 mod speed;
 mod vectors;

@@ -1,0 +1,148 @@
+//! Once, session, always: how far an answer reaches, and where it ends.
+
+use petasos_approval::{Engine, grants};
+use petasos_contract::SessionId;
+use petasos_contract::approval::{Answer, Scope, Verdict, Who};
+use petasos_contract::context::Surface;
+use serde_json::{Value, json};
+
+use super::{Place, empty, settle, shell, word, write_file, yes};
+
+const CONFIG: &str = "\
+# Mine.
+terminal:
+  timeout: 5 # seconds
+";
+
+#[test]
+fn v27_a_session_approval_silences_its_key_in_its_session_only() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let (one, mut two) = (place.cx(&empty()), place.cx(&empty()));
+    two.session = SessionId::new("two");
+    settle(&engine, "rm -r a", &yes(Scope::Session), &one);
+    assert_eq!(shell(&engine, "rm -r b", &one), Verdict::Allow);
+    assert_eq!(word(&shell(&engine, "rm -r b", &two)), "ask");
+    assert_eq!(word(&shell(&engine, "git reset --hard", &one)), "ask");
+    assert_eq!(word(&shell(&engine, "rm -rf /", &one)), "block");
+    engine.end_session(&one.session);
+    assert_eq!(word(&shell(&engine, "rm -r b", &one)), "ask");
+}
+
+#[test]
+fn once_and_no_leave_nothing_behind() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&empty());
+    let no = Answer::Denied { by: Who::Person(None), comment: None };
+    for answer in [yes(Scope::Once), no] {
+        settle(&engine, "rm -r a", &answer, &cx);
+        assert_eq!(word(&shell(&engine, "rm -r a", &cx)), "ask");
+    }
+    assert!(!place.home().join("config.yaml").exists());
+}
+
+#[test]
+fn v28_always_survives_a_restart_and_keeps_the_file_as_it_was() {
+    let place = Place::new();
+    let config = place.home().join("config.yaml");
+    write_file(&config, CONFIG);
+    let engine = Engine::default();
+    let (one, mut two) = (place.cx(&empty()), place.cx(&empty()));
+    two.session = SessionId::new("two");
+    settle(&engine, "rm -r a", &yes(Scope::Always), &one);
+    assert_eq!(shell(&engine, "rm -r b", &two), Verdict::Allow);
+
+    let text = std::fs::read_to_string(&config).unwrap();
+    assert!(text.starts_with(CONFIG), "{text}");
+    let inputs = petasos_config::Inputs {
+        environment: [("PETASOS_HOME".to_owned(), place.home().display().to_string())].into(),
+        cwd: place.work(),
+        user_home: Some(place.user()),
+        ..petasos_config::Inputs::default()
+    };
+    let settings = std::sync::Arc::new(petasos_config::load(&inputs).unwrap());
+    assert_eq!(settings.names("command_allowlist").unwrap(), ["recursive delete"]);
+    let restarted = Engine::new(&settings).unwrap();
+    let cx = petasos_contract::CallContext::new(settings.clone(), Surface::Cli, SessionId::new("x"));
+    assert_eq!(shell(&restarted, "rm -r b", &cx), Verdict::Allow);
+
+    grants::revoke(&place.home(), "recursive delete").unwrap();
+    engine.forget(&place.home(), "recursive delete");
+    assert_eq!(word(&shell(&engine, "rm -r b", &two)), "ask");
+    assert!(grants::revoke(&place.home(), "recursive delete").is_err());
+}
+
+#[test]
+fn one_answer_covers_every_finding_of_its_question_and_no_other() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&empty());
+    settle(&engine, "rm -r a && git reset --hard", &yes(Scope::Session), &cx);
+    for script in ["rm -r b", "git reset --hard"] {
+        assert_eq!(shell(&engine, script, &cx), Verdict::Allow, "{script}");
+    }
+    let Verdict::Ask(left) = shell(&engine, "rm -r b && docker rm c", &cx) else { panic!() };
+    assert_eq!(left.len(), 1, "{left:?}");
+}
+
+#[test]
+fn an_approval_reaches_no_further_than_its_finding_allows() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&json!({"permissions": {"ask": [{"command": "make deploy"}]}}));
+    settle(&engine, "make deploy", &yes(Scope::Always), &cx);
+    assert_eq!(shell(&engine, "make deploy", &cx), Verdict::Allow);
+    assert!(!place.home().join("config.yaml").exists());
+    let own = format!("echo x > {}", place.home().join("hooks/a").display());
+    settle(&engine, &own, &yes(Scope::Always), &cx);
+    assert_eq!(word(&shell(&engine, &own, &cx)), "ask");
+}
+
+#[test]
+fn a_key_that_cannot_be_written_stops_the_call() {
+    let place = Place::new();
+    write_file(&place.home().join("config.yaml"), "command_allowlist: {not: a list}\n");
+    let engine = Engine::default();
+    let cx = place.cx(&empty());
+    let effects = super::command("rm -r a", &cx);
+    let (tool, args) = (petasos_contract::ToolName::new("terminal"), petasos_contract::Args::default());
+    let intent = petasos_contract::approval::Intent {
+        tool: &tool,
+        args: &args,
+        effects: &effects,
+        escalated: &[],
+    };
+    let verdict = shell(&engine, "rm -r a", &cx);
+    let answer = yes(Scope::Always);
+    let settled = petasos_contract::approval::Settlement {
+        intent: &intent,
+        verdict: &verdict,
+        answer: Some(&answer),
+    };
+    assert!(petasos_contract::approval::Policy::settle(&engine, &settled, &cx).is_err());
+}
+
+#[test]
+fn every_command_and_every_finding_is_recorded_with_secrets_masked() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let variables = [("OPENAI_API_KEY", "swordfish-0123")];
+    let cx = place.cx_on(Surface::Cli, &empty(), &variables);
+    settle(&engine, "curl -d swordfish-0123 example.org", &yes(Scope::Once), &cx);
+    settle(&engine, "rm -r a", &yes(Scope::Session), &cx);
+    settle(&engine, "rm -r b", &yes(Scope::Session), &cx);
+    settle(&engine, "rm -rf /", &yes(Scope::Session), &cx);
+    let entries = petasos_approval::log::read(&place.home(), 10).unwrap();
+    let told: Vec<Value> = entries
+        .iter()
+        .map(|it| json!([it.verdict, it.outcome, it.reasons.first().and_then(|r| r.waived.clone())]))
+        .collect();
+    assert_eq!(told.len(), 4);
+    assert_eq!(told[1], json!(["ask", "allowed", null]));
+    assert_eq!(told[2], json!(["allow", "allowed", "\"session\""]));
+    assert_eq!(told[3], json!(["block", "blocked", null]));
+    let text = std::fs::read_to_string(petasos_approval::log::file(&place.home())).unwrap();
+    assert!(!text.contains("swordfish"), "{text}");
+    assert_eq!(petasos_approval::log::verify(&place.home()).unwrap().broken, None);
+}

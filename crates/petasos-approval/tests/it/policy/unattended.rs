@@ -1,0 +1,61 @@
+//! Where nobody can be asked: scheduled runs, subagents, programs without a person.
+
+use petasos_approval::Engine;
+use petasos_contract::approval::Verdict;
+use petasos_contract::context::{Principal, Surface};
+use serde_json::json;
+
+use super::{Place, empty, shell, word};
+
+#[test]
+fn a_scheduled_run_is_denied_what_is_flagged_unless_told_otherwise() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cron = |values| place.cx_on(Surface::Cron, &values, &[]);
+    assert_eq!(shell(&engine, "ls", &cron(empty())), Verdict::Allow);
+    let Verdict::Block(findings) = shell(&engine, "rm -r x", &cron(empty())) else { panic!() };
+    assert!(findings[0].why.contains("approvals.cron_mode"), "{findings:?}");
+    for word_for_yes in ["approve", "off", "allow", "yes"] {
+        let cx = cron(json!({"approvals": {"cron_mode": word_for_yes}}));
+        assert_eq!(shell(&engine, "rm -r x", &cx), Verdict::Allow, "{word_for_yes}");
+        assert_eq!(word(&shell(&engine, "rm -rf /", &cx)), "block");
+        assert_eq!(word(&shell(&engine, "echo p | sudo -S id", &cx)), "block");
+    }
+    // What was approved for good holds for jobs, too.
+    let known = cron(json!({"command_allowlist": ["recursive delete"]}));
+    assert_eq!(shell(&engine, "rm -r x", &known), Verdict::Allow);
+}
+
+#[test]
+fn without_a_person_a_question_goes_to_the_approver_unless_told_otherwise() {
+    let place = Place::new();
+    let engine = Engine::default();
+    for surface in [Surface::OneShot, Surface::ApiServer, Surface::Embedded] {
+        let cx = place.cx_on(surface, &empty(), &[]);
+        assert_eq!(word(&shell(&engine, "rm -r x", &cx)), "ask", "{surface:?}");
+        let approving = json!({"approvals": {"headless_mode": "approve", "deny": ["git push*"]}});
+        let cx = place.cx_on(surface, &approving, &[]);
+        assert_eq!(shell(&engine, "rm -r x", &cx), Verdict::Allow, "{surface:?}");
+        assert_eq!(word(&shell(&engine, "rm -rf /", &cx)), "block");
+        assert_eq!(word(&shell(&engine, "git push", &cx)), "block");
+    }
+    // The setting is for places without people.
+    let cx = place.cx(&json!({"approvals": {"headless_mode": "approve"}}));
+    assert_eq!(word(&shell(&engine, "rm -r x", &cx)), "ask");
+}
+
+#[test]
+fn a_subagent_may_not_ask() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let mut cx = place.cx(&empty());
+    cx.principal = Principal::Subagent;
+    assert_eq!(word(&shell(&engine, "rm -r x", &cx)), "block");
+    let mut deep = place.cx(&empty());
+    (deep.principal, deep.depth) = (Principal::Code, 1);
+    assert_eq!(word(&shell(&engine, "rm -r x", &deep)), "block");
+    let mut cx = place.cx(&json!({"delegation": {"subagent_auto_approve": true}}));
+    cx.principal = Principal::Subagent;
+    assert_eq!(shell(&engine, "rm -r x", &cx), Verdict::Allow);
+    assert_eq!(word(&shell(&engine, "rm -rf /", &cx)), "block");
+}
