@@ -34,6 +34,13 @@ pub trait Environment: Send + Sync {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Box<dyn Process>, EnvError>>;
 
+    /// Finds a kept program again by the handle of `Control::keep`; `None` when it is gone and
+    /// left nothing. A process number that now belongs to another program counts as gone.
+    fn find<'a>(
+        &'a self,
+        handle: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Process>>, EnvError>>;
+
     /// The files of the place, so that file tools act where the terminal acts.
     fn files(&self) -> &dyn Files;
 

@@ -109,6 +109,8 @@ pub struct Launch {
     pub cwd: TargetPath,
     /// The session's own variables, on top of the base that the backend allows.
     pub exports: Exports,
+    /// Names of the base that the session has unset.
+    pub unset: Vec<String>,
     /// What it reads.
     pub stdin: Stdin,
     /// Where error output goes.
@@ -133,6 +135,7 @@ impl Launch {
             program,
             cwd,
             exports: Exports::new(),
+            unset: Vec::new(),
             stdin: Stdin::Closed,
             stderr: Stderr::Joined,
             pty: None,

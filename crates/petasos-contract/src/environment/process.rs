@@ -79,8 +79,10 @@ impl Ending {
 pub struct Session {
     /// The directory it was in.
     pub cwd: Option<TargetPath>,
-    /// What it exported.
-    pub exports: Option<Exports>,
+    /// What it exported that it was not given, or not with this value.
+    pub exports: Exports,
+    /// What it was given and no longer has.
+    pub unset: Vec<String>,
 }
 
 /// Writes a program's input.
@@ -97,11 +99,20 @@ pub trait Control: Send + Sync {
     /// TERM to the whole tree, KILL after the grace; comes back when the tree is verified empty.
     fn kill(&self, grace: Duration) -> BoxFuture<'_, Result<(), EnvError>>;
 
-    /// Lets the tree outlive the call: it has become a job.
-    fn keep(&self) -> BoxFuture<'_, Result<(), EnvError>>;
+    /// Lets the tree outlive the call and this program: it has become a job. Gives the handle by
+    /// which `Environment::find` knows it again, where the place can do that.
+    fn keep(&self) -> BoxFuture<'_, Result<Option<String>, EnvError>>;
+
+    /// Comes back when nothing of the tree lives.
+    fn emptied(&self) -> BoxFuture<'_, ()>;
 
     /// Changes the size of its pseudo-terminal.
     fn resize(&self, size: Size) -> BoxFuture<'_, Result<(), EnvError>>;
+
+    /// Whether its terminal shows what is typed; a password prompt does not.
+    fn echoes(&self) -> bool {
+        true
+    }
 
     /// The living processes of the tree, where the place can tell.
     fn pids(&self) -> Vec<u32>;

@@ -1,0 +1,234 @@
+//! Kept trees: what is written down about one, and how a later program takes it up again.
+//!
+//! While nobody is there its sitter drains the output into a raw file that only its owner may
+//! read. Whoever takes the tree up reads from there, masks, and the raw text goes with the job.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::environment::{Control, EnvError, Exit, Input, Process, Size, Step};
+use petasos_contract::{BoxFuture, wait};
+use serde::{Deserialize, Serialize};
+use tokio::io::Interest;
+use tokio::io::unix::AsyncFd;
+
+use crate::keeper::ending;
+use crate::{ids, ready, tree};
+
+/// How often a tree without a pipe to us is looked at for new output.
+const LOOK_AGAIN: Duration = Duration::from_secs(1);
+
+/// The text of a handle.
+#[derive(Debug, Serialize, Deserialize)]
+struct Handle {
+    pid: u32,
+    sitter: u32,
+    sitter_started: u64,
+    raw: PathBuf,
+    exit: PathBuf,
+}
+
+/// The files of a kept tree, and its handle.
+#[derive(Debug)]
+pub(super) struct Kept {
+    pub(super) raw: File,
+    pub(super) exit: File,
+    pub(super) handle: String,
+}
+
+impl Kept {
+    /// Makes the files.
+    pub(super) fn make(folder: &Path, pid: u32, sitter: u32) -> io::Result<Self> {
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let name = ids::hex(8);
+        let (raw, exit) = (folder.join(format!("{name}.raw")), folder.join(format!("{name}.exit")));
+        let open =
+            |path: &Path| OpenOptions::new().append(true).create_new(true).mode(0o600).open(path);
+        let files = (open(&raw)?, open(&exit)?);
+        let started = tree::start_time(sitter).unwrap_or(0);
+        let handle = Handle { pid, sitter, sitter_started: started, raw, exit };
+        let handle = serde_json::to_string(&handle)?;
+        Ok(Self { raw: files.0, exit: files.1, handle })
+    }
+}
+
+/// Removes the files that a handle names.
+pub(super) fn discard(handle: &str) {
+    if let Ok(handle) = serde_json::from_str(handle) {
+        remove(&handle);
+    }
+}
+
+fn remove(handle: &Handle) {
+    for path in [&handle.raw, &handle.exit] {
+        if let Err(error) = fs::remove_file(path)
+            && error.kind() != io::ErrorKind::NotFound
+        {
+            tracing::debug!(%error, path = %path.display(), "a kept file stays behind");
+        }
+    }
+}
+
+/// Takes a tree up again.
+pub(super) fn find(handle: &str) -> Result<Option<Box<dyn Process>>, EnvError> {
+    let handle: Handle = serde_json::from_str(handle)
+        .map_err(|error| EnvError::Settings(format!("this is no handle of a job: {error}")))?;
+    let sitter = tree::handle(handle.sitter, handle.sitter_started).map_err(|e| lost(&e))?;
+    if sitter.is_none() && exit_status(&handle.exit).is_none() {
+        return Ok(None);
+    }
+    let sitter = sitter.map(|fd| ready::register(fd, Interest::READABLE)).transpose();
+    let sitter = sitter.map_err(|error| lost(&error))?.map(Arc::new);
+    Ok(Some(Box::new(Found { handle, sitter, read: 0, has_exited: false })))
+}
+
+fn exit_status(path: &Path) -> Option<i32> {
+    fs::read_to_string(path).ok()?.trim().parse().ok()
+}
+
+fn lost(error: &io::Error) -> EnvError {
+    EnvError::Lost { target: "local".to_owned(), why: error.to_string() }
+}
+
+/// A tree that an earlier program started.
+#[derive(Debug)]
+struct Found {
+    handle: Handle,
+    sitter: Option<Arc<AsyncFd<OwnedFd>>>,
+    read: u64,
+    has_exited: bool,
+}
+
+impl Drop for Found {
+    fn drop(&mut self) {
+        if self.has_exited {
+            remove(&self.handle);
+        }
+    }
+}
+
+impl Found {
+    async fn step(&mut self, into: &mut Vec<u8>) -> Result<Step, EnvError> {
+        loop {
+            // Looked at before the output, so that what came before the end is not missed.
+            let over = exit_status(&self.handle.exit);
+            let gone = self.sitter_is_gone().await;
+            if self.more(into).map_err(|error| lost(&error))? {
+                return Ok(Step::Output);
+            }
+            match over {
+                Some(status) if !self.has_exited => {
+                    self.has_exited = true;
+                    let survivors = u32::from(!gone);
+                    let ending = ending(status);
+                    return Ok(Step::Exited(Exit { ending, session: None, survivors }));
+                }
+                _ if gone && self.has_exited => return Ok(Step::Closed),
+                None if gone => {
+                    let error = io::Error::other("it ended and nobody saw how");
+                    return Err(lost(&error));
+                }
+                Some(_) | None => {}
+            }
+            self.pause().await;
+        }
+    }
+
+    async fn sitter_is_gone(&self) -> bool {
+        let Some(sitter) = &self.sitter else { return true };
+        let ended = sitter.readable();
+        wait::until(Instant::now(), "a look", ended).await.is_ok()
+    }
+
+    /// Until its sitter ends, or it is time to look for output.
+    async fn pause(&self) {
+        let until = Instant::now() + LOOK_AGAIN;
+        let ended = async {
+            match &self.sitter {
+                Some(sitter) if !self.has_exited => drop(sitter.readable().await),
+                Some(_) | None => std::future::pending().await,
+            }
+        };
+        // Running out of time is the ordinary case here.
+        drop(wait::until(until, "output of a job", ended).await);
+    }
+
+    fn more(&mut self, into: &mut Vec<u8>) -> io::Result<bool> {
+        let mut file = File::open(&self.handle.raw)?;
+        file.seek(SeekFrom::Start(self.read))?;
+        let count = file.take(256 * 1024).read_to_end(into)?;
+        self.read += count as u64;
+        Ok(count > 0)
+    }
+}
+
+impl Process for Found {
+    fn pid(&self) -> Option<u32> {
+        Some(self.handle.pid)
+    }
+
+    fn next<'a>(&'a mut self, into: &'a mut Vec<u8>) -> BoxFuture<'a, Result<Step, EnvError>> {
+        Box::pin(self.step(into))
+    }
+
+    fn input(&mut self) -> Option<Box<dyn Input>> {
+        None
+    }
+
+    fn control(&self) -> Arc<dyn Control> {
+        Arc::new(FoundControl { sitter: self.sitter.clone(), pid: self.handle.sitter })
+    }
+
+    fn confinement(&self) -> &'static str {
+        "as it was started"
+    }
+}
+
+/// Ends a found tree through its sitter, which knows all of it.
+#[derive(Debug)]
+struct FoundControl {
+    sitter: Option<Arc<AsyncFd<OwnedFd>>>,
+    pid: u32,
+}
+
+impl Control for FoundControl {
+    fn kill(&self, grace: Duration) -> BoxFuture<'_, Result<(), EnvError>> {
+        Box::pin(async move {
+            let Some(sitter) = &self.sitter else { return Ok(()) };
+            if let Err(error) = tree::terminate(sitter.get_ref())
+                && error.raw_os_error() != Some(libc::ESRCH)
+            {
+                return Err(lost(&error));
+            }
+            let deadline = Instant::now() + grace + Duration::from_secs(10);
+            let ended = wait::until(deadline, "a job to end", sitter.readable()).await;
+            ended.map(drop).map_err(|error| lost(&io::Error::other(error)))
+        })
+    }
+
+    fn keep(&self) -> BoxFuture<'_, Result<Option<String>, EnvError>> {
+        Box::pin(async { Ok(None) })
+    }
+
+    fn emptied(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            if let Some(sitter) = &self.sitter {
+                ready::readable(Some(sitter)).await;
+            }
+        })
+    }
+
+    fn resize(&self, _: Size) -> BoxFuture<'_, Result<(), EnvError>> {
+        let what = "resize a job of an earlier run";
+        Box::pin(async move { Err(EnvError::Unsupported { backend: "local", what }) })
+    }
+
+    fn pids(&self) -> Vec<u32> {
+        tree::descendants(self.pid)
+    }
+}

@@ -1,0 +1,307 @@
+//! Background jobs: kept by name, owned by a session, found again after a restart.
+
+mod job;
+mod log;
+mod notices;
+mod port;
+mod record;
+mod watch;
+
+use std::collections::HashMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use parking_lot::Mutex;
+use petasos_contract::clock::Clock;
+use petasos_contract::environment::{EnvError, Environment, Process};
+use petasos_contract::jobs::{Completion, JobId, JobStatus, Notify};
+use petasos_contract::wait::Owned;
+use petasos_contract::{CallContext, Settings};
+use tokio::sync::mpsc;
+
+use crate::ids;
+use crate::output::{Cleaner, Masker};
+pub(crate) use job::{DRAIN_MAX, DRAIN_QUIET, Until};
+use job::{Facts, Job, Pump, Typed};
+use log::Log;
+use notices::Notices;
+use record::{Book, Program, Record};
+
+/// So many jobs may live at a time.
+const RUNNING_MAX: usize = 256;
+/// So many are remembered in all.
+const TRACKED_MAX: usize = 320;
+/// A finished job is remembered for so long after its end.
+const FINISHED_FOR: Duration = Duration::from_mins(30);
+/// So many pieces of input may wait for a program that does not read.
+const TYPED_MAX: usize = 64;
+
+/// Where jobs keep their files.
+pub(crate) fn folder(settings: &Settings) -> PathBuf {
+    if settings.home().as_os_str().is_empty() {
+        return settings.temp().join(format!("petasos-jobs-{}", std::process::id()));
+    }
+    settings.home().join("jobs")
+}
+
+fn book(settings: &Settings) -> Book {
+    if settings.home().as_os_str().is_empty() {
+        return Book::at(folder(settings).join("processes.json"));
+    }
+    Book::at(settings.home().join("processes.json"))
+}
+
+/// All jobs of this program.
+pub struct JobTable {
+    entries: Mutex<HashMap<JobId, Entry>>,
+    notices: Arc<Notices>,
+}
+
+struct Entry {
+    job: Arc<Job>,
+    _pump: Owned<()>,
+    _typing: Option<Owned<()>>,
+}
+
+/// A program that becomes a job.
+pub(crate) struct Adopted {
+    pub(crate) process: Box<dyn Process>,
+    pub(crate) command: String,
+    pub(crate) cwd: String,
+    pub(crate) notify: Notify,
+    pub(crate) until: Until,
+    pub(crate) is_terminal: bool,
+    /// What it has said so far, clean.
+    pub(crate) said: String,
+    /// Whether it outlives this program, and in which kind of place.
+    pub(crate) keep_in: Option<&'static str>,
+}
+
+impl std::fmt::Debug for JobTable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("JobTable").field("jobs", &self.entries.lock().len()).finish_non_exhaustive()
+    }
+}
+
+impl JobTable {
+    /// An empty table.
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { entries: Mutex::new(HashMap::new()), notices: Arc::new(Notices::new(clock)) }
+    }
+
+    /// Whether one more may live; asked before it is started.
+    pub(crate) fn room(&self) -> Result<(), EnvError> {
+        self.sweep();
+        let entries = self.entries.lock();
+        let running = entries.values().filter(|e| e.job.state.lock().ended.is_none()).count();
+        if running < RUNNING_MAX {
+            return Ok(());
+        }
+        Err(EnvError::Limit(format!(
+            "{running} background jobs run already: end some with `process` action `kill`"
+        )))
+    }
+
+    /// Forgets finished jobs, the oldest first.
+    fn sweep(&self) {
+        let mut entries = self.entries.lock();
+        let finished = |entry: &Entry| entry.job.state.lock().ended.map(|end| end.at);
+        let mut ended: Vec<(JobId, Instant)> =
+            entries.iter().filter_map(|(id, entry)| Some((id.clone(), finished(entry)?))).collect();
+        ended.sort_by_key(|(_, at)| *at);
+        let surplus = entries.len().saturating_sub(TRACKED_MAX);
+        let old = |(at, (_, ended)): &(usize, (JobId, Instant))| {
+            *at < surplus || ended.elapsed() > FINISHED_FOR
+        };
+        let gone: Vec<JobId> =
+            ended.into_iter().enumerate().filter(old).map(|(_, (id, _))| id).collect();
+        let gone: Vec<Entry> = gone.iter().filter_map(|id| entries.remove(id)).collect();
+        drop(entries);
+        drop(gone);
+    }
+
+    /// Makes a running program a job.
+    pub(crate) async fn adopt(
+        &self,
+        adopted: Adopted,
+        masker: &Arc<Masker>,
+        cx: &CallContext,
+    ) -> Result<JobId, EnvError> {
+        let id = JobId::new(format!("proc_{}", ids::hex(6)));
+        let facts = Facts {
+            id: id.clone(),
+            owner: cx.session.clone(),
+            task: cx.task.clone(),
+            command: masker.text(&adopted.command),
+            cwd: adopted.cwd.clone(),
+            pid: adopted.process.pid(),
+            started_at: seconds_now(),
+            detached: false,
+            log: folder(&cx.settings).join(format!("{id}.log")),
+        };
+        if let Some(backend) = adopted.keep_in
+            && let Some(handle) = adopted.process.control().keep().await?
+        {
+            let record = Record {
+                session_id: id.clone(),
+                session_key: facts.owner.clone(),
+                task: facts.task.clone(),
+                backend: backend.to_owned(),
+                command: facts.command.clone(),
+                cwd: facts.cwd.clone(),
+                pid: facts.pid,
+                started_at: facts.started_at,
+                notify: adopted.notify.clone(),
+                handle,
+                log: facts.log.clone(),
+                program: Program::this(),
+            };
+            write_down(&book(&cx.settings), record);
+        }
+        self.insert(facts, adopted, masker, &cx.settings);
+        Ok(id)
+    }
+
+    fn insert(
+        &self,
+        facts: Facts,
+        mut adopted: Adopted,
+        masker: &Arc<Masker>,
+        settings: &Settings,
+    ) {
+        let mut log = Log::open(facts.log.clone());
+        log.push(std::mem::take(&mut adopted.said));
+        let typing = adopted.process.input().map(|input| {
+            let (sender, receiver) = mpsc::channel::<Typed>(TYPED_MAX);
+            (sender, Owned::start(job::type_in(input, receiver)))
+        });
+        let (input, typing) = typing.unzip();
+        let id = facts.id.clone();
+        let control = adopted.process.control();
+        let job = Arc::new(Job::new(facts, &adopted.notify, log, control, input));
+        let pump = Pump {
+            job: Arc::clone(&job),
+            process: adopted.process,
+            cleaner: Cleaner::new(Arc::clone(masker)),
+            until: adopted.until,
+            notices: Arc::clone(&self.notices),
+            is_terminal: adopted.is_terminal,
+        };
+        let book = book(settings);
+        let ended = id.clone();
+        let pump = Owned::start(async move {
+            pump.run().await;
+            if let Err(error) = book.remove(&ended) {
+                tracing::debug!(%error, "a finished job stays in the book");
+            }
+        });
+        self.entries.lock().insert(id, Entry { job, _pump: pump, _typing: typing });
+    }
+
+    /// Finds the jobs of earlier programs again; returns how many live.
+    pub(crate) async fn restore(
+        &self,
+        environment: &Arc<dyn Environment>,
+        masker: &Arc<Masker>,
+        settings: &Settings,
+    ) -> std::io::Result<usize> {
+        let mut found = 0;
+        for record in book(settings).take_over()? {
+            if record.backend != environment.facts().backend {
+                continue;
+            }
+            if let Ok(Some(process)) = environment.find(&record.handle).await {
+                found += 1;
+                self.insert_found(record, process, masker, settings);
+            } else {
+                tracing::info!(job = %record.session_id, "a job of an earlier run is gone");
+                book(settings).remove(&record.session_id)?;
+                log::discard(&record.log);
+            }
+        }
+        Ok(found)
+    }
+
+    fn insert_found(
+        &self,
+        record: Record,
+        process: Box<dyn Process>,
+        masker: &Arc<Masker>,
+        settings: &Settings,
+    ) {
+        let facts = Facts {
+            id: record.session_id,
+            owner: record.session_key,
+            task: record.task,
+            command: record.command.clone(),
+            cwd: record.cwd.clone(),
+            pid: record.pid,
+            started_at: record.started_at,
+            detached: true,
+            log: record.log,
+        };
+        let adopted = Adopted {
+            process,
+            command: record.command,
+            cwd: record.cwd,
+            notify: record.notify,
+            until: Until::Exit,
+            is_terminal: false,
+            said: String::new(),
+            keep_in: None,
+        };
+        self.insert(facts, adopted, masker, settings);
+    }
+
+    /// The job of a name, whoever owns it.
+    fn any(&self, id: &JobId) -> Option<Arc<Job>> {
+        self.entries.lock().get(id).map(|entry| Arc::clone(&entry.job))
+    }
+
+    /// The job of a name, when the call may see it.
+    fn of(&self, id: &JobId, cx: &CallContext) -> Option<Arc<Job>> {
+        self.any(id).filter(|job| job.facts.owner == cx.session)
+    }
+
+    /// Ends every job, for a program that must leave nothing behind.
+    pub async fn end_all(&self, grace: Duration) {
+        let jobs: Vec<Arc<Job>> =
+            self.entries.lock().values().map(|entry| Arc::clone(&entry.job)).collect();
+        for job in jobs {
+            self.kill_job(&job, grace, "shutdown").await;
+        }
+    }
+
+    async fn kill_job(
+        &self,
+        job: &Arc<Job>,
+        grace: Duration,
+        ender: &'static str,
+    ) -> Option<EnvError> {
+        {
+            let mut state = job.state.lock();
+            if state.ended.is_none() {
+                state.ender = Some(ender);
+            }
+            state.seen = true;
+        }
+        let killed = job.control.kill(grace).await;
+        job.end(job::KILLED_CODE, Completion::Killed, &self.notices);
+        killed.err()
+    }
+}
+
+fn write_down(book: &Book, record: Record) {
+    if let Err(error) = book.add(record) {
+        tracing::warn!(%error, "a job will not be found after a restart");
+    }
+}
+
+fn seconds_now() -> f64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_secs_f64()
+}
+
+fn is_running(job: &Job) -> bool {
+    job.view(0).status == JobStatus::Running
+}

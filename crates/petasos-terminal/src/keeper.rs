@@ -1,0 +1,114 @@
+//! The keeper and its sitters, seen from the program: starting trees and hearing of them.
+//!
+//! ```text
+//! program ── keeper            made once, small, deaf to terminals
+//!               └─ sitter      one for each call or job; subreaper of its tree
+//!                    └─ shell  its own session and group, confined
+//! ```
+//! A tree that was not kept dies when its line breaks: when the call is dropped, and when the
+//! program is gone however it went.
+
+mod begin;
+mod drain;
+mod keep;
+mod line;
+mod payload;
+mod probe;
+mod sitter;
+mod survey;
+mod sys;
+mod trim;
+mod wire;
+
+use std::io;
+use std::io::IoSlice;
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::time::{Duration, Instant};
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+};
+use rustix::process::{Pid, WaitOptions};
+
+pub(crate) use begin::{SCRIPT_FD, STATE_FD};
+pub(crate) use line::{Failure, Line, Tree, ending};
+pub(crate) use payload::{FLAG_TTY, FLAG_USERNS, Plan};
+pub(crate) use probe::{Namespaces, landlock_version, namespaces};
+use wire::{Kind, Message};
+pub(crate) use wire::{Role, Stage};
+
+/// The keeper of this program.
+#[derive(Debug)]
+pub(crate) struct Keeper {
+    socket: Option<OwnedFd>,
+    pid: Pid,
+}
+
+impl Keeper {
+    /// Makes the keeper. Costs a copy of the program's page tables, once.
+    pub(crate) fn start() -> io::Result<Self> {
+        let (ours, theirs) = pair()?;
+        // A handler of the program must not run in its copy before the copy has settled.
+        let mask = sys::block_signals();
+        let forked = sys::fork();
+        if forked == Ok(0) {
+            keep::keep(theirs.as_raw_fd());
+        }
+        sys::restore_signals(&mask);
+        let pid = forked.map_err(io::Error::from_raw_os_error)?;
+        let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
+        Ok(Self { socket: Some(ours), pid })
+    }
+
+    /// Asks for a sitter with these descriptors, which must be in the order of their roles.
+    pub(crate) fn sit(&self, fds: &[(Role, BorrowedFd<'_>)]) -> io::Result<()> {
+        let bits = fds.iter().fold(0, |bits, (role, _)| bits | 1 << (*role as i32));
+        let raw: Vec<BorrowedFd<'_>> = fds.iter().map(|(_, fd)| *fd).collect();
+        let socket = self.socket.as_ref().ok_or(io::ErrorKind::NotConnected)?;
+        send(socket.as_fd(), Message::new(Kind::Sit, bits, 0), &raw)
+    }
+}
+
+impl Drop for Keeper {
+    fn drop(&mut self) {
+        drop(self.socket.take());
+        // It leaves as soon as it sees the end of its socket; a moment at most.
+        let until = Instant::now() + Duration::from_millis(200);
+        while Instant::now() < until {
+            match rustix::process::waitpid(Some(self.pid), WaitOptions::NOHANG) {
+                Ok(None) | Err(Errno::INTR) => std::thread::sleep(Duration::from_micros(200)),
+                Ok(Some(_)) | Err(_) => return,
+            }
+        }
+    }
+}
+
+/// Two ends of a socket that keeps messages whole.
+pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    let pair = rustix::net::socketpair(
+        AddressFamily::UNIX,
+        SocketType::SEQPACKET,
+        SocketFlags::CLOEXEC,
+        None,
+    )?;
+    Ok(pair)
+}
+
+fn send(socket: BorrowedFd<'_>, message: Message, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(wire::FDS_MAX))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() {
+        control.push(SendAncillaryMessage::ScmRights(fds));
+    }
+    let bytes = message.to_bytes();
+    let slices = [IoSlice::new(&bytes)];
+    loop {
+        match rustix::net::sendmsg(socket, &slices, &mut control, SendFlags::NOSIGNAL) {
+            Ok(_) => return Ok(()),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}

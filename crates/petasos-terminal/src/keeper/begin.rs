@@ -1,0 +1,149 @@
+//! The last steps of a fresh process before it becomes the wanted program.
+//!
+//! Every confinement is in place before the program is told to be ready; a step that fails is
+//! reported with its error number and the program does not run.
+
+use std::os::raw::c_char;
+
+use super::payload::{FLAG_TTY, FLAG_USERNS, Mapped};
+use super::sys;
+use super::wire::{Kind, Message, Role, Roles, Stage};
+
+/// The descriptor on which a shell leaves its directory and exports. High, because scripts use
+/// the low ones by number.
+pub(crate) const STATE_FD: i32 = 200;
+/// The descriptor of a script too long for an argument.
+pub(crate) const SCRIPT_FD: i32 = 201;
+
+/// Becomes the program, or reports why not.
+pub(super) fn begin(plan: &Mapped, roles: &Roles, sitter: i32) -> ! {
+    let line = roles.fd(Role::Line);
+    let (stage, error) = match steps(plan, roles, sitter) {
+        Ok(never) => match never {},
+        Err(failure) => failure,
+    };
+    sys::send(line, Message::new(Kind::Failed, stage as i32, error));
+    sys::exit(127)
+}
+
+fn steps(
+    plan: &Mapped,
+    roles: &Roles,
+    sitter: i32,
+) -> Result<std::convert::Infallible, (Stage, i32)> {
+    let at = |stage: Stage| move |error: i32| (stage, error);
+    sys::setsid();
+    // A sitter that is killed takes its program along.
+    let kill = libc::SIGKILL.unsigned_abs().into();
+    sys::prctl(libc::PR_SET_PDEATHSIG, kill).map_err(at(Stage::Fork))?;
+    if sys::getppid() != sitter {
+        sys::exit(127);
+    }
+    sys::close_from_on_exec(3);
+    let places = [
+        (Role::Stdin, 0),
+        (Role::Stdout, 1),
+        (Role::Stderr, 2),
+        (Role::State, STATE_FD),
+        (Role::Script, SCRIPT_FD),
+    ];
+    for (role, place) in places {
+        if roles.fd(role) >= 0 && !sys::dup_to(roles.fd(role), place) {
+            return Err((Stage::Payload, sys::errno()));
+        }
+    }
+    if plan.has(FLAG_TTY) {
+        sys::take_terminal().map_err(at(Stage::Tty))?;
+    }
+    sys::reset_signals();
+    sys::no_core_files();
+    if roles.fd(Role::Group) >= 0 {
+        // Best effort: the tree is owned through its sitter in any case.
+        sys::write(roles.fd(Role::Group), b"0");
+    }
+    let missing = (Stage::Payload, libc::EINVAL);
+    if let Some(mounts) = plan.mounts() {
+        arrange(mounts, plan.has(FLAG_USERNS)).map_err(at(Stage::Mounts))?;
+    }
+    sys::chdir(plan.cwd().ok_or(missing)?).map_err(at(Stage::Cwd))?;
+    let (ruleset, filter) = (roles.fd(Role::Ruleset), plan.filter());
+    if ruleset >= 0 || filter.is_some() {
+        sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(at(Stage::Seccomp))?;
+    }
+    if ruleset >= 0 {
+        sys::landlock(ruleset).map_err(at(Stage::Landlock))?;
+    }
+    if let Some((filter, count)) = filter {
+        sys::seccomp(filter, count).map_err(at(Stage::Seccomp))?;
+    }
+    let (program, argv) = (plan.program().ok_or(missing)?, plan.argv().ok_or(missing)?);
+    let envp = plan.envp().ok_or(missing)?;
+    sys::send(roles.fd(Role::Line), Message::new(Kind::Ready, sys::getpid(), sitter));
+    Err((Stage::Exec, sys::execve(program, argv, envp)))
+}
+
+/// Makes the whole tree read-only but for some paths, in a namespace of its own. The table holds
+/// pairs of a letter and a path: `w` stays writable, `r` is read-only even below such a path,
+/// `h` is hidden.
+fn arrange(mounts: *const *const c_char, in_user_namespace: bool) -> Result<(), i32> {
+    enter_namespace(in_user_namespace)?;
+    sys::mount(std::ptr::null(), c"/".as_ptr(), libc::MS_REC | libc::MS_PRIVATE)?;
+    let bind = libc::MS_BIND | libc::MS_REC;
+    each(mounts, b'w', &|path| sys::mount(path, path, bind))?;
+    sys::set_read_only(c"/".as_ptr())?;
+    each(mounts, b'w', &|path| sys::clear_read_only(path))?;
+    each(mounts, b'r', &|path| {
+        sys::mount(path, path, bind)?;
+        sys::set_read_only(path)
+    })?;
+    each(mounts, b'h', &|path| sys::mount(c"/dev/null".as_ptr(), path, libc::MS_BIND))
+}
+
+/// Makes a namespace for mounts, and one for users where that is what it takes.
+pub(super) fn enter_namespace(with_users: bool) -> Result<(), i32> {
+    if !with_users {
+        return sys::unshare(libc::CLONE_NEWNS);
+    }
+    let (user, group) = sys::identity();
+    sys::unshare(libc::CLONE_NEWUSER | libc::CLONE_NEWNS)?;
+    sys::write_file(c"/proc/self/setgroups", b"deny")?;
+    write_map(c"/proc/self/uid_map", user)?;
+    write_map(c"/proc/self/gid_map", group)
+}
+
+fn each(
+    mut table: *const *const c_char,
+    letter: u8,
+    act: &dyn Fn(*const c_char) -> Result<(), i32>,
+) -> Result<(), i32> {
+    while let Some((kind, path, rest)) = sys::pair(table) {
+        table = rest;
+        if sys::first_byte(kind) == letter {
+            act(path)?;
+        }
+    }
+    Ok(())
+}
+
+/// One identity, the same inside as outside: `N N 1`.
+fn write_map(path: &std::ffi::CStr, identity: u32) -> Result<(), i32> {
+    let mut text = [b' '; 24];
+    let mut put = |end: usize| {
+        let (mut rest, mut at) = (identity, end);
+        loop {
+            if let Some(slot) = text.get_mut(at) {
+                *slot = b'0' + u8::try_from(rest % 10).unwrap_or(0);
+            }
+            rest /= 10;
+            if rest == 0 || at == 0 {
+                break;
+            }
+            at -= 1;
+        }
+    };
+    put(9);
+    put(20);
+    let [.., last] = &mut text;
+    *last = b'1';
+    sys::write_file(path, &text)
+}

@@ -1,0 +1,36 @@
+//! Where commands run: environments, process trees, jobs, pseudo-terminals and the sandbox.
+//!
+//! Its law: nothing else starts a process, and only `childenv` builds a child's environment.
+//! It never decides whether a command may run; that has happened before it is asked.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `engine` | the ports, and what they share |
+//! | `run`, `shell`, `sudo`, `prompt` | commands of a session |
+//! | `jobs` | background jobs |
+//! | `backends` | places where commands run |
+//! | `keeper`, `tree` | owning whole process trees |
+//! | `sandbox`, `childenv` | what a command may touch and see |
+//! | `output` | what the model sees of it |
+
+pub mod backend;
+pub mod backends;
+pub mod childenv;
+mod engine;
+mod ids;
+mod jobs;
+mod keeper;
+mod output;
+mod prompt;
+mod ready;
+mod run;
+mod sandbox;
+pub mod settings;
+mod shell;
+mod sudo;
+mod tree;
+
+pub use engine::{Engine, backend};
+pub use jobs::JobTable;
+pub use output::Masker;
+pub use settings::TerminalSettings;

@@ -1,0 +1,379 @@
+//! Commands of a session, in the foreground and as jobs.
+//!
+//! A foreground command is over when its program is, plus a short grace for its last words.
+//! What it left running becomes a job, so that nothing runs that nobody can name and end.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::environment::{
+    EnvError, Environment, Environments, Exit, Launch, Lifetime, Process, Size, Stdin, Step,
+};
+use petasos_contract::jobs::{JobId, Jobs, Notify};
+use petasos_contract::path::TargetPath;
+use petasos_contract::terminal::{Command, Ended, Limits, OnTimeout, Ran, Started, Terminal};
+use petasos_contract::{BoxFuture, CallContext, wait};
+
+use crate::engine::Engine;
+use crate::jobs::{Adopted, DRAIN_MAX, DRAIN_QUIET, Until};
+use crate::output::{Collected, Collector, Masker};
+use crate::prompt::{QUIET, Screen};
+use crate::sandbox;
+use crate::settings::TerminalSettings;
+use crate::shell;
+use crate::sudo::Prepared;
+
+/// Between TERM and KILL for a command whose time is up.
+const KILL_GRACE: Duration = Duration::from_secs(1);
+
+/// A command that is about to run.
+struct Run {
+    environment: Arc<dyn Environment>,
+    launch: Launch,
+    prepared: Prepared,
+    command: String,
+    masker: Arc<Masker>,
+}
+
+/// Why watching a foreground command stopped.
+enum Stop {
+    Exited(Exit, Drained),
+    TimedOut,
+    Cancelled,
+    Asks(String),
+}
+
+/// Whether the output was at its end.
+#[derive(PartialEq, Eq)]
+enum Drained {
+    Whole,
+    /// Somebody still holds the pipe.
+    Held,
+}
+
+impl Terminal for Engine {
+    fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError> {
+        let terminal = TerminalSettings::of(&cx.settings)?;
+        Ok(Limits { timeout_default: terminal.timeout(), timeout_max: terminal.timeout_max() })
+    }
+
+    fn run<'a>(
+        &'a self,
+        command: Command,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Ran, EnvError>> {
+        Box::pin(self.foreground(command, cx))
+    }
+
+    fn start<'a>(
+        &'a self,
+        command: Command,
+        notify: Notify,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Started, EnvError>> {
+        Box::pin(self.background(command, notify, cx))
+    }
+}
+
+impl Engine {
+    async fn foreground(&self, command: Command, cx: &CallContext) -> Result<Ran, EnvError> {
+        let limits = self.limits(cx)?;
+        let timeout = command.timeout.unwrap_or(limits.timeout_default);
+        // One deadline for opening, starting and running.
+        let deadline = (Instant::now() + timeout).min(cx.deadline);
+        let on_timeout = command.on_timeout;
+        let mut run = self.prepare(command, Lifetime::Call, cx).await?;
+        let mut collector = Collector::new(&cx.settings, Arc::clone(&run.masker));
+        let spawned = run.environment.spawn(run.launch.clone(), cx).await;
+        let mut process = match spawned {
+            Ok(process) => process,
+            Err(EnvError::Cwd { path, why }) => {
+                let ended = Ended::NoCwd(format!("cannot enter `{path}`: {why}"));
+                return Ok(self.told(&run, Collected::nothing(), ended, cx));
+            }
+            Err(error) => return Err(error),
+        };
+        run.launch.stdin = Stdin::Closed;
+        let stop = run.watch(&mut *process, &mut collector, deadline, cx).await?;
+        let confinement = process.confinement().to_owned();
+        let mut left = None;
+        let ended = match stop {
+            Stop::Exited(exit, drained) => {
+                let code = exit.ending.code();
+                let lives_on = exit.survivors > 0 || drained == Drained::Held;
+                if let Some(session) = exit.session {
+                    self.shells.note(cx, session);
+                }
+                if lives_on && !process.control().pids().is_empty() {
+                    left = Some(self.leave(process, &run, code, cx).await?);
+                }
+                Ended::Exited(code)
+            }
+            Stop::TimedOut if on_timeout == OnTimeout::Background => {
+                let collected = collector.finish().await;
+                let job = self.keep(process, &run, collected.text.clone(), cx).await?;
+                return Ok(self.told(&run, collected, Ended::Backgrounded(job), cx));
+            }
+            Stop::Asks(prompt) => {
+                let collected = collector.finish().await;
+                let job = self.keep(process, &run, collected.text.clone(), cx).await?;
+                return Ok(self.told(&run, collected, Ended::NeedsInput { job, prompt }, cx));
+            }
+            Stop::TimedOut => {
+                end(&mut *process, &mut collector).await?;
+                Ended::TimedOut(timeout)
+            }
+            Stop::Cancelled => {
+                end(&mut *process, &mut collector).await?;
+                Ended::Interrupted
+            }
+        };
+        let collected = collector.finish().await;
+        let told = self.told(&run, collected, ended, cx);
+        Ok(Ran { left_running: left, confinement, ..told })
+    }
+
+    async fn background(
+        &self,
+        command: Command,
+        notify: Notify,
+        cx: &CallContext,
+    ) -> Result<Started, EnvError> {
+        self.jobs.room()?;
+        let mut run = self.prepare(command, Lifetime::Job, cx).await?;
+        let typed = std::mem::take(&mut run.prepared.typed);
+        let process = run.environment.spawn(run.launch.clone(), cx).await?;
+        let (pid, confinement) = (process.pid(), process.confinement().to_owned());
+        let adopted = run.adopted(process, notify, Until::Exit, String::new());
+        let job = self.jobs.adopt(adopted, &run.masker, cx).await?;
+        if !typed.is_empty() {
+            self.jobs.write(&job, typed, cx).await?;
+        }
+        Ok(Started { job, pid, confinement })
+    }
+
+    async fn prepare(
+        &self,
+        command: Command,
+        lifetime: Lifetime,
+        cx: &CallContext,
+    ) -> Result<Run, EnvError> {
+        let environment = self.of(cx).await?;
+        let record = self.shells.record(cx);
+        let here = shell::cwd(&record, cx);
+        let cwd: TargetPath = match &command.workdir {
+            Some(workdir) => {
+                let text = workdir.to_string();
+                shell::within(&here, &text, cx.settings.user_home())
+            }
+            None => shell::usable(here, environment.facts()),
+        };
+        let passwords = self.passwords.as_deref();
+        let prepared = if command.pty {
+            Prepared { script: command.script.clone(), typed: Vec::new(), password: None }
+        } else {
+            let script = command.script.clone();
+            self.sudo.prepare(script, &*environment, passwords, cx).await
+        };
+        let mut launch = Launch::shell(prepared.script.clone(), cwd);
+        launch.exports = record.exports;
+        launch.unset = record.unset.into_iter().collect();
+        launch.pty = command.pty.then_some(Size::USUAL);
+        launch.lifetime = lifetime;
+        launch.sandbox = Self::wanted_sandbox(cx)?;
+        launch.stdin = stdin(&prepared, command.stdin, lifetime);
+        let masker = self.masker(&cx.settings);
+        Ok(Run { environment, launch, prepared, command: command.script, masker })
+    }
+
+    /// What a finished command left running becomes a job that ends with this program.
+    async fn leave(
+        &self,
+        process: Box<dyn Process>,
+        run: &Run,
+        code: i32,
+        cx: &CallContext,
+    ) -> Result<JobId, EnvError> {
+        let adopted = Adopted {
+            keep_in: None,
+            ..run.adopted(process, Notify::Silent, Until::Empty(code), String::new())
+        };
+        self.jobs.adopt(adopted, &run.masker, cx).await
+    }
+
+    /// A running command becomes a job.
+    async fn keep(
+        &self,
+        process: Box<dyn Process>,
+        run: &Run,
+        said: String,
+        cx: &CallContext,
+    ) -> Result<JobId, EnvError> {
+        let adopted = run.adopted(process, Notify::Silent, Until::Exit, said);
+        self.jobs.adopt(adopted, &run.masker, cx).await
+    }
+
+    fn told(&self, run: &Run, collected: Collected, ended: Ended, cx: &CallContext) -> Ran {
+        let mut output = collected.text;
+        if prints_environment(&run.command) {
+            output = Masker::assignments(&output);
+        }
+        let used = run.prepared.password.as_ref();
+        if let Some((password, _)) = used
+            && !password.expose().is_empty()
+        {
+            output = output.replace(password.expose(), "[masked]");
+        }
+        let sudo = run
+            .prepared
+            .script
+            .contains("sudo")
+            .then(|| self.sudo.judge(&output, used.map(|(_, origin)| *origin), cx))
+            .flatten();
+        let denied = sandbox::denial(&run.launch.sandbox, &ended, &output);
+        Ran {
+            output,
+            whole: collected.whole,
+            ended,
+            left_running: None,
+            target: run.environment.facts().target.clone(),
+            confinement: run.launch.sandbox.level.as_str().to_owned(),
+            denied,
+            sudo,
+        }
+    }
+}
+
+impl Run {
+    /// Watches a command until it is over, its time is, or it asks.
+    async fn watch(
+        &self,
+        process: &mut dyn Process,
+        collector: &mut Collector,
+        deadline: Instant,
+        cx: &CallContext,
+    ) -> Result<Stop, EnvError> {
+        let control = process.control();
+        let mut screen = Screen::default();
+        let mut bytes = Vec::new();
+        let mut closed = Drained::Held;
+        let is_terminal = self.launch.pty.is_some();
+        let mut looked = !is_terminal;
+        loop {
+            bytes.clear();
+            let step = tokio::select! {
+                step = process.next(&mut bytes) => step?,
+                () = tokio::time::sleep_until(deadline.into()) => return Ok(Stop::TimedOut),
+                () = cx.cancel.cancelled() => return Ok(Stop::Cancelled),
+                () = tokio::time::sleep(QUIET), if !looked => {
+                    looked = true;
+                    match screen.question(&collector.open_line(), control.echoes()) {
+                        Some(question) => return Ok(Stop::Asks(question)),
+                        None => continue,
+                    }
+                }
+            };
+            match step {
+                Step::Output | Step::Errors => {
+                    looked = !is_terminal;
+                    screen.see(&bytes);
+                    collector.push(&bytes).await;
+                }
+                Step::Closed => closed = Drained::Whole,
+                Step::Exited(exit) if closed == Drained::Whole => {
+                    return Ok(Stop::Exited(exit, closed));
+                }
+                Step::Exited(exit) => {
+                    let drained = drain(process, collector).await;
+                    return Ok(Stop::Exited(exit, drained));
+                }
+            }
+        }
+    }
+
+    fn adopted(
+        &self,
+        process: Box<dyn Process>,
+        notify: Notify,
+        until: Until,
+        said: String,
+    ) -> Adopted {
+        Adopted {
+            process,
+            command: self.command.clone(),
+            cwd: self.launch.cwd.to_string(),
+            notify,
+            until,
+            is_terminal: self.launch.pty.is_some(),
+            said,
+            keep_in: Some(self.environment.facts().backend),
+        }
+    }
+}
+
+/// A foreground command reads what it is given and nothing else; a job can be typed to.
+fn stdin(prepared: &Prepared, given: Option<Vec<u8>>, lifetime: Lifetime) -> Stdin {
+    let mut bytes = prepared.typed.clone();
+    match (lifetime, given) {
+        (Lifetime::Job, _) => Stdin::Open,
+        (Lifetime::Call, given) => {
+            bytes.extend(given.unwrap_or_default());
+            if bytes.is_empty() { Stdin::Closed } else { Stdin::Bytes(bytes) }
+        }
+    }
+}
+
+/// Reads the last words of a program that is gone.
+async fn drain(process: &mut dyn Process, collector: &mut Collector) -> Drained {
+    let end = Instant::now() + DRAIN_MAX;
+    let mut bytes = Vec::new();
+    loop {
+        bytes.clear();
+        let deadline = end.min(Instant::now() + DRAIN_QUIET);
+        match wait::until(deadline, "the last output", process.next(&mut bytes)).await {
+            Ok(Ok(Step::Output | Step::Errors)) => collector.push(&bytes).await,
+            Ok(Ok(Step::Closed)) => return Drained::Whole,
+            Ok(Ok(Step::Exited(_))) => {}
+            Ok(Err(_)) | Err(_) => return Drained::Held,
+        }
+    }
+}
+
+/// Ends a tree and reads what it still said.
+async fn end(process: &mut dyn Process, collector: &mut Collector) -> Result<(), EnvError> {
+    let control = process.control();
+    let killing = control.kill(KILL_GRACE);
+    tokio::pin!(killing);
+    let mut bytes = Vec::new();
+    let mut open = true;
+    loop {
+        bytes.clear();
+        tokio::select! {
+            killed = &mut killing => {
+                killed?;
+                if open {
+                    drain(process, collector).await;
+                }
+                return Ok(());
+            }
+            // A program that says its last words must not wait for us to read them.
+            step = process.next(&mut bytes), if open => match step {
+                Ok(Step::Output | Step::Errors) => collector.push(&bytes).await,
+                Ok(Step::Closed) | Err(_) => open = false,
+                Ok(Step::Exited(_)) => {}
+            }
+        }
+    }
+}
+
+/// Whether a command prints variables, whose secrets have no shape but a name.
+fn prints_environment(command: &str) -> bool {
+    command.split(['|', ';', '&', '\n']).any(|part| {
+        let mut words = part.split_whitespace();
+        matches!(
+            (words.next(), words.next()),
+            (Some("env" | "printenv" | "set"), None | Some("|"))
+                | (Some("export" | "declare"), None | Some("-p" | "-x"))
+        ) || part.contains("/environ")
+    })
+}

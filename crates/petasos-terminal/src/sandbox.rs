@@ -1,0 +1,136 @@
+//! How a local command is confined, how much of that this machine can do, and saying so.
+//!
+//! Three layers, each for what the others cannot: Landlock refuses writes by path and works
+//! without namespaces; a mount namespace makes the rest of the tree read-only, `.git/hooks` and
+//! our own home included; seccomp closes what is neither a file nor a mount.
+
+mod bwrap;
+mod denial;
+mod landlock;
+mod paths;
+mod seccomp;
+
+use std::ffi::CString;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use petasos_contract::CallContext;
+use petasos_contract::environment::{EnvError, Launch, Sandbox, SandboxLevel};
+
+use crate::keeper::{self, FLAG_USERNS, Namespaces};
+
+pub(crate) use denial::denial;
+pub(crate) use paths::wanted;
+
+/// What a launch needs to be confined.
+#[derive(Debug, Default)]
+pub(crate) struct Confinement {
+    pub(crate) ruleset: Option<OwnedFd>,
+    pub(crate) filter: Vec<[u8; 8]>,
+    pub(crate) mounts: Vec<(CString, CString)>,
+    pub(crate) flags: u64,
+    /// Words before the program, for a confining program.
+    pub(crate) wrapper: Vec<String>,
+    pub(crate) variables: Vec<(String, String)>,
+    /// What was attained, in words.
+    pub(crate) label: String,
+}
+
+/// What this machine can do. Facts of the kernel, found out once.
+#[derive(Debug, Clone)]
+pub(crate) struct Ability {
+    landlock: u32,
+    namespaces: Namespaces,
+    bwrap: Option<PathBuf>,
+}
+
+impl Ability {
+    fn of_this_machine() -> &'static Self {
+        static ABILITY: OnceLock<Ability> = OnceLock::new();
+        ABILITY.get_or_init(|| {
+            let landlock = keeper::landlock_version();
+            let bwrap = if landlock == 0 { bwrap::usable() } else { None };
+            Self { landlock, namespaces: keeper::namespaces(), bwrap }
+        })
+    }
+}
+
+/// The attainable confinement, for people.
+pub(crate) fn level() -> String {
+    let ability = Ability::of_this_machine();
+    let mut parts = Vec::new();
+    if ability.landlock > 0 {
+        parts.push(format!("landlock {}", ability.landlock));
+    }
+    if ability.namespaces != Namespaces::Refused {
+        parts.push("mount namespace".to_owned());
+    }
+    parts.extend(ability.bwrap.as_ref().map(|path| path.display().to_string()));
+    if parts.is_empty() {
+        return "no sandbox".to_owned();
+    }
+    format!("sandbox by {} and seccomp", parts.join(", "))
+}
+
+/// Makes the confinement of a launch ready, or says why it must not start.
+pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, EnvError> {
+    let wanted = &launch.sandbox;
+    if wanted.level == SandboxLevel::Off {
+        return Ok(Confinement { label: "off".to_owned(), ..Confinement::default() });
+    }
+    let ability = Ability::of_this_machine();
+    let scope = paths::Scope::of(wanted, cx);
+    if ability.landlock == 0 {
+        return bwrap::prepare(ability.bwrap.as_deref(), wanted, &scope);
+    }
+    let fail = |why: String| EnvError::Sandbox { level: wanted.level.as_str(), why };
+    let ruleset = landlock::ruleset(ability.landlock, &scope.writable).map_err(fail)?;
+    let filter = seccomp::filter(wanted.network, seccomp::Mounts::Refused).map_err(fail)?;
+    let mut label = format!("{} (landlock {}, seccomp", wanted.level.as_str(), ability.landlock);
+    let mut confinement = Confinement {
+        ruleset: Some(ruleset),
+        filter,
+        variables: scope.variables(),
+        ..Confinement::default()
+    };
+    match ability.namespaces {
+        Namespaces::Refused => {
+            let why = "this kernel refuses mount namespaces, so `.git/hooks` inside the workspace \
+                       and the modes of files outside it are not protected";
+            if wanted.required {
+                return Err(fail(why.to_owned()));
+            }
+            label.push_str("; not protected: .git/hooks, file modes)");
+        }
+        namespaces => {
+            confinement.mounts = scope.mounts().map_err(fail)?;
+            if namespaces == Namespaces::WithUsers {
+                confinement.flags = FLAG_USERNS;
+            }
+            label.push_str(", mounts)");
+        }
+    }
+    if !wanted.network {
+        label.push_str(" without network");
+    }
+    confinement.label = label;
+    Ok(confinement)
+}
+
+fn text(path: &Path) -> Result<CString, String> {
+    use std::os::unix::ffi::OsStrExt;
+    CString::new(path.as_os_str().as_bytes()).map_err(|error| error.to_string())
+}
+
+/// What is reported when nothing can confine.
+fn none(wanted: &Sandbox) -> Result<Confinement, EnvError> {
+    let level = wanted.level.as_str();
+    let why = "the kernel has no Landlock and `bwrap` does not work here";
+    if wanted.required {
+        return Err(EnvError::Sandbox { level, why: why.to_owned() });
+    }
+    tracing::warn!(level, why, "a command runs unconfined");
+    let label = format!("off ({level} cannot be attained: {why})");
+    Ok(Confinement { label, ..Confinement::default() })
+}

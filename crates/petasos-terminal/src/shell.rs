@@ -1,0 +1,103 @@
+//! What outlives a command: where each session is and what it exported.
+//!
+//! Kept by session and task, never by process: two sessions of one program do not see each
+//! other's directory. Parallel commands of one session each add what they changed.
+
+use std::collections::{BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+
+use parking_lot::Mutex;
+use petasos_contract::environment::{Exports, Facts, Isolation, Session};
+use petasos_contract::path::TargetPath;
+use petasos_contract::{CallContext, SessionId, TaskId};
+
+use crate::settings::TerminalSettings;
+
+/// The records of all sessions.
+#[derive(Debug, Default)]
+pub(crate) struct Shells(Mutex<HashMap<(SessionId, TaskId), Record>>);
+
+/// What one session carries from command to command.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Record {
+    pub(crate) cwd: Option<TargetPath>,
+    pub(crate) exports: Exports,
+    pub(crate) unset: BTreeSet<String>,
+}
+
+impl Shells {
+    /// What the session carries.
+    pub(crate) fn record(&self, cx: &CallContext) -> Record {
+        self.0.lock().get(&key(cx)).cloned().unwrap_or_default()
+    }
+
+    /// Notes what a finished command left.
+    pub(crate) fn note(&self, cx: &CallContext, session: Session) {
+        let mut records = self.0.lock();
+        let record = records.entry(key(cx)).or_default();
+        if session.cwd.is_some() {
+            record.cwd = session.cwd;
+        }
+        for (name, value) in session.exports {
+            record.unset.remove(&name);
+            record.exports.insert(name, value);
+        }
+        for name in session.unset {
+            record.exports.remove(&name);
+            record.unset.insert(name);
+        }
+    }
+
+    /// Sends a session somewhere.
+    pub(crate) fn set_cwd(&self, cx: &CallContext, cwd: TargetPath) {
+        self.0.lock().entry(key(cx)).or_default().cwd = Some(cwd);
+    }
+
+    /// Forgets a session.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        self.0.lock().retain(|(owner, _), _| owner != session);
+    }
+}
+
+fn key(cx: &CallContext) -> (SessionId, TaskId) {
+    (cx.session.clone(), cx.task.clone())
+}
+
+/// Where a session is: its record, else the configured place, else where the program was started.
+pub(crate) fn cwd(record: &Record, cx: &CallContext) -> TargetPath {
+    if let Some(cwd) = &record.cwd {
+        return cwd.clone();
+    }
+    let configured = TerminalSettings::of(&cx.settings).ok().and_then(|terminal| {
+        terminal.cwd().map(|cwd| cx.workspace.join(expand(cwd, cx.settings.user_home())))
+    });
+    TargetPath::new(configured.unwrap_or_else(|| cx.workspace.to_path_buf()))
+}
+
+/// A directory as the model wrote it: `~` is home, the rest starts where the session is.
+pub(crate) fn within(cwd: &TargetPath, workdir: &str, home: &Path) -> TargetPath {
+    cwd.join(expand(workdir, home))
+}
+
+fn expand(path: &str, home: &Path) -> PathBuf {
+    match path.strip_prefix('~') {
+        Some("") => home.to_owned(),
+        Some(rest) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
+        Some(_) | None => PathBuf::from(path),
+    }
+}
+
+/// The nearest directory that can be entered, on this machine: a session may have stood in one
+/// that was removed. Elsewhere the place itself is asked.
+pub(crate) fn usable(cwd: TargetPath, facts: &Facts) -> TargetPath {
+    if facts.isolation != Isolation::Host {
+        return cwd;
+    }
+    let found = cwd.as_path().ancestors().find(|path| path.is_absolute() && path.is_dir());
+    match found {
+        Some(path) if path == cwd.as_path() => cwd,
+        // The root is where nobody wants to be by accident.
+        Some(path) if path.parent().is_some() => TargetPath::new(path),
+        Some(_) | None => facts.temp.clone(),
+    }
+}

@@ -1,0 +1,9 @@
+//! Commands, trees, jobs and the sandbox, against real processes.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
+
+mod jobs;
+mod pty;
+mod sandbox;
+mod shell;
+mod stage;
+mod trees;

@@ -1,0 +1,202 @@
+//! Attempts to reach out of the sandbox, each with what must come of it.
+
+use petasos_contract::context::Surface;
+use petasos_contract::environment::Environments;
+use petasos_contract::environment::Health;
+use petasos_contract::terminal::{Ended, Terminal};
+use serde_json::json;
+
+use crate::stage::{Stage, command};
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Expect {
+    /// It works.
+    Done,
+    /// It does not, and the canary file outside is as it was.
+    Refused,
+}
+use Expect::{Done, Refused};
+
+/// A level, a command and its end. `$OUT` is a folder outside, `$HOME/petasos` our own home.
+const ATTEMPTS: &[(&str, &str, Expect)] = &[
+    ("workspace", "echo x > inside", Done),
+    ("workspace", "mkdir -p a/b && mv a/b c && rm -r a c", Done),
+    ("workspace", "echo x > $TMP_OK/file", Done),
+    ("workspace", "cat $OUT/canary > /dev/null", Done),
+    ("workspace", "git init -q . && git commit -q --allow-empty -m x", Done),
+    ("workspace", "python3 -c 'import tempfile; tempfile.mkdtemp(dir=\".\")'", Done),
+    ("workspace", "exec 3<>/dev/null; echo x >&3", Done),
+    ("workspace", "echo x > $OUT/new", Refused),
+    ("workspace", "echo x > $OUT/canary", Refused),
+    ("workspace", "echo x >> $OUT/canary", Refused),
+    ("workspace", "rm $OUT/canary", Refused),
+    ("workspace", "mv $OUT/canary .", Refused),
+    ("workspace", "cp inside-seed $OUT/copied", Refused),
+    ("workspace", "mkdir $OUT/folder", Refused),
+    ("workspace", "truncate -s 0 $OUT/canary", Refused),
+    ("workspace", "ln -s $OUT out && echo x > out/canary", Refused),
+    ("workspace", "ln -s $OUT/canary link && echo x > link", Refused),
+    ("workspace", "echo x > ../outside-$$", Refused),
+    ("workspace", "cd $OUT && echo x > canary", Refused),
+    ("workspace", "ln $OUT/canary hard && echo x > hard", Refused),
+    ("workspace", "mv inside-seed $OUT/moved", Refused),
+    ("workspace", "chmod 777 $OUT/canary", Refused),
+    ("workspace", "touch -d 2001-01-01 $OUT/canary", Refused),
+    ("workspace", "ln -s /etc/passwd $OUT/link", Refused),
+    ("workspace", "mkfifo $OUT/pipe", Refused),
+    ("workspace", "mknod $OUT/device c 1 3", Refused),
+    ("workspace", "echo x > /proc/self/cwd/../../$(basename $OUT)/canary", Refused),
+    ("workspace", "echo x > /proc/$PPID/root$OUT/canary", Refused),
+    ("workspace", "echo 0 > /proc/sys/kernel/core_uses_pid", Refused),
+    ("workspace", "echo x > /proc/$PPID/comm", Refused),
+    ("workspace", "kill -TERM $PPID", Refused),
+    ("workspace", "mount -t tmpfs none $OUT", Refused),
+    ("workspace", "unshare -r mount -t tmpfs none $OUT", Refused),
+    ("workspace", "mount -o remount,rw / && echo x > $OUT/canary", Refused),
+    ("workspace", "nsenter -t $PPID -m sh -c \"echo x > $OUT/canary\"", Refused),
+    ("workspace", "setsid -w sh -c \"echo x > $OUT/canary\"", Refused),
+    ("workspace", "gdb -p $PPID -batch -ex quit 2>&1 | grep -q 'Attaching.*done' ", Refused),
+    (
+        "workspace",
+        "python3 -c 'import ctypes,os,sys; sys.exit(ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0) != 0)'",
+        Refused,
+    ),
+    ("workspace", "echo x > $HOME/petasos/config.yaml", Refused),
+    ("workspace", "echo x > $HOME/petasos/hooks/pre.sh", Refused),
+    ("workspace", "echo x > .git/hooks/pre-commit", Refused),
+    ("workspace", "mv .git/hooks .git/other", Refused),
+    ("workspace", "rm -rf .git/hooks", Refused),
+    ("workspace", "mv .git/hooks/sample .git/", Refused),
+    ("workspace", "echo x > .petasos/config.yaml", Refused),
+    (
+        "workspace-offline",
+        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", PORT), 2)'",
+        Refused,
+    ),
+    (
+        "workspace-offline",
+        "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)'",
+        Refused,
+    ),
+    ("workspace-offline", "python3 -c 'import socket; socket.socketpair()'", Done),
+    (
+        "workspace",
+        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", PORT), 2)'",
+        Done,
+    ),
+    ("readonly", "cat inside-seed", Done),
+    ("readonly", "echo x > $TMPDIR/file && rm $TMPDIR/file", Done),
+    ("readonly", "echo x > inside", Refused),
+    ("readonly", "rm inside-seed", Refused),
+    ("readonly", "echo x > $OUT/canary", Refused),
+];
+
+fn stage(level: &str) -> Stage {
+    let network = !level.ends_with("-offline");
+    let level = level.trim_end_matches("-offline");
+    let stage = Stage::with(&json!({ "sandbox": level, "sandbox_network": network }));
+    let own = stage.home.path().join("petasos");
+    for folder in [own.join("hooks"), stage.path().join(".petasos"), stage.home.path().join("out")]
+    {
+        std::fs::create_dir_all(folder).unwrap();
+    }
+    for (file, text) in [
+        (own.join("config.yaml"), "mine"),
+        (stage.home.path().join("out/canary"), "canary"),
+        (stage.path().join("inside-seed"), "seed"),
+    ] {
+        std::io::Write::write_all(&mut std::fs::File::create(file).unwrap(), text.as_bytes())
+            .unwrap();
+    }
+    std::fs::create_dir_all(stage.path().join(".git/hooks")).unwrap();
+    std::fs::File::create(stage.path().join(".git/hooks/sample")).unwrap();
+    stage
+}
+
+async fn attempt(level: &str, script: &str, port: u16) -> (Ended, String, String) {
+    let stage = stage(level);
+    let out = stage.home.path().join("out");
+    let before = listing(&out);
+    let text = format!(
+        "OUT={}; TMP_OK={}; {}",
+        out.display(),
+        stage.home.path().join("tmp").display(),
+        script.replace("PORT", &port.to_string())
+    );
+    if script.starts_with("git init") {
+        std::fs::remove_dir_all(stage.path().join(".git")).unwrap();
+    }
+    let script = format!(
+        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b; {text}"
+    );
+    let ran = stage.run(&script).await;
+    assert_eq!(listing(&out), before, "{script} reached outside");
+    assert_eq!(
+        std::fs::read_to_string(stage.home.path().join("petasos/config.yaml")).unwrap(),
+        "mine"
+    );
+    assert!(!stage.path().join(".git/hooks/pre-commit").exists(), "{script} made a hook");
+    assert!(!stage.path().join(".petasos/config.yaml").exists(), "{script}");
+    (ran.ended, ran.output, ran.confinement)
+}
+
+/// Names, modes, times and contents of what is outside.
+fn listing(folder: &std::path::Path) -> Vec<(String, u32, i64, Vec<u8>)> {
+    use std::os::unix::fs::MetadataExt;
+    let mut rows: Vec<_> = std::fs::read_dir(folder)
+        .unwrap()
+        .flatten()
+        .map(|entry| {
+            let known = entry.metadata().unwrap();
+            let content = std::fs::read(entry.path()).unwrap_or_default();
+            (entry.file_name().to_string_lossy().into_owned(), known.mode(), known.mtime(), content)
+        })
+        .collect();
+    rows.sort();
+    rows
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_attempt_to_reach_out_ends_as_expected() {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    let probe = stage("workspace");
+    let environment = probe.engine.of(&probe.cx()).await.unwrap();
+    let Health::Ready { detail } = environment.health().await else { panic!("no terminal") };
+    if !detail.contains("landlock") || !detail.contains("mount namespace") {
+        println!("skipped: this kernel offers only {detail}");
+        return;
+    }
+    let mut wrong = Vec::new();
+    for (level, script, expected) in ATTEMPTS {
+        let (ended, output, confinement) = attempt(level, script, port).await;
+        let found = if ended == Ended::Exited(0) { Done } else { Refused };
+        if found != *expected {
+            wrong.push(format!("{level}: {script}\n  {ended:?} {confinement}\n  {output}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[tokio::test]
+async fn a_denial_names_the_path_and_the_level_is_told() {
+    let stage = stage("workspace");
+    let ran = stage.run("echo x > $HOME/out/new").await;
+    assert!(ran.confinement.starts_with("workspace ("), "{}", ran.confinement);
+    let denied = ran.denied.unwrap();
+    assert!(denied.contains("out/new"), "{denied}");
+}
+
+#[tokio::test]
+async fn nobody_watching_means_confined_unless_chosen() {
+    let mut stage = Stage::new();
+    let mut cx = stage.cx();
+    cx.surface = Surface::Cron;
+    let ran = stage.engine.run(command("true"), &cx).await.unwrap();
+    assert!(ran.confinement.starts_with("workspace"), "{}", ran.confinement);
+    stage.values["terminal"]["sandbox"] = json!("off");
+    let mut cx = stage.session("other");
+    cx.surface = Surface::Cron;
+    let ran = stage.engine.run(command("true"), &cx).await.unwrap();
+    assert_eq!(ran.confinement, "off");
+}
