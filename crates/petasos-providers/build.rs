@@ -1,7 +1,9 @@
-//! Keeps the index of the providers in step with `src/rows/`.
+//! Keeps the indexes of the providers and of the dialects in step with their folders.
 
-fn main() -> Result<(), petasos_index::Error> {
-    petasos_index::Family {
+use petasos_index::{Error, Family};
+
+fn main() -> Result<(), Error> {
+    Family {
         folder: "src/rows",
         index: "src/rows.rs",
         item: "ROW",
@@ -9,6 +11,16 @@ fn main() -> Result<(), petasos_index::Error> {
         imports: "use crate::row::Row;",
         check: "",
         doc: "Index of the providers.",
+    }
+    .sync()?;
+    Family {
+        folder: "src/transports",
+        index: "src/transports.rs",
+        item: "TRANSPORT",
+        list: "pub static TRANSPORTS: &[&TransportDef]",
+        imports: "use crate::transport::TransportDef;",
+        check: "",
+        doc: "Index of the dialects.",
     }
     .sync()
 }

@@ -3,12 +3,15 @@
 //! The client walks candidates; a [`Routes`] turns each into a resolved provider, renews its
 //! credential and hands out the next one. Tests bring their own.
 
+mod vaulted;
+
 use petasos_contract::model::Role;
 use petasos_contract::{BoxFuture, Settings};
 
 use crate::failure::Failure;
 use crate::fallback::Wanted;
 use crate::runtime::ProviderRuntime;
+pub use vaulted::VaultRoutes;
 
 /// A candidate that cannot be asked.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

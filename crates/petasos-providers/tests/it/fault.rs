@@ -11,6 +11,7 @@ use petasos_contract::message::Message;
 use petasos_contract::model::{
     Delta, DeltaSink, DeltaSubscriber, Finish, Model, ModelError, Prompt, Reason, Reply, Role, Step,
 };
+use petasos_contract::settings::Parts;
 use petasos_contract::{BoxFuture, CallContext, Secret, Settings, TurnId};
 use petasos_net::client::{Net, NetOptions};
 use petasos_net::{Allowed, Credential, Scheme, Scope};
@@ -18,7 +19,7 @@ use petasos_providers::client::Client;
 use petasos_providers::failure::Failure;
 use petasos_providers::fallback::Wanted;
 use petasos_providers::mode::{ApiMode, Wire};
-use petasos_providers::route::{Routes, Unroutable};
+use petasos_providers::route::{Routes, Unroutable, VaultRoutes};
 use petasos_providers::runtime::{BaseUrl, EndpointKind, Overrides, ProviderRuntime, Source};
 use petasos_providers::table::Table;
 use serde_json::json;
@@ -172,13 +173,17 @@ impl Scene {
     }
 
     fn context(&self) -> CallContext {
+        self.context_on(Surface::Cli)
+    }
+
+    fn context_on(&self, surface: Surface) -> CallContext {
         let mut values = json!({});
         if self.has_spare {
             values = json!({"fallback_providers": [{"provider": "absent", "model": "m"},
                 {"provider": "spare", "model": "model-2"}]});
         }
         let settings = Arc::new(Settings::from_values(values.as_object().cloned().unwrap()));
-        let mut cx = CallContext::new(settings, Surface::Cli, "s".into());
+        let mut cx = CallContext::new(settings, surface, "s".into());
         cx.events = EventSink::to(self.heard.clone());
         cx.deadline = Instant::now() + Duration::from_secs(20);
         cx
@@ -547,4 +552,49 @@ async fn no_error_shows_the_secret() {
     let error = scene.ask().await.unwrap_err();
     assert!(!format!("{error:?}").contains("key-main-0001"), "{error:?}");
     assert!(error.line.contains("petasos auth status"), "{}", error.line);
+}
+
+#[tokio::test]
+async fn the_path_is_the_same_on_every_surface() {
+    let surfaces =
+        [Surface::Cli, Surface::Gateway, Surface::Cron, Surface::Acp, Surface::ApiServer];
+    for surface in surfaces {
+        let scene = Scene::new(pair(vec![error(503), error(401)])).await;
+        let outcome =
+            scene.client.ask(&scene.prompt(), Role::Main, &scene.context_on(surface)).await;
+        let expected =
+            "main, overloaded/503, wait 2000, main, auth/401, skip absent, > spare, spare, = spare";
+        assert_eq!(told(&outcome), expected, "{surface:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_pool_in_the_store_is_rotated_and_remembers() {
+    let server = Server::start(vec![error(401), stream("ok"), stream("again")]).await;
+    let home = tempfile::tempdir().unwrap();
+    let entry = |id: &str, key: &str, priority: u32| {
+        json!({"id": id, "label": id, "auth_type": "api_key", "priority": priority,
+            "source": "manual", "access_token": key})
+    };
+    let pool = json!({"version": 1, "credential_pool": {"custom:box":
+        [entry("aaaaaa", "key-pool-0001", 0), entry("bbbbbb", "key-pool-0002", 1)]}});
+    let file = std::fs::File::create(home.path().join("auth.json")).unwrap();
+    serde_json::to_writer(file, &pool).unwrap();
+    let values = json!({"model": {"provider": "custom:box", "default": "m"},
+        "custom_providers": [{"name": "box", "base_url": server.url()}]});
+    let settings = Settings::new(Parts {
+        home: home.path().to_owned(),
+        user_home: home.path().to_owned(),
+        values: values.as_object().cloned().unwrap(),
+        ..Parts::default()
+    });
+    let net = Arc::new(Net::new(NetOptions::default()));
+    let routes = Arc::new(VaultRoutes::new(net.clone()));
+    let client = Client::new(routes, net, Table::built_in()).with_pace(0.001);
+    let cx = CallContext::new(Arc::new(settings), Surface::Cli, "s".into());
+    let prompt = Prompt { messages: vec![Message::user("hello")], ..Prompt::default() };
+    let first = client.ask(&prompt, Role::Main, &cx).await;
+    assert_eq!(told(&first), "custom, auth/401, rotated, custom, = ok");
+    assert_eq!(client.ask(&prompt, Role::Main, &cx).await.unwrap().message.text(), "again");
+    assert_eq!(server.keys(), ["key-pool-0001", "key-pool-0002", "key-pool-0002"]);
 }

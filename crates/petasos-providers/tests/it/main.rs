@@ -8,4 +8,6 @@ mod hostile;
 mod logins;
 mod mangled;
 mod refresh;
+mod service;
 mod token_server;
+mod vault;

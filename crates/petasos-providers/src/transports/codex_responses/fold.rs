@@ -20,6 +20,8 @@ use crate::transport::target::Target;
 pub(super) struct Responses {
     assembly: Assembly,
     items: Vec<String>,
+    /// Names of items that came without a place; the position stands in for it.
+    unplaced: Vec<String>,
     /// Items announced and not finished, by place.
     open: BTreeSet<u64>,
     /// Places whose text already came in pieces.
@@ -37,14 +39,16 @@ pub(super) struct Responses {
 struct Event<'a> {
     #[serde(rename = "type", default)]
     kind: String,
-    #[serde(default)]
-    output_index: u64,
+    output_index: Option<u64>,
+    item_id: Option<String>,
     #[serde(borrow)]
     item: Option<&'a RawValue>,
     #[serde(borrow)]
     delta: Option<&'a RawValue>,
     #[serde(borrow)]
     response: Option<&'a RawValue>,
+    #[serde(borrow)]
+    error: Option<&'a RawValue>,
 }
 
 impl Responses {
@@ -55,6 +59,7 @@ impl Responses {
         Self {
             assembly: Assembly::new(target.issuer()),
             items: Vec::new(),
+            unplaced: Vec::new(),
             open: BTreeSet::new(),
             streamed: BTreeSet::new(),
             aside: false,
@@ -65,8 +70,28 @@ impl Responses {
         }
     }
 
-    fn added(&mut self, at: u64, raw: &str, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
+    /// Where an item stands. Some servers leave the index out and only repeat a name.
+    fn place_of(&mut self, index: Option<u64>, names: [&str; 2]) -> u64 {
+        if let Some(index) = index {
+            return index;
+        }
+        let known = |name: &String| names.contains(&name.as_str());
+        let at = self.unplaced.iter().rposition(known).unwrap_or_else(|| {
+            let name = names.iter().find(|name| !name.is_empty()).unwrap_or(&"");
+            self.unplaced.push((*name).to_owned());
+            self.unplaced.len() - 1
+        });
+        at as u64
+    }
+
+    fn added(
+        &mut self,
+        index: Option<u64>,
+        raw: &str,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), DecodeError> {
         let item: Map<String, Value> = parse(raw)?;
+        let at = self.place_of(index, [text(&item, "id"), text(&item, "call_id")]);
         self.open.insert(at);
         match text(&item, "type") {
             "message" => self.aside = is_aside(&item),
@@ -78,8 +103,14 @@ impl Responses {
         Ok(())
     }
 
-    fn done(&mut self, at: u64, raw: &str, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
+    fn done(
+        &mut self,
+        index: Option<u64>,
+        raw: &str,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), DecodeError> {
         let item: Map<String, Value> = parse(raw)?;
+        let at = self.place_of(index, [text(&item, "id"), text(&item, "call_id")]);
         self.open.remove(&at);
         let came = self.streamed.contains(&at);
         match text(&item, "type") {
@@ -101,7 +132,7 @@ impl Responses {
         if item.get("type").and_then(Value::as_str) == Some("message") {
             self.aside = false;
         }
-        if self.items.len() >= 4096 {
+        if self.items.len() + self.unplaced.len() >= 4096 {
             return Err(DecodeError::TooLarge { what: "the number of items" });
         }
         self.items.push(raw.to_owned());
@@ -133,7 +164,7 @@ impl Responses {
     fn piece(&mut self, event: &Event<'_>, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
         let Some(raw) = event.delta.filter(|raw| raw.get().starts_with('"')) else { return Ok(()) };
         let piece: String = parse(raw.get())?;
-        let at = event.output_index;
+        let at = self.place_of(event.output_index, [event.item_id.as_deref().unwrap_or(""), ""]);
         match event.kind.as_str() {
             "response.output_text.delta" | "response.refusal.delta" => {
                 self.streamed.insert(at);
@@ -235,6 +266,10 @@ impl Fold for Responses {
                 }
                 Ok(())
             }
+            // Some servers put a bare error object into the stream.
+            "" if event.error.is_some() => {
+                Err(DecodeError::Fault { fault: failure::fault(&parse(data)?) })
+            }
             "error" => Err(DecodeError::Fault { fault: failure::fault(&parse(data)?) }),
             kind if kind.rsplit('.').next() == Some("delta") => self.piece(&event, out),
             _ => Ok(()),
@@ -255,7 +290,7 @@ impl Fold for Responses {
             return Err(DecodeError::malformed("no output", body));
         };
         for (at, item) in output.iter().enumerate() {
-            self.done(at as u64, item.get(), out)?;
+            self.done(Some(at as u64), item.get(), out)?;
         }
         Ok(())
     }

@@ -69,8 +69,11 @@ pub(super) fn stream(said: &str) -> Act {
 
 /// A plain answer.
 pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Act {
-    let headers: String =
-        headers.iter().map(|(name, value)| format!("{name}: {value}\r\n")).collect();
+    let headers: String = headers
+        .iter()
+        .map(|(name, value)| format!("{name}: {value}\r\n"))
+        .collect::<Vec<_>>()
+        .concat();
     let length = body.len();
     Act::Say(format!("HTTP/1.1 {status} X\r\n{headers}content-length: {length}\r\nconnection: close\r\n\r\n{body}").into_bytes())
 }
