@@ -1,7 +1,5 @@
 //! How long a resolution takes: the budget is 50 microseconds for a typical configuration.
 
-#![expect(missing_docs, reason = "a benchmark has no readers")]
-
 use divan::{Bencher, black_box};
 use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{Secret, Settings};

@@ -6,6 +6,7 @@
 pub mod borrowed;
 pub mod copilot;
 pub mod jwt;
+pub mod keep;
 pub mod login;
 pub mod oauth;
 pub mod pool;

@@ -8,7 +8,8 @@
 //! |---|---|
 //! | `row`, `rows`, `table` | the providers, as data, and their names |
 //! | `mode` | which dialect an endpoint speaks |
-//! | `runtime` | the resolver's answer |
+//! | `resolve`, `runtime` | the one resolver and its answer |
+//! | `credential`, `local` | secrets at rest, and servers on this machine |
 //! | `transport`, `transports` | dialects: prompts into requests, bytes into replies |
 //! | `lower`, `limits`, `markers` | tool schemas, output limits and cache markers per dialect |
 //! | `failure`, `retry`, `recover` | why a request failed, and what to do about it |

@@ -8,6 +8,7 @@ use petasos_net::{Method, Net, Request, Url};
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::credential::VaultView;
 use crate::runtime::BaseUrl;
 
 /// A kind of local server and where it listens by default.
@@ -53,6 +54,15 @@ pub async fn probe(net: &Net, within: Duration) -> Vec<LocalServer> {
     let (a, b, c, d) = tokio::join!(a, b, c, d);
     [a, b, c, d].into_iter().flatten().collect()
 }
+
+/// The view with the servers of this machine, for a resolution that found nothing else.
+pub async fn with_local(mut view: VaultView, net: &Net) -> VaultView {
+    view.local = probe(net, PROBE).await;
+    view
+}
+
+/// How long local servers may take to show themselves.
+const PROBE: Duration = Duration::from_millis(300);
 
 /// Asks one endpoint for its models; nothing when it does not answer as a model server does.
 pub async fn probe_one(

@@ -11,6 +11,7 @@ use petasos_net::{Credential, Origin, Url, UrlRefused, checked_url};
 use serde::Serialize;
 use serde_json::{Map, Value};
 
+use crate::credential::jwt;
 use crate::mode::{ApiMode, Wire};
 
 /// An endpoint without a trailing slash.
@@ -274,4 +275,24 @@ pub struct ProviderRuntime {
     pub aws: Option<Aws>,
     /// What a person should be told once.
     pub notices: Vec<Notice>,
+}
+
+impl ProviderRuntime {
+    /// The same runtime with another secret of the same owner; where it may go stays what it was.
+    pub fn with_secret(&self, secret: Secret, expires_at_ms: Option<u64>) -> Self {
+        const ACCOUNT: &str = "ChatGPT-Account-ID";
+        let mut next = self.clone();
+        if next.provider == "openai-codex" {
+            next.headers.retain(|(name, _)| name != ACCOUNT);
+            let account = jwt::chatgpt_account(secret.expose());
+            next.headers.extend(account.map(|account| (ACCOUNT.to_owned(), account)));
+        }
+        if let Some(credential) = &mut next.credential {
+            credential.secret = secret;
+        }
+        if let Some(expiry) = &mut next.expiry {
+            expiry.at_ms = expires_at_ms;
+        }
+        next
+    }
 }

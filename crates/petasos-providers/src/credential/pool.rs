@@ -3,10 +3,10 @@
 //! Pure over entries; [`crate::credential::store`] keeps them. Entries borrowed from variables or
 //! other programs' files hold no secret at rest, only a fingerprint.
 
-use petasos_contract::Secret;
+use petasos_contract::{Secret, Settings};
 use serde_json::{Map, Value, json};
 
-use crate::credential::login::moment;
+use crate::credential::login::{Login, moment};
 use crate::credential::usable::usable;
 
 /// How an entry did last.
@@ -111,6 +111,28 @@ impl Entry {
         }
     }
 
+    /// Its tokens as a login.
+    pub fn into_login(self) -> Login {
+        let dead = (self.status == Status::Dead).then(|| "the entry was revoked".to_owned());
+        Login {
+            access: self.secret,
+            refresh: self.refresh,
+            expires_at_ms: self.expires_at_ms,
+            dead,
+            base_url: self.base_url,
+            ..Login::default()
+        }
+    }
+
+    /// Takes over the tokens of a login.
+    pub fn take_login(&mut self, login: &Login) {
+        self.secret.clone_from(&login.access);
+        self.refresh.clone_from(&login.refresh);
+        self.expires_at_ms = login.expires_at_ms;
+        self.status = if login.dead.is_some() { Status::Dead } else { Status::Ok };
+        self.reset_at_ms = None;
+    }
+
     /// Whether the secret is ours to keep. Anything unknown is somebody else's.
     pub fn is_owned(&self) -> bool {
         let source = self.source.as_str();
@@ -143,6 +165,12 @@ pub enum Strategy {
 }
 
 impl Strategy {
+    /// The strategy that the configuration names for a pool.
+    pub fn of(pool: &str, settings: &Settings) -> Self {
+        let map = settings.get("credential_pool_strategies");
+        Self::parse(map.and_then(|map| map.get(pool)).and_then(Value::as_str))
+    }
+
     /// Reads the name used in configuration; unknown names mean the default.
     pub fn parse(text: Option<&str>) -> Self {
         match text {

@@ -271,6 +271,10 @@ impl Holder {
             Self::Store { home, provider } => {
                 Lock::take(home, &format!("auth.{provider}.lock")).await
             }
+            Self::Pool { home, place } => {
+                let pool = place.pool.replace(['/', ':'], "-");
+                Lock::take(home, &format!("auth.{pool}.{}.lock", place.entry)).await
+            }
             Self::ClaudeCode { path } | Self::Qwen { path } => {
                 let folder = path.parent().unwrap_or(std::path::Path::new("."));
                 Lock::take(folder, ".petasos-refresh.lock").await
@@ -282,6 +286,11 @@ impl Holder {
     pub(crate) fn read(&self) -> Result<Option<Login>, Unreadable> {
         Ok(match self {
             Self::Store { home, provider } => AuthFile::read(home)?.login(provider),
+            Self::Pool { home, place } => {
+                let mut entries = AuthFile::read(home)?.pool(&place.pool);
+                let at = entries.iter().position(|entry| entry.id == place.entry);
+                at.map(|at| entries.swap_remove(at).into_login())
+            }
             Self::ClaudeCode { path } => ClaudeCode::read(path)?.map(|found| found.login),
             Self::Qwen { path } => CliLogin::read_qwen(path)?.map(|found| found.login),
         })
@@ -292,6 +301,17 @@ impl Holder {
         match self {
             Self::Store { home, provider } => {
                 update(home, |file| file.set_login(provider, login)).await
+            }
+            Self::Pool { home, place } => {
+                update(home, |file| {
+                    let entry =
+                        file.pool(&place.pool).into_iter().find(|entry| entry.id == place.entry);
+                    if let Some(mut entry) = entry {
+                        entry.take_login(login);
+                        file.set_entry(&place.pool, &entry);
+                    }
+                })
+                .await
             }
             Self::ClaudeCode { path } => {
                 let mut content = existing(path)?;

@@ -8,7 +8,7 @@ use petasos_contract::Settings;
 use petasos_net::{Allowed, Scope};
 
 use crate::credential::Vault;
-use crate::runtime::Source;
+use crate::runtime::{PoolRef, ProviderRuntime, Source};
 
 const MINUTE_MS: u64 = 60_000;
 
@@ -43,6 +43,13 @@ pub enum Holder {
         home: PathBuf,
         /// The provider.
         provider: String,
+    },
+    /// An entry of a pool in our own store.
+    Pool {
+        /// The agent home.
+        home: PathBuf,
+        /// The pool and the entry.
+        place: PoolRef,
     },
     /// Claude Code's file.
     ClaudeCode {
@@ -134,14 +141,15 @@ fn facts(provider: &str) -> Option<Facts> {
 impl Renewal {
     /// How the login behind a runtime is renewed; nothing for plain keys and for logins that only
     /// their owner may renew.
-    pub fn of(provider: &str, source: &Source, vault: &Vault, settings: &Settings) -> Option<Self> {
-        let holder = match source {
-            Source::AuthStore => {
-                Holder::Store { home: vault.home().to_owned(), provider: provider.to_owned() }
-            }
-            Source::ClaudeCode => Holder::ClaudeCode { path: vault.claude_code().to_owned() },
-            Source::QwenCli => Holder::Qwen { path: vault.qwen_cli().to_owned() },
-            _ => return None,
+    pub fn of(runtime: &ProviderRuntime, vault: &Vault, settings: &Settings) -> Option<Self> {
+        let provider = runtime.provider.as_str();
+        let home = || vault.home().to_owned();
+        let holder = match (&runtime.source, &runtime.pool) {
+            (_, Some(used)) => Holder::Pool { home: home(), place: used.clone() },
+            (Source::AuthStore, _) => Holder::Store { home: home(), provider: provider.to_owned() },
+            (Source::ClaudeCode, _) => Holder::ClaudeCode { path: vault.claude_code().to_owned() },
+            (Source::QwenCli, _) => Holder::Qwen { path: vault.qwen_cli().to_owned() },
+            (_, None) => return None,
         };
         let facts = facts(provider)?;
         let seconds = settings.role("CODEX_REFRESH_TIMEOUT_SECONDS");

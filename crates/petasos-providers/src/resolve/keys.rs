@@ -2,7 +2,6 @@
 
 use petasos_contract::Secret;
 use petasos_net::{Allowed, Origin, Scope, Url};
-use serde_json::Value;
 
 use super::scene::Scene;
 use super::{ResolveError, Verdict};
@@ -135,9 +134,7 @@ impl Scene<'_> {
         if entries.is_empty() {
             return None;
         }
-        let strategies = self.settings.get("credential_pool_strategies");
-        let strategy = strategies.and_then(|map| map.get(name)).and_then(Value::as_str);
-        let strategy = Strategy::parse(strategy);
+        let strategy = Strategy::of(name, self.settings);
         let what = format!("pool `{name}`");
         let Some(entry) = pool::select(&entries, strategy, self.vault.now_ms, self.vault.draw)
         else {

@@ -1,0 +1,199 @@
+//! What people do to the vault: log in, log out, add a key, wake a resting one; and what it looks
+//! like to them.
+
+use petasos_contract::{Secret, Settings};
+use serde::Serialize;
+
+use crate::credential::login::Login;
+use crate::credential::pool::{Entry, Status, Strategy};
+use crate::credential::store::{StoreError, update};
+use crate::credential::{Vault, VaultView, jwt};
+use crate::resolve::view::masked;
+use crate::resolve::{Request, resolve};
+use crate::runtime::PoolRef;
+
+impl Vault {
+    /// Keeps a login that has just worked and makes its provider the active one.
+    pub async fn log_in(&self, provider: &str, login: &Login) -> Result<(), StoreError> {
+        if provider == "copilot" {
+            // The GitHub token is a key to be exchanged, and may sit beside others.
+            let Some(secret) = login.access.clone() else { return Ok(()) };
+            return self.add_key(provider, "device_code", secret).await.map(|_| ());
+        }
+        update(self.home(), |file| {
+            let generation = file.login(provider).map_or(0, |before| before.generation + 1);
+            file.set_login(provider, &Login { generation, ..login.clone() });
+            file.set_active(provider);
+        })
+        .await
+    }
+
+    /// Forgets a login and the keys kept for a provider; whether there was anything.
+    pub async fn log_out(&self, provider: &str) -> Result<bool, StoreError> {
+        update(self.home(), |file| {
+            let entries = file.pool(provider);
+            let removed =
+                entries.iter().filter(|entry| file.remove_entry(provider, &entry.id)).count();
+            file.forget(provider) || removed > 0
+        })
+        .await
+    }
+
+    /// Adds a key to a provider's pool and gives its id.
+    pub async fn add_key(
+        &self,
+        provider: &str,
+        source: &str,
+        secret: Secret,
+    ) -> Result<String, StoreError> {
+        let id: String =
+            super::usable::fingerprint(&secret).chars().skip("sha256:".len()).take(6).collect();
+        update(self.home(), |file| {
+            let last = file.pool(provider).iter().map(|entry| entry.priority).max();
+            let entry = Entry {
+                id: id.clone(),
+                label: source.to_owned(),
+                oauth: false,
+                priority: last.map_or(0, |last| last + 1),
+                source: source.to_owned(),
+                secret: Some(secret),
+                refresh: None,
+                status: Status::Ok,
+                reset_at_ms: None,
+                expires_at_ms: None,
+                request_count: 0,
+                base_url: None,
+            };
+            file.set_entry(provider, &entry);
+            id
+        })
+        .await
+    }
+
+    /// Counts a use of a pool's entry, for the strategies that go by it.
+    pub async fn count_use(&self, used: &PoolRef, settings: &Settings) -> Result<(), StoreError> {
+        if !matches!(Strategy::of(&used.pool, settings), Strategy::RoundRobin | Strategy::LeastUsed)
+        {
+            return Ok(());
+        }
+        update(self.home(), |file| {
+            let entry = file.pool(&used.pool).into_iter().find(|entry| entry.id == used.entry);
+            if let Some(mut entry) = entry {
+                entry.request_count += 1;
+                file.set_entry(&used.pool, &entry);
+            }
+        })
+        .await
+    }
+
+    /// Wakes every resting key of a provider; how many there were.
+    pub async fn reset(&self, provider: &str) -> Result<usize, StoreError> {
+        update(self.home(), |file| {
+            let resting =
+                file.pool(provider).into_iter().filter(|entry| entry.status == Status::Exhausted);
+            let resting: Vec<Entry> = resting.collect();
+            for entry in &resting {
+                let awake = Entry { status: Status::Ok, reset_at_ms: None, ..entry.clone() };
+                file.set_entry(provider, &awake);
+            }
+            resting.len()
+        })
+        .await
+    }
+}
+
+/// One credential as `auth status` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct StatusLine {
+    /// The provider or pool.
+    pub provider: String,
+    /// Where the credential comes from.
+    pub source: String,
+    /// `ready`, `renews_itself`, `resting`, `ended`, `needs_login` or `dead`.
+    pub state: &'static str,
+    /// The secret, masked.
+    pub secret: Option<String>,
+    /// When it ends, or when it may be used again.
+    pub until: Option<String>,
+    /// Why a person is needed.
+    pub problem: Option<String>,
+}
+
+/// Every credential of a snapshot: keys in variables, logins, pools, other programs' files.
+pub fn status(settings: &Settings, view: &VaultView) -> Vec<StatusLine> {
+    let mut lines = Vec::new();
+    for provider in view.table.providers() {
+        for name in provider.key_env.iter().filter(|name| settings.variable(name).is_some()) {
+            let value = settings.variable(name).map(|variable| variable.value.expose());
+            let good = super::usable::usable(value.unwrap_or_default());
+            lines.push(StatusLine {
+                provider: provider.id.clone(),
+                source: format!("env:{name}"),
+                state: if good.is_ok() { "ready" } else { "dead" },
+                secret: good.as_ref().ok().map(|good| masked(&good.secret)),
+                until: None,
+                problem: good.err().map(|why| why.to_string()),
+            });
+        }
+    }
+    for id in view.store.logged_in() {
+        lines.extend(
+            view.store.login(id).map(|login| of_login(id, "hermes-auth-store", &login, view)),
+        );
+    }
+    let claude = view
+        .claude_code
+        .as_ref()
+        .map(|file| of_login("anthropic", "claude_code", &file.login, view));
+    let codex = view
+        .codex_cli
+        .as_ref()
+        .map(|file| of_login("openai-codex", "codex-cli", &file.login, view));
+    let qwen =
+        view.qwen_cli.as_ref().map(|file| of_login("qwen-oauth", "qwen-cli", &file.login, view));
+    lines.extend(claude.into_iter().chain(codex).chain(qwen));
+    for pool in view.store.pools() {
+        lines.extend(view.store.pool(pool).iter().map(|entry| of_entry(pool, entry, view.now_ms)));
+    }
+    lines
+}
+
+fn of_login(provider: &str, source: &str, login: &Login, view: &VaultView) -> StatusLine {
+    let due = login.is_due(view.now_ms, 0);
+    let state = match (login.dead.is_some(), due, login.refresh.is_some()) {
+        (true, _, _) => "needs_login",
+        (false, _, true) => "renews_itself",
+        (false, true, false) => "ended",
+        (false, false, false) => "ready",
+    };
+    StatusLine {
+        provider: provider.to_owned(),
+        source: source.to_owned(),
+        state,
+        secret: login.access.as_ref().map(masked),
+        until: login.expires_at_ms.map(jwt::format_date),
+        problem: login.dead.clone(),
+    }
+}
+
+fn of_entry(pool: &str, entry: &Entry, now_ms: u64) -> StatusLine {
+    let state = match entry.status {
+        Status::Dead => "dead",
+        Status::Exhausted if !entry.is_available(now_ms) => "resting",
+        Status::Ok | Status::Exhausted => "ready",
+    };
+    StatusLine {
+        provider: pool.to_owned(),
+        source: format!("pool:{} ({})", entry.id, entry.source),
+        state,
+        secret: entry.secret.as_ref().map(masked),
+        until: entry.reset_at_ms.or(entry.expires_at_ms).map(jwt::format_date),
+        problem: None,
+    }
+}
+
+/// Whether a provider could be used now, and if not, why.
+pub fn readiness(provider: &str, settings: &Settings, view: &VaultView) -> Result<(), String> {
+    let outcome = resolve(&Request::of(provider), settings, view).outcome;
+    outcome.map(|_| ()).map_err(|error| error.code.to_owned())
+}

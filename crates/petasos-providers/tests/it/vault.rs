@@ -1,0 +1,88 @@
+//! What people do to the vault, seen through the resolver and the status.
+
+use std::path::Path;
+
+use petasos_contract::settings::Parts;
+use petasos_contract::{Secret, Settings};
+use petasos_providers::credential::keep::status;
+use petasos_providers::credential::login::Login;
+use petasos_providers::credential::pool::Status;
+use petasos_providers::credential::store::{AuthFile, update};
+use petasos_providers::runtime::PoolRef;
+use petasos_providers::{Request, Vault, resolve};
+use serde_json::json;
+
+fn settings(home: &Path, config: &serde_json::Value) -> Settings {
+    let values = config.as_object().unwrap().clone();
+    let home = home.to_owned();
+    Settings::new(Parts { user_home: home.join("user"), home, values, ..Parts::default() })
+}
+
+#[tokio::test]
+async fn a_login_counts_at_once_and_a_logout_forgets_it() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings(home.path(), &json!({}));
+    let vault = Vault::of(&settings);
+    let login = Login { access: Some(Secret::new("at-0123456789")), ..Login::default() };
+    vault.log_in("nous", &login).await.unwrap();
+    let view = vault.view(&settings);
+    let runtime = resolve(&Request::default(), &settings, &view).outcome.unwrap();
+    assert_eq!(runtime.provider, "nous");
+    let lines = status(&settings, &view);
+    assert_eq!(
+        (lines.len(), lines[0].state, lines[0].secret.as_deref()),
+        (1, "ready", Some("••••6789"))
+    );
+    assert!(vault.log_out("nous").await.unwrap());
+    assert!(!vault.log_out("nous").await.unwrap());
+    assert!(resolve(&Request::default(), &settings, &vault.view(&settings)).outcome.is_err());
+}
+
+#[tokio::test]
+async fn a_second_login_does_not_erase_the_first_before_it_works() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings(home.path(), &json!({}));
+    let vault = Vault::of(&settings);
+    for access in ["at-0000000001", "at-0000000002"] {
+        let login = Login { access: Some(Secret::new(access)), ..Login::default() };
+        vault.log_in("nous", &login).await.unwrap();
+    }
+    let kept = AuthFile::read(home.path()).unwrap().login("nous").unwrap();
+    assert_eq!((kept.access, kept.generation), (Some(Secret::new("at-0000000002")), 1));
+}
+
+#[tokio::test]
+async fn keys_join_a_pool_are_used_in_turn_and_wake_up_again() {
+    let home = tempfile::tempdir().unwrap();
+    let settings =
+        settings(home.path(), &json!({"credential_pool_strategies": {"deepseek": "round_robin"}}));
+    let vault = Vault::of(&settings);
+    let mut ids = Vec::new();
+    for key in ["ds-0000000001", "ds-0000000002"] {
+        ids.push(vault.add_key("deepseek", "manual", Secret::new(key)).await.unwrap());
+    }
+    let mut used = Vec::new();
+    for _ in 0..4 {
+        let runtime =
+            resolve(&Request::of("deepseek"), &settings, &vault.view(&settings)).outcome.unwrap();
+        let place: PoolRef = runtime.pool.unwrap();
+        vault.count_use(&place, &settings).await.unwrap();
+        used.push(ids.iter().position(|id| *id == place.entry).unwrap());
+    }
+    assert_eq!(used, [0, 1, 0, 1]);
+    update(home.path(), |file| {
+        for mut entry in file.pool("deepseek") {
+            entry.status = Status::Exhausted;
+            entry.reset_at_ms = Some(u64::MAX);
+            file.set_entry("deepseek", &entry);
+        }
+    })
+    .await
+    .unwrap();
+    let asleep =
+        resolve(&Request::of("deepseek"), &settings, &vault.view(&settings)).outcome.unwrap_err();
+    assert_eq!(asleep.code, "missing_api_key");
+    assert_eq!(status(&settings, &vault.view(&settings))[0].state, "resting");
+    assert_eq!(vault.reset("deepseek").await.unwrap(), 2);
+    assert!(resolve(&Request::of("deepseek"), &settings, &vault.view(&settings)).outcome.is_ok());
+}
