@@ -190,6 +190,7 @@ fn dispatch(bencher: Bencher, tool: Arc<dyn Tool>, hooked: bool) {
     let dispatcher =
         Dispatcher::new(registry, Arc::new(AllowAll), Arc::new(Nobody)).with_hooks(hooks);
     let cx = CallContext::new(settings(), Surface::Cli, SessionId::new("bench"));
+    let cx = cx.for_call("call-1".into());
     let arguments = r#"{"path": "src/main.rs", "offset": "10", "limit": 200}"#;
     let call = ToolCall::new("call-1", "noop", arguments);
     bencher.bench_local(|| runtime.block_on(dispatcher.dispatch(black_box(call.clone()), &cx)));

@@ -148,12 +148,17 @@ fn safe_name(id: &str) -> String {
 }
 
 /// Brings the results of a batch under the turn's budget: the largest that are still whole are
-/// moved to files first.
+/// moved to files first. A tool that reads files never has its result moved to one.
 pub async fn fit_turn(results: &mut [ToolResult], dispatcher: &Dispatcher, cx: &CallContext) {
     let budget = Budget::from_settings(&cx.settings).turn_chars as usize;
     let mut sizes: Vec<usize> = results.iter().map(|result| result.content.chars()).collect();
     let mut total: usize = sizes.iter().sum();
-    let mut order: Vec<usize> = (0..results.len()).collect();
+    let tools = dispatcher.registry().snapshot();
+    let stays = |result: &ToolResult| {
+        let entry = tools.get(result.name.as_str());
+        entry.is_some_and(|entry| entry.result_chars_max == Limit::Unlimited)
+    };
+    let mut order: Vec<usize> = (0..results.len()).filter(|at| !stays(&results[*at])).collect();
     order.sort_by_key(|at| std::cmp::Reverse(sizes[*at]));
     for at in order {
         if total <= budget {

@@ -108,6 +108,15 @@ impl Dispatcher {
 
     /// The one door. Always comes back with exactly one result.
     pub async fn dispatch(&self, call: ToolCall, cx: &CallContext) -> ToolResult {
+        if cx.call == call.id {
+            return self.dispatch_in(call, cx).await;
+        }
+        // Hooks, policies and approvers know a call by its context: it must be this one.
+        let own = CallContext { call: call.id.clone(), ..cx.clone() };
+        self.dispatch_in(call, &own).await
+    }
+
+    async fn dispatch_in(&self, call: ToolCall, cx: &CallContext) -> ToolResult {
         let mut trail = Trail::begin(&call);
         // Whatever breaks around the handler is the outer wrap's; the handler has its own fence.
         let walk = AssertUnwindSafe(self.walk(call, cx, &mut trail)).catch_unwind().await;

@@ -170,7 +170,7 @@ pub(crate) fn check_context(settings: &Arc<Settings>, session: &str) -> CheckCon
 /// What a hook saw.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Seen {
-    Pre { tool: String, args: Value },
+    Pre { tool: String, call: String, args: Value },
     Post { tool: String, status: Status, error_type: Option<&'static str> },
 }
 
@@ -229,7 +229,8 @@ impl Hook for Recorder {
             let (seen, answer) = match moment {
                 Moment::PreToolCall(call) => {
                     let args = Value::Object(call.args.object().clone());
-                    (Seen::Pre { tool: call.tool.to_string(), args }, true)
+                    let (tool, id) = (call.tool.to_string(), call.cx.call.to_string());
+                    (Seen::Pre { tool, call: id, args }, true)
                 }
                 Moment::PostToolCall(call, end) => {
                     let (status, error_type) = (end.status, end.error_type);

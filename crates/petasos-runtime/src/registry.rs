@@ -112,7 +112,7 @@ impl Registry {
         entry.origin = origin.clone();
         self.change(|next| {
             settle_collision(next, &entry, intent)?;
-            next.tools.insert(entry.name.clone(), Arc::new(entry));
+            next.put(entry);
             Ok(true)
         })
     }
@@ -128,7 +128,7 @@ impl Registry {
                 entry.origin = origin.clone();
                 match settle_collision(next, &entry, Intent::Add) {
                     Ok(()) => {
-                        next.tools.insert(entry.name.clone(), Arc::new(entry));
+                        next.put(entry);
                         changed = true;
                     }
                     Err(collision) => refused.push(collision),
@@ -153,7 +153,8 @@ impl Registry {
                     caller: caller.clone(),
                 });
             }
-            Ok(next.keep_only(|entry| entry.name != *name))
+            let going = Arc::clone(entry);
+            Ok(next.keep_only(|entry| !std::ptr::eq(entry, Arc::as_ptr(&going))))
         })
     }
 

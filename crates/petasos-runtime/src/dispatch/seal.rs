@@ -53,7 +53,7 @@ impl Dispatcher {
             let guidance = self.guide(&sealed, &trail, &entry, cx);
             self.fit(&mut sealed.content, &trail, &entry, cx).await;
             // A refusal is in our own words, which the model is meant to follow.
-            if entry.provenance == Provenance::Foreign && trail.ran {
+            if is_foreign(&entry) && trail.ran {
                 untrusted::label(&mut sealed.content, &trail.id, &entry.name, &cx.events);
             }
             if let Some(guidance) = guidance {
@@ -142,6 +142,11 @@ impl Dispatcher {
             *content = Content::Text(shown);
         }
     }
+}
+
+/// Whatever an MCP server gives is a stranger's, also when nobody said so.
+fn is_foreign(entry: &Entry) -> bool {
+    entry.provenance == Provenance::Foreign || entry.origin().mcp_server().is_some()
 }
 
 /// A handler came back: only text and the multimodal envelope pass.

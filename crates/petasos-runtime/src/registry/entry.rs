@@ -8,6 +8,7 @@ use petasos_contract::check::Check;
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Concurrency, Limit, Mode, Provenance, Route, Tool, ToolDef};
 use serde_json::{Map, Value};
+use tracing::warn;
 
 use super::Origin;
 
@@ -147,9 +148,13 @@ impl Schema {
 
     /// The schema; an empty one when the definition made something else.
     pub fn get(&self) -> &Map<String, Value> {
-        self.built.get_or_init(|| match (self.build)() {
-            Value::Object(schema) => schema,
-            _ => Map::new(),
+        self.built.get_or_init(|| {
+            // One broken definition must not take the others down with it.
+            let Ok(Value::Object(schema)) = std::panic::catch_unwind(self.build) else {
+                warn!("a tool's schema could not be built, it has none");
+                return Map::new();
+            };
+            schema
         })
     }
 

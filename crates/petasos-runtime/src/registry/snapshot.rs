@@ -14,6 +14,8 @@ pub struct Snapshot {
     pub(super) tools: BTreeMap<ToolName, Arc<Entry>>,
     pub(super) aliases: BTreeMap<Arc<str>, Arc<str>>,
     pub(super) platforms: BTreeSet<Arc<str>>,
+    /// What an override stands in front of; it comes back when the override goes.
+    pub(super) overridden: BTreeMap<ToolName, Arc<Entry>>,
 }
 
 impl Snapshot {
@@ -78,19 +80,38 @@ impl Snapshot {
         self.platforms.contains(platform)
     }
 
+    /// Puts a tool under its name. One of higher trust that it overrides is remembered.
+    pub(super) fn put(&mut self, entry: Entry) {
+        let (name, trust) = (entry.name.clone(), entry.origin.trust());
+        let old = self.tools.insert(name.clone(), Arc::new(entry));
+        match old {
+            Some(old) if old.origin.trust() > trust => {
+                self.overridden.insert(name, old);
+            }
+            // Whoever is trusted as much as the original takes its place for good.
+            _ if self.overridden.get(&name).is_some_and(|old| old.origin.trust() <= trust) => {
+                self.overridden.remove(&name);
+            }
+            _ => {}
+        }
+    }
+
     /// Removes the tools that are not to be kept; an alias of a toolset that thereby lost its last
     /// tool means nothing and goes too. Whether anything was removed.
     pub(super) fn keep_only(&mut self, keep: impl Fn(&Entry) -> bool) -> bool {
-        let mut touched: BTreeSet<Arc<str>> = BTreeSet::new();
-        self.tools.retain(|_, entry| {
-            let kept = keep(entry);
-            if !kept {
-                touched.insert(Arc::clone(&entry.toolset));
-            }
-            kept
-        });
-        let changed = !touched.is_empty();
-        touched.retain(|toolset| self.tools.values().all(|entry| entry.toolset != *toolset));
+        let hidden = self.overridden.len();
+        self.overridden.retain(|_, entry| keep(entry));
+        let gone: Vec<Arc<Entry>> =
+            self.tools.values().filter(|entry| !keep(entry)).cloned().collect();
+        for entry in &gone {
+            match self.overridden.remove(&entry.name) {
+                Some(original) => self.tools.insert(entry.name.clone(), original),
+                None => self.tools.remove(&entry.name),
+            };
+        }
+        let changed = !gone.is_empty() || self.overridden.len() != hidden;
+        let mut touched: BTreeSet<&Arc<str>> = gone.iter().map(|entry| &entry.toolset).collect();
+        touched.retain(|toolset| self.tools.values().all(|entry| entry.toolset != **toolset));
         self.aliases.retain(|_, toolset| !touched.contains(toolset));
         changed
     }

@@ -145,6 +145,34 @@ fn everything_of_one_origin_goes_at_once_whatever_its_consent_was() {
 }
 
 #[test]
+fn what_was_overridden_comes_back_when_the_override_goes() {
+    let registry = Registry::new();
+    let (core, plugin) = (Origin::core(), plugin("p", true));
+    add(&registry, "terminal", "terminal", &core).unwrap();
+    let over = |origin: &Origin| {
+        registry.register(entry("terminal", "shell", echo()), origin, Intent::Override).unwrap();
+    };
+    over(&plugin);
+    over(&plugin);
+    assert_eq!(holder(&registry, "terminal"), Some(plugin.clone()));
+    registry.deregister_all(&plugin);
+    assert_eq!(holder(&registry, "terminal"), Some(core.clone()));
+    assert_eq!(registry.snapshot().toolset_of("terminal"), Some("terminal"));
+    over(&plugin);
+    registry.deregister("terminal", &plugin).unwrap();
+    assert_eq!(holder(&registry, "terminal"), Some(core.clone()));
+    over(&plugin);
+    registry.deregister_all(&core);
+    assert_eq!(holder(&registry, "terminal"), Some(plugin.clone()));
+    registry.deregister_all(&plugin);
+    assert_eq!(holder(&registry, "terminal"), None);
+    over(&plugin);
+    add(&registry, "terminal", "terminal", &core).unwrap();
+    registry.deregister("terminal", &core).unwrap();
+    assert_eq!(holder(&registry, "terminal"), None);
+}
+
+#[test]
 fn an_alias_goes_with_the_last_tool_of_its_toolset_and_not_before() {
     let registry = Registry::new();
     let (a, b) = (Origin::mcp("a"), Origin::mcp("b"));
@@ -273,11 +301,14 @@ fn built_in_tools_are_registered_in_a_stable_order() {
     };
     static TWO: ToolDef =
         ToolDef { name: "two", toolset: "y", schema: || json!("no object"), ..ToolDef::USUAL };
-    let all = [&TWO, &ONE];
-    assert_eq!(super::discover_builtin_tools(&all), ["two", "one"]);
+    static THREE: ToolDef =
+        ToolDef { name: "three", toolset: "y", schema: || panic!("no schema"), ..ToolDef::USUAL };
+    let all = [&TWO, &ONE, &THREE];
+    assert_eq!(super::discover_builtin_tools(&all), ["two", "one", "three"]);
     let registry = Registry::with_builtin(&all, &Ports::default());
     let snapshot = registry.snapshot();
-    assert_eq!((snapshot.generation(), snapshot.len()), (2, 2));
+    assert_eq!((snapshot.generation(), snapshot.len()), (3, 3));
     assert_eq!(snapshot.get("one").unwrap().description(), "One.");
     assert!(snapshot.schema("two").unwrap().is_empty());
+    assert!(snapshot.schema("three").unwrap().is_empty());
 }

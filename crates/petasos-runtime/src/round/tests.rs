@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use petasos_contract::call::{Disposition, Status, ToolCall, ToolResult};
-use petasos_contract::tool::{Concurrency, ToolError};
+use petasos_contract::tool::{Concurrency, Limit, Tool, ToolError};
 use petasos_contract::{Args, CallContext, ToolOutput};
 use proptest::prelude::*;
 use serde_json::json;
@@ -236,7 +236,10 @@ async fn a_turn_that_is_too_large_moves_its_largest_results_to_files() {
         let mark = args.text("mark").unwrap_or_default().to_owned();
         Ok(ToolOutput::Text(mark + &"x".repeat(usize::try_from(chars).unwrap())))
     });
-    let mut world = World::with(vec![crate::probe::entry("sized", "test", Arc::new(sized))]);
+    let sized = Arc::new(sized);
+    let mut reading = crate::probe::entry("read_file", "file", Arc::clone(&sized) as Arc<dyn Tool>);
+    reading.result_chars_max = Limit::Unlimited;
+    let mut world = World::with(vec![crate::probe::entry("sized", "test", sized), reading]);
     world.settings = settings_with(&json!({}), &[], folder.path());
     let call = |n: usize, chars: usize, mark: &str| {
         let arguments = json!({ "chars": chars, "mark": mark }).to_string();
@@ -259,6 +262,10 @@ async fn a_turn_that_is_too_large_moves_its_largest_results_to_files() {
     assert!(total <= 200_000);
     let kept = std::fs::read_to_string(folder.path().join("hermes-results/id-4.txt")).unwrap();
     assert_eq!(kept.len(), 120_000, "what was moved before is not moved again");
+
+    let read = |n: usize| ToolCall { name: "read_file".into(), ..call(n, 150_000, "") };
+    let results = run(&world.dispatcher(), vec![read(0), read(1)], &world.cx()).await;
+    assert!(results.iter().all(|result| result.content.chars() == 150_000), "what reads stays");
 }
 
 proptest! {

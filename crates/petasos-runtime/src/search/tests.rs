@@ -106,7 +106,7 @@ async fn a_call_through_the_bridge_is_a_call_of_the_real_tool() {
     }
     let seen = world.recorder.seen();
     assert!(
-        matches!(&seen[0], Seen::Pre { tool, args } if tool == "mcp__hub__merge" && args["count"] == 3)
+        matches!(&seen[0], Seen::Pre { tool, args, .. } if tool == "mcp__hub__merge" && args["count"] == 3)
     );
     assert_eq!(world.recorder.counts(), (2, 2));
     let no_arguments = world.call("tool_call", r#"{"name": "mcp__hub__merge"}"#).await;

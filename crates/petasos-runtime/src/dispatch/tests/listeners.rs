@@ -34,6 +34,14 @@ async fn a_block_refuses_the_call_and_the_post_hook_hears_of_it() {
 }
 
 #[tokio::test]
+async fn hooks_know_a_call_by_its_own_id() {
+    let world = World::of(echo());
+    assert_eq!(world.cx().call.as_str(), "call-0");
+    world.call("probe", "{}").await;
+    assert!(matches!(&world.recorder.seen()[0], Seen::Pre { call, .. } if call == "call-1"));
+}
+
+#[tokio::test]
 async fn a_block_without_a_message_is_ignored() {
     for empty in ["", "  "] {
         let world = World::of(echo());

@@ -124,6 +124,16 @@ async fn foreign_text_is_labelled_defanged_and_its_risk_told() {
 }
 
 #[tokio::test]
+async fn whatever_an_mcp_server_gives_is_foreign() {
+    use crate::registry::{Intent, Origin};
+    let world = World::with(Vec::new());
+    let tool = entry("mcp__hub__list", "mcp-hub", says(PAGE));
+    world.registry.register(tool, &Origin::mcp("hub"), Intent::Add).unwrap();
+    let text = world.call("mcp__hub__list", "{}").await.content.text();
+    assert!(text.starts_with("<untrusted_tool_result source=\"mcp__hub__list\">"), "{text}");
+}
+
+#[tokio::test]
 async fn our_own_refusal_of_a_foreign_tool_is_not_labelled_as_foreign() {
     let mut page = entry("web_extract", "web", gives(|| panic!("boom boom boom boom boom boom")));
     page.provenance = Provenance::Foreign;
