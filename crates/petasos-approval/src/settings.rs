@@ -237,23 +237,23 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn read(values: Value) -> Result<Approvals, ApprovalSettingsError> {
+    fn read(values: &Value) -> Result<Approvals, ApprovalSettingsError> {
         Approvals::read(&Settings::from_values(values.as_object().unwrap().clone()))
     }
 
     #[test]
     fn defaults_ask_a_person_and_deny_where_there_is_none() {
-        let found = read(json!({})).unwrap();
+        let found = read(&json!({})).unwrap();
         assert_eq!(found.mode, Mode::Manual);
         assert_eq!((found.cron, found.headless), (Absent::Deny, Absent::Deny));
-        assert_eq!(found.timeout, Duration::from_secs(60));
-        assert_eq!(found.gateway_timeout, Duration::from_secs(300));
+        assert_eq!(found.timeout, TIMEOUT);
+        assert_eq!(found.gateway_timeout, GATEWAY_TIMEOUT);
         assert_eq!(found.backend, Backend::Local);
     }
 
     #[test]
     fn yaml_booleans_mean_the_words_they_were_written_as() {
-        let found = read(json!({"approvals": {"mode": false, "cron_mode": true}})).unwrap();
+        let found = read(&json!({"approvals": {"mode": false, "cron_mode": true}})).unwrap();
         assert_eq!((found.mode, found.cron), (Mode::Off, Absent::Approve));
     }
 
@@ -267,7 +267,7 @@ mod tests {
             json!({"approvals": {"deny": [1]}}),
             json!({"command_allowlist": {"a": 1}}),
         ] {
-            assert!(read(bad.clone()).is_err(), "{bad}");
+            assert!(read(&bad).is_err(), "{bad}");
         }
     }
 }

@@ -52,12 +52,10 @@ pub fn suggest(entries: &[Entry]) -> Vec<Suggestion> {
     }
     let mut found: Vec<Suggestion> = Vec::new();
     let mut covered: Vec<Vec<String>> = Vec::new();
-    for (words, seen) in &families {
-        let distinct = distinct(&seen.allowed);
-        if distinct > 1
-            && let Some(rule) = proposal(words, false, seen)
-        {
-            covered.push(words.clone());
+    for seen in families.values().filter(|seen| distinct(&seen.allowed) > 1) {
+        let words = shared(&seen.allowed);
+        if let Some(rule) = proposal(&words, false, seen) {
+            covered.push(words);
             found.push(rule);
         }
     }
@@ -88,6 +86,17 @@ fn distinct(entries: &[&Entry]) -> usize {
     commands.sort();
     commands.dedup();
     commands.len()
+}
+
+/// The words that all commands begin with.
+fn shared(entries: &[&Entry]) -> Vec<String> {
+    let mut commands = entries.iter().filter_map(|entry| entry.commands.first());
+    let mut words = commands.next().cloned().unwrap_or_default();
+    for command in commands {
+        let same = words.iter().zip(command).take_while(|(one, other)| one == other).count();
+        words.truncate(same);
+    }
+    words
 }
 
 /// A program with its subcommand; a program alone is a whole class of dangers.

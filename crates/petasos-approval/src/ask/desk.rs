@@ -8,6 +8,7 @@ use std::fmt;
 use std::fs::File;
 use std::path::Path;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -35,6 +36,7 @@ pub trait Notifier: Send + Sync {
 pub struct Desk {
     store: Store,
     owner: String,
+    turns: AtomicU64,
     notifier: Arc<dyn Notifier>,
     waiting: Mutex<HashMap<String, Arc<Notify>>>,
     /// Held as long as the desk lives; see `Store::live`.
@@ -54,7 +56,14 @@ impl Desk {
         let owner = crate::id::fresh();
         let alive = Some(store.live(&owner)?);
         store.prune();
-        Ok(Self { store, owner, notifier, waiting: Mutex::default(), alive })
+        Ok(Self {
+            store,
+            owner,
+            turns: AtomicU64::new(0),
+            notifier,
+            waiting: Mutex::default(),
+            alive,
+        })
     }
 
     /// Answers a question, whichever process asked it.
@@ -196,6 +205,7 @@ impl Desk {
             digest: request.digest.to_string(),
             widest: request.widest,
             asked,
+            turn: self.turns.fetch_add(1, Ordering::Relaxed),
             expires: asked.saturating_add(open),
             delivered: false,
             owner: self.owner.clone(),

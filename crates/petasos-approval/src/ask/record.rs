@@ -56,6 +56,8 @@ pub struct Card {
     pub widest: Scope,
     /// When it was asked, in milliseconds since 1970.
     pub asked: u64,
+    /// Which question of its desk it is: two may be asked in one millisecond.
+    pub turn: u64,
     /// When it ends, in milliseconds since 1970.
     pub expires: u64,
     /// Whether a surface has acknowledged it.

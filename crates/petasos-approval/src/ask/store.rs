@@ -139,7 +139,7 @@ impl Store {
                 (!id.starts_with('.')).then(|| self.read(&id).ok())?
             })
             .collect();
-        cards.sort_by(|a, b| (a.asked, &a.id).cmp(&(b.asked, &b.id)));
+        cards.sort_by(|a, b| (a.asked, a.turn, &a.id).cmp(&(b.asked, b.turn, &b.id)));
         cards
     }
 

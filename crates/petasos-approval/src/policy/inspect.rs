@@ -57,19 +57,12 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
 /// Follows the links of every path that was named on this machine, and judges where they lead.
 pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
     let home = Path::new(&facts.home);
-    let root = Path::new("/");
-    let there = Facts {
-        home: text(&paths::real(home, root, root)),
-        agent_home: facts
-            .agent_home
-            .as_ref()
-            .map(|agent| text(&paths::real(Path::new(agent), root, root))),
-        cwd: facts.cwd.clone(),
-        ..facts.clone()
-    };
     let named: Vec<Touch> = seen.deed.touched.iter().take(LINKS_FOLLOWED_MAX).cloned().collect();
     for touch in named {
-        if touch.path.contains(['*', '?', '[', '…', '$']) {
+        // A pattern is no path, and what the kernel offers here is judged by its name: `/dev/stderr`
+        // leads to whatever this very process writes to.
+        let of_kernel = ["/dev/", "/proc/"].iter().any(|top| touch.path.starts_with(top));
+        if of_kernel || touch.path.contains(['*', '?', '[', '…', '$']) {
             continue;
         }
         let path = Path::new(&touch.path);
@@ -82,6 +75,7 @@ pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
         if real == folded {
             continue;
         }
+        let there = followed(facts);
         let judged = match touch.access {
             Access::Write => crate::judge_write(&real, &there),
             Access::Read => crate::judge_read(&real, &there),
@@ -95,6 +89,16 @@ pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
             said.why = format!("{} (`{}` leads to `{real}`)", said.why, touch.path);
         }
         seen.deed.touched.push(Touch { access: touch.access, path: real });
+    }
+}
+
+/// The same facts where the homes are not named by links.
+fn followed(facts: &Facts) -> Facts {
+    let real = |path: &str| text(&paths::real(Path::new(path), Path::new("/"), Path::new("/")));
+    Facts {
+        home: real(&facts.home),
+        agent_home: facts.agent_home.as_deref().map(real),
+        ..facts.clone()
     }
 }
 

@@ -36,6 +36,9 @@ pub(super) const KEY: &str = "write to agent settings";
 /// The path among those written or removed that is one of these.
 pub(super) fn written(deed: &Deed, facts: &Facts) -> Option<String> {
     let home = Path::new(facts.agent_home.as_deref()?);
+    if deed.touched.iter().all(|touch| touch.access == Access::Read) {
+        return None;
+    }
     let root = Path::new("/");
     let real = paths::real(home, root, root);
     let cwd = Path::new(facts.cwd.as_deref().unwrap_or("/"));

@@ -1,6 +1,7 @@
 //! Behaviour of the policy through its public doors: what is judged, asked, remembered, recorded.
 
 mod asking;
+mod corpus;
 mod desk;
 mod files;
 mod grants;

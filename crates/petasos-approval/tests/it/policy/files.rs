@@ -45,7 +45,9 @@ fn links_and_dots_lead_to_the_same_verdict() {
         let verdict = write(&engine, &place.work().join(path), &cx);
         assert_eq!(keys(&verdict), keys(&direct), "{path}");
     }
-    for script in ["echo x > notes.txt", "cp k door/authorized_keys", "tee ./door/authorized_keys < k"] {
+    for script in
+        ["echo x > notes.txt", "cp k door/authorized_keys", "tee ./door/authorized_keys < k"]
+    {
         let verdict = shell(&engine, script, &cx);
         assert_eq!(keys(&verdict), keys(&direct), "{script}");
     }
@@ -72,7 +74,14 @@ fn the_agents_own_files_are_asked_about_every_time_and_denied_unattended() {
         "permissions": {"allow": [{"tool": "*"}]},
     });
     let cx = place.cx(&values);
-    for name in ["config.yaml", ".env", "hooks/x.sh", "grants.json", "approvals/x.json", "logs/decisions.jsonl"] {
+    for name in [
+        "config.yaml",
+        ".env",
+        "hooks/x.sh",
+        "grants.json",
+        "approvals/x.json",
+        "logs/decisions.jsonl",
+    ] {
         let Verdict::Ask(findings) = write(&engine, &place.home().join(name), &cx) else {
             panic!("{name} is not asked about")
         };
@@ -93,7 +102,11 @@ fn a_project_may_have_its_own_dotenv() {
     let place = Place::new();
     let cx = place.cx(&empty());
     for name in [".env", "config.yaml", "sub/.env.local"] {
-        assert_eq!(write(&Engine::default(), &place.work().join(name), &cx), Verdict::Allow, "{name}");
+        assert_eq!(
+            write(&Engine::default(), &place.work().join(name), &cx),
+            Verdict::Allow,
+            "{name}"
+        );
     }
 }
 

@@ -64,7 +64,8 @@ fn v28_always_survives_a_restart_and_keeps_the_file_as_it_was() {
     let settings = std::sync::Arc::new(petasos_config::load(&inputs).unwrap());
     assert_eq!(settings.names("command_allowlist").unwrap(), ["recursive delete"]);
     let restarted = Engine::new(&settings).unwrap();
-    let cx = petasos_contract::CallContext::new(settings.clone(), Surface::Cli, SessionId::new("x"));
+    let cx =
+        petasos_contract::CallContext::new(settings.clone(), Surface::Cli, SessionId::new("x"));
     assert_eq!(shell(&restarted, "rm -r b", &cx), Verdict::Allow);
 
     grants::revoke(&place.home(), "recursive delete").unwrap();
@@ -106,7 +107,8 @@ fn a_key_that_cannot_be_written_stops_the_call() {
     let engine = Engine::default();
     let cx = place.cx(&empty());
     let effects = super::command("rm -r a", &cx);
-    let (tool, args) = (petasos_contract::ToolName::new("terminal"), petasos_contract::Args::default());
+    let (tool, args) =
+        (petasos_contract::ToolName::new("terminal"), petasos_contract::Args::default());
     let intent = petasos_contract::approval::Intent {
         tool: &tool,
         args: &args,
@@ -136,7 +138,9 @@ fn every_command_and_every_finding_is_recorded_with_secrets_masked() {
     let entries = petasos_approval::log::read(&place.home(), 10).unwrap();
     let told: Vec<Value> = entries
         .iter()
-        .map(|it| json!([it.verdict, it.outcome, it.reasons.first().and_then(|r| r.waived.clone())]))
+        .map(|it| {
+            json!([it.verdict, it.outcome, it.reasons.first().and_then(|r| r.waived.clone())])
+        })
         .collect();
     assert_eq!(told.len(), 4);
     assert_eq!(told[1], json!(["ask", "allowed", null]));

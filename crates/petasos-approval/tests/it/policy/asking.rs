@@ -1,0 +1,114 @@
+//! The terminal: what a person sees, and which keys agree.
+
+use std::collections::VecDeque;
+use std::io;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use petasos_approval::ask::{Console, Input, Look, TerminalApprover, shown};
+use petasos_contract::BoxFuture;
+use petasos_contract::approval::{Answer, Approver, Scope, Who};
+use petasos_contract::context::Surface;
+use serde_json::json;
+
+use super::{Place, empty, request, yes};
+
+#[derive(Default)]
+struct Keyboard {
+    lines: Mutex<VecDeque<Input>>,
+    screen: Mutex<String>,
+}
+
+impl Keyboard {
+    fn with(lines: &[Input]) -> Self {
+        Self { lines: Mutex::new(lines.iter().cloned().collect()), screen: Mutex::default() }
+    }
+}
+
+impl Console for &Keyboard {
+    fn show(&self, text: &str) -> io::Result<()> {
+        self.screen.lock().unwrap().push_str(text);
+        Ok(())
+    }
+
+    fn line(&self) -> BoxFuture<'_, io::Result<Input>> {
+        let next = self.lines.lock().unwrap().pop_front();
+        Box::pin(async move {
+            match next {
+                Some(line) => Ok(line),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+async fn answer(input: Input, widest: Scope) -> Answer {
+    let place = Place::new();
+    let keyboard = Keyboard::with(&[input]);
+    let approver = TerminalApprover::new(&keyboard);
+    approver.ask(&request("rm -r x", widest), &place.cx(&empty())).await
+}
+
+#[tokio::test]
+async fn nothing_agrees_by_itself() {
+    let line = |text: &str| Input::Line(text.to_owned());
+    for input in [line(""), line("y"), line("\r"), line("sudo"), Input::End, Input::Interrupted] {
+        let got = answer(input.clone(), Scope::Always).await;
+        assert!(matches!(got, Answer::Denied { by: Who::Person(None), .. }), "{input:?}: {got:?}");
+    }
+    assert_eq!(answer(line("s"), Scope::Always).await, yes(Scope::Session));
+    assert!(matches!(answer(line("a"), Scope::Session).await, Answer::Denied { .. }));
+}
+
+#[tokio::test(start_paused = true)]
+async fn silence_expires_after_the_configured_time() {
+    let place = Place::new();
+    let keyboard = Keyboard::default();
+    let approver = TerminalApprover::new(&keyboard);
+    for (values, seconds) in [(empty(), 60), (json!({"approvals": {"timeout": 5}}), 5)] {
+        let got = approver.ask(&request("rm -r x", Scope::Always), &place.cx(&values)).await;
+        assert_eq!(got, Answer::Expired { after: Duration::from_secs(seconds) });
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_question_at_a_time() {
+    let place = Place::new();
+    let line = |text: &str| Input::Line(text.to_owned());
+    let keyboard = Keyboard::with(&[line("o"), line("d not this")]);
+    let approver = TerminalApprover::new(&keyboard);
+    let cx = place.cx(&empty());
+    let (first, second) = (request("rm -r a", Scope::Always), request("rm -r b", Scope::Always));
+    let (one, two) = tokio::join!(approver.ask(&first, &cx), approver.ask(&second, &cx));
+    assert_eq!(one, yes(Scope::Once));
+    let comment = Some("not this".to_owned());
+    assert_eq!(two, Answer::Denied { by: Who::Person(None), comment });
+}
+
+#[test]
+fn a_person_sees_the_place_the_reasons_and_nothing_secret_or_hidden() {
+    let place = Place::new();
+    let variables = [("BOX_TOKEN", "swordfish-0123")];
+    let settings = place.cx_on(Surface::Cli, &empty(), &variables).settings;
+    let subject = "echo swordfish-0123 \u{1b}[2K\u{202e}; rm -r build";
+    let text = shown(&request(subject, Scope::Always), &settings, Look::Plain);
+    assert!(text.contains("»rm -r build«"), "{text}");
+    assert!(text.contains("recursive delete: deletes a directory"), "{text}");
+    assert!(text.contains("echo •••• \\u{1b}[2K\\u{202e};"), "{text}");
+    assert!(!text.contains("swordfish") && !text.contains('\u{1b}'), "{text}");
+    let coloured = shown(&request("rm -r build", Scope::Once), &settings, Look::Colour);
+    assert!(coloured.contains("\u{1b}[1;31mrm -r build\u{1b}[0m"), "{coloured}");
+}
+
+#[tokio::test]
+async fn always_is_offered_only_where_it_may_be_granted() {
+    let place = Place::new();
+    for (widest, offered) in [(Scope::Once, false), (Scope::Session, false), (Scope::Always, true)]
+    {
+        let keyboard = Keyboard::with(&[Input::End]);
+        TerminalApprover::new(&keyboard)
+            .ask(&request("rm -r x", widest), &place.cx(&empty()))
+            .await;
+        assert_eq!(keyboard.screen.lock().unwrap().contains("[a]lways"), offered);
+    }
+}

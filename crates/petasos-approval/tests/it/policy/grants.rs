@@ -1,0 +1,126 @@
+//! Narrow grants: a prefix, a path, a project, a day; listed, revoked, and never more than they say.
+
+use petasos_approval::Engine;
+use petasos_approval::grants::{self, Listed, NewGrant};
+use petasos_contract::approval::Verdict;
+use petasos_contract::effect::{Effect, Effects};
+use serde_json::json;
+
+use super::{Place, empty, judge, shell, word, write_file};
+
+fn words(text: &str) -> Vec<String> {
+    text.split(' ').map(str::to_owned).collect()
+}
+
+#[test]
+fn a_grant_reaches_as_far_as_it_says() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&empty());
+    let down = NewGrant { command: words("docker compose down"), ..NewGrant::default() };
+    grants::add(&place.home(), NewGrant { project: Some(place.work()), ..down.clone() }).unwrap();
+    grants::add(
+        &place.home(),
+        NewGrant {
+            path: Some("~/.npmrc".to_owned()),
+            tool: Some("write_file".to_owned()),
+            ..NewGrant::default()
+        },
+    )
+    .unwrap();
+    assert_eq!(shell(&engine, "docker compose down -v", &cx), Verdict::Allow);
+    assert_eq!(word(&shell(&engine, "docker compose down; rm -r x", &cx)), "ask");
+    let mut elsewhere = place.cx(&empty());
+    elsewhere.workspace = place.user().as_path().into();
+    assert_eq!(word(&shell(&engine, "docker compose down -v", &elsewhere)), "ask");
+    let write = Effects::one(Effect::Write(place.user().join(".npmrc")));
+    assert_eq!(judge(&engine, "write_file", &write, &cx), Verdict::Allow);
+    assert_eq!(word(&judge(&engine, "patch", &write, &cx)), "ask");
+}
+
+#[test]
+fn a_grant_ends_when_its_day_comes() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&empty());
+    let key = Some("recursive delete".to_owned());
+    grants::add(
+        &place.home(),
+        NewGrant { key: key.clone(), expires: Some(1), ..NewGrant::default() },
+    )
+    .unwrap();
+    assert_eq!(word(&shell(&engine, "rm -r x", &cx)), "ask");
+    let held = grants::add(
+        &place.home(),
+        NewGrant { key, expires: Some(u64::MAX), ..NewGrant::default() },
+    )
+    .unwrap();
+    assert_eq!(shell(&engine, "rm -r x", &cx), Verdict::Allow);
+    assert_eq!(word(&shell(&engine, "rm -r x; git reset --hard", &cx)), "ask");
+    grants::revoke(&place.home(), &held.id).unwrap();
+    assert_eq!(word(&shell(&engine, "rm -r x", &cx)), "ask");
+}
+
+#[test]
+fn everything_granted_is_listed() {
+    let place = Place::new();
+    let made = grants::add(
+        &place.home(),
+        NewGrant { command: words("git push --force"), ..NewGrant::default() },
+    )
+    .unwrap();
+    let settings = place.settings(&json!({"command_allowlist": ["recursive delete"]}), &[]);
+    let listed = grants::list(&settings).unwrap();
+    assert!(matches!(&listed[0], Listed::Allowlist { entry, .. } if entry == "recursive delete"));
+    assert!(matches!(&listed[1], Listed::Grant(grant) if *grant == made));
+    assert!(grants::revoke(&place.home(), "nothing").is_err());
+}
+
+#[test]
+fn what_would_grant_everything_or_nothing_is_refused() {
+    let place = Place::new();
+    let refused = [
+        NewGrant::default(),
+        NewGrant { key: Some("recursive delete".to_owned()), ..NewGrant::default() },
+        NewGrant { command: words("bash"), ..NewGrant::default() },
+        NewGrant { command: words("* x"), ..NewGrant::default() },
+    ];
+    for what in refused {
+        assert!(grants::add(&place.home(), what.clone()).is_err(), "{what:?}");
+    }
+    assert!(
+        grants::add(
+            std::path::Path::new(""),
+            NewGrant { command: words("a b"), ..NewGrant::default() }
+        )
+        .is_err()
+    );
+}
+
+#[test]
+fn a_damaged_file_grants_nothing_and_is_told() {
+    let place = Place::new();
+    write_file(&place.home().join("grants.json"), "{");
+    assert!(grants::list(&place.settings(&empty(), &[])).is_err());
+    assert_eq!(word(&shell(&Engine::default(), "rm -r x", &place.cx(&empty()))), "ask");
+    let what = NewGrant { command: words("git push --force"), ..NewGrant::default() };
+    assert!(grants::add(&place.home(), what).is_err());
+}
+
+#[test]
+fn many_writers_lose_no_grant() {
+    let place = Place::new();
+    let home = place.home();
+    std::thread::scope(|scope| {
+        for name in ["one", "two", "three", "four"] {
+            let home = &home;
+            scope.spawn(move || {
+                for number in 0..20 {
+                    let command = vec!["make".to_owned(), name.to_owned(), number.to_string()];
+                    grants::add(home, NewGrant { command, ..NewGrant::default() }).unwrap();
+                }
+            });
+        }
+    });
+    assert_eq!(grants::grants(&home).unwrap().len(), 80);
+}

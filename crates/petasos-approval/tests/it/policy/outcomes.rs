@@ -1,0 +1,128 @@
+//! Denied, expired, undeliverable, unavailable, blocked: told apart by the model and by the log,
+//! through the one door.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_approval::log::{self, Outcome};
+use petasos_approval::{Engine, ask::Desk};
+use petasos_contract::approval::{Answer, Approver, Nobody, Scope, Who};
+use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::call::{Status, ToolCall};
+use petasos_contract::context::Surface;
+use petasos_contract::effect::Effects;
+use petasos_contract::tool::ToolError;
+use petasos_contract::{Args, CallContext, ToolOutput};
+use petasos_runtime::registry::{Entry, Intent, Origin};
+use petasos_runtime::{Dispatcher, Registry};
+use serde_json::{Value, json};
+
+use super::{Place, Says, empty, yes};
+
+/// Says that it would run its command, and only says that it did.
+struct Shell;
+
+impl SyncTool for Shell {
+    fn call(&self, _: Args, _: &CallContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::json(&json!({"output": "ran"})))
+    }
+
+    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
+        let script = args.object().get("command").and_then(Value::as_str).unwrap_or_default();
+        super::command(script, cx)
+    }
+}
+
+fn dispatcher(engine: Arc<Engine>, approver: Arc<dyn Approver>) -> Dispatcher {
+    let registry = Arc::new(Registry::default());
+    let schema = json!({
+        "description": "Runs nothing.",
+        "parameters": {"type": "object", "properties": {"command": {"type": "string"}}},
+    });
+    let schema = schema.as_object().cloned().unwrap();
+    let entry = Entry::new("terminal", "terminal", schema, Arc::new(Blocking::new(Shell)));
+    registry.register(entry, &Origin::core(), Intent::Add).unwrap();
+    Dispatcher::new(registry, engine, approver)
+}
+
+async fn outcome(approver: Arc<dyn Approver>, script: &str) -> (Value, Outcome, Status) {
+    let place = Place::new();
+    let cx = place.cx(&empty());
+    let dispatcher = dispatcher(Arc::new(Engine::default()), approver);
+    let call = ToolCall::new("call-1", "terminal", json!({"command": script}).to_string());
+    let result = dispatcher.dispatch(call, &cx).await;
+    let shown = serde_json::from_str(&result.content.text()).unwrap();
+    let entry = log::read(&place.home(), 1).unwrap().pop().unwrap();
+    (shown, entry.outcome, result.status)
+}
+
+#[tokio::test]
+async fn each_way_of_not_running_is_told_apart() {
+    let denied = Answer::Denied { by: Who::Person(None), comment: Some("use git".to_owned()) };
+    let expired = Answer::Expired { after: Duration::from_secs(60) };
+    let reason = "503".to_owned();
+    let cases: Vec<(Arc<dyn Approver>, &str, Outcome, &str)> = vec![
+        (Arc::new(Says(denied)), "rm -r x", Outcome::Denied, "denied"),
+        (Arc::new(Says(expired)), "rm -r x", Outcome::Expired, "timeout"),
+        (Arc::new(Nobody), "rm -r x", Outcome::Undeliverable, "undeliverable"),
+        (
+            Arc::new(Says(Answer::ReviewerUnavailable { reason })),
+            "rm -r x",
+            Outcome::ReviewerUnavailable,
+            "reviewer_unavailable",
+        ),
+        (Arc::new(Says(yes(Scope::Once))), "rm -rf /", Outcome::Blocked, "blocked"),
+    ];
+    let mut texts = std::collections::BTreeSet::new();
+    for (approver, script, logged, told) in cases {
+        let (shown, outcome, status) = outcome(approver, script).await;
+        assert_eq!(outcome, logged, "{shown}");
+        assert_eq!(shown["outcome"], told, "{shown}");
+        assert_eq!(status, Status::Blocked, "{shown}");
+        assert!(texts.insert(shown["error"].to_string()), "{shown}");
+    }
+    let (shown, outcome, status) = outcome(Arc::new(Says(yes(Scope::Once))), "rm -r x").await;
+    assert_eq!((outcome, status), (Outcome::Allowed, Status::Ok), "{shown}");
+}
+
+#[tokio::test]
+async fn a_denial_quotes_the_person_and_forbids_another_way() {
+    let denied = Answer::Denied { by: Who::Person(None), comment: Some("use git".to_owned()) };
+    let (shown, ..) = outcome(Arc::new(Says(denied)), "rm -r x").await;
+    let text = shown["error"].as_str().unwrap();
+    assert!(text.contains("use git") && text.contains("Do not retry"), "{text}");
+    assert_eq!(shown["user_consent"], false);
+    assert_eq!(shown["pattern_keys"], json!(["recursive delete"]));
+}
+
+#[tokio::test]
+async fn a_session_answer_through_the_door_silences_the_next_question() {
+    let place = Place::new();
+    let engine = Arc::new(Engine::default());
+    let cx = place.cx(&empty());
+    let call = |id: &str| ToolCall::new(id, "terminal", json!({"command": "rm -r x"}).to_string());
+    let first = dispatcher(engine.clone(), Arc::new(Says(yes(Scope::Session))));
+    assert_eq!(first.dispatch(call("a"), &cx).await.status, Status::Ok);
+    let second = dispatcher(engine, Arc::new(Nobody));
+    assert_eq!(second.dispatch(call("b"), &cx).await.status, Status::Ok);
+}
+
+#[tokio::test]
+async fn an_unacknowledged_chat_is_undeliverable_through_the_door() {
+    struct Gone;
+    impl petasos_approval::ask::Notifier for Gone {
+        fn deliver<'a>(
+            &'a self,
+            _: &'a petasos_approval::ask::Card,
+        ) -> petasos_contract::BoxFuture<'a, Result<(), String>> {
+            Box::pin(std::future::ready(Err("no channel".to_owned())))
+        }
+    }
+    let place = Place::new();
+    let desk = Arc::new(Desk::open(&place.home(), Arc::new(Gone)).unwrap());
+    let cx = place.cx_on(Surface::Gateway, &empty(), &[]);
+    let dispatcher = dispatcher(Arc::new(Engine::default()), desk);
+    let call = ToolCall::new("a", "terminal", json!({"command": "rm -r x"}).to_string());
+    let text = dispatcher.dispatch(call, &cx).await.content.text();
+    assert!(text.contains("no channel") && text.contains("undeliverable"), "{text}");
+}
