@@ -44,7 +44,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
                 push(&mut found, Deed::Write, operand);
             }
         }
-        "sudo" if call.flag_word("-e") || call.flag_word("--edit") => {
+        "sudo" if call.args.iter().take_while(|arg| arg.text.starts_with('-')).any(|arg| arg.is("-e") || arg.is("--edit")) => {
             for operand in call.operands() {
                 push(&mut found, Deed::Write, operand);
             }

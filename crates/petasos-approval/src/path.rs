@@ -46,6 +46,10 @@ fn fold(path: &str) -> String {
             other => parts.push(other),
         }
     }
+    // Enough steps up from anywhere end at the root.
+    if !absolute && parts.len() > 4 && parts.iter().all(|part| *part == "..") {
+        return "/".to_owned();
+    }
     let body = parts.join("/");
     if absolute {
         format!("/{body}")

@@ -38,7 +38,7 @@ pub(crate) fn action(name: &str) -> Option<Action> {
         "system" | "popen" | "getoutput" | "getstatusoutput" | "shell_exec" | "passthru" | "proc_open" | "execSync" | "popen2" | "popen3" | "popen4"
         | "capture2" | "capture2e" | "capture3" | "pipeline" | "execaCommand" | "execaCommandSync" | "execute_command" | "create_subprocess_shell" | "shellescape" => Action::Command,
         "check_output" | "check_call" | "Popen" | "spawnSync" | "execFile" | "execFileSync" | "spawn" | "execa" | "execaSync" | "create_subprocess_exec" | "Command" | "posix_spawn" => Action::Program,
-        "run" | "call" if !owner.is_empty() => Action::Program,
+        "run" | "call" => Action::Program,
         "exec" if name == "exec" => Action::Evaluate,
         "exec" if matches!(owner, "child_process" | "cp" | "Kernel" | "" | "shell" | "os" | "process") => Action::Command,
         "execute" if owner == "os" => Action::Command,

@@ -131,7 +131,15 @@ impl Reader<'_> {
                     if self.sign(at, '(') {
                         (args, at) = self.arguments(at, nesting + 1);
                     }
-                    *value = method(&name, value, &args);
+                    let last = name.trim_start_matches('.');
+                    *value = match last {
+                        "b64decode" | "urlsafe_b64decode" | "decode64" | "fromhex" | "unhexlify" | "decompress" | "loads" => self.function(&name, last, &args),
+                        "pack" | "unpack" | "unpack1" => {
+                            self.decoded = true;
+                            decode::hex(&value.text()).map_or(Value::Unknown, Value::Text)
+                        }
+                        _ => method(&name, value, &args),
+                    };
                 }
                 Some(Token::Sign('[')) => {
                     let reversed = self.sign(at + 1, ':') && self.sign(at + 2, ':');
@@ -273,6 +281,10 @@ impl Reader<'_> {
             "from" if args.get(1).is_some_and(|value| value.text() == "hex") => {
                 self.decoded = true;
                 decode::hex(&first.text()).map_or(Value::Unknown, Value::Text)
+            }
+            "pack" | "unpack" if first.text().starts_with(['H', 'h', 'u', 'm']) => {
+                self.decoded = true;
+                args.get(1).and_then(|value| decode::hex(&value.text())).map_or(Value::Unknown, Value::Text)
             }
             "decompress" | "gzinflate" | "gzuncompress" | "loads" | "inflate" | "str_rot13" => {
                 self.decoded = true;

@@ -96,7 +96,8 @@ impl Walker<'_, '_, '_> {
 
     fn text(&mut self, text: &str, at: usize) {
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
-        self.seen.shell |= matches!(text, "/bin/sh" | "/bin/bash" | "sh" | "bash" | "cmd.exe" | "/bin/zsh") || text.starts_with("/bin/sh -i") || text.starts_with("/bin/bash -i");
+        self.seen.duplicates |= text.contains("<&") || text.contains(">&");
+        self.seen.shell |= text.starts_with("sh ") || text.starts_with("bash ") || matches!(text, "/bin/sh" | "/bin/bash" | "sh" | "bash" | "cmd.exe" | "/bin/zsh") || text.starts_with("/bin/sh -i") || text.starts_with("/bin/bash -i");
         if self.language == Language::Awk {
             let before = |back: usize, sign: char| at >= back && self.sign(at - back, sign);
             if before(1, '|') || self.sign(at + 1, '|') && !self.sign(at + 2, '|') {

@@ -87,6 +87,14 @@ impl<'c> Call<'c> {
         None
     }
 
+    /// The argument after a cluster of short options that ends in `letter`.
+    pub(crate) fn clustered(&self, letter: char) -> Option<Arg> {
+        let at = self.args.iter().position(|arg| {
+            arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.ends_with(letter)
+        })?;
+        self.args.get(at + 1).cloned()
+    }
+
     pub(crate) fn operand(&self, position: usize) -> &'c str {
         self.operands().nth(position).map(|arg| arg.text.as_str()).unwrap_or_default()
     }

@@ -100,20 +100,13 @@ impl State {
     /// Ends a branch: what it changed may be either value from now on.
     pub(crate) fn join(&mut self, start: usize) {
         self.scopes = self.scopes.saturating_sub(1);
-        let mut changed: Vec<(Box<str>, Option<Value>)> = Vec::new();
-        for undo in self.journal.iter().skip(start) {
-            if let Undo::Variable(name, old) = undo
-                && changed.len() < 64
-                && !changed.iter().any(|(seen, _)| seen == name)
-            {
-                changed.push((name.clone(), old.clone()));
-            }
-        }
-        for (name, old) in changed {
-            let (Some(now), Some(old)) = (self.variables.get_mut(&name), old) else { continue };
-            if now.text != old.text && now.others.len() < 4 {
-                now.others.push(old.text);
-                now.others.extend(old.others.into_iter().take(2));
+        // Values overwritten on the way are values the variable may have kept.
+        for undo in self.journal.iter().skip(start).take(256) {
+            let Undo::Variable(name, Some(old)) = undo else { continue };
+            let Some(now) = self.variables.get_mut(name) else { continue };
+            if now.text != old.text && now.others.len() < 4 && !now.others.contains(&old.text) {
+                now.others.push(old.text.clone());
+                now.others.extend(old.others.iter().take(2).cloned());
             }
         }
         if self.scopes == 0 {

@@ -49,6 +49,9 @@ fn check(call: &Call<'_>) -> bool {
     let second = verbs.get(1).copied().unwrap_or_default();
     let ends = |verb: &str| matches!(verb, "rm" | "rmi" | "stop" | "kill" | "restart" | "down" | "prune" | "remove" | "rmp" | "stopp" | "pause" | "delete" | "destroy" | "undefine" | "shutdown" | "poweroff" | "halt" | "purge" | "reset" | "unregistervm" | "controlvm" | "force-stop");
     let grouped = matches!(first, "container" | "compose" | "volume" | "network" | "image" | "system" | "builder" | "pod" | "service" | "stack" | "swarm" | "node" | "secret" | "config" | "machine" | "buildx" | "images" | "containers" | "snapshot" | "storage" | "context" | "plugin" | "manifest" | "tasks" | "t" | "c" | "i");
+    if call.flag_word("--dry-run") {
+        return false;
+    }
     if privileged(call, first) {
         return true;
     }

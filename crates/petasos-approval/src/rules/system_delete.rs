@@ -4,6 +4,7 @@ use super::{Check, Rule};
 use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
+use crate::shell::normalise::UNKNOWN;
 
 /// Deletes the root, a home or a system directory with everything in it.
 pub(super) static RULE: Rule = Rule {
@@ -40,5 +41,6 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(touch: &Touch<'_>) -> bool {
     let Deed::Delete { recursive, bulk, narrowed } = touch.deed else { return false };
-    (recursive || bulk) && !narrowed && path::is_vital(touch.path, touch.facts)
+    let swept = bulk && touch.path.strip_prefix('/').is_some_and(|rest| rest.chars().eq([UNKNOWN]));
+    (recursive || bulk) && !narrowed && (path::is_vital(touch.path, touch.facts) || recursive && swept)
 }

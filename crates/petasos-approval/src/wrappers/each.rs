@@ -25,6 +25,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 fn items(call: &Call<'_>, by_line: bool) -> Vec<Arg> {
     let item = |text: &str| Arg { text: text.to_owned(), span: call.span, glob: false, taint: call.stdin.taint };
     match &call.stdin.text {
+        Some(text) if text.contains('\0') => text.split('\0').filter(|word| !word.is_empty()).map(item).take(256).collect(),
         Some(text) if by_line => text.lines().map(item).take(256).collect(),
         Some(text) => text.split([' ', '\t', '\n', '\0']).filter(|word| !word.is_empty()).map(|word| item(word.trim_matches(['"', '\'']))).take(256).collect(),
         None => vec![item(&UNKNOWN.to_string())],
@@ -148,7 +149,13 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
             .position(|(at, arg)| arg.is(";") || arg.is("+") && at > 0 && rest.get(at - 1).is_some_and(|arg| arg.text.contains("{}")))
             .unwrap_or(rest.len());
         let command = rest.get(..end).unwrap_or_default();
+        let named = call.option(&["-name", "-iname"]);
         for root in &roots {
+            let found = match &named {
+                Some(name) => Arg { text: format!("{}/{}", root.text, name.text), ..root.clone() },
+                None => root.clone(),
+            };
+            let root = if inners.narrowed { &found } else { root };
             inners.list.push(Inner::Argv(filled(command, "{}", root)));
         }
         rest = rest.get(end..).unwrap_or_default();

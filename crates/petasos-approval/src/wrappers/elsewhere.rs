@@ -97,7 +97,7 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
 fn switch_user(call: &Call<'_>, inners: &mut Inners) {
     inners.elevated = true;
     inners.elsewhere = false;
-    if let Some(code) = call.option(&["-c", "--command", "--session-command"]) {
+    if let Some(code) = call.option(&["--command", "--session-command"]).or_else(|| call.clustered('c')) {
         inners.list.push(Inner::Shell(code, Vec::new()));
         return;
     }

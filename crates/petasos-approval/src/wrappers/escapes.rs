@@ -29,7 +29,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         "vim" | "vi" | "nvim" | "ex" | "view" | "rvim" | "gvim" => editor(call, inners),
         "emacs" => {
             if let Some(code) = call.option(&["--eval", "--execute", "-eval"]) {
-                inners.list.push(Inner::Code(Language::Other, code));
+                lisp(&code, inners);
             }
         }
         "ed" | "red" => lines_after_mark(call, '!', inners),
@@ -77,6 +77,25 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 fn option_shell(call: &Call<'_>, names: &[&str], inners: &mut Inners) {
     if let Some(code) = call.option(names) {
         shell(code, inners);
+    }
+}
+
+/// Emacs Lisp that runs a command or deletes a tree.
+fn lisp(code: &Arg, inners: &mut Inners) {
+    let text = code.text.as_str();
+    let after = |mark: &str| text.split_once(mark).and_then(|(_, tail)| tail.split('"').nth(1)).map(str::to_owned);
+    for mark in ["(shell-command", "(async-shell-command", "(compile", "(call-process-shell-command", "(start-process-shell-command"] {
+        if let Some(command) = after(mark) {
+            shell(Arg { text: command, ..code.clone() }, inners);
+        }
+    }
+    if let Some((_, tail)) = text.split_once("(call-process").or_else(|| text.split_once("(start-process")) {
+        let argv: Vec<Arg> = tail.split('"').skip(1).step_by(2).map(|word| Arg { text: word.to_owned(), ..code.clone() }).collect();
+        inners.list.push(Inner::Argv(argv));
+    }
+    if let Some(path) = after("(delete-directory") {
+        let argv = ["rm", "-rf", path.as_str()].map(|word| Arg { text: word.to_owned(), ..code.clone() });
+        inners.list.push(Inner::Argv(argv.to_vec()));
     }
 }
 
@@ -224,14 +243,35 @@ fn stream_editor(call: &Call<'_>, inners: &mut Inners) {
         if let Some(code) = code {
             shell(Arg { text: code.to_owned(), ..script.clone() }, inners);
         }
-        let mut pieces = text.strip_prefix('s').and_then(|rest| rest.chars().next().map(|mark| rest.split(mark).skip(1))).into_iter().flatten();
-        if let (Some(_), Some(replacement), Some(flags)) = (pieces.next(), pieces.next(), pieces.next())
+        let pieces = substitution(text);
+        if let [_, replacement, flags, ..] = pieces.as_slice()
             && flags.contains('e')
             && flags.bytes().all(|byte| b"egip0123456789mIM".contains(&byte))
         {
-            shell(Arg { text: replacement.to_owned(), ..script.clone() }, inners);
+            shell(Arg { text: replacement.clone(), ..script.clone() }, inners);
         }
     }
+}
+
+/// The parts of `s/a/b/flags`, escaped separators taken as they are meant.
+fn substitution(text: &str) -> Vec<String> {
+    let mut letters = text.strip_prefix('s').unwrap_or_default().chars();
+    let Some(mark) = letters.next() else { return Vec::new() };
+    let mut pieces = vec![String::new()];
+    while let Some(letter) = letters.next() {
+        let letter = match letter {
+            '\\' => letters.next().unwrap_or_default(),
+            _ if letter == mark => {
+                pieces.push(String::new());
+                continue;
+            }
+            _ => letter,
+        };
+        if let Some(last) = pieces.last_mut() {
+            last.push(letter);
+        }
+    }
+    pieces
 }
 
 fn network(call: &Call<'_>, inners: &mut Inners) {
@@ -266,7 +306,12 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
                 join(rest, inners);
             }
         }
-        "script" => option_shell(call, &["-c", "--command"], inners),
+        "script" => {
+            option_shell(call, &["--command"], inners);
+            if let Some(code) = call.clustered('c') {
+                shell(code, inners);
+            }
+        }
         "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" => {
             if let Some(at) = call.args.iter().position(|arg| matches!(arg.text.as_str(), "-e" | "--" | "--command")) {
                 join(call.args.get(at + 1..).unwrap_or_default(), inners);

@@ -154,7 +154,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if rest.is_empty() {
         return;
     }
-    if row.name == "sudo" && (call.flag_word("-e") || call.flag_word("--edit")) {
+    if row.name == "sudo" && call.args.iter().take_while(|arg| arg.text.starts_with('-')).any(|arg| arg.is("-e") || arg.is("--edit")) {
         return;
     }
     inners.list.push(Inner::Argv(rest.to_vec()));
@@ -169,7 +169,7 @@ pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -
             return args.get(at + 1 + skip..).unwrap_or_default();
         }
         if arg.text.len() > 1 && arg.text.starts_with('-') {
-            at += if values.contains(&arg.text.as_str()) { 2 } else { 1 };
+            at += if values.contains(&arg.text.as_str()) || cluster_takes_value(&arg.text, values) { 2 } else { 1 };
         } else if is_assignment(&arg.text) {
             at += 1;
         } else if skip > 0 {
@@ -180,6 +180,13 @@ pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -
         }
     }
     &[]
+}
+
+/// `-iu user`: the last letter of a cluster takes the next argument as its value.
+fn cluster_takes_value(text: &str, values: &[&str]) -> bool {
+    let letters: Vec<char> = text.chars().skip(1).collect();
+    let takes = |letter: Option<&char>| letter.is_some_and(|letter| values.contains(&format!("-{letter}").as_str()));
+    letters.len() > 1 && letters.len() < 5 && !text.starts_with("--") && !letters.iter().rev().skip(1).any(|letter| takes(Some(letter))) && takes(letters.last())
 }
 
 pub(super) fn is_assignment(text: &str) -> bool {

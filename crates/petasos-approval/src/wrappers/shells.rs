@@ -46,8 +46,12 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if code_next {
         if let Some((code, args)) = rest.split_first() {
             // The first argument after the code is `$0`.
+            let mut code = code.clone();
+            if let Some(zero) = args.first().filter(|_| code.text.contains("$0")) {
+                code.text = code.text.replace("$0", &zero.text);
+            }
             let args: Vec<Arg> = args.iter().skip(1).cloned().collect();
-            inners.list.push(Inner::Shell(code.clone(), args));
+            inners.list.push(Inner::Shell(code, args));
         }
     } else if let Some((file, args)) = rest.split_first().filter(|_| !from_stdin) {
         inners.list.push(Inner::File(Language::Shell, file.clone(), args.to_vec()));
