@@ -31,6 +31,8 @@ use crate::table::Table;
 #[derive(Debug, Clone)]
 pub struct Vault {
     home: PathBuf,
+    /// The home above a profile's own: its logins serve the profile too, read only.
+    root: Option<PathBuf>,
     claude_code: PathBuf,
     codex_cli: PathBuf,
     qwen_cli: PathBuf,
@@ -44,6 +46,7 @@ impl Vault {
         let codex = codex.filter(|text| !text.is_empty()).map(PathBuf::from);
         Self {
             home: settings.home().to_owned(),
+            root: root_of(settings.home()),
             claude_code: user.join(".claude/.credentials.json"),
             codex_cli: codex.unwrap_or_else(|| user.join(".codex")).join("auth.json"),
             qwen_cli: user.join(".qwen/oauth_creds.json"),
@@ -53,6 +56,17 @@ impl Vault {
     /// The agent home, which holds `auth.json`.
     pub fn home(&self) -> &Path {
         &self.home
+    }
+
+    /// The home whose store holds a provider's login: the profile's own, else the root's. A renewed
+    /// token is written where it came from.
+    pub fn holder_of(&self, provider: &str) -> &Path {
+        let holds =
+            |home: &Path| AuthFile::read(home).is_ok_and(|file| file.login(provider).is_some());
+        match &self.root {
+            Some(root) if !holds(&self.home) && holds(root) => root,
+            _ => &self.home,
+        }
     }
 
     /// Claude Code's file.
@@ -69,7 +83,10 @@ impl Vault {
     /// named in [`VaultView::problems`].
     pub fn view(&self, settings: &Settings) -> VaultView {
         let (table, mut problems) = Table::of(settings);
-        let store = note(AuthFile::read(&self.home), &mut problems).unwrap_or_default();
+        let mut store = note(AuthFile::read(&self.home), &mut problems).unwrap_or_default();
+        if let Some(root) = &self.root {
+            store.fall_back_on(&note(AuthFile::read(root), &mut problems).unwrap_or_default());
+        }
         let claude_code = note(ClaudeCode::read(&self.claude_code), &mut problems).flatten();
         let codex_cli = note(CliLogin::read_codex(&self.codex_cli), &mut problems).flatten();
         let qwen_cli = note(CliLogin::read_qwen(&self.qwen_cli), &mut problems).flatten();
@@ -86,6 +103,13 @@ impl Vault {
             problems,
         }
     }
+}
+
+/// A profile lives in `<root>/profiles/<name>`.
+fn root_of(home: &Path) -> Option<PathBuf> {
+    let profiles =
+        home.parent().filter(|folder| folder.file_name().is_some_and(|name| name == "profiles"))?;
+    profiles.parent().map(Path::to_owned)
 }
 
 fn note<T, E: fmt::Display>(outcome: Result<T, E>, problems: &mut Vec<String>) -> Option<T> {

@@ -47,9 +47,16 @@ impl BaseUrl {
         self.url.host_str().unwrap_or_default()
     }
 
-    /// The address of a path below it; `path` starts with a slash.
+    /// The address of a path below it; `path` starts with a slash and may bring a query. A query of
+    /// the endpoint itself stays.
     pub fn at(&self, path: &str) -> Result<Url, UrlRefused> {
-        checked_url(&format!("{}{path}", self.text))
+        let (path, query) =
+            path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
+        let (stem, own) =
+            self.text.split_once('?').map_or((self.text.as_str(), None), |(a, b)| (a, Some(b)));
+        let queries: Vec<&str> = own.into_iter().chain(query).collect();
+        let mark = if queries.is_empty() { "" } else { "?" };
+        checked_url(&format!("{}{path}{mark}{}", stem.trim_end_matches('/'), queries.join("&")))
     }
 
     /// The same endpoint with another path, for providers whose dialects live at different ones.
@@ -294,5 +301,22 @@ impl ProviderRuntime {
             expiry.at_ms = expires_at_ms;
         }
         next
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_joins_an_endpoint_before_its_query() {
+        let at =
+            |base: &str, path: &str| BaseUrl::parse(base).unwrap().at(path).unwrap().to_string();
+        assert_eq!(at("https://a.test/v1/", "/models"), "https://a.test/v1/models");
+        assert_eq!(at("https://a.test", "/x?alt=sse"), "https://a.test/x?alt=sse");
+        assert_eq!(
+            at("https://a.test/v1?api-version=2", "/x?b=1"),
+            "https://a.test/v1/x?api-version=2&b=1"
+        );
     }
 }

@@ -90,8 +90,51 @@ fn answer(path: &str, port: u16) -> String {
         "/loop" => to("302", "/loop"),
         "/slash" => to("302", "http://other.localhost\\@home.localhost/"),
         "/file" => to("302", "file:///etc/hostname"),
+        _ if path.starts_with("/chain") => chain(path, port),
         "/metadata" => to("302", "http://169.254.169.254/latest"),
         _ => "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok".to_owned(),
+    }
+}
+
+/// `/chain/307-b/302-s` redirects with 307 to `b.localhost`, which redirects with 302 on the spot.
+fn chain(path: &str, port: u16) -> String {
+    let mut steps = path.trim_start_matches("/chain").trim_start_matches('/').split('/');
+    let Some((status, host)) = steps.next().and_then(|step| step.split_once('-')) else {
+        return "HTTP/1.1 200 OK\r\ncontent-length: 2\r\nconnection: close\r\n\r\nok".to_owned();
+    };
+    let rest: String = steps.map(|step| format!("/{step}")).collect::<Vec<_>>().concat();
+    let target = match host {
+        "s" => format!("/chain{rest}"),
+        host => format!("http://{host}.localhost:{port}/chain{rest}"),
+    };
+    format!(
+        "HTTP/1.1 {status} Moved\r\nlocation: {target}\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+    )
+}
+
+#[tokio::test]
+async fn generated_chains_of_redirects_carry_the_key_only_until_they_leave() {
+    let server = Recorder::start(answer).await;
+    let net = Net::new(NetOptions::default());
+    let (statuses, hosts) = (["301", "302", "303", "307", "308"], ["a", "b", "s"]);
+    // Every chain of three steps would be 3,375; a fixed stride visits a tenth of them.
+    for number in (0..3_375_usize).step_by(11) {
+        let steps = [number % 15, number / 15 % 15, number / 225];
+        let path: String =
+            steps.map(|step| format!("/{}-{}", statuses[step % 5], hosts[step / 5])).concat();
+        server.seen.lock().unwrap().clear();
+        net.send(post(server.url("a.localhost", &format!("/chain{path}")))).await.unwrap();
+        let mut at_home = true;
+        for one in server.seen() {
+            at_home &= one.host.starts_with("a.localhost:");
+            assert_eq!(
+                one.headers.contains_key("authorization"),
+                at_home,
+                "{path} at {}",
+                one.host
+            );
+            assert_eq!(one.headers.contains_key("x-account"), at_home, "{path} at {}", one.host);
+        }
     }
 }
 

@@ -76,6 +76,8 @@ pub struct DeviceFlow {
 pub enum Variant {
     /// As RFC 8628 says.
     Standard,
+    /// MiniMax's: the code that the person types is also the one that is asked about, with a proof.
+    MiniMax,
     /// ChatGPT's: JSON, 403 and 404 mean "not yet", and the answer is a code to exchange.
     Codex,
 }
@@ -114,6 +116,16 @@ impl DeviceFlow {
                 "openid profile email offline_access grok-cli:access api:access",
                 &["*.x.ai"],
             ),
+            "minimax-oauth" => Self {
+                variant: Variant::MiniMax,
+                ..flow(
+                    "https://api.minimax.io/oauth/code",
+                    "https://api.minimax.io/oauth/token",
+                    MINIMAX_CLIENT,
+                    "group_id profile model.completion",
+                    &["api.minimax.io"],
+                )
+            },
             "openai-codex" => Self {
                 variant: Variant::Codex,
                 ..flow(
@@ -177,8 +189,19 @@ pub struct DeviceCode {
 /// Asks for a code.
 pub async fn start(flow: &DeviceFlow, net: &Net) -> Result<DeviceCode, LoginError> {
     let fields = [("client_id", flow.client_id.as_str()), ("scope", flow.scope.as_str())];
+    let verifier = random_text().map_err(|error| unexpected(&flow.code_url, error.to_string()))?;
+    let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.as_bytes()));
+    let proof = [
+        ("response_type", "code"),
+        ("client_id", flow.client_id.as_str()),
+        ("scope", flow.scope.as_str()),
+        ("code_challenge", challenge.as_str()),
+        ("code_challenge_method", "S256"),
+        ("state", challenge.as_str()),
+    ];
     let body = match flow.variant {
         Variant::Standard => Body::Form(&fields),
+        Variant::MiniMax => Body::Form(&proof),
         Variant::Codex => Body::Json(json!({"client_id": flow.client_id})),
     };
     let (status, reply) = post(flow, &flow.code_url, body, net).await?;
@@ -187,7 +210,10 @@ pub async fn start(flow: &DeviceFlow, net: &Net) -> Result<DeviceCode, LoginErro
         let value = reply.get(name)?;
         value.as_u64().or_else(|| value.as_str()?.parse().ok())
     };
-    let device_code = text(&["device_code", "device_auth_id"]);
+    let device_code = match flow.variant {
+        Variant::MiniMax => Some(verifier.as_str()),
+        Variant::Standard | Variant::Codex => text(&["device_code", "device_auth_id"]),
+    };
     let (Some(device_code), Some(user_code)) = (device_code, text(&["user_code", "usercode"]))
     else {
         return Err(unexpected(&flow.code_url, format!("status {status} without a code")));
@@ -236,7 +262,7 @@ pub async fn finish(
 /// Asks once.
 pub async fn poll(flow: &DeviceFlow, code: &DeviceCode, net: &Net) -> Result<Polled, LoginError> {
     match flow.variant {
-        Variant::Standard => poll_standard(flow, code, net).await,
+        Variant::Standard | Variant::MiniMax => poll_standard(flow, code, net).await,
         Variant::Codex => poll_codex(flow, code, net).await,
     }
 }
@@ -246,16 +272,26 @@ async fn poll_standard(
     code: &DeviceCode,
     net: &Net,
 ) -> Result<Polled, LoginError> {
-    let fields = [
+    let standard = [
         ("grant_type", "urn:ietf:params:oauth:grant-type:device_code"),
         ("device_code", code.secret.expose()),
         ("client_id", flow.client_id.as_str()),
+        ("user_code", ""),
     ];
+    let minimax = [
+        ("grant_type", "urn:ietf:params:oauth:grant-type:user_code"),
+        ("code_verifier", code.secret.expose()),
+        ("client_id", flow.client_id.as_str()),
+        ("user_code", code.user_code.as_str()),
+    ];
+    let fields = if flow.variant == Variant::MiniMax { minimax } else { standard };
     let (status, reply) = post(flow, &flow.token_url, Body::Form(&fields), net).await?;
     if let Some(login) = merged(&Login::default(), &reply, now_ms()) {
         return Ok(Polled::Done(Box::new(login)));
     }
+    let pending = reply.get("status").and_then(Value::as_str) == Some("pending");
     match reply.get("error").and_then(Value::as_str).unwrap_or_default() {
+        _ if pending => Ok(Polled::Pending),
         "authorization_pending" => Ok(Polled::Pending),
         "slow_down" => Ok(Polled::SlowDown),
         "access_denied" => Err(LoginError::Denied),

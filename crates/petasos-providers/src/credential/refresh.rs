@@ -175,7 +175,7 @@ pub(crate) fn merged(before: &Login, reply: &Value, now: u64) -> Option<Login> {
         expires_at_ms,
         last_refresh: Some(jwt::format_date(now)),
         dead: None,
-        base_url: before.base_url.clone(),
+        base_url: text("inference_base_url").map(str::to_owned).or_else(|| before.base_url.clone()),
         generation: before.generation + 1,
     })
 }

@@ -146,7 +146,10 @@ impl Renewal {
         let home = || vault.home().to_owned();
         let holder = match (&runtime.source, &runtime.pool) {
             (_, Some(used)) => Holder::Pool { home: home(), place: used.clone() },
-            (Source::AuthStore, _) => Holder::Store { home: home(), provider: provider.to_owned() },
+            (Source::AuthStore, _) => {
+                let home = vault.holder_of(provider).to_owned();
+                Holder::Store { home, provider: provider.to_owned() }
+            }
             (Source::ClaudeCode, _) => Holder::ClaudeCode { path: vault.claude_code().to_owned() },
             (Source::QwenCli, _) => Holder::Qwen { path: vault.qwen_cli().to_owned() },
             (_, None) => return None,

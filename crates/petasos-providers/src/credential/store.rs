@@ -51,6 +51,21 @@ impl AuthFile {
         }
     }
 
+    /// Takes over from another store what this one lacks, provider by provider; never written.
+    pub(crate) fn fall_back_on(&mut self, other: &Self) {
+        for section in ["providers", "credential_pool"] {
+            let Some(Value::Object(theirs)) = other.0.get(section).cloned() else { continue };
+            within(&mut self.0, &[section], |ours| {
+                for (name, value) in theirs {
+                    ours.entry(name).or_insert(value);
+                }
+            });
+        }
+        if let Some(active) = other.0.get("active_provider") {
+            self.0.entry("active_provider").or_insert_with(|| active.clone());
+        }
+    }
+
     /// The login of a provider.
     pub fn login(&self, provider: &str) -> Option<Login> {
         Login::from_value(self.0.get("providers")?.get(provider)?)

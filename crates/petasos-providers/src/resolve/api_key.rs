@@ -6,7 +6,7 @@ use super::keys::{Claim, Key, missing_key};
 use super::scene::Scene;
 use super::{Outcome, ResolveError, Verdict};
 use crate::credential::usable::fingerprint;
-use crate::runtime::{BaseUrl, EndpointKind, Expiry};
+use crate::runtime::{BaseUrl, EndpointKind, Expiry, Source};
 use crate::table::Provider;
 
 /// The rule; it answers for every provider that reaches it.
@@ -66,9 +66,33 @@ fn key(scene: &mut Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option<
     if chosen.trust == Trust::KeyWithIt {
         return None;
     }
+    if let Some(key) = section_key(scene, provider, &claim) {
+        return Some(key);
+    }
     scene
         .pool_key(&provider.id, &claim)
         .or_else(|| provider.key_env.iter().find_map(|name| scene.variable_key(name, &claim)))
+}
+
+/// The key in `providers.<id>`. One that stands beside an endpoint belongs to that endpoint, which a
+/// built-in name does not lead to.
+fn section_key(scene: &mut Scene<'_>, provider: &Provider, claim: &Claim) -> Option<Key> {
+    let id = provider.id.as_str();
+    let text = |scene: &Scene<'_>, name| {
+        scene.provider_setting(id, name).and_then(|value| value.as_str().map(str::to_owned))
+    };
+    if ["base_url", "url", "api"].into_iter().any(|name| text(scene, name).is_some()) {
+        let why = format!("its endpoint is reached as `custom:{id}`; `{id}` itself is built in");
+        scene.notice(format!("shadow:{id}"), format!("`providers.{id}` is passed over: {why}"));
+        scene.trace(format!("`providers.{id}`"), Verdict::Passed, why);
+        return None;
+    }
+    if let Some(key) = text(scene, "api_key") {
+        let what = format!("`providers.{id}.api_key`");
+        return scene.text_key(&key, &what, Source::Config, claim);
+    }
+    let name = text(scene, "key_env").or_else(|| text(scene, "api_key_env"))?;
+    scene.granted_variable_key(&name, claim)
 }
 
 /// Copilot's token: classic ones are not accepted, others are exchanged before the first use.

@@ -99,6 +99,11 @@ fn at_custom(scene: &mut Scene<'_>) -> Outcome {
         let claim = Claim::exactly("custom", &url);
         // A variable may be left over from another day: it brings no key but its own host's.
         let key = scene.explicit_key(&claim).or_else(|| scene.host_key(url.url()));
+        if key.is_none() && scene.variable("OPENAI_API_KEY").is_some() {
+            let why =
+                "the endpoint comes from a variable; save it as `model.base_url` to use this key";
+            scene.trace("variable `OPENAI_API_KEY`", Verdict::Refused, why);
+        }
         let mut parts = Parts::new("custom", url, EndpointKind::Custom);
         parts.key = key;
         return Ok(scene.assemble(parts));

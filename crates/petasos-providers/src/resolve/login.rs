@@ -5,7 +5,7 @@
 //! before the first request.
 
 use super::assemble::Parts;
-use super::endpoint::{Lenience, Trust, endpoint, needs_key};
+use super::endpoint::{Endpoint, From, Lenience, Trust, endpoint, needs_key};
 use super::keys::{Claim, Key};
 use super::scene::Scene;
 use super::{Outcome, ResolveError, Verdict};
@@ -13,7 +13,7 @@ use crate::credential::jwt;
 use crate::credential::login::Login;
 use crate::credential::spec;
 use crate::row::Auth;
-use crate::runtime::{EndpointKind, Expiry, Source};
+use crate::runtime::{BaseUrl, EndpointKind, Expiry, Source};
 use crate::table::Provider;
 
 /// The rule.
@@ -38,7 +38,8 @@ fn runtime(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     };
     let account =
         (provider.id == "openai-codex").then(|| jwt::chatgpt_account(key.secret.expose()));
-    let mut parts = Parts::new(&provider.id, chosen.url, EndpointKind::Registry);
+    let url = told(scene, provider, &chosen).unwrap_or(chosen.url);
+    let mut parts = Parts::new(&provider.id, url, EndpointKind::Registry);
     parts.provider = Some(provider);
     parts.key = Some(key);
     let mut runtime = scene.assemble(parts);
@@ -46,6 +47,13 @@ fn runtime(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
         runtime.headers.push(("ChatGPT-Account-ID".to_owned(), account));
     }
     Ok(runtime)
+}
+
+/// The endpoint that the provider named at login, if it is one of its own and nobody chose another.
+fn told(scene: &Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option<BaseUrl> {
+    let text =
+        scene.vault.store.login(&provider.id)?.base_url.filter(|_| chosen.from == From::Usual)?;
+    BaseUrl::parse(&text).ok().filter(|url| provider.owns(url.url()))
 }
 
 fn token(scene: &mut Scene<'_>, provider: &Provider, claim: &Claim) -> Result<Key, ResolveError> {

@@ -50,7 +50,11 @@ impl From<&ProviderRuntime> for RuntimeView {
             api_key: credential.map(|credential| masked(&credential.secret)),
             source: runtime.source.clone(),
             requested_provider: runtime.requested.clone(),
-            expires_at: runtime.expiry.and_then(|expiry| expiry.at_ms).map(jwt::format_date),
+            expires_at: runtime
+                .expiry
+                .and_then(|expiry| expiry.at_ms)
+                .filter(|at| *at > 0)
+                .map(jwt::format_date),
             model: runtime.model.clone(),
             wire: runtime.wire,
             endpoint_kind: runtime.endpoint_kind,

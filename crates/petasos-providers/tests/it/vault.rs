@@ -86,3 +86,33 @@ async fn keys_join_a_pool_are_used_in_turn_and_wake_up_again() {
     assert_eq!(vault.reset("deepseek").await.unwrap(), 2);
     assert!(resolve(&Request::of("deepseek"), &settings, &vault.view(&settings)).outcome.is_ok());
 }
+
+#[tokio::test]
+async fn a_profile_uses_the_logins_of_its_root_and_renews_them_there() {
+    let root = tempfile::tempdir().unwrap();
+    let home = root.path().join("profiles/work");
+    std::fs::create_dir_all(&home).unwrap();
+    let login = Login { access: Some(Secret::new("at-0123456789")), ..Login::default() };
+    update(root.path(), |file| file.set_login("nous", &login)).await.unwrap();
+    let settings = settings(&home, &json!({}));
+    let vault = Vault::of(&settings);
+    assert!(resolve(&Request::of("nous"), &settings, &vault.view(&settings)).outcome.is_ok());
+    assert_eq!(vault.holder_of("nous"), root.path());
+    vault.log_in("nous", &login).await.unwrap();
+    assert_eq!(vault.holder_of("nous"), home);
+}
+
+#[test]
+fn a_key_beside_a_built_in_name_is_used_and_an_endpoint_there_is_not() {
+    let config = json!({"providers": {"deepseek": {"api_key": "own-0123456789"}}});
+    let plain = settings(Path::new("/nowhere"), &config);
+    let view = petasos_providers::VaultView::empty(1);
+    let runtime = resolve(&Request::of("deepseek"), &plain, &view).outcome.unwrap();
+    assert_eq!(runtime.source.to_string(), "config");
+    let config = json!({"providers": {"deepseek": {"api_key": "own-0123456789", "url": "https://box.test/v1"}}});
+    let shadowing = settings(Path::new("/nowhere"), &config);
+    let outcome = resolve(&Request::of("deepseek"), &shadowing, &view).outcome;
+    assert_eq!(outcome.unwrap_err().code, "missing_api_key");
+    let named = resolve(&Request::of("custom:deepseek"), &shadowing, &view).outcome.unwrap();
+    assert_eq!(named.base_url.as_str(), "https://box.test/v1");
+}
