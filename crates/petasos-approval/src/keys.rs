@@ -4,6 +4,7 @@ use crate::rules::RULES;
 
 const AGENT_SETTINGS: &str = "write to agent settings";
 const SELF_HARM: &str = "agent self-harm";
+const SECRET_READ: &str = "read of a secret";
 const SUDO: &str = "sudo with stdin or askpass";
 
 /// Whether two names are of one category, whichever of its names they are.
@@ -35,6 +36,11 @@ pub(crate) fn is_own_file(key: &str, leaf: &str) -> bool {
     key == AGENT_SETTINGS || key == SELF_HARM && changes_own_rules(leaf)
 }
 
+/// Whether the rule is about reading keys, tokens and passwords.
+pub(crate) fn reads_secret(key: &str) -> bool {
+    key == SECRET_READ
+}
+
 fn changes_own_rules(leaf: &str) -> bool {
     leaf.split_whitespace()
         .any(|word| matches!(word, "approval" | "approvals" | "config" | "--yolo"))
@@ -46,7 +52,7 @@ mod tests {
 
     #[test]
     fn the_families_name_rules_that_exist() {
-        for key in [AGENT_SETTINGS, SELF_HARM, SUDO] {
+        for key in [AGENT_SETTINGS, SELF_HARM, SECRET_READ, SUDO] {
             assert!(RULES.iter().any(|rule| rule.key == key), "{key}");
         }
     }

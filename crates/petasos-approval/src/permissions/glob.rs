@@ -117,6 +117,9 @@ pub(crate) struct Anchors<'a> {
     pub(crate) workspace: &'a Path,
 }
 
+/// Compares one name of a pattern with one name of a path.
+type Fits<'a> = dyn Fn(&Glob, &str) -> bool + 'a;
+
 /// A pattern over a path: `*` stays within a name, `**` crosses names, and what it matches includes
 /// everything below.
 #[derive(Debug, Clone)]
@@ -156,12 +159,22 @@ impl PathGlob {
 
     /// Whether the path, or a directory that holds it, fits.
     pub(crate) fn matches(&self, path: &str, anchors: Anchors<'_>) -> bool {
+        self.compare(path, anchors, &|part, name| part.matches(name))
+    }
+
+    /// The same where the path itself may be a pattern that the shell will expand.
+    pub(crate) fn may_match(&self, path: &str, anchors: Anchors<'_>) -> bool {
+        self.compare(path, anchors, &|part, name| {
+            part.matches(name) || is_pattern(name) && Glob::new(name).matches(part.as_str())
+        })
+    }
+
+    fn compare(&self, path: &str, anchors: Anchors<'_>, fits: &Fits<'_>) -> bool {
         let names: Vec<&str> = path.split('/').filter(|part| !part.is_empty()).collect();
         match self.anchor {
-            Anchor::Anywhere => {
-                (0..=names.len()).any(|from| self.parts_fit(names.get(from..).unwrap_or_default()))
-            }
-            _ => self.below(&names, anchors).is_some_and(|rest| self.parts_fit(rest)),
+            Anchor::Anywhere => (0..=names.len())
+                .any(|from| self.parts_fit(names.get(from..).unwrap_or_default(), fits)),
+            _ => self.below(&names, anchors, fits).is_some_and(|rest| self.parts_fit(rest, fits)),
         }
     }
 
@@ -184,13 +197,21 @@ impl PathGlob {
         text.split('/').filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
 
-    fn below<'a, 'n>(&self, names: &'a [&'n str], anchors: Anchors<'_>) -> Option<&'a [&'n str]> {
+    fn below<'a, 'n>(
+        &self,
+        names: &'a [&'n str],
+        anchors: Anchors<'_>,
+        fits: &Fits<'_>,
+    ) -> Option<&'a [&'n str]> {
         let start = self.start(anchors);
-        let starts = start.len() <= names.len() && start.iter().zip(names).all(|(a, b)| a == b);
+        let same = |(part, name): (&String, &&str)| {
+            part == name || is_pattern(name) && fits(&Glob::new(part), name)
+        };
+        let starts = start.len() <= names.len() && start.iter().zip(names).all(same);
         starts.then(|| names.get(start.len()..).unwrap_or_default())
     }
 
-    fn parts_fit(&self, names: &[&str]) -> bool {
+    fn parts_fit(&self, names: &[&str], fits: &Fits<'_>) -> bool {
         let (mut p, mut n) = (0, 0);
         let mut retry: Option<(usize, usize)> = None;
         loop {
@@ -203,7 +224,7 @@ impl PathGlob {
                     p += 1;
                     continue;
                 }
-                (Some(part), Some(name)) if part.matches(name) => {
+                (Some(part), Some(name)) if fits(part, name) => {
                     p += 1;
                     n += 1;
                     continue;

@@ -187,7 +187,7 @@ impl Rule {
                     let gone = touch.access == Access::Delete;
                     self.is_access(touch.access)
                         && self.paths.iter().any(|glob| {
-                            glob.matches(&touch.path, anchors)
+                            glob.may_match(&touch.path, anchors)
                                 || gone && glob.lies_below(&touch.path, anchors)
                         })
                 }))
@@ -204,7 +204,12 @@ impl Rule {
     }
 
     fn is_host(&self, host: &str) -> bool {
-        let host = host.trim_end_matches('.');
+        let host = host.rsplit('@').next().unwrap_or(host);
+        let host = match host.rsplit_once(':') {
+            Some((name, port)) if port.bytes().all(|digit| digit.is_ascii_digit()) => name,
+            _ => host,
+        };
+        let host = host.trim_start_matches('[').trim_end_matches([']', '.']);
         self.hosts.iter().any(|glob| glob.matches(host))
     }
 

@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use petasos_contract::approval::Intent;
+use petasos_contract::approval::{Intent, Verdict};
 use petasos_contract::context::{Principal, Surface};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::{Args, CallContext, SessionId, Settings, ToolName};
 use serde::Serialize;
 
-use super::decision::{Observed, word};
+use super::decision::{Decision, Observed, word};
 use super::{Engine, facts};
 use crate::rules::RULES;
 use crate::settings::{ApprovalSettingsError, Approvals, Backend, Mode};
@@ -32,6 +32,8 @@ pub struct Explained {
     pub verdict: &'static str,
     /// What the built-in rules alone say, before settings and memory.
     pub rules_say: verdict::Verdict,
+    /// The keys that decided.
+    pub deciding: Vec<String>,
     /// Who judges.
     pub mode: Mode,
     /// Where it would run.
@@ -78,10 +80,7 @@ impl Checker {
     /// Judges one command.
     pub fn check(&self, command: &str) -> Checked {
         let decision = self.decide(command);
-        let deciding = decision.observed.iter().filter(|it| it.waived.is_none());
-        let mut rules: Vec<String> = deciding.map(|it| it.finding.key.to_string()).collect();
-        rules.dedup();
-        Checked { verdict: word(&decision.verdict), rules }
+        Checked { verdict: word(&decision.verdict), rules: deciding(&decision) }
     }
 
     /// Judges one command and tells everything that was seen.
@@ -93,6 +92,7 @@ impl Checker {
         Ok(Explained {
             command: command.to_owned(),
             verdict: word(&decision.verdict),
+            deciding: deciding(&decision),
             rules_say: verdict::judge(&analysis).verdict,
             mode: approvals.mode,
             backend: approvals.backend,
@@ -102,13 +102,26 @@ impl Checker {
         })
     }
 
-    fn decide(&self, command: &str) -> super::decision::Decision {
+    fn decide(&self, command: &str) -> Decision {
         let cwd = self.cx.workspace.to_path_buf();
         let effects = Effects::one(Effect::Command { script: command.to_owned(), cwd });
         let intent =
             Intent { tool: &self.tool, args: &self.args, effects: &effects, escalated: &[] };
         self.engine.decide(&intent, &self.cx)
     }
+}
+
+fn deciding(decision: &Decision) -> Vec<String> {
+    let (Verdict::Ask(findings) | Verdict::Block(findings)) = &decision.verdict else {
+        return Vec::new();
+    };
+    let mut keys: Vec<String> = Vec::new();
+    for finding in findings {
+        if !keys.iter().any(|key| *key == *finding.key) {
+            keys.push(finding.key.to_string());
+        }
+    }
+    keys
 }
 
 /// Every rule in force: the built-in ones, then the user's and the project's.

@@ -71,6 +71,11 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
 
 /// A path of the agent's own that a built-in rule saw otherwise keeps that rule's key.
 fn own_files(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
+    if own::reads_credentials(deed, place.facts) {
+        for it in found.iter_mut().filter(|it| crate::keys::reads_secret(&it.finding.key)) {
+            (it.class, it.finding.widest) = (Class::OwnFiles, Scope::Once);
+        }
+    }
     let Some(path) = own::written(deed, place.facts) else { return };
     if found.iter().any(|it| matches!(it.class, Class::OwnFiles | Class::Hardline)) {
         return;
@@ -88,8 +93,10 @@ fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
         let finding = finding(key, why, widest);
         found.push(Observed { finding, class, waived: None });
     };
-    for glob in &place.approvals.deny {
-        if texts(deed).iter().any(|text| glob.matches(text)) {
+    let denied = &place.approvals.deny;
+    let spelled = if denied.is_empty() { Vec::new() } else { texts(deed) };
+    for glob in denied {
+        if spelled.iter().any(|text| glob.matches(text)) {
             let key = format!("approvals.deny: {}", glob.as_str());
             push(Class::UserDeny, key, "the user refuses this".to_owned(), Scope::Once);
         }
@@ -116,15 +123,27 @@ fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
 
 fn is_git_push(step: &Step) -> bool {
     let mut words = step.argv.iter().map(String::as_str);
-    let git = words.next().is_some_and(|program| rule::base(program) == "git");
-    git && words.any(|word| word == "push")
+    if words.next().map(rule::base) != Some("git") {
+        return false;
+    }
+    while let Some(word) = words.next() {
+        match word {
+            // Options of git itself that take the next word.
+            "-C" | "-c" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" => {
+                words.next();
+            }
+            option if option.starts_with('-') => {}
+            command => return command == "push",
+        }
+    }
+    false
 }
 
 /// The spellings that a refusal is compared with: the whole text, and each command in it.
 fn texts(deed: &Deed) -> Vec<String> {
-    let Some(script) = &deed.script else { return Vec::new() };
     let collapsed = |words: &mut dyn Iterator<Item = &str>| words.collect::<Vec<_>>().join(" ");
-    let mut texts = vec![collapsed(&mut script.split_whitespace())];
+    let mut texts: Vec<String> =
+        deed.script.iter().map(|script| collapsed(&mut script.split_whitespace())).collect();
     for step in &deed.steps {
         let words = || step.argv.iter().map(String::as_str);
         texts.push(collapsed(&mut words()));

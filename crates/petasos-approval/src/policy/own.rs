@@ -55,6 +55,17 @@ pub(super) fn written(deed: &Deed, facts: &Facts) -> Option<String> {
         .map(|touch| touch.path.clone())
 }
 
+/// Whether the agent's own keys and tokens are read.
+pub(super) fn reads_credentials(deed: &Deed, facts: &Facts) -> bool {
+    const CREDENTIALS: [&str; 6] =
+        [".env", "auth.json", "mcp-tokens", "pairing", "credentials", "oauth"];
+    let Some(home) = facts.agent_home.as_deref().map(Path::new) else { return false };
+    deed.touched.iter().filter(|touch| touch.access == Access::Read).any(|touch| {
+        let rest = Path::new(&touch.path).strip_prefix(home);
+        rest.is_ok_and(|rest| CREDENTIALS.iter().any(|name| rest.starts_with(name)))
+    })
+}
+
 fn is_own(rest: &Path) -> bool {
     // A profile has a home of its own below ours.
     let mut parts = rest.components();

@@ -98,6 +98,22 @@ fn the_agents_own_files_are_asked_about_every_time_and_denied_unattended() {
 }
 
 #[test]
+fn the_agents_own_keys_are_read_only_with_a_person_each_time() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&json!({
+        "approvals": {"mode": "off"},
+        "command_allowlist": ["read of a secret"],
+    }));
+    let path = place.home().join(".env");
+    let read = Effects::one(Effect::Read(path.clone()));
+    assert_eq!(word(&judge(&engine, "read_file", &read, &cx)), "ask");
+    assert_eq!(word(&shell(&engine, &format!("cat {}", path.display()), &cx)), "ask");
+    let other = Effects::one(Effect::Read(place.user().join(".netrc")));
+    assert_eq!(judge(&engine, "read_file", &other, &cx), Verdict::Allow);
+}
+
+#[test]
 fn a_project_may_have_its_own_dotenv() {
     let place = Place::new();
     let cx = place.cx(&empty());

@@ -189,6 +189,9 @@ fn a_plain_push_is_asked_about_where_the_setting_says_so() {
     assert_eq!(shell(&engine, "git push", &place.cx(&empty())), Verdict::Allow);
     let cx = place.cx(&json!({"approvals": {"git_push": "ask"}}));
     assert_eq!(keys(&shell(&engine, "git -C x push", &cx)), ["git push"]);
+    for script in ["git stash push", "git log --grep push", "echo git push"] {
+        assert_eq!(shell(&engine, script, &cx), Verdict::Allow, "{script}");
+    }
 }
 
 #[test]

@@ -83,6 +83,8 @@ fn paths_and_hosts_are_refused_at_every_door() {
     }
     for script in [
         "cat ~/private/diary",
+        "cat ~/priv*/diary",
+        "curl http://db.internal:8080/x",
         "echo x > ~/private/new",
         "rm -r ~/private",
         "curl http://db.internal/x",
