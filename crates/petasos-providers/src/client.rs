@@ -5,14 +5,14 @@
 //! the error's path. Nobody else builds requests to providers.
 
 mod attempt;
+mod memory;
 mod sign;
 mod target;
 mod walk;
 
-use std::collections::HashSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use petasos_contract::clock::{Clock, SystemClock};
 use petasos_contract::event::Event;
@@ -20,17 +20,33 @@ use petasos_contract::model::{Cost, Model, ModelError, Prompt, Reason, Reply, Ro
 use petasos_contract::{BoxFuture, CallContext, wait};
 use petasos_net::client::Net;
 
-use crate::catalog::{Catalog, Which};
-use crate::fallback::{Cooldowns, Turns};
+use crate::catalog::{self, Catalog, ListError, Listed, Which};
+use crate::fallback::{Cooldowns, Turns, Wanted};
 use crate::ledger::Ledger;
 use crate::retry::Limits;
 use crate::roles::{self, Plan};
-use crate::route::Routes;
+use crate::route::{Routes, Unroutable};
 use crate::runtime::ProviderRuntime;
 use crate::table::Table;
 
+use memory::Memory;
+
 /// A number in 0..1 that nobody can foresee.
 pub type Dice = fn() -> f64;
+
+/// How long a list of models may take.
+const LIST_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why a provider's models are not known.
+#[derive(Debug, thiserror::Error)]
+pub enum ModelsError {
+    /// The provider cannot be asked.
+    #[error(transparent)]
+    Unroutable(#[from] Unroutable),
+    /// It was asked and gave no list.
+    #[error(transparent)]
+    List(#[from] ListError),
+}
 
 /// Answers prompts through the configured providers.
 pub struct Client {
@@ -41,8 +57,7 @@ pub struct Client {
     cooldowns: Cooldowns,
     turns: Turns,
     ledger: Ledger,
-    limits: Mutex<Vec<(String, Limits)>>,
-    told: Mutex<HashSet<String>>,
+    memory: Memory,
     dice: Dice,
     pace: f64,
 }
@@ -74,8 +89,7 @@ impl Client {
             cooldowns: Cooldowns::new(clock),
             turns: Turns::default(),
             ledger: Ledger::default(),
-            limits: Mutex::default(),
-            told: Mutex::default(),
+            memory: Memory::default(),
             dice,
             pace: 1.0,
         }
@@ -112,7 +126,19 @@ impl Client {
 
     /// The newest counters of each provider.
     pub fn limits(&self) -> Vec<(String, Limits)> {
-        self.limits.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.memory.limits()
+    }
+
+    /// Lists the models of a provider and remembers their lengths and prices.
+    pub async fn models(
+        &self,
+        wanted: &Wanted,
+        cx: &CallContext,
+    ) -> Result<Vec<Listed>, ModelsError> {
+        let runtime = self.routes.resolve(wanted, Role::Main, cx).await?;
+        let listed = catalog::list(&self.net, &runtime, LIST_WITHIN).await?;
+        self.catalog.learn(runtime.base_url.as_str(), &listed);
+        Ok(listed)
     }
 
     async fn run(
@@ -158,19 +184,9 @@ impl Client {
 
     /// Tells a person something once for the life of the process.
     fn tell_once(&self, key: String, text: &str, cx: &CallContext) {
-        let is_new = self.told.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
-        if is_new {
+        if self.memory.is_new(key) {
             cx.events.emit(|| Event::Notice { text: text.to_owned() });
         }
-    }
-
-    fn remember(&self, provider: &str, limits: Limits) {
-        if limits.is_empty() {
-            return;
-        }
-        let mut known = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|(name, _)| name != provider);
-        known.push((provider.to_owned(), limits));
     }
 }
 

@@ -109,14 +109,19 @@ impl Failure {
         error
     }
 
+    /// What happened, to be read after the provider's name.
+    pub fn what(&self) -> String {
+        let status = self.status.map(|status| format!(" ({status})")).unwrap_or_default();
+        format!("{}{status}", wording::what(self.reason))
+    }
+
     /// One line for a person: what happened and what to do.
     pub fn line(&self, target: &Target) -> String {
         let Target { provider, model, .. } = target;
-        let status = self.status.map(|status| format!(" ({status})")).unwrap_or_default();
         let next = advice(self.reason, provider, model);
-        let what = wording::what(self.reason);
+        let what = self.what();
         let wait = self.retry_after.map(|wait| format!("; it asks to wait {} s", wait.as_secs()));
-        format!("`{provider}` {what}{status} for `{model}`{}{next}", wait.unwrap_or_default())
+        format!("`{provider}` {what} for `{model}`{}{next}", wait.unwrap_or_default())
     }
 }
 

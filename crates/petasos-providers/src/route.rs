@@ -6,7 +6,7 @@
 mod vaulted;
 
 use petasos_contract::model::Role;
-use petasos_contract::{BoxFuture, Settings};
+use petasos_contract::{BoxFuture, CallContext, Settings};
 
 use crate::failure::Failure;
 use crate::fallback::Wanted;
@@ -32,7 +32,7 @@ pub trait Routes: Send + Sync {
         &'a self,
         wanted: &'a Wanted,
         role: Role,
-        settings: &'a Settings,
+        cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ProviderRuntime, Unroutable>>;
 
     /// Whether the credential in use can be renewed or read again.

@@ -65,6 +65,11 @@ pub enum EncodeError {
     /// There is nothing to answer.
     #[error("the prompt has no message; add at least one")]
     Empty,
+    /// The dialect cannot hold an answer to a shape.
+    #[error(
+        "this dialect cannot hold the answer to a schema; offer a tool with that schema instead"
+    )]
+    Answer,
     /// A body part is no JSON; only a corrupt store can cause it.
     #[error("a stored provider block is not JSON: {0}; drop it from the history")]
     Block(String),

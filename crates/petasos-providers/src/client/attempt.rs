@@ -64,7 +64,7 @@ impl Attempt<'_> {
         let mut incoming = sent.map_err(|error| alone(self.of_net(&error)))?;
         let headers = texts(&incoming.headers);
         let limits = Limits::read(|name| find(&headers, name));
-        self.client.remember(&self.target.provider, limits);
+        self.client.memory.keep_limits(&self.target.provider, limits);
         if !(200..300).contains(&incoming.status) {
             let status = incoming.status;
             // A body that breaks off is still a failure with this status.

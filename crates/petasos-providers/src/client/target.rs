@@ -1,6 +1,7 @@
 //! What a dialect may know of a resolved provider.
 
 use petasos_contract::CallContext;
+use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{Prompt, Served};
 
 use super::Client;
@@ -35,7 +36,7 @@ pub(super) fn of(
         provider: runtime.provider.clone(),
         model,
         base_url,
-        headers: runtime.headers.clone(),
+        headers: headers(runtime, prompt),
         extra_body,
         max_output_tokens: limit,
         default_max_tokens: row.and_then(|row| row.default_max_tokens),
@@ -43,6 +44,32 @@ pub(super) fn of(
         oauth: is_oauth(secret),
         session: Some(cx.session.to_string()),
         repairs: std::collections::BTreeSet::new(),
+    }
+}
+
+/// Copilot bills by who began: a person's message, or the agent going on by itself.
+fn headers(runtime: &ProviderRuntime, prompt: &Prompt) -> Vec<(String, String)> {
+    let mut headers = runtime.headers.clone();
+    if runtime.provider == "copilot" {
+        let begun = matches!(prompt.messages.last(), Some(Message::User { .. }));
+        let initiator = if begun { "user" } else { "agent" };
+        headers.push(("x-initiator".to_owned(), initiator.to_owned()));
+        if prompt.messages.iter().any(has_image) {
+            headers.push(("copilot-vision-request".to_owned(), "true".to_owned()));
+        }
+    }
+    headers
+}
+
+fn has_image(message: &Message) -> bool {
+    let content = match message {
+        Message::User { content } => content,
+        Message::Tool(result) => &result.content,
+        Message::Assistant(_) => return false,
+    };
+    match content {
+        Content::Text(_) => false,
+        Content::Parts(parts) => parts.iter().any(|part| matches!(part, Part::ImageUrl { .. })),
     }
 }
 

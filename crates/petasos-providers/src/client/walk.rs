@@ -54,7 +54,7 @@ impl<'a> Walk<'a> {
         let mut last: Option<Box<ModelError>> = None;
         let mut rested: Option<(usize, ProviderRuntime)> = None;
         for (at, wanted) in plan.candidates.iter().enumerate().skip(start) {
-            let runtime = match client.routes.resolve(wanted, self.role, &cx.settings).await {
+            let runtime = match client.routes.resolve(wanted, self.role, cx).await {
                 Ok(runtime) => runtime,
                 Err(unroutable) => {
                     self.skip(wanted, &unroutable.message);
@@ -116,13 +116,16 @@ impl<'a> Walk<'a> {
             self.client.turns.move_to(&self.cx.session, self.role, &self.cx.turn, at);
         }
         let has_next = plan.candidates.len() > at + 1;
-        let mut tried = Tried::default();
+        let mut tried = Tried { repairs: self.client.memory.repairs(&runtime), ..Tried::default() };
         loop {
             if tried.refresh == Refresh::Impossible && self.client.routes.can_refresh(&runtime) {
                 tried.refresh = Refresh::Possible;
             }
             let broken = match self.ask(wanted, &runtime, &tried.repairs).await {
-                Ok(reply) => return Ended::Answered(Box::new(reply)),
+                Ok(reply) => {
+                    self.client.memory.keep_repairs(&runtime, &tried.repairs);
+                    return Ended::Answered(Box::new(reply));
+                }
                 Err(broken) => *broken,
             };
             let target = broken.target;
@@ -190,6 +193,7 @@ impl<'a> Walk<'a> {
             Move::Retry(wait) => {
                 let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                 self.path.push(Step::Waited { wait_ms });
+                self.tell_wait(failure, &runtime.provider, wait_ms);
                 tokio::time::sleep(wait.mul_f64(self.client.pace)).await;
                 Acted::Again
             }
@@ -234,7 +238,7 @@ impl<'a> Walk<'a> {
             detail = failure.message,
             "a model request failed"
         );
-        self.client.remember(&runtime.provider, failure.limits);
+        self.client.memory.keep_limits(&runtime.provider, failure.limits);
         self.path.push(Step::Failed { reason: failure.reason, status: failure.status });
         tried.retries += 1;
         tried.limited += u32::from(failure.reason == Reason::RateLimit);
@@ -266,12 +270,16 @@ impl<'a> Walk<'a> {
         self.path.push(Step::FellBack { provider, model });
     }
 
+    fn tell_wait(&self, failure: &Failure, provider: &str, wait_ms: u64) {
+        let why = failure.what();
+        let text = format!("`{provider}` {why}; asking again in {} s", wait_ms.div_ceil(1000));
+        self.cx.events.emit(|| Event::Notice { text });
+    }
+
     fn tell_repair(&self, repair: &Repair, provider: &str) {
-        if let Repair::Quarantine(tool) = repair {
-            let key = format!("quarantine {provider} {tool}");
-            let text = format!("the tool `{tool}` is left out: `{provider}` refuses its schema");
-            self.client.tell_once(key, &text, self.cx);
-        }
+        let what = repair.name();
+        let text = format!("`{provider}` refused a part of the request, which is changed: {what}");
+        self.client.tell_once(format!("repair {provider} {what}"), &text, self.cx);
     }
 }
 

@@ -64,6 +64,8 @@ pub(super) fn refine(base: Reason, status: Option<u16>, fault: &Fault, size: Siz
         Reason::Auth if status == Some(403) => {
             if any(&CREDIT) {
                 Reason::Billing
+            } else if any(&["invokemodelwithresponsestream"]) {
+                Reason::StreamRefused
             } else if any(&["long context", "context-1m"]) {
                 Reason::LongContextTier
             } else if any(&POLICY) {

@@ -6,8 +6,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_contract::context::Surface;
 use petasos_contract::model::{Reason, Role};
-use petasos_contract::{BoxFuture, Settings};
+use petasos_contract::{BoxFuture, CallContext, Settings};
 use petasos_net::client::Net;
 
 use super::{Routes, Unroutable};
@@ -35,13 +36,18 @@ impl VaultRoutes {
         Self { net, exchange: Exchange::default() }
     }
 
-    fn look(wanted: &Wanted, settings: &Settings) -> Result<ProviderRuntime, Unroutable> {
+    fn look(
+        wanted: &Wanted,
+        selection: Selection,
+        settings: &Settings,
+    ) -> Result<ProviderRuntime, Unroutable> {
         let request = Request {
             provider: wanted.provider.clone(),
             model: wanted.model.clone(),
             base_url: wanted.base_url.clone(),
             api_key: wanted.api_key.clone(),
             key_env: wanted.key_env.clone(),
+            ignores_selection_variable: selection == Selection::Ignored,
             ..Request::default()
         };
         let view = Vault::of(settings).view(settings);
@@ -58,9 +64,10 @@ impl VaultRoutes {
     async fn find(
         &self,
         wanted: &Wanted,
+        selection: Selection,
         settings: &Settings,
     ) -> Result<ProviderRuntime, Unroutable> {
-        let runtime = Self::look(wanted, settings)?;
+        let runtime = Self::look(wanted, selection, settings)?;
         if needs_exchange(&runtime) {
             return Ok(self.exchanged(wanted, runtime, settings).await);
         }
@@ -98,7 +105,7 @@ impl VaultRoutes {
         if let Err(error) = copilot::keep(&Vault::of(settings), &credential.secret, &login).await {
             tracing::warn!(%error, "the exchanged Copilot token was not kept");
         }
-        Self::look(wanted, settings).unwrap_or(runtime)
+        Self::look(wanted, Selection::Counts, settings).unwrap_or(runtime)
     }
 
     async fn renew(&self, runtime: &ProviderRuntime, settings: &Settings, why: Why) -> Renewed {
@@ -147,7 +154,7 @@ impl VaultRoutes {
                 model: runtime.model.clone(),
                 ..Wanted::default()
             };
-            let renewed = self.find(&wanted, settings).await.ok()?;
+            let renewed = self.find(&wanted, Selection::Counts, settings).await.ok()?;
             let fresh = renewed.credential.as_ref().map(|credential| &credential.secret);
             return (fresh != seen.as_ref()).then_some(renewed);
         }
@@ -156,6 +163,13 @@ impl VaultRoutes {
             Renewed::No | Renewed::NeedsPerson(_) => None,
         }
     }
+}
+
+/// Whether the variable that selects a provider counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Selection {
+    Counts,
+    Ignored,
 }
 
 enum Renewed {
@@ -176,9 +190,12 @@ impl Routes for VaultRoutes {
         &'a self,
         wanted: &'a Wanted,
         _: Role,
-        settings: &'a Settings,
+        cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ProviderRuntime, Unroutable>> {
-        Box::pin(self.find(wanted, settings))
+        // A scheduled job must not follow a variable that happens to be set where it runs.
+        let is_job = cx.surface == Surface::Cron;
+        let selection = if is_job { Selection::Ignored } else { Selection::Counts };
+        Box::pin(self.find(wanted, selection, &cx.settings))
     }
 
     fn can_refresh(&self, runtime: &ProviderRuntime) -> bool {

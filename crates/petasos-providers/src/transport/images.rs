@@ -2,7 +2,7 @@
 
 use petasos_contract::message::{Content, Part};
 
-use super::history::clean;
+use super::history::{Turn, clean};
 use super::target::{Repair, Target};
 
 /// Said in place of an image.
@@ -55,6 +55,26 @@ pub fn result(content: &Content, images: Images) -> Content {
             let all_text = parts.iter().all(|part| matches!(part, Part::Text { .. }));
             let content = Content::Parts(parts);
             if all_text { Content::Text(content.text()) } else { content }
+        }
+    }
+}
+
+/// Keeps the newest images of tool results and replaces the older ones.
+pub fn newest_in_results(turns: &mut [Turn], keep: usize) {
+    let mut left = keep;
+    let results = turns.iter_mut().rev().filter_map(|turn| match turn {
+        Turn::Results(given) => Some(given),
+        Turn::User(_) | Turn::Assistant(_) => None,
+    });
+    for given in results.flat_map(|given| given.iter_mut().rev()) {
+        let Content::Parts(parts) = &mut given.content else { continue };
+        for part in parts.iter_mut().rev() {
+            if matches!(part, Part::ImageUrl { .. }) {
+                if left == 0 {
+                    *part = Part::text(GONE);
+                }
+                left = left.saturating_sub(1);
+            }
         }
     }
 }

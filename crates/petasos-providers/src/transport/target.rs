@@ -37,6 +37,23 @@ pub enum Repair {
 }
 
 impl Repair {
+    /// Whether the next question to the same model needs it too.
+    pub fn lasts(&self) -> bool {
+        match self {
+            Self::DropPatterns
+            | Self::DropToolImages
+            | Self::DropLongContextBeta
+            | Self::DropField(_)
+            | Self::RenameTokenLimit
+            | Self::NoStream
+            | Self::Quarantine(_) => true,
+            Self::DropThinking
+            | Self::DropEncryptedReasoning
+            | Self::DropOldImages
+            | Self::MaxTokens(_) => false,
+        }
+    }
+
     /// The word in traces and notices.
     pub fn name(&self) -> String {
         match self {

@@ -68,7 +68,7 @@ impl Routes for Double {
         &'a self,
         wanted: &'a Wanted,
         _: Role,
-        _: &'a Settings,
+        _: &'a CallContext,
     ) -> BoxFuture<'a, Result<ProviderRuntime, Unroutable>> {
         Box::pin(async move {
             match wanted.provider.as_deref() {

@@ -268,6 +268,14 @@ impl Fold for Messages {
         if !self.is_settled() {
             return Err(DecodeError::Truncated);
         }
+        // Silence is an answer only when the model says that it is done or refuses.
+        let may_be_silent = matches!(
+            self.assembly.finish,
+            None | Some(Finish::Stop | Finish::ContentFilter | Finish::Incomplete)
+        );
+        if self.open.is_empty() && !may_be_silent {
+            return Err(DecodeError::Empty);
+        }
         Ok(())
     }
 

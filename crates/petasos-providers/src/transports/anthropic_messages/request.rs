@@ -8,11 +8,14 @@ use super::thinking;
 use crate::lower::{self, Lowering, Schemas};
 use crate::transport::history::{self, Given, Turn};
 use crate::transport::ids::Ids;
-use crate::transport::images::Images;
+use crate::transport::images::{self, Images};
 use crate::transport::node::{Body, Node};
 use crate::transport::target::{Repair, Target};
 use crate::transport::{EncodeError, WireRequest};
 use crate::{limits, markers};
+
+/// Screenshots are large and grow old quickly.
+const RESULT_IMAGES_MAX: usize = 3;
 
 /// A block: ours, or theirs byte for byte.
 #[derive(Debug, Clone)]
@@ -32,7 +35,8 @@ struct Spoken {
 
 /// Writes a request.
 pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, EncodeError> {
-    let turns = history::mend(&prompt.messages, Images::of(target, true));
+    let mut turns = history::mend(&prompt.messages, Images::of(target, true));
+    images::newest_in_results(&mut turns, RESULT_IMAGES_MAX);
     if turns.is_empty() {
         return Err(EncodeError::Empty);
     }
@@ -64,7 +68,14 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     {
         body.put("temperature", json!(warm));
     }
-    thinking::put(&mut body, prompt, target);
+    let mut output = thinking::put(&mut body, prompt, target);
+    if let Some(answer) = &prompt.answer {
+        let format = json!({"type": "json_schema", "schema": answer.schema});
+        output.insert("format".to_owned(), format);
+    }
+    if !output.is_empty() {
+        body.put("output_config", Value::Object(output));
+    }
     body.merge(&target.extra_body);
     for repair in &target.repairs {
         if let Repair::DropField(field) = repair {

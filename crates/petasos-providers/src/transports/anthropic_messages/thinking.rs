@@ -5,7 +5,7 @@
 
 use petasos_contract::model::{Effort, Prompt};
 use serde::Deserialize;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::request::{Block, object, text};
 use crate::limits;
@@ -119,20 +119,21 @@ fn replayed(said: &Said, target: &Target, place: Place, calls: &[Block]) -> Opti
     Some(blocks)
 }
 
-/// Puts what the model is told about thinking.
-pub(super) fn put(body: &mut Body, prompt: &Prompt, target: &Target) {
+/// Puts what the model is told about thinking; gives what belongs into `output_config`.
+pub(super) fn put(body: &mut Body, prompt: &Prompt, target: &Target) -> Map<String, Value> {
     let family = target.family();
-    let Some(effort) = prompt.effort.filter(|effort| *effort != Effort::Off) else { return };
+    let Some(effort) = prompt.effort.filter(|effort| *effort != Effort::Off) else {
+        return Map::new();
+    };
     let kimi = family.starts_with("kimi");
     if limits::is_adaptive(&family) || kimi {
         body.put("thinking", json!({"type": "adaptive", "display": "summarized"}));
         let newest = limits::claude_version(&family).is_none_or(|version| version >= (4, 7));
-        body.put("output_config", json!({"effort": adaptive(effort, newest)}));
-        return;
+        return object(json!({"effort": adaptive(effort, newest)}));
     }
     let budgeted = family.contains("claude") && !family.contains("haiku");
     if !budgeted || limits::claude_version(&family).is_some_and(|version| version < (3, 7)) {
-        return;
+        return Map::new();
     }
     let budget: u32 = match effort {
         Effort::Off | Effort::Minimal | Effort::Low => 4_000,
@@ -144,6 +145,7 @@ pub(super) fn put(body: &mut Body, prompt: &Prompt, target: &Target) {
     body.put("temperature", json!(1));
     let tokens = limits::messages(prompt, target).max(budget + 4_096);
     body.put("max_tokens", json!(tokens));
+    Map::new()
 }
 
 fn adaptive(effort: Effort, newest: bool) -> &'static str {

@@ -19,6 +19,9 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     if turns.is_empty() {
         return Err(EncodeError::Empty);
     }
+    if prompt.answer.is_some() {
+        return Err(EncodeError::Answer);
+    }
     let lowered = lower::lower(&prompt.tools, Schemas::Anthropic, &target.repairs);
     let mut body = Body::default();
     body.put("messages", messages(&turns, target)?);

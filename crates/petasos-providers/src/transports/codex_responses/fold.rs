@@ -303,6 +303,9 @@ impl Fold for Responses {
         if self.events == 0 {
             return Err(DecodeError::Empty);
         }
+        if self.ended && self.items.is_empty() && self.assembly.is_empty() {
+            return Err(DecodeError::Empty);
+        }
         let all_finished = !self.items.is_empty() && self.open.is_empty();
         if self.ended || all_finished { Ok(()) } else { Err(DecodeError::Truncated) }
     }
