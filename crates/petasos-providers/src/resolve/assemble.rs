@@ -45,6 +45,9 @@ impl Scene<'_> {
     /// The runtime of the parts.
     pub(crate) fn assemble(&mut self, parts: Parts<'_>) -> ProviderRuntime {
         let own = self.is_saved_for(&parts.id) && parts.entry.is_none();
+        if let Some(provider) = parts.provider {
+            self.trace_unused(&provider.key_env, "another key comes before it");
+        }
         let model = self.model(&parts);
         let saved_mode = match self.request.api_mode.as_deref() {
             Some(asked) => Some(asked),

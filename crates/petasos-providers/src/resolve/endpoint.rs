@@ -56,6 +56,25 @@ pub(crate) fn endpoint(
     provider: &Provider,
     lenience: Lenience,
 ) -> Result<Endpoint, ResolveError> {
+    let chosen = choose(scene, provider, lenience)?;
+    let place = match chosen.from {
+        From::Request => "given with the request",
+        From::Saved => "saved in `model.base_url`",
+        From::Variable => "from a variable",
+        From::Usual => "the provider's usual one",
+    };
+    scene.trace(format!("endpoint {}", chosen.url), Verdict::Taken, place);
+    if matches!(chosen.from, From::Request | From::Saved) {
+        scene.trace_unused(&provider.base_url_env, "a chosen endpoint comes before it");
+    }
+    Ok(chosen)
+}
+
+fn choose(
+    scene: &mut Scene<'_>,
+    provider: &Provider,
+    lenience: Lenience,
+) -> Result<Endpoint, ResolveError> {
     if let Some(url) = scene.explicit_url()? {
         let trust = judge(scene, provider, &url, From::Request);
         return Ok(Endpoint { url, from: From::Request, trust });

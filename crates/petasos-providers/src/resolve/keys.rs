@@ -6,7 +6,7 @@ use petasos_net::{Allowed, Origin, Scope, Url};
 use super::scene::Scene;
 use super::{ResolveError, Verdict};
 use crate::credential::pool::{self, Strategy};
-use crate::credential::usable::usable;
+use crate::credential::usable::{fingerprint, usable};
 use crate::runtime::{BaseUrl, Expiry, PoolRef, Source};
 
 /// A chosen secret with its scope; how it travels is decided with the dialect.
@@ -118,7 +118,8 @@ impl Scene<'_> {
                     let text = format!("{what} held characters that no key has; they were removed");
                     self.notice(format!("cleaned:{what}"), text);
                 }
-                self.trace(what, Verdict::Taken, format!("may go to {}", claim.scope));
+                let mark = fingerprint(&good.secret);
+                self.trace(what, Verdict::Taken, format!("{mark}, may go to {}", claim.scope));
                 Some(claim.key(good.secret, source))
             }
             Err(why) => {

@@ -24,7 +24,7 @@ pub(crate) fn login(scene: &mut Scene<'_>) -> Option<Outcome> {
 
 fn runtime(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     if provider.base_url.as_deref().is_some_and(|url| !url.starts_with("http")) {
-        return Err(retired(provider));
+        return Err(unspoken(provider));
     }
     let chosen = endpoint(scene, provider, Lenience::Variable)?;
     let claim = match chosen.trust {
@@ -123,8 +123,9 @@ fn missing(provider: &Provider) -> ResolveError {
     error.hint(format!("run `petasos auth login {id}`"))
 }
 
-fn retired(provider: &Provider) -> ResolveError {
-    let message = format!("`{}` is no longer offered by its vendor", provider.id);
-    let error = ResolveError::new("provider_retired", &provider.id, message);
+/// A login whose protocol is not spoken here; the row stays so that the name is understood.
+fn unspoken(provider: &Provider) -> ResolveError {
+    let message = format!("this version does not speak the protocol of `{}`", provider.id);
+    let error = ResolveError::new("provider_unsupported", &provider.id, message);
     error.hint("use `gemini` with `GEMINI_API_KEY`")
 }

@@ -101,6 +101,16 @@ impl<'a> Scene<'a> {
         self.trace.push(Candidate { rule: self.rule, what, verdict, why });
     }
 
+    /// Records variables that are set and were not looked at, because something came before them.
+    pub(crate) fn trace_unused(&mut self, names: &[String], why: &str) {
+        for name in names {
+            let what = format!("variable `{name}`");
+            if self.variable(name).is_some() && !self.trace.iter().any(|seen| seen.what == what) {
+                self.trace(what, Verdict::Passed, why);
+            }
+        }
+    }
+
     /// Tells a person something once, and records it.
     pub(crate) fn notice(&mut self, key: impl Into<String>, text: impl Into<String>) {
         let notice = Notice { key: key.into(), text: text.into() };

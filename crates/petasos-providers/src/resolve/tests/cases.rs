@@ -145,3 +145,23 @@ fn the_openai_key_reaches_the_aggregator_only_when_asked_to() {
     let unasked = run(&Request::of("openrouter"), &json!({}), &[key]);
     assert_eq!(unasked.outcome.unwrap_err().code, "missing_api_key");
 }
+
+#[test]
+fn the_trace_names_every_candidate_and_why_it_lost() {
+    let config = json!({"model": {"provider": "deepseek", "base_url": "https://api.deepseek.com/beta",
+        "api_key": "own-0123456789"}});
+    let variables = [
+        ("DEEPSEEK_API_KEY", "ds-0123456789"),
+        ("DEEPSEEK_BASE_URL", "https://stale.test/v1"),
+        ("HERMES_INFERENCE_PROVIDER", "openrouter"),
+    ];
+    let trace = run(&Request::default(), &config, &variables).trace;
+    let of = |what: &str| trace.iter().find(|one| one.what.contains(what)).map(|one| one.verdict);
+    assert_eq!(of("provider `deepseek`"), Some(Verdict::Taken));
+    assert_eq!(of("provider `openrouter`"), Some(Verdict::Passed));
+    assert_eq!(of("model.api_key"), Some(Verdict::Taken));
+    assert_eq!(of("DEEPSEEK_API_KEY"), Some(Verdict::Passed));
+    assert_eq!(of("DEEPSEEK_BASE_URL"), Some(Verdict::Passed));
+    let key = trace.iter().find(|one| one.what.contains("model.api_key")).unwrap();
+    assert!(key.why.starts_with("sha256:") && !key.why.contains("own-"), "{}", key.why);
+}

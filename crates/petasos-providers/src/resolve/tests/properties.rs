@@ -183,7 +183,7 @@ fn judge(world: &World) -> Result<bool, TestCaseError> {
 #[test]
 fn no_key_is_chosen_for_an_endpoint_outside_its_scope() {
     let config =
-        ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() };
+        ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() };
     let with_key = std::cell::Cell::new(0_u32);
     let mut runner = proptest::test_runner::TestRunner::new(config);
     let outcome = runner.run(&world(), |world| {
@@ -191,7 +191,7 @@ fn no_key_is_chosen_for_an_endpoint_outside_its_scope() {
         Ok(())
     });
     outcome.unwrap();
-    assert!(with_key.get() > 2_000, "the generator must also make worlds in which a key is sent");
+    assert!(with_key.get() > 1_000, "the generator must also make worlds in which a key is sent");
 }
 
 #[test]
