@@ -4,9 +4,11 @@ use std::fmt;
 use std::sync::Arc;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use crate::call::Status;
-use crate::id::{CallId, SessionId, ToolName};
+use crate::id::{CallId, SessionId, ToolName, TurnId};
+use crate::reply::{Cost, Delta, Finish, Served, Step, Usage};
 
 /// The version that `--json` streams and traces carry.
 pub const EVENT_VERSION: u32 = 1;
@@ -54,6 +56,140 @@ pub enum Event {
         /// The text.
         text: String,
     },
+    /// A turn begins: somebody said something.
+    TurnStarted {
+        /// The conversation.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+    },
+    /// A piece of a reply; a higher attempt replaces all that lower ones of the request told.
+    Delta {
+        /// The conversation.
+        session: SessionId,
+        /// Which request of the turn.
+        request: u32,
+        /// Which attempt of the request.
+        attempt: u32,
+        /// The piece.
+        delta: Delta,
+    },
+    /// A model answered; what it said is stored by now.
+    Replied {
+        /// The conversation.
+        session: SessionId,
+        /// Which request of the turn.
+        request: u32,
+        /// Its visible text.
+        text: String,
+        /// How many calls it asks for.
+        calls: usize,
+        /// Why it ended.
+        finish: Finish,
+        /// Who answered.
+        served: Served,
+        /// What was used.
+        usage: Usage,
+        /// What it cost.
+        cost: Cost,
+        /// What was done to get it.
+        path: Vec<Step>,
+    },
+    /// A model asks for a call.
+    ToolRequested {
+        /// The conversation.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: ToolName,
+        /// The arguments, as they came.
+        arguments: String,
+    },
+    /// A call's result is stored.
+    ToolAnswered {
+        /// The conversation.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+        /// The tool.
+        tool: ToolName,
+        /// How it ended.
+        status: Status,
+        /// The beginning of the result.
+        preview: String,
+    },
+    /// The conversation was shortened for the model; the log keeps everything.
+    Compressed {
+        /// The conversation.
+        session: SessionId,
+        /// About how many tokens it was.
+        before: u64,
+        /// About how many it is.
+        after: u64,
+        /// How.
+        how: String,
+    },
+    /// Guidance of the user reached the model.
+    Steered {
+        /// The conversation.
+        session: SessionId,
+        /// The words.
+        text: String,
+    },
+    /// A subagent begins.
+    SubagentStarted {
+        /// Who asked for it.
+        session: SessionId,
+        /// Its own conversation.
+        child: SessionId,
+        /// What it is to do.
+        goal: String,
+    },
+    /// Something happened inside a subagent.
+    Subagent {
+        /// Its conversation.
+        child: SessionId,
+        /// What happened.
+        event: Box<Event>,
+    },
+    /// A subagent ended.
+    SubagentEnded {
+        /// Who asked for it.
+        session: SessionId,
+        /// Its own conversation.
+        child: SessionId,
+        /// How: `completed`, `failed`, `interrupted`, `timeout`.
+        status: String,
+    },
+    /// A turn ended; its transcript is whole.
+    TurnEnded {
+        /// The conversation.
+        session: SessionId,
+        /// The turn.
+        turn: TurnId,
+        /// How: `replied`, `interrupted`, `out_of_budget`, `refused`, `halted`, `failed`.
+        end: String,
+        /// The final text.
+        text: String,
+        /// How many requests it took.
+        requests: u32,
+        /// What it used, subagents included.
+        usage: Usage,
+        /// How long it took.
+        duration_ms: u64,
+    },
+}
+
+impl Event {
+    /// The event as one JSON object that carries the version, for `--json` streams.
+    pub fn to_json(&self) -> Value {
+        let mut value = serde_json::to_value(self).unwrap_or(Value::Null);
+        if let Value::Object(object) = &mut value {
+            object.insert("v".to_owned(), EVENT_VERSION.into());
+        }
+        value
+    }
 }
 
 /// Receives events. Must not block: a slow subscriber drops or buffers by itself.

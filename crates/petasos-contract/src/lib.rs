@@ -18,6 +18,7 @@
 //! | `approval` | judging and asking |
 //! | `model`, `reply`, `message` | asking a model, and the conversation it is asked about |
 //! | `ports` | how tools reach beside themselves |
+//! | `store` | keeping conversations |
 //! | `settings`, `secret` | the snapshot, and values that cannot be printed |
 //! | `event` | what happens, for surfaces |
 //! | `wait`, `clock` | waiting with a deadline, time as a port |
@@ -47,6 +48,7 @@ pub mod reply;
 pub mod seat;
 pub mod secret;
 pub mod settings;
+pub mod store;
 pub mod terminal;
 pub mod tool;
 pub mod wait;

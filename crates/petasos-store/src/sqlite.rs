@@ -1,0 +1,103 @@
+//! Opening the file: permissions, journal, limits, and what SQLite's errors mean for people.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use petasos_contract::store::StoreError;
+use rusqlite::{Connection, ErrorCode, OpenFlags};
+
+/// How long a connection waits for another process that writes.
+const BUSY: Duration = Duration::from_secs(5);
+
+/// What an answered write survives.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Durability {
+    /// The death of the process; after a power cut the last moments may be gone.
+    #[default]
+    Process,
+    /// A power cut too, at the price of one disk flush for each write.
+    Power,
+}
+
+/// How the file is opened.
+#[derive(Debug, Clone)]
+pub struct OpenOptions {
+    /// Where it is; made when it is not there.
+    pub path: PathBuf,
+    /// What an answered write survives.
+    pub durability: Durability,
+}
+
+impl OpenOptions {
+    /// The usual way.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into(), durability: Durability::default() }
+    }
+}
+
+/// The connection that writes. The second value is something a person should know.
+pub(crate) fn open_writer(
+    options: &OpenOptions,
+) -> Result<(Connection, Option<String>), StoreError> {
+    prepare_file(&options.path)?;
+    let connection = Connection::open(&options.path).map_err(failed)?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    let mode: String =
+        connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failed)?;
+    let notice = (!mode.eq_ignore_ascii_case("wal")).then(|| {
+        format!(
+            "the session database `{}` cannot use a write-ahead log here (it uses `{mode}`): other \
+             processes will wait while one writes",
+            options.path.display()
+        )
+    });
+    let synchronous = match options.durability {
+        Durability::Process => "NORMAL",
+        Durability::Power => "FULL",
+    };
+    connection.pragma_update(None, "synchronous", synchronous).map_err(failed)?;
+    connection.pragma_update(None, "foreign_keys", true).map_err(failed)?;
+    connection.pragma_update(None, "wal_autocheckpoint", 1000).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok((connection, notice))
+}
+
+/// A connection that cannot write.
+pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(BUSY).map_err(failed)?;
+    connection.pragma_update(None, "query_only", true).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
+/// Conversations hold secrets: the file belongs to its owner alone from its first byte on.
+fn prepare_file(path: &Path) -> Result<(), StoreError> {
+    let io = |error: std::io::Error| StoreError::Failed(format!("`{}`: {error}", path.display()));
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder).map_err(io)?;
+    }
+    let mut file = std::fs::OpenOptions::new();
+    file.create(true).append(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut file, 0o600);
+    file.open(path).map(drop).map_err(io)
+}
+
+/// What an error of SQLite means.
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
+pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
+    match error.sqlite_error_code() {
+        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+            StoreError::Damaged { detail: error.to_string() }
+        }
+        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+            StoreError::Slow { what: "another process that writes" }
+        }
+        Some(ErrorCode::OperationInterrupted) => StoreError::Slow { what: "a query" },
+        _ => StoreError::Failed(error.to_string()),
+    }
+}
