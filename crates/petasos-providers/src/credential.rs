@@ -3,6 +3,7 @@
 //! Reading makes a [`VaultView`], an immutable picture that the pure resolver works on; it never
 //! writes. Everything that writes goes through [`Vault`], under a lock that other processes honour.
 
+pub mod aws;
 pub mod borrowed;
 pub mod copilot;
 pub mod jwt;
@@ -22,6 +23,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use petasos_contract::Settings;
 
+use crate::credential::aws::AwsProfiles;
 use crate::credential::borrowed::{ClaudeCode, CliLogin};
 use crate::credential::store::AuthFile;
 use crate::local::LocalServer;
@@ -90,6 +92,7 @@ impl Vault {
         let claude_code = note(ClaudeCode::read(&self.claude_code), &mut problems).flatten();
         let codex_cli = note(CliLogin::read_codex(&self.codex_cli), &mut problems).flatten();
         let qwen_cli = note(CliLogin::read_qwen(&self.qwen_cli), &mut problems).flatten();
+        let aws = note(AwsProfiles::read(settings), &mut problems).unwrap_or_default();
         let now_ms = now_ms();
         VaultView {
             table,
@@ -97,6 +100,7 @@ impl Vault {
             claude_code,
             codex_cli,
             qwen_cli,
+            aws,
             local: Vec::new(),
             now_ms,
             draw: now_ms,
@@ -141,6 +145,8 @@ pub struct VaultView {
     pub codex_cli: Option<CliLogin>,
     /// The Qwen program's login.
     pub qwen_cli: Option<CliLogin>,
+    /// The profiles of Amazon's tools.
+    pub aws: AwsProfiles,
     /// Model servers found on this machine; filled by whoever probed.
     pub local: Vec<LocalServer>,
     /// When the picture was taken.
@@ -160,6 +166,7 @@ impl VaultView {
             claude_code: None,
             codex_cli: None,
             qwen_cli: None,
+            aws: AwsProfiles::default(),
             local: Vec::new(),
             now_ms,
             draw: 0,

@@ -142,10 +142,10 @@ fn by_login<'a>(scene: &mut Scene<'a>) -> Option<(&'a Provider, String)> {
 }
 
 fn by_aws<'a>(scene: &mut Scene<'a>) -> Option<(&'a Provider, String)> {
-    let name = super::cloud::aws_sign(scene)?;
+    let why = super::cloud::aws_ready(scene)?;
     let provider =
         scene.table.get("bedrock").filter(|provider| !scene.is_disabled(&provider.id))?;
-    Some((provider, format!("`{name}` is set")))
+    Some((provider, why))
 }
 
 fn has_variable(scene: &Scene<'_>, name: &str) -> bool {

@@ -146,7 +146,7 @@ fn at_vertex(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
 }
 
 /// The first variable that shows AWS credentials. No metadata service is asked.
-pub(crate) fn aws_sign(scene: &Scene<'_>) -> Option<&'static str> {
+fn aws_sign(scene: &Scene<'_>) -> Option<&'static str> {
     const SIGNS: [&str; 6] = [
         "AWS_BEARER_TOKEN_BEDROCK",
         "AWS_ACCESS_KEY_ID",
@@ -158,6 +158,18 @@ pub(crate) fn aws_sign(scene: &Scene<'_>) -> Option<&'static str> {
     SIGNS.into_iter().find(|name| scene.variable(name).is_some())
 }
 
+/// What would let Bedrock be used at once. A profile counts only when a variable names it: half of
+/// all developers have a default one for other things.
+pub(crate) fn aws_ready(scene: &Scene<'_>) -> Option<String> {
+    let set = |name: &str| scene.variable(name).is_some().then(|| format!("`{name}` is set"));
+    let profile = scene
+        .variable("AWS_PROFILE")
+        .filter(|name| scene.vault.aws.get(name).is_some_and(|profile| profile.keys.is_some()));
+    set("AWS_BEARER_TOKEN_BEDROCK")
+        .or_else(|| aws_keys(scene).and_then(|_| set("AWS_ACCESS_KEY_ID")))
+        .or_else(|| profile.map(|name| format!("the AWS profile `{name}` has keys")))
+}
+
 /// Bedrock: a bearer token, or keys that sign and never travel.
 pub(crate) fn bedrock(scene: &mut Scene<'_>) -> Option<Outcome> {
     let provider = picked(scene, "bedrock")?;
@@ -165,32 +177,28 @@ pub(crate) fn bedrock(scene: &mut Scene<'_>) -> Option<Outcome> {
 }
 
 fn at_bedrock(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
-    let configured = scene.settings.text("bedrock.region");
-    let region = configured
+    let named = scene.variable("AWS_PROFILE");
+    let profile = scene.vault.aws.get(named.unwrap_or("default"));
+    let region = scene
+        .settings
+        .text("bedrock.region")
         .or_else(|| scene.variable("AWS_REGION"))
-        .or_else(|| scene.variable("AWS_DEFAULT_REGION"));
+        .or_else(|| scene.variable("AWS_DEFAULT_REGION"))
+        .or_else(|| profile.and_then(|profile| profile.region.as_deref()));
     let region = region.unwrap_or("us-east-1").to_owned();
     let host = format!("bedrock-runtime.{region}.amazonaws.com");
-    let saved = scene.saved.base_url.filter(|_| scene.is_saved_for("bedrock"));
-    let url = match (scene.explicit_url()?, saved, scene.variable("BEDROCK_BASE_URL")) {
-        (Some(url), _, _) => url,
-        (None, Some(text), _) => scene.parse_url(text, "`model.base_url`")?,
-        (None, None, Some(text)) => scene.parse_url(text, "the variable `BEDROCK_BASE_URL`")?,
-        (None, None, None) => scene.parse_url(&format!("https://{host}"), "the region")?,
-    };
+    let url = bedrock_url(scene, &host)?;
     let claim = Claim::new("bedrock", Scope::new([Allowed::Host(host)]));
     let exact = Claim::exactly("bedrock", &url);
-    let key = scene.explicit_key(&exact).or_else(|| {
-        let bearer = scene.variable_key("AWS_BEARER_TOKEN_BEDROCK", &claim)?;
-        claim.scope.permits(url.url()).then_some(bearer)
-    });
-    let keys = aws_keys(scene);
-    let sign = aws_sign(scene);
-    if key.is_none() && keys.is_none() && sign.is_none() {
-        return Err(missing_key(
-            "bedrock",
-            &["AWS_BEARER_TOKEN_BEDROCK".to_owned(), "AWS_ACCESS_KEY_ID".to_owned()],
-        ));
+    let bearer = "AWS_BEARER_TOKEN_BEDROCK";
+    let key = scene.explicit_key(&exact).or_else(|| scene.scoped_key(bearer, &claim, url.url()));
+    let (keys, how) = match (aws_keys(scene), profile.and_then(|profile| profile.keys.clone())) {
+        (Some(keys), _) => (Some(keys), "AWS_ACCESS_KEY_ID".to_owned()),
+        (None, Some(keys)) => (Some(keys), format!("profile {}", named.unwrap_or("default"))),
+        (None, None) => (None, String::new()),
+    };
+    if key.is_none() && keys.is_none() {
+        return Err(no_aws_keys(scene));
     }
     let guardrail = scene.settings.get("bedrock.guardrail").cloned();
     let signed = key.is_none();
@@ -199,10 +207,33 @@ fn at_bedrock(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     parts.key = key;
     let mut runtime = scene.assemble(parts);
     if signed {
-        runtime.source = Source::Aws(sign.unwrap_or("AWS_ACCESS_KEY_ID").to_owned());
+        scene.trace(format!("AWS keys from {how}"), Verdict::Taken, "they sign and never travel");
+        runtime.source = Source::Aws(how);
     }
     runtime.aws = Some(Aws { region, keys: keys.filter(|_| signed), guardrail });
     Ok(runtime)
+}
+
+fn bedrock_url(scene: &Scene<'_>, host: &str) -> Result<BaseUrl, ResolveError> {
+    let saved = scene.saved.base_url.filter(|_| scene.is_saved_for("bedrock"));
+    match (scene.explicit_url()?, saved, scene.variable("BEDROCK_BASE_URL")) {
+        (Some(url), _, _) => Ok(url),
+        (None, Some(text), _) => scene.parse_url(text, "`model.base_url`"),
+        (None, None, Some(text)) => scene.parse_url(text, "the variable `BEDROCK_BASE_URL`"),
+        (None, None, None) => scene.parse_url(&format!("https://{host}"), "the region"),
+    }
+}
+
+/// Names the sign that was found, when it is one whose keys would have to be fetched.
+fn no_aws_keys(scene: &Scene<'_>) -> ResolveError {
+    let names = ["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"].map(str::to_owned);
+    let error = missing_key("bedrock", &names);
+    match aws_sign(scene) {
+        Some(sign) if !names.iter().any(|name| name == sign) => error.hint(format!(
+            "`{sign}` is set, but this version reads keys only from variables and profiles"
+        )),
+        _ => error,
+    }
 }
 
 fn aws_keys(scene: &Scene<'_>) -> Option<AwsKeys> {

@@ -169,12 +169,13 @@ impl Scene<'_> {
         names.into_iter().find_map(|name| self.scoped_key(name, &claim, url))
     }
 
-    fn scoped_key(&mut self, name: &str, claim: &Claim, url: &Url) -> Option<Key> {
+    /// The key in a variable, if it may go to the address.
+    pub(crate) fn scoped_key(&mut self, name: &str, claim: &Claim, url: &Url) -> Option<Key> {
         self.variable(name)?;
         if claim.scope.permits(url) {
             return self.variable_key(name, claim);
         }
-        let why = "keys from variables travel only over https".to_owned();
+        let why = format!("it may go only to {}, over https", claim.scope);
         self.trace(format!("variable `{name}`"), Verdict::Refused, why);
         None
     }

@@ -5,6 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use serde_json::json;
 
 use super::*;
+use crate::credential::aws::AwsProfiles;
 use crate::credential::borrowed::{ClaudeCode, CliLogin};
 use crate::credential::login::Login;
 use crate::credential::store::AuthFile;
@@ -194,8 +195,14 @@ fn clouds_and_processes_give_what_their_transports_need() {
     assert!(runtime.credential.is_none() && runtime.aws.unwrap().keys.is_some());
     let bearer =
         [("AWS_BEARER_TOKEN_BEDROCK", "bt-0123456789"), ("BEDROCK_BASE_URL", "https://evil.test")];
-    let error = run(&Request::of("bedrock"), &json!({}), &bearer).outcome.unwrap();
-    assert!(error.credential.is_none(), "the token stays at Amazon's hosts");
+    let away = got(&run(&Request::of("bedrock"), &json!({}), &bearer));
+    assert_eq!(away, Err("missing_api_key"), "the token stays at Amazon's hosts");
+    let aws = AwsProfiles::from_texts("[work]\naws_access_key_id=A\naws_secret_access_key=s", "");
+    let profiles = VaultView { aws, ..VaultView::empty(NOW_MS) };
+    let named = check(&Request::default(), &json!({}), &[("AWS_PROFILE", "work")], &profiles);
+    assert_eq!(named.1, "aws:profile work");
+    let empty = check(&Request::default(), &json!({}), &[("AWS_PROFILE", "sso")], &profiles);
+    assert_eq!(empty.1, "no_provider_configured");
 
     let acp = run(&Request::of("copilot-acp"), &json!({}), &[]).outcome.unwrap();
     assert_eq!((acp.base_url.as_str(), acp.launch.unwrap().args.len()), ("acp://copilot", 2));
