@@ -5,6 +5,14 @@
 //! path it meets; [`judge`] weighs what they said. Nothing here runs anything, reads
 //! the file system or the environment; what is to be known comes in [`Facts`].
 
+#![expect(
+    clippy::case_sensitive_file_extension_comparisons,
+    clippy::match_same_arms,
+    clippy::similar_names,
+    clippy::single_match_else,
+    reason = "paths keep their case; tables keep one row a program; argv and args are our words"
+)]
+
 pub mod ask;
 mod code;
 mod doors;
@@ -28,9 +36,13 @@ mod verdict;
 mod wrappers;
 
 pub use code::Language;
-pub use doors::{analyse, analyse_code, judge_code, judge_command, judge_delete, judge_read, judge_write};
+pub use doors::{
+    analyse, analyse_code, judge_code, judge_command, judge_delete, judge_read, judge_write,
+};
 pub use facts::Facts;
 pub use policy::Engine;
 pub use rules::{RULES, Rule};
 pub use shell::Span;
-pub use verdict::{Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge};
+pub use verdict::{
+    Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge,
+};

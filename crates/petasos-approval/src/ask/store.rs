@@ -190,9 +190,12 @@ impl Store {
     }
 }
 
-/// The questions of a home that nobody has answered, oldest first.
+/// The questions of a home that nobody has answered and whose time is not over, oldest first.
 pub fn pending(home: &Path) -> Vec<Card> {
-    Store::new(home).all().into_iter().filter(Card::is_open).collect()
+    let now = now_millis();
+    let mut cards = Store::new(home).all();
+    cards.retain(|card| card.is_open() && card.expires > now);
+    cards
 }
 
 /// Answers a question from any process.

@@ -266,18 +266,18 @@ mod tests {
 
     #[test]
     fn path_patterns_begin_where_they_say_and_include_what_lies_below() {
-        let anchors = Anchors { home: Path::new("/home/ada"), workspace: Path::new("/work") };
+        let anchors = Anchors { home: Path::new("/home/ada"), workspace: Path::new("/project") };
         let cases = [
             ("~/secrets", "/home/ada/secrets/a/b", true),
             ("~/secrets", "/home/ada/secrets2", false),
-            ("src/**", "/work/src/a.rs", true),
-            ("src/*.rs", "/work/src/a/b.rs", false),
-            ("src/**/*.rs", "/work/src/a/b.rs", true),
+            ("src/**", "/project/src/a.rs", true),
+            ("src/*.rs", "/project/src/a/b.rs", false),
+            ("src/**/*.rs", "/project/src/a/b.rs", true),
             (".env", "/anywhere/at/.env", true),
             ("**/.env", "/elsewhere/a/.env", true),
             ("/srv/*/data", "/srv/a/data/x", true),
             ("/srv/*/data", "/srv/a/b/data", false),
-            (".", "/work/x", true),
+            (".", "/project/x", true),
             (".", "/other", false),
         ];
         for (pattern, path, fits) in cases {

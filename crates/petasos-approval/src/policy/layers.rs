@@ -77,7 +77,7 @@ fn own_files(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
         }
     }
     let Some(path) = own::written(deed, place.facts) else { return };
-    if found.iter().any(|it| matches!(it.class, Class::OwnFiles | Class::Hardline)) {
+    if found.iter().any(|it| it.class == Class::OwnFiles) {
         return;
     }
     let why = format!("`{path}` holds the agent's own settings, rules or credentials");

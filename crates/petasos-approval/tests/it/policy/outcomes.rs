@@ -59,7 +59,7 @@ async fn outcome(approver: Arc<dyn Approver>, script: &str) -> (Value, Outcome, 
 #[tokio::test]
 async fn each_way_of_not_running_is_told_apart() {
     let denied = Answer::Denied { by: Who::Person(None), comment: Some("use git".to_owned()) };
-    let expired = Answer::Expired { after: Duration::from_secs(60) };
+    let expired = Answer::Expired { after: Duration::from_mins(1) };
     let reason = "503".to_owned();
     let cases: Vec<(Arc<dyn Approver>, &str, Outcome, &str)> = vec![
         (Arc::new(Says(denied)), "rm -r x", Outcome::Denied, "denied"),

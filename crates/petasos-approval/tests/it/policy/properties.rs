@@ -28,7 +28,7 @@ fn joint() -> impl Strategy<Value = &'static str> {
 
 fn script() -> impl Strategy<Value = String> {
     prop::collection::vec((part(), joint()), 1..10).prop_map(|parts| {
-        parts.iter().map(|(part, joint)| format!("{part}{joint}")).collect::<String>()
+        parts.iter().flat_map(|(part, joint)| [*part, *joint]).collect::<String>()
     })
 }
 
