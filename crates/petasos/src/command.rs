@@ -4,9 +4,13 @@
 //! asked for, because a start is paid for by every call.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
+use petasos_approval::ask::TerminalApprover;
+use petasos_contract::approval::{Approver, Nobody};
 
+use crate::console::Tty;
 use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
@@ -33,6 +37,17 @@ pub(crate) struct Session {
     pub(crate) out: Out,
     /// Opens the host on first use: `--help` and some commands need none of it.
     pub(crate) host: LazyHost,
+}
+
+impl Session {
+    /// Whoever can be asked: the person at the terminal, or nobody.
+    pub(crate) fn approver(&self) -> Arc<dyn Approver> {
+        match Tty::open(self.out.look()) {
+            Ok(terminal) => Arc::new(TerminalApprover::new(terminal)),
+            // Without a terminal nobody is there, which the refusal says.
+            Err(_) => Arc::new(Nobody),
+        }
+    }
 }
 
 /// A host that is opened when somebody needs it.

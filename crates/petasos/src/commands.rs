@@ -1,5 +1,6 @@
 //! Index of the commands. Kept in step with the folder by the build; do not edit.
 
+mod approval;
 mod config;
 mod demo;
 mod docs;
@@ -13,6 +14,7 @@ use crate::command::Command;
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[&Command] = &[
+    &approval::COMMAND,
     &config::COMMAND,
     &demo::COMMAND,
     &docs::COMMAND,

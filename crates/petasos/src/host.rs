@@ -4,10 +4,10 @@ use std::future::Future;
 use std::io;
 use std::sync::Arc;
 
+use petasos_approval::Engine;
 use petasos_config::Inputs;
-use petasos_contract::approval::{Finding, Intent, Nobody, Policy, Scope, Verdict};
+use petasos_contract::approval::Approver;
 use petasos_contract::context::{CheckContext, Surface};
-use petasos_contract::effect::Effect;
 use petasos_contract::ports::Ports;
 use petasos_contract::{CallContext, SessionId, Settings};
 use petasos_runtime::availability::Checks;
@@ -60,10 +60,19 @@ impl Host {
         }
     }
 
-    /// The one door, with whoever can be asked.
-    pub fn dispatcher(&self) -> Result<Dispatcher, Report> {
+    /// The policy of this program; refuses settings that it cannot use.
+    pub fn engine(&self) -> Result<Engine, Report> {
+        Engine::new(&self.settings).map_err(|error| {
+            Report::new(error.to_string())
+                .code("approval")
+                .hint("`petasos config check` shows where it is set")
+        })
+    }
+
+    /// The one door, asking whoever is given.
+    pub fn dispatcher(&self, approver: Arc<dyn Approver>) -> Result<Dispatcher, Report> {
         let registry = Arc::clone(self.catalogue.registry());
-        Ok(Dispatcher::new(registry, Arc::new(Reads), Arc::new(Nobody)))
+        Ok(Dispatcher::new(registry, Arc::new(self.engine()?), approver))
     }
 
     /// The surroundings of a call.
@@ -75,23 +84,5 @@ impl Host {
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> io::Result<T> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(future))
-    }
-}
-
-/// Lets a call read and nothing else.
-#[derive(Debug)]
-struct Reads;
-
-impl Policy for Reads {
-    fn judge(&self, intent: &Intent<'_>, _: &CallContext) -> Verdict {
-        if intent.effects.iter().all(|effect| matches!(effect, Effect::Read(_))) {
-            return Verdict::Allow;
-        }
-        Verdict::Block(vec![Finding {
-            key: "no policy engine".into(),
-            why: "only reading is allowed".to_owned(),
-            span: None,
-            widest: Scope::Once,
-        }])
     }
 }

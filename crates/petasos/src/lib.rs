@@ -10,12 +10,14 @@
 //! | `cli` | from words to a command |
 //! | `command` | what a command is |
 //! | `commands`, `commands/` | the index, and one command a file |
+//! | `console` | the person at the terminal |
 //! | `out` | everything that is printed |
 //! | `report` | errors for people: what, why, and the next step |
 
 pub mod cli;
 mod command;
 mod commands;
+mod console;
 pub mod host;
 mod out;
 pub mod report;

@@ -2,6 +2,7 @@
 
 use std::io::{self, IsTerminal, Write};
 
+use petasos_approval::ask::Look;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -48,6 +49,11 @@ impl Out {
     /// Whether a script reads this.
     pub(crate) fn is_json(self) -> bool {
         self.reader == Reader::Script
+    }
+
+    /// How a question to the person marks its places.
+    pub(crate) fn look(self) -> Look {
+        if self.colour { Look::Colour } else { Look::Plain }
     }
 
     /// One line.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+mod approval;
 mod config;
 mod demo;
 mod doctor;

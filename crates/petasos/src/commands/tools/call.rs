@@ -2,7 +2,6 @@
 
 use std::io::Read as _;
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::Args;
 use petasos_contract::SessionId;
@@ -30,8 +29,9 @@ impl Call {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
         let arguments = self.read_arguments()?;
+        let approver = session.approver();
         let host = session.host.get()?;
-        let dispatcher = Arc::new(host.dispatcher()?);
+        let dispatcher = host.dispatcher(approver)?;
         let mut cx = host.call_context(Surface::OneShot, SessionId::from(self.session.as_str()));
         cx.principal = Principal::Person;
         let call = ToolCall::new("call-1", self.name.as_str(), arguments);

@@ -1,0 +1,62 @@
+//! `petasos approval`: what a command would be judged as and why, what was granted, what was decided.
+
+mod check;
+mod explain;
+mod records;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_approval::policy::explain::Checker;
+
+use crate::command::{Command, Session, actions, parse};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "approval",
+    about: "Judge commands, and look at rules, grants and decisions",
+    hidden: false,
+    arguments: actions::<Action>,
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Judge a command, or many, without running anything
+    Check(check::Check),
+    /// Show the commands inside a command, what they would do, and the deciding rule
+    Explain(explain::Explain),
+    /// List the rules in force
+    Rules,
+    /// List what needs no question any more
+    List,
+    /// Take back a grant or an entry of the allow-list
+    Revoke {
+        /// The id of a grant, or the entry itself
+        name: String,
+    },
+    /// Show the last decisions, or check the chain
+    Log(records::Log),
+    /// Propose rules from past decisions
+    Suggest,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    match parse(matches)? {
+        Action::Check(check) => check.run(session),
+        Action::Explain(explain) => explain.run(session),
+        Action::Rules => records::rules(session),
+        Action::List => records::list(session),
+        Action::Revoke { name } => records::revoke(session, &name),
+        Action::Log(log) => log.run(session),
+        Action::Suggest => records::suggestions(session),
+    }
+}
+
+/// A judge over this host's settings.
+fn checker(session: &mut Session) -> Result<Checker, Report> {
+    let settings = session.host.get()?.settings();
+    Checker::new(Arc::clone(settings))
+        .map_err(|error| Report::new(error.to_string()).code("approval"))
+}

@@ -1,0 +1,84 @@
+//! `approval check`: verdicts for one command, or for a stream of them.
+
+use std::io::{BufRead as _, Read as _};
+use std::process::ExitCode;
+
+use clap::Args;
+use petasos_approval::policy::explain::{Checked, Checker};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::checker;
+use crate::command::Session;
+use crate::report::Report;
+
+/// Arguments of `approval check`.
+#[derive(Debug, Args)]
+pub(super) struct Check {
+    /// The command; standard input without it
+    command: Option<String>,
+    /// Read one `{"id": …, "command": …}` a line and write one verdict a line
+    #[arg(long, conflicts_with = "command")]
+    jsonl: bool,
+}
+
+/// A line of the stream.
+#[derive(Debug, Deserialize)]
+struct Line {
+    #[serde(default)]
+    id: Value,
+    command: String,
+}
+
+impl Check {
+    pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let checker = checker(session)?;
+        if self.jsonl {
+            return stream(&checker, session);
+        }
+        let command = match &self.command {
+            Some(command) => command.clone(),
+            None => {
+                let mut text = String::new();
+                let read = std::io::stdin().lock().read_to_string(&mut text);
+                read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
+                text.trim_end_matches('\n').to_owned()
+            }
+        };
+        let checked = checker.check(&command);
+        if out.is_json() {
+            out.value(&verdict(&Value::Null, &checked));
+        } else if checked.rules.is_empty() {
+            out.line(checked.verdict);
+        } else {
+            out.line(format!("{}: {}", checked.verdict, checked.rules.join(", ")));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// A line that cannot be read gets an error line of its own; the others are still judged.
+fn stream(checker: &Checker, session: &Session) -> Result<ExitCode, Report> {
+    let mut code = ExitCode::SUCCESS;
+    for (number, line) in std::io::stdin().lock().lines().enumerate() {
+        let line = line.map_err(|error| Report::usage(format!("standard input: {error}")))?;
+        if line.trim().is_empty() {
+            continue;
+        }
+        let answer = match serde_json::from_str::<Line>(&line) {
+            Ok(line) => verdict(&line.id, &checker.check(&line.command)),
+            Err(error) => {
+                code = ExitCode::FAILURE;
+                let message = format!("line {} is not a request: {error}", number + 1);
+                json!({ "id": null, "error": message })
+            }
+        };
+        session.out.line(answer.to_string());
+    }
+    Ok(code)
+}
+
+fn verdict(id: &Value, checked: &Checked) -> Value {
+    json!({ "id": id, "verdict": checked.verdict, "rules": checked.rules })
+}

@@ -1,0 +1,126 @@
+//! Rules, grants, the decision log and proposals.
+
+use std::process::ExitCode;
+
+use clap::Args;
+use petasos_approval::grants::{self, Listed};
+use petasos_approval::policy::explain;
+use petasos_approval::{log, suggest};
+use serde_json::json;
+
+use crate::command::Session;
+use crate::out::Style;
+use crate::report::Report;
+
+/// Arguments of `approval log`.
+#[derive(Debug, Args)]
+pub(super) struct Log {
+    /// How many decisions to show
+    #[arg(long, default_value_t = 20)]
+    last: usize,
+    /// Check that no line was changed or taken out
+    #[arg(long)]
+    verify: bool,
+}
+
+pub(super) fn rules(session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let rules = explain::rules(session.host.get()?.settings()).map_err(report)?;
+    if out.is_json() {
+        out.value(&json!({ "rules": rules }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for rule in rules {
+        out.line(format!("{:5} {}", rule.severity, out.paint(Style::Bold, &rule.key)));
+        let source = out.paint(Style::Faint, &format!("({})", rule.source));
+        out.line(format!("      {} {source}", rule.description));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let settings = session.host.get()?.settings();
+    let listed = grants::list(settings).map_err(report)?;
+    if out.is_json() {
+        out.value(&json!({ "grants": listed }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if listed.is_empty() {
+        out.line("nothing is granted for good");
+    }
+    for one in &listed {
+        match one {
+            Listed::Allowlist { entry, file } => {
+                out.line(format!("{entry}  (command_allowlist in {})", file.display()));
+            }
+            Listed::Grant(grant) => out.line(json!(grant).to_string()),
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn revoke(session: &mut Session, name: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    grants::revoke(host.settings().home(), name).map_err(report)?;
+    if out.is_json() {
+        out.value(&json!({ "revoked": name }));
+    } else {
+        out.line(format!("`{name}` is taken back"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+impl Log {
+    pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let home = session.host.get()?.settings().home();
+        if self.verify {
+            let verified = log::verify(home).map_err(report)?;
+            let holds = verified.broken.is_none();
+            if out.is_json() {
+                out.value(&verified);
+            } else if let Some(broken) = &verified.broken {
+                let what = format!("line {}: {}", broken.line, broken.what);
+                out.line(out.paint(Style::Bad, &what));
+            } else {
+                out.line(format!("{} decisions, the chain holds", verified.entries));
+            }
+            return Ok(if holds { ExitCode::SUCCESS } else { ExitCode::FAILURE });
+        }
+        let entries = log::read(home, self.last).map_err(report)?;
+        if out.is_json() {
+            out.value(&json!({ "decisions": entries }));
+        } else {
+            for entry in &entries {
+                out.line(json!(entry).to_string());
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+pub(super) fn suggestions(session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let home = session.host.get()?.settings().home();
+    let entries = log::read(home, usize::MAX).map_err(report)?;
+    let found = suggest::suggest(&entries);
+    if out.is_json() {
+        out.value(&json!({ "suggestions": found }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if found.is_empty() {
+        out.line("no rule would have saved a question yet");
+    }
+    for one in &found {
+        let list = json!(one.list);
+        let list = list.as_str().unwrap_or_default();
+        out.line(format!("permissions.{list}: {}  (answered {} times)", one.rule, one.times));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn report(error: impl std::fmt::Display) -> Report {
+    Report::new(error.to_string()).code("approval")
+}
