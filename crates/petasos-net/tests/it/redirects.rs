@@ -4,8 +4,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use petasos_contract::Secret;
+use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::wait::Owned;
+use petasos_contract::{Secret, Settings};
 use petasos_net::{
     Allowed, Credential, Follow, Method, Net, NetError, NetOptions, Reach, Request, Scheme, Scope,
     Url,
@@ -227,6 +228,24 @@ async fn a_name_of_this_machine_is_not_the_public_internet() {
         assert!(matches!(error, NetError::Address(_)), "{host}: {error:?}");
     }
     assert!(server.seen().is_empty());
+}
+
+#[tokio::test]
+async fn a_request_goes_through_the_proxy_of_the_snapshot() {
+    let proxy = Recorder::start(answer).await;
+    let value = Secret::new(format!("http://me:pass@127.0.0.1:{}", proxy.port));
+    let source = Source::Environment { variable: "HTTP_PROXY".to_owned() };
+    let variables = [("HTTP_PROXY".to_owned(), Variable { value, source })].into();
+    let settings = Settings::new(Parts { variables, ..Parts::default() });
+    let net = Net::new(NetOptions::from_settings(&settings));
+    let request = Request::new(Method::GET, Url::parse("http://api.test/end").unwrap());
+    assert_eq!(net.send(request).await.unwrap().status, 200);
+    let seen = proxy.seen().pop().unwrap();
+    assert_eq!(seen.line, "GET http://api.test/end HTTP/1.1");
+    assert_eq!(seen.headers["proxy-authorization"], "Basic bWU6cGFzcw==");
+    // This machine itself is reached directly, whatever the proxy.
+    net.send(Request::new(Method::GET, proxy.url("localhost", "/end"))).await.unwrap();
+    assert_eq!(proxy.seen().pop().unwrap().line, "GET /end HTTP/1.1");
 }
 
 #[tokio::test]

@@ -265,10 +265,11 @@ pub async fn update<T>(
 }
 
 /// Puts a JSON file in place in one step, readable by its owner only; the one before it is kept
-/// beside it.
+/// beside it. A link is followed: the file it names is replaced, not the link.
 pub fn write_private(path: &Path, content: &Value) -> Result<(), StoreError> {
+    let real = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let disk = |cause: io::Error| StoreError::Disk { path: path.to_owned(), cause };
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let folder = real.parent().unwrap_or(Path::new("."));
     private_dir(folder).map_err(disk)?;
     let mut text = serde_json::to_vec_pretty(content).map_err(|error| disk(error.into()))?;
     text.push(b'\n');
@@ -276,12 +277,26 @@ pub fn write_private(path: &Path, content: &Value) -> Result<(), StoreError> {
     let mut draft = tempfile::NamedTempFile::new_in(folder).map_err(disk)?;
     draft.write_all(&text).map_err(disk)?;
     draft.as_file().sync_all().map_err(disk)?;
-    keep_previous(path).map_err(disk)?;
-    draft.persist(path).map_err(|error| disk(error.error))?;
-    File::open(folder).and_then(|folder| folder.sync_all()).map_err(disk)
+    // A new token that cannot be written is lost, an old one merely has no copy: this may fail.
+    if let Err(error) = keep_previous(&real) {
+        tracing::warn!("`{}` is replaced without a copy: {error}", real.display());
+    }
+    draft.persist(&real).map_err(|error| disk(error.error))?;
+    sync_folder(folder);
+    Ok(())
+}
+
+/// Makes the renaming itself durable, where a folder can be synced at all.
+fn sync_folder(folder: &Path) {
+    if let Err(error) = File::open(folder).and_then(|folder| folder.sync_all()) {
+        tracing::debug!("`{}` cannot be synced: {error}", folder.display());
+    }
 }
 
 fn keep_previous(path: &Path) -> io::Result<()> {
+    if !path.exists() {
+        return Ok(());
+    }
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".previous");
     let previous = path.with_file_name(name);
@@ -289,11 +304,9 @@ fn keep_previous(path: &Path) -> io::Result<()> {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         Ok(()) | Err(_) => {}
     }
-    // A second name for the old content: it keeps its permissions and costs no copy.
-    match fs::hard_link(path, &previous) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-        outcome => outcome,
-    }
+    // A second name for the old content: it keeps its permissions and costs no copy. Some file
+    // systems have no second names.
+    fs::hard_link(path, &previous).or_else(|_| fs::copy(path, &previous).map(|_| ()))
 }
 
 #[cfg(unix)]

@@ -64,3 +64,15 @@ fn a_removed_entry_stays_away() {
     assert!(!file.remove_entry("deepseek", "a1b2c3"));
     assert_eq!(file.0["suppressed_sources"]["deepseek"], json!(["env:DEEPSEEK_API_KEY"]));
 }
+
+#[cfg(unix)]
+#[test]
+fn a_linked_file_is_replaced_where_it_lies() {
+    let folder = tempfile::tempdir().unwrap();
+    let (real, link) = (folder.path().join("real.json"), folder.path().join("link.json"));
+    write_private(&real, &json!({"a": 1})).unwrap();
+    std::os::unix::fs::symlink(&real, &link).unwrap();
+    write_private(&link, &json!({"a": 2})).unwrap();
+    assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    assert!(fs::read_to_string(&real).unwrap().contains('2'));
+}
