@@ -1,6 +1,6 @@
-//! How long an answer may be: the vendors' output limits and who wants to be told one.
+//! How long an answer may be and how much thought goes into it, by the vendors' names for models.
 
-use petasos_contract::model::Prompt;
+use petasos_contract::model::{Effort, Prompt};
 
 use crate::transport::target::Target;
 
@@ -82,6 +82,18 @@ pub fn claude_version(family: &str) -> Option<(u32, u32)> {
 /// Whether a Claude model decides by itself how long to think.
 pub fn is_adaptive(family: &str) -> bool {
     family.contains("claude") && claude_version(family).is_none_or(|version| version >= (4, 6))
+}
+
+/// The thinking level that a Gemini model takes, if it takes one.
+pub fn gemini_level(effort: Effort, family: &str) -> Option<&'static str> {
+    if !family.starts_with("gemini-3") || effort == Effort::Off {
+        return None;
+    }
+    if effort <= Effort::Low {
+        return Some("low");
+    }
+    let medium = family.contains("flash") && effort == Effort::Medium;
+    Some(if medium { "medium" } else { "high" })
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ use std::collections::BTreeSet;
 use petasos_contract::model::Definition;
 use serde_json::{Map, Value, json};
 
-use crate::mode::Wire;
 use crate::transport::Quarantined;
 use crate::transport::target::{Repair, Target};
 
@@ -39,15 +38,6 @@ impl Schemas {
             "gemini" => Self::Gemini,
             _ if target.family().starts_with("kimi") => Self::Moonshot,
             _ => Self::Plain,
-        }
-    }
-
-    /// What a dialect accepts whoever serves it.
-    pub fn of_wire(wire: Wire, target: &Target) -> Self {
-        match wire {
-            Wire::AnthropicMessages | Wire::BedrockConverse => Self::Anthropic,
-            Wire::Gemini => Self::Gemini,
-            _ => Self::of(target),
         }
     }
 }

@@ -64,6 +64,28 @@ pub struct Options {
     pub has_fallback: bool,
     /// How many retries are allowed.
     pub retries_max: u32,
+    /// Who waits.
+    pub patience: Patience,
+}
+
+/// Who waits for the answer, and so how long a retry may take.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Patience {
+    /// A conversation.
+    #[default]
+    Conversation,
+    /// A side task, which something else waits for.
+    Side,
+}
+
+impl Patience {
+    fn backoff(self, reason: Reason) -> Backoff {
+        match self {
+            Self::Side => retry::SIDE,
+            Self::Conversation if reason == Reason::InvalidResponse => retry::INVALID,
+            Self::Conversation => retry::ERRORS,
+        }
+    }
 }
 
 /// The next move.
@@ -97,19 +119,18 @@ pub fn decide(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> 
         Reason::Auth => auth(failure, tried, options),
         Reason::Billing => rotate_or_on(options),
         Reason::RateLimit => limited(failure, tried, options, dice),
-        Reason::UpstreamRateLimit => again(failure, tried, options, (retry::ERRORS, dice)),
         Reason::Overloaded | Reason::Timeout => {
             // With somebody else at hand, patience ends one try earlier.
             let spared = u32::from(options.has_fallback);
             let retries_max = options.retries_max.saturating_sub(spared).max(1);
             let options = Options { retries_max, ..options };
-            again(failure, tried, options, (retry::ERRORS, dice))
-        }
-        Reason::ServerError | Reason::Unknown => {
-            again(failure, tried, options, (retry::ERRORS, dice))
+            again(failure, tried, options, dice)
         }
         Reason::InvalidResponse if failure.status == Some(404) && tried.pages > 1 => on(options),
-        Reason::InvalidResponse => again(failure, tried, options, (retry::INVALID, dice)),
+        Reason::UpstreamRateLimit
+        | Reason::ServerError
+        | Reason::Unknown
+        | Reason::InvalidResponse => again(failure, tried, options, dice),
         Reason::ModelNotFound
         | Reason::Format
         | Reason::ContentPolicy
@@ -151,18 +172,17 @@ fn limited(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Mov
     if used_up {
         return Move::GiveUp;
     }
-    again(failure, tried, options, (retry::ERRORS, dice))
+    again(failure, tried, options, dice)
 }
 
-fn again(failure: &Failure, tried: &Tried, options: Options, how: (Backoff, f64)) -> Move {
-    let (backoff, dice) = how;
+fn again(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move {
     if tried.retries > options.retries_max {
         return on(options);
     }
     let attempt = tried.retries.saturating_sub(1);
     let wait = match failure.retry_after {
         Some(wait) => retry::wish(wait, dice),
-        None => backoff.delay(attempt, dice),
+        None => options.patience.backoff(failure.reason).delay(attempt, dice),
     };
     Move::Retry(wait)
 }

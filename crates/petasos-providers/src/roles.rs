@@ -12,6 +12,7 @@ use petasos_contract::model::{Prompt, Role};
 use serde_json::Value;
 
 use crate::fallback::{self, Wanted, seconds};
+use crate::recover::Patience;
 use crate::table::{Provider, Table};
 
 /// The candidates of one question.
@@ -26,6 +27,8 @@ pub struct Plan {
     pub retries_max: u32,
     /// How long the whole answer may take.
     pub timeout: Option<Duration>,
+    /// Who waits.
+    pub patience: Patience,
 }
 
 /// What a role is called in configuration, and how long it may take.
@@ -96,6 +99,7 @@ fn conversation(role: Role, main: Wanted, settings: &Settings) -> Plan {
         auth_falls_back: true,
         retries_max: u32::try_from(retries).unwrap_or(u32::MAX).min(20),
         timeout: None,
+        patience: Patience::Conversation,
     }
 }
 
@@ -140,6 +144,7 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
         auth_falls_back: !explicit,
         retries_max: u32::try_from(retries).unwrap_or(u32::MAX).min(20),
         timeout: Some(timeout.unwrap_or(Duration::from_secs(facts.timeout_s))),
+        patience: Patience::Side,
     }
 }
 

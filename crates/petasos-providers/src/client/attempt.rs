@@ -4,7 +4,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use petasos_contract::CallContext;
 use petasos_contract::model::{Delta, Prompt, Reason, Reply};
-use petasos_net::client::{Reply as Incoming, Request, Tls};
+use petasos_net::client::{Follow, Reply as Incoming, Request, Tls};
 use petasos_net::fault::NetError;
 use petasos_net::{HeaderMap, Method, checked_url};
 
@@ -65,6 +65,12 @@ impl Attempt<'_> {
         let headers = texts(&incoming.headers);
         let limits = Limits::read(|name| find(&headers, name));
         self.client.memory.keep_limits(&self.target.provider, limits);
+        if let Some(to) = find(&headers, "location").filter(|_| incoming.status / 100 == 3) {
+            let line =
+                format!("it redirects to `{to}`; save that address as `base_url` if you trust it");
+            let failure = Failure::new(Reason::Refused, line);
+            return Err(alone(Failure { status: Some(incoming.status), ..failure }));
+        }
         if !(200..300).contains(&incoming.status) {
             let status = incoming.status;
             // A body that breaks off is still a failure with this status.
@@ -123,6 +129,8 @@ impl Attempt<'_> {
         let mut request = Request::new(Method::POST, url)
             .credential(self.runtime.credential.clone())
             .first_byte(timeouts.first_byte);
+        // The body is the conversation: it goes where the user sent it and nowhere else.
+        request.follow = Follow::Nowhere;
         request.tls = Tls {
             ca_cert: self.runtime.overrides.ca_cert.clone(),
             unverified: self.runtime.overrides.tls_unverified,

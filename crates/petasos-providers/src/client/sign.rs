@@ -86,12 +86,31 @@ fn stamp(now: SystemTime) -> (String, String) {
 
 #[cfg(test)]
 mod tests {
+    use petasos_contract::Secret;
+
     use super::*;
 
     #[test]
     fn the_keyed_hash_is_the_standard_one() {
         let known = "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
         assert_eq!(hex(&hmac(b"Jefe", "what do ya want for nothing?"), 32), known);
+    }
+
+    #[test]
+    fn the_signature_is_the_one_that_amazons_own_library_makes() {
+        let address = "https://bedrock-runtime.us-east-1.amazonaws.com/model/anthropic.claude-3-5-sonnet-20241022-v2%3A0/converse-stream";
+        let url = petasos_net::checked_url(address).unwrap();
+        let mut request = Request::new(petasos_net::Method::POST, url).body("{\"messages\":[]}");
+        let keys = AwsKeys {
+            access_key_id: "AKIDEXAMPLE".to_owned(),
+            secret_access_key: Secret::new("wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"),
+            session_token: Some(Secret::new("token-1")),
+        };
+        let now = SystemTime::UNIX_EPOCH + Duration::from_mins(24_015_636);
+        sign(&mut request, &keys, "us-east-1", now).unwrap();
+        let signed = request.headers["authorization"].to_str().unwrap();
+        let known = "8bbfa8994bdfc6ee7a7db8fe2407b2407bba3fa8f43998730fd601f27cfb4926";
+        assert!(signed.ends_with(known), "{signed}");
     }
 
     #[test]

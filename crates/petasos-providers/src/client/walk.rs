@@ -139,6 +139,7 @@ impl<'a> Walk<'a> {
                 rotatable: self.client.routes.can_rotate(&runtime, &self.cx.settings),
                 has_fallback: has_next && falls,
                 retries_max: plan.retries_max,
+                patience: plan.patience,
             };
             match self.act(&failure, &mut tried, options, &mut runtime).await {
                 Acted::Again => {}

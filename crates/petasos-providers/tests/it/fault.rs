@@ -598,3 +598,37 @@ async fn a_pool_in_the_store_is_rotated_and_remembers() {
     assert_eq!(client.ask(&prompt, Role::Main, &cx).await.unwrap().message.text(), "again");
     assert_eq!(server.keys(), ["key-pool-0001", "key-pool-0002", "key-pool-0002"]);
 }
+
+#[tokio::test]
+async fn a_repair_is_learnt_once_and_told_once() {
+    let refused =
+        answer(400, &[], "{\"error\":{\"message\":\"Unsupported parameter: 'stream_options'\"}}");
+    let scene = Scene::new(alone(vec![refused, stream("one"), stream("two")])).await;
+    assert_eq!(scene.ask().await.unwrap().message.text(), "one");
+    assert_eq!(told(&scene.ask().await), "main, = two");
+    assert!(!scene.main.bodies()[2].contains("stream_options"));
+    assert_eq!(scene.heard.notices.lock().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn a_side_task_with_its_own_provider_tells_of_a_broken_key_and_survives_a_busy_one() {
+    let values = json!({"auxiliary": {"compression": {"provider": "spare", "model": "small"}}});
+    let ask = async |spare: Vec<Act>| {
+        let setup = Setup { main: vec![stream("by main")], spare, ..Setup::default() };
+        let scene = Scene::new(setup).await;
+        let settings = Arc::new(Settings::from_values(values.as_object().cloned().unwrap()));
+        let cx = CallContext { settings, ..scene.context() };
+        told(&scene.client.ask(&scene.prompt(), Role::Compression, &cx).await)
+    };
+    assert_eq!(ask(vec![stream("by spare")]).await, "spare, = by spare");
+    assert_eq!(ask(vec![error(401)]).await, "spare, auth/401, gave up");
+    let busy = "spare, overloaded/503, wait 1000, spare, overloaded/503, > main, main, = by main";
+    assert_eq!(ask(vec![error(503), error(503)]).await, busy);
+}
+
+#[tokio::test]
+async fn a_conversation_never_follows_a_redirect() {
+    let redirect = answer(307, &[("location", "http://127.0.0.1:9/v1/x")], "");
+    let expected = "main, refused/307, skip absent, > spare, spare, = spare";
+    check("redirect", pair(vec![redirect]), expected).await;
+}

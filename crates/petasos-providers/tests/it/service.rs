@@ -15,7 +15,9 @@ use petasos_contract::model::{
 use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{CallContext, Secret, Settings};
 use petasos_net::client::{Net, NetOptions};
+use petasos_providers::catalog::{Known, Which};
 use petasos_providers::client::Client;
+use petasos_providers::fallback::Wanted;
 use petasos_providers::route::VaultRoutes;
 use petasos_providers::table::Table;
 use serde_json::{Value, json};
@@ -190,4 +192,16 @@ async fn the_independent_double_passes_the_suite_in_every_dialect() {
     for (url, model, mode) in cases {
         suite(&Desk::new(&custom(&url, model, mode), &[]), mode, true).await;
     }
+}
+
+#[tokio::test]
+async fn a_real_server_lists_its_models_with_their_length() {
+    let Some(base) = address("a_real_server_lists", "llm", "OPENAI_BASE_URL") else { return };
+    let desk = Desk::new(&custom(&base, "petasos-smol", "chat_completions"), &[]);
+    let cx = CallContext::new(desk.settings.clone(), Surface::Cli, "s".into());
+    let models = desk.client.models(&Wanted::default(), &cx).await.unwrap();
+    assert_eq!(models[0].id, "petasos-smol");
+    let which = Which { base_url: &base, model: "petasos-smol" };
+    let (length, known) = desk.client.catalog().context(which, &desk.settings);
+    assert!(length > 1_000 && known == Known::Listed, "{length} {known:?}");
 }

@@ -6,6 +6,7 @@
 use petasos_contract::model::Effort;
 use serde_json::{Value, json};
 
+use crate::limits;
 use crate::transport::node::Body;
 use crate::transport::target::Target;
 
@@ -118,7 +119,7 @@ fn openrouter(body: &mut Body, effort: Option<Effort>, target: &Target) {
     if !REASONING.iter().any(|prefix| model.starts_with(prefix)) {
         return;
     }
-    if model.starts_with("anthropic/") && crate::limits::is_adaptive(&target.family()) {
+    if model.starts_with("anthropic/") && limits::is_adaptive(&target.family()) {
         if let Some(effort) = effort.filter(|effort| *effort != Effort::Off) {
             body.put("verbosity", json!(capped(effort, "max")));
         }
@@ -177,28 +178,10 @@ fn zai(body: &mut Body, effort: Option<Effort>, family: &str) {
 fn gemini(body: &mut Body, effort: Option<Effort>, family: &str) {
     let Some(effort) = effort else { return };
     let mut thinking = json!({"include_thoughts": effort != Effort::Off});
-    if let Some(level) = gemini_level(effort, family) {
+    if let Some(level) = limits::gemini_level(effort, family) {
         thinking["thinking_level"] = json!(level);
     }
     body.put("extra_body", json!({"google": {"thinking_config": thinking}}));
-}
-
-/// The level that a Gemini model takes, if it takes one.
-pub(crate) fn gemini_level(effort: Effort, family: &str) -> Option<&'static str> {
-    if !family.starts_with("gemini-3") || effort == Effort::Off {
-        return None;
-    }
-    let low = effort <= Effort::Low;
-    if family.contains("flash") {
-        return Some(if low {
-            "low"
-        } else if effort == Effort::Medium {
-            "medium"
-        } else {
-            "high"
-        });
-    }
-    Some(if low { "low" } else { "high" })
 }
 
 fn minimax(body: &mut Body, effort: Option<Effort>) {

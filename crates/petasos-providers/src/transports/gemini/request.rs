@@ -87,24 +87,12 @@ fn generation(prompt: &Prompt, target: &Target) -> Value {
     }
     if let Some(effort) = prompt.effort {
         let mut thinking = json!({"includeThoughts": effort != Effort::Off});
-        if let Some(level) = level(effort, &target.family()) {
+        if let Some(level) = limits::gemini_level(effort, &target.family()) {
             thinking["thinkingLevel"] = json!(level);
         }
         config["thinkingConfig"] = thinking;
     }
     config
-}
-
-/// The level that a model takes, if it takes one.
-fn level(effort: Effort, family: &str) -> Option<&'static str> {
-    if !family.starts_with("gemini-3") || effort == Effort::Off {
-        return None;
-    }
-    if effort <= Effort::Low {
-        return Some("low");
-    }
-    let medium = family.contains("flash") && effort == Effort::Medium;
-    Some(if medium { "medium" } else { "high" })
 }
 
 fn contents(turns: &[Turn], target: &Target) -> Value {
