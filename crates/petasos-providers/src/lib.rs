@@ -14,7 +14,7 @@
 //! | `lower`, `limits`, `markers` | tool schemas, output limits and cache markers per dialect |
 //! | `failure`, `retry`, `recover` | why a request failed, and what to do about it |
 //! | `client`, `route`, `timeouts` | the model behind every surface |
-//! | `fallback`, `roles` | who else can answer, and who serves which role |
+//! | `fallback`, `roles`, `guard` | who else can answer, who serves which role, who rests |
 //! | `catalog`, `ledger` | what is known of models, and what was used |
 
 pub mod catalog;
@@ -22,6 +22,7 @@ pub mod client;
 pub mod credential;
 pub mod failure;
 pub mod fallback;
+pub mod guard;
 pub mod ledger;
 pub mod limits;
 pub mod local;

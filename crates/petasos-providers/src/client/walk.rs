@@ -12,6 +12,7 @@ use super::{Client, target};
 use crate::credential::usable::fingerprint;
 use crate::failure::{Failure, Size, ToolHint};
 use crate::fallback::{Resting, Wanted};
+use crate::guard;
 use crate::recover::{self, Move, Options, Refresh, Tried};
 use crate::roles::Plan;
 use crate::runtime::ProviderRuntime;
@@ -63,7 +64,9 @@ impl<'a> Walk<'a> {
                     continue;
                 }
             };
-            if let Some(left) = client.cooldowns.left(&resting(&runtime, wanted)) {
+            let guarded = guard::left(cx.settings.home(), &runtime.provider);
+            let resting = client.cooldowns.left(&resting(&runtime, wanted));
+            if let Some(left) = guarded.or(resting) {
                 self.skip(wanted, &format!("resting for {} s more", left.as_secs()));
                 rested.get_or_insert((at, runtime));
                 continue;
@@ -145,6 +148,10 @@ impl<'a> Walk<'a> {
                 Acted::Again => {}
                 Acted::Leave { falls_back } => {
                     self.client.cooldowns.rest(resting(&runtime, wanted), &failure);
+                    let home = self.cx.settings.home();
+                    if let Err(error) = guard::note(home, &runtime.provider, &failure) {
+                        tracing::warn!(%error, "the limit was not written down");
+                    }
                     let error = Box::new(failure.error(&target));
                     if !falls_back {
                         self.path.push(Step::GaveUp);
