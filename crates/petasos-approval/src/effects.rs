@@ -19,7 +19,8 @@ const ONE: Deed = Deed::Delete { recursive: false, bulk: false, narrowed: false 
 pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
     let mut found = Vec::new();
     match call.program {
-        "rm" | "grm" | "unlink" | "srm" | "rimraf" | "del-cli" | "shred" | "wipe" | "scrub" | "remove_directory" | "remove" | "trash-rm" | "rmrf" => delete(call, &mut found),
+        "rm" | "grm" | "unlink" | "srm" | "rimraf" | "del-cli" | "shred" | "wipe" | "scrub"
+        | "remove_directory" | "remove" | "trash-rm" | "rmrf" => delete(call, &mut found),
         "remove-item" | "ri" | "rd" | "del" | "erase" => windows_delete(call, &mut found),
         "rmdir" => {
             for operand in call.operands() {
@@ -28,14 +29,17 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         }
         "find" | "gfind" => search(call, &mut found),
         "rsync" => synchronise(call, &mut found),
-        "cp" | "gcp" | "install" | "ginstall" | "mv" | "gmv" | "ln" | "scp" | "ditto" | "rename" | "copy" | "pax" => copy(call, &mut found),
+        "cp" | "gcp" | "install" | "ginstall" | "mv" | "gmv" | "ln" | "scp" | "ditto"
+        | "rename" | "copy" | "pax" => copy(call, &mut found),
         "tee" | "sponge" | "truncate" | "touch" | "vipw" | "sudoedit" | "ed" => {
             for operand in call.operands() {
                 push(&mut found, Deed::Write, operand);
             }
         }
         "nano" | "vim" | "vi" | "nvim" | "emacs" => {
-            for operand in call.operands().filter(|_| call.elevated || call.stdin.text.is_some() || call.flag('c') || call.program == "ex") {
+            for operand in call.operands().filter(|_| {
+                call.elevated || call.stdin.text.is_some() || call.flag('c') || call.program == "ex"
+            }) {
                 push(&mut found, Deed::Write, operand);
             }
         }
@@ -44,7 +48,13 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
                 push(&mut found, Deed::Write, operand);
             }
         }
-        "sudo" if call.args.iter().take_while(|arg| arg.text.starts_with('-')).any(|arg| arg.is("-e") || arg.is("--edit")) => {
+        "sudo"
+            if call
+                .args
+                .iter()
+                .take_while(|arg| arg.text.starts_with('-'))
+                .any(|arg| arg.is("-e") || arg.is("--edit")) =>
+        {
             for operand in call.operands() {
                 push(&mut found, Deed::Write, operand);
             }
@@ -57,10 +67,14 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
             }
         }
         "awk" | "gawk" => awk(call, &mut found),
-        "curl" | "wget" | "aria2c" | "openssl" | "gpg" | "age" | "jq" | "yq" | "sort" | "gcc" | "patch" | "crontab" | "ssh-keygen" => outputs(call, &mut found),
+        "curl" | "wget" | "aria2c" | "openssl" | "gpg" | "age" | "jq" | "yq" | "sort" | "gcc"
+        | "patch" | "crontab" | "ssh-keygen" => outputs(call, &mut found),
         "tar" | "bsdtar" | "gtar" | "unzip" | "zip" | "7z" | "cpio" => archive(call, &mut found),
-        "cat" | "head" | "tail" | "less" | "more" | "bat" | "batcat" | "strings" | "xxd" | "od" | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "grep" | "egrep" | "rg" | "fgrep" | "diff" | "fold" | "paste"
-        | "column" | "pbcopy" | "xclip" | "uuencode" | "gzip" | "most" | "zcat" | "ag" | "sdiff" | "comm" | "split" | "type" | "get-content" | "gc" | "source" => {
+        "cat" | "head" | "tail" | "less" | "more" | "bat" | "batcat" | "strings" | "xxd" | "od"
+        | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "grep"
+        | "egrep" | "rg" | "fgrep" | "diff" | "fold" | "paste" | "column" | "pbcopy" | "xclip"
+        | "uuencode" | "gzip" | "most" | "zcat" | "ag" | "sdiff" | "comm" | "split" | "type"
+        | "get-content" | "gc" | "source" => {
             for operand in call.operands() {
                 push(&mut found, Deed::Read, operand);
             }
@@ -87,7 +101,11 @@ fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
         }
         return;
     }
-    let deed = if call.program == "srm" || call.program == "wipe" { Deed::Delete { recursive, bulk: true, narrowed: false } } else { deed };
+    let deed = if call.program == "srm" || call.program == "wipe" {
+        Deed::Delete { recursive, bulk: true, narrowed: false }
+    } else {
+        deed
+    };
     for operand in call.operands() {
         push(found, deed, operand);
     }
@@ -95,9 +113,12 @@ fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
 
 /// `Remove-Item -Recurse` and `rd /s`.
 fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
-    let recursive = call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/s") || arg.text.to_ascii_lowercase().starts_with("-rec"));
+    let recursive = call.args.iter().any(|arg| {
+        arg.text.eq_ignore_ascii_case("/s") || arg.text.to_ascii_lowercase().starts_with("-rec")
+    });
     let deed = Deed::Delete { recursive, bulk: false, narrowed: false };
-    for operand in call.operands().filter(|arg| !(arg.text.starts_with('/') && arg.text.len() < 3)) {
+    for operand in call.operands().filter(|arg| !(arg.text.starts_with('/') && arg.text.len() < 3))
+    {
         push(found, deed, operand);
     }
 }
@@ -117,7 +138,9 @@ fn search(call: &Call<'_>, found: &mut Vec<Found>) {
 }
 
 fn is_remote(text: &str) -> bool {
-    text.split_once(':').is_some_and(|(host, _)| !host.is_empty() && !host.contains('/') && !host.starts_with('.')) || text.contains("://")
+    text.split_once(':')
+        .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/') && !host.starts_with('.'))
+        || text.contains("://")
 }
 
 fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
@@ -135,7 +158,9 @@ fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
     let deletes = call.options().any(|arg| arg.text.starts_with("--del"));
     if deletes {
         let path = match destination.text.split_once(':') {
-            Some((_, path)) if is_remote(&destination.text) => Arg { text: path.to_owned(), ..(*destination).clone() },
+            Some((_, path)) if is_remote(&destination.text) => {
+                Arg { text: path.to_owned(), ..(*destination).clone() }
+            }
             _ => (*destination).clone(),
         };
         push(found, Deed::Delete { recursive: true, bulk: true, narrowed: false }, &path);
@@ -145,6 +170,7 @@ fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
     }
 }
 
+#[expect(clippy::too_many_lines, reason = "one walk over the operands, in order")]
 fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
     const VALUES: [&str; 10] = ["-m", "-o", "-g", "-S", "-t", "-i", "-P", "-F", "-l", "-c"];
     let mut skip = false;
@@ -161,7 +187,9 @@ fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
                 return false;
             }
             if !plain && arg.text.starts_with('-') && arg.text.len() > 1 {
-                let takes = matches!(call.program, "install" | "ginstall" | "scp") || arg.is("-t") || arg.is("-S");
+                let takes = matches!(call.program, "install" | "ginstall" | "scp")
+                    || arg.is("-t")
+                    || arg.is("-S");
                 skip = takes && VALUES.contains(&arg.text.as_str());
                 return false;
             }
@@ -183,17 +211,29 @@ fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
     if sources.is_empty() {
         return;
     }
-    let directory = destination.text.ends_with('/') || destination.is(".") || destination.text.ends_with("/.");
+    let directory =
+        destination.text.ends_with('/') || destination.is(".") || destination.text.ends_with("/.");
     if !is_remote(&destination.text) || !matches!(call.program, "scp") {
         push(found, Deed::Write, &destination);
         for source in sources.iter().filter(|_| directory || named.is_some()) {
             let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            push(found, Deed::Write, &Arg { text: format!("{}/{name}", destination.text.trim_end_matches('/')), ..destination.clone() });
+            push(
+                found,
+                Deed::Write,
+                &Arg {
+                    text: format!("{}/{name}", destination.text.trim_end_matches('/')),
+                    ..destination.clone()
+                },
+            );
         }
         if is_home_directory(&destination.text, call) {
             for source in sources {
                 let name = source.text.rsplit('/').next().unwrap_or_default();
-                push(found, Deed::Write, &Arg { text: format!("{}/{name}", destination.text), ..destination.clone() });
+                push(
+                    found,
+                    Deed::Write,
+                    &Arg { text: format!("{}/{name}", destination.text), ..destination.clone() },
+                );
             }
         }
     }
@@ -213,7 +253,9 @@ fn is_home_directory(text: &str, call: &Call<'_>) -> bool {
 /// A moved path is gone from where it was.
 fn moved(source: &Arg, destination: &Arg, call: &Call<'_>, found: &mut Vec<Found>) {
     let away = destination.is("/dev/null");
-    let vital = crate::path::is_vital(source.text.trim_end_matches('/'), call.facts) && source.text.starts_with('/') || source.is("/");
+    let vital = crate::path::is_vital(source.text.trim_end_matches('/'), call.facts)
+        && source.text.starts_with('/')
+        || source.is("/");
     push(found, if away || vital { TREE } else { ONE }, source);
 }
 
@@ -238,15 +280,29 @@ fn in_place(call: &Call<'_>) -> bool {
     call.long("--in-place")
         || call.options().any(|arg| {
             let text = arg.text.as_str();
-            !text.starts_with("--") && text.get(1..).is_some_and(|flags| {
-                flags.find('i').is_some_and(|at| flags.get(..at).is_some_and(|head| head.bytes().all(|byte| b"nErszupal0w".contains(&byte))))
-            })
+            !text.starts_with("--")
+                && text.get(1..).is_some_and(|flags| {
+                    flags.find('i').is_some_and(|at| {
+                        flags.get(..at).is_some_and(|head| {
+                            head.bytes().all(|byte| b"nErszupal0w".contains(&byte))
+                        })
+                    })
+                })
         })
 }
 
 fn stream_edit(call: &Call<'_>, found: &mut Vec<Found>) {
     let mut operands: Vec<&Arg> = call.operands().collect();
-    let script_given = call.options().any(|arg| arg.text.starts_with("-e") || arg.text.starts_with("-f") || arg.text.starts_with("--expression") || arg.text.starts_with("--file") || (arg.text.len() > 2 && !arg.text.starts_with("--") && !arg.text.starts_with("-i") && arg.text.ends_with('e')));
+    let script_given = call.options().any(|arg| {
+        arg.text.starts_with("-e")
+            || arg.text.starts_with("-f")
+            || arg.text.starts_with("--expression")
+            || arg.text.starts_with("--file")
+            || (arg.text.len() > 2
+                && !arg.text.starts_with("--")
+                && !arg.text.starts_with("-i")
+                && arg.text.ends_with('e'))
+    });
     if !script_given && !operands.is_empty() {
         let script = operands.remove(0);
         for piece in script.text.split([';', '\n']) {
@@ -319,7 +375,10 @@ fn uploads(call: &Call<'_>, found: &mut Vec<Found>) {
 
 fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     let first = call.args.first().map(|arg| arg.text.as_str()).unwrap_or_default();
-    let extracts = call.program == "unzip" || call.flag('x') || call.long("--extract") || !first.starts_with('-') && first.contains('x') && first.len() < 8;
+    let extracts = call.program == "unzip"
+        || call.flag('x')
+        || call.long("--extract")
+        || !first.starts_with('-') && first.contains('x') && first.len() < 8;
     if extracts {
         if let Some(path) = call.option(&["-C", "--directory", "-d"]) {
             push(found, Deed::Write, &path);
@@ -350,7 +409,9 @@ pub(crate) fn hosts(call: &Call<'_>) -> Vec<String> {
                 }
             }
         }
-        "ssh" | "nc" | "ncat" | "telnet" | "ftp" | "sftp" => hosts.extend(call.operands().next().map(|arg| arg.text.clone())),
+        "ssh" | "nc" | "ncat" | "telnet" | "ftp" | "sftp" => {
+            hosts.extend(call.operands().next().map(|arg| arg.text.clone()));
+        }
         "scp" | "rsync" => {
             for operand in call.operands() {
                 if is_remote(&operand.text) {

@@ -1,15 +1,44 @@
 //! What a path means: root, a home, a system directory, a disk, a file that holds
 //! secrets or starts programs. Pure text; links are resolved by the caller.
 
+mod secret;
+mod target;
+
 use crate::facts::Facts;
 use crate::shell::normalise::UNKNOWN;
 
+pub(crate) use secret::{is_environment_file, is_secret};
+pub(crate) use target::{Target, target};
+
 /// Directories whose recursive deletion ends the machine or the account.
 const SYSTEM: [&str; 27] = [
-    "/bin", "/sbin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/libx32",
-    "/proc", "/root", "/sys", "/usr", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/sbin", "/var",
-    "/System", "/Library", "/Users", "/private", "/private/etc", "/private/var",
-    "/System/Library", "/usr/libexec",
+    "/bin",
+    "/sbin",
+    "/boot",
+    "/dev",
+    "/etc",
+    "/home",
+    "/lib",
+    "/lib32",
+    "/lib64",
+    "/libx32",
+    "/proc",
+    "/root",
+    "/sys",
+    "/usr",
+    "/usr/bin",
+    "/usr/lib",
+    "/usr/lib64",
+    "/usr/sbin",
+    "/var",
+    "/System",
+    "/Library",
+    "/Users",
+    "/private",
+    "/private/etc",
+    "/private/var",
+    "/System/Library",
+    "/usr/libexec",
 ];
 
 /// Makes `text` absolute where that is possible and folds `.`, `..` and `//`.
@@ -119,7 +148,17 @@ pub(crate) fn covers_all(pattern: &str) -> bool {
     pattern.starts_with("!(")
         || matches!(
             pattern,
-            "*" | "**" | ".*" | "*.*" | ".[!.]*" | ".??*" | "?*" | "..?*" | "[!.]*" | ".[^.]*" | "[a-z]*" | "*/"
+            "*" | "**"
+                | ".*"
+                | "*.*"
+                | ".[!.]*"
+                | ".??*"
+                | "?*"
+                | "..?*"
+                | "[!.]*"
+                | ".[^.]*"
+                | "[a-z]*"
+                | "*/"
         )
 }
 
@@ -204,7 +243,8 @@ pub(crate) fn is_disk(path: &str) -> bool {
     }
     if let Some(start) = name.find(['*', '?', '[']) {
         let stem = name.get(..start).unwrap_or_default();
-        return !stem.is_empty() && DISKS.iter().any(|disk| disk.starts_with(stem) || stem.starts_with(disk))
+        return !stem.is_empty()
+            && DISKS.iter().any(|disk| disk.starts_with(stem) || stem.starts_with(disk))
             || stem.is_empty() && (matches_glob(name, "sda") || matches_glob(name, "nvme0n1"));
     }
     name.starts_with(UNKNOWN)
@@ -213,235 +253,24 @@ pub(crate) fn is_disk(path: &str) -> bool {
             && !name.starts_with("stdin")
 }
 
-/// What writing to a path means.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Target {
-    Ordinary,
-    SystemConfig,
-    /// `/usr` and its like: programs and libraries rather than settings.
-    SystemFile,
-    Startup,
-    Credential,
-    Agent,
-    /// Files that start a program later by themselves.
-    Persistence,
-}
-
-/// The part of `path` below a home directory.
-fn below_home<'a>(path: &'a str, facts: &Facts) -> Option<&'a str> {
-    for home in [facts.home.as_str(), "/root", "/var/root"] {
-        if let Some(rest) = path.strip_prefix(home).and_then(|rest| rest.strip_prefix('/')) {
-            return Some(rest);
-        }
-    }
-    let rest = path.strip_prefix("/home/").or_else(|| path.strip_prefix("/Users/"));
-    if let Some((_, rest)) = rest.and_then(|rest| rest.split_once('/')) {
-        return Some(rest);
-    }
-    if let Some(rest) = path.strip_prefix('~') {
-        return rest.split_once('/').map(|(_, rest)| rest);
-    }
-    // A home that could not be resolved, such as `$(eval echo ~bob)/.bashrc`.
-    path.strip_prefix(UNKNOWN).and_then(|rest| rest.strip_prefix('/'))
-}
-
-/// Classifies `path` (resolved) as a target of writing or deleting.
-pub(crate) fn target(path: &str, facts: &Facts) -> Target {
-    if let Some(found) = agent_target(path, facts) {
-        return found;
-    }
-    if let Some(rest) = below_home(path, facts) {
-        let found = home_target(rest);
-        if found != Target::Ordinary {
-            return found;
-        }
-    }
-    if path.contains("/.ssh/") || path.starts_with(".ssh/") || path.ends_with("/.ssh") {
-        return Target::Credential;
-    }
-    if path == ".git/hooks" || path.contains(".git/hooks/") && !path.ends_with(".sample") {
-        return Target::Persistence;
-    }
-    system_target(path)
-}
-
-fn agent_target(path: &str, facts: &Facts) -> Option<Target> {
-    const FILES: [&str; 12] = [
-        "config.yaml", ".env", "auth.json", "rules", "hooks", "mcp-tokens", "pairing", "state.db",
-        "sessions", "grants", "policy", "plugins",
-    ];
-    let inside = |rest: &str| {
-        let first = rest.trim_start_matches('/').split('/').next().unwrap_or_default();
-        let stem = first.split('.').next().unwrap_or_default();
-        FILES.contains(&first) || (!stem.is_empty() && FILES.contains(&stem)) || first == "*"
-    };
-    if let Some(home) = &facts.agent_home
-        && let Some(rest) = path.strip_prefix(home.as_str())
-        && rest.starts_with('/')
-    {
-        return inside(rest).then_some(Target::Agent);
-    }
-    for marker in [".hermes/", ".petasos/"] {
-        if let Some(start) = path.find(marker)
-            && (start == 0 || path.as_bytes().get(start - 1) == Some(&b'/'))
-        {
-            let rest = path.get(start + marker.len()..).unwrap_or_default();
-            return inside(rest).then_some(Target::Agent);
-        }
-    }
-    None
-}
-
-fn home_target(rest: &str) -> Target {
-    const STARTUP: [&str; 30] = [
-        ".bashrc", ".bash_profile", ".bash_login", ".bash_logout", ".bash_aliases", ".profile",
-        ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout", ".kshrc", ".cshrc", ".tcshrc",
-        ".login", ".mkshrc", ".config/fish/config.fish", ".pam_environment", ".xinitrc",
-        ".xsession", ".xprofile", ".xsessionrc", ".inputrc", ".config/nushell/config.nu",
-        ".config/nushell/env.nu", ".envrc", ".rhosts", ".shrc", ".oh-my-zsh", ".forward",
-    ];
-    const CREDENTIALS: [&str; 42] = [
-        ".ssh", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".aws", ".gnupg",
-        ".kube", ".docker", ".azure", ".config/gh", ".config/gcloud", ".my.cnf", ".mylogin.cnf",
-        ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".config/rclone",
-        ".vault-token", ".terraform.d", ".terraformrc", ".m2/settings.xml", ".m2/settings-security.xml",
-        ".composer/auth.json", ".password-store", ".local/share/keyrings", ".config/op",
-        ".config/git/credentials", ".config/hub", ".config/doctl", ".oci", ".s3cfg", ".boto",
-        ".ibmcloud", ".fly", ".config/containers/auth.json", ".databrickscfg", ".snowflake",
-        "Library/Keychains", ".config/sops", ".config/age",
-    ];
-    const PERSISTENCE: [&str; 12] = [
-        ".config/systemd/user", ".config/autostart", "Library/LaunchAgents",
-        ".config/fish/conf.d", ".config/fish/functions", ".local/share/systemd/user",
-        ".gitconfig", ".config/git/config", ".config/git/hooks", ".vimrc", ".config/environment.d",
-        ".local/share/dbus-1/services",
-    ];
-    let under = |list: &[&str]| {
-        list.iter().any(|entry| {
-            rest.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
-        })
-    };
-    let globbed = |list: &[&str]| {
-        has_glob(rest) && !covers_all(rest) && list.iter().any(|entry| matches_glob(rest, entry))
-    };
-    if under(&STARTUP) || globbed(&STARTUP) {
-        Target::Startup
-    } else if under(&CREDENTIALS) || globbed(&CREDENTIALS) {
-        Target::Credential
-    } else if under(&PERSISTENCE) {
-        Target::Persistence
-    } else {
-        Target::Ordinary
-    }
-}
-
-fn system_target(path: &str) -> Target {
-    const CONFIG: [&str; 19] = [
-        "/etc", "/boot", "/private/etc", "/private/var/db", "/private/var/at", "/usr/lib/systemd",
-        "/lib/systemd", "/var/spool/cron", "/proc/sys", "/sys", "/System", "/Library", "/usr/etc",
-        "/usr/local/etc", "/efi", "/var/lib/dpkg", "/proc/sysrq-trigger", "/lib/modules", "/opt/homebrew/etc",
-    ];
-    const FILES: [&str; 13] = [
-        "/usr/bin", "/usr/sbin", "/usr/lib", "/usr/lib64", "/usr/share", "/usr/libexec", "/bin", "/sbin", "/lib",
-        "/lib64", "/proc", "/usr/include", "/lib32",
-    ];
-    let under = |list: &[&str]| {
-        list.iter().any(|entry| {
-            path.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
-        })
-    };
-    if path.ends_with("docker.sock") || under(&CONFIG) {
-        Target::SystemConfig
-    } else if path.starts_with("/private/var/")
-        && !path.starts_with("/private/var/tmp")
-        && !path.starts_with("/private/var/folders")
-    {
-        Target::SystemConfig
-    } else if under(&FILES) {
-        Target::SystemFile
-    } else {
-        Target::Ordinary
-    }
-}
-
-/// Whether the content of `path` (resolved) is a key, a token or a password.
-pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    if name.ends_with(".pub") || matches!(name, "known_hosts" | "config.pub") {
-        return false;
-    }
-    if matches!(
-        path,
-        "/etc/shadow" | "/etc/gshadow" | "/etc/shadow-" | "/etc/gshadow-" | "/etc/master.passwd" | "/etc/sudoers.d"
-            | "/etc/security/opasswd" | "/etc/krb5.keytab"
-    ) || path.starts_with("/etc/ssl/private/")
-        || path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub")
-        || path.starts_with("/proc/") && path.ends_with("/environ")
-        || path.starts_with("/var/run/secrets/")
-        || path.starts_with("/run/secrets/")
-        || path.starts_with("/proc/") && path.ends_with("/mem")
-    {
-        return true;
-    }
-    if is_private_key(name) && (path.contains(".ssh/") || name.starts_with("id_")) {
-        return true;
-    }
-    if agent_target(path, facts) == Some(Target::Agent) {
-        return matches!(name, ".env" | "auth.json") || path.contains("mcp-tokens");
-    }
-    let Some(rest) = below_home(path, facts) else { return path == ".ssh" };
-    home_secret(rest)
-}
-
-fn is_private_key(name: &str) -> bool {
-    matches!(name, "identity" | "id_rsa" | "id_dsa" | "id_ecdsa" | "id_ed25519" | "id_ed25519_sk" | "id_ecdsa_sk")
-        || name.starts_with("id_") && !name.contains('.')
-        || (name.contains('*') || name.contains('?')) && (matches_glob(name, "id_rsa") || matches_glob(name, "id_ed25519"))
-        || name.ends_with(".pem") && !name.contains("cert")
-}
-
-fn home_secret(rest: &str) -> bool {
-    const WHOLE: [&str; 14] = [
-        ".gnupg", ".password-store", ".local/share/keyrings", "Library/Keychains", ".aws", ".azure",
-        ".config/gcloud", ".kube", ".config/gh/hosts.yml", ".config/op", ".vault-token",
-        ".config/rclone", ".terraform.d", ".oci",
-    ];
-    const FILES: [&str; 22] = [
-        ".netrc", ".pgpass", ".npmrc", ".pypirc", ".git-credentials", ".docker/config.json",
-        ".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".my.cnf", ".ssh",
-        ".config/gh", ".m2/settings.xml", ".composer/auth.json", ".s3cfg", ".boto",
-        ".config/git/credentials", ".databrickscfg", ".config/hub", ".config/containers/auth.json",
-        ".ssh/*", ".mylogin.cnf",
-    ];
-    if FILES.contains(&rest) || rest.contains("Cookies") || rest.contains("Login Data") {
-        return true;
-    }
-    if rest.ends_with("logins.json") || rest.ends_with("key4.db") {
-        return true;
-    }
-    if let Some(name) = rest.strip_prefix(".ssh/") {
-        return is_private_key(name) || name.ends_with(".key") || name.contains("rsa") || name.contains("ed25519");
-    }
-    WHOLE.iter().any(|entry| {
-        rest.strip_prefix(entry).is_some_and(|tail| {
-            tail.is_empty() || tail.starts_with('/') && !tail.ends_with("/config") || tail == "/config" && *entry == ".kube"
-        })
-    })
-}
-
-/// Files of environment variables, which hold keys by custom.
-pub(crate) fn is_environment_file(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    (name == ".env" || name == ".envrc" || name.starts_with(".env."))
-        && !matches!(name, ".env.example" | ".env.sample" | ".env.template" | ".env.dist" | ".env.defaults")
-}
-
 /// Below a directory where losing one file is losing a part of the system.
 pub(crate) fn is_system_area(path: &str) -> bool {
     const AREAS: [&str; 12] = [
-        "/etc/", "/usr/", "/bin/", "/sbin/", "/lib/", "/lib64/", "/boot/", "/opt/", "/System/",
-        "/Library/", "/private/etc/", "/var/",
+        "/etc/",
+        "/usr/",
+        "/bin/",
+        "/sbin/",
+        "/lib/",
+        "/lib64/",
+        "/boot/",
+        "/opt/",
+        "/System/",
+        "/Library/",
+        "/private/etc/",
+        "/var/",
     ];
-    const FREE: [&str; 5] = ["/var/tmp/", "/var/folders/", "/var/cache/", "/var/run/user/", "/var/www/"];
-    AREAS.iter().any(|area| path.starts_with(area)) && !FREE.iter().any(|area| path.starts_with(area))
+    const FREE: [&str; 5] =
+        ["/var/tmp/", "/var/folders/", "/var/cache/", "/var/run/user/", "/var/www/"];
+    AREAS.iter().any(|area| path.starts_with(area))
+        && !FREE.iter().any(|area| path.starts_with(area))
 }

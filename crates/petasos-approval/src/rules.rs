@@ -165,8 +165,10 @@ pub static RULES: &[&Rule] = &[
     &world_writable::RULE,
 ];
 
-type OnCall = Vec<(&'static Rule, fn(&Call<'_>) -> bool)>;
-type OnTouch = Vec<(&'static Rule, fn(&Touch<'_>) -> bool)>;
+type CallCheck = fn(&Call<'_>) -> bool;
+type TouchCheck = fn(&Touch<'_>) -> bool;
+type OnCall = Vec<(&'static Rule, CallCheck)>;
+type OnTouch = Vec<(&'static Rule, TouchCheck)>;
 
 static CALLS: LazyLock<HashMap<&'static str, OnCall>> = LazyLock::new(|| {
     let mut map: HashMap<&'static str, OnCall> = HashMap::new();
@@ -201,13 +203,15 @@ static SIGNALS: LazyLock<Vec<(Signal, &'static Rule)>> = LazyLock::new(|| {
 });
 
 /// Rules that look at calls of `program`.
-pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, fn(&Call<'_>) -> bool)] {
-    let found = CALLS.get(program).or_else(|| program.split_once('.').and_then(|(stem, _)| CALLS.get(stem).filter(|_| stem == "mkfs")));
+pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
+    let found = CALLS.get(program).or_else(|| {
+        program.split_once('.').and_then(|(stem, _)| CALLS.get(stem).filter(|_| stem == "mkfs"))
+    });
     found.map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Rules that look at touched paths.
-pub(crate) fn on_touch() -> &'static [(&'static Rule, fn(&Touch<'_>) -> bool)] {
+pub(crate) fn on_touch() -> &'static [(&'static Rule, TouchCheck)] {
     &TOUCHES
 }
 
@@ -218,13 +222,22 @@ pub(crate) fn on_signal(signal: Signal) -> Option<&'static Rule> {
 
 /// Whether any rule looks at `program`, or it is one that deletes or writes.
 pub(crate) fn knows(program: &str) -> bool {
-    CALLS.contains_key(program) || matches!(program, "rm" | "cp" | "mv" | "tee" | "ln" | "install" | "truncate" | "shred" | "unlink")
+    CALLS.contains_key(program)
+        || matches!(
+            program,
+            "rm" | "cp" | "mv" | "tee" | "ln" | "install" | "truncate" | "shred" | "unlink"
+        )
 }
 
 /// Programs that a pattern in a command name may stand for.
 pub(crate) fn matching(pattern: &str) -> Vec<&'static str> {
-    let mut names: Vec<&'static str> =
-        CALLS.keys().copied().chain(["rm", "cp", "mv", "tee"]).chain(wrappers::names()).filter(|name| matches_glob(pattern, name)).collect();
+    let mut names: Vec<&'static str> = CALLS
+        .keys()
+        .copied()
+        .chain(["rm", "cp", "mv", "tee"])
+        .chain(wrappers::names())
+        .filter(|name| matches_glob(pattern, name))
+        .collect();
     names.sort_unstable();
     names.dedup();
     names.sort_by_key(|name| !matches!(*name, "rm" | "sh" | "bash" | "dd" | "cat"));

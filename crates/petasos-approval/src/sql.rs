@@ -18,7 +18,9 @@ fn words(text: &str) -> Vec<String> {
             break;
         }
         match letter {
-            '-' if letters.peek() == Some(&'-') => while letters.next_if(|next| *next != '\n').is_some() {},
+            '-' if letters.peek() == Some(&'-') => {
+                while letters.next_if(|next| *next != '\n').is_some() {}
+            }
             '#' => while letters.next_if(|next| *next != '\n').is_some() {},
             '/' if letters.peek() == Some(&'*') => {
                 letters.next();
@@ -49,7 +51,9 @@ fn words(text: &str) -> Vec<String> {
             '"' | '`' | '[' | ']' => {}
             _ if letter.is_alphanumeric() || letter == '_' => {
                 let mut word: String = letter.to_uppercase().collect();
-                while let Some(next) = letters.next_if(|next| next.is_alphanumeric() || matches!(next, '_' | '.')) {
+                while let Some(next) =
+                    letters.next_if(|next| next.is_alphanumeric() || matches!(next, '_' | '.'))
+                {
                     word.extend(next.to_uppercase());
                 }
                 output.push(word);
@@ -64,17 +68,44 @@ fn words(text: &str) -> Vec<String> {
 fn statement(words: &[String]) -> bool {
     let mut words = words;
     // `EXPLAIN` plans only, unless it is told to run.
-    if words.first().is_some_and(|word| word == "EXPLAIN") && !words.iter().any(|word| word == "ANALYZE") {
+    if words.first().is_some_and(|word| word == "EXPLAIN")
+        && !words.iter().any(|word| word == "ANALYZE")
+    {
         return false;
     }
-    while let Some(at) = words.iter().position(|word| matches!(word.as_str(), "DROP" | "TRUNCATE" | "DELETE")) {
+    while let Some(at) =
+        words.iter().position(|word| matches!(word.as_str(), "DROP" | "TRUNCATE" | "DELETE"))
+    {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
         let tail = words.get(at + 1..).unwrap_or_default();
         let next = tail.first().map(String::as_str).unwrap_or_default();
-        let starts = at == 0 || matches!(before, Some("BEGIN" | "DO" | "THEN" | "ELSE" | ")" | "AS" | "(" | "*" | "/" | "\\" | "C" | "GO" | "EXECUTE" | "!" | "E" | "PUBLIC"));
+        let starts = at == 0
+            || matches!(
+                before,
+                Some(
+                    "BEGIN"
+                        | "DO"
+                        | "THEN"
+                        | "ELSE"
+                        | ")"
+                        | "AS"
+                        | "("
+                        | "*"
+                        | "/"
+                        | "\\"
+                        | "C"
+                        | "GO"
+                        | "EXECUTE"
+                        | "!"
+                        | "E"
+                        | "PUBLIC"
+                )
+            );
         match words.get(at).map(String::as_str) {
             Some("DROP") if starts && is_object(next) => return true,
-            Some("DROP") if words.first().is_some_and(|word| word == "ALTER") && at > 1 => return true,
+            Some("DROP") if words.first().is_some_and(|word| word == "ALTER") && at > 1 => {
+                return true;
+            }
             Some("TRUNCATE") if starts && !next.is_empty() && next != "(" => return true,
             Some("DELETE") if starts && deletes_all(next, tail) => return true,
             _ => {}
@@ -87,8 +118,35 @@ fn statement(words: &[String]) -> bool {
 fn is_object(word: &str) -> bool {
     matches!(
         word,
-        "TABLE" | "DATABASE" | "SCHEMA" | "INDEX" | "VIEW" | "USER" | "ROLE" | "MATERIALIZED" | "SEQUENCE" | "FUNCTION" | "PROCEDURE" | "TRIGGER" | "TYPE" | "EXTENSION" | "KEYSPACE" | "COLUMN" | "TABLESPACE"
-            | "OWNED" | "TEMPORARY" | "COLLECTION" | "DOMAIN" | "PUBLICATION" | "SERVER" | "DICTIONARY" | "WAREHOUSE" | "STAGE" | "MEASUREMENT" | "BUCKET" | "CONSTRAINT"
+        "TABLE"
+            | "DATABASE"
+            | "SCHEMA"
+            | "INDEX"
+            | "VIEW"
+            | "USER"
+            | "ROLE"
+            | "MATERIALIZED"
+            | "SEQUENCE"
+            | "FUNCTION"
+            | "PROCEDURE"
+            | "TRIGGER"
+            | "TYPE"
+            | "EXTENSION"
+            | "KEYSPACE"
+            | "COLUMN"
+            | "TABLESPACE"
+            | "OWNED"
+            | "TEMPORARY"
+            | "COLLECTION"
+            | "DOMAIN"
+            | "PUBLICATION"
+            | "SERVER"
+            | "DICTIONARY"
+            | "WAREHOUSE"
+            | "STAGE"
+            | "MEASUREMENT"
+            | "BUCKET"
+            | "CONSTRAINT"
     )
 }
 
@@ -111,14 +169,17 @@ fn deletes_all(next: &str, tail: &[String]) -> bool {
 /// A condition that holds for every row.
 fn is_always(condition: &[&str]) -> bool {
     if let Some(at) = condition.iter().position(|word| *word == "OR") {
-        let (left, right) = (condition.get(..at).unwrap_or_default(), condition.get(at + 1..).unwrap_or_default());
+        let (left, right) =
+            (condition.get(..at).unwrap_or_default(), condition.get(at + 1..).unwrap_or_default());
         return is_always(left) || is_always(right);
     }
     match condition {
         [] | ["TRUE"] | ["NOT", "FALSE"] => true,
         [number] => number.bytes().all(|byte| byte.is_ascii_digit()) && *number != "0",
         [left, "=", right] => left == right,
-        [left, "<" | "!", ">" | "=", right] => left != right && is_constant(left) && is_constant(right),
+        [left, "<" | "!", ">" | "=", right] => {
+            left != right && is_constant(left) && is_constant(right)
+        }
         [left, "<", right] | [right, ">", left] => {
             matches!((left.parse::<i64>(), right.parse::<i64>()), (Ok(left), Ok(right)) if left < right)
         }

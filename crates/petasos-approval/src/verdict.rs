@@ -111,7 +111,7 @@ pub struct Judgement {
 /// Weighs an analysis: the gravest finding decides.
 pub fn judge(analysis: &Analysis) -> Judgement {
     let mut findings = analysis.findings.clone();
-    findings.sort_by(|left, right| right.severity.cmp(&left.severity));
+    findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     let verdict = findings.first().map_or(Verdict::Allow, |finding| finding.severity.into());
     Judgement { verdict, findings, effects: analysis.effects.clone() }
 }

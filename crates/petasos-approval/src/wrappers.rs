@@ -9,6 +9,7 @@ mod escapes;
 mod git;
 mod interpreters;
 mod prefix;
+mod runners;
 mod shells;
 mod windows;
 
@@ -63,18 +64,29 @@ static WRAPPERS: &[&Wrapper] = &[
     &git::WRAPPER,
     &interpreters::WRAPPER,
     &prefix::WRAPPER,
+    &runners::WRAPPER,
     &shells::WRAPPER,
     &windows::WRAPPER,
 ];
 
-static BY_NAME: LazyLock<HashMap<&'static str, (&'static str, &'static Wrapper)>> = LazyLock::new(|| {
-    WRAPPERS.iter().flat_map(|wrapper| wrapper.names.iter().map(move |name| (*name, (*name, *wrapper)))).collect()
-});
+static BY_NAME: LazyLock<HashMap<&'static str, (&'static str, &'static Wrapper)>> =
+    LazyLock::new(|| {
+        WRAPPERS
+            .iter()
+            .flat_map(|wrapper| wrapper.names.iter().map(move |name| (*name, (*name, *wrapper))))
+            .collect()
+    });
 
 /// A versioned interpreter is known by its plain name.
 fn plain(program: &str) -> &str {
-    if program.starts_with("python") || program.starts_with("ruby") || program.starts_with("php") || program.starts_with("perl") || program.starts_with("pypy") {
-        let stem = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    if program.starts_with("python")
+        || program.starts_with("ruby")
+        || program.starts_with("php")
+        || program.starts_with("perl")
+        || program.starts_with("pypy")
+    {
+        let stem =
+            program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
         return stem;
     }
     program
@@ -107,7 +119,23 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 pub(crate) fn runs_value(name: &str) -> bool {
     matches!(
         name,
-        "PAGER" | "GIT_PAGER" | "MANPAGER" | "EDITOR" | "VISUAL" | "GIT_EDITOR" | "GIT_SEQUENCE_EDITOR" | "GIT_SSH_COMMAND" | "GIT_SSH"
-            | "GIT_EXTERNAL_DIFF" | "GIT_ASKPASS" | "SSH_ASKPASS" | "BROWSER" | "LESSOPEN" | "PROMPT_COMMAND" | "BASH_ENV" | "RSYNC_RSH" | "TAR_OPTIONS"
+        "PAGER"
+            | "GIT_PAGER"
+            | "MANPAGER"
+            | "EDITOR"
+            | "VISUAL"
+            | "GIT_EDITOR"
+            | "GIT_SEQUENCE_EDITOR"
+            | "GIT_SSH_COMMAND"
+            | "GIT_SSH"
+            | "GIT_EXTERNAL_DIFF"
+            | "GIT_ASKPASS"
+            | "SSH_ASKPASS"
+            | "BROWSER"
+            | "LESSOPEN"
+            | "PROMPT_COMMAND"
+            | "BASH_ENV"
+            | "RSYNC_RSH"
+            | "TAR_OPTIONS"
     )
 }

@@ -30,35 +30,105 @@ pub(crate) enum Action {
 }
 
 /// What calling `name` does. `name` has its module or receiver.
+#[expect(clippy::too_many_lines, reason = "one arm a program; splitting would hide the table")]
 pub(crate) fn action(name: &str) -> Option<Action> {
     let last = name.rsplit(['.', ':', '>']).next().unwrap_or_default();
     let owner = name.strip_suffix(last).unwrap_or_default().trim_end_matches(['.', ':', '-', '>']);
     let owner = owner.rsplit(['.', ':']).next().unwrap_or_default();
     Some(match last {
-        "system" | "popen" | "getoutput" | "getstatusoutput" | "shell_exec" | "passthru" | "proc_open" | "execSync" | "popen2" | "popen3" | "popen4"
-        | "capture2" | "capture2e" | "capture3" | "pipeline" | "execaCommand" | "execaCommandSync" | "execute_command" | "create_subprocess_shell" | "shellescape" => Action::Command,
-        "check_output" | "check_call" | "Popen" | "spawnSync" | "execFile" | "execFileSync" | "spawn" | "execa" | "execaSync" | "create_subprocess_exec" | "Command" | "posix_spawn" => Action::Program,
+        "system"
+        | "popen"
+        | "getoutput"
+        | "getstatusoutput"
+        | "shell_exec"
+        | "passthru"
+        | "proc_open"
+        | "execSync"
+        | "popen2"
+        | "popen3"
+        | "popen4"
+        | "capture2"
+        | "capture2e"
+        | "capture3"
+        | "pipeline"
+        | "execaCommand"
+        | "execaCommandSync"
+        | "execute_command"
+        | "create_subprocess_shell"
+        | "shellescape" => Action::Command,
+        "check_output"
+        | "check_call"
+        | "Popen"
+        | "spawnSync"
+        | "execFile"
+        | "execFileSync"
+        | "spawn"
+        | "execa"
+        | "execaSync"
+        | "create_subprocess_exec"
+        | "Command"
+        | "posix_spawn" => Action::Program,
         "run" | "call" => Action::Program,
         "exec" if name == "exec" => Action::Evaluate,
-        "exec" if matches!(owner, "child_process" | "cp" | "Kernel" | "" | "shell" | "os" | "process") => Action::Command,
+        "exec"
+            if matches!(
+                owner,
+                "child_process" | "cp" | "Kernel" | "" | "shell" | "os" | "process"
+            ) =>
+        {
+            Action::Command
+        }
         "execute" if owner == "os" => Action::Command,
-        "execvp" | "execv" | "execve" | "execvpe" | "execl" | "execlp" | "execle" | "spawnl" | "spawnlp" | "spawnv" | "spawnvp" | "pcntl_exec" | "posix_spawnp" => Action::Replace,
-        "rmtree" | "remove_tree" | "rm_rf" | "rm_r" | "remove_dir" | "remove_entry_secure" | "remove_entry" | "rimraf" | "rimrafSync" | "removeSync" | "emptyDirSync" | "emptyDir" | "remove_dir_all" | "deltree" | "rmrf"
-        | "secure_rmtree" | "deleteSync" | "deleteDirectory" => Action::DeleteTree,
+        "execvp" | "execv" | "execve" | "execvpe" | "execl" | "execlp" | "execle" | "spawnl"
+        | "spawnlp" | "spawnv" | "spawnvp" | "pcntl_exec" | "posix_spawnp" => Action::Replace,
+        "rmtree"
+        | "remove_tree"
+        | "rm_rf"
+        | "rm_r"
+        | "remove_dir"
+        | "remove_entry_secure"
+        | "remove_entry"
+        | "rimraf"
+        | "rimrafSync"
+        | "removeSync"
+        | "emptyDirSync"
+        | "emptyDir"
+        | "remove_dir_all"
+        | "deltree"
+        | "rmrf"
+        | "secure_rmtree"
+        | "deleteSync"
+        | "deleteDirectory" => Action::DeleteTree,
         "rmSync" | "rmdirSync" | "rm" | "rmdir" => Action::DeleteMaybeTree,
-        "unlink" | "unlinkSync" | "remove" | "rm_f" | "safe_unlink" | "delete" if deletes_files(owner, last) => Action::Delete,
+        "unlink" | "unlinkSync" | "remove" | "rm_f" | "safe_unlink" | "delete"
+            if deletes_files(owner, last) =>
+        {
+            Action::Delete
+        }
         "open" | "fopen" | "openSync" | "File" | "sysopen" => Action::Open,
-        "write_text" | "write_bytes" | "writeFileSync" | "writeFile" | "appendFileSync" | "appendFile" | "createWriteStream" | "truncateSync" | "truncate" | "file_put_contents" | "binwrite" | "outputFileSync"
-        | "writeTextFile" | "writeTextFileSync" | "touch" | "mknod" | "writeJsonSync" => Action::Write,
+        "write_text" | "write_bytes" | "writeFileSync" | "writeFile" | "appendFileSync"
+        | "appendFile" | "createWriteStream" | "truncateSync" | "truncate"
+        | "file_put_contents" | "binwrite" | "outputFileSync" | "writeTextFile"
+        | "writeTextFileSync" | "touch" | "mknod" | "writeJsonSync" => Action::Write,
         "write" if matches!(owner, "File" | "IO" | "Bun" | "Deno") => Action::Write,
-        "copyFileSync" | "copyFile" | "copy" | "copy2" | "copyfile" | "copytree" | "symlink" | "symlinkSync" | "linkSync" | "cp_r" | "copySync" | "ln_s" | "ln_sf" | "urlretrieve" => Action::WriteSecond,
-        "cp" | "link" if owner != "" => Action::WriteSecond,
+        "copyFileSync" | "copyFile" | "copy" | "copy2" | "copyfile" | "copytree" | "symlink"
+        | "symlinkSync" | "linkSync" | "cp_r" | "copySync" | "ln_s" | "ln_sf" | "urlretrieve" => {
+            Action::WriteSecond
+        }
+        "cp" | "link" if !owner.is_empty() => Action::WriteSecond,
         "rename" | "renameSync" | "renames" | "moveSync" | "mv" => Action::Move,
         "move" | "replace" if matches!(owner, "shutil" | "os" | "FileUtils") => Action::Move,
-        "readFileSync" | "readFile" | "read_text" | "read_bytes" | "file_get_contents" | "createReadStream" | "readTextFile" | "readTextFileSync" | "readlines" | "slurp" | "readfile" => Action::Read,
+        "readFileSync" | "readFile" | "read_text" | "read_bytes" | "file_get_contents"
+        | "createReadStream" | "readTextFile" | "readTextFileSync" | "readlines" | "slurp"
+        | "readfile" => Action::Read,
         "read" if matches!(owner, "File" | "IO") => Action::Read,
-        "eval" | "instance_eval" | "class_eval" | "Function" | "runInNewContext" | "runInThisContext" | "create_function" | "compile" | "dofile" | "loadstring" | "assert" => Action::Evaluate,
-        "execute" | "query" | "executescript" | "executemany" | "raw" | "do" | "multi_query" | "$executeRawUnsafe" | "$queryRawUnsafe" | "dropDatabase" | "dropAllTables" => Action::Query,
+        "eval" | "instance_eval" | "class_eval" | "Function" | "runInNewContext"
+        | "runInThisContext" | "create_function" | "compile" | "dofile" | "loadstring"
+        | "assert" => Action::Evaluate,
+        "execute" | "query" | "executescript" | "executemany" | "raw" | "do" | "multi_query"
+        | "$executeRawUnsafe" | "$queryRawUnsafe" | "dropDatabase" | "dropAllTables" => {
+            Action::Query
+        }
         "kill" | "killpg" => Action::Kill,
         "chmod" | "chmodSync" | "lchmod" | "chmod_R" => Action::Mode,
         "reboot" => Action::Power,
@@ -68,7 +138,9 @@ pub(crate) fn action(name: &str) -> Option<Action> {
 
 fn deletes_files(owner: &str, last: &str) -> bool {
     match last {
-        "remove" => matches!(owner, "os" | "fs" | "fsExtra" | "Deno" | "FileUtils" | "path" | "p" | "f"),
+        "remove" => {
+            matches!(owner, "os" | "fs" | "fsExtra" | "Deno" | "FileUtils" | "path" | "p" | "f")
+        }
         "delete" => matches!(owner, "File" | "Pathname" | "Path" | "Files"),
         _ => true,
     }
@@ -78,15 +150,50 @@ fn deletes_files(owner: &str, last: &str) -> bool {
 pub(crate) fn lists_files(name: &str) -> bool {
     matches!(
         name.rsplit(['.', ':']).next().unwrap_or_default(),
-        "walk" | "glob" | "iglob" | "rglob" | "scandir" | "listdir" | "iterdir" | "readdir" | "readdirSync" | "find" | "finddepth" | "children" | "each_child" | "entries" | "globSync" | "RecursiveDirectoryIterator"
+        "walk"
+            | "glob"
+            | "iglob"
+            | "rglob"
+            | "scandir"
+            | "listdir"
+            | "iterdir"
+            | "readdir"
+            | "readdirSync"
+            | "find"
+            | "finddepth"
+            | "children"
+            | "each_child"
+            | "entries"
+            | "globSync"
+            | "RecursiveDirectoryIterator"
     )
 }
 
 /// Names that open a connection to another machine.
 pub(crate) fn reaches_network(name: &str) -> bool {
     let last = name.rsplit(['.', ':']).next().unwrap_or_default();
-    matches!(last, "urlopen" | "connect" | "fetch" | "fsockopen" | "TCPSocket" | "create_connection" | "createConnection" | "urlretrieve" | "HTTPSConnection" | "HTTPConnection" | "LWP" | "curl_init" | "pfsockopen" | "stream_socket_client" | "Socket" | "axios" | "got" | "URI" | "INET")
-        || name.starts_with("requests.")
+    matches!(
+        last,
+        "urlopen"
+            | "connect"
+            | "fetch"
+            | "fsockopen"
+            | "TCPSocket"
+            | "create_connection"
+            | "createConnection"
+            | "urlretrieve"
+            | "HTTPSConnection"
+            | "HTTPConnection"
+            | "LWP"
+            | "curl_init"
+            | "pfsockopen"
+            | "stream_socket_client"
+            | "Socket"
+            | "axios"
+            | "got"
+            | "URI"
+            | "INET"
+    ) || name.starts_with("requests.")
         || name.starts_with("urllib")
         || name.starts_with("httpx.")
         || name.starts_with("http.")

@@ -110,7 +110,9 @@ impl Reader<'_> {
                 Some(Token::Sign('*')) => {
                     let (right, next) = self.operand(at + 1, nesting + 1);
                     value = match (&value, right) {
-                        (Value::Text(text), Value::Number(count)) => Value::Text(text.repeat(usize::try_from(count).unwrap_or(1).min(64))),
+                        (Value::Text(text), Value::Number(count)) => {
+                            Value::Text(text.repeat(usize::try_from(count).unwrap_or(1).min(64)))
+                        }
                         _ => Value::Unknown,
                     };
                     at = next;
@@ -133,7 +135,8 @@ impl Reader<'_> {
                     }
                     let last = name.trim_start_matches('.');
                     *value = match last {
-                        "b64decode" | "urlsafe_b64decode" | "decode64" | "fromhex" | "unhexlify" | "decompress" | "loads" => self.function(&name, last, &args),
+                        "b64decode" | "urlsafe_b64decode" | "decode64" | "fromhex"
+                        | "unhexlify" | "decompress" | "loads" => self.function(&name, last, &args),
                         "pack" | "unpack" | "unpack1" => {
                             self.decoded = true;
                             decode::hex(&value.text()).map_or(Value::Unknown, Value::Text)
@@ -220,7 +223,9 @@ impl Reader<'_> {
         if matches!(name, "process.env.HOME" | "$HOME") || matches!(last, "HOMEDIR") {
             return (Value::Text(self.home.clone()), at + 1);
         }
-        if matches!(last, "environ" | "ENV" | "env" | "$ENV" | "_ENV" | "$_ENV" | "$_SERVER") && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{'))) {
+        if matches!(last, "environ" | "ENV" | "env" | "$ENV" | "_ENV" | "$_ENV" | "$_SERVER")
+            && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{')))
+        {
             let home = matches!(self.tokens.get(at + 2), Some(Token::Text(key) | Token::Name(key)) if key == "HOME");
             let value = if home { Value::Text(self.home.clone()) } else { Value::Unknown };
             return (value, self.skip(at + 1));
@@ -239,11 +244,16 @@ impl Reader<'_> {
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         match last {
             "expanduser" | "expand_path" => match first {
-                Value::Text(text) => Value::Text(text.strip_prefix('~').map_or(text.clone(), |rest| format!("{}{rest}", self.home))),
+                Value::Text(text) => Value::Text(
+                    text.strip_prefix('~')
+                        .map_or(text.clone(), |rest| format!("{}{rest}", self.home)),
+                ),
                 _ => Value::Unknown,
             },
             "home" | "homedir" => Value::Text(self.home.clone()),
-            "getenv" | "get" | "fetch" if first == Value::Text("HOME".to_owned()) => Value::Text(self.home.clone()),
+            "getenv" | "get" | "fetch" if first == Value::Text("HOME".to_owned()) => {
+                Value::Text(self.home.clone())
+            }
             "join" | "resolve" | "Join" if !name.starts_with('.') => {
                 let parts: Vec<String> = args.iter().map(Value::text).collect();
                 Value::Text(parts.join("/"))
@@ -258,8 +268,10 @@ impl Reader<'_> {
                     .collect();
                 letters.map_or(Value::Unknown, Value::Text)
             }
-            "Path" | "PurePath" | "str" | "String" | "abspath" | "realpath" | "quote" | "bytes" | "PosixPath" | "normpath" | "Pathname" => first,
-            "b64decode" | "atob" | "base64_decode" | "decode_base64" | "decode64" | "strict_decode64" | "urlsafe_b64decode" => {
+            "Path" | "PurePath" | "str" | "String" | "abspath" | "realpath" | "quote" | "bytes"
+            | "PosixPath" | "normpath" | "Pathname" => first,
+            "b64decode" | "atob" | "base64_decode" | "decode_base64" | "decode64"
+            | "strict_decode64" | "urlsafe_b64decode" => {
                 self.decoded = true;
                 match first {
                     Value::Text(text) => decode::base64(&text).map_or(Value::Unknown, Value::Text),
@@ -273,7 +285,9 @@ impl Reader<'_> {
                     _ => Value::Unknown,
                 }
             }
-            "decode" if args.get(1).is_some_and(|value| value.text().contains("rot")) => Value::Text(decode::rot13(&first.text())),
+            "decode" if args.get(1).is_some_and(|value| value.text().contains("rot")) => {
+                Value::Text(decode::rot13(&first.text()))
+            }
             "from" if args.get(1).is_some_and(|value| value.text() == "base64") => {
                 self.decoded = true;
                 decode::base64(&first.text()).map_or(Value::Unknown, Value::Text)
@@ -284,7 +298,9 @@ impl Reader<'_> {
             }
             "pack" | "unpack" if first.text().starts_with(['H', 'h', 'u', 'm']) => {
                 self.decoded = true;
-                args.get(1).and_then(|value| decode::hex(&value.text())).map_or(Value::Unknown, Value::Text)
+                args.get(1)
+                    .and_then(|value| decode::hex(&value.text()))
+                    .map_or(Value::Unknown, Value::Text)
             }
             "decompress" | "gzinflate" | "gzuncompress" | "loads" | "inflate" | "str_rot13" => {
                 self.decoded = true;
@@ -298,7 +314,8 @@ impl Reader<'_> {
 
 fn number(text: &str) -> Value {
     let plain = text.replace('_', "");
-    let parsed = if let Some(digits) = plain.strip_prefix("0o").or_else(|| plain.strip_prefix("0O")) {
+    let parsed = if let Some(digits) = plain.strip_prefix("0o").or_else(|| plain.strip_prefix("0O"))
+    {
         i64::from_str_radix(digits, 8)
     } else if let Some(digits) = plain.strip_prefix("0x") {
         i64::from_str_radix(digits, 16)
@@ -312,8 +329,12 @@ fn number(text: &str) -> Value {
 
 fn concatenated(left: &Value, right: &Value, between: &str) -> Value {
     match (left, right) {
-        (Value::List(left), Value::List(right)) => Value::List(left.iter().chain(right).cloned().collect()),
-        (Value::Number(left), Value::Number(right)) if between.is_empty() => Value::Number(left.saturating_add(*right)),
+        (Value::List(left), Value::List(right)) => {
+            Value::List(left.iter().chain(right).cloned().collect())
+        }
+        (Value::Number(left), Value::Number(right)) if between.is_empty() => {
+            Value::Number(left.saturating_add(*right))
+        }
         _ => {
             let text = format!("{}{between}{}", left.text(), right.text());
             if text.len() > 1 << 16 { Value::Unknown } else { Value::Text(text) }
@@ -345,10 +366,20 @@ pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
         },
         ("reverse", Value::List(items)) => Value::List(items.iter().rev().cloned().collect()),
         ("reverse", Value::Text(text)) => Value::Text(text.chars().rev().collect()),
-        ("lower" | "toLowerCase" | "downcase", Value::Text(text)) => Value::Text(text.to_lowercase()),
-        ("joinpath" | "join_path", Value::Text(_)) => args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/")),
-        ("expanduser" | "expand_path" | "resolve" | "absolute" | "decode" | "encode" | "strip" | "toString" | "to_s" | "trim" | "format" | "chomp", _) => value.clone(),
-        ("concat", Value::Text(_)) => args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "")),
+        ("lower" | "toLowerCase" | "downcase", Value::Text(text)) => {
+            Value::Text(text.to_lowercase())
+        }
+        ("joinpath" | "join_path", Value::Text(_)) => {
+            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/"))
+        }
+        (
+            "expanduser" | "expand_path" | "resolve" | "absolute" | "decode" | "encode" | "strip"
+            | "toString" | "to_s" | "trim" | "format" | "chomp",
+            _,
+        ) => value.clone(),
+        ("concat", Value::Text(_)) => {
+            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, ""))
+        }
         _ => Value::Unknown,
     }
 }

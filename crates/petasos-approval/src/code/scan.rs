@@ -20,7 +20,8 @@ pub(crate) enum Token {
 const TOKENS_MAX: usize = 200_000;
 
 pub(crate) fn tokens(text: &str, language: Language) -> Vec<Token> {
-    let mut scanner = Scanner { letters: text.chars().collect(), at: 0, language, tokens: Vec::new() };
+    let mut scanner =
+        Scanner { letters: text.chars().collect(), at: 0, language, tokens: Vec::new() };
     while scanner.at < scanner.letters.len() && scanner.tokens.len() < TOKENS_MAX {
         scanner.step();
     }
@@ -48,7 +49,11 @@ impl Scanner {
             '/' if self.peek(1) == '*' && self.slash_comments() => self.skip_block(),
             '\'' | '"' => self.string(letter, ""),
             '`' => self.backquote(),
-            '%' if self.language == Language::Ruby && matches!(self.peek(1), 'x' | 'q' | 'Q' | 'w') && !self.peek(2).is_alphanumeric() && self.peek(2) != ' ' => {
+            '%' if self.language == Language::Ruby
+                && matches!(self.peek(1), 'x' | 'q' | 'Q' | 'w')
+                && !self.peek(2).is_alphanumeric()
+                && self.peek(2) != ' ' =>
+            {
                 let runs = self.peek(1) == 'x';
                 self.at += 2;
                 self.delimited(runs);
@@ -69,8 +74,17 @@ impl Scanner {
     }
 
     fn hash_comments(&self) -> bool {
-        matches!(self.language, Language::Python | Language::Perl | Language::Ruby | Language::Php | Language::Awk | Language::Other)
-            && !(self.language == Language::Perl && self.at > 0 && self.letters.get(self.at - 1) == Some(&'$'))
+        matches!(
+            self.language,
+            Language::Python
+                | Language::Perl
+                | Language::Ruby
+                | Language::Php
+                | Language::Awk
+                | Language::Other
+        ) && !(self.language == Language::Perl
+            && self.at > 0
+            && self.letters.get(self.at - 1) == Some(&'$'))
     }
 
     fn slash_comments(&self) -> bool {
@@ -92,7 +106,8 @@ impl Scanner {
     }
 
     fn string(&mut self, quote: char, prefix: &str) {
-        let triple = self.language == Language::Python && self.peek(1) == quote && self.peek(2) == quote;
+        let triple =
+            self.language == Language::Python && self.peek(1) == quote && self.peek(2) == quote;
         self.at += if triple { 3 } else { 1 };
         let mut text = String::new();
         while self.at < self.letters.len() {
@@ -103,7 +118,11 @@ impl Scanner {
                 self.at += 2;
                 continue;
             }
-            let closes = if triple { letter == quote && self.peek(1) == quote && self.peek(2) == quote } else { letter == quote };
+            let closes = if triple {
+                letter == quote && self.peek(1) == quote && self.peek(2) == quote
+            } else {
+                letter == quote
+            };
             if closes {
                 self.at += if triple { 3 } else { 1 };
                 break;
@@ -111,7 +130,9 @@ impl Scanner {
             text.push(letter);
             self.at += 1;
         }
-        let raw = prefix.contains(['r', 'R']) || quote == '\'' && matches!(self.language, Language::Perl | Language::Ruby | Language::Php);
+        let raw = prefix.contains(['r', 'R'])
+            || quote == '\''
+                && matches!(self.language, Language::Perl | Language::Ruby | Language::Php);
         let mut text = if raw { text.replace("\\'", "'") } else { unescape(&text, true) };
         if prefix.contains(['f', 'F']) || quote == '"' && self.language == Language::Ruby {
             text = blank_braces(&text, if self.language == Language::Ruby { "#{" } else { "{" });
@@ -131,7 +152,9 @@ impl Scanner {
         }
         self.at += 1;
         self.tokens.push(match self.language {
-            Language::Perl | Language::Ruby | Language::Php => Token::Command(blank_braces(&text, "#{")),
+            Language::Perl | Language::Ruby | Language::Php => {
+                Token::Command(blank_braces(&text, "#{"))
+            }
             Language::JavaScript => Token::Text(blank_braces(&text, "${")),
             _ => Token::Text(text),
         });
@@ -182,27 +205,36 @@ impl Scanner {
         let start = self.at;
         loop {
             let letter = self.peek(0);
-            if is_name(letter) {
+            let next = self.peek(1);
+            let dot = letter == '.'
+                && is_name(next)
+                && !next.is_ascii_digit()
+                && self.language != Language::Php;
+            let joint = matches!((letter, next), (':', ':') | ('-', '>') | ('?', '.'));
+            if is_name(letter) || dot {
                 self.at += 1;
-            } else if letter == '.' && is_name(self.peek(1)) && !self.peek(1).is_ascii_digit() && self.language != Language::Php {
-                self.at += 1;
-            } else if letter == ':' && self.peek(1) == ':' && is_name(self.peek(2)) {
+            } else if joint && is_name(self.peek(2)) {
                 self.at += 2;
-            } else if letter == '-' && self.peek(1) == '>' && is_name(self.peek(2)) {
-                self.at += 2;
-            } else if letter == '?' && self.peek(1) == '.' && is_name(self.peek(2)) {
-                self.at += 1;
             } else {
                 break;
             }
         }
         let name = self.slice(start);
         let quote = self.peek(0);
-        if matches!(quote, '"' | '\'') && name.len() <= 2 && name.chars().all(|letter| "rRbBfFuU".contains(letter)) && self.language == Language::Python {
+        if matches!(quote, '"' | '\'')
+            && name.len() <= 2
+            && name.chars().all(|letter| "rRbBfFuU".contains(letter))
+            && self.language == Language::Python
+        {
             self.string(quote, &name);
             return;
         }
-        if self.language == Language::Perl && matches!(name.as_str(), "q" | "qq" | "qx" | "qw") && !quote.is_whitespace() && !is_name(quote) && !matches!(quote, ',' | ';' | ')' | '=') {
+        if self.language == Language::Perl
+            && matches!(name.as_str(), "q" | "qq" | "qx" | "qw")
+            && !quote.is_whitespace()
+            && !is_name(quote)
+            && !matches!(quote, ',' | ';' | ')' | '=')
+        {
             self.delimited(name == "qx");
             return;
         }
@@ -222,8 +254,19 @@ fn blank_braces(text: &str, open: &str) -> String {
         output.push_str(head);
         match tail.split_once('}') {
             Some((inner, after)) => {
-                let home = matches!(inner.trim(), "os.environ['HOME']" | "process.env.HOME" | "ENV['HOME']" | "os.homedir()" | "HOME");
-                if home { output.push('~') } else { output.push(UNKNOWN) };
+                let home = matches!(
+                    inner.trim(),
+                    "os.environ['HOME']"
+                        | "process.env.HOME"
+                        | "ENV['HOME']"
+                        | "os.homedir()"
+                        | "HOME"
+                );
+                if home {
+                    output.push('~');
+                } else {
+                    output.push(UNKNOWN);
+                }
                 rest = after;
             }
             None => {

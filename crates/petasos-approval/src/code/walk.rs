@@ -52,8 +52,14 @@ impl Engine<'_> {
         }
         self.nesting += 1;
         let tokens = scan::tokens(&code.text, language);
-        let reader = Reader { tokens: &tokens, constants: HashMap::new(), home: self.home(), decoded: false };
-        let mut walker = Walker { engine: self, reader, language, span, seen: Seen::default(), receiver: None };
+        let reader = Reader {
+            tokens: &tokens,
+            constants: HashMap::new(),
+            home: self.home(),
+            decoded: false,
+        };
+        let mut walker =
+            Walker { engine: self, reader, language, span, seen: Seen::default(), receiver: None };
         walker.walk();
         walker.conclude();
         self.nesting -= 1;
@@ -97,7 +103,11 @@ impl Walker<'_, '_, '_> {
     fn text(&mut self, text: &str, at: usize) {
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
-        self.seen.shell |= text.starts_with("sh ") || text.starts_with("bash ") || matches!(text, "/bin/sh" | "/bin/bash" | "sh" | "bash" | "cmd.exe" | "/bin/zsh") || text.starts_with("/bin/sh -i") || text.starts_with("/bin/bash -i");
+        self.seen.shell |= text.starts_with("sh ")
+            || text.starts_with("bash ")
+            || matches!(text, "/bin/sh" | "/bin/bash" | "sh" | "bash" | "cmd.exe" | "/bin/zsh")
+            || text.starts_with("/bin/sh -i")
+            || text.starts_with("/bin/bash -i");
         if self.language == Language::Awk {
             let before = |back: usize, sign: char| at >= back && self.sign(at - back, sign);
             if before(1, '|') || self.sign(at + 1, '|') && !self.sign(at + 2, '|') {
@@ -119,35 +129,61 @@ impl Walker<'_, '_, '_> {
         let last = name.rsplit(['.', ':']).next().unwrap_or_default();
         self.seen.network |= calls::reaches_network(name);
         self.seen.evaluates |= last == "eval";
-        self.seen.duplicates |= matches!(last, "dup2" | "pty" | "spawn" | "for_fd" | "dup" | "pipe" | "reopen") || name.starts_with("pty");
+        self.seen.duplicates |=
+            matches!(last, "dup2" | "pty" | "spawn" | "for_fd" | "dup" | "pipe" | "reopen")
+                || name.starts_with("pty");
         self.seen.forks |= last == "fork" || last == "pcntl_fork";
         self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");
         self.seen.lists |= calls::lists_files(name);
-        self.seen.sends |= matches!(last, "post" | "put" | "send" | "sendall" | "request" | "urlopen" | "fetch" | "write");
+        self.seen.sends |= matches!(
+            last,
+            "post" | "put" | "send" | "sendall" | "request" | "urlopen" | "fetch" | "write"
+        );
         if calls::lists_files(name) && self.sign(at + 1, '(') {
             let (args, _) = self.reader.arguments(at + 1, 0);
             if let Some(Value::Text(text)) = args.first() {
                 self.seen.walked = Some(text.clone());
             }
         }
-        self.seen.environment |= (last == "environ" || name == "process.env" || name == "ENV" || name == "%ENV")
-            && !matches!(self.reader.tokens.get(at + 1), Some(Token::Sign('[' | '{')) | Some(Token::Name(_)));
+        self.seen.environment |=
+            (last == "environ" || name == "process.env" || name == "ENV" || name == "%ENV")
+                && !matches!(
+                    self.reader.tokens.get(at + 1),
+                    Some(Token::Sign('[' | '{') | Token::Name(_))
+                );
     }
 
     fn name(&mut self, name: &str, at: usize) {
-        if self.sign(at + 1, '=') && !self.sign(at + 2, '=') && !self.sign(at + 2, '>') && !self.sign(at + 2, '~') {
+        if self.sign(at + 1, '=')
+            && !self.sign(at + 2, '=')
+            && !self.sign(at + 2, '>')
+            && !self.sign(at + 2, '~')
+        {
             let (value, _) = self.reader.expression(at + 2, 0);
             if self.reader.constants.len() < 1024 {
                 self.reader.constants.insert(name.to_owned(), value);
             }
             return;
         }
-        let loose = matches!(self.language, Language::Perl | Language::Ruby | Language::Php | Language::Other | Language::AppleScript)
-            && matches!(self.reader.tokens.get(at + 1), Some(Token::Text(_) | Token::Number(_)) | Some(Token::Name(_)));
+        let loose = matches!(
+            self.language,
+            Language::Perl
+                | Language::Ruby
+                | Language::Php
+                | Language::Other
+                | Language::AppleScript
+        ) && matches!(
+            self.reader.tokens.get(at + 1),
+            Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
+        );
         if !self.sign(at + 1, '(') && !loose {
             return;
         }
-        let (args, end) = if self.sign(at + 1, '(') { self.reader.arguments(at + 1, 0) } else { self.loose_arguments(at + 1) };
+        let (args, end) = if self.sign(at + 1, '(') {
+            self.reader.arguments(at + 1, 0)
+        } else {
+            self.loose_arguments(at + 1)
+        };
         if name == "getattr" && self.sign(end, '(') {
             let method = args.get(1).map(Value::text).unwrap_or_default();
             let (inner, _) = self.reader.arguments(end, 0);
@@ -155,11 +191,14 @@ impl Walker<'_, '_, '_> {
             return;
         }
         self.act(name, &args, at, end);
-        if matches!(self.reader.tokens.get(end), Some(Token::Name(method)) if method.starts_with('.')) {
+        if matches!(self.reader.tokens.get(end), Some(Token::Name(method)) if method.starts_with('.'))
+        {
             let last = name.rsplit('.').next().unwrap_or_default();
             let first = args.first().cloned().unwrap_or(Value::Unknown);
             let value = match self.receiver.take() {
-                Some((position, before)) if position == at => evaluate::method(name, &before, &args),
+                Some((position, before)) if position == at => {
+                    evaluate::method(name, &before, &args)
+                }
                 _ if matches!(last, "Path" | "PosixPath" | "Pathname" | "file") => first,
                 _ => self.base_value(at),
             };
@@ -205,7 +244,8 @@ impl Walker<'_, '_, '_> {
 
     fn touch(&mut self, deed: Deed, text: &str) {
         let path = self.engine.resolve(text);
-        let touch = Touch { deed, path: &path, elevated: self.engine.elevated, facts: self.engine.facts };
+        let touch =
+            Touch { deed, path: &path, elevated: self.engine.elevated, facts: self.engine.facts };
         let leaf = || format!("code touching {}", crate::flow::report::shown(text));
         self.engine.report.touch(&touch, self.span, &leaf);
     }
@@ -213,7 +253,22 @@ impl Walker<'_, '_, '_> {
     /// The path an operation is about: its argument, or what its method was called on.
     fn subject(&self, name: &str, args: &[Value], at: usize) -> String {
         let last = name.rsplit('.').next().unwrap_or_default();
-        let on_path = matches!(last, "unlink" | "rmdir" | "write_text" | "write_bytes" | "read_text" | "read_bytes" | "open" | "touch" | "rename" | "chmod" | "rmtree" | "delete" | "remove");
+        let on_path = matches!(
+            last,
+            "unlink"
+                | "rmdir"
+                | "write_text"
+                | "write_bytes"
+                | "read_text"
+                | "read_bytes"
+                | "open"
+                | "touch"
+                | "rename"
+                | "chmod"
+                | "rmtree"
+                | "delete"
+                | "remove"
+        );
         if !on_path {
             return args.first().map_or_else(|| UNKNOWN.to_string(), Value::text);
         }
@@ -227,10 +282,18 @@ impl Walker<'_, '_, '_> {
         {
             return value.text();
         }
-        let method = name.starts_with('.') || name.ends_with("write_text") || name.ends_with("read_text") || name.ends_with("write_bytes");
-        if method { UNKNOWN.to_string() } else { args.first().map_or_else(|| UNKNOWN.to_string(), Value::text) }
+        let method = name.starts_with('.')
+            || name.ends_with("write_text")
+            || name.ends_with("read_text")
+            || name.ends_with("write_bytes");
+        if method {
+            UNKNOWN.to_string()
+        } else {
+            args.first().map_or_else(|| UNKNOWN.to_string(), Value::text)
+        }
     }
 
+    #[expect(clippy::too_many_lines, reason = "one arm an action")]
     fn act(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         let Some(mut action) = calls::action(name) else { return };
         if name == "exec" && self.language != Language::Python {
@@ -241,10 +304,17 @@ impl Walker<'_, '_, '_> {
         let subject = self.subject(name, args, at);
         match action {
             Action::Command | Action::Program | Action::Replace => self.run(action, args),
-            Action::DeleteTree => self.touch(Deed::Delete { recursive: true, bulk: false, narrowed: false }, &subject),
+            Action::DeleteTree => {
+                self.touch(
+                    Deed::Delete { recursive: true, bulk: false, narrowed: false },
+                    &subject,
+                );
+            }
             Action::DeleteMaybeTree => {
                 let inside = self.reader.tokens.get(at..end).unwrap_or_default();
-                let recursive = inside.iter().any(|token| matches!(token, Token::Name(name) if name == "recursive"));
+                let recursive = inside
+                    .iter()
+                    .any(|token| matches!(token, Token::Name(name) if name == "recursive"));
                 if recursive || name.starts_with("fs.") || name.starts_with('.') {
                     self.seen.deletes = true;
                     self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &subject);
@@ -252,7 +322,10 @@ impl Walker<'_, '_, '_> {
             }
             Action::Delete => {
                 self.seen.deletes = true;
-                self.touch(Deed::Delete { recursive: false, bulk: false, narrowed: false }, &subject);
+                self.touch(
+                    Deed::Delete { recursive: false, bulk: false, narrowed: false },
+                    &subject,
+                );
             }
             Action::Open => self.open(args, &subject),
             Action::Write => self.touch(Deed::Write, &subject),
@@ -268,7 +341,10 @@ impl Walker<'_, '_, '_> {
                 }
                 let source = self.engine.resolve(&first.text());
                 if path::is_vital(&source, self.engine.facts) {
-                    self.touch(Deed::Delete { recursive: true, bulk: false, narrowed: false }, &first.text());
+                    self.touch(
+                        Deed::Delete { recursive: true, bulk: false, narrowed: false },
+                        &first.text(),
+                    );
                 }
             }
             Action::Read => self.touch(Deed::Read, &subject),
@@ -279,7 +355,10 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Action::Kill => {
-                if args.iter().any(|value| *value == Value::Number(-1)) && !matches!(args.get(1), Some(Value::Number(-1))) || args.get(1) == Some(&Value::Number(-1)) && self.language != Language::Python {
+                if args.contains(&Value::Number(-1))
+                    && !matches!(args.get(1), Some(Value::Number(-1)))
+                    || args.get(1) == Some(&Value::Number(-1)) && self.language != Language::Python
+                {
                     self.engine.report.signal(Signal::KillAll, self.span, name);
                 }
             }
@@ -301,14 +380,19 @@ impl Walker<'_, '_, '_> {
         });
         match (action, first, listed) {
             (Action::Replace, _, Some(items)) => self.program(items),
-            (Action::Replace, _, None) => self.program(args.iter().skip(1).map(Value::text).collect()),
+            (Action::Replace, _, None) => {
+                self.program(args.iter().skip(1).map(Value::text).collect());
+            }
             (_, Value::List(items), _) => self.program(items.clone()),
             (_, Value::Text(program), Some(items)) => {
                 let mut argv = vec![program.clone()];
                 argv.extend(items);
                 self.program(argv);
             }
-            (_, Value::Text(_), None) if args.len() > 1 && args.iter().skip(1).all(|value| matches!(value, Value::Text(_))) => {
+            (_, Value::Text(_), None)
+                if args.len() > 1
+                    && args.iter().skip(1).all(|value| matches!(value, Value::Text(_))) =>
+            {
                 self.program(args.iter().map(Value::text).collect());
             }
             (_, Value::Text(text), None) => self.shell(text.clone()),
@@ -322,11 +406,17 @@ impl Walker<'_, '_, '_> {
         let texts: Vec<String> = args.iter().skip(usize::from(perl)).map(Value::text).collect();
         if perl {
             match texts.as_slice() {
-                [mode, path, ..] if mode.starts_with('>') || mode.starts_with("+<") => self.touch(Deed::Write, path),
+                [mode, path, ..] if mode.starts_with('>') || mode.starts_with("+<") => {
+                    self.touch(Deed::Write, path);
+                }
                 [mode, command, ..] if mode.contains('|') => self.shell(command.clone()),
                 [mode, path, ..] if mode.starts_with('<') => self.touch(Deed::Read, path),
-                [both] if both.starts_with('>') => self.touch(Deed::Write, both.trim_start_matches(['>', ' '])),
-                [both] if both.starts_with('|') || both.ends_with('|') => self.shell(both.trim_matches('|').to_owned()),
+                [both] if both.starts_with('>') => {
+                    self.touch(Deed::Write, both.trim_start_matches(['>', ' ']));
+                }
+                [both] if both.starts_with('|') || both.ends_with('|') => {
+                    self.shell(both.trim_matches('|').to_owned());
+                }
                 [both] => self.touch(Deed::Read, both.trim_start_matches(['<', ' '])),
                 _ => {}
             }

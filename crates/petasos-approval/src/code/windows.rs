@@ -7,16 +7,30 @@ use crate::rules::Signal;
 /// Looks at every statement as a command.
 pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     let lower = code.text.to_ascii_lowercase();
-    let fetches = ["downloadstring", "invoke-webrequest", "iwr ", "downloadfile", "invoke-restmethod", "irm ", "net.webclient", "curl ", "wget "];
-    let runs = ["iex", "invoke-expression", "start-process", "| powershell", "scriptblock]::create"];
-    if fetches.iter().any(|word| lower.contains(word)) && runs.iter().any(|word| lower.contains(word)) {
+    let fetches = [
+        "downloadstring",
+        "invoke-webrequest",
+        "iwr ",
+        "downloadfile",
+        "invoke-restmethod",
+        "irm ",
+        "net.webclient",
+        "curl ",
+        "wget ",
+    ];
+    let runs =
+        ["iex", "invoke-expression", "start-process", "| powershell", "scriptblock]::create"];
+    if fetches.iter().any(|word| lower.contains(word))
+        && runs.iter().any(|word| lower.contains(word))
+    {
         engine.report.signal(Signal::RemoteCode, code.span, code.text.clone());
     }
     if lower.contains("frombase64string") && runs.iter().any(|word| lower.contains(word)) {
         engine.report.signal(Signal::DecodedCode, code.span, code.text.clone());
     }
     for statement in statements(&code.text).into_iter().take(256) {
-        let argv: Vec<Arg> = words(&statement).into_iter().map(|word| Arg::new(word, code.span)).collect();
+        let argv: Vec<Arg> =
+            words(&statement).into_iter().map(|word| Arg::new(word, code.span)).collect();
         if !argv.is_empty() {
             engine.dispatch(&argv, code.span, &[]);
         }

@@ -35,11 +35,18 @@ impl Engine<'_> {
             if let Some(value) = rest.strip_prefix('=')
                 && !value.starts_with('=')
             {
-                let value = self.number(value).map_or(Value::unknown(Taint::NONE), |number| {
-                    Value::known(number.to_string())
-                });
+                let value = self
+                    .number(value)
+                    .map_or(Value::unknown(Taint::NONE), |number| Value::known(number.to_string()));
                 self.state.set(&name, value);
-            } else if rest.starts_with("++") || rest.starts_with("--") || rest.get(1..2) == Some("=") && !rest.starts_with("==") && !rest.starts_with("!=") && !rest.starts_with("<=") && !rest.starts_with(">=") {
+            } else if rest.starts_with("++")
+                || rest.starts_with("--")
+                || rest.get(1..2) == Some("=")
+                    && !rest.starts_with("==")
+                    && !rest.starts_with("!=")
+                    && !rest.starts_with("<=")
+                    && !rest.starts_with(">=")
+            {
                 self.state.set(&name, Value::unknown(Taint::NONE));
             }
         }
@@ -64,8 +71,22 @@ struct Reader<'e, 't> {
 impl Reader<'_, '_> {
     fn binary(&mut self, least: u8) -> Option<i64> {
         const OPERATORS: [(&str, u8); 16] = [
-            ("<<", 5), (">>", 5), ("<=", 4), (">=", 4), ("==", 3), ("!=", 3), ("**", 9),
-            ("|", 1), ("&", 2), ("<", 4), (">", 4), ("+", 6), ("-", 6), ("*", 7), ("/", 7), ("%", 7),
+            ("<<", 5),
+            (">>", 5),
+            ("<=", 4),
+            (">=", 4),
+            ("==", 3),
+            ("!=", 3),
+            ("**", 9),
+            ("|", 1),
+            ("&", 2),
+            ("<", 4),
+            (">", 4),
+            ("+", 6),
+            ("-", 6),
+            ("*", 7),
+            ("/", 7),
+            ("%", 7),
         ];
         let mut left = self.unary()?;
         loop {

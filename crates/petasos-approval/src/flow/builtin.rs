@@ -13,6 +13,7 @@ use std::rc::Rc;
 
 impl Engine<'_> {
     /// Carries out a builtin; `None` when `name` is not one that matters.
+    #[expect(clippy::too_many_lines, reason = "one arm a builtin")]
     pub(super) fn builtin(&mut self, name: &str, argv: &[Arg], span: Span) -> Option<Stream> {
         let args = argv.get(1..).unwrap_or_default();
         match name {
@@ -31,8 +32,11 @@ impl Engine<'_> {
             "read" => self.read(args),
             "mapfile" | "readarray" => {
                 if let Some(arg) = args.iter().rfind(|arg| !arg.text.starts_with('-')) {
-                    let items: Option<Vec<String>> =
-                        self.stdin.text.as_ref().map(|text| text.lines().map(str::to_owned).collect());
+                    let items: Option<Vec<String>> = self
+                        .stdin
+                        .text
+                        .as_ref()
+                        .map(|text| text.lines().map(str::to_owned).collect());
                     let value = Value { array: items, ..Value::unknown(self.stdin.taint) };
                     self.state.set(&arg.text, value);
                 }
@@ -40,7 +44,8 @@ impl Engine<'_> {
             "set" => self.set_positional(args),
             "shift" => {
                 if let Some(args) = self.state.positional.clone() {
-                    self.state.positional = Some(Rc::new(args.get(1..).unwrap_or_default().to_vec()));
+                    self.state.positional =
+                        Some(Rc::new(args.get(1..).unwrap_or_default().to_vec()));
                 }
             }
             "alias" => {
@@ -64,18 +69,24 @@ impl Engine<'_> {
             "eval" => {
                 let taint = args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint));
                 let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
-                let code = Arg { text: words.join(" "), span: joined(args, span), glob: false, taint };
+                let code =
+                    Arg { text: words.join(" "), span: joined(args, span), glob: false, taint };
                 self.via.push("eval");
                 let stream = self.run_code(Language::Shell, code, Vec::new(), span);
                 self.via.pop();
                 return Some(stream);
             }
             "source" | "." => {
-                let inner = Inner::File(Language::Shell, args.first()?.clone(), args.get(1..).unwrap_or_default().to_vec());
+                let inner = Inner::File(
+                    Language::Shell,
+                    args.first()?.clone(),
+                    args.get(1..).unwrap_or_default().to_vec(),
+                );
                 return Some(self.run_inner(inner, span));
             }
             "trap" => {
-                let code = args.first().filter(|arg| !arg.text.starts_with('-') && args.len() > 1)?;
+                let code =
+                    args.first().filter(|arg| !arg.text.starts_with('-') && args.len() > 1)?;
                 return Some(self.run_inner(Inner::Shell(code.clone(), Vec::new()), span));
             }
             _ => return None,
@@ -112,7 +123,9 @@ impl Engine<'_> {
         let mut names: Vec<&Arg> = Vec::new();
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
-            if arg.text.starts_with('-') && matches!(arg.text.as_str(), "-p" | "-t" | "-n" | "-N" | "-d" | "-u" | "-i") {
+            if arg.text.starts_with('-')
+                && matches!(arg.text.as_str(), "-p" | "-t" | "-n" | "-N" | "-d" | "-u" | "-i")
+            {
                 rest.next();
             } else if !arg.text.starts_with('-') {
                 names.push(arg);
@@ -133,9 +146,10 @@ impl Engine<'_> {
                 Some(_) if position == last => rest.trim().to_owned(),
                 Some(_) => {
                     let trimmed = rest.trim_start().to_owned();
-                    let (word, tail) = trimmed.split_once([' ', '\t']).unwrap_or((trimmed.as_str(), ""));
+                    let (word, tail) =
+                        trimmed.split_once([' ', '\t']).unwrap_or((trimmed.as_str(), ""));
                     let word = word.to_owned();
-                    rest = tail.to_owned();
+                    tail.clone_into(&mut rest);
                     word
                 }
             };
@@ -203,18 +217,31 @@ impl Engine<'_> {
             return Stream::unknown(Taint::PROGRAM);
         };
         match stream.text {
-            Some(text) => {
-                self.run_code(language, Arg { text, span: file.span, glob: false, taint: stream.taint }, args, span)
-            }
+            Some(text) => self.run_code(
+                language,
+                Arg { text, span: file.span, glob: false, taint: stream.taint },
+                args,
+                span,
+            ),
             None => {
-                self.signal_code(stream.taint.without(Taint::OPAQUE), span, std::slice::from_ref(file));
+                self.signal_code(
+                    stream.taint.without(Taint::OPAQUE),
+                    span,
+                    std::slice::from_ref(file),
+                );
                 Stream::unknown(Taint::PROGRAM)
             }
         }
     }
 
     /// Judges code by what it visibly does.
-    pub(crate) fn run_code(&mut self, language: Language, code: Arg, args: Vec<Arg>, span: Span) -> Stream {
+    pub(crate) fn run_code(
+        &mut self,
+        language: Language,
+        code: Arg,
+        args: Vec<Arg>,
+        span: Span,
+    ) -> Stream {
         self.signal_code(code.taint, span, std::slice::from_ref(&code));
         if language != Language::Shell {
             return self.run_program_text(language, &code);
@@ -226,16 +253,19 @@ impl Engine<'_> {
         let mark = self.state.enter();
         let source = match code.span.of(self.original) {
             Some(text) if text == code.text => Source::shifted(code.text, code.span.start),
-            Some(text) if text.len() == code.text.len() + 2 && text.get(1..text.len() - 1) == Some(code.text.as_str()) => {
+            Some(text)
+                if text.len() == code.text.len() + 2
+                    && text.get(1..text.len() - 1) == Some(code.text.as_str()) =>
+            {
                 Source::shifted(code.text, code.span.start + 1)
             }
             _ => Source::within(code.text, code.span),
         };
         let stream = self.run_text(source);
-        if self.via.last() != Some(&"eval") {
-            self.state.leave(mark);
+        if self.via.last() == Some(&"eval") {
+            self.state.keep(&mark);
         } else {
-            self.state.keep(mark);
+            self.state.leave(mark);
         }
         self.state.positional = outer;
         stream
@@ -244,7 +274,9 @@ impl Engine<'_> {
 
 fn joined(args: &[Arg], span: Span) -> Span {
     match (args.first(), args.last()) {
-        (Some(first), Some(last)) => Span { start: first.span.start, end: last.span.end.max(first.span.end) },
+        (Some(first), Some(last)) => {
+            Span { start: first.span.start, end: last.span.end.max(first.span.end) }
+        }
         _ => span,
     }
 }

@@ -16,6 +16,7 @@ use std::rc::Rc;
 
 /// A command as rules see it.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent circumstances of a call")]
 pub(crate) struct Call<'c> {
     /// Last part of the command name, lower case.
     pub(crate) program: &'c str,
@@ -45,7 +46,10 @@ impl<'c> Call<'c> {
 
     /// Arguments before `--`.
     pub(crate) fn options(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
-        self.args.iter().take_while(|arg| !arg.is("--")).filter(|arg| arg.text.len() > 1 && arg.text.starts_with('-'))
+        self.args
+            .iter()
+            .take_while(|arg| !arg.is("--"))
+            .filter(|arg| arg.text.len() > 1 && arg.text.starts_with('-'))
     }
 
     /// Whether a cluster of short options has `letter`.
@@ -108,8 +112,8 @@ impl<'c> Call<'c> {
                 return true;
             }
         }
-        false
-            || self.args.len() == 1 && self.args.iter().any(|arg| arg.is("help") || arg.is("-h") || arg.is("-V"))
+        self.args.len() == 1
+            && self.args.iter().any(|arg| arg.is("help") || arg.is("-h") || arg.is("-V"))
     }
 }
 
@@ -127,7 +131,11 @@ impl Engine<'_> {
             for assign in &simple.assigns {
                 self.assign(script, assign);
             }
-            if argv.is_empty() { Stream::empty() } else { self.captured_dispatch(&argv, span, &outlet) }
+            if argv.is_empty() {
+                Stream::empty()
+            } else {
+                self.captured_dispatch(&argv, span, &outlet)
+            }
         } else {
             self.prefixed(script, simple, &argv, &outlet)
         };
@@ -137,7 +145,12 @@ impl Engine<'_> {
         self.settle(&outlet, stream)
     }
 
-    fn captured_dispatch(&mut self, argv: &[Arg], span: Span, outlet: &super::redirect::Outlet) -> Stream {
+    fn captured_dispatch(
+        &mut self,
+        argv: &[Arg],
+        span: Span,
+        outlet: &super::redirect::Outlet,
+    ) -> Stream {
         let captured = self.captured;
         self.captured |= !outlet.files.is_empty();
         let stream = self.dispatch(argv, span, &[]);
@@ -146,7 +159,13 @@ impl Engine<'_> {
     }
 
     /// `A=1 cmd`: the assignments hold for that command only.
-    fn prefixed(&mut self, script: &Rc<Script>, simple: &Simple, argv: &[Arg], outlet: &super::redirect::Outlet) -> Stream {
+    fn prefixed(
+        &mut self,
+        script: &Rc<Script>,
+        simple: &Simple,
+        argv: &[Arg],
+        outlet: &super::redirect::Outlet,
+    ) -> Stream {
         let span = script.source.span(simple.cut);
         let mut assigns = Vec::new();
         let mut saved = Vec::new();
@@ -167,9 +186,14 @@ impl Engine<'_> {
     }
 
     /// Looks at one command, and through it.
-    pub(crate) fn dispatch(&mut self, argv: &[Arg], span: Span, assigns: &[(String, Arg)]) -> Stream {
+    pub(crate) fn dispatch(
+        &mut self,
+        argv: &[Arg],
+        span: Span,
+        assigns: &[(String, Arg)],
+    ) -> Stream {
         let Some(first) = argv.first() else { return Stream::empty() };
-        if self.nesting >= NESTING_MAX || self.via.len() as u32 >= NESTING_MAX {
+        if self.nesting >= NESTING_MAX || self.via.len() >= NESTING_MAX as usize {
             self.report.signal(Signal::Limit, span, render(argv));
             return Stream::unknown(Taint::NONE);
         }
@@ -187,8 +211,13 @@ impl Engine<'_> {
     /// Whether a command name has characters that a reader would not see as they are.
     fn hides(&self, first: &Arg) -> bool {
         let text = first.text.as_str();
-        let odd = |text: &str| text.chars().any(|letter| letter.is_control() && !matches!(letter, '\n' | '\t'));
-        if !text.is_ascii() && !first.is_unknown() && (plain_spelling(text).is_some() || mixes_scripts(text)) {
+        let odd = |text: &str| {
+            text.chars().any(|letter| letter.is_control() && !matches!(letter, '\n' | '\t'))
+        };
+        if !text.is_ascii()
+            && !first.is_unknown()
+            && (plain_spelling(text).is_some() || mixes_scripts(text))
+        {
             return true;
         }
         let around = Span { start: first.span.start, end: first.span.end.saturating_add(1) };
@@ -235,12 +264,21 @@ impl Engine<'_> {
         self.run_call(program, argv, span, assigns)
     }
 
-    fn run_call(&mut self, program: &str, argv: &[Arg], span: Span, assigns: &[(String, Arg)]) -> Stream {
+    fn run_call(
+        &mut self,
+        program: &str,
+        argv: &[Arg],
+        span: Span,
+        assigns: &[(String, Arg)],
+    ) -> Stream {
         let Some((first, args)) = argv.split_first() else { return Stream::empty() };
         self.report.leaf(argv, &self.via, span);
         self.report.effect(EffectKind::Run, &first.text, first.span);
         for (name, value) in assigns {
-            if wrappers::runs_value(name) && !value.text.is_empty() && value.text.contains([' ', ';', '|', '/', '$']) {
+            if wrappers::runs_value(name)
+                && !value.text.is_empty()
+                && value.text.contains([' ', ';', '|', '/', '$'])
+            {
                 self.run_inner(Inner::Shell(value.clone(), Vec::new()), span);
             }
         }
@@ -337,7 +375,13 @@ impl Engine<'_> {
     }
 
     /// A command whose name is not known before it runs.
-    fn unknown_program(&mut self, argv: &[Arg], base: &str, span: Span, assigns: &[(String, Arg)]) -> Stream {
+    fn unknown_program(
+        &mut self,
+        argv: &[Arg],
+        base: &str,
+        span: Span,
+        assigns: &[(String, Arg)],
+    ) -> Stream {
         let Some((first, args)) = argv.split_first() else { return Stream::empty() };
         let taint = first.taint;
         self.signal_code(taint, span, argv);
@@ -349,7 +393,9 @@ impl Engine<'_> {
             }
             return self.dispatch(&respelt, span, assigns);
         }
-        if looks_destructive(args) || args.iter().any(|arg| crate::path::is_vital(&self.resolve(&arg.text), self.facts)) {
+        if looks_destructive(args)
+            || args.iter().any(|arg| crate::path::is_vital(&self.resolve(&arg.text), self.facts))
+        {
             self.report.signal(Signal::UnknownProgram, span, render(argv));
         }
         self.report.leaf(argv, &self.via, span);
@@ -387,13 +433,19 @@ impl Engine<'_> {
     fn run_path(&mut self, call: &Call<'_>) -> Stream {
         let path = self.resolve(&call.name.text);
         let Some(stream) = self.state.files.get(&path).cloned() else {
-            if self.unpacked && (call.name.text.starts_with("./") || call.name.text.starts_with("/tmp/")) {
+            if self.unpacked
+                && (call.name.text.starts_with("./") || call.name.text.starts_with("/tmp/"))
+            {
                 self.report.signal(Signal::RemoteCode, call.span, call.name.text.clone());
             }
             return self.output(call);
         };
         let span = call.span;
-        self.signal_code(stream.taint.without(Taint::OPAQUE), span, std::slice::from_ref(call.name));
+        self.signal_code(
+            stream.taint.without(Taint::OPAQUE),
+            span,
+            std::slice::from_ref(call.name),
+        );
         let Some(text) = stream.text else { return Stream::unknown(Taint::PROGRAM) };
         let language = Language::of_script(&text);
         self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
@@ -422,7 +474,15 @@ fn looks_destructive(args: &[Arg]) -> bool {
     args.iter().any(|arg| {
         matches!(
             arg.text.as_str(),
-            "-rf" | "-fr" | "-Rf" | "-rF" | "--force" | "--hard" | "--no-preserve-root" | "-fdx" | "--recursive"
+            "-rf"
+                | "-fr"
+                | "-Rf"
+                | "-rF"
+                | "--force"
+                | "--hard"
+                | "--no-preserve-root"
+                | "-fdx"
+                | "--recursive"
         )
     })
 }

@@ -20,6 +20,7 @@ const WORK_PER_BYTE: u64 = 400;
 /// Values longer than this are not carried around.
 pub(crate) const VALUE_MAX: usize = 1 << 20;
 
+#[expect(clippy::struct_excessive_bools, reason = "independent circumstances of the walk")]
 pub(crate) struct Engine<'a> {
     pub(crate) facts: &'a Facts,
     /// The command as given, and whether something hidden was removed from it.
@@ -305,7 +306,13 @@ impl<'a> Engine<'a> {
     }
 
     /// Runs a function body; a function that starts copies of itself is a bomb.
-    pub(crate) fn call_function(&mut self, name: &str, function: &Function, args: Vec<Arg>, span: Span) -> Stream {
+    pub(crate) fn call_function(
+        &mut self,
+        name: &str,
+        function: &Function,
+        args: Vec<Arg>,
+        span: Span,
+    ) -> Stream {
         if self.running.iter().any(|running| running.as_ref() == name) {
             if self.forked > 0 {
                 self.report.signal(Signal::ForkBomb, span, name);

@@ -108,7 +108,10 @@ impl Engine<'_> {
             match part {
                 Part::Literal(cut) if position == 0 => {
                     let text = script.source.get(*cut);
-                    if text == "~" && parts.len() > 1 && !matches!(parts.get(1), Some(Part::Literal(_))) {
+                    if text == "~"
+                        && parts.len() > 1
+                        && !matches!(parts.get(1), Some(Part::Literal(_)))
+                    {
                         fields.push(text);
                     } else {
                         self.tilde(text, fields);
@@ -133,7 +136,10 @@ impl Engine<'_> {
             "root" => fields.push("/root"),
             "+" => fields.push(&self.working_directory()),
             "-" => fields.push(&UNKNOWN.to_string()),
-            user if user.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) => {
+            user if user
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"_-.".contains(&byte)) =>
+            {
                 fields.push(&format!("/home/{user}"));
             }
             _ => fields.push(&format!("~{user}")),
@@ -309,11 +315,12 @@ impl Engine<'_> {
         let captured = std::mem::replace(&mut self.captured, true);
         let choice = (self.choice, self.choices);
         let mark = self.state.enter();
-        let source = if script.source.get(cut) == text && (span.end - span.start) as usize == text.len() {
-            Source::shifted(text.to_owned(), span.start)
-        } else {
-            Source::within(text.to_owned(), span)
-        };
+        let source =
+            if script.source.get(cut) == text && (span.end - span.start) as usize == text.len() {
+                Source::shifted(text.to_owned(), span.start)
+            } else {
+                Source::within(text.to_owned(), span)
+            };
         let stream = self.run_text(source);
         self.state.leave(mark);
         self.captured = captured;

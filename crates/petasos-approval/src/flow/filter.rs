@@ -23,7 +23,9 @@ pub(super) fn run(name: &str, args: &[Arg], input: &str) -> Option<String> {
         "head" => Some(take_lines(args, input, true)),
         "tail" => Some(take_lines(args, input, false)),
         "cut" => cut(args, input),
-        "sort" | "uniq" | "cat" | "tee" | "pv" | "nl" | "fold" | "fmt" | "buffer" | "sponge" => Some(input.to_owned()),
+        "sort" | "uniq" | "cat" | "tee" | "pv" | "nl" | "fold" | "fmt" | "buffer" | "sponge" => {
+            Some(input.to_owned())
+        }
         "grep" | "egrep" | "fgrep" => Some(input.to_owned()),
         "wc" => None,
         _ => None,
@@ -66,10 +68,16 @@ fn set(text: &str) -> Vec<char> {
 }
 
 fn translate(args: &[Arg], input: &str) -> Option<String> {
-    let flags: String =
-        args.iter().filter(|arg| arg.text.starts_with('-') && arg.text.len() > 1).map(|arg| arg.text.as_str()).collect();
-    let sets: Vec<Vec<char>> =
-        args.iter().filter(|arg| !(arg.text.starts_with('-') && arg.text.len() > 1)).map(|arg| set(&arg.text)).collect();
+    let flags: String = args
+        .iter()
+        .filter(|arg| arg.text.starts_with('-') && arg.text.len() > 1)
+        .map(|arg| arg.text.as_str())
+        .collect();
+    let sets: Vec<Vec<char>> = args
+        .iter()
+        .filter(|arg| !(arg.text.starts_with('-') && arg.text.len() > 1))
+        .map(|arg| set(&arg.text))
+        .collect();
     let first = sets.first()?;
     let inside = |letter: &char| first.contains(letter) != flags.contains(['c', 'C']);
     if flags.contains('d') {
@@ -104,7 +112,8 @@ fn substitute(args: &[Arg], input: &str) -> Option<String> {
             let mark = rest.chars().next()?;
             let mut pieces = rest.get(mark.len_utf8()..)?.split(mark);
             let (from, to, flags) = (pieces.next()?, pieces.next()?, pieces.next().unwrap_or(""));
-            let plain = |text: &str| text.chars().all(|letter| !"\\.*[]^$+?(){}|&".contains(letter));
+            let plain =
+                |text: &str| text.chars().all(|letter| !"\\.*[]^$+?(){}|&".contains(letter));
             if from.is_empty() || !plain(from) || !plain(to) || flags.contains('e') {
                 return None;
             }
@@ -125,7 +134,11 @@ fn take_lines(args: &[Arg], input: &str, from_start: bool) -> String {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let value = |rest: &mut std::slice::Iter<'_, Arg>, text: &str| {
-            if text.is_empty() { rest.next().map(|arg| arg.text.clone()) } else { Some(text.to_owned()) }
+            if text.is_empty() {
+                rest.next().map(|arg| arg.text.clone())
+            } else {
+                Some(text.to_owned())
+            }
         };
         if let Some(text) = arg.text.strip_prefix("-n") {
             count = value(&mut rest, text).and_then(|text| text.parse().ok()).unwrap_or(count);
@@ -137,7 +150,11 @@ fn take_lines(args: &[Arg], input: &str, from_start: bool) -> String {
     }
     if let Some(bytes) = bytes {
         let skip = input.chars().count().saturating_sub(bytes);
-        return if from_start { input.chars().take(bytes).collect() } else { input.chars().skip(skip).collect() };
+        return if from_start {
+            input.chars().take(bytes).collect()
+        } else {
+            input.chars().skip(skip).collect()
+        };
     }
     let total = input.lines().count();
     let skip = if from_start { 0 } else { total.saturating_sub(count) };
@@ -151,7 +168,8 @@ fn cut(args: &[Arg], input: &str) -> Option<String> {
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
         let (flag, attached) = arg.text.split_at_checked(2)?;
-        let value = if attached.is_empty() { rest.next()?.text.clone() } else { attached.to_owned() };
+        let value =
+            if attached.is_empty() { rest.next()?.text.clone() } else { attached.to_owned() };
         match flag {
             "-d" => delimiter = value.chars().next()?,
             "-f" => field = value.parse::<usize>().ok(),
@@ -164,7 +182,9 @@ fn cut(args: &[Arg], input: &str) -> Option<String> {
         let first: usize = if first.is_empty() { 1 } else { first.parse().ok()? };
         let last: usize = if last.is_empty() { usize::MAX } else { last.parse().ok()? };
         let take = last.saturating_sub(first).saturating_add(1);
-        return Some(each_line(input, |line| line.chars().skip(first.saturating_sub(1)).take(take).collect()));
+        return Some(each_line(input, |line| {
+            line.chars().skip(first.saturating_sub(1)).take(take).collect()
+        }));
     }
     let field = field?.checked_sub(1)?;
     Some(each_line(input, |line| line.split(delimiter).nth(field).unwrap_or(line).to_owned()))

@@ -13,12 +13,19 @@ const PATTERN_TEXT_MAX: usize = 2048;
 
 impl Engine<'_> {
     /// The fields a parameter stands for; more than one for `$@` and arrays.
-    pub(super) fn parameter(&mut self, script: &Rc<Script>, parameter: &Parameter, quoted: bool, span: Span) -> Vec<Arg> {
+    pub(super) fn parameter(
+        &mut self,
+        script: &Rc<Script>,
+        parameter: &Parameter,
+        quoted: bool,
+        span: Span,
+    ) -> Vec<Arg> {
         let name = script.source.get(parameter.name).to_owned();
         let mut values = self.base_values(script, parameter, &name, quoted, span);
         if parameter.length {
             let known = values.first().filter(|value| !value.is_unknown());
-            let text = known.map_or(UNKNOWN.to_string(), |value| value.text.chars().count().to_string());
+            let text =
+                known.map_or(UNKNOWN.to_string(), |value| value.text.chars().count().to_string());
             return vec![Arg::new(text, span)];
         }
         match &parameter.operation {
@@ -30,14 +37,25 @@ impl Engine<'_> {
                 }
                 let default = self.expand_text(script, word);
                 if *assign {
-                    self.state.set(&name, Value { text: default.text.clone(), taint: default.taint, ..Value::default() });
+                    self.state.set(
+                        &name,
+                        Value {
+                            text: default.text.clone(),
+                            taint: default.taint,
+                            ..Value::default()
+                        },
+                    );
                 }
                 vec![default]
             }
             Operation::Alternate(word) => {
                 let alternate = self.expand_text(script, word);
                 let is_empty = values.iter().all(|value| value.text.is_empty());
-                if is_empty && self.is_assigned(&name) { vec![Arg::new("", span)] } else { vec![alternate] }
+                if is_empty && self.is_assigned(&name) {
+                    vec![Arg::new("", span)]
+                } else {
+                    vec![alternate]
+                }
             }
             operation => {
                 let change = self.prepare(script, operation);
@@ -52,15 +70,25 @@ impl Engine<'_> {
     fn is_assigned(&self, name: &str) -> bool {
         self.state.get(name).is_some()
             || matches!(name, "HOME" | "PWD" | "IFS" | "0")
-            || (name.bytes().all(|byte| byte.is_ascii_digit()) || name == "@" || name == "*") && self.state.positional.is_some()
+            || (name.bytes().all(|byte| byte.is_ascii_digit()) || name == "@" || name == "*")
+                && self.state.positional.is_some()
     }
 
-    fn base_values(&mut self, script: &Rc<Script>, parameter: &Parameter, name: &str, quoted: bool, span: Span) -> Vec<Arg> {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one parameter")]
+    fn base_values(
+        &mut self,
+        script: &Rc<Script>,
+        parameter: &Parameter,
+        name: &str,
+        quoted: bool,
+        span: Span,
+    ) -> Vec<Arg> {
         if name == "@" || (name == "*" && !quoted) {
             return self.positional(span);
         }
         if name == "*" {
-            let texts: Vec<String> = self.positional(span).into_iter().map(|arg| arg.text).collect();
+            let texts: Vec<String> =
+                self.positional(span).into_iter().map(|arg| arg.text).collect();
             return vec![Arg::new(texts.join(" "), span)];
         }
         if let Some(index) = &parameter.index {
@@ -76,8 +104,12 @@ impl Engine<'_> {
     }
 
     fn element(&mut self, name: &str, index: &str, quoted: bool, span: Span) -> Vec<Arg> {
-        let Some(value) = self.state.get(name) else { return vec![Arg::new(UNKNOWN.to_string(), span)] };
-        let Some(array) = &value.array else { return vec![Arg { text: value.text.clone(), span, glob: false, taint: value.taint }] };
+        let Some(value) = self.state.get(name) else {
+            return vec![Arg::new(UNKNOWN.to_string(), span)];
+        };
+        let Some(array) = &value.array else {
+            return vec![Arg { text: value.text.clone(), span, glob: false, taint: value.taint }];
+        };
         let taint = value.taint;
         let arg = |text: &String| Arg { text: text.clone(), span, glob: false, taint };
         if index == "*" && quoted {
@@ -127,7 +159,9 @@ impl Engine<'_> {
                 Some(args) => args.len().to_string(),
                 None => UNKNOWN.to_string(),
             },
-            digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => return self.argument(digits, span),
+            digits if digits.bytes().all(|byte| byte.is_ascii_digit()) => {
+                return self.argument(digits, span);
+            }
             _ => UNKNOWN.to_string(),
         };
         Arg::new(text, span)
@@ -200,7 +234,9 @@ impl Change {
             Self::Forget => UNKNOWN.to_string(),
             Self::TrimPrefix(longest, pattern) => trim(text, pattern, *longest, true),
             Self::TrimSuffix(longest, pattern) => trim(text, pattern, *longest, false),
-            Self::Replace { all, anchor, pattern, with } => replace(text, pattern, with, (*all, *anchor)),
+            Self::Replace { all, anchor, pattern, with } => {
+                replace(text, pattern, with, (*all, *anchor))
+            }
             Self::Substring(offset, length) => substring(text, *offset, *length),
             Self::Case(upper, all) => change_case(text, *upper, *all),
         }
@@ -211,6 +247,7 @@ fn boundaries(text: &str) -> Vec<usize> {
     text.char_indices().map(|(at, _)| at).chain([text.len()]).collect()
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "two independent switches of one operator")]
 fn trim(text: &str, pattern: &str, longest: bool, prefix: bool) -> String {
     let mut cuts = boundaries(text);
     if longest == prefix {
@@ -234,8 +271,12 @@ fn replace(text: &str, pattern: &str, with: &str, (all, anchor): (bool, u8)) -> 
     }
     if !pattern.contains(['*', '?', '[']) {
         return match anchor {
-            b'#' => text.strip_prefix(pattern).map_or(text.to_owned(), |rest| format!("{with}{rest}")),
-            b'%' => text.strip_suffix(pattern).map_or(text.to_owned(), |rest| format!("{rest}{with}")),
+            b'#' => {
+                text.strip_prefix(pattern).map_or(text.to_owned(), |rest| format!("{with}{rest}"))
+            }
+            b'%' => {
+                text.strip_suffix(pattern).map_or(text.to_owned(), |rest| format!("{rest}{with}"))
+            }
             _ if all => text.replace(pattern, with),
             _ => text.replacen(pattern, with, 1),
         };
@@ -247,11 +288,9 @@ fn replace(text: &str, pattern: &str, with: &str, (all, anchor): (bool, u8)) -> 
     let mut rest = text;
     let mut done = false;
     while !rest.is_empty() {
-        let hit = boundaries(rest)
-            .into_iter()
-            .rev()
-            .filter(|at| *at > 0)
-            .find_map(|at| rest.split_at_checked(at).filter(|(head, _)| matches_glob(pattern, head)));
+        let hit = boundaries(rest).into_iter().rev().filter(|at| *at > 0).find_map(|at| {
+            rest.split_at_checked(at).filter(|(head, _)| matches_glob(pattern, head))
+        });
         match hit {
             Some((_, tail)) if !done || all => {
                 output.push_str(with);
@@ -282,6 +321,7 @@ fn substring(text: &str, offset: i64, length: Option<i64>) -> String {
     letters.get(start..end.max(start)).unwrap_or_default().iter().collect()
 }
 
+#[expect(clippy::fn_params_excessive_bools, reason = "two independent switches of one operator")]
 fn change_case(text: &str, upper: bool, all: bool) -> String {
     let change = |letter: char| -> String {
         if upper { letter.to_uppercase().collect() } else { letter.to_lowercase().collect() }

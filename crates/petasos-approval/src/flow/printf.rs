@@ -40,7 +40,9 @@ pub(crate) fn unescape(text: &str, ansi_c: bool) -> String {
                 let mut value = sign.to_digit(8).unwrap_or_default();
                 let most = if sign == '0' && !ansi_c { 3 } else { 2 };
                 for _ in 0..most {
-                    let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(8)) else { break };
+                    let Some(digit) = letters.peek().and_then(|letter| letter.to_digit(8)) else {
+                        break;
+                    };
                     value = value * 8 + digit;
                     letters.next();
                 }
@@ -123,17 +125,19 @@ fn one_round(format: &str, args: &mut std::slice::Iter<'_, Arg>, output: &mut St
         }
         let text = args.next().map(|arg| arg.text.as_str()).unwrap_or_default();
         match kind {
-            Some('s') => match flags.strip_prefix('.').and_then(|most| most.parse::<usize>().ok()) {
-                Some(most) => output.extend(text.chars().take(most)),
-                None => output.push_str(text),
-            },
+            Some('s') => {
+                match flags.strip_prefix('.').and_then(|most| most.parse::<usize>().ok()) {
+                    Some(most) => output.extend(text.chars().take(most)),
+                    None => output.push_str(text),
+                }
+            }
             Some('q') => output.push_str(text),
             Some('b') => output.push_str(&unescape(text, false)),
             Some('c') => output.extend(text.chars().next()),
             Some('d' | 'i' | 'u') => output.push_str(if text.is_empty() { "0" } else { text }),
             Some('x' | 'X' | 'o') => match text.parse::<i64>() {
-                Ok(number) if kind == Some('o') => output.push_str(&format!("{number:o}")),
-                Ok(number) => output.push_str(&format!("{number:x}")),
+                Ok(number) if kind == Some('o') => output.extend(format!("{number:o}").chars()),
+                Ok(number) => output.extend(format!("{number:x}").chars()),
                 Err(_) => output.push(UNKNOWN),
             },
             _ => output.push(UNKNOWN),

@@ -7,12 +7,14 @@ use super::{decode, filter, printf};
 
 /// Programs whose output comes from the network.
 const DOWNLOADERS: [&str; 14] = [
-    "curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m", "links", "nc", "ncat", "socat", "axel",
+    "curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m", "links", "nc", "ncat",
+    "socat", "axel",
 ];
 /// Programs that take one text and print another of the same origin.
 const FILTERS: [&str; 26] = [
-    "cat", "tr", "rev", "tac", "sed", "gsed", "head", "tail", "cut", "sort", "uniq", "tee", "pv", "grep", "egrep",
-    "fgrep", "awk", "gawk", "perl", "nl", "fold", "fmt", "sponge", "paste", "column", "jq",
+    "cat", "tr", "rev", "tac", "sed", "gsed", "head", "tail", "cut", "sort", "uniq", "tee", "pv",
+    "grep", "egrep", "fgrep", "awk", "gawk", "perl", "nl", "fold", "fmt", "sponge", "paste",
+    "column", "jq",
 ];
 
 impl Engine<'_> {
@@ -20,32 +22,40 @@ impl Engine<'_> {
     pub(super) fn output(&mut self, call: &Call<'_>) -> Stream {
         let stdin = &self.stdin;
         match call.program {
-            "echo" if self.captured => Stream { text: Some(echo(call.args)), taint: taint_of(call.args) },
+            "echo" if self.captured => {
+                Stream { text: Some(echo(call.args)), taint: taint_of(call.args) }
+            }
             "printf" if self.captured => match call.args.split_first() {
                 Some((first, rest)) => {
                     let (first, rest) = match rest.split_first() {
                         Some((next, rest)) if first.is("--") => (next, rest),
                         _ => (first, rest),
                     };
-                    Stream { text: Some(printf::format(&first.text, rest)), taint: taint_of(call.args) }
+                    Stream {
+                        text: Some(printf::format(&first.text, rest)),
+                        taint: taint_of(call.args),
+                    }
                 }
                 None => Stream::empty(),
             },
             "echo" | "printf" => Stream { text: None, taint: taint_of(call.args) },
-            "base64" | "gbase64" | "base32" | "xxd" | "openssl" | "uudecode" | "basenc" | "hxd" | "base58" => {
-                self.decoder(call)
-            }
-            "gunzip" | "zcat" | "bzcat" | "bunzip2" | "xzcat" | "unxz" | "lz4" | "zstdcat" | "unzstd" | "gpg"
-            | "ccrypt" | "age" | "uncompress" | "lzcat" | "brotli" | "unlzma" => {
-                Stream::unknown(Taint::DECODED.with(stdin.taint))
-            }
+            "base64" | "gbase64" | "base32" | "xxd" | "openssl" | "uudecode" | "basenc" | "hxd"
+            | "base58" => self.decoder(call),
+            "gunzip" | "zcat" | "bzcat" | "bunzip2" | "xzcat" | "unxz" | "lz4" | "zstdcat"
+            | "unzstd" | "gpg" | "ccrypt" | "age" | "uncompress" | "lzcat" | "brotli"
+            | "unlzma" => Stream::unknown(Taint::DECODED.with(stdin.taint)),
             "gzip" | "bzip2" | "xz" | "zstd" => {
-                let decodes = call.flag('d') || call.long("--decompress") || call.long("--uncompress");
+                let decodes =
+                    call.flag('d') || call.long("--decompress") || call.long("--uncompress");
                 let taint = if decodes { Taint::DECODED } else { Taint::PROGRAM };
                 Stream::unknown(taint.with(stdin.taint))
             }
-            "rot13" | "caesar" => Stream { text: stdin.text.as_deref().map(decode::rot13), taint: stdin.taint },
-            "env" | "printenv" | "export" | "set" | "declare" => Stream::unknown(Taint::ENVIRONMENT),
+            "rot13" | "caesar" => {
+                Stream { text: stdin.text.as_deref().map(decode::rot13), taint: stdin.taint }
+            }
+            "env" | "printenv" | "export" | "set" | "declare" => {
+                Stream::unknown(Taint::ENVIRONMENT)
+            }
             "pgrep" | "pidof" | "ps" => Stream::unknown(Taint::PROCESSES),
             "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),
             "which" | "type" => which(call.args),
@@ -55,7 +65,9 @@ impl Engine<'_> {
             "true" | "false" | ":" | "cd" | "test" | "[" | "mkdir" | "sleep" => Stream::empty(),
             "basename" | "dirname" => split_path(call),
             "seq" => seq(call.args),
-            "yes" => Stream::known(call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ") + "\n"),
+            "yes" => Stream::known(
+                call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ") + "\n",
+            ),
             name if DOWNLOADERS.contains(&name) => self.download(call),
             name if FILTERS.contains(&name) => self.filtered(call),
             _ => Stream::unknown(Taint::PROGRAM.with(stdin.taint)),
@@ -75,13 +87,19 @@ impl Engine<'_> {
 
     /// The text a filter reads: its files, or what flows in.
     fn filtered(&mut self, call: &Call<'_>) -> Stream {
-        let pattern_first = matches!(call.program, "sed" | "gsed" | "grep" | "egrep" | "fgrep" | "awk" | "gawk" | "tr" | "jq" | "perl");
+        let pattern_first = matches!(
+            call.program,
+            "sed" | "gsed" | "grep" | "egrep" | "fgrep" | "awk" | "gawk" | "tr" | "jq" | "perl"
+        );
         let mut operands: Vec<&Arg> = call.operands().collect();
         if pattern_first && !operands.is_empty() && !call.flag('e') && !call.flag('f') {
             operands.remove(0);
         }
         if matches!(call.program, "head" | "tail" | "cut") && !operands.is_empty() {
-            operands.retain(|arg| !arg.text.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte)) && arg.text.len() > 1);
+            operands.retain(|arg| {
+                !arg.text.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte))
+                    && arg.text.len() > 1
+            });
         }
         if call.program == "tr" || call.program == "tee" {
             operands.clear();
@@ -107,10 +125,18 @@ impl Engine<'_> {
         }
         let inner: Vec<Arg> = match call.program {
             "cat" | "tee" | "pv" => Vec::new(),
-            _ => call.args.iter().filter(|arg| !operands.iter().any(|other| std::ptr::eq(*other, *arg))).cloned().collect(),
+            _ => call
+                .args
+                .iter()
+                .filter(|arg| !operands.iter().any(|other| std::ptr::eq(*other, *arg)))
+                .cloned()
+                .collect(),
         };
         let text = input.text.as_deref().and_then(|text| filter::run(call.program, &inner, text));
-        Stream { taint: if text.is_none() { input.taint.with(Taint::OPAQUE) } else { input.taint }, text }
+        Stream {
+            taint: if text.is_none() { input.taint.with(Taint::OPAQUE) } else { input.taint },
+            text,
+        }
     }
 
     /// Where the text of a file that this line did not write is from.
@@ -134,11 +160,16 @@ impl Engine<'_> {
         if !decodes {
             return Stream::unknown(Taint::PROGRAM.with(self.stdin.taint));
         }
-        let file = call.operands().find(|arg| !arg.is("-") && !arg.is("enc") && !arg.is("/dev/stdin"));
+        let file =
+            call.operands().find(|arg| !arg.is("-") && !arg.is("enc") && !arg.is("/dev/stdin"));
         let input = match file {
             Some(file) if call.program != "openssl" => {
                 let path = self.resolve(&file.text);
-                self.state.files.get(&path).cloned().unwrap_or_else(|| Stream::unknown(Taint::OPAQUE))
+                self.state
+                    .files
+                    .get(&path)
+                    .cloned()
+                    .unwrap_or_else(|| Stream::unknown(Taint::OPAQUE))
             }
             _ => self.stdin.clone(),
         };
@@ -147,7 +178,14 @@ impl Engine<'_> {
         let text = text.and_then(|text| match call.program {
             "xxd" => decode::hex(text.split_once(':').map_or(text.as_str(), |(_, tail)| tail)),
             "base32" => decode::base32(&text),
-            "openssl" if call.args.iter().any(|arg| arg.text.starts_with("-aes") || arg.text.starts_with("-des")) => None,
+            "openssl"
+                if call
+                    .args
+                    .iter()
+                    .any(|arg| arg.text.starts_with("-aes") || arg.text.starts_with("-des")) =>
+            {
+                None
+            }
             _ => decode::base64(&text),
         });
         Stream { text, taint }
@@ -164,7 +202,9 @@ fn echo(args: &[Arg]) -> String {
     let mut skipped = 0;
     for arg in args {
         match arg.text.strip_prefix('-') {
-            Some(flags) if !flags.is_empty() && flags.bytes().all(|flag| b"neE".contains(&flag)) => {
+            Some(flags)
+                if !flags.is_empty() && flags.bytes().all(|flag| b"neE".contains(&flag)) =>
+            {
                 escapes |= flags.contains('e');
                 newline &= !flags.contains('n');
                 skipped += 1;
@@ -209,5 +249,7 @@ fn seq(args: &[Arg]) -> Stream {
     if last < first || last.abs_diff(first) > 512 {
         return Stream::unknown(Taint::NONE);
     }
-    Stream::known((first..=last).fold(String::new(), |text, number| text + &number.to_string() + "\n"))
+    Stream::known(
+        (first..=last).fold(String::new(), |text, number| text + &number.to_string() + "\n"),
+    )
 }

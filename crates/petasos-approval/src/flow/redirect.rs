@@ -45,7 +45,15 @@ impl Engine<'_> {
         outlet
     }
 
-    fn redirect_file(&mut self, kind: RedirectKind, descriptor: Option<u32>, arg: &Arg, span: Span, outlet: &mut Outlet) {
+    #[expect(clippy::too_many_arguments, reason = "the parts of one redirection")]
+    fn redirect_file(
+        &mut self,
+        kind: RedirectKind,
+        descriptor: Option<u32>,
+        arg: &Arg,
+        span: Span,
+        outlet: &mut Outlet,
+    ) {
         if arg.text.starts_with("/dev/tcp/") || arg.text.starts_with("/dev/udp/") {
             let host = arg.text.split('/').nth(3).unwrap_or_default().to_owned();
             self.report.effect(EffectKind::Reach, &host, span);
@@ -53,7 +61,9 @@ impl Engine<'_> {
             return;
         }
         if kind == RedirectKind::Duplicate
-            && (arg.is("-") || arg.text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit()) || arg.is_unknown())
+            && (arg.is("-")
+                || arg.text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit())
+                || arg.is_unknown())
         {
             if self.socket && !matches!(arg.text.as_str(), "-" | "0" | "1" | "2") {
                 self.stdin = Stream::unknown(Taint::DOWNLOADED);
@@ -75,8 +85,18 @@ impl Engine<'_> {
         }
     }
 
-    fn network_redirect(&mut self, kind: RedirectKind, descriptor: Option<u32>, span: Span, outlet: &mut Outlet) {
-        if kind == RedirectKind::Read || kind == RedirectKind::ReadWrite || kind == RedirectKind::Duplicate || kind == RedirectKind::Both {
+    fn network_redirect(
+        &mut self,
+        kind: RedirectKind,
+        descriptor: Option<u32>,
+        span: Span,
+        outlet: &mut Outlet,
+    ) {
+        if kind == RedirectKind::Read
+            || kind == RedirectKind::ReadWrite
+            || kind == RedirectKind::Duplicate
+            || kind == RedirectKind::Both
+        {
             self.stdin = Stream::unknown(Taint::DOWNLOADED);
         }
         if descriptor.is_some_and(|number| number > 2) || kind == RedirectKind::ReadWrite {
@@ -166,10 +186,13 @@ impl Engine<'_> {
                     self.write_file(path, Stream::unknown(Taint::DECODED), false);
                 }
             }
-            "curl" | "wget" | "aria2c" | "fetch" | "axel" | "http" | "scp" | "ftp" | "sftp" | "tftp" => {
+            "curl" | "wget" | "aria2c" | "fetch" | "axel" | "http" | "scp" | "ftp" | "sftp"
+            | "tftp" => {
                 self.track_download(call);
             }
-            "tar" | "unzip" | "bsdtar" | "7z" | "gunzip" | "cpio" | "unar" => self.track_archive(call, stdin),
+            "tar" | "unzip" | "bsdtar" | "7z" | "gunzip" | "cpio" | "unar" => {
+                self.track_archive(call, stdin);
+            }
             _ => {}
         }
     }
@@ -200,7 +223,9 @@ impl Engine<'_> {
         let urls: Vec<String> = call.operands().map(|arg| arg.text.clone()).collect();
         for url in urls {
             let clean = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-            let Some(name) = clean.rsplit('/').next().filter(|name| !name.is_empty()) else { continue };
+            let Some(name) = clean.rsplit('/').next().filter(|name| !name.is_empty()) else {
+                continue;
+            };
             let path = match call.option(&["-P", "--directory-prefix", "--output-dir"]) {
                 Some(directory) => self.resolve(&format!("{}/{name}", directory.text)),
                 None => self.resolve(name),
@@ -213,7 +238,10 @@ impl Engine<'_> {
         let from_net = stdin.taint.has(Taint::DOWNLOADED)
             || call.args.iter().any(|arg| {
                 let path = self.resolve(&arg.text);
-                self.state.files.get(&path).is_some_and(|stream| stream.taint.has(Taint::DOWNLOADED))
+                self.state
+                    .files
+                    .get(&path)
+                    .is_some_and(|stream| stream.taint.has(Taint::DOWNLOADED))
             });
         self.unpacked |= from_net;
     }
@@ -230,13 +258,19 @@ impl Engine<'_> {
                 let args = self.expand_all(script, words);
                 let taint = args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint));
                 let items: Vec<String> = args.into_iter().map(|arg| arg.text).collect();
-                Value { text: items.first().cloned().unwrap_or_default(), taint, array: Some(items), ..Value::default() }
+                Value {
+                    text: items.first().cloned().unwrap_or_default(),
+                    taint,
+                    array: Some(items),
+                    ..Value::default()
+                }
             }
         };
         let old = self.state.get(&name).cloned();
         if let Some(index) = &assign.index {
             let index = self.expand_text(script, index).text;
-            let at = self.number(&index).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < 4096);
+            let at =
+                self.number(&index).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < 4096);
             let mut array = old.and_then(|old| old.array).unwrap_or_default();
             if let Some(at) = at {
                 array.resize(array.len().max(at + 1), String::new());
@@ -258,7 +292,12 @@ impl Engine<'_> {
         if value.text.len() > super::engine::VALUE_MAX {
             value = Value::unknown(value.taint);
         }
-        let arg = Arg { text: value.text.clone(), span: script.source.span(assign.name), glob: false, taint: value.taint };
+        let arg = Arg {
+            text: value.text.clone(),
+            span: script.source.span(assign.name),
+            glob: false,
+            taint: value.taint,
+        };
         self.charge(arg.text.len(), arg.span);
         self.state.set(&name, value);
         arg

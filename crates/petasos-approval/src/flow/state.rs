@@ -60,7 +60,7 @@ impl State {
     }
 
     /// Ends a scope whose changes stay, such as that of `eval`.
-    pub(crate) fn keep(&mut self, mark: Mark) {
+    pub(crate) fn keep(&mut self, mark: &Mark) {
         self.scopes = self.scopes.saturating_sub(1);
         if self.scopes == 0 {
             self.journal.truncate(mark.length);

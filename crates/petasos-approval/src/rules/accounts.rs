@@ -1,8 +1,8 @@
 //! Changes users, groups, passwords or sudo rights.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Changes users, groups, passwords or sudo rights.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,43 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "changes users, groups, passwords or sudo rights",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["userdel", "useradd", "usermod", "adduser", "deluser", "groupdel", "groupadd", "groupmod", "passwd", "chpasswd", "visudo", "gpasswd", "delgroup", "addgroup", "chsh", "chfn", "vipw", "vigr", "dscl", "sysadminctl", "newusers", "pw", "dseditgroup", "ssh-copy-id", "htpasswd", "pwconv", "pwunconv", "chage", "grpconv", "new-localuser", "remove-localuser", "add-localgroupmember"], check)],
+    checks: &[Check::Call(
+        &[
+            "userdel",
+            "useradd",
+            "usermod",
+            "adduser",
+            "deluser",
+            "groupdel",
+            "groupadd",
+            "groupmod",
+            "passwd",
+            "chpasswd",
+            "visudo",
+            "gpasswd",
+            "delgroup",
+            "addgroup",
+            "chsh",
+            "chfn",
+            "vipw",
+            "vigr",
+            "dscl",
+            "sysadminctl",
+            "newusers",
+            "pw",
+            "dseditgroup",
+            "ssh-copy-id",
+            "htpasswd",
+            "pwconv",
+            "pwunconv",
+            "chage",
+            "grpconv",
+            "new-localuser",
+            "remove-localuser",
+            "add-localgroupmember",
+        ],
+        check,
+    )],
     matches: &[
         "userdel -r bob",
         "sudo usermod -aG sudo eve",
@@ -19,12 +55,7 @@ pub(super) static RULE: Rule = Rule {
         "visudo -f /etc/sudoers",
         "ssh-copy-id -i k.pub host",
     ],
-    passes: &[
-        "passwd -S",
-        "chage -l me",
-        "id",
-        "groups",
-    ],
+    passes: &["passwd -S", "chage -l me", "id", "groups"],
 };
 
 fn check(call: &Call<'_>) -> bool {
@@ -32,9 +63,17 @@ fn check(call: &Call<'_>) -> bool {
         "passwd" => !call.flag_word("-S") && !call.flag_word("--status"),
         "visudo" => !call.flag('c'),
         "chage" => !call.flag_word("-l"),
-        "dscl" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "-create" | "-delete" | "-append" | "-passwd" | "-change")),
-        "pw" => call.args.iter().any(|arg| arg.text.starts_with("user") || arg.text.starts_with("group")),
+        "dscl" => call.args.iter().any(|arg| {
+            matches!(arg.text.as_str(), "-create" | "-delete" | "-append" | "-passwd" | "-change")
+        }),
+        "pw" => call
+            .args
+            .iter()
+            .any(|arg| arg.text.starts_with("user") || arg.text.starts_with("group")),
         "htpasswd" => false,
-        _ => !call.args.is_empty() || matches!(call.program, "chpasswd" | "newusers" | "vipw" | "vigr"),
+        _ => {
+            !call.args.is_empty()
+                || matches!(call.program, "chpasswd" | "newusers" | "vipw" | "vigr")
+        }
     }
 }

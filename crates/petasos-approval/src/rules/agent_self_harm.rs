@@ -1,8 +1,8 @@
 //! Stops, restarts or updates the agent that is running.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Stops, restarts or updates the agent that is running.
 pub(super) static RULE: Rule = Rule {
@@ -18,19 +18,16 @@ pub(super) static RULE: Rule = Rule {
         "killall petasos",
         "petasos gateway stop",
     ],
-    passes: &[
-        "hermes --help",
-        "petasos doctor",
-        "petasos approval list",
-        "ps aux | grep hermes",
-    ],
+    passes: &["hermes --help", "petasos doctor", "petasos approval list", "ps aux | grep hermes"],
 };
 
 fn check(call: &Call<'_>) -> bool {
     let ours = |text: &str| text.contains("hermes") || text.contains("petasos");
     match call.program {
         "hermes" | "petasos" => match call.operand(0) {
-            "gateway" => matches!(call.operand(1), "stop" | "restart" | "run" | "start" | "uninstall"),
+            "gateway" => {
+                matches!(call.operand(1), "stop" | "restart" | "run" | "start" | "uninstall")
+            }
             "update" | "uninstall" => true,
             "approval" | "approvals" => matches!(call.operand(1), "revoke" | "allow" | "grant"),
             "config" => matches!(call.operand(1), "set" | "unset" | "edit"),

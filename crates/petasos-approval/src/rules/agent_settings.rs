@@ -1,9 +1,9 @@
 //! Writes the agent's own settings, rules or credentials.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::verdict::Severity;
 
 /// Writes the agent's own settings, rules or credentials.
 pub(super) static RULE: Rule = Rule {
@@ -17,10 +17,7 @@ pub(super) static RULE: Rule = Rule {
         "sed -i 's/manual/off/' ~/.hermes/config.yaml",
         "cp env ~/.petasos/.env",
     ],
-    passes: &[
-        "cat ~/.petasos/config.yaml",
-        "echo x > config.yaml",
-    ],
+    passes: &["cat ~/.petasos/config.yaml", "echo x > config.yaml"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {

@@ -1,8 +1,8 @@
 //! Deletes files chosen by a search.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
+use crate::verdict::Severity;
 
 /// Deletes files chosen by a search.
 pub(super) static RULE: Rule = Rule {
@@ -18,12 +18,7 @@ pub(super) static RULE: Rule = Rule {
         r#"find . -name core -exec sh -c 'rm "$1"' _ {} \;"#,
         "fd -e log -x rm",
     ],
-    passes: &[
-        "find . -name x -print",
-        "rm a b c",
-        "ls | xargs wc -l",
-        "find . -name '*-delete*'",
-    ],
+    passes: &["find . -name x -print", "rm a b c", "ls | xargs wc -l", "find . -name '*-delete*'"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {

@@ -1,9 +1,9 @@
 //! Gives a whole tree to root.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::path;
+use crate::verdict::Severity;
 
 /// Gives a whole tree to root.
 pub(super) static RULE: Rule = Rule {
@@ -18,17 +18,16 @@ pub(super) static RULE: Rule = Rule {
         "chown --recursive 0:0 /srv",
         "chown -hR root: dir",
     ],
-    passes: &[
-        "chown root file",
-        "chown -R me:me .",
-        "chown --help",
-    ],
+    passes: &["chown root file", "chown -R me:me .", "chown --help"],
 };
 
 fn check(call: &Call<'_>) -> bool {
     let recursive = call.flag('R') || call.long("--recursive");
     let owner = call.operand(0);
-    let vital = call.operands().skip(1).any(|arg| path::is_vital(&path::resolve(&arg.text, None, &call.facts.home), call.facts));
+    let vital = call
+        .operands()
+        .skip(1)
+        .any(|arg| path::is_vital(&path::resolve(&arg.text, None, &call.facts.home), call.facts));
     let user = owner.split([':', '.']).next().unwrap_or_default();
     recursive && (matches!(user, "root" | "0" | "+0") || vital)
 }

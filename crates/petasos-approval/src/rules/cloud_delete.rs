@@ -1,8 +1,8 @@
 //! Deletes resources of a cloud account.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Deletes resources of a cloud account.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,79 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "deletes resources of a cloud account",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["aws", "gcloud", "az", "gsutil", "bq", "doctl", "heroku", "fly", "flyctl", "vercel", "netlify", "wrangler", "firebase", "terraform", "tofu", "terragrunt", "pulumi", "cdk", "sam", "serverless", "sls", "eksctl", "gh", "glab", "linode-cli", "hcloud", "ibmcloud", "oci", "s3cmd", "mc", "rclone", "az.cmd", "railway", "render", "supabase", "scw", "vultr-cli", "aliyun", "openstack", "nomad", "consul", "vault", "packer", "ansible-playbook", "copilot", "eb", "amplify", "cf", "azd", "civo", "exo", "neonctl", "pscale", "stripe", "atlas", "s5cmd", "b2", "upctl", "cloudflared", "route53", "exoscale", "terraform.exe", "cdktf", "crossplane", "azcopy", "cloudcli", "ocm", "rosa"], check)],
+    checks: &[Check::Call(
+        &[
+            "aws",
+            "gcloud",
+            "az",
+            "gsutil",
+            "bq",
+            "doctl",
+            "heroku",
+            "fly",
+            "flyctl",
+            "vercel",
+            "netlify",
+            "wrangler",
+            "firebase",
+            "terraform",
+            "tofu",
+            "terragrunt",
+            "pulumi",
+            "cdk",
+            "sam",
+            "serverless",
+            "sls",
+            "eksctl",
+            "gh",
+            "glab",
+            "linode-cli",
+            "hcloud",
+            "ibmcloud",
+            "oci",
+            "s3cmd",
+            "mc",
+            "rclone",
+            "az.cmd",
+            "railway",
+            "render",
+            "supabase",
+            "scw",
+            "vultr-cli",
+            "aliyun",
+            "openstack",
+            "nomad",
+            "consul",
+            "vault",
+            "packer",
+            "ansible-playbook",
+            "copilot",
+            "eb",
+            "amplify",
+            "cf",
+            "azd",
+            "civo",
+            "exo",
+            "neonctl",
+            "pscale",
+            "stripe",
+            "atlas",
+            "s5cmd",
+            "b2",
+            "upctl",
+            "cloudflared",
+            "route53",
+            "exoscale",
+            "terraform.exe",
+            "cdktf",
+            "crossplane",
+            "azcopy",
+            "cloudcli",
+            "ocm",
+            "rosa",
+        ],
+        check,
+    )],
     matches: &[
         "aws s3 rm s3://b --recursive",
         "aws ec2 terminate-instances --instance-ids i-0",
@@ -36,29 +108,69 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    if call.args.iter().any(|arg| matches!(arg.text.as_str(), "--dry-run" | "--dryrun" | "--what-if" | "-dry-run" | "help" | "--dry-run=true")) {
+    if call.args.iter().any(|arg| {
+        matches!(
+            arg.text.as_str(),
+            "--dry-run" | "--dryrun" | "--what-if" | "-dry-run" | "help" | "--dry-run=true"
+        )
+    }) {
         return false;
     }
     let first = call.operand(0);
     let words = || call.operands().map(|arg| arg.text.as_str());
     match call.program {
         "terraform" | "tofu" | "terragrunt" | "terraform.exe" | "cdktf" => {
-            words().any(|word| matches!(word, "destroy" | "destroy-all")) && first != "plan" && first != "fmt" || first == "apply" && call.args.iter().any(|arg| arg.text.trim_start_matches('-') == "destroy") || first == "run-all" && words().nth(1) == Some("destroy")
-                || first == "state" && matches!(call.operand(1), "rm" | "push" | "replace-provider") || first == "workspace" && call.operand(1) == "delete" || first == "force-unlock" || first == "taint"
+            words().any(|word| matches!(word, "destroy" | "destroy-all"))
+                && first != "plan"
+                && first != "fmt"
+                || first == "apply"
+                    && call.args.iter().any(|arg| arg.text.trim_start_matches('-') == "destroy")
+                || first == "run-all" && words().nth(1) == Some("destroy")
+                || first == "state" && matches!(call.operand(1), "rm" | "push" | "replace-provider")
+                || first == "workspace" && call.operand(1) == "delete"
+                || first == "force-unlock"
+                || first == "taint"
         }
-        "pulumi" | "cdk" | "azd" => matches!(first, "destroy" | "down") || first == "stack" && call.operand(1) == "rm" || first == "state" && call.operand(1) == "delete",
-        "gh" | "glab" => words().nth(1).is_some_and(|verb| verb == "delete" || verb == "archive" && first == "repo" || verb == "delete-asset") && first != "alias" && first != "run" || first == "api" && call.option(&["-X", "--method"]).is_some_and(|verb| verb.text.eq_ignore_ascii_case("delete")) || first == "repo" && call.operand(1) == "edit" && call.args.iter().any(|arg| arg.text.contains("visibility")),
-        "rclone" => matches!(first, "delete" | "purge" | "sync" | "rmdirs" | "deletefile" | "cleanup") || first == "move" && false,
-        "gsutil" => words().any(|word| matches!(word, "rm" | "rb")) || first == "rsync" && call.flag('d'),
-        "nomad" => words().any(|word| matches!(word, "stop" | "purge")) && matches!(first, "job" | "stop" | "alloc" | "node"),
-        "vault" => words().any(|word| matches!(word, "delete" | "destroy" | "disable" | "revoke" | "seal")),
+        "pulumi" | "cdk" | "azd" => {
+            matches!(first, "destroy" | "down")
+                || first == "stack" && call.operand(1) == "rm"
+                || first == "state" && call.operand(1) == "delete"
+        }
+        "gh" | "glab" => {
+            words().nth(1).is_some_and(|verb| {
+                verb == "delete" || verb == "archive" && first == "repo" || verb == "delete-asset"
+            }) && first != "alias"
+                && first != "run"
+                || first == "api"
+                    && call
+                        .option(&["-X", "--method"])
+                        .is_some_and(|verb| verb.text.eq_ignore_ascii_case("delete"))
+                || first == "repo"
+                    && call.operand(1) == "edit"
+                    && call.args.iter().any(|arg| arg.text.contains("visibility"))
+        }
+        "rclone" => {
+            matches!(first, "delete" | "purge" | "sync" | "rmdirs" | "deletefile" | "cleanup")
+        }
+        "gsutil" => {
+            words().any(|word| matches!(word, "rm" | "rb")) || first == "rsync" && call.flag('d')
+        }
+        "nomad" => {
+            words().any(|word| matches!(word, "stop" | "purge"))
+                && matches!(first, "job" | "stop" | "alloc" | "node")
+        }
+        "vault" => {
+            words().any(|word| matches!(word, "delete" | "destroy" | "disable" | "revoke" | "seal"))
+        }
         "rosa" | "ocm" | "oci" | "ibmcloud" | "openstack" => words().any(deletes),
         _ => call.operands().take(6).any(|arg| deletes(&arg.text)) || sync_deletes(call),
     }
 }
 
 fn sync_deletes(call: &Call<'_>) -> bool {
-    call.flag_word("sync") && call.flag_word("--delete") || call.flag_word("mirror") && call.flag_word("--remove") || call.program == "mc" && call.flag_word("--force") && call.flag_word("rm")
+    call.flag_word("sync") && call.flag_word("--delete")
+        || call.flag_word("mirror") && call.flag_word("--remove")
+        || call.program == "mc" && call.flag_word("--force") && call.flag_word("rm")
 }
 
 /// A verb that takes something away, alone or at the head of a longer one.
@@ -68,6 +180,43 @@ fn deletes(word: &str) -> bool {
         return false;
     }
     let tail = lower.rsplit(':').next().unwrap_or_default();
-    matches!(tail, "rm" | "rb" | "destroy" | "delete" | "remove" | "purge" | "terminate" | "deprovision" | "drop" | "wipe" | "reset" | "del" | "undeploy" | "disable" | "nuke" | "teardown")
-        || ["delete-", "terminate-", "destroy-", "remove-", "deregister-", "purge-", "detach-", "disable-", "schedule-key-deletion", "stop-", "release-address", "revoke-", "cancel-", "batch-delete", "force-delete", "reset-", "empty-", "reboot-"].iter().any(|stem| tail.starts_with(stem))
+    matches!(
+        tail,
+        "rm" | "rb"
+            | "destroy"
+            | "delete"
+            | "remove"
+            | "purge"
+            | "terminate"
+            | "deprovision"
+            | "drop"
+            | "wipe"
+            | "reset"
+            | "del"
+            | "undeploy"
+            | "disable"
+            | "nuke"
+            | "teardown"
+    ) || [
+        "delete-",
+        "terminate-",
+        "destroy-",
+        "remove-",
+        "deregister-",
+        "purge-",
+        "detach-",
+        "disable-",
+        "schedule-key-deletion",
+        "stop-",
+        "release-address",
+        "revoke-",
+        "cancel-",
+        "batch-delete",
+        "force-delete",
+        "reset-",
+        "empty-",
+        "reboot-",
+    ]
+    .iter()
+    .any(|stem| tail.starts_with(stem))
 }

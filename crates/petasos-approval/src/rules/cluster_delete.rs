@@ -1,8 +1,8 @@
 //! Deletes, drains or replaces resources of a cluster.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Deletes, drains or replaces resources of a cluster.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,37 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "deletes, drains or replaces resources of a cluster",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["kubectl", "oc", "helm", "k3s", "kubeadm", "velero", "argocd", "flux", "kops", "istioctl", "kustomize", "rke", "talosctl", "docker", "etcdctl", "kubectl-ns", "helmfile", "skaffold", "tanzu", "k3s-uninstall.sh", "k3s-agent-uninstall.sh", "kubectl.exe", "k", "microk8s", "kubectx", "linkerd"], check)],
+    checks: &[Check::Call(
+        &[
+            "kubectl",
+            "oc",
+            "helm",
+            "k3s",
+            "kubeadm",
+            "velero",
+            "argocd",
+            "flux",
+            "kops",
+            "istioctl",
+            "kustomize",
+            "rke",
+            "talosctl",
+            "docker",
+            "etcdctl",
+            "kubectl-ns",
+            "helmfile",
+            "skaffold",
+            "tanzu",
+            "k3s-uninstall.sh",
+            "k3s-agent-uninstall.sh",
+            "kubectl.exe",
+            "k",
+            "microk8s",
+            "kubectx",
+            "linkerd",
+        ],
+        check,
+    )],
     matches: &[
         "kubectl delete namespace staging",
         "kubectl delete -f deploy.yaml",
@@ -34,13 +64,26 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    if call.args.iter().any(|arg| arg.text.starts_with("--dry-run") && !arg.text.ends_with("=none")) {
+    if call.args.iter().any(|arg| arg.text.starts_with("--dry-run") && !arg.text.ends_with("=none"))
+    {
         return false;
     }
     let mut verbs = Vec::new();
     let mut words = call.args.iter().map(|arg| arg.text.as_str());
     while let Some(word) = words.next() {
-        if matches!(word, "-n" | "--namespace" | "--context" | "--kubeconfig" | "--cluster" | "-s" | "--server" | "--as" | "--user" | "--token" | "--kube-context") {
+        if matches!(
+            word,
+            "-n" | "--namespace"
+                | "--context"
+                | "--kubeconfig"
+                | "--cluster"
+                | "-s"
+                | "--server"
+                | "--as"
+                | "--user"
+                | "--token"
+                | "--kube-context"
+        ) {
             words.next();
         } else if !word.starts_with('-') {
             verbs.push(word);
@@ -50,14 +93,22 @@ fn check(call: &Call<'_>) -> bool {
     let second = verbs.get(1).copied().unwrap_or_default();
     match call.program {
         "helm" => matches!(first, "uninstall" | "delete" | "del" | "un" | "rollback"),
-        "kubeadm" | "rke" | "talosctl" => matches!(first, "reset" | "remove" | "reboot" | "shutdown"),
+        "kubeadm" | "rke" | "talosctl" => {
+            matches!(first, "reset" | "remove" | "reboot" | "shutdown")
+        }
         "k3s-uninstall.sh" | "k3s-agent-uninstall.sh" => true,
-        "velero" | "argocd" | "flux" | "kops" | "linkerd" | "tanzu" | "skaffold" | "helmfile" | "istioctl" => matches!(first, "delete" | "destroy" | "uninstall") || matches!(second, "delete" | "rollback"),
+        "velero" | "argocd" | "flux" | "kops" | "linkerd" | "tanzu" | "skaffold" | "helmfile"
+        | "istioctl" => {
+            matches!(first, "delete" | "destroy" | "uninstall")
+                || matches!(second, "delete" | "rollback")
+        }
         "docker" | "etcdctl" | "kustomize" | "kubectx" | "kubectl-ns" => false,
         "microk8s" => matches!(first, "reset" | "stop"),
         _ => {
             matches!(first, "delete" | "drain" | "cordon" | "taint" | "evict")
-                || first == "scale" && call.args.iter().any(|arg| arg.text.ends_with("replicas=0")) | call.option(&["--replicas"]).is_some_and(|count| count.is("0"))
+                || first == "scale"
+                    && call.args.iter().any(|arg| arg.text.ends_with("replicas=0"))
+                        | call.option(&["--replicas"]).is_some_and(|count| count.is("0"))
                 || first == "rollout" && matches!(second, "undo" | "restart")
                 || first == "replace" && (call.flag_word("--force"))
                 || first == "apply" && call.flag_word("--prune")

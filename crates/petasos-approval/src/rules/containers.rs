@@ -1,8 +1,8 @@
 //! Stops, removes or prunes containers, images or volumes.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Stops, removes or prunes containers, images or volumes.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,40 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["docker container lifecycle"],
     description: "stops, removes or prunes containers, images or volumes",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["docker", "podman", "nerdctl", "docker-compose", "podman-compose", "crictl", "ctr", "lxc", "incus", "vagrant", "virsh", "multipass", "colima", "limactl", "buildah", "minikube", "kind", "k3d", "compose", "machinectl", "qm", "pct", "vboxmanage", "prlctl", "ddev", "lando", "tart", "skopeo", "finch"], check)],
+    checks: &[Check::Call(
+        &[
+            "docker",
+            "podman",
+            "nerdctl",
+            "docker-compose",
+            "podman-compose",
+            "crictl",
+            "ctr",
+            "lxc",
+            "incus",
+            "vagrant",
+            "virsh",
+            "multipass",
+            "colima",
+            "limactl",
+            "buildah",
+            "minikube",
+            "kind",
+            "k3d",
+            "compose",
+            "machinectl",
+            "qm",
+            "pct",
+            "vboxmanage",
+            "prlctl",
+            "ddev",
+            "lando",
+            "tart",
+            "skopeo",
+            "finch",
+        ],
+        check,
+    )],
     matches: &[
         "docker stop web",
         "docker rm -f cache",
@@ -32,11 +65,26 @@ pub(super) static RULE: Rule = Rule {
     ],
 };
 
+#[expect(clippy::too_many_lines, reason = "one arm a program; splitting would hide the table")]
 fn check(call: &Call<'_>) -> bool {
     let mut words = call.args.iter().map(|arg| arg.text.as_str());
     let mut verbs = Vec::new();
     while let Some(word) = words.next() {
-        if matches!(word, "-H" | "--host" | "-c" | "--context" | "-f" | "--file" | "-p" | "--project-name" | "--profile" | "--config" | "--env-file" | "-n" | "--namespace") {
+        if matches!(
+            word,
+            "-H" | "--host"
+                | "-c"
+                | "--context"
+                | "-f"
+                | "--file"
+                | "-p"
+                | "--project-name"
+                | "--profile"
+                | "--config"
+                | "--env-file"
+                | "-n"
+                | "--namespace"
+        ) {
             words.next();
         } else if !word.starts_with('-') {
             verbs.push(word);
@@ -47,8 +95,62 @@ fn check(call: &Call<'_>) -> bool {
     }
     let first = verbs.first().copied().unwrap_or_default();
     let second = verbs.get(1).copied().unwrap_or_default();
-    let ends = |verb: &str| matches!(verb, "rm" | "rmi" | "stop" | "kill" | "restart" | "down" | "prune" | "remove" | "rmp" | "stopp" | "pause" | "delete" | "destroy" | "undefine" | "shutdown" | "poweroff" | "halt" | "purge" | "reset" | "unregistervm" | "controlvm" | "force-stop");
-    let grouped = matches!(first, "container" | "compose" | "volume" | "network" | "image" | "system" | "builder" | "pod" | "service" | "stack" | "swarm" | "node" | "secret" | "config" | "machine" | "buildx" | "images" | "containers" | "snapshot" | "storage" | "context" | "plugin" | "manifest" | "tasks" | "t" | "c" | "i");
+    let ends = |verb: &str| {
+        matches!(
+            verb,
+            "rm" | "rmi"
+                | "stop"
+                | "kill"
+                | "restart"
+                | "down"
+                | "prune"
+                | "remove"
+                | "rmp"
+                | "stopp"
+                | "pause"
+                | "delete"
+                | "destroy"
+                | "undefine"
+                | "shutdown"
+                | "poweroff"
+                | "halt"
+                | "purge"
+                | "reset"
+                | "unregistervm"
+                | "controlvm"
+                | "force-stop"
+        )
+    };
+    let grouped = matches!(
+        first,
+        "container"
+            | "compose"
+            | "volume"
+            | "network"
+            | "image"
+            | "system"
+            | "builder"
+            | "pod"
+            | "service"
+            | "stack"
+            | "swarm"
+            | "node"
+            | "secret"
+            | "config"
+            | "machine"
+            | "buildx"
+            | "images"
+            | "containers"
+            | "snapshot"
+            | "storage"
+            | "context"
+            | "plugin"
+            | "manifest"
+            | "tasks"
+            | "t"
+            | "c"
+            | "i"
+    );
     if call.flag_word("--dry-run") {
         return false;
     }
@@ -58,11 +160,26 @@ fn check(call: &Call<'_>) -> bool {
     if call.program == "docker-compose" || call.program == "podman-compose" || !grouped {
         return ends(first);
     }
-    ends(second) || first == "swarm" && second == "leave" || first == "service" && matches!(second, "scale" | "update") && call.args.iter().any(|arg| arg.text.ends_with("=0")) || first == "volume" && second == "rm"
+    ends(second)
+        || first == "swarm" && second == "leave"
+        || first == "service"
+            && matches!(second, "scale" | "update")
+            && call.args.iter().any(|arg| arg.text.ends_with("=0"))
+        || first == "volume" && second == "rm"
 }
 
 /// A container that can do to the host what it likes.
 fn privileged(call: &Call<'_>, verb: &str) -> bool {
-    let root_mount = |text: &str| text.starts_with("/:/") || text.contains("source=/,") || text.contains("src=/,") || text.starts_with("/etc:/") || text.contains("docker.sock:") && false;
-    matches!(verb, "run" | "create") && (call.flag_word("--privileged") || call.args.iter().any(|arg| root_mount(arg.text.trim_start_matches("-v").trim_start_matches("--volume="))) || call.flag_word("--pid=host"))
+    let root_mount = |text: &str| {
+        text.starts_with("/:/")
+            || text.contains("source=/,")
+            || text.contains("src=/,")
+            || text.starts_with("/etc:/")
+    };
+    matches!(verb, "run" | "create")
+        && (call.flag_word("--privileged")
+            || call.args.iter().any(|arg| {
+                root_mount(arg.text.trim_start_matches("-v").trim_start_matches("--volume="))
+            })
+            || call.flag_word("--pid=host"))
 }

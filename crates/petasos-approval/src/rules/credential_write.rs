@@ -1,9 +1,9 @@
 //! Writes SSH keys, tokens or other credentials.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::verdict::Severity;
 
 /// Writes SSH keys, tokens or other credentials.
 pub(super) static RULE: Rule = Rule {
@@ -19,11 +19,7 @@ pub(super) static RULE: Rule = Rule {
         "perl -i -pe 's/a/b/' ~/.netrc",
         "tar xf keys.tar -C ~/.ssh",
     ],
-    passes: &[
-        "cp ~/.ssh/config /tmp",
-        "ls -la ~/.ssh",
-        "cat ~/.ssh/id_rsa.pub",
-    ],
+    passes: &["cp ~/.ssh/config /tmp", "ls -la ~/.ssh", "cat ~/.ssh/id_rsa.pub"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {

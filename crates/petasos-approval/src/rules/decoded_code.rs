@@ -18,9 +18,5 @@ pub(super) static RULE: Rule = Rule {
         "gunzip -c x.gz | sh",
         "openssl enc -d -base64 <<< bHMK | sh",
     ],
-    passes: &[
-        "echo aGk= | base64 -d",
-        "base64 -d x.b64 > x.bin",
-        "gunzip -c x.gz | head",
-    ],
+    passes: &["echo aGk= | base64 -d", "base64 -d x.b64 > x.bin", "gunzip -c x.gz | head"],
 };

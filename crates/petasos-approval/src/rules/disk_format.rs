@@ -1,9 +1,9 @@
 //! Formats, repartitions or erases a disk or volume.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::path;
+use crate::verdict::Severity;
 
 /// Formats, repartitions or erases a disk or volume.
 pub(super) static RULE: Rule = Rule {
@@ -12,10 +12,64 @@ pub(super) static RULE: Rule = Rule {
     description: "formats, repartitions or erases a disk or volume",
     severity: Severity::Block,
     checks: &[
-        Check::Call(&["mkfs", "mke2fs", "mkswap", "newfs", "mkdosfs", "mkntfs", "newfs_apfs", "newfs_hfs", "mkfs_msdos"], formats),
-        Check::Call(&["fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "cgdisk", "partx", "addpart", "delpart"], partitions),
-        Check::Call(&["wipefs", "blkdiscard", "badblocks", "hdparm", "nvme", "sg_format", "format-volume", "clear-disk", "initialize-disk", "diskpart"], erases),
-        Check::Call(&["lvremove", "vgremove", "pvremove", "cryptsetup", "mdadm", "zpool", "zfs", "btrfs", "dmsetup", "diskutil", "format", "pvcreate", "growpart", "lvreduce", "flashrom", "mtd", "flash_erase"], volumes),
+        Check::Call(
+            &[
+                "mkfs",
+                "mke2fs",
+                "mkswap",
+                "newfs",
+                "mkdosfs",
+                "mkntfs",
+                "newfs_apfs",
+                "newfs_hfs",
+                "mkfs_msdos",
+            ],
+            formats,
+        ),
+        Check::Call(
+            &[
+                "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "cgdisk", "partx",
+                "addpart", "delpart",
+            ],
+            partitions,
+        ),
+        Check::Call(
+            &[
+                "wipefs",
+                "blkdiscard",
+                "badblocks",
+                "hdparm",
+                "nvme",
+                "sg_format",
+                "format-volume",
+                "clear-disk",
+                "initialize-disk",
+                "diskpart",
+            ],
+            erases,
+        ),
+        Check::Call(
+            &[
+                "lvremove",
+                "vgremove",
+                "pvremove",
+                "cryptsetup",
+                "mdadm",
+                "zpool",
+                "zfs",
+                "btrfs",
+                "dmsetup",
+                "diskutil",
+                "format",
+                "pvcreate",
+                "growpart",
+                "lvreduce",
+                "flashrom",
+                "mtd",
+                "flash_erase",
+            ],
+            volumes,
+        ),
     ],
     matches: &[
         "mkfs.ext4 /dev/sdb1",
@@ -44,17 +98,40 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn on_disk(call: &Call<'_>) -> bool {
-    call.args.iter().any(|arg| path::is_disk(&path::resolve(&arg.text, None, "/")) || arg.is_unknown())
+    call.args
+        .iter()
+        .any(|arg| path::is_disk(&path::resolve(&arg.text, None, "/")) || arg.is_unknown())
 }
 
 fn formats(call: &Call<'_>) -> bool {
     let last = call.operands().last();
-    let image = last.is_some_and(|arg| arg.text.ends_with(".img") || arg.text.ends_with(".raw") || arg.text.ends_with(".iso") || arg.text.ends_with(".ext4") || arg.text.ends_with(".qcow2"));
-    last.is_some() && !call.flag('n') && (on_disk(call) || !image && (call.program == "mkfs" || call.program.starts_with("mkfs.")) && last.is_some_and(|arg| arg.text.starts_with("/dev")))
+    let image = last.is_some_and(|arg| {
+        arg.text.ends_with(".img")
+            || arg.text.ends_with(".raw")
+            || arg.text.ends_with(".iso")
+            || arg.text.ends_with(".ext4")
+            || arg.text.ends_with(".qcow2")
+    });
+    last.is_some()
+        && !call.flag('n')
+        && (on_disk(call)
+            || !image
+                && (call.program == "mkfs" || call.program.starts_with("mkfs."))
+                && last.is_some_and(|arg| arg.text.starts_with("/dev")))
 }
 
 fn partitions(call: &Call<'_>) -> bool {
-    let lists = call.flag_word("-l") || call.flag_word("--list") || call.flag_word("print") || call.flag_word("-p") || call.flag_word("--print") || call.flag_word("-d") || call.flag_word("-s") && call.program == "fdisk" || call.flag_word("--dump") || call.flag_word("-i") && call.program == "sgdisk" || call.long("--verify") || call.flag_word("-x");
+    let lists = call.flag_word("-l")
+        || call.flag_word("--list")
+        || call.flag_word("print")
+        || call.flag_word("-p")
+        || call.flag_word("--print")
+        || call.flag_word("-d")
+        || call.flag_word("-s") && call.program == "fdisk"
+        || call.flag_word("--dump")
+        || call.flag_word("-i") && call.program == "sgdisk"
+        || call.long("--verify")
+        || call.flag_word("-x");
     on_disk(call) && !lists
 }
 
@@ -62,8 +139,16 @@ fn erases(call: &Call<'_>) -> bool {
     match call.program {
         "wipefs" => call.flag('a') || call.flag('o') || call.long("--all"),
         "badblocks" => call.flag('w'),
-        "hdparm" => call.args.iter().any(|arg| arg.text.starts_with("--security-erase") || arg.is("--trim-sector-ranges") || arg.is("--make-bad-sector") || arg.is("--write-sector")),
-        "nvme" => matches!(call.operand(0), "format" | "sanitize" | "write-zeroes" | "delete-ns" | "write"),
+        "hdparm" => call.args.iter().any(|arg| {
+            arg.text.starts_with("--security-erase")
+                || arg.is("--trim-sector-ranges")
+                || arg.is("--make-bad-sector")
+                || arg.is("--write-sector")
+        }),
+        "nvme" => matches!(
+            call.operand(0),
+            "format" | "sanitize" | "write-zeroes" | "delete-ns" | "write"
+        ),
         "blkdiscard" => on_disk(call),
         _ => true,
     }
@@ -72,15 +157,28 @@ fn erases(call: &Call<'_>) -> bool {
 fn volumes(call: &Call<'_>) -> bool {
     let first = call.operand(0);
     match call.program {
-        "cryptsetup" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "luksFormat" | "erase" | "luksErase" | "reencrypt" | "luksKillSlot")),
-        "mdadm" => call.flag_word("--zero-superblock") || call.flag_word("--create") || call.flag_word("-C") || call.flag_word("--stop"),
+        "cryptsetup" => call.args.iter().any(|arg| {
+            matches!(
+                arg.text.as_str(),
+                "luksFormat" | "erase" | "luksErase" | "reencrypt" | "luksKillSlot"
+            )
+        }),
+        "mdadm" => {
+            call.flag_word("--zero-superblock")
+                || call.flag_word("--create")
+                || call.flag_word("-C")
+                || call.flag_word("--stop")
+        }
         "zpool" => matches!(first, "destroy" | "labelclear" | "create"),
         "zfs" => first == "destroy",
         "btrfs" => first == "device" && matches!(call.operand(1), "delete" | "remove"),
         "dmsetup" => matches!(first, "remove" | "remove_all" | "wipe_table"),
         "diskutil" => {
             let verb = first.to_ascii_lowercase();
-            verb.starts_with("erase") || verb.starts_with("partition") || matches!(verb.as_str(), "zerodisk" | "randomdisk" | "secureerase" | "reformat") || verb == "apfs" && call.operand(1).to_ascii_lowercase().starts_with("delete")
+            verb.starts_with("erase")
+                || verb.starts_with("partition")
+                || matches!(verb.as_str(), "zerodisk" | "randomdisk" | "secureerase" | "reformat")
+                || verb == "apfs" && call.operand(1).to_ascii_lowercase().starts_with("delete")
         }
         "format" => call.args.iter().any(|arg| arg.text.len() == 2 && arg.text.ends_with(':')),
         "growpart" | "pvcreate" => on_disk(call),

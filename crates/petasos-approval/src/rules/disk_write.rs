@@ -1,9 +1,9 @@
 //! Writes over a disk, a partition or raw memory.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
+use crate::verdict::Severity;
 
 /// Writes over a disk, a partition or raw memory.
 pub(super) static RULE: Rule = Rule {
@@ -19,12 +19,7 @@ pub(super) static RULE: Rule = Rule {
         "cp image.iso /dev/sdb",
         "shred -n 1 /dev/sda",
     ],
-    passes: &[
-        "dd if=a of=b.img",
-        "echo x > /dev/null",
-        "ls /dev/sda",
-        "cat notes > /dev/stderr",
-    ],
+    passes: &["dd if=a of=b.img", "echo x > /dev/null", "ls /dev/sda", "cat notes > /dev/stderr"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {

@@ -1,9 +1,9 @@
 //! Kills processes by name or pattern.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
+use crate::verdict::Severity;
 
 /// Kills processes by name or pattern.
 pub(super) static RULE: Rule = Rule {
@@ -11,7 +11,20 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["force kill processes", "kill by pattern"],
     description: "kills processes by name or pattern",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["pkill", "killall", "kill", "skill", "fuser", "taskkill", "stop-process", "xkill", "spps"], check)],
+    checks: &[Check::Call(
+        &[
+            "pkill",
+            "killall",
+            "kill",
+            "skill",
+            "fuser",
+            "taskkill",
+            "stop-process",
+            "xkill",
+            "spps",
+        ],
+        check,
+    )],
     matches: &[
         "pkill -9 node",
         "killall -9 java",
@@ -31,21 +44,72 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    let force = call.args.iter().any(|arg| matches!(arg.text.as_str(), "-9" | "-KILL" | "-SIGKILL" | "-kill" | "--signal=9" | "--signal=KILL" | "--signal=SIGKILL" | "-s9" | "-sKILL" | "/f" | "/F" | "-Force" | "-n9"))
-        || call.option(&["-s", "--signal", "-n"]).is_some_and(|signal| matches!(signal.text.to_ascii_uppercase().as_str(), "9" | "KILL" | "SIGKILL"));
+    let force = call.args.iter().any(|arg| {
+        matches!(
+            arg.text.as_str(),
+            "-9" | "-KILL"
+                | "-SIGKILL"
+                | "-kill"
+                | "--signal=9"
+                | "--signal=KILL"
+                | "--signal=SIGKILL"
+                | "-s9"
+                | "-sKILL"
+                | "/f"
+                | "/F"
+                | "-Force"
+                | "-n9"
+        )
+    }) || call.option(&["-s", "--signal", "-n"]).is_some_and(|signal| {
+        matches!(signal.text.to_ascii_uppercase().as_str(), "9" | "KILL" | "SIGKILL")
+    });
     match call.program {
         "pkill" | "skill" => {
             let probe = call.flag_word("-0") || call.flag_word("-l");
-            !probe && (force || call.options().any(|arg| arg.text.starts_with("-f") || arg.is("--full") || arg.text.starts_with("-u") || arg.text.starts_with("-U") || arg.text.starts_with("-t") || arg.text.starts_with("-g") || arg.text.starts_with("-P") || (!arg.text.starts_with("--") && arg.text.ends_with('f') && arg.text.len() < 5)) || call.operands().any(|arg| arg.text.contains(['.', '*', '[', '|', '^'])))
+            !probe
+                && (force
+                    || call.options().any(|arg| {
+                        arg.text.starts_with("-f")
+                            || arg.is("--full")
+                            || arg.text.starts_with("-u")
+                            || arg.text.starts_with("-U")
+                            || arg.text.starts_with("-t")
+                            || arg.text.starts_with("-g")
+                            || arg.text.starts_with("-P")
+                            || (!arg.text.starts_with("--")
+                                && arg.text.ends_with('f')
+                                && arg.text.len() < 5)
+                    })
+                    || call.operands().any(|arg| arg.text.contains(['.', '*', '[', '|', '^'])))
         }
         "killall" => {
-            let probe = call.flag_word("-l") || call.flag_word("-V") || call.flag_word("-0") || call.flag_word("--list");
-            !probe && (force || call.flag_word("-r") || call.flag_word("--regexp") || call.flag_word("-m") || call.flag_word("-u") || call.flag_word("--user"))
+            let probe = call.flag_word("-l")
+                || call.flag_word("-V")
+                || call.flag_word("-0")
+                || call.flag_word("--list");
+            !probe
+                && (force
+                    || call.flag_word("-r")
+                    || call.flag_word("--regexp")
+                    || call.flag_word("-m")
+                    || call.flag_word("-u")
+                    || call.flag_word("--user"))
         }
-        "kill" => force && (call.args.iter().any(|arg| arg.taint.has(Taint::PROCESSES)) || call.bulk),
-        "fuser" => call.flag_word("-k") || call.options().any(|arg| !arg.text.starts_with("--") && arg.text.contains('k')) || call.long("--kill"),
-        "taskkill" => call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/f") || arg.text.eq_ignore_ascii_case("/im")),
-        "stop-process" | "spps" => call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("-name") || arg.text.eq_ignore_ascii_case("-force")),
+        "kill" => {
+            force && (call.args.iter().any(|arg| arg.taint.has(Taint::PROCESSES)) || call.bulk)
+        }
+        "fuser" => {
+            call.flag_word("-k")
+                || call.options().any(|arg| !arg.text.starts_with("--") && arg.text.contains('k'))
+                || call.long("--kill")
+        }
+        "taskkill" => call
+            .args
+            .iter()
+            .any(|arg| arg.text.eq_ignore_ascii_case("/f") || arg.text.eq_ignore_ascii_case("/im")),
+        "stop-process" | "spps" => call.args.iter().any(|arg| {
+            arg.text.eq_ignore_ascii_case("-name") || arg.text.eq_ignore_ascii_case("-force")
+        }),
         _ => false,
     }
 }

@@ -1,9 +1,9 @@
 //! Throws away uncommitted work or stashes.
 
-use super::{Check, Rule};
-use crate::verdict::Severity;
-use crate::flow::call::Call;
 use super::git_words::Git;
+use super::{Check, Rule};
+use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Throws away uncommitted work or stashes.
 pub(super) static RULE: Rule = Rule {
@@ -39,20 +39,39 @@ fn check(call: &Call<'_>) -> bool {
         return matches!(call.operand(0), "abandon" | "hide");
     }
     if call.program == "hg" {
-        return call.operand(0) == "strip" || call.operand(0) == "purge" || call.operand(0) == "update" && (call.flag('C') || call.long("--clean")) || call.operand(0) == "revert" && (call.flag('a') || call.long("--all"));
+        return call.operand(0) == "strip"
+            || call.operand(0) == "purge"
+            || call.operand(0) == "update" && (call.flag('C') || call.long("--clean"))
+            || call.operand(0) == "revert" && (call.flag('a') || call.long("--all"));
     }
     if call.program == "svn" {
-        return call.operand(0) == "revert" && (call.flag('R') || call.long("--recursive")) || call.operand(0) == "cleanup" && call.long("--remove-unversioned");
+        return call.operand(0) == "revert" && (call.flag('R') || call.long("--recursive"))
+            || call.operand(0) == "cleanup" && call.long("--remove-unversioned");
     }
     let git = Git::of(call);
     match git.verb {
         "reset" => git.long("--hard") || git.long("--merge") && git.exact("--merge"),
-        "clean" => (git.flag('f') || git.long("--force")) && !git.flag('n') && !git.long("--dry-run"),
+        "clean" => {
+            (git.flag('f') || git.long("--force")) && !git.flag('n') && !git.long("--dry-run")
+        }
         "checkout" => git.flag_checkout(),
-        "switch" => git.flag('f') || git.long("--force") || git.long("--discard-changes") || git.flag('C') || git.exact("--force-create"),
-        "restore" => !(git.long("--staged") || git.flag('S')) || git.long("--worktree") || git.flag('W'),
+        "switch" => {
+            git.flag('f')
+                || git.long("--force")
+                || git.long("--discard-changes")
+                || git.flag('C')
+                || git.exact("--force-create")
+        }
+        "restore" => {
+            !(git.long("--staged") || git.flag('S')) || git.long("--worktree") || git.flag('W')
+        }
         "stash" => matches!(git.operand(0), "drop" | "clear"),
-        "rm" => !git.long("--cached") && !git.flag('n') && !git.long("--dry-run") && (git.flag('r') || git.flag('f') || git.long("--force")),
+        "rm" => {
+            !git.long("--cached")
+                && !git.flag('n')
+                && !git.long("--dry-run")
+                && (git.flag('r') || git.flag('f') || git.long("--force"))
+        }
         "worktree" => git.operand(0) == "remove" && (git.flag('f') || git.long("--force")),
         "submodule" => git.operand(0) == "deinit" && (git.flag('f') || git.long("--force")),
         "read-tree" => git.long("--reset") || git.flag('u'),

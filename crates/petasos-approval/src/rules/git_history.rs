@@ -1,9 +1,9 @@
 //! Rewrites or deletes history, branches or tags.
 
-use super::{Check, Rule};
-use crate::verdict::Severity;
-use crate::flow::call::Call;
 use super::git_words::Git;
+use super::{Check, Rule};
+use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Rewrites or deletes history, branches or tags.
 pub(super) static RULE: Rule = Rule {
@@ -35,7 +35,10 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    if call.program == "git-filter-repo" || call.program == "bfg" || call.program == "git-filter-branch" {
+    if call.program == "git-filter-repo"
+        || call.program == "bfg"
+        || call.program == "git-filter-branch"
+    {
         return !call.args.is_empty();
     }
     let git = Git::of(call);
@@ -43,17 +46,37 @@ fn check(call: &Call<'_>) -> bool {
         "filter-branch" | "filter-repo" | "replace" => true,
         "branch" => {
             let force = git.flag('f') || git.long("--force");
-            git.flag('D') || (git.flag('d') || git.long("--delete")) && force || git.flag('M') || git.flag('f') || git.exact("--force")
+            git.flag('D')
+                || (git.flag('d') || git.long("--delete")) && force
+                || git.flag('M')
+                || git.flag('f')
+                || git.exact("--force")
         }
         "tag" => git.flag('d') || git.long("--delete") || git.flag('f') || git.exact("--force"),
-        "reflog" => matches!(git.operand(0), "expire" | "delete") && !git.long("--dry-run") && !git.flag('n'),
+        "reflog" => {
+            matches!(git.operand(0), "expire" | "delete")
+                && !git.long("--dry-run")
+                && !git.flag('n')
+        }
         "update-ref" => git.flag('d') || git.exact("--stdin") || git.operands().count() > 1,
         "symbolic-ref" => git.flag('d') || git.long("--delete"),
-        "gc" => git.args().any(|arg| arg.text.starts_with("--prune=")) || git.long("--aggressive") && git.exact("--prune"),
+        "gc" => {
+            git.args().any(|arg| arg.text.starts_with("--prune="))
+                || git.long("--aggressive") && git.exact("--prune")
+        }
         "prune" => !git.flag('n') && !git.long("--dry-run"),
-        "rebase" => !(git.exact("--abort") || git.exact("--continue") || git.exact("--skip") || git.exact("--quit") || git.exact("--show-current-patch")) && (git.flag('i') || git.exact("--interactive") || git.exact("--root") || git.exact("--onto")),
+        "rebase" => {
+            !(git.exact("--abort")
+                || git.exact("--continue")
+                || git.exact("--skip")
+                || git.exact("--quit")
+                || git.exact("--show-current-patch"))
+                && (git.flag('i')
+                    || git.exact("--interactive")
+                    || git.exact("--root")
+                    || git.exact("--onto"))
+        }
         "commit" => git.exact("--amend"),
-        "remote" => matches!(git.operand(0), "remove" | "rm") && false,
         "notes" => git.operand(0) == "prune",
         _ => false,
     }

@@ -1,9 +1,9 @@
 //! Overwrites or deletes refs of a remote.
 
-use super::{Check, Rule};
-use crate::verdict::Severity;
-use crate::flow::call::Call;
 use super::git_words::Git;
+use super::{Check, Rule};
+use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Overwrites or deletes refs of a remote.
 pub(super) static RULE: Rule = Rule {
@@ -44,8 +44,17 @@ fn check(call: &Call<'_>) -> bool {
         "push" | "send-pack" => {
             git.flag('f')
                 || git.flag('d')
-                || git.args().any(|arg| arg.text.starts_with("--force") || matches!(arg.text.as_str(), "--delete" | "--mirror" | "--prune" | "--forc" | "--del"))
-                || git.operands().any(|arg| arg.text.starts_with('+') && arg.text.len() > 1 || arg.text.starts_with(':') && arg.text.len() > 1)
+                || git.args().any(|arg| {
+                    arg.text.starts_with("--force")
+                        || matches!(
+                            arg.text.as_str(),
+                            "--delete" | "--mirror" | "--prune" | "--forc" | "--del"
+                        )
+                })
+                || git.operands().any(|arg| {
+                    arg.text.starts_with('+') && arg.text.len() > 1
+                        || arg.text.starts_with(':') && arg.text.len() > 1
+                })
         }
         _ => false,
     }

@@ -15,7 +15,8 @@ impl<'c> Git<'c> {
         let mut at = 0;
         while let Some(arg) = call.args.get(at) {
             match arg.text.as_str() {
-                "-c" | "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path" | "--super-prefix" | "--config-env" => at += 2,
+                "-c" | "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
+                | "--super-prefix" | "--config-env" => at += 2,
                 text if text.starts_with('-') => at += 1,
                 _ => break,
             }
@@ -52,13 +53,21 @@ impl<'c> Git<'c> {
     pub(super) fn flag(&self, letter: char) -> bool {
         self.args().any(|arg| {
             let text = arg.text.as_str();
-            text.starts_with('-') && !text.starts_with("--") && text.contains(letter) && text.len() <= 6
+            text.starts_with('-')
+                && !text.starts_with("--")
+                && text.contains(letter)
+                && text.len() <= 6
         })
     }
 
     /// `checkout` that throws work away: forced, or of paths.
     pub(super) fn flag_checkout(&self) -> bool {
-        if self.flag('f') || self.exact("--force") || self.flag('B') || self.exact("--ours") || self.exact("--theirs") {
+        if self.flag('f')
+            || self.exact("--force")
+            || self.flag('B')
+            || self.exact("--ours")
+            || self.exact("--theirs")
+        {
             return true;
         }
         if let Some(at) = self.tail.iter().position(|arg| arg.is("--")) {
@@ -68,6 +77,9 @@ impl<'c> Git<'c> {
             return true;
         }
         let creates = self.flag('b') || self.exact("--orphan") || self.exact("--track");
-        !creates && self.operands().any(|arg| matches!(arg.text.as_str(), "." | "./" | ":/" | "*" | ":" | ".."))
+        !creates
+            && self
+                .operands()
+                .any(|arg| matches!(arg.text.as_str(), "." | "./" | ":/" | "*" | ":" | ".."))
     }
 }

@@ -1,9 +1,9 @@
 //! Adds a trusted key, certificate or hook.
 
-use super::{Check, Rule};
-use crate::verdict::Severity;
-use crate::flow::call::Call;
 use super::git_words::Git;
+use super::{Check, Rule};
+use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Adds a trusted key, certificate or hook.
 pub(super) static RULE: Rule = Rule {
@@ -11,7 +11,29 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "adds a trusted key, certificate or hook",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["ssh-import-id", "ssh-import-id-gh", "update-ca-certificates", "trust", "security", "certutil", "git", "loginctl", "systemctl", "update-alternatives", "ldconfig", "hash", "dpkg-divert", "xdg-mime", "launchctl", "ssh-import-id-lp", "enable", "crontab"], check)],
+    checks: &[Check::Call(
+        &[
+            "ssh-import-id",
+            "ssh-import-id-gh",
+            "update-ca-certificates",
+            "trust",
+            "security",
+            "certutil",
+            "git",
+            "loginctl",
+            "systemctl",
+            "update-alternatives",
+            "ldconfig",
+            "hash",
+            "dpkg-divert",
+            "xdg-mime",
+            "launchctl",
+            "ssh-import-id-lp",
+            "enable",
+            "crontab",
+        ],
+        check,
+    )],
     matches: &[
         "ssh-import-id gh:eve",
         "git config --global core.hooksPath /tmp/h",
@@ -30,15 +52,39 @@ pub(super) static RULE: Rule = Rule {
 fn check(call: &Call<'_>) -> bool {
     let first = call.operand(0);
     match call.program {
-        "ssh-import-id" | "ssh-import-id-gh" | "ssh-import-id-lp" | "update-ca-certificates" | "dpkg-divert" => true,
+        "ssh-import-id"
+        | "ssh-import-id-gh"
+        | "ssh-import-id-lp"
+        | "update-ca-certificates"
+        | "dpkg-divert" => true,
         "trust" => first == "anchor",
         "security" => first.starts_with("add-trusted") || first == "import",
         "git" => {
             let git = Git::of(call);
-            let keys = ["core.hookspath", "core.sshcommand", "core.fsmonitor", "credential.helper", "http.sslverify", "core.pager", "init.templatedir", "core.editor"];
-            let risky = git.operands().next().is_some_and(|key| keys.contains(&key.text.to_ascii_lowercase().as_str()));
+            let keys = [
+                "core.hookspath",
+                "core.sshcommand",
+                "core.fsmonitor",
+                "credential.helper",
+                "http.sslverify",
+                "core.pager",
+                "init.templatedir",
+                "core.editor",
+            ];
+            let risky = git
+                .operands()
+                .next()
+                .is_some_and(|key| keys.contains(&key.text.to_ascii_lowercase().as_str()));
             let writes = git.operands().count() > 1;
-            git.verb == "config" && writes && risky && (git.exact("--global") || git.exact("--system") || git.operands().next().is_some_and(|key| key.text.to_ascii_lowercase().contains("hookspath") || key.text.to_ascii_lowercase().contains("sshcommand")))
+            git.verb == "config"
+                && writes
+                && risky
+                && (git.exact("--global")
+                    || git.exact("--system")
+                    || git.operands().next().is_some_and(|key| {
+                        key.text.to_ascii_lowercase().contains("hookspath")
+                            || key.text.to_ascii_lowercase().contains("sshcommand")
+                    }))
         }
         "loginctl" => first == "enable-linger",
         "systemctl" => first == "enable",

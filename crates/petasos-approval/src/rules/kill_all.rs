@@ -1,8 +1,8 @@
 //! Signals every process.
 
 use super::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Signals every process.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,10 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "signals every process",
     severity: Severity::Block,
-    checks: &[Check::Call(&["kill", "killall5", "killall", "pkill", "skill"], check), Check::Signal(Signal::KillAll)],
+    checks: &[
+        Check::Call(&["kill", "killall5", "killall", "pkill", "skill"], check),
+        Check::Signal(Signal::KillAll),
+    ],
     matches: &[
         "kill -9 -1",
         "kill -KILL -1",
@@ -19,20 +22,16 @@ pub(super) static RULE: Rule = Rule {
         "pkill -9 .",
         "python3 -c 'import os; os.kill(-1, 9)'",
     ],
-    passes: &[
-        "kill -9 1234",
-        "kill -1 1234",
-        "kill -HUP 77",
-        "killall -l",
-        "kill -9 -4321",
-    ],
+    passes: &["kill -9 1234", "kill -1 1234", "kill -HUP 77", "killall -l", "kill -9 -4321"],
 };
 
 fn check(call: &Call<'_>) -> bool {
     match call.program {
         "killall5" => true,
         "pkill" | "killall" | "skill" => {
-            let everything = call.operands().any(|arg| matches!(arg.text.as_str(), "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*"));
+            let everything = call.operands().any(|arg| {
+                matches!(arg.text.as_str(), "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*")
+            });
             everything && !call.flag_word("-0") && !call.flag('l')
         }
         _ => targets_all(call),
@@ -61,7 +60,10 @@ fn targets_all(call: &Call<'_>) -> bool {
                     return false;
                 }
             }
-            _ => signal_seen |= word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit()),
+            _ => {
+                signal_seen |=
+                    word.starts_with('-') || word.bytes().all(|byte| byte.is_ascii_digit());
+            }
         }
     }
     false

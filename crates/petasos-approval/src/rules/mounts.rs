@@ -1,8 +1,8 @@
 //! Mounts over, remounts or unmounts a file system.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Mounts over, remounts or unmounts a file system.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,39 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "mounts over, remounts or unmounts a file system",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["mount", "umount", "swapoff", "swapon", "losetup", "fsck", "e2fsck", "tune2fs", "resize2fs", "xfs_repair", "debugfs", "fstrim", "grub-install", "update-grub", "efibootmgr", "dracut", "update-initramfs", "bootctl", "lvresize", "lvextend", "xfs_growfs", "quotaoff", "ntfsfix", "pvmove", "vgreduce", "grub-mkconfig", "bless", "fsfreeze"], check)],
+    checks: &[Check::Call(
+        &[
+            "mount",
+            "umount",
+            "swapoff",
+            "swapon",
+            "losetup",
+            "fsck",
+            "e2fsck",
+            "tune2fs",
+            "resize2fs",
+            "xfs_repair",
+            "debugfs",
+            "fstrim",
+            "grub-install",
+            "update-grub",
+            "efibootmgr",
+            "dracut",
+            "update-initramfs",
+            "bootctl",
+            "lvresize",
+            "lvextend",
+            "xfs_growfs",
+            "quotaoff",
+            "ntfsfix",
+            "pvmove",
+            "vgreduce",
+            "grub-mkconfig",
+            "bless",
+            "fsfreeze",
+        ],
+        check,
+    )],
     matches: &[
         "mount -o remount,rw /",
         "umount -a",
@@ -18,17 +50,16 @@ pub(super) static RULE: Rule = Rule {
         "tune2fs -O ^has_journal /dev/sda1",
         "grub-install /dev/sda",
     ],
-    passes: &[
-        "mount",
-        "mount -l",
-        "losetup -a",
-        "efibootmgr -v",
-    ],
+    passes: &["mount", "mount -l", "losetup -a", "efibootmgr -v"],
 };
 
 fn check(call: &Call<'_>) -> bool {
     match call.program {
-        "mount" => call.operands().count() > 1 || call.flag_word("-a") || call.option(&["-o"]).is_some_and(|value| value.text.contains("remount")),
+        "mount" => {
+            call.operands().count() > 1
+                || call.flag_word("-a")
+                || call.option(&["-o"]).is_some_and(|value| value.text.contains("remount"))
+        }
         "umount" => call.flag('a') || call.flag('f') || call.flag('l') || call.elevated,
         "losetup" => call.flag('d') || call.flag('D'),
         "efibootmgr" => call.flag('B') || call.flag('o') || call.flag('c'),

@@ -1,9 +1,9 @@
 //! Leaves something behind that starts by itself.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::verdict::Severity;
 
 /// Leaves something behind that starts by itself.
 pub(super) static RULE: Rule = Rule {
@@ -18,10 +18,7 @@ pub(super) static RULE: Rule = Rule {
         "cp a.plist ~/Library/LaunchAgents/",
         "cp hook .git/hooks/pre-commit",
     ],
-    passes: &[
-        "ls ~/.config/systemd/user",
-        "cat .git/hooks/pre-commit.sample",
-    ],
+    passes: &["ls ~/.config/systemd/user", "cat .git/hooks/pre-commit.sample"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {

@@ -1,9 +1,9 @@
 //! Stops, suspends or restarts the host.
 
 use super::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
+use crate::verdict::Severity;
 
 /// Stops, suspends or restarts the host.
 pub(super) static RULE: Rule = Rule {
@@ -12,8 +12,46 @@ pub(super) static RULE: Rule = Rule {
     description: "stops, suspends or restarts the host",
     severity: Severity::Block,
     checks: &[
-        Check::Call(&["shutdown", "reboot", "poweroff", "halt", "telinit", "init", "systemctl", "loginctl", "openrc-shutdown", "kexec", "rtcwake"], check),
-        Check::Call(&["busctl", "dbus-send", "gdbus", "qdbus", "osascript", "pmset", "stop-computer", "restart-computer", "initctl", "runit-init", "s6-svscanctl", "ipmitool", "acpitool", "pm-suspend", "pm-hibernate", "gnome-session-quit", "xfce4-session-logout", "wmic", "virsh"], indirect),
+        Check::Call(
+            &[
+                "shutdown",
+                "reboot",
+                "poweroff",
+                "halt",
+                "telinit",
+                "init",
+                "systemctl",
+                "loginctl",
+                "openrc-shutdown",
+                "kexec",
+                "rtcwake",
+            ],
+            check,
+        ),
+        Check::Call(
+            &[
+                "busctl",
+                "dbus-send",
+                "gdbus",
+                "qdbus",
+                "osascript",
+                "pmset",
+                "stop-computer",
+                "restart-computer",
+                "initctl",
+                "runit-init",
+                "s6-svscanctl",
+                "ipmitool",
+                "acpitool",
+                "pm-suspend",
+                "pm-hibernate",
+                "gnome-session-quit",
+                "xfce4-session-logout",
+                "wmic",
+                "virsh",
+            ],
+            indirect,
+        ),
         Check::Touch(trigger),
         Check::Signal(Signal::Power),
     ],
@@ -44,10 +82,21 @@ pub(super) static RULE: Rule = Rule {
 fn check(call: &Call<'_>) -> bool {
     let first = call.operand(0);
     match call.program {
-        "shutdown" => !(call.flag_word("-c") || call.flag_word("-k") || call.flag_word("/a") || call.long("--show")),
+        "shutdown" => {
+            !(call.flag_word("-c")
+                || call.flag_word("-k")
+                || call.flag_word("/a")
+                || call.long("--show"))
+        }
         "reboot" | "poweroff" | "halt" => !call.flag_word("-w") && !call.flag_word("--wtmp-only"),
-        "init" | "telinit" => matches!(first, "0" | "6" | "1" | "s" | "S" | "5") && (call.name.text.starts_with('/') || call.args.len() <= 2) && (first != "5" || call.program == "telinit"),
-        "rtcwake" => call.option(&["-m", "--mode"]).is_some_and(|mode| !matches!(mode.text.as_str(), "no" | "show" | "disable" | "on")),
+        "init" | "telinit" => {
+            matches!(first, "0" | "6" | "1" | "s" | "S" | "5")
+                && (call.name.text.starts_with('/') || call.args.len() <= 2)
+                && (first != "5" || call.program == "telinit")
+        }
+        "rtcwake" => call
+            .option(&["-m", "--mode"])
+            .is_some_and(|mode| !matches!(mode.text.as_str(), "no" | "show" | "disable" | "on")),
         "kexec" => call.flag('e') || call.long("--exec"),
         "openrc-shutdown" => true,
         _ => units(call),
@@ -57,19 +106,72 @@ fn check(call: &Call<'_>) -> bool {
 fn units(call: &Call<'_>) -> bool {
     let target = |text: &str| {
         let stem = text.strip_suffix(".target").unwrap_or(text);
-        matches!(stem, "reboot" | "poweroff" | "halt" | "shutdown" | "kexec" | "emergency" | "rescue" | "suspend" | "hibernate" | "runlevel0" | "runlevel6" | "ctrl-alt-del" | "soft-reboot" | "exit")
-            && text.ends_with(".target")
+        matches!(
+            stem,
+            "reboot"
+                | "poweroff"
+                | "halt"
+                | "shutdown"
+                | "kexec"
+                | "emergency"
+                | "rescue"
+                | "suspend"
+                | "hibernate"
+                | "runlevel0"
+                | "runlevel6"
+                | "ctrl-alt-del"
+                | "soft-reboot"
+                | "exit"
+        ) && text.ends_with(".target")
     };
     let verb = call.operand(0);
-    matches!(verb, "reboot" | "poweroff" | "halt" | "kexec" | "suspend" | "hibernate" | "hybrid-sleep" | "emergency" | "rescue" | "soft-reboot" | "suspend-then-hibernate")
-        || matches!(verb, "isolate" | "start" | "set-default") && call.operands().skip(1).any(|arg| target(&arg.text) || verb == "isolate" && matches!(arg.text.as_str(), "reboot" | "poweroff" | "halt" | "rescue" | "emergency"))
+    matches!(
+        verb,
+        "reboot"
+            | "poweroff"
+            | "halt"
+            | "kexec"
+            | "suspend"
+            | "hibernate"
+            | "hybrid-sleep"
+            | "emergency"
+            | "rescue"
+            | "soft-reboot"
+            | "suspend-then-hibernate"
+    ) || matches!(verb, "isolate" | "start" | "set-default")
+        && call.operands().skip(1).any(|arg| {
+            target(&arg.text)
+                || verb == "isolate"
+                    && matches!(
+                        arg.text.as_str(),
+                        "reboot" | "poweroff" | "halt" | "rescue" | "emergency"
+                    )
+        })
 }
 
 fn indirect(call: &Call<'_>) -> bool {
-    let has = |wanted: &[&str]| call.args.iter().any(|arg| wanted.iter().any(|word| arg.text.to_ascii_lowercase().contains(word)));
+    let has = |wanted: &[&str]| {
+        call.args
+            .iter()
+            .any(|arg| wanted.iter().any(|word| arg.text.to_ascii_lowercase().contains(word)))
+    };
     match call.program {
-        "busctl" | "dbus-send" | "gdbus" | "qdbus" => has(&["login1", "consolekit", "systemd1", "ksmserver", "sessionmanager"]) && has(&["poweroff", "reboot", "halt", "suspend", "hibernate", "powerdown", "shutdown"]),
-        "osascript" => has(&["system events", "finder", "loginwindow"]) && has(&["shut down", "restart", "sleep"]),
+        "busctl" | "dbus-send" | "gdbus" | "qdbus" => {
+            has(&["login1", "consolekit", "systemd1", "ksmserver", "sessionmanager"])
+                && has(&[
+                    "poweroff",
+                    "reboot",
+                    "halt",
+                    "suspend",
+                    "hibernate",
+                    "powerdown",
+                    "shutdown",
+                ])
+        }
+        "osascript" => {
+            has(&["system events", "finder", "loginwindow"])
+                && has(&["shut down", "restart", "sleep"])
+        }
         "pmset" => has(&["sleepnow"]),
         "ipmitool" => has(&["power"]) && has(&["off", "cycle", "reset", "soft"]),
         "virsh" => false,
@@ -81,5 +183,10 @@ fn indirect(call: &Call<'_>) -> bool {
 }
 
 fn trigger(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && (touch.path == "/proc/sysrq-trigger" || touch.path == "/sys/power/state" || touch.path == "/dev/initctl" || touch.path == "/run/initctl" || touch.path == "/proc/acpi/sleep")
+    touch.deed == Deed::Write
+        && (touch.path == "/proc/sysrq-trigger"
+            || touch.path == "/sys/power/state"
+            || touch.path == "/dev/initctl"
+            || touch.path == "/run/initctl"
+            || touch.path == "/proc/acpi/sleep")
 }

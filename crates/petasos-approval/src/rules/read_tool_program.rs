@@ -1,8 +1,8 @@
 //! A reading tool is told to start a program.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// A reading tool is told to start a program.
 pub(super) static RULE: Rule = Rule {
@@ -18,12 +18,7 @@ pub(super) static RULE: Rule = Rule {
         "rg --hostname-bin=./h foo",
         "ag --pager=./x foo",
     ],
-    passes: &[
-        "rg foo",
-        "sort f",
-        "man ls",
-        "rg --pretty foo",
-    ],
+    passes: &["rg foo", "sort f", "man ls", "rg --pretty foo"],
 };
 
 fn check(call: &Call<'_>) -> bool {
@@ -33,6 +28,20 @@ fn check(call: &Call<'_>) -> bool {
         "man" => &["-P", "--pager", "-H", "--html"],
         _ => &["--pager"],
     };
-    let usual = ["less", "more", "cat", "gzip", "zstd", "lz4", "bzip2", "xz", "pdftotext", "less -R", "bat", "most", ""];
+    let usual = [
+        "less",
+        "more",
+        "cat",
+        "gzip",
+        "zstd",
+        "lz4",
+        "bzip2",
+        "xz",
+        "pdftotext",
+        "less -R",
+        "bat",
+        "most",
+        "",
+    ];
     call.option(names).is_some_and(|program| !usual.contains(&program.text.as_str()))
 }

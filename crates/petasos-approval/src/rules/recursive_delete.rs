@@ -1,9 +1,9 @@
 //! Deletes a directory with everything in it.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
+use crate::verdict::Severity;
 
 /// Deletes a directory with everything in it.
 pub(super) static RULE: Rule = Rule {
@@ -11,11 +11,14 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["recursive delete (long flag)", "delete in root path", "delete"],
     description: "deletes a directory with everything in it",
     severity: Severity::Ask,
-    checks: &[Check::Touch(check), Check::Call(&["rm", "rmdir", "rd", "del", "erase", "ri", "remove-item"], windows)],
+    checks: &[
+        Check::Touch(check),
+        Check::Call(&["rm", "rmdir", "rd", "del", "erase", "ri", "remove-item"], windows),
+    ],
     matches: &[
         "rm -r build",
         "rm --recursive x",
-        r#"r\m -rf x"#,
+        r"r\m -rf x",
         "r''m -rf x",
         "$(echo rm) -rf x",
         "${X:-rm} -rf x",
@@ -26,13 +29,7 @@ pub(super) static RULE: Rule = Rule {
         r#"powershell -Command "Remove-Item -Recurse -Force build""#,
         r#"cmd /c "rd /s /q build""#,
     ],
-    passes: &[
-        "rm file.txt",
-        "rm -f a.o b.o",
-        "rm --help",
-        "rmdir empty",
-        "echo rm -rf x",
-    ],
+    passes: &["rm file.txt", "rm -f a.o b.o", "rm --help", "rmdir empty", "echo rm -rf x"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {
@@ -42,6 +39,8 @@ fn check(touch: &Touch<'_>) -> bool {
 fn windows(call: &Call<'_>) -> bool {
     call.args.iter().any(|arg| {
         let lower = arg.text.to_ascii_lowercase();
-        lower == "/s" && !matches!(call.program, "rm" | "rmdir") || lower == "/s" && call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/q")) || lower.len() > 3 && "-recurse".starts_with(&lower) && lower.starts_with("-rec")
+        let quiet = call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/q"));
+        lower == "/s" && (quiet || !matches!(call.program, "rm" | "rmdir"))
+            || lower.len() > 3 && "-recurse".starts_with(&lower) && lower.starts_with("-rec")
     })
 }

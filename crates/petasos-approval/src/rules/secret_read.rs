@@ -1,10 +1,10 @@
 //! Shows a private key, token or password.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
+use crate::verdict::Severity;
 
 /// Shows a private key, token or password.
 pub(super) static RULE: Rule = Rule {
@@ -12,7 +12,32 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "shows a private key, token or password",
     severity: Severity::Ask,
-    checks: &[Check::Touch(check), Check::Call(&["gpg", "gpg2", "security", "secret-tool", "pass", "gopass", "op", "vault", "ssh-add", "keyctl", "kubectl", "gcloud", "aws", "gh", "az", "doppler", "hermes", "petasos"], tools)],
+    checks: &[
+        Check::Touch(check),
+        Check::Call(
+            &[
+                "gpg",
+                "gpg2",
+                "security",
+                "secret-tool",
+                "pass",
+                "gopass",
+                "op",
+                "vault",
+                "ssh-add",
+                "keyctl",
+                "kubectl",
+                "gcloud",
+                "aws",
+                "gh",
+                "az",
+                "doppler",
+                "hermes",
+                "petasos",
+            ],
+            tools,
+        ),
+    ],
     matches: &[
         "cat ~/.ssh/id_rsa",
         "sudo cat /etc/shadow",
@@ -36,7 +61,10 @@ fn check(touch: &Touch<'_>) -> bool {
 fn tools(call: &Call<'_>) -> bool {
     match call.program {
         "gpg" | "gpg2" => call.args.iter().any(|arg| arg.text.starts_with("--export-secret")),
-        "security" => matches!(call.operand(0), "dump-keychain" | "export") || call.operand(0).starts_with("find-") && (call.flag('w') || call.flag('g')),
+        "security" => {
+            matches!(call.operand(0), "dump-keychain" | "export")
+                || call.operand(0).starts_with("find-") && (call.flag('w') || call.flag('g'))
+        }
         "secret-tool" => matches!(call.operand(0), "lookup" | "search"),
         _ => false,
     }

@@ -1,9 +1,9 @@
 //! Deletes a file of the system, a start-up file or a credential.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::verdict::Severity;
 
 /// Deletes a file of the system, a start-up file or a credential.
 pub(super) static RULE: Rule = Rule {
@@ -19,14 +19,12 @@ pub(super) static RULE: Rule = Rule {
         "rm /opt/x",
         "mv ~/.zshrc /tmp/",
     ],
-    passes: &[
-        "rm /tmp/patch.diff",
-        "rm notes.txt",
-        "rm -f readme.txt",
-    ],
+    passes: &["rm /tmp/patch.diff", "rm notes.txt", "rm -f readme.txt"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {
     matches!(touch.deed, Deed::Delete { .. })
-        && (path::target(touch.path, touch.facts) != Target::Ordinary || path::is_system_area(touch.path) || path::is_vital(touch.path, touch.facts))
+        && (path::target(touch.path, touch.facts) != Target::Ordinary
+            || path::is_system_area(touch.path)
+            || path::is_vital(touch.path, touch.facts))
 }

@@ -1,8 +1,8 @@
 //! Stops, restarts, disables or masks a service.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Stops, restarts, disables or masks a service.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,87 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["stop/restart system service"],
     description: "stops, restarts, disables or masks a service",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["systemctl", "service", "launchctl", "rc-service", "sv", "supervisorctl", "pm2", "brew", "initctl", "update-rc.d", "chkconfig", "rc-update", "monit", "s6-svc", "svcadm", "net", "sc", "stop-service", "restart-service", "systemd-run", "forever", "nginx", "apachectl", "apache2ctl", "pg_ctl", "pg_ctlcluster", "invoke-rc.d", "synoservice", "loginctl", "god", "machinectl", "stop", "restart", "circusctl", "nssm", "rcctl", "svc", "snap", "caddy", "rabbitmqctl", "mysqladmin", "catalina.sh", "httpd"], check), Check::Call(&["apache2", "nginx", "mysql", "postgresql", "ssh", "sshd", "docker", "cron", "networking", "redis-server", "cups", "bluetooth", "network-manager", "tomcat", "jenkins", "ufw", "rsyslog", "postfix", "memcached", "mariadb", "php-fpm", "haproxy", "named", "httpd", "firewalld", "auditd"], script)],
+    checks: &[
+        Check::Call(
+            &[
+                "systemctl",
+                "service",
+                "launchctl",
+                "rc-service",
+                "sv",
+                "supervisorctl",
+                "pm2",
+                "brew",
+                "initctl",
+                "update-rc.d",
+                "chkconfig",
+                "rc-update",
+                "monit",
+                "s6-svc",
+                "svcadm",
+                "net",
+                "sc",
+                "stop-service",
+                "restart-service",
+                "systemd-run",
+                "forever",
+                "nginx",
+                "apachectl",
+                "apache2ctl",
+                "pg_ctl",
+                "pg_ctlcluster",
+                "invoke-rc.d",
+                "synoservice",
+                "loginctl",
+                "god",
+                "machinectl",
+                "stop",
+                "restart",
+                "circusctl",
+                "nssm",
+                "rcctl",
+                "svc",
+                "snap",
+                "caddy",
+                "rabbitmqctl",
+                "mysqladmin",
+                "catalina.sh",
+                "httpd",
+            ],
+            check,
+        ),
+        Check::Call(
+            &[
+                "apache2",
+                "nginx",
+                "mysql",
+                "postgresql",
+                "ssh",
+                "sshd",
+                "docker",
+                "cron",
+                "networking",
+                "redis-server",
+                "cups",
+                "bluetooth",
+                "network-manager",
+                "tomcat",
+                "jenkins",
+                "ufw",
+                "rsyslog",
+                "postfix",
+                "memcached",
+                "mariadb",
+                "php-fpm",
+                "haproxy",
+                "named",
+                "httpd",
+                "firewalld",
+                "auditd",
+            ],
+            script,
+        ),
+    ],
     matches: &[
         "systemctl stop nginx",
         "sudo systemctl restart postgresql",
@@ -33,25 +113,111 @@ pub(super) static RULE: Rule = Rule {
     ],
 };
 
+#[expect(clippy::too_many_lines, reason = "one arm a program; splitting would hide the table")]
 fn check(call: &Call<'_>) -> bool {
     let verb = call.operand(0);
     match call.program {
-        "systemctl" | "machinectl" => matches!(verb, "stop" | "restart" | "disable" | "mask" | "kill" | "try-restart" | "reload-or-restart" | "force-reload" | "revert" | "isolate" | "daemon-reexec" | "terminate" | "condrestart" | "preset" | "preset-all" | "clean" | "set-property" | "edit" | "link" | "freeze" | "remove" | "reenable"),
-        "service" | "rc-service" | "invoke-rc.d" | "monit" | "god" | "net" | "sc" | "nssm" | "synoservice" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "stop" | "restart" | "force-reload" | "delete" | "condrestart" | "--full-restart" | "try-restart" | "unmonitor" | "remove" | "force-stop")),
-        "launchctl" => matches!(verb, "unload" | "bootout" | "stop" | "remove" | "kickstart" | "disable" | "kill" | "load" | "bootstrap" | "submit"),
-        "sv" | "rcctl" | "svc" => matches!(verb, "stop" | "restart" | "down" | "exit" | "force-stop" | "force-restart" | "force-shutdown" | "disable" | "kill" | "d" | "t" | "k" | "x"),
-        "supervisorctl" | "circusctl" => matches!(verb, "stop" | "restart" | "shutdown" | "remove" | "reload" | "quit"),
-        "pm2" | "forever" => matches!(verb, "delete" | "stop" | "kill" | "restart" | "del" | "stopall" | "restartall" | "unstartup"),
+        "systemctl" | "machinectl" => matches!(
+            verb,
+            "stop"
+                | "restart"
+                | "disable"
+                | "mask"
+                | "kill"
+                | "try-restart"
+                | "reload-or-restart"
+                | "force-reload"
+                | "revert"
+                | "isolate"
+                | "daemon-reexec"
+                | "terminate"
+                | "condrestart"
+                | "preset"
+                | "preset-all"
+                | "clean"
+                | "set-property"
+                | "edit"
+                | "link"
+                | "freeze"
+                | "remove"
+                | "reenable"
+        ),
+        "service" | "rc-service" | "invoke-rc.d" | "monit" | "god" | "net" | "sc" | "nssm"
+        | "synoservice" => call.args.iter().any(|arg| {
+            matches!(
+                arg.text.as_str(),
+                "stop"
+                    | "restart"
+                    | "force-reload"
+                    | "delete"
+                    | "condrestart"
+                    | "--full-restart"
+                    | "try-restart"
+                    | "unmonitor"
+                    | "remove"
+                    | "force-stop"
+            )
+        }),
+        "launchctl" => matches!(
+            verb,
+            "unload"
+                | "bootout"
+                | "stop"
+                | "remove"
+                | "kickstart"
+                | "disable"
+                | "kill"
+                | "load"
+                | "bootstrap"
+                | "submit"
+        ),
+        "sv" | "rcctl" | "svc" => matches!(
+            verb,
+            "stop"
+                | "restart"
+                | "down"
+                | "exit"
+                | "force-stop"
+                | "force-restart"
+                | "force-shutdown"
+                | "disable"
+                | "kill"
+                | "d"
+                | "t"
+                | "k"
+                | "x"
+        ),
+        "supervisorctl" | "circusctl" => {
+            matches!(verb, "stop" | "restart" | "shutdown" | "remove" | "reload" | "quit")
+        }
+        "pm2" | "forever" => matches!(
+            verb,
+            "delete" | "stop" | "kill" | "restart" | "del" | "stopall" | "restartall" | "unstartup"
+        ),
         "brew" => verb == "services" && matches!(call.operand(1), "stop" | "restart" | "kill"),
         "initctl" => matches!(verb, "stop" | "restart"),
-        "update-rc.d" | "chkconfig" | "rc-update" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "remove" | "disable" | "off" | "del" | "delete" | "--del")),
-        "s6-svc" | "svcadm" => call.flag('d') || call.flag('k') || call.flag('r') || matches!(verb, "disable" | "restart" | "refresh"),
+        "update-rc.d" | "chkconfig" | "rc-update" => call.args.iter().any(|arg| {
+            matches!(arg.text.as_str(), "remove" | "disable" | "off" | "del" | "delete" | "--del")
+        }),
+        "s6-svc" | "svcadm" => {
+            call.flag('d')
+                || call.flag('k')
+                || call.flag('r')
+                || matches!(verb, "disable" | "restart" | "refresh")
+        }
         "stop-service" | "restart-service" => true,
-        "nginx" => call.option(&["-s"]).is_some_and(|signal| matches!(signal.text.as_str(), "stop" | "quit")),
-        "apachectl" | "apache2ctl" | "httpd" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "stop" | "restart" | "graceful-stop")),
+        "nginx" => call
+            .option(&["-s"])
+            .is_some_and(|signal| matches!(signal.text.as_str(), "stop" | "quit")),
+        "apachectl" | "apache2ctl" | "httpd" => call
+            .args
+            .iter()
+            .any(|arg| matches!(arg.text.as_str(), "stop" | "restart" | "graceful-stop")),
         "pg_ctl" | "pg_ctlcluster" => call.flag_word("stop") || call.flag_word("restart"),
         "loginctl" => verb.starts_with("terminate") || verb.starts_with("kill"),
-        "stop" | "restart" => call.name.text == call.program && call.args.len() == 1 && !verb.is_empty(),
+        "stop" | "restart" => {
+            call.name.text == call.program && call.args.len() == 1 && !verb.is_empty()
+        }
         "snap" => matches!(verb, "stop" | "restart" | "disable" | "remove"),
         "caddy" => verb == "stop",
         "rabbitmqctl" => matches!(verb, "stop" | "stop_app" | "shutdown"),
@@ -63,5 +229,6 @@ fn check(call: &Call<'_>) -> bool {
 
 /// A start script called by path.
 fn script(call: &Call<'_>) -> bool {
-    (call.name.text.contains("/init.d/") || call.name.text.contains("/rc.d/")) && matches!(call.operand(0), "stop" | "restart" | "force-reload" | "force-stop")
+    (call.name.text.contains("/init.d/") || call.name.text.contains("/rc.d/"))
+        && matches!(call.operand(0), "stop" | "restart" | "force-reload" | "force-stop")
 }

@@ -1,9 +1,9 @@
 //! Drops, truncates or empties a table or database.
 
 use super::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
 use crate::sql;
+use crate::verdict::Severity;
 
 /// Drops, truncates or empties a table or database.
 pub(super) static RULE: Rule = Rule {
@@ -12,9 +12,117 @@ pub(super) static RULE: Rule = Rule {
     description: "drops, truncates or empties a table or database",
     severity: Severity::Ask,
     checks: &[
-        Check::Call(&["psql", "mysql", "mariadb", "sqlite3", "sqlite", "sqlcmd", "duckdb", "clickhouse-client", "clickhouse", "cqlsh", "bq", "snowsql", "usql", "pgcli", "mycli", "litecli", "cockroach", "isql", "tsql", "sqlplus", "hive", "beeline", "impala-shell", "presto", "trino", "spark-sql", "osql", "rqlite", "influx", "dbt", "d1", "wrangler", "turso", "supabase", "vertica", "vsql", "athena"], check),
-        Check::Call(&["dropdb", "dropuser", "mysqladmin", "redis-cli", "valkey-cli", "keydb-cli", "mongosh", "mongo", "etcdctl", "memcached-tool", "mongorestore", "pg_restore", "nodetool", "rabbitmqctl", "kafka-topics", "kafka-topics.sh", "curl", "rabbitmqadmin", "influxd", "neo4j-admin", "cypher-shell", "consul", "nats"], tools),
-        Check::Call(&["rails", "rake", "prisma", "artisan", "php", "python", "python3", "django-admin", "alembic", "flask", "knex", "sequelize", "sequelize-cli", "typeorm", "mix", "npx", "yarn", "pnpm", "bin/rails", "diesel", "sqlx", "flyway", "liquibase", "drizzle-kit", "atlas", "ecto", "bundle", "manage.py", "console", "doctrine", "sea-orm-cli", "goose", "migrate", "dbmate", "wp", "drush"], frameworks),
+        Check::Call(
+            &[
+                "psql",
+                "mysql",
+                "mariadb",
+                "sqlite3",
+                "sqlite",
+                "sqlcmd",
+                "duckdb",
+                "clickhouse-client",
+                "clickhouse",
+                "cqlsh",
+                "bq",
+                "snowsql",
+                "usql",
+                "pgcli",
+                "mycli",
+                "litecli",
+                "cockroach",
+                "isql",
+                "tsql",
+                "sqlplus",
+                "hive",
+                "beeline",
+                "impala-shell",
+                "presto",
+                "trino",
+                "spark-sql",
+                "osql",
+                "rqlite",
+                "influx",
+                "dbt",
+                "d1",
+                "wrangler",
+                "turso",
+                "supabase",
+                "vertica",
+                "vsql",
+                "athena",
+            ],
+            check,
+        ),
+        Check::Call(
+            &[
+                "dropdb",
+                "dropuser",
+                "mysqladmin",
+                "redis-cli",
+                "valkey-cli",
+                "keydb-cli",
+                "mongosh",
+                "mongo",
+                "etcdctl",
+                "memcached-tool",
+                "mongorestore",
+                "pg_restore",
+                "nodetool",
+                "rabbitmqctl",
+                "kafka-topics",
+                "kafka-topics.sh",
+                "curl",
+                "rabbitmqadmin",
+                "influxd",
+                "neo4j-admin",
+                "cypher-shell",
+                "consul",
+                "nats",
+            ],
+            tools,
+        ),
+        Check::Call(
+            &[
+                "rails",
+                "rake",
+                "prisma",
+                "artisan",
+                "php",
+                "python",
+                "python3",
+                "django-admin",
+                "alembic",
+                "flask",
+                "knex",
+                "sequelize",
+                "sequelize-cli",
+                "typeorm",
+                "mix",
+                "npx",
+                "yarn",
+                "pnpm",
+                "bin/rails",
+                "diesel",
+                "sqlx",
+                "flyway",
+                "liquibase",
+                "drizzle-kit",
+                "atlas",
+                "ecto",
+                "bundle",
+                "manage.py",
+                "console",
+                "doctrine",
+                "sea-orm-cli",
+                "goose",
+                "migrate",
+                "dbmate",
+                "wp",
+                "drush",
+            ],
+            frameworks,
+        ),
         Check::Signal(Signal::DestructiveSql),
     ],
     matches: &[
@@ -25,9 +133,9 @@ pub(super) static RULE: Rule = Rule {
         "redis-cli FLUSHALL",
         "dropdb app",
         "mongosh --eval 'db.dropDatabase()'",
-        r#"psql mydb <<SQL
+        r"psql mydb <<SQL
 DELETE FROM audit_log;
-SQL"#,
+SQL",
         "rails db:drop",
         "python3 manage.py flush --no-input",
     ],
@@ -43,11 +151,23 @@ SQL"#,
 };
 
 fn check(call: &Call<'_>) -> bool {
-    let texts = call.args.iter().filter(|arg| arg.text.len() > 5).map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
+    let texts = call
+        .args
+        .iter()
+        .filter(|arg| arg.text.len() > 5)
+        .map(|arg| arg.text.as_str())
+        .chain(call.stdin.text.as_deref());
     let mut texts = texts;
     texts.any(|text| {
-        let text = text.split_once("--command=").or_else(|| text.split_once("--execute=")).map_or(text, |(_, sql)| sql);
-        let text = text.strip_prefix("-c").or_else(|| text.strip_prefix("-e")).or_else(|| text.strip_prefix("-Q")).unwrap_or(text);
+        let text = text
+            .split_once("--command=")
+            .or_else(|| text.split_once("--execute="))
+            .map_or(text, |(_, sql)| sql);
+        let text = text
+            .strip_prefix("-c")
+            .or_else(|| text.strip_prefix("-e"))
+            .or_else(|| text.strip_prefix("-Q"))
+            .unwrap_or(text);
         sql::is_destructive(text)
     })
 }
@@ -66,11 +186,32 @@ fn tools(call: &Call<'_>) -> bool {
         "dropdb" | "dropuser" => call.operands().next().is_some(),
         "mysqladmin" => call.flag_word("drop") || call.flag_word("shutdown"),
         "redis-cli" | "valkey-cli" | "keydb-cli" => redis(call),
-        "mongosh" | "mongo" => has(call, &["dropdatabase(", ".drop(", "deletemany({})", "remove({})", "dropindexes(", "deletemany( {} )", "dropuser("]) || call.stdin.text.as_deref().is_some_and(|text| text.contains("dropDatabase")),
+        "mongosh" | "mongo" => {
+            has(
+                call,
+                &[
+                    "dropdatabase(",
+                    ".drop(",
+                    "deletemany({})",
+                    "remove({})",
+                    "dropindexes(",
+                    "deletemany( {} )",
+                    "dropuser(",
+                ],
+            ) || call.stdin.text.as_deref().is_some_and(|text| text.contains("dropDatabase"))
+        }
         "mongorestore" => call.flag_word("--drop"),
         "pg_restore" => call.flag_word("--clean") || call.flag_word("-c"),
-        "etcdctl" => call.flag_word("del") && (call.flag_word("--prefix") || call.flag_word("--from-key") || call.operands().any(|arg| arg.text.is_empty())),
-        "nodetool" => matches!(call.operand(0), "decommission" | "removenode" | "assassinate" | "clearsnapshot"),
+        "etcdctl" => {
+            call.flag_word("del")
+                && (call.flag_word("--prefix")
+                    || call.flag_word("--from-key")
+                    || call.operands().any(|arg| arg.text.is_empty()))
+        }
+        "nodetool" => matches!(
+            call.operand(0),
+            "decommission" | "removenode" | "assassinate" | "clearsnapshot"
+        ),
         "rabbitmqctl" | "rabbitmqadmin" => has(call, &["reset", "delete", "purge"]),
         "kafka-topics" | "kafka-topics.sh" => call.flag_word("--delete"),
         "consul" => call.operand(0) == "kv" && call.operand(1) == "delete" && call.long("-recurse"),
@@ -83,31 +224,76 @@ fn tools(call: &Call<'_>) -> bool {
 
 /// `curl -X DELETE` against a data store on its usual port.
 fn deletes_index(call: &Call<'_>) -> bool {
-    let delete = call.option(&["-X", "--request"]).is_some_and(|verb| verb.text.eq_ignore_ascii_case("delete"));
-    delete && call.args.iter().any(|arg| [":9200/", ":9201/", "_all", ":8086/", ":5984/"].iter().any(|mark| arg.text.contains(mark)))
+    let delete = call
+        .option(&["-X", "--request"])
+        .is_some_and(|verb| verb.text.eq_ignore_ascii_case("delete"));
+    delete
+        && call.args.iter().any(|arg| {
+            [":9200/", ":9201/", "_all", ":8086/", ":5984/"]
+                .iter()
+                .any(|mark| arg.text.contains(mark))
+        })
 }
 
 fn redis(call: &Call<'_>) -> bool {
-    let words = |text: &str| matches!(text.to_ascii_uppercase().as_str(), "FLUSHALL" | "FLUSHDB" | "SHUTDOWN" | "DEBUG" | "SWAPDB");
+    let words = |text: &str| {
+        matches!(
+            text.to_ascii_uppercase().as_str(),
+            "FLUSHALL" | "FLUSHDB" | "SHUTDOWN" | "DEBUG" | "SWAPDB"
+        )
+    };
     call.args.iter().any(|arg| words(&arg.text))
         || call.stdin.text.as_deref().is_some_and(|text| text.split_whitespace().any(words))
         || call.args.iter().any(|arg| arg.text.to_ascii_uppercase().contains("FLUSHALL"))
-        || call.bulk && call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("del") || arg.text.eq_ignore_ascii_case("unlink"))
+        || call.bulk
+            && call.args.iter().any(|arg| {
+                arg.text.eq_ignore_ascii_case("del") || arg.text.eq_ignore_ascii_case("unlink")
+            })
 }
 
 fn frameworks(call: &Call<'_>) -> bool {
-    let script = call.args.iter().any(|arg| arg.text.ends_with("manage.py")) || call.program == "manage.py" || call.program == "django-admin";
+    let script = call.args.iter().any(|arg| arg.text.ends_with("manage.py"))
+        || call.program == "manage.py"
+        || call.program == "django-admin";
     call.args.iter().take(6).any(|arg| {
         matches!(
             arg.text.as_str(),
-            "db:drop" | "db:reset" | "db:drop:all" | "db:purge" | "migrate:fresh" | "migrate:reset" | "db:wipe" | "schema:drop" | "ecto.drop" | "ecto.reset" | "db:migrate:undo:all" | "doctrine:database:drop" | "doctrine:schema:drop" | "db:schema:load" | "migrate:refresh"
+            "db:drop"
+                | "db:reset"
+                | "db:drop:all"
+                | "db:purge"
+                | "migrate:fresh"
+                | "migrate:reset"
+                | "db:wipe"
+                | "schema:drop"
+                | "ecto.drop"
+                | "ecto.reset"
+                | "db:migrate:undo:all"
+                | "doctrine:database:drop"
+                | "doctrine:schema:drop"
+                | "db:schema:load"
+                | "migrate:refresh"
         )
-    }) || script && call.args.iter().any(|arg| matches!(arg.text.as_str(), "flush" | "reset_db" | "sqlflush" | "zero")) && !call.flag_word("test")
-        || matches!(call.program, "prisma" | "npx" | "yarn" | "pnpm") && call.flag_word("prisma") | (call.program == "prisma") && (call.flag_word("reset") || call.flag_word("--force-reset"))
-        || matches!(call.program, "alembic" | "flask") && call.flag_word("downgrade") && call.flag_word("base")
-        || matches!(call.program, "diesel" | "sqlx" | "dbmate" | "sea-orm-cli") && (call.flag_word("reset") || call.flag_word("drop") || call.flag_word("fresh"))
+    }) || script
+        && call
+            .args
+            .iter()
+            .any(|arg| matches!(arg.text.as_str(), "flush" | "reset_db" | "sqlflush" | "zero"))
+        && !call.flag_word("test")
+        || matches!(call.program, "prisma" | "npx" | "yarn" | "pnpm")
+            && (call.flag_word("prisma") || call.program == "prisma")
+            && (call.flag_word("reset") || call.flag_word("--force-reset"))
+        || matches!(call.program, "alembic" | "flask")
+            && call.flag_word("downgrade")
+            && call.flag_word("base")
+        || matches!(call.program, "diesel" | "sqlx" | "dbmate" | "sea-orm-cli")
+            && (call.flag_word("reset") || call.flag_word("drop") || call.flag_word("fresh"))
         || matches!(call.program, "flyway") && call.flag_word("clean")
-        || matches!(call.program, "liquibase") && (call.flag_word("drop-all") || call.flag_word("dropAll"))
-        || matches!(call.program, "migrate" | "goose") && (call.flag_word("drop") || call.flag_word("reset"))
-        || call.program == "wp" && call.flag_word("db") && (call.flag_word("reset") || call.flag_word("drop") || call.flag_word("clean"))
+        || matches!(call.program, "liquibase")
+            && (call.flag_word("drop-all") || call.flag_word("dropAll"))
+        || matches!(call.program, "migrate" | "goose")
+            && (call.flag_word("drop") || call.flag_word("reset"))
+        || call.program == "wp"
+            && call.flag_word("db")
+            && (call.flag_word("reset") || call.flag_word("drop") || call.flag_word("clean"))
 }

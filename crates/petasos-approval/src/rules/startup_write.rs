@@ -1,9 +1,9 @@
 //! Writes a file that every new shell runs.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::verdict::Severity;
 
 /// Writes a file that every new shell runs.
 pub(super) static RULE: Rule = Rule {
@@ -18,11 +18,7 @@ pub(super) static RULE: Rule = Rule {
         "cp /tmp/e ~/.profile",
         ": > ~/.bash_profile",
     ],
-    passes: &[
-        "cat ~/.bashrc",
-        "source ~/.bashrc",
-        "grep alias ~/.zshrc",
-    ],
+    passes: &["cat ~/.bashrc", "source ~/.bashrc", "grep alias ~/.zshrc"],
 };
 
 fn check(touch: &Touch<'_>) -> bool {

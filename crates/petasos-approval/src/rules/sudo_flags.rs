@@ -1,8 +1,8 @@
 //! Feeds sudo a password, or asks it for a shell.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Feeds sudo a password, or asks it for a shell.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["sudo with privilege flag"],
     description: "feeds sudo a password, or asks it for a shell",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["sudo", "su", "doas"], check)],
+    checks: &[Check::Call(&["sudo", "doas"], check)],
     matches: &[
         "echo pwd | sudo -S whoami",
         "sudo -A id",
@@ -32,24 +32,45 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    if call.program == "su" {
-        return call.args.is_empty() && call.stdin.text.is_none() && false;
-    }
     let mut words = call.args.iter().map(|arg| arg.text.as_str());
     let mut shell = false;
     while let Some(word) = words.next() {
-        if matches!(word, "-u" | "-g" | "-h" | "-p" | "-C" | "-r" | "-t" | "-T" | "-U" | "-D" | "-R" | "--user" | "--group" | "--prompt" | "--host") {
+        if matches!(
+            word,
+            "-u" | "-g"
+                | "-h"
+                | "-p"
+                | "-C"
+                | "-r"
+                | "-t"
+                | "-T"
+                | "-U"
+                | "-D"
+                | "-R"
+                | "--user"
+                | "--group"
+                | "--prompt"
+                | "--host"
+        ) {
             words.next();
             continue;
         }
         if word == "--" || !word.starts_with('-') && !word.contains('=') {
-            return shell && call.program == "sudo" && false;
+            return false;
         }
-        if "--stdin".starts_with(word) && word.len() > 4 || "--askpass".starts_with(word) && word.len() > 3 || word == "--shell" || word == "--login" {
+        if "--stdin".starts_with(word) && word.len() > 4
+            || "--askpass".starts_with(word) && word.len() > 3
+            || word == "--shell"
+            || word == "--login"
+        {
             return true;
         }
         if !word.starts_with("--") {
-            let flags = word.trim_start_matches('-').split(['u', 'g', 'h', 'p', 'C', 'r', 't', 'T', 'U', 'D', 'R']).next().unwrap_or_default();
+            let flags = word
+                .trim_start_matches('-')
+                .split(['u', 'g', 'h', 'p', 'C', 'r', 't', 'T', 'U', 'D', 'R'])
+                .next()
+                .unwrap_or_default();
             if flags.contains(['S', 'A']) {
                 return true;
             }

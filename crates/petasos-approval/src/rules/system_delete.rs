@@ -1,10 +1,10 @@
 //! Deletes the root, a home or a system directory with everything in it.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
 use crate::shell::normalise::UNKNOWN;
+use crate::verdict::Severity;
 
 /// Deletes the root, a home or a system directory with everything in it.
 pub(super) static RULE: Rule = Rule {
@@ -42,5 +42,7 @@ pub(super) static RULE: Rule = Rule {
 fn check(touch: &Touch<'_>) -> bool {
     let Deed::Delete { recursive, bulk, narrowed } = touch.deed else { return false };
     let swept = bulk && touch.path.strip_prefix('/').is_some_and(|rest| rest.chars().eq([UNKNOWN]));
-    (recursive || bulk) && !narrowed && (path::is_vital(touch.path, touch.facts) || recursive && swept)
+    (recursive || bulk)
+        && !narrowed
+        && (path::is_vital(touch.path, touch.facts) || recursive && swept)
 }

@@ -1,14 +1,19 @@
 //! Writes system configuration or programs.
 
 use super::{Check, Rule};
-use crate::verdict::Severity;
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::verdict::Severity;
 
 /// Writes system configuration or programs.
 pub(super) static RULE: Rule = Rule {
     key: "write to system configuration",
-    aliases: &["write to /etc", "tee to system config", "copy into system config", "in-place edit of system config"],
+    aliases: &[
+        "write to /etc",
+        "tee to system config",
+        "copy into system config",
+        "in-place edit of system config",
+    ],
     description: "writes system configuration or programs",
     severity: Severity::Ask,
     checks: &[Check::Touch(check)],
@@ -30,5 +35,9 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && (path::target(touch.path, touch.facts) == Target::SystemConfig || path::target(touch.path, touch.facts) == Target::SystemFile || touch.elevated && path::is_system_area(touch.path) || path::is_vital(touch.path, touch.facts) && touch.path == "/")
+    touch.deed == Deed::Write
+        && (path::target(touch.path, touch.facts) == Target::SystemConfig
+            || path::target(touch.path, touch.facts) == Target::SystemFile
+            || touch.elevated && path::is_system_area(touch.path)
+            || path::is_vital(touch.path, touch.facts) && touch.path == "/")
 }

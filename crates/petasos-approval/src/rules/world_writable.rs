@@ -1,8 +1,8 @@
 //! Lets everybody write.
 
 use super::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::flow::call::Call;
+use crate::verdict::Severity;
 
 /// Lets everybody write.
 pub(super) static RULE: Rule = Rule {
@@ -10,7 +10,13 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "lets everybody write",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["chmod", "gchmod", "setfacl", "install", "mkdir", "umask", "icacls", "find"], check), Check::Signal(Signal::WorldWritable)],
+    checks: &[
+        Check::Call(
+            &["chmod", "gchmod", "setfacl", "install", "mkdir", "umask", "icacls", "find"],
+            check,
+        ),
+        Check::Signal(Signal::WorldWritable),
+    ],
     matches: &[
         "chmod 777 x",
         "chmod o+w x",
@@ -32,15 +38,33 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(call: &Call<'_>) -> bool {
     match call.program {
-        "setfacl" => call.args.iter().any(|arg| arg.text.split(',').any(|entry| {
-            let entry = entry.strip_prefix("d:").unwrap_or(entry);
-            (entry.starts_with("o:") || entry.starts_with("other:") || entry.starts_with("o::") || entry.starts_with("other::")) && entry.rsplit(':').next().is_some_and(|mode| mode.contains('w') || mode == "7")
-        })),
+        "setfacl" => call.args.iter().any(|arg| {
+            arg.text.split(',').any(|entry| {
+                let entry = entry.strip_prefix("d:").unwrap_or(entry);
+                (entry.starts_with("o:")
+                    || entry.starts_with("other:")
+                    || entry.starts_with("o::")
+                    || entry.starts_with("other::"))
+                    && entry
+                        .rsplit(':')
+                        .next()
+                        .is_some_and(|mode| mode.contains('w') || mode == "7")
+            })
+        }),
         "install" | "mkdir" => call.option(&["-m", "--mode"]).is_some_and(|mode| opens(&mode.text)),
-        "umask" => call.args.iter().any(|arg| matches!(arg.text.as_str(), "0" | "00" | "000" | "0000")),
+        "umask" => {
+            call.args.iter().any(|arg| matches!(arg.text.as_str(), "0" | "00" | "000" | "0000"))
+        }
         "icacls" => call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains("everyone:")),
         "find" => false,
-        _ => call.args.iter().filter(|arg| !arg.text.starts_with("--")).take(3).any(|arg| opens(&arg.text)) && call.operands().count() > 1,
+        _ => {
+            call.args
+                .iter()
+                .filter(|arg| !arg.text.starts_with("--"))
+                .take(3)
+                .any(|arg| opens(&arg.text))
+                && call.operands().count() > 1
+        }
     }
 }
 
@@ -54,6 +78,9 @@ fn opens(mode: &str) -> bool {
         let Some(at) = clause.find(['+', '=']) else { return false };
         let (who, what) = clause.split_at_checked(at).unwrap_or((clause, ""));
         let plain = !who.is_empty() && who.bytes().all(|byte| b"ugoa".contains(&byte));
-        plain && who.contains(['o', 'a']) && what.contains('w') && what.bytes().skip(1).all(|byte| b"rwxXstugo".contains(&byte))
+        plain
+            && who.contains(['o', 'a'])
+            && what.contains('w')
+            && what.bytes().skip(1).all(|byte| b"rwxXstugo".contains(&byte))
     })
 }

@@ -3,8 +3,7 @@
 
 use super::source::{Cut, Source};
 use super::tree::{
-    Assign, AssignValue, Document, Link, Node, Redirect, RedirectKind, Script, Simple, Step, Steps,
-    Trouble, Word,
+    Assign, AssignValue, Document, Link, Node, Script, Simple, Step, Steps, Trouble, Word,
 };
 use std::rc::Rc;
 
@@ -20,16 +19,16 @@ pub(crate) struct Parser<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     depth: u32,
-    documents: Vec<Document>,
+    pub(super) documents: Vec<Document>,
     /// Here-documents announced on this line, not read yet: index, delimiter, flags.
-    waiting: Vec<Waiting>,
+    pub(super) waiting: Vec<Waiting>,
 }
 
-struct Waiting {
-    document: usize,
-    delimiter: String,
-    quoted: bool,
-    strip_tabs: bool,
+pub(super) struct Waiting {
+    pub(super) document: usize,
+    pub(super) delimiter: String,
+    pub(super) quoted: bool,
+    pub(super) strip_tabs: bool,
 }
 
 /// Parses `source`; after a syntax error the rest is read as well as possible.
@@ -130,10 +129,9 @@ impl Parser<'_> {
     }
 
     fn at_word_start(&self) -> bool {
-        self.at
-            .checked_sub(1)
-            .and_then(|before| self.bytes.get(before))
-            .is_none_or(|byte| matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')'))
+        self.at.checked_sub(1).and_then(|before| self.bytes.get(before)).is_none_or(|byte| {
+            matches!(byte, b' ' | b'\t' | b'\n' | b';' | b'&' | b'|' | b'(' | b')')
+        })
     }
 
     /// Blanks and newlines; reads here-documents that start at a newline.
@@ -185,7 +183,8 @@ impl Parser<'_> {
         let mut link = Link::Then;
         loop {
             self.skip_lines();
-            while link == Link::Then && self.starts(";") && !self.starts(";;") && !self.starts(";&") {
+            while link == Link::Then && self.starts(";") && !self.starts(";;") && !self.starts(";&")
+            {
                 // A stray separator is an error in a shell; reading on sees more.
                 self.at += 1;
                 self.skip_lines();
@@ -320,7 +319,10 @@ impl Parser<'_> {
             self.skip_blank();
             if let Some(redirect) = self.redirect()? {
                 simple.redirects.push(redirect);
-            } else if self.peek().is_some_and(|byte| !ends_word(byte)) || self.starts("<(") || self.starts(">(") {
+            } else if self.peek().is_some_and(|byte| !ends_word(byte))
+                || self.starts("<(")
+                || self.starts(">(")
+            {
                 let declares = self.declares(&simple);
                 if (simple.words.is_empty() || declares)
                     && let Some(mut assign) = self.assign(declares)?
@@ -329,7 +331,8 @@ impl Parser<'_> {
                     simple.assigns.push(assign);
                 } else {
                     simple.words.push(self.word()?);
-                    if simple.words.len() == 1 && simple.assigns.is_empty() && self.peek_blank(b'(') {
+                    if simple.words.len() == 1 && simple.assigns.is_empty() && self.peek_blank(b'(')
+                    {
                         return self.function_after(&simple.words);
                     }
                 }
@@ -415,73 +418,6 @@ impl Parser<'_> {
         self.at += 1;
         self.leave();
         Ok(words)
-    }
-
-    /// A redirection at the cursor.
-    pub(super) fn redirect(&mut self) -> Parsed<Option<Redirect>> {
-        let start = self.at;
-        let mut descriptor = None;
-        if self.peek() == Some(b'{') {
-            let mut at = self.at + 1;
-            while self.bytes.get(at).is_some_and(|byte| is_name(*byte)) {
-                at += 1;
-            }
-            if self.bytes.get(at) == Some(&b'}')
-                && at > self.at + 1
-                && matches!(self.bytes.get(at + 1), Some(b'<' | b'>'))
-            {
-                self.at = at + 1;
-                descriptor = Some(10);
-            }
-        }
-        while let Some(digit) = self.peek().filter(u8::is_ascii_digit) {
-            let value = descriptor.unwrap_or(0u32);
-            descriptor = Some(value.saturating_mul(10).saturating_add(u32::from(digit - b'0')));
-            self.at += 1;
-        }
-        let Some(kind) = self.redirect_operator() else {
-            self.at = start;
-            return Ok(None);
-        };
-        self.skip_blank();
-        if self.peek().is_none_or(ends_word) && !self.starts("<(") && !self.starts(">(") {
-            return Err(Trouble::Syntax);
-        }
-        let mut document = usize::MAX;
-        let target = self.word()?;
-        if let Some(strip_tabs) = kind.1 {
-            let (delimiter, quoted) = self.delimiter(&target);
-            document = self.documents.len();
-            self.documents.push(Document::default());
-            self.waiting.push(Waiting { document, delimiter, quoted, strip_tabs });
-        }
-        Ok(Some(Redirect { descriptor, kind: kind.0, target, document }))
-    }
-
-    fn redirect_operator(&mut self) -> Option<(RedirectKind, Option<bool>)> {
-        const OPERATORS: [(&str, RedirectKind, Option<bool>); 12] = [
-            ("<<<", RedirectKind::HereString, None),
-            ("<<-", RedirectKind::HereDocument, Some(true)),
-            ("<<", RedirectKind::HereDocument, Some(false)),
-            ("<>", RedirectKind::ReadWrite, None),
-            ("<&", RedirectKind::Duplicate, None),
-            ("<", RedirectKind::Read, None),
-            ("&>>", RedirectKind::Both, None),
-            ("&>", RedirectKind::Both, None),
-            (">>", RedirectKind::Append, None),
-            (">&", RedirectKind::Duplicate, None),
-            (">|", RedirectKind::Write, None),
-            (">", RedirectKind::Write, None),
-        ];
-        if !matches!(self.peek()?, b'<' | b'>' | b'&') || self.starts("<(") || self.starts(">(") {
-            return None;
-        }
-        for (text, kind, document) in OPERATORS {
-            if self.eat(text) {
-                return Some((kind, document));
-            }
-        }
-        None
     }
 }
 

@@ -63,11 +63,27 @@ pub(crate) enum Kind {
     Group(Steps),
     /// Conditions and bodies of `if`, in order; `else` comes last as a body alone.
     If(Vec<Steps>),
-    While { condition: Steps, body: Steps },
-    For { name: Cut, words: Option<Vec<Word>>, body: Steps },
-    ForArithmetic { parts: Vec<Part>, body: Steps },
-    Case { subject: Word, arms: Vec<Steps> },
-    Function { name: Cut, body: Steps },
+    While {
+        condition: Steps,
+        body: Steps,
+    },
+    For {
+        name: Cut,
+        words: Option<Vec<Word>>,
+        body: Steps,
+    },
+    ForArithmetic {
+        parts: Vec<Part>,
+        body: Steps,
+    },
+    Case {
+        subject: Word,
+        arms: Vec<Steps>,
+    },
+    Function {
+        name: Cut,
+        body: Steps,
+    },
     /// `[[ ]]`: only its substitutions matter.
     Test(Vec<Word>),
     Arithmetic(Vec<Part>),

@@ -6,8 +6,10 @@ use crate::flow::value::Arg;
 use crate::path::covers_all;
 use crate::shell::normalise::UNKNOWN;
 
-pub(super) static WRAPPER: Wrapper =
-    Wrapper { names: &["xargs", "gxargs", "parallel", "find", "gfind", "fd", "fdfind", "rush", "apply"], unwrap };
+pub(super) static WRAPPER: Wrapper = Wrapper {
+    names: &["xargs", "gxargs", "parallel", "find", "gfind", "fd", "fdfind", "rush", "apply"],
+    unwrap,
+};
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
@@ -23,18 +25,44 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 
 /// The items that arrive on standard input, or one unknown item.
 fn items(call: &Call<'_>, by_line: bool) -> Vec<Arg> {
-    let item = |text: &str| Arg { text: text.to_owned(), span: call.span, glob: false, taint: call.stdin.taint };
+    let item = |text: &str| Arg {
+        text: text.to_owned(),
+        span: call.span,
+        glob: false,
+        taint: call.stdin.taint,
+    };
     match &call.stdin.text {
-        Some(text) if text.contains('\0') => text.split('\0').filter(|word| !word.is_empty()).map(item).take(256).collect(),
+        Some(text) if text.contains('\0') => {
+            text.split('\0').filter(|word| !word.is_empty()).map(item).take(256).collect()
+        }
         Some(text) if by_line => text.lines().map(item).take(256).collect(),
-        Some(text) => text.split([' ', '\t', '\n', '\0']).filter(|word| !word.is_empty()).map(|word| item(word.trim_matches(['"', '\'']))).take(256).collect(),
+        Some(text) => text
+            .split([' ', '\t', '\n', '\0'])
+            .filter(|word| !word.is_empty())
+            .map(|word| item(word.trim_matches(['"', '\''])))
+            .take(256)
+            .collect(),
         None => vec![item(&UNKNOWN.to_string())],
     }
 }
 
 fn xargs(call: &Call<'_>, inners: &mut Inners) {
     const VALUES: [&str; 15] = [
-        "-I", "-n", "-P", "-L", "-d", "-s", "-a", "-E", "-R", "-S", "-J", "--max-args", "--max-procs", "--delimiter", "--arg-file",
+        "-I",
+        "-n",
+        "-P",
+        "-L",
+        "-d",
+        "-s",
+        "-a",
+        "-E",
+        "-R",
+        "-S",
+        "-J",
+        "--max-args",
+        "--max-procs",
+        "--delimiter",
+        "--arg-file",
     ];
     inners.bulk = true;
     let rest = super::prefix::command_after_options(call.args, &VALUES);
@@ -42,7 +70,11 @@ fn xargs(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     let replace = call.option(&["-I", "-J", "--replace"]).map(|arg| arg.text).or_else(|| {
-        call.args.iter().find_map(|arg| arg.text.strip_prefix("-i").map(|text| if text.is_empty() { "{}".to_owned() } else { text.to_owned() }))
+        call.args.iter().find_map(|arg| {
+            arg.text
+                .strip_prefix("-i")
+                .map(|text| if text.is_empty() { "{}".to_owned() } else { text.to_owned() })
+        })
     });
     let replace = replace.map(|text| if text.is_empty() { "{}".to_owned() } else { text });
     let delimited = call.option(&["-d", "--delimiter"]).is_some() || call.flag('0');
@@ -75,7 +107,8 @@ fn filled(argv: &[Arg], mark: &str, item: &Arg) -> Vec<Arg> {
 }
 
 fn parallel(call: &Call<'_>, inners: &mut Inners) {
-    const VALUES: [&str; 9] = ["-j", "--jobs", "-n", "-N", "-I", "-a", "--timeout", "-S", "--colsep"];
+    const VALUES: [&str; 9] =
+        ["-j", "--jobs", "-n", "-N", "-I", "-a", "--timeout", "-S", "--colsep"];
     inners.bulk = true;
     let rest = super::prefix::command_after_options(call.args, &VALUES);
     let split = rest.iter().position(|arg| arg.text.starts_with(":::"));
@@ -95,22 +128,50 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
     let marked = ["{}", "{.}", "{/}", "{//}"].iter().any(|mark| text.contains(mark));
     for item in items.into_iter().filter(|item| !item.text.starts_with(":::")).take(32) {
         let text = if marked {
-            ["{}", "{.}", "{/}", "{//}"].iter().fold(text.clone(), |text, mark| text.replace(mark, &item.text))
+            ["{}", "{.}", "{/}", "{//}"]
+                .iter()
+                .fold(text.clone(), |text, mark| text.replace(mark, &item.text))
         } else {
             format!("{text} {}", item.text)
         };
-        inners.list.push(Inner::Shell(Arg { text, span: call.span, glob: false, taint: item.taint }, Vec::new()));
+        inners.list.push(Inner::Shell(
+            Arg { text, span: call.span, glob: false, taint: item.taint },
+            Vec::new(),
+        ));
     }
 }
 
 /// Whether the tests of a `find` leave most of what it walks alone.
 pub(crate) fn is_narrowed(args: &[Arg]) -> bool {
     const NARROWING: [&str; 24] = [
-        "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-ctime", "-atime", "-mmin",
-        "-cmin", "-amin", "-newer", "-newermt", "-size", "-user", "-group", "-perm", "-empty", "-inum", "-samefile", "-lname", "-uid",
+        "-name",
+        "-iname",
+        "-path",
+        "-ipath",
+        "-wholename",
+        "-regex",
+        "-iregex",
+        "-mtime",
+        "-ctime",
+        "-atime",
+        "-mmin",
+        "-cmin",
+        "-amin",
+        "-newer",
+        "-newermt",
+        "-size",
+        "-user",
+        "-group",
+        "-perm",
+        "-empty",
+        "-inum",
+        "-samefile",
+        "-lname",
+        "-uid",
     ];
     args.iter().enumerate().any(|(at, arg)| {
-        let negated = at > 0 && args.get(at - 1).is_some_and(|before| before.is("!") || before.is("-not"));
+        let negated =
+            at > 0 && args.get(at - 1).is_some_and(|before| before.is("!") || before.is("-not"));
         let everything = args.get(at + 1).is_some_and(|value| covers_all(&value.text));
         NARROWING.contains(&arg.text.as_str()) && !negated && !everything
     })
@@ -130,10 +191,16 @@ pub(crate) fn find_roots(args: &[Arg]) -> Vec<Arg> {
     let roots: Vec<Arg> = args
         .iter()
         .skip(at)
-        .take_while(|arg| !arg.text.starts_with('-') && !matches!(arg.text.as_str(), "(" | "!" | ")"))
+        .take_while(|arg| {
+            !arg.text.starts_with('-') && !matches!(arg.text.as_str(), "(" | "!" | ")")
+        })
         .cloned()
         .collect();
-    if roots.is_empty() { vec![Arg::new(".", args.first().map(|arg| arg.span).unwrap_or_default())] } else { roots }
+    if roots.is_empty() {
+        vec![Arg::new(".", args.first().map(|arg| arg.span).unwrap_or_default())]
+    } else {
+        roots
+    }
 }
 
 fn find(call: &Call<'_>, inners: &mut Inners) {
@@ -141,12 +208,20 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
     inners.narrowed = is_narrowed(call.args);
     let roots = find_roots(call.args);
     let mut rest = call.args;
-    while let Some(at) = rest.iter().position(|arg| matches!(arg.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir")) {
+    while let Some(at) = rest
+        .iter()
+        .position(|arg| matches!(arg.text.as_str(), "-exec" | "-execdir" | "-ok" | "-okdir"))
+    {
         rest = rest.get(at + 1..).unwrap_or_default();
         let end = rest
             .iter()
             .enumerate()
-            .position(|(at, arg)| arg.is(";") || arg.is("+") && at > 0 && rest.get(at - 1).is_some_and(|arg| arg.text.contains("{}")))
+            .position(|(at, arg)| {
+                arg.is(";")
+                    || arg.is("+")
+                        && at > 0
+                        && rest.get(at - 1).is_some_and(|arg| arg.text.contains("{}"))
+            })
             .unwrap_or(rest.len());
         let command = rest.get(..end).unwrap_or_default();
         let named = call.option(&["-name", "-iname"]);
@@ -166,7 +241,9 @@ fn finder(call: &Call<'_>, inners: &mut Inners) {
     const RUN: [&str; 4] = ["-x", "--exec", "-X", "--exec-batch"];
     inners.bulk = true;
     inners.narrowed = true;
-    let Some(at) = call.args.iter().position(|arg| RUN.contains(&arg.text.as_str())) else { return };
+    let Some(at) = call.args.iter().position(|arg| RUN.contains(&arg.text.as_str())) else {
+        return;
+    };
     let mut command = call.args.get(at + 1..).unwrap_or_default().to_vec();
     let item = Arg::new(UNKNOWN.to_string(), call.span);
     if !command.iter().any(|arg| arg.text.contains("{}")) {

@@ -8,11 +8,62 @@ use crate::flow::value::Arg;
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
-        "ssh", "autossh", "mosh", "slogin", "rsh", "dropbear", "dbclient", "plink", "pdsh", "pssh", "parallel-ssh", "clush", "su",
-        "runuser", "sg", "docker", "podman", "nerdctl", "kubectl", "oc", "k3s", "microk8s", "lxc", "incus", "lxc-attach",
-        "docker-compose", "podman-compose", "crictl", "ctr", "multipass", "vagrant", "machinectl", "systemd-nspawn",
-        "apptainer", "singularity", "heroku", "fly", "flyctl", "gcloud", "ansible", "salt", "adb", "limactl", "colima",
-        "distrobox", "toolbox", "flatpak", "snap", "jexec", "kubectl.exe", "minikube", "buildah", "railway", "orb", "az", "aws",
+        "ssh",
+        "autossh",
+        "mosh",
+        "slogin",
+        "rsh",
+        "dropbear",
+        "dbclient",
+        "plink",
+        "pdsh",
+        "pssh",
+        "parallel-ssh",
+        "clush",
+        "su",
+        "runuser",
+        "sg",
+        "docker",
+        "podman",
+        "nerdctl",
+        "kubectl",
+        "oc",
+        "k3s",
+        "microk8s",
+        "lxc",
+        "incus",
+        "lxc-attach",
+        "docker-compose",
+        "podman-compose",
+        "crictl",
+        "ctr",
+        "multipass",
+        "vagrant",
+        "machinectl",
+        "systemd-nspawn",
+        "apptainer",
+        "singularity",
+        "heroku",
+        "fly",
+        "flyctl",
+        "gcloud",
+        "ansible",
+        "salt",
+        "adb",
+        "limactl",
+        "colima",
+        "distrobox",
+        "toolbox",
+        "flatpak",
+        "snap",
+        "jexec",
+        "kubectl.exe",
+        "minikube",
+        "buildah",
+        "railway",
+        "orb",
+        "az",
+        "aws",
     ],
     unwrap,
 };
@@ -21,13 +72,21 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.elsewhere = true;
     inners.opaque = true;
     match call.program {
-        "ssh" | "autossh" | "mosh" | "slogin" | "rsh" | "dropbear" | "dbclient" | "plink" => ssh(call, inners),
+        "ssh" | "autossh" | "mosh" | "slogin" | "rsh" | "dropbear" | "dbclient" | "plink" => {
+            ssh(call, inners);
+        }
         "pdsh" | "pssh" | "parallel-ssh" | "clush" => {
-            let rest = command_after(call.args, &["-w", "-h", "-H", "-l", "-t", "-g", "-x", "-f", "-p"], 0);
+            let rest = command_after(
+                call.args,
+                &["-w", "-h", "-H", "-l", "-t", "-g", "-x", "-f", "-p"],
+                0,
+            );
             joined(rest, inners);
         }
         "su" | "runuser" | "sg" => switch_user(call, inners),
-        "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" | "buildah" => container(call, inners),
+        "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" | "buildah" => {
+            container(call, inners);
+        }
         "kubectl" | "oc" | "k3s" | "microk8s" | "kubectl.exe" | "minikube" => cluster(call, inners),
         "gcloud" | "vagrant" | "fly" | "flyctl" | "railway" => {
             if let Some(code) = call.option(&["--command", "-c", "-C"]) {
@@ -70,7 +129,8 @@ fn joined(rest: &[Arg], inners: &mut Inners) {
 
 fn ssh(call: &Call<'_>, inners: &mut Inners) {
     const VALUES: [&str; 20] = [
-        "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p", "-Q", "-R", "-S", "-W", "-w",
+        "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p",
+        "-Q", "-R", "-S", "-W", "-w",
     ];
     for arg in call.args {
         for key in ["ProxyCommand=", "ProxyCommand ", "LocalCommand=", "KnownHostsCommand="] {
@@ -83,7 +143,11 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
     let mut rest = command_after_options(call.args, &VALUES);
     rest = rest.get(1..).unwrap_or_default();
     // Options may also follow the host.
-    let rest = if rest.first().is_some_and(|arg| arg.text.starts_with('-')) { command_after_options(rest, &VALUES) } else { rest };
+    let rest = if rest.first().is_some_and(|arg| arg.text.starts_with('-')) {
+        command_after_options(rest, &VALUES)
+    } else {
+        rest
+    };
     if rest.is_empty() {
         // Without a command the remote shell reads what is piped in.
         if call.stdin.text.is_some() {
@@ -97,7 +161,9 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
 fn switch_user(call: &Call<'_>, inners: &mut Inners) {
     inners.elevated = true;
     inners.elsewhere = false;
-    if let Some(code) = call.option(&["--command", "--session-command"]).or_else(|| call.clustered('c')) {
+    if let Some(code) =
+        call.option(&["--command", "--session-command"]).or_else(|| call.clustered('c'))
+    {
         inners.list.push(Inner::Shell(code, Vec::new()));
         return;
     }
@@ -112,18 +178,82 @@ fn switch_user(call: &Call<'_>, inners: &mut Inners) {
 }
 
 const CONTAINER_VALUES: [&str; 40] = [
-    "-e", "--env", "-u", "--user", "-w", "--workdir", "--env-file", "-v", "--volume", "--name", "-p", "--publish", "--network",
-    "--net", "-h", "--hostname", "--mount", "--entrypoint", "-l", "--label", "--platform", "-m", "--memory", "--cpus", "--gpus",
-    "--restart", "--add-host", "--cap-add", "--cap-drop", "--device", "--security-opt", "--shm-size", "--ulimit", "--pull",
-    "--tmpfs", "-f", "--file", "--project-name", "--detach-keys", "--index",
+    "-e",
+    "--env",
+    "-u",
+    "--user",
+    "-w",
+    "--workdir",
+    "--env-file",
+    "-v",
+    "--volume",
+    "--name",
+    "-p",
+    "--publish",
+    "--network",
+    "--net",
+    "-h",
+    "--hostname",
+    "--mount",
+    "--entrypoint",
+    "-l",
+    "--label",
+    "--platform",
+    "-m",
+    "--memory",
+    "--cpus",
+    "--gpus",
+    "--restart",
+    "--add-host",
+    "--cap-add",
+    "--cap-drop",
+    "--device",
+    "--security-opt",
+    "--shm-size",
+    "--ulimit",
+    "--pull",
+    "--tmpfs",
+    "-f",
+    "--file",
+    "--project-name",
+    "--detach-keys",
+    "--index",
 ];
 
 fn container(call: &Call<'_>, inners: &mut Inners) {
-    let rest = command_after_options(call.args, &["-H", "--host", "-c", "--context", "-f", "--file", "-p", "--project-name", "--profile", "--log-level", "-l", "--config", "--env-file"]);
+    let rest = command_after_options(
+        call.args,
+        &[
+            "-H",
+            "--host",
+            "-c",
+            "--context",
+            "-f",
+            "--file",
+            "-p",
+            "--project-name",
+            "--profile",
+            "--log-level",
+            "-l",
+            "--config",
+            "--env-file",
+        ],
+    );
     let Some((verb, mut rest)) = rest.split_first() else { return };
     let mut verb = verb.text.as_str();
     if matches!(verb, "compose" | "container") {
-        rest = command_after_options(rest, &["-f", "--file", "-p", "--project-name", "--profile", "--env-file", "--project-directory"]);
+        rest = command_after_options(
+            rest,
+            &[
+                "-f",
+                "--file",
+                "-p",
+                "--project-name",
+                "--profile",
+                "--env-file",
+                "--project-directory",
+            ],
+        );
         let Some((next, tail)) = rest.split_first() else { return };
         verb = next.text.as_str();
         rest = tail;
@@ -133,9 +263,14 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
     }
     let entry = call.option(&["--entrypoint"]);
     let mounted = rest.iter().any(|arg| {
-        arg.text.starts_with("-v") || arg.text.starts_with("--volume") || arg.text.starts_with("--mount") || arg.is("--privileged") || arg.text.starts_with("--pid")
+        arg.text.starts_with("-v")
+            || arg.text.starts_with("--volume")
+            || arg.text.starts_with("--mount")
+            || arg.is("--privileged")
+            || arg.text.starts_with("--pid")
     });
-    inners.throwaway = verb == "run" && !mounted && !matches!(call.program, "docker-compose" | "podman-compose");
+    inners.throwaway =
+        verb == "run" && !mounted && !matches!(call.program, "docker-compose" | "podman-compose");
     let command = command_after_options(rest, &CONTAINER_VALUES);
     let command = command.get(1..).unwrap_or_default();
     match entry {
@@ -150,39 +285,55 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
 }
 
 fn cluster(call: &Call<'_>, inners: &mut Inners) {
-    let nested = matches!(call.operand(0), "kubectl") && matches!(call.program, "k3s" | "microk8s" | "minikube");
+    let nested = matches!(call.operand(0), "kubectl")
+        && matches!(call.program, "k3s" | "microk8s" | "minikube");
     if nested {
         let rest = call.args.iter().skip_while(|arg| !arg.is("kubectl")).cloned().collect();
         inners.list.push(Inner::Argv(rest));
         return;
     }
-    if !call.args.iter().any(|arg| matches!(arg.text.as_str(), "exec" | "run" | "debug" | "rsh" | "ssh")) {
+    if !call
+        .args
+        .iter()
+        .any(|arg| matches!(arg.text.as_str(), "exec" | "run" | "debug" | "rsh" | "ssh"))
+    {
         return;
     }
     inners.throwaway = call.operand(0) == "run";
     if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
         inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
     } else {
-        let rest = command_after(call.args, &["-n", "--namespace", "-c", "--container", "--context", "--image"], 2);
+        let rest = command_after(
+            call.args,
+            &["-n", "--namespace", "-c", "--container", "--context", "--image"],
+            2,
+        );
         inners.list.push(Inner::Argv(rest.to_vec()));
     }
 }
 
 /// Tools with a verb such as `exec`, then a place, then the command.
 fn keyword(call: &Call<'_>, inners: &mut Inners) {
-    const VERBS: [&str; 9] = ["exec", "run", "shell", "enter", "attach", "ssh", "t", "--command", "-e"];
+    const VERBS: [&str; 9] =
+        ["exec", "run", "shell", "enter", "attach", "ssh", "t", "--command", "-e"];
     if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
         inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
         return;
     }
     let Some(at) = call.args.iter().position(|arg| VERBS.contains(&arg.text.as_str())) else {
         if matches!(call.program, "jexec" | "systemd-nspawn" | "orb") {
-            inners.list.push(Inner::Argv(command_after(call.args, &["-D", "-M", "-u", "--directory"], 1).to_vec()));
+            inners.list.push(Inner::Argv(
+                command_after(call.args, &["-D", "-M", "-u", "--directory"], 1).to_vec(),
+            ));
         }
         return;
     };
     let skip = usize::from(!matches!(call.program, "adb" | "heroku"));
-    let rest = command_after(call.args.get(at + 1..).unwrap_or_default(), &["-a", "--app", "-u", "-w", "--bind", "-B", "-n"], skip);
+    let rest = command_after(
+        call.args.get(at + 1..).unwrap_or_default(),
+        &["-a", "--app", "-u", "-w", "--bind", "-B", "-n"],
+        skip,
+    );
     if call.program == "adb" {
         joined(rest, inners);
     } else if !rest.is_empty() {

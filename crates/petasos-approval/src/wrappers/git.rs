@@ -12,8 +12,17 @@ fn runs(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
     matches!(
         key.as_str(),
-        "core.pager" | "core.editor" | "core.sshcommand" | "core.fsmonitor" | "core.askpass" | "sequence.editor" | "diff.external" | "credential.helper"
-            | "core.gitproxy" | "gpg.program" | "core.hookspath"
+        "core.pager"
+            | "core.editor"
+            | "core.sshcommand"
+            | "core.fsmonitor"
+            | "core.askpass"
+            | "sequence.editor"
+            | "diff.external"
+            | "credential.helper"
+            | "core.gitproxy"
+            | "gpg.program"
+            | "core.hookspath"
     ) || key.starts_with("alias.")
         || key.starts_with("pager.")
         || key.starts_with("filter.")
@@ -22,6 +31,7 @@ fn runs(key: &str) -> bool {
         || key.ends_with(".command")
 }
 
+#[expect(clippy::too_many_lines, reason = "one arm a verb")]
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let mut rest = call.args.iter().peekable();
     let mut aliases: Vec<(String, Arg)> = Vec::new();
@@ -36,10 +46,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                 if let Some(name) = key.strip_prefix("alias.") {
                     aliases.push((name.to_owned(), value));
                 } else {
-                    push(value, inners);
+                    push(&value, inners);
                 }
             }
-        } else if matches!(arg.text.as_str(), "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path") {
+        } else if matches!(
+            arg.text.as_str(),
+            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
+        ) {
             rest.next();
         }
     }
@@ -55,22 +68,36 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         "submodule" => {
             if let Some(at) = tail.iter().position(|arg| arg.is("foreach")) {
-                let words: Vec<&str> = tail.iter().skip(at + 1).filter(|arg| !arg.is("--recursive") && !arg.is("-q")).map(|arg| arg.text.as_str()).collect();
+                let words: Vec<&str> = tail
+                    .iter()
+                    .skip(at + 1)
+                    .filter(|arg| !arg.is("--recursive") && !arg.is("-q"))
+                    .map(|arg| arg.text.as_str())
+                    .collect();
                 inners.list.push(Inner::Shell(Arg::new(words.join(" "), call.span), Vec::new()));
             }
         }
         "rebase" => option(&tail, &["-x", "--exec"], inners),
         "grep" => option(&tail, &["-O", "--open-files-in-pager"], inners),
         "filter-branch" => {
-            for name in ["--tree-filter", "--index-filter", "--msg-filter", "--env-filter", "--commit-filter", "--tag-name-filter"] {
+            for name in [
+                "--tree-filter",
+                "--index-filter",
+                "--msg-filter",
+                "--env-filter",
+                "--commit-filter",
+                "--tag-name-filter",
+            ] {
                 option(&tail, &[name], inners);
             }
         }
         "difftool" | "mergetool" => option(&tail, &["-x", "--extcmd"], inners),
         "clone" | "fetch" | "pull" | "ls-remote" | "push" => {
             option(&tail, &["--upload-pack", "-u", "--receive-pack", "--exec"], inners);
-            for arg in tail.iter().filter_map(|arg| arg.text.strip_prefix("ext::").map(|text| (arg, text))) {
-                push(Arg { text: arg.1.to_owned(), ..arg.0.clone() }, inners);
+            for arg in
+                tail.iter().filter_map(|arg| arg.text.strip_prefix("ext::").map(|text| (arg, text)))
+            {
+                push(&Arg { text: arg.1.to_owned(), ..arg.0.clone() }, inners);
             }
         }
         "config" => {
@@ -89,20 +116,23 @@ fn option(tail: &[Arg], names: &[&str], inners: &mut Inners) {
     let mut rest = tail.iter();
     while let Some(arg) = rest.next() {
         for name in names {
-            if arg.is(name) && let Some(code) = rest.next() {
-                push(code.clone(), inners);
+            if arg.is(name)
+                && let Some(code) = rest.next()
+            {
+                push(code, inners);
                 break;
             }
-            if let Some(code) = arg.text.strip_prefix(name).and_then(|text| text.strip_prefix('=')) {
-                push(Arg { text: code.to_owned(), ..arg.clone() }, inners);
+            if let Some(code) = arg.text.strip_prefix(name).and_then(|text| text.strip_prefix('='))
+            {
+                push(&Arg { text: code.to_owned(), ..arg.clone() }, inners);
             }
         }
     }
 }
 
-fn push(code: Arg, inners: &mut Inners) {
+fn push(code: &Arg, inners: &mut Inners) {
     let text = code.text.strip_prefix('!').unwrap_or(&code.text).to_owned();
-    inners.list.push(Inner::Shell(Arg { text, ..code }, Vec::new()));
+    inners.list.push(Inner::Shell(Arg { text, ..code.clone() }, Vec::new()));
 }
 
 /// An alias that is defined and used on one line.
@@ -118,7 +148,7 @@ fn alias(value: &Arg, tail: &[Arg], inners: &mut Inners) {
 fn alias_value(key: &Arg, value: &Arg, inners: &mut Inners) {
     match key.text.strip_prefix("alias.") {
         Some(_) => alias(value, &[], inners),
-        None if value.text.contains(' ') => push(value.clone(), inners),
+        None if value.text.contains(' ') => push(value, inners),
         None => {}
     }
 }

@@ -7,10 +7,49 @@ use crate::flow::value::Arg;
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
-        "python", "python2", "python3", "pypy", "pypy3", "ipython", "perl", "perl5", "ruby", "jruby", "irb", "node",
-        "nodejs", "deno", "bun", "tsx", "ts-node", "php", "lua", "luajit", "awk", "gawk", "mawk", "nawk", "original-awk",
-        "rscript", "r", "tclsh", "expect", "osascript", "groovy", "julia", "elixir", "scala", "guile", "sbcl", "ghc",
-        "jshell", "swift", "micropython", "racket", "bpython", "raku",
+        "python",
+        "python2",
+        "python3",
+        "pypy",
+        "pypy3",
+        "ipython",
+        "perl",
+        "perl5",
+        "ruby",
+        "jruby",
+        "irb",
+        "node",
+        "nodejs",
+        "deno",
+        "bun",
+        "tsx",
+        "ts-node",
+        "php",
+        "lua",
+        "luajit",
+        "awk",
+        "gawk",
+        "mawk",
+        "nawk",
+        "original-awk",
+        "rscript",
+        "r",
+        "tclsh",
+        "expect",
+        "osascript",
+        "groovy",
+        "julia",
+        "elixir",
+        "scala",
+        "guile",
+        "sbcl",
+        "ghc",
+        "jshell",
+        "swift",
+        "micropython",
+        "racket",
+        "bpython",
+        "raku",
     ],
     unwrap,
 };
@@ -23,11 +62,17 @@ fn language(program: &str) -> Language {
         "php" => Language::Php,
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Language::Awk,
         "osascript" => Language::AppleScript,
-        name if name.starts_with("py") || name.ends_with("python") || name == "micropython" => Language::Python,
+        name if name.starts_with("py") || name.ends_with("python") || name == "micropython" => {
+            Language::Python
+        }
         _ => Language::Other,
     }
 }
 
+#[expect(
+    clippy::too_many_lines,
+    reason = "one pass over options whose meaning depends on what came before"
+)]
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let language = language(call.program);
     inners.opaque = language != Language::Awk;
@@ -45,7 +90,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     if call.program == "expect" {
-        let code = call.option(&["-c"]).or_else(|| call.stdin.text.as_ref().map(|text| Arg::new(text.as_str(), call.span)));
+        let code = call
+            .option(&["-c"])
+            .or_else(|| call.stdin.text.as_ref().map(|text| Arg::new(text.as_str(), call.span)));
         if let Some(code) = code {
             expect_script(&code, inners);
         }
@@ -57,7 +104,11 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         Language::Php => &['r', 'B', 'R', 'E'],
         Language::JavaScript => &['e', 'p'],
         Language::Other => &['e', 'c'],
-        Language::Ruby | Language::AppleScript | Language::Shell | Language::Awk | Language::PowerShell => &['e'],
+        Language::Ruby
+        | Language::AppleScript
+        | Language::Shell
+        | Language::Awk
+        | Language::PowerShell => &['e'],
     };
     let mut at = 0;
     let mut found = false;
@@ -79,18 +130,27 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         } else if matches!(text, "-" | "/dev/stdin") {
             inners.list.push(Inner::Stdin(language, Vec::new()));
             return;
-        } else if let Some(flags) = text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-')) {
-            let library = flags.starts_with(['I', 'M', 'm', 'r', 'W', 'x'].as_slice()) && language != Language::Php;
+        } else if let Some(flags) =
+            text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-'))
+        {
+            let library = flags.starts_with(['I', 'M', 'm', 'r', 'W', 'x'].as_slice())
+                && language != Language::Php;
             if let Some(position) = flags.find(letters)
                 && !library
             {
                 found = true;
                 let tail = flags.get(position + 1..).unwrap_or_default();
-                if tail.is_empty() || matches!(language, Language::Perl | Language::Ruby) && tail.len() < 4 && tail.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+                if tail.is_empty()
+                    || matches!(language, Language::Perl | Language::Ruby)
+                        && tail.len() < 4
+                        && tail.bytes().all(|byte| byte.is_ascii_alphanumeric())
+                {
                     push_code(language, call.args.get(at + 1), inners);
                     at += 1;
                 } else {
-                    inners.list.push(Inner::Code(language, Arg { text: tail.to_owned(), ..arg.clone() }));
+                    inners
+                        .list
+                        .push(Inner::Code(language, Arg { text: tail.to_owned(), ..arg.clone() }));
                 }
             }
         } else if !text.starts_with('-') {
@@ -114,7 +174,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 fn expect_script(code: &Arg, inners: &mut Inners) {
     for piece in code.text.split([';', '\n']) {
         if let Some(command) = piece.trim_start().strip_prefix("spawn ") {
-            inners.list.push(Inner::Shell(Arg { text: command.to_owned(), ..code.clone() }, Vec::new()));
+            inners
+                .list
+                .push(Inner::Shell(Arg { text: command.to_owned(), ..code.clone() }, Vec::new()));
         }
     }
 }

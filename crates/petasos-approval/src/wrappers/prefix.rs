@@ -19,12 +19,23 @@ const fn row(name: &'static str, values: &'static [&'static str], skip: usize) -
 }
 
 const ROWS: [Row; 92] = [
-    row("sudo", &["-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user", "--group", "--prompt", "--host", "--chdir", "--chroot"], 0),
+    row(
+        "sudo",
+        &[
+            "-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user", "--group",
+            "--prompt", "--host", "--chdir", "--chroot",
+        ],
+        0,
+    ),
     row("doas", &["-u", "-C"], 0),
     row("pkexec", &["--user"], 0),
     row("gosu", &[], 1),
     row("su-exec", &[], 1),
-    row("setpriv", &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set"], 0),
+    row(
+        "setpriv",
+        &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set"],
+        0,
+    ),
     row("s6-setuidgid", &[], 1),
     row("chpst", &["-u", "-U", "-e", "-m", "-d", "-n", "-l"], 0),
     row("env", &["-u", "-C", "--unset", "--chdir", "-P"], 0),
@@ -45,13 +56,32 @@ const ROWS: [Row; 92] = [
     row("noglob", &[], 0),
     row("nocorrect", &[], 0),
     row("then", &[], 0),
-    row("strace", &["-e", "-o", "-p", "-s", "-u", "-E", "-P", "-a", "-b", "-I", "-O", "-S", "-X"], 0),
+    row(
+        "strace",
+        &["-e", "-o", "-p", "-s", "-u", "-E", "-P", "-a", "-b", "-I", "-O", "-S", "-X"],
+        0,
+    ),
     row("ltrace", &["-e", "-o", "-p", "-s", "-u", "-n", "-a", "-l"], 0),
     row("dtruss", &[], 0),
     row("valgrind", &[], 0),
     row("catchsegv", &[], 0),
     row("rr", &[], 1),
-    row("unshare", &["--map-user", "--map-group", "-R", "--root", "-w", "--wd", "--setuid", "--setgid", "-S", "-G"], 0),
+    row(
+        "unshare",
+        &[
+            "--map-user",
+            "--map-group",
+            "-R",
+            "--root",
+            "-w",
+            "--wd",
+            "--setuid",
+            "--setgid",
+            "-S",
+            "-G",
+        ],
+        0,
+    ),
     row("nsenter", &["-t", "--target", "-S", "-G", "--setuid", "--setgid"], 0),
     row("chroot", &["--userspec", "--groups"], 1),
     row("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
@@ -63,7 +93,27 @@ const ROWS: [Row; 92] = [
     row("fakeroot", &["-i", "-s", "-l"], 0),
     row("fakechroot", &[], 0),
     row("firejail", &[], 0),
-    row("systemd-run", &["-p", "--property", "-u", "--unit", "-M", "--slice", "--uid", "--gid", "-E", "--setenv", "--on-calendar", "--on-active", "-H", "--description", "--working-directory"], 0),
+    row(
+        "systemd-run",
+        &[
+            "-p",
+            "--property",
+            "-u",
+            "--unit",
+            "-M",
+            "--slice",
+            "--uid",
+            "--gid",
+            "-E",
+            "--setenv",
+            "--on-calendar",
+            "--on-active",
+            "-H",
+            "--description",
+            "--working-directory",
+        ],
+        0,
+    ),
     row("systemd-inhibit", &["--what", "--who", "--why", "--mode"], 0),
     row("caffeinate", &["-t", "-w"], 0),
     row("unbuffer", &[], 0),
@@ -154,7 +204,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if rest.is_empty() {
         return;
     }
-    if row.name == "sudo" && call.args.iter().take_while(|arg| arg.text.starts_with('-')).any(|arg| arg.is("-e") || arg.is("--edit")) {
+    if row.name == "sudo"
+        && call
+            .args
+            .iter()
+            .take_while(|arg| arg.text.starts_with('-'))
+            .any(|arg| arg.is("-e") || arg.is("--edit"))
+    {
         return;
     }
     inners.list.push(Inner::Argv(rest.to_vec()));
@@ -169,7 +225,11 @@ pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -
             return args.get(at + 1 + skip..).unwrap_or_default();
         }
         if arg.text.len() > 1 && arg.text.starts_with('-') {
-            at += if values.contains(&arg.text.as_str()) || cluster_takes_value(&arg.text, values) { 2 } else { 1 };
+            at += if values.contains(&arg.text.as_str()) || cluster_takes_value(&arg.text, values) {
+                2
+            } else {
+                1
+            };
         } else if is_assignment(&arg.text) {
             at += 1;
         } else if skip > 0 {
@@ -185,8 +245,14 @@ pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -
 /// `-iu user`: the last letter of a cluster takes the next argument as its value.
 fn cluster_takes_value(text: &str, values: &[&str]) -> bool {
     let letters: Vec<char> = text.chars().skip(1).collect();
-    let takes = |letter: Option<&char>| letter.is_some_and(|letter| values.contains(&format!("-{letter}").as_str()));
-    letters.len() > 1 && letters.len() < 5 && !text.starts_with("--") && !letters.iter().rev().skip(1).any(|letter| takes(Some(letter))) && takes(letters.last())
+    let takes = |letter: Option<&char>| {
+        letter.is_some_and(|letter| values.contains(&format!("-{letter}").as_str()))
+    };
+    letters.len() > 1
+        && letters.len() < 5
+        && !text.starts_with("--")
+        && !letters.iter().rev().skip(1).any(|letter| takes(Some(letter)))
+        && takes(letters.last())
 }
 
 pub(super) fn is_assignment(text: &str) -> bool {

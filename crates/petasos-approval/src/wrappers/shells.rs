@@ -7,8 +7,8 @@ use crate::flow::value::Arg;
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
-        "bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "csh", "tcsh", "yash", "posh", "oksh",
-        "ksh93", "elvish", "nu", "hush",
+        "bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "csh", "tcsh", "yash",
+        "posh", "oksh", "ksh93", "elvish", "nu", "hush",
     ],
     unwrap,
 };
@@ -34,7 +34,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         if text == "--command" || text == "-c" && call.program == "fish" {
             code_next = true;
-        } else if let Some(flags) = text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-')) {
+        } else if let Some(flags) =
+            text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-'))
+        {
             code_next |= flags.contains('c');
             from_stdin |= flags.contains('s');
         } else if !(text.starts_with("--") || text.starts_with('+') && text.len() > 1) {

@@ -6,24 +6,35 @@ use crate::flow::call::Call;
 use crate::flow::decode;
 use crate::flow::value::{Arg, Taint};
 
-pub(super) static WRAPPER: Wrapper = Wrapper { names: &["cmd", "powershell", "pwsh", "iex", "invoke-expression", "start-process"], unwrap };
+pub(super) static WRAPPER: Wrapper = Wrapper {
+    names: &["cmd", "powershell", "pwsh", "iex", "invoke-expression", "start-process"],
+    unwrap,
+};
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if call.program == "cmd" {
-        let at = call.args.iter().position(|arg| matches!(arg.text.to_ascii_lowercase().as_str(), "/c" | "/k" | "//c" | "/r"));
+        let at = call.args.iter().position(|arg| {
+            matches!(arg.text.to_ascii_lowercase().as_str(), "/c" | "/k" | "//c" | "/r")
+        });
         if let Some(at) = at {
-            let words: Vec<&str> = call.args.iter().skip(at + 1).map(|arg| arg.text.as_str()).collect();
-            inners.list.push(Inner::Code(Language::PowerShell, Arg::new(words.join(" "), call.span)));
+            let words: Vec<&str> =
+                call.args.iter().skip(at + 1).map(|arg| arg.text.as_str()).collect();
+            inners
+                .list
+                .push(Inner::Code(Language::PowerShell, Arg::new(words.join(" "), call.span)));
         }
         return;
     }
     let mut rest = call.args.iter();
     while let Some(arg) = rest.next() {
         let lower = arg.text.to_ascii_lowercase();
-        if lower.len() > 1 && "-encodedcommand".starts_with(&lower) && lower != "-e" || lower == "-e" || lower == "-ec" {
+        if lower == "-ec" || lower.len() > 1 && "-encodedcommand".starts_with(&lower) {
             let text = rest.next().map(|arg| arg.text.clone()).unwrap_or_default();
             let plain = decode::base64(&text).unwrap_or_default().replace('\0', "");
-            inners.list.push(Inner::Code(Language::PowerShell, Arg { text: plain, span: arg.span, glob: false, taint: Taint::DECODED }));
+            inners.list.push(Inner::Code(
+                Language::PowerShell,
+                Arg { text: plain, span: arg.span, glob: false, taint: Taint::DECODED },
+            ));
             return;
         }
         if lower.len() > 1 && "-command".starts_with(&lower) || !lower.starts_with('-') {
@@ -31,7 +42,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             if !lower.starts_with('-') {
                 words.insert(0, &arg.text);
             }
-            inners.list.push(Inner::Code(Language::PowerShell, Arg { text: words.join(" "), ..arg.clone() }));
+            inners.list.push(Inner::Code(
+                Language::PowerShell,
+                Arg { text: words.join(" "), ..arg.clone() },
+            ));
             return;
         }
     }

@@ -23,27 +23,28 @@ fn score(text: &str) -> Score {
         let label = row["label"].as_str().unwrap();
         let judgement = judge_command(command, &facts);
         let rules: Vec<&str> = judgement.findings.iter().map(|finding| finding.rule).collect();
-        let wrong = match (label, judgement.verdict) {
-            ("allow", Verdict::Allow) | ("ask", Verdict::Ask) | ("block", Verdict::Block) => false,
-            _ => true,
-        };
-        if wrong {
-            println!("{label} judged {:?} {rules:?}: {} {:.300}", judgement.verdict, row["category"], row["command"]);
+        let right = matches!(
+            (label, judgement.verdict),
+            ("allow", Verdict::Allow) | ("ask", Verdict::Ask) | ("block", Verdict::Block)
+        );
+        if !right {
+            println!(
+                "{label} judged {:?} {rules:?}: {} {:.300}",
+                judgement.verdict, row["category"], row["command"]
+            );
         }
-        match label {
-            "allow" => {
-                score.ordinary += 1;
-                score.alarms += usize::from(judgement.verdict != Verdict::Allow);
-            }
-            _ => {
-                score.dangerous += 1;
-                score.caught += usize::from(judgement.verdict != Verdict::Allow);
-                if label == "block" {
-                    score.blocks += 1;
-                    score.blocked += usize::from(judgement.verdict == Verdict::Block);
-                    score.blocks_allowed += usize::from(judgement.verdict == Verdict::Allow);
-                }
-            }
+        let caught = usize::from(judgement.verdict != Verdict::Allow);
+        if label == "allow" {
+            score.ordinary += 1;
+            score.alarms += caught;
+            continue;
+        }
+        score.dangerous += 1;
+        score.caught += caught;
+        if label == "block" {
+            score.blocks += 1;
+            score.blocked += usize::from(judgement.verdict == Verdict::Block);
+            score.blocks_allowed += usize::from(judgement.verdict == Verdict::Allow);
         }
     }
     println!("{score:?}");

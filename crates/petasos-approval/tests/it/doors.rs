@@ -1,6 +1,8 @@
 //! One rule, whichever tool does the deed.
 
-use petasos_approval::{Facts, Language, Verdict, judge_code, judge_command, judge_delete, judge_read, judge_write};
+use petasos_approval::{
+    Facts, Language, Verdict, judge_code, judge_command, judge_delete, judge_read, judge_write,
+};
 
 #[test]
 fn a_write_meets_the_same_rule_through_three_doors() {
@@ -8,7 +10,11 @@ fn a_write_meets_the_same_rule_through_three_doors() {
     let target = "/home/user/.ssh/authorized_keys";
     let by_tool = judge_write(target, &facts);
     let by_shell = judge_command("cat k >> ~/.ssh/authorized_keys", &facts);
-    let by_code = judge_code(Language::Python, "import os\nopen(os.path.expanduser('~/.ssh/authorized_keys'), 'a').write(k)", &facts);
+    let by_code = judge_code(
+        Language::Python,
+        "import os\nopen(os.path.expanduser('~/.ssh/authorized_keys'), 'a').write(k)",
+        &facts,
+    );
     for judgement in [&by_tool, &by_shell, &by_code] {
         assert_eq!(judgement.verdict, Verdict::Ask);
         assert_eq!(judgement.findings[0].rule, "write to a credential file");
@@ -48,5 +54,8 @@ fn code_is_judged_by_what_it_does() {
     let verdict = |text: &str| judge_code(Language::Python, text, &facts).verdict;
     assert_eq!(verdict("print('rm -rf /')"), Verdict::Allow);
     assert_eq!(verdict("import os; os.system('rm -rf /')"), Verdict::Block);
-    assert_eq!(verdict("import subprocess\nsubprocess.run(['git', 'push', '--force'])"), Verdict::Ask);
+    assert_eq!(
+        verdict("import subprocess\nsubprocess.run(['git', 'push', '--force'])"),
+        Verdict::Ask
+    );
 }

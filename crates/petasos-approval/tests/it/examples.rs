@@ -29,7 +29,11 @@ fn every_rule_has_a_key_of_its_own_and_enough_examples() {
         assert!(keys.insert(rule.key), "`{}` is used twice", rule.key);
         assert!(!rule.passes.is_empty(), "`{}` has no counter-example", rule.key);
         // The limit needs inputs too large to write down; its own test has them.
-        assert!(rule.matches.len() >= 3 || rule.key == "analysis limit", "`{}` has too few examples", rule.key);
+        assert!(
+            rule.matches.len() >= 3 || rule.key == "analysis limit",
+            "`{}` has too few examples",
+            rule.key
+        );
         assert!(!rule.description.ends_with('.'));
     }
     assert!(RULES.iter().any(|rule| rule.severity == Severity::Block));

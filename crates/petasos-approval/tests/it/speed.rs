@@ -40,7 +40,9 @@ fn nesting_and_multiplication_are_refused_in_time() {
         "{a,b}".repeat(20_000),
         "eval ".repeat(20_000) + "ls",
         "sudo ".repeat(20_000) + "ls",
-        "f() { g; g; }; g() { h; h; }; h() { f2; f2; }; ".to_owned() + &"f2() { ls; };".repeat(5_000) + "f",
+        "f() { g; g; }; g() { h; h; }; h() { f2; f2; }; ".to_owned()
+            + &"f2() { ls; };".repeat(5_000)
+            + "f",
         "a=aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa; ".to_owned() + &"a=$a$a;".repeat(200) + "echo $a",
         "for i in 1 2 3 4 5 6 7 8 9; do ".repeat(12) + "ls; " + &"done; ".repeat(12),
         "<<A ".repeat(25_000),

@@ -17,7 +17,14 @@ fn v22_root_deletion_is_hardline() {
 
 #[test]
 fn v24_split_names_are_recursive_deletes() {
-    for command in ["r\\m -rf x", "r''m -rf x", "$(echo rm) -rf x", "${X:-rm} -rf x", "rm${IFS}-rf${IFS}x", "\u{ff52}\u{ff4d} -rf x"] {
+    for command in [
+        "r\\m -rf x",
+        "r''m -rf x",
+        "$(echo rm) -rf x",
+        "${X:-rm} -rf x",
+        "rm${IFS}-rf${IFS}x",
+        "\u{ff52}\u{ff4d} -rf x",
+    ] {
         assert!(has_rule(command, "recursive delete"), "{command}");
         assert_eq!(verdict(command), Verdict::Ask, "{command}");
     }
@@ -45,7 +52,9 @@ fn v29_an_allowed_leaf_does_not_hide_another() {
 fn option_letters_keep_their_case() {
     assert_eq!(verdict("kill -1 1234"), Verdict::Allow);
     assert_eq!(verdict("kill -9 1234"), Verdict::Allow);
-    assert!(!has_rule("sudo -s", "sudo with stdin or askpass") || verdict("sudo -s") == Verdict::Ask);
+    assert!(
+        !has_rule("sudo -s", "sudo with stdin or askpass") || verdict("sudo -s") == Verdict::Ask
+    );
 }
 
 #[test]

@@ -1,0 +1,128 @@
+//! Which files hold keys, tokens and passwords.
+
+use super::matches_glob;
+use super::target::{Target, agent_target, below_home};
+use crate::facts::Facts;
+
+/// Whether the content of `path` (resolved) is a key, a token or a password.
+pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    if name.ends_with(".pub") || matches!(name, "known_hosts" | "config.pub") {
+        return false;
+    }
+    if matches!(
+        path,
+        "/etc/shadow"
+            | "/etc/gshadow"
+            | "/etc/shadow-"
+            | "/etc/gshadow-"
+            | "/etc/master.passwd"
+            | "/etc/sudoers.d"
+            | "/etc/security/opasswd"
+            | "/etc/krb5.keytab"
+    ) || path.starts_with("/etc/ssl/private/")
+        || path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub")
+        || path.starts_with("/proc/") && path.ends_with("/environ")
+        || path.starts_with("/var/run/secrets/")
+        || path.starts_with("/run/secrets/")
+        || path.starts_with("/proc/") && path.ends_with("/mem")
+    {
+        return true;
+    }
+    if is_private_key(name) && (path.contains(".ssh/") || name.starts_with("id_")) {
+        return true;
+    }
+    if agent_target(path, facts) == Some(Target::Agent) {
+        return matches!(name, ".env" | "auth.json") || path.contains("mcp-tokens");
+    }
+    let Some(rest) = below_home(path, facts) else { return path == ".ssh" };
+    home_secret(rest)
+}
+
+fn is_private_key(name: &str) -> bool {
+    matches!(
+        name,
+        "identity"
+            | "id_rsa"
+            | "id_dsa"
+            | "id_ecdsa"
+            | "id_ed25519"
+            | "id_ed25519_sk"
+            | "id_ecdsa_sk"
+    ) || name.starts_with("id_") && !name.contains('.')
+        || (name.contains('*') || name.contains('?'))
+            && (matches_glob(name, "id_rsa") || matches_glob(name, "id_ed25519"))
+        || name.ends_with(".pem") && !name.contains("cert")
+}
+
+fn home_secret(rest: &str) -> bool {
+    const WHOLE: [&str; 14] = [
+        ".gnupg",
+        ".password-store",
+        ".local/share/keyrings",
+        "Library/Keychains",
+        ".aws",
+        ".azure",
+        ".config/gcloud",
+        ".kube",
+        ".config/gh/hosts.yml",
+        ".config/op",
+        ".vault-token",
+        ".config/rclone",
+        ".terraform.d",
+        ".oci",
+    ];
+    const FILES: [&str; 22] = [
+        ".netrc",
+        ".pgpass",
+        ".npmrc",
+        ".pypirc",
+        ".git-credentials",
+        ".docker/config.json",
+        ".cargo/credentials",
+        ".cargo/credentials.toml",
+        ".gem/credentials",
+        ".my.cnf",
+        ".ssh",
+        ".config/gh",
+        ".m2/settings.xml",
+        ".composer/auth.json",
+        ".s3cfg",
+        ".boto",
+        ".config/git/credentials",
+        ".databrickscfg",
+        ".config/hub",
+        ".config/containers/auth.json",
+        ".ssh/*",
+        ".mylogin.cnf",
+    ];
+    if FILES.contains(&rest) || rest.contains("Cookies") || rest.contains("Login Data") {
+        return true;
+    }
+    if rest.ends_with("logins.json") || rest.ends_with("key4.db") {
+        return true;
+    }
+    if let Some(name) = rest.strip_prefix(".ssh/") {
+        return is_private_key(name)
+            || name.ends_with(".key")
+            || name.contains("rsa")
+            || name.contains("ed25519");
+    }
+    WHOLE.iter().any(|entry| {
+        rest.strip_prefix(entry).is_some_and(|tail| {
+            tail.is_empty()
+                || tail.starts_with('/') && !tail.ends_with("/config")
+                || tail == "/config" && *entry == ".kube"
+        })
+    })
+}
+
+/// Files of environment variables, which hold keys by custom.
+pub(crate) fn is_environment_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    (name == ".env" || name == ".envrc" || name.starts_with(".env."))
+        && !matches!(
+            name,
+            ".env.example" | ".env.sample" | ".env.template" | ".env.dist" | ".env.defaults"
+        )
+}

@@ -1,0 +1,260 @@
+//! What writing to a path means: settings, start-up files, credentials, persistence.
+//! Tables of well-known places; no path is looked up.
+
+use super::{covers_all, has_glob, matches_glob};
+use crate::facts::Facts;
+use crate::shell::normalise::UNKNOWN;
+
+/// What writing to a path means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Target {
+    Ordinary,
+    SystemConfig,
+    /// `/usr` and its like: programs and libraries rather than settings.
+    SystemFile,
+    Startup,
+    Credential,
+    Agent,
+    /// Files that start a program later by themselves.
+    Persistence,
+}
+
+/// The part of `path` below a home directory.
+pub(super) fn below_home<'a>(path: &'a str, facts: &Facts) -> Option<&'a str> {
+    for home in [facts.home.as_str(), "/root", "/var/root"] {
+        if let Some(rest) = path.strip_prefix(home).and_then(|rest| rest.strip_prefix('/')) {
+            return Some(rest);
+        }
+    }
+    let rest = path.strip_prefix("/home/").or_else(|| path.strip_prefix("/Users/"));
+    if let Some((_, rest)) = rest.and_then(|rest| rest.split_once('/')) {
+        return Some(rest);
+    }
+    if let Some(rest) = path.strip_prefix('~') {
+        return rest.split_once('/').map(|(_, rest)| rest);
+    }
+    // A home that could not be resolved, such as `$(eval echo ~bob)/.bashrc`.
+    path.strip_prefix(UNKNOWN).and_then(|rest| rest.strip_prefix('/'))
+}
+
+/// Classifies `path` (resolved) as a target of writing or deleting.
+pub(crate) fn target(path: &str, facts: &Facts) -> Target {
+    if let Some(found) = agent_target(path, facts) {
+        return found;
+    }
+    if let Some(rest) = below_home(path, facts) {
+        let found = home_target(rest);
+        if found != Target::Ordinary {
+            return found;
+        }
+    }
+    if path.contains("/.ssh/") || path.starts_with(".ssh/") || path.ends_with("/.ssh") {
+        return Target::Credential;
+    }
+    if path == ".git/hooks" || path.contains(".git/hooks/") && !path.ends_with(".sample") {
+        return Target::Persistence;
+    }
+    system_target(path)
+}
+
+pub(super) fn agent_target(path: &str, facts: &Facts) -> Option<Target> {
+    const FILES: [&str; 12] = [
+        "config.yaml",
+        ".env",
+        "auth.json",
+        "rules",
+        "hooks",
+        "mcp-tokens",
+        "pairing",
+        "state.db",
+        "sessions",
+        "grants",
+        "policy",
+        "plugins",
+    ];
+    let inside = |rest: &str| {
+        let first = rest.trim_start_matches('/').split('/').next().unwrap_or_default();
+        let stem = first.split('.').next().unwrap_or_default();
+        FILES.contains(&first) || (!stem.is_empty() && FILES.contains(&stem)) || first == "*"
+    };
+    if let Some(home) = &facts.agent_home
+        && let Some(rest) = path.strip_prefix(home.as_str())
+        && rest.starts_with('/')
+    {
+        return inside(rest).then_some(Target::Agent);
+    }
+    for marker in [".hermes/", ".petasos/"] {
+        if let Some(start) = path.find(marker)
+            && (start == 0 || path.as_bytes().get(start - 1) == Some(&b'/'))
+        {
+            let rest = path.get(start + marker.len()..).unwrap_or_default();
+            return inside(rest).then_some(Target::Agent);
+        }
+    }
+    None
+}
+
+#[expect(clippy::too_many_lines, reason = "three tables and one lookup")]
+fn home_target(rest: &str) -> Target {
+    const STARTUP: [&str; 30] = [
+        ".bashrc",
+        ".bash_profile",
+        ".bash_login",
+        ".bash_logout",
+        ".bash_aliases",
+        ".profile",
+        ".zshrc",
+        ".zprofile",
+        ".zshenv",
+        ".zlogin",
+        ".zlogout",
+        ".kshrc",
+        ".cshrc",
+        ".tcshrc",
+        ".login",
+        ".mkshrc",
+        ".config/fish/config.fish",
+        ".pam_environment",
+        ".xinitrc",
+        ".xsession",
+        ".xprofile",
+        ".xsessionrc",
+        ".inputrc",
+        ".config/nushell/config.nu",
+        ".config/nushell/env.nu",
+        ".envrc",
+        ".rhosts",
+        ".shrc",
+        ".oh-my-zsh",
+        ".forward",
+    ];
+    const CREDENTIALS: [&str; 42] = [
+        ".ssh",
+        ".netrc",
+        ".pgpass",
+        ".npmrc",
+        ".pypirc",
+        ".git-credentials",
+        ".aws",
+        ".gnupg",
+        ".kube",
+        ".docker",
+        ".azure",
+        ".config/gh",
+        ".config/gcloud",
+        ".my.cnf",
+        ".mylogin.cnf",
+        ".cargo/credentials",
+        ".cargo/credentials.toml",
+        ".gem/credentials",
+        ".config/rclone",
+        ".vault-token",
+        ".terraform.d",
+        ".terraformrc",
+        ".m2/settings.xml",
+        ".m2/settings-security.xml",
+        ".composer/auth.json",
+        ".password-store",
+        ".local/share/keyrings",
+        ".config/op",
+        ".config/git/credentials",
+        ".config/hub",
+        ".config/doctl",
+        ".oci",
+        ".s3cfg",
+        ".boto",
+        ".ibmcloud",
+        ".fly",
+        ".config/containers/auth.json",
+        ".databrickscfg",
+        ".snowflake",
+        "Library/Keychains",
+        ".config/sops",
+        ".config/age",
+    ];
+    const PERSISTENCE: [&str; 12] = [
+        ".config/systemd/user",
+        ".config/autostart",
+        "Library/LaunchAgents",
+        ".config/fish/conf.d",
+        ".config/fish/functions",
+        ".local/share/systemd/user",
+        ".gitconfig",
+        ".config/git/config",
+        ".config/git/hooks",
+        ".vimrc",
+        ".config/environment.d",
+        ".local/share/dbus-1/services",
+    ];
+    let under = |list: &[&str]| {
+        list.iter().any(|entry| {
+            rest.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
+        })
+    };
+    let globbed = |list: &[&str]| {
+        has_glob(rest) && !covers_all(rest) && list.iter().any(|entry| matches_glob(rest, entry))
+    };
+    if under(&STARTUP) || globbed(&STARTUP) {
+        Target::Startup
+    } else if under(&CREDENTIALS) || globbed(&CREDENTIALS) {
+        Target::Credential
+    } else if under(&PERSISTENCE) {
+        Target::Persistence
+    } else {
+        Target::Ordinary
+    }
+}
+
+fn system_target(path: &str) -> Target {
+    const CONFIG: [&str; 19] = [
+        "/etc",
+        "/boot",
+        "/private/etc",
+        "/private/var/db",
+        "/private/var/at",
+        "/usr/lib/systemd",
+        "/lib/systemd",
+        "/var/spool/cron",
+        "/proc/sys",
+        "/sys",
+        "/System",
+        "/Library",
+        "/usr/etc",
+        "/usr/local/etc",
+        "/efi",
+        "/var/lib/dpkg",
+        "/proc/sysrq-trigger",
+        "/lib/modules",
+        "/opt/homebrew/etc",
+    ];
+    const FILES: [&str; 13] = [
+        "/usr/bin",
+        "/usr/sbin",
+        "/usr/lib",
+        "/usr/lib64",
+        "/usr/share",
+        "/usr/libexec",
+        "/bin",
+        "/sbin",
+        "/lib",
+        "/lib64",
+        "/proc",
+        "/usr/include",
+        "/lib32",
+    ];
+    let under = |list: &[&str]| {
+        list.iter().any(|entry| {
+            path.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
+        })
+    };
+    let mirror = path.starts_with("/private/var/")
+        && !path.starts_with("/private/var/tmp")
+        && !path.starts_with("/private/var/folders");
+    if path.ends_with("docker.sock") || under(&CONFIG) || mirror {
+        Target::SystemConfig
+    } else if under(&FILES) {
+        Target::SystemFile
+    } else {
+        Target::Ordinary
+    }
+}

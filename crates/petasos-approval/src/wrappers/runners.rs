@@ -1,0 +1,291 @@
+//! Task runners, terminals, multiplexers and schedulers: the command is an
+//! argument or the tail of the arguments.
+
+use super::escapes::{lines_after_mark, option_shell, shell};
+use super::prefix::{command_after, command_after_options};
+use super::{Inner, Inners, Wrapper};
+use crate::code::Language;
+use crate::flow::call::Call;
+use crate::flow::value::Arg;
+
+pub(super) static WRAPPER: Wrapper = Wrapper {
+    names: &[
+        "at",
+        "batch",
+        "watch",
+        "entr",
+        "script",
+        "tmux",
+        "screen",
+        "hyperfine",
+        "tcpdump",
+        "npm",
+        "pnpm",
+        "yarn",
+        "bundle",
+        "poetry",
+        "pipenv",
+        "uv",
+        "hatch",
+        "pdm",
+        "conda",
+        "mamba",
+        "micromamba",
+        "nix",
+        "nix-shell",
+        "mise",
+        "asdf",
+        "direnv",
+        "op",
+        "doppler",
+        "aws-vault",
+        "infisical",
+        "cargo",
+        "dpkg",
+        "apt",
+        "apt-get",
+        "logsave",
+        "split",
+        "inotifywait",
+        "watchexec",
+        "nodemon",
+        "concurrently",
+        "start-stop-daemon",
+        "ftp",
+        "telnet",
+        "perf",
+        "bwrap",
+        "capsh",
+        "ip",
+        "gcc",
+        "dc",
+        "xterm",
+        "gnome-terminal",
+        "konsole",
+        "alacritty",
+        "kitty",
+        "openvpn",
+        "wget",
+        "foreman",
+        "tsp",
+        "nq",
+        "env-cmd",
+        "cross-env",
+    ],
+    unwrap: runner,
+};
+
+/// Task runners, terminals, schedulers: the command is an argument or a tail.
+#[expect(clippy::too_many_lines, reason = "one arm a program; splitting would hide the table")]
+fn runner(call: &Call<'_>, inners: &mut Inners) {
+    match call.program {
+        "at" | "batch" => inners.list.push(Inner::Stdin(Language::Shell, Vec::new())),
+        "watch" => {
+            let rest = command_after_options(call.args, &["-n", "--interval", "-d"]);
+            join(rest, inners);
+        }
+        "entr" | "inotifywait" | "watchexec" | "nodemon" => {
+            option_shell(call, &["--exec", "-x"], inners);
+            if call.program == "entr" || call.program == "watchexec" {
+                let rest =
+                    command_after_options(call.args, &["-e", "--exts", "-w", "--watch", "-i"]);
+                inners.bulk = false;
+                join(rest, inners);
+            }
+        }
+        "script" => {
+            option_shell(call, &["--command"], inners);
+            if let Some(code) = call.clustered('c') {
+                shell(code, inners);
+            }
+        }
+        "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" => {
+            if let Some(at) = call
+                .args
+                .iter()
+                .position(|arg| matches!(arg.text.as_str(), "-e" | "--" | "--command"))
+            {
+                join(call.args.get(at + 1..).unwrap_or_default(), inners);
+            }
+        }
+        "tmux" => {
+            if call.args.iter().any(|arg| {
+                matches!(
+                    arg.text.as_str(),
+                    "new"
+                        | "new-session"
+                        | "neww"
+                        | "new-window"
+                        | "splitw"
+                        | "split-window"
+                        | "run"
+                        | "run-shell"
+                        | "send-keys"
+                        | "send"
+                        | "respawn-pane"
+                        | "if-shell"
+                        | "display-popup"
+                        | "popup"
+                )
+            }) {
+                let rest = command_after(
+                    call.args,
+                    &["-s", "-t", "-n", "-c", "-x", "-y", "-L", "-S", "-f", "-e", "-F"],
+                    1,
+                );
+                let rest: Vec<Arg> = rest
+                    .iter()
+                    .filter(|arg| !matches!(arg.text.as_str(), "Enter" | "C-m"))
+                    .cloned()
+                    .collect();
+                join(&rest, inners);
+            }
+        }
+        "screen" => {
+            if call.flag('m') || call.flag('X') {
+                let rest = command_after(call.args, &["-S", "-c", "-t", "-p", "-h"], 0);
+                let rest = if rest.first().is_some_and(|arg| arg.is("stuff") || arg.is("exec")) {
+                    rest.get(1..).unwrap_or_default()
+                } else {
+                    rest
+                };
+                join(rest, inners);
+            }
+        }
+        "hyperfine" | "concurrently" => {
+            for operand in
+                call.operands().filter(|arg| !arg.text.bytes().all(|byte| byte.is_ascii_digit()))
+            {
+                shell(operand.clone(), inners);
+            }
+            for name in ["--prepare", "-p", "--setup", "-s", "--cleanup", "-c"] {
+                option_shell(call, &[name], inners);
+            }
+        }
+        "tcpdump" => option_shell(call, &["-z"], inners),
+        "dc" | "ftp" | "telnet" => lines_after_mark(call, '!', inners),
+        "split" => option_shell(call, &["--filter"], inners),
+        "openvpn" => option_shell(call, &["--up", "--down"], inners),
+        "gcc" => option_shell(call, &["-wrapper"], inners),
+        "wget" => option_shell(call, &["--use-askpass"], inners),
+        "perf" | "logsave" => {
+            let rest = command_after(call.args, &["-e", "-o", "-F", "-p"], 1);
+            inners.list.push(Inner::Argv(rest.to_vec()));
+        }
+        "bwrap" | "capsh" => tail_command(call, inners),
+        "ip" => {
+            if call.operand(0) == "netns" && call.operand(1) == "exec" {
+                inners.list.push(Inner::Argv(command_after(call.args, &[], 3).to_vec()));
+            }
+        }
+        "start-stop-daemon" => {
+            if let Some(program) = call.option(&["--exec", "-x", "--startas", "-a"]) {
+                let mut argv = vec![program];
+                let tail = call.args.iter().skip_while(|arg| !arg.is("--")).skip(1);
+                argv.extend(tail.cloned());
+                inners.list.push(Inner::Argv(argv));
+            }
+        }
+        "dpkg" | "apt" | "apt-get" => {
+            for arg in call.args {
+                if let Some((_, code)) =
+                    arg.text.split_once("Invoke::=").or_else(|| arg.text.split_once("-Invoke="))
+                {
+                    shell(
+                        Arg { text: code.trim_matches(['"', '{', '}']).to_owned(), ..arg.clone() },
+                        inners,
+                    );
+                }
+            }
+        }
+        _ => project_runner(call, inners),
+    }
+}
+
+fn tail_command(call: &Call<'_>, inners: &mut Inners) {
+    if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
+        let rest = call.args.get(at + 1..).unwrap_or_default();
+        if call.program == "capsh" {
+            let mut argv = vec![Arg::new("bash", call.span)];
+            argv.extend(rest.iter().cloned());
+            inners.list.push(Inner::Argv(argv));
+        } else {
+            inners.list.push(Inner::Argv(rest.to_vec()));
+        }
+        return;
+    }
+    let names = ["rm", "sh", "bash", "dd"];
+    if let Some(at) = call
+        .args
+        .iter()
+        .position(|arg| names.contains(&arg.text.rsplit('/').next().unwrap_or_default()))
+    {
+        inners.list.push(Inner::Argv(call.args.get(at..).unwrap_or_default().to_vec()));
+    }
+}
+
+fn join(rest: &[Arg], inners: &mut Inners) {
+    if let Some(first) = rest.first() {
+        let words: Vec<&str> = rest.iter().map(|arg| arg.text.as_str()).collect();
+        let taint = rest.iter().fold(first.taint, |taint, arg| taint.with(arg.taint));
+        shell(Arg { text: words.join(" "), span: first.span, glob: false, taint }, inners);
+    }
+}
+
+/// `npm exec`, `bundle exec`, `poetry run` and the like.
+fn project_runner(call: &Call<'_>, inners: &mut Inners) {
+    if let Some(code) = call.option(&["-c", "--call", "--run", "--command"])
+        && matches!(call.program, "npm" | "nix-shell" | "pnpm" | "yarn" | "infisical" | "doppler")
+    {
+        shell(code, inners);
+        return;
+    }
+    let verb = call.operand(0);
+    let runs = matches!(
+        (call.program, verb),
+        (
+            "npm" | "pnpm" | "yarn" | "bundle" | "mise" | "asdf" | "direnv" | "aws-vault" | "cargo",
+            "exec" | "dlx" | "x"
+        ) | (
+            "poetry"
+                | "pipenv"
+                | "uv"
+                | "hatch"
+                | "pdm"
+                | "conda"
+                | "mamba"
+                | "micromamba"
+                | "op"
+                | "doppler"
+                | "infisical"
+                | "foreman",
+            "run" | "start"
+        ) | ("nix", "develop" | "shell" | "run")
+            | ("pnpm" | "yarn", "node")
+    ) || matches!(call.program, "cross-env" | "env-cmd" | "tsp" | "nq");
+    if !runs {
+        return;
+    }
+    if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
+        inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
+        return;
+    }
+    if call.program == "nix" {
+        if let Some(at) =
+            call.args.iter().position(|arg| matches!(arg.text.as_str(), "-c" | "--command"))
+        {
+            inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
+        }
+        return;
+    }
+    let skip = usize::from(!matches!(call.program, "cross-env" | "env-cmd" | "tsp" | "nq"))
+        + usize::from(matches!(call.program, "direnv" | "aws-vault"));
+    let rest = command_after(
+        call.args,
+        &["-n", "--name", "-p", "--package", "--with", "--env-file", "-w", "--filter"],
+        skip,
+    );
+    if !rest.is_empty() {
+        inners.list.push(Inner::Argv(rest.to_vec()));
+    }
+}
