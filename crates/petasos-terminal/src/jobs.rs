@@ -207,7 +207,8 @@ impl JobTable {
         settings: &Settings,
     ) -> std::io::Result<usize> {
         let mut found = 0;
-        for record in book(settings).take_over()? {
+        let records = book(settings).take_over(|job| self.any(job).is_some())?;
+        for record in records {
             if record.backend != environment.facts().backend {
                 continue;
             }

@@ -26,11 +26,12 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::net::{
     AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
-use rustix::process::{Pid, WaitOptions};
+use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 pub(crate) use begin::{SCRIPT_FD, STATE_FD};
 pub(crate) use line::{Failure, Line, Tree, ending};
@@ -44,6 +45,8 @@ pub(crate) use wire::{Role, Stage};
 pub(crate) struct Keeper {
     socket: Option<OwnedFd>,
     pid: Pid,
+    /// Absent on kernels before 5.3.
+    handle: Option<OwnedFd>,
 }
 
 impl Keeper {
@@ -59,7 +62,15 @@ impl Keeper {
         sys::restore_signals(&mask);
         let pid = forked.map_err(io::Error::from_raw_os_error)?;
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
-        Ok(Self { socket: Some(ours), pid })
+        let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
+        Ok(Self { socket: Some(ours), pid, handle })
+    }
+
+    /// Whether it still makes sitters.
+    pub(crate) fn lives(&self) -> bool {
+        let Some(handle) = &self.handle else { return true };
+        let mut fds = [PollFd::new(handle, PollFlags::IN)];
+        rustix::event::poll(&mut fds, Some(&Timespec::default())) == Ok(0)
     }
 
     /// Asks for a sitter with these descriptors, which must be in the order of their roles.

@@ -12,9 +12,9 @@ use petasos_contract::environment::{
 use petasos_contract::jobs::{JobId, Jobs, Notify};
 use petasos_contract::path::TargetPath;
 use petasos_contract::terminal::{Command, Ended, Limits, OnTimeout, Ran, Started, Terminal};
-use petasos_contract::{BoxFuture, CallContext, wait};
+use petasos_contract::{BoxFuture, CallContext, Settings, wait};
 
-use crate::engine::Engine;
+use crate::engine::{Engine, backend};
 use crate::jobs::{Adopted, DRAIN_MAX, DRAIN_QUIET, Until};
 use crate::output::{Collected, Collector, Masker};
 use crate::prompt::{QUIET, Screen};
@@ -52,6 +52,12 @@ enum Drained {
 }
 
 impl Terminal for Engine {
+    fn usable(&self, settings: &Settings) -> Result<(), String> {
+        let terminal = TerminalSettings::of(settings).map_err(|error| error.to_string())?;
+        let backend = backend(&terminal.backend).map_err(|error| error.to_string())?;
+        (backend.usable)(settings)
+    }
+
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError> {
         let terminal = TerminalSettings::of(&cx.settings)?;
         Ok(Limits { timeout_default: terminal.timeout(), timeout_max: terminal.timeout_max() })

@@ -92,7 +92,7 @@ impl Local {
     /// The keeper; a new one when the old one was killed. Nothing has run through it then.
     fn keeper(&self) -> io::Result<Arc<Keeper>> {
         let mut keeper = self.keeper.lock();
-        if let Some(keeper) = &*keeper {
+        if let Some(keeper) = keeper.as_ref().filter(|keeper| keeper.lives()) {
             return Ok(Arc::clone(keeper));
         }
         let new = Arc::new(Keeper::start()?);

@@ -80,15 +80,15 @@ impl Book {
         })
     }
 
-    /// Takes over every job whose program is gone.
-    pub(super) fn take_over(&self) -> io::Result<Vec<Record>> {
+    /// Takes over every job that nobody holds: not another program that lives, and not we.
+    pub(super) fn take_over(&self, is_held: impl Fn(&JobId) -> bool) -> io::Result<Vec<Record>> {
         if !self.path.exists() {
             return Ok(Vec::new());
         }
         let mut taken = Vec::new();
         self.edit(|records| {
             for record in records.values_mut() {
-                if record.program.is_another() || record.program == Program::this() {
+                if record.program.is_another() || is_held(&record.session_id) {
                     continue;
                 }
                 record.program = Program::this();

@@ -1,13 +1,15 @@
-//! The last steps of a fresh process before it becomes the wanted program.
+//! The process that waits to become a program, and its last steps before it does.
 //!
 //! Every confinement is in place before the program is told to be ready; a step that fails is
 //! reported with its error number and the program does not run.
 
+use std::os::fd::RawFd;
 use std::os::raw::c_char;
 
+use super::keep::SOCKET;
 use super::payload::{FLAG_TTY, FLAG_USERNS, Mapped};
-use super::sys;
-use super::wire::{Kind, Message, Role, Roles, Stage};
+use super::sys::{self, Received};
+use super::wire::{FDS_MAX, Kind, Message, Role, Roles, Stage};
 
 /// The descriptor on which a shell leaves its directory and exports. High, because scripts use
 /// the low ones by number.
@@ -15,15 +17,44 @@ pub(crate) const STATE_FD: i32 = 200;
 /// The descriptor of a script too long for an argument.
 pub(crate) const SCRIPT_FD: i32 = 201;
 
-/// Becomes the program, or reports why not.
-pub(super) fn begin(plan: &Mapped, roles: &Roles, sitter: i32) -> ! {
+/// Waits for a request, hands its line to the sitter, and becomes the program.
+pub(super) fn wait(sitter_line: RawFd, sitter: i32) -> ! {
+    // A sitter that is killed takes its program along.
+    let kill = libc::SIGKILL.unsigned_abs().into();
+    if sys::prctl(libc::PR_SET_PDEATHSIG, kill).is_err() || sys::getppid() != sitter {
+        sys::exit(1);
+    }
+    sys::setsid();
+    let mut fds = [-1; FDS_MAX];
+    let roles = loop {
+        match sys::receive(SOCKET, &mut fds) {
+            Received::Message(Message { kind: Kind::Sit, first, .. }, count) => {
+                break Roles::deal(first, fds.get(..count).unwrap_or_default());
+            }
+            Received::Message(_, count) => fds.iter().take(count).for_each(|fd| sys::close(*fd)),
+            Received::Nothing => {}
+            Received::Gone => sys::exit(0),
+        }
+    };
     let line = roles.fd(Role::Line);
-    let (stage, error) = match steps(plan, roles, sitter) {
-        Ok(never) => match never {},
-        Err(failure) => failure,
+    // Before anything can fail, so that the sitter can tell how we ended.
+    sys::send_fd(sitter_line, Message::new(Kind::Sit, 0, 0), line);
+    let (stage, error) = match mapped(roles.fd(Role::Payload)) {
+        None => (Stage::Payload, libc::EINVAL),
+        Some(plan) => match steps(&plan, &roles, sitter) {
+            Ok(never) => match never {},
+            Err(failure) => failure,
+        },
     };
     sys::send(line, Message::new(Kind::Failed, stage as i32, error));
     sys::exit(127)
+}
+
+#[expect(unsafe_code, reason = "the block was just mapped for us alone")]
+fn mapped(fd: RawFd) -> Option<Mapped> {
+    let (base, size) = sys::map_private(fd)?;
+    // SAFETY: the mapping is private, writable, of that size, and never unmapped.
+    unsafe { Mapped::relocate(base, size) }
 }
 
 fn steps(
@@ -32,13 +63,6 @@ fn steps(
     sitter: i32,
 ) -> Result<std::convert::Infallible, (Stage, i32)> {
     let at = |stage: Stage| move |error: i32| (stage, error);
-    sys::setsid();
-    // A sitter that is killed takes its program along.
-    let kill = libc::SIGKILL.unsigned_abs().into();
-    sys::prctl(libc::PR_SET_PDEATHSIG, kill).map_err(at(Stage::Fork))?;
-    if sys::getppid() != sitter {
-        sys::exit(127);
-    }
     sys::close_from_on_exec(3);
     let places = [
         (Role::Stdin, 0),

@@ -1,17 +1,21 @@
-//! The keeper: a small process made once, that makes a sitter for each call.
+//! The keeper: a small process made once, that always has a sitter ready.
 //!
 //! It exists because copying a large program for every call is slow, and because a subreaper is
 //! a property of a whole process, which must not be the program that embeds us. It is a fork
 //! without `exec`, so it runs without the allocator and forgets the memory it was born with.
+//! Requests do not pass through it: the process that will become the next program waits for one
+//! by itself, so that a call costs less than a fork.
 
 use std::os::fd::RawFd;
 
-use super::sys::{self, Received};
-use super::wire::{FDS_MAX, Kind, Message, Role, Roles, Stage};
+use super::survey::{self, Row};
+use super::sys::{self, Reaped};
 use super::{sitter, trim};
 
-/// The keeper's own end of its socket.
-const SOCKET: RawFd = 3;
+/// The end of the socket on which requests come, in the keeper and in all that wait.
+pub(super) const SOCKET: RawFd = 3;
+/// How soon a sitter that could not be made is tried again.
+const AGAIN_MS: i32 = 20;
 
 /// Serves until the program is gone. Never returns: not even by a panic, which would unwind into
 /// a copy of the program.
@@ -19,44 +23,74 @@ pub(super) extern "C" fn keep(socket: RawFd) -> ! {
     sys::setsid();
     sys::set_name(c"petasos-keep");
     settle(socket);
+    let Some((taken, told)) = sys::pipe() else { sys::exit(1) };
     if sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).is_err() {
         sys::exit(1);
     }
     trim::forget_heap();
-    let mut fds = [-1; FDS_MAX];
+    let Some(rows) = sys::scratch(survey::ROWS_MAX) else { sys::exit(1) };
+    let signals = sys::signal_fd(libc::SIGCHLD, libc::SIGCHLD);
+    let mut owed = 1;
     loop {
-        match sys::receive(SOCKET, &mut fds) {
-            Received::Message(Message { kind: Kind::Sit, first, .. }, count) => {
-                start(&Roles::deal(first, fds.get(..count).unwrap_or_default()));
-            }
-            Received::Message(_, count) => fds.iter().take(count).for_each(|fd| sys::close(*fd)),
-            Received::Nothing => {}
-            // Sitters have lines of their own and know by themselves. They are waited for, so
-            // that their ends are taken by us and not left to whoever adopts orphans.
-            Received::Gone => {
-                sys::close(SOCKET);
-                sys::wait_for_all();
-                sys::exit(0)
-            }
+        while owed > 0 && prepare(told, taken) {
+            owed -= 1;
+        }
+        let ask = |fd, events| libc::pollfd { fd, events, revents: 0 };
+        let mut fds = [ask(taken, libc::POLLIN), ask(SOCKET, 0), ask(signals, libc::POLLIN)];
+        sys::poll(&mut fds, if owed > 0 { AGAIN_MS } else { -1 });
+        let [waiting, program, ended] = fds;
+        if ended.revents != 0 {
+            reap(signals, rows);
+        }
+        if program.revents != 0 {
+            leave(signals, rows);
+        }
+        if waiting.revents != 0 {
+            let mut bytes = [0; 64];
+            owed += sys::read(taken, &mut bytes).max(0);
         }
     }
 }
 
-fn start(roles: &Roles) {
+/// Makes one more sitter that waits.
+fn prepare(told: RawFd, taken: RawFd) -> bool {
     match sys::fork() {
         Ok(0) => {
-            sys::close(SOCKET);
-            sitter::sit(roles)
+            sys::close(taken);
+            sitter::sit(told)
         }
-        Ok(_) => {}
-        Err(error) => {
-            let failed = Message::new(Kind::Failed, Stage::Fork as i32, error);
-            sys::send(roles.fd(Role::Line), failed);
+        Ok(_) => true,
+        Err(_) => false,
+    }
+}
+
+/// Takes ended sitters; `false` when there are no children. One that was killed leaves its tree
+/// to us, and nobody could name or end it any more: it is ended here.
+fn reap(signals: RawFd, rows: &mut [Row]) -> bool {
+    while sys::next_signal(signals).is_some() {}
+    let mut killed = false;
+    loop {
+        match sys::reap() {
+            Reaped::One(_, status) => killed |= libc::WIFSIGNALED(status),
+            Reaped::Nothing if killed => {
+                killed = false;
+                survey::orphans(rows, &mut |pid| sys::kill(pid, libc::SIGKILL));
+            }
+            Reaped::Nothing => return true,
+            Reaped::NoChildren => return false,
         }
     }
-    for fd in roles.all() {
-        sys::close(fd);
+}
+
+/// Sitters have lines of their own and know by themselves that the program is gone. They are
+/// waited for, so that their ends are taken by us and not left to whoever adopts orphans.
+fn leave(signals: RawFd, rows: &mut [Row]) -> ! {
+    sys::close(SOCKET);
+    while reap(signals, rows) {
+        let mut fds = [libc::pollfd { fd: signals, events: libc::POLLIN, revents: 0 }];
+        sys::poll(&mut fds, -1);
     }
+    sys::exit(0)
 }
 
 /// Keeps nothing of the program but the socket, and is deaf to what a terminal sends.
@@ -71,8 +105,6 @@ fn settle(socket: RawFd) {
         libc::SIGTSTP,
         libc::SIGUSR1,
         libc::SIGUSR2,
-        // Sitters are reaped by nobody.
-        libc::SIGCHLD,
     ] {
         sys::ignore(signal);
     }

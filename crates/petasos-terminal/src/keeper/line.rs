@@ -2,11 +2,10 @@
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::Ending;
-use petasos_contract::wait::{self, Owned};
+use petasos_contract::wait;
 use rustix::net::RecvFlags;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -40,19 +39,16 @@ pub(crate) struct Failure {
 /// The line to one sitter. Dropping it ends a tree that was not kept.
 #[derive(Debug)]
 pub(crate) struct Line {
-    socket: Arc<AsyncFd<OwnedFd>>,
-    tree: watch::Receiver<Tree>,
-    _listener: Owned<()>,
+    socket: AsyncFd<OwnedFd>,
+    tree: watch::Sender<Tree>,
 }
 
 impl Line {
     /// A line, and the sitter's end of it.
     pub(crate) fn open() -> io::Result<(Self, OwnedFd)> {
         let (ours, theirs) = pair()?;
-        let socket = Arc::new(crate::ready::register(ours, Interest::READABLE)?);
-        let (sender, tree) = watch::channel(Tree::default());
-        let listener = Owned::start(listen(Arc::clone(&socket), sender));
-        Ok((Self { socket, tree, _listener: listener }, theirs))
+        let socket = crate::ready::register(ours, Interest::READABLE)?;
+        Ok((Self { socket, tree: watch::Sender::new(Tree::default()) }, theirs))
     }
 
     /// What is known now.
@@ -60,13 +56,41 @@ impl Line {
         *self.tree.borrow()
     }
 
-    /// Waits until something holds of the tree, or its sitter is gone.
+    /// Waits until something holds of the tree, or its sitter is gone. Whoever waits also
+    /// listens, so that no task stands between a message and its reader.
     pub(crate) async fn until(&self, holds: impl Fn(&Tree) -> bool) -> Tree {
-        let mut tree = self.tree.clone();
-        // The sender only goes after it said that the sitter is gone.
-        match tree.wait_for(|tree| tree.gone || holds(tree)).await {
-            Ok(tree) => *tree,
-            Err(_) => Tree { gone: true, ..self.tree() },
+        let mut known = self.tree.subscribe();
+        loop {
+            let now = *known.borrow_and_update();
+            if now.gone || holds(&now) {
+                return now;
+            }
+            tokio::select! {
+                // Another one who waits may have heard it.
+                _ = known.changed() => {}
+                () = self.listen() => {}
+            }
+        }
+    }
+
+    /// Takes the messages that are there, waiting for the first.
+    async fn listen(&self) {
+        let mut bytes = [0; Message::SIZE];
+        let heard = self
+            .socket
+            .async_io(Interest::READABLE, |fd| {
+                Ok(rustix::net::recv(fd, &mut bytes[..], RecvFlags::empty())?.0)
+            })
+            .await;
+        match heard {
+            Ok(count) if count > 0 => {
+                if let Some(message) = Message::from_bytes(&bytes) {
+                    self.tree.send_modify(|tree| note(tree, message));
+                }
+            }
+            // It left without hearing our last word; its own last words are still to be read.
+            Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {}
+            Ok(_) | Err(_) => self.tree.send_modify(|tree| tree.gone = true),
         }
     }
 
@@ -96,27 +120,6 @@ impl Line {
 
     fn say(&self, message: Message, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
         send(self.socket.get_ref().as_fd(), message, fds)
-    }
-}
-
-async fn listen(socket: Arc<AsyncFd<OwnedFd>>, tree: watch::Sender<Tree>) {
-    let mut bytes = [0; Message::SIZE];
-    loop {
-        let heard = socket
-            .async_io(Interest::READABLE, |fd| {
-                Ok(rustix::net::recv(fd, &mut bytes[..], RecvFlags::empty())?.0)
-            })
-            .await;
-        let message = match heard {
-            Ok(count) if count > 0 => Message::from_bytes(&bytes),
-            Ok(_) | Err(_) => {
-                tree.send_modify(|tree| tree.gone = true);
-                return;
-            }
-        };
-        if let Some(message) = message {
-            tree.send_modify(|tree| note(tree, message));
-        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! A sitter: the small process that owns the tree of one call or job.
+//! A sitter: the small process that owns the tree of one call or job, and waits for one first.
 //!
 //! It is the subreaper of the tree, so it sees every descendant die and knows when none is left.
 //! It ends the tree when told, or when the line to the program breaks and the tree was not kept.
@@ -6,10 +6,10 @@
 
 use std::os::fd::RawFd;
 
-use super::payload::Mapped;
+use super::keep::SOCKET;
 use super::survey::{self, Row};
 use super::sys::{self, Reaped, Received};
-use super::wire::{FDS_MAX, Kind, Message, Role, Roles, Stage};
+use super::wire::{FDS_MAX, Kind, Message};
 use super::{begin, drain};
 
 /// How long a tree has after the program that wanted it is gone.
@@ -18,41 +18,44 @@ const GRACE_ORPHANED_MS: i64 = 500;
 const AGAIN_MS: i32 = 5;
 const AGAIN_MAX_MS: i32 = 1000;
 
-/// Starts the program and watches over its tree until it is empty.
-pub(super) fn sit(roles: &Roles) -> ! {
+/// Makes the process that will become the program, waits until a request makes it one, and
+/// watches over its tree until it is empty. `told` is how the keeper hears that one is taken.
+pub(super) fn sit(told: RawFd) -> ! {
     sys::setsid();
     sys::set_name(c"petasos-sit");
-    let line = roles.fd(Role::Line);
-    let fail = |stage: Stage, error: i32| -> ! {
-        sys::send(line, Message::new(Kind::Failed, stage as i32, error));
-        sys::exit(1)
-    };
-    if let Err(error) = sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1) {
-        fail(Stage::Fork, error);
-    }
-    // The keeper ignores the deaths of sitters; a sitter must see those of its children.
-    sys::default(libc::SIGCHLD);
+    let alone = sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).is_err();
     let signals = sys::signal_fd(libc::SIGCHLD, libc::SIGTERM);
-    let Some(plan) = mapped(roles.fd(Role::Payload)) else { fail(Stage::Payload, libc::EINVAL) };
+    let Some((ours, theirs)) = sys::socket_pair().filter(|_| !alone) else { sys::exit(1) };
     let sitter = sys::getpid();
     let pid = match sys::fork() {
-        Ok(0) => begin::begin(&plan, roles, sitter),
+        Ok(0) => {
+            sys::close(ours);
+            begin::wait(theirs, sitter)
+        }
         Ok(pid) => pid,
-        Err(error) => fail(Stage::Fork, error),
+        Err(_) => sys::exit(1),
     };
-    // Held by us, the program's own ends would keep its pipes open.
-    for fd in roles.all().filter(|fd| *fd != line) {
-        sys::close(fd);
-    }
+    sys::close(theirs);
+    sys::close(SOCKET);
     let rows = sys::scratch::<Row>(survey::ROWS_MAX).unwrap_or_default();
+    let line = taken(ours);
+    sys::close(ours);
+    sys::write(told, b"x");
+    sys::close(told);
     Sitter { line, signals, pid, rows, phase: Phase::Watching, status: None, kept: None }.watch()
 }
 
-#[expect(unsafe_code, reason = "the block was just mapped for us alone")]
-fn mapped(fd: RawFd) -> Option<Mapped> {
-    let (base, size) = sys::map_private(fd)?;
-    // SAFETY: the mapping is private, writable, of that size, and never unmapped.
-    unsafe { Mapped::relocate(base, size) }
+/// Waits for the line of the request that our child has taken.
+fn taken(ours: RawFd) -> RawFd {
+    let mut fds = [-1; FDS_MAX];
+    loop {
+        match sys::receive(ours, &mut fds) {
+            Received::Message(_, 1) => return fds[0],
+            Received::Message(..) | Received::Nothing => {}
+            // It ended without one: the program is gone.
+            Received::Gone => sys::exit(0),
+        }
+    }
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -93,11 +96,12 @@ impl Sitter {
             });
             sys::poll(&mut fds, self.patience());
             let [line, signals, output] = fds.map(|fd| fd.revents != 0);
-            if signals {
-                self.signalled();
-            }
+            // What the program says comes first: an end that is seen now may be for a job.
             if line {
                 self.heard();
+            }
+            if signals {
+                self.signalled();
             }
             if output && let Some(kept) = self.kept {
                 self.drain(kept);

@@ -11,6 +11,7 @@ pub(super) struct Row {
     pid: i32,
     parent: i32,
     ours: bool,
+    is_sitter: bool,
 }
 
 /// More processes than this are seen in the next round, after these are gone.
@@ -27,6 +28,17 @@ pub(super) fn descendants(rows: &mut [Row], act: &mut dyn FnMut(i32)) -> usize {
         found += 1;
     }
     found
+}
+
+/// Calls `act` for each descendant of this process that is below none of its sitters.
+pub(super) fn orphans(rows: &mut [Row], act: &mut dyn FnMut(i32)) {
+    let count = list(rows);
+    let Some(rows) = rows.get_mut(..count) else { return };
+    let me = sys::getpid();
+    // A program that takes a sitter's name gains what any daemon has: a life of its own.
+    rows.iter_mut().filter(|row| row.is_sitter).for_each(|row| row.parent = -1);
+    mark(rows, me);
+    rows.iter().filter(|row| row.ours).for_each(|row| act(row.pid));
 }
 
 /// A child may be listed before its parent, hence rounds until nothing changes.
@@ -61,9 +73,9 @@ fn list(rows: &mut [Row]) -> usize {
         while let Some((name, tail)) = entry(rest) {
             rest = tail;
             let Some(pid) = number(name) else { continue };
-            let Some(parent) = parent_of(name) else { continue };
+            let Some((parent, is_sitter)) = parent_of(name) else { continue };
             if let Some(row) = rows.get_mut(count) {
-                *row = Row { pid, parent, ours: false };
+                *row = Row { pid, parent, ours: false, is_sitter };
                 count += 1;
             }
         }
@@ -92,7 +104,7 @@ fn number(text: &[u8]) -> Option<i32> {
 
 /// The parent, from the second field after the name, which may hold spaces and brackets. The
 /// dead who wait to be reaped are left out.
-fn parent_of(pid: &[u8]) -> Option<i32> {
+fn parent_of(pid: &[u8]) -> Option<(i32, bool)> {
     let mut path = [0_u8; 32];
     let parts: [&[u8]; 3] = [b"/proc/", pid, b"/stat"];
     for (at, byte) in parts.into_iter().flatten().enumerate() {
@@ -113,5 +125,6 @@ fn parent_of(pid: &[u8]) -> Option<i32> {
     if state == b"Z" || state == b"X" {
         return None;
     }
-    number(fields.next()?)
+    let is_sitter = text.get(..after).is_some_and(|head| head.ends_with(b"(petasos-sit) "));
+    Some((number(fields.next()?)?, is_sitter))
 }

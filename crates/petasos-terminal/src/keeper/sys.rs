@@ -473,12 +473,6 @@ pub(crate) fn scratch<T: Copy>(count: usize) -> Option<&'static mut [T]> {
     }
 }
 
-/// Gives a signal its default effect.
-pub(crate) fn default(signal: c_int) {
-    // SAFETY: the default action needs no memory.
-    unsafe { libc::signal(signal, libc::SIG_DFL) };
-}
-
 /// How long a file is.
 pub(crate) fn size(fd: RawFd) -> i64 {
     // SAFETY: the struct is filled by the call.
@@ -488,8 +482,41 @@ pub(crate) fn size(fd: RawFd) -> i64 {
     }
 }
 
-/// Waits until there are no children.
-pub(crate) fn wait_for_all() {
-    // SAFETY: no status is asked for.
-    while unsafe { libc::waitpid(-1, null_mut(), 0) } > 0 || errno() == libc::EINTR {}
+/// A pipe: the end to read and the end to write.
+pub(crate) fn pipe() -> Option<(RawFd, RawFd)> {
+    let mut ends = [-1; 2];
+    // SAFETY: the array has room for both ends.
+    let done = unsafe { libc::pipe2(ends.as_mut_ptr(), libc::O_CLOEXEC) };
+    (done == 0).then_some((ends[0], ends[1]))
+}
+
+/// Two ends of a socket that keeps messages whole.
+pub(crate) fn socket_pair() -> Option<(RawFd, RawFd)> {
+    let mut ends = [-1; 2];
+    let kind = libc::SOCK_SEQPACKET | libc::SOCK_CLOEXEC;
+    // SAFETY: the array has room for both ends.
+    let done = unsafe { libc::socketpair(libc::AF_UNIX, kind, 0, ends.as_mut_ptr()) };
+    (done == 0).then_some((ends[0], ends[1]))
+}
+
+/// Sends a message and one descriptor.
+pub(crate) fn send_fd(socket: RawFd, message: Message, fd: RawFd) {
+    let mut bytes = message.to_bytes();
+    let mut control = [0_u64; 4];
+    let mut slice = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+    // SAFETY: all buffers are locals that outlive the call; the control buffer is aligned and has
+    // room for a header and one descriptor.
+    unsafe {
+        let mut header = zeroed::<libc::msghdr>();
+        header.msg_iov = &raw mut slice;
+        header.msg_iovlen = 1;
+        header.msg_control = control.as_mut_ptr().cast();
+        header.msg_controllen = libc::CMSG_SPACE(4) as _;
+        let first = libc::CMSG_FIRSTHDR(&raw const header);
+        (*first).cmsg_level = libc::SOL_SOCKET;
+        (*first).cmsg_type = libc::SCM_RIGHTS;
+        (*first).cmsg_len = libc::CMSG_LEN(4) as _;
+        libc::CMSG_DATA(first).cast::<[u8; 4]>().write(fd.to_ne_bytes());
+        libc::sendmsg(socket, &raw const header, libc::MSG_NOSIGNAL);
+    }
 }

@@ -157,8 +157,4 @@ impl Roles {
     pub(crate) fn fd(&self, role: Role) -> RawFd {
         self.0.get(role as usize).copied().unwrap_or(-1)
     }
-
-    pub(crate) fn all(&self) -> impl Iterator<Item = RawFd> + '_ {
-        self.0.iter().copied().filter(|fd| *fd >= 0)
-    }
 }

@@ -146,3 +146,63 @@ async fn a_daemon_that_a_job_leaves_behind_can_still_be_ended() {
     stage.engine.jobs().kill(&job, &stage.cx()).await.unwrap();
     assert!(!lives(daemon));
 }
+
+/// Another program with the same home.
+fn restarted(stage: Stage) -> Stage {
+    Stage { engine: Engine::new(None), ..stage }
+}
+
+#[tokio::test]
+async fn a_job_survives_a_restart_with_its_output_and_its_end() {
+    let stage = Stage::new();
+    let script = "echo before; until [ -e go ]; do sleep 0.05; done; echo after; exit 5";
+    let job = start(&stage, script, Notify::OnComplete).await;
+    let stage = restarted(stage);
+    std::fs::File::create(stage.path().join("go")).unwrap();
+    assert_eq!(stage.engine.restore_jobs(&stage.cx().settings).await.unwrap(), 1);
+    let view = end(&stage, &job).await;
+    assert_eq!((view.exit_code, view.detached), (Some(5), true));
+    let cx = stage.cx();
+    let log = stage.engine.jobs().log(&job, Lines::Last(10), &cx).await.unwrap().unwrap();
+    assert!(log.output.ends_with("after\n"), "{}", log.output);
+    assert_eq!(stage.engine.restore_jobs(&stage.cx().settings).await.unwrap(), 0);
+}
+
+#[tokio::test]
+async fn a_job_of_an_earlier_run_can_be_ended_with_its_tree() {
+    let stage = Stage::new();
+    let script = "setsid sh -c 'echo $$ > pid; exec sleep 60' & echo up; sleep 60";
+    let job = start(&stage, script, Notify::Silent).await;
+    let file = stage.path().join("pid");
+    let written = || std::fs::read_to_string(&file).is_ok_and(|text| !text.is_empty());
+    eventually("the start", written).await;
+    let pid = stage.engine.jobs().poll(&job, &stage.cx()).unwrap().pid.unwrap();
+    let stage = restarted(stage);
+    assert!(lives(pid));
+    stage.engine.restore_jobs(&stage.cx().settings).await.unwrap();
+    let (was_running, _) = stage.engine.jobs().kill(&job, &stage.cx()).await.unwrap().unwrap();
+    assert!(was_running && !lives(pid) && !lives(pid_in(&file)));
+}
+
+#[tokio::test]
+async fn a_number_that_now_means_another_process_is_left_alone() {
+    let stage = Stage::new();
+    let job = start(&stage, "sleep 60", Notify::Silent).await;
+    let stage = restarted(stage);
+    let book = stage.home.path().join("petasos/processes.json");
+    let text = std::fs::read_to_string(&book).unwrap();
+    let started = text.split("sitter_started\\\":").nth(1).unwrap();
+    let started: String = started.chars().take_while(char::is_ascii_digit).collect();
+    let forged = text.replace(&started, "1");
+    std::io::Write::write_all(&mut std::fs::File::create(&book).unwrap(), forged.as_bytes())
+        .unwrap();
+    assert_eq!(stage.engine.restore_jobs(&stage.cx().settings).await.unwrap(), 0);
+    assert!(stage.engine.jobs().poll(&job, &stage.cx()).is_none());
+    let record: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let pid = record[job.as_str()]["pid"].as_u64().unwrap();
+    assert!(lives(u32::try_from(pid).unwrap()), "it was not ours to end");
+    std::io::Write::write_all(&mut std::fs::File::create(&book).unwrap(), text.as_bytes()).unwrap();
+    stage.engine.restore_jobs(&stage.cx().settings).await.unwrap();
+    stage.engine.jobs().kill(&job, &stage.cx()).await.unwrap();
+    assert!(!lives(u32::try_from(pid).unwrap()));
+}

@@ -1,5 +1,5 @@
 //! Commands, trees, jobs and the sandbox, against real processes.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
+#![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
 mod jobs;
 mod pty;

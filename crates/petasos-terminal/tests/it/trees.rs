@@ -141,6 +141,8 @@ async fn a_call_survives_the_loss_of_its_keeper_and_tells_of_its_sitter() {
     assert_eq!(stage.output("echo again").await, "again\n");
     let lost = stage.engine.run(command("kill -9 $PPID; sleep 60"), &stage.cx()).await;
     assert!(lost.unwrap_err().to_string().contains("lost"));
+    let here = stage.path().to_owned();
+    eventually("the end of the tree that lost its sitter", || working_in(&here).is_empty()).await;
     assert_eq!(stage.output("echo again").await, "again\n");
 }
 

@@ -243,7 +243,14 @@ impl Control for LocalControl {
             let io = |error: io::Error| gone(&format!("cannot be kept: {error}"));
             let kept = found::Kept::make(&self.folder, self.pid, self.sitter).map_err(io)?;
             let [raw, exit] = [&kept.raw, &kept.exit].map(|file| file.as_fd());
-            self.line.keep([self.output.get_ref().as_fd(), raw, exit]).map_err(io)?;
+            match self.line.keep([self.output.get_ref().as_fd(), raw, exit]) {
+                // It is over already: there is nothing to find again.
+                Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    found::discard(&kept.handle);
+                    return Ok(None);
+                }
+                kept => kept.map_err(io)?,
+            }
             *self.kept.lock() = Some(kept.handle.clone());
             Ok(Some(kept.handle))
         })

@@ -13,12 +13,14 @@ use petasos_contract::{CallContext, wait};
 use super::process::{LocalProcess, Parts};
 use super::{Local, pipes, script, snapshot};
 use crate::childenv::{self, Surroundings, Variables};
-use crate::keeper::{FLAG_TTY, Failure, Line, Plan, Role, Stage};
+use crate::keeper::{FLAG_TTY, Failure, Line, Plan, Role, Stage, Tree};
 use crate::sandbox::{self, Confinement};
 use crate::settings::TerminalSettings;
 
 /// How long a sitter may take to report; it needs well under a millisecond.
 const START_PATIENCE: Duration = Duration::from_secs(20);
+/// After so long it is asked whether anybody is there to report.
+const START_USUAL: Duration = Duration::from_secs(2);
 
 impl Local {
     /// Starts a launch; with `keeps_state` the shell's last words are read at its end.
@@ -67,10 +69,7 @@ impl Local {
             folder: crate::jobs::folder(&cx.settings),
         };
         drop(opened.theirs);
-        let begun = parts.line.until(|tree| tree.ready.is_some() || tree.failure.is_some());
-        let tree = wait::until(Instant::now() + START_PATIENCE, "a process to start", begun)
-            .await
-            .map_err(|error| not_started(&io::Error::new(io::ErrorKind::TimedOut, error)))?;
+        let Some(tree) = self.begun(&parts.line).await? else { return Ok(None) };
         match (tree.ready, tree.failure) {
             (Some((pid, sitter)), _) => {
                 LocalProcess::new(parts, pid, sitter).map(Some).map_err(|e| not_started(&e))
@@ -81,6 +80,23 @@ impl Local {
                 Ok(None)
             }
         }
+    }
+
+    /// Waits for a report; `None` when the keeper died and nobody took the request.
+    async fn begun(&self, line: &Line) -> Result<Option<Tree>, EnvError> {
+        let reported = || line.until(|tree| tree.ready.is_some() || tree.failure.is_some());
+        let soon = Instant::now() + START_USUAL;
+        if let Ok(tree) = wait::until(soon, "a process to start", reported()).await {
+            return Ok(Some(tree));
+        }
+        let dead = self.keeper.lock().as_ref().is_none_or(|keeper| !keeper.lives());
+        if dead {
+            self.forget_keeper();
+            return Ok(None);
+        }
+        let late = Instant::now() + START_PATIENCE;
+        let tree = wait::until(late, "a process to start", reported()).await;
+        tree.map(Some).map_err(|error| not_started(&io::Error::new(io::ErrorKind::TimedOut, error)))
     }
 
     async fn argv(
