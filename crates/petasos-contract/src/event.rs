@@ -40,6 +40,13 @@ pub enum Event {
         /// How long it took.
         duration_ms: u64,
     },
+    /// A piece of what a running tool prints, as it comes; secrets masked.
+    ToolOutput {
+        /// The call.
+        call: CallId,
+        /// The piece.
+        text: String,
+    },
     /// A result carries text that looks like instructions.
     ToolOutputRisk {
         /// The call.
