@@ -1,1 +1,47 @@
-//! The agent loop.
+//! The agent: one loop around one door.
+//!
+//! Its law: a message is stored before it is acted on, and whatever ends a turn, what is stored is
+//! a valid conversation. It knows the waist and the runtime; models, stores and policies reach it
+//! as the traits of `petasos-contract`.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `engine` | what agents share, and what one of them chooses |
+//! | `agent`, `turn`, `round` | a conversation, a turn of it, the calls of one reply |
+//! | `transcript`, `history`, `validate` | rows in memory, the outgoing copy, what providers insist on |
+//! | `prompt` | the system prompt |
+//! | `compress` | fitting the window |
+//! | `budget`, `misbehaviour`, `steer` | how long, how patient, words from outside |
+//! | `delegate` | agents that work for this one |
+//! | `seat`, `loop_tools` | the loop's own state, and the tools that work on it |
+//! | `todo`, `memory`, `threat` | tasks, notes, and text that gives orders |
+//! | `scripted` | a model that says what it was told |
+//! | `tokens` | estimates |
+
+pub mod agent;
+pub mod budget;
+pub mod compress;
+pub mod delegate;
+pub mod engine;
+pub mod history;
+pub mod loop_tools;
+pub mod memory;
+pub mod misbehaviour;
+mod prompt;
+mod round;
+pub mod scripted;
+pub mod seat;
+pub mod steer;
+pub mod threat;
+pub mod todo;
+pub mod tokens;
+pub mod transcript;
+pub mod turn;
+pub mod validate;
+
+pub use agent::{Agent, Outcome, TurnEnd, TurnError};
+pub use engine::{Asker, Checkpoints, Choice, Engine, Question};
+pub use loop_tools::LOOP_TOOLS;
+pub use scripted::{Act, Scripted};
+pub use steer::Inbox;
+pub use turn::Input;

@@ -320,6 +320,8 @@ pub struct Loaded {
     pub system_prompt: Option<String>,
     /// Its messages.
     pub rows: Vec<LoadedRow>,
+    /// The last row of all, for [`Row::Expect`].
+    pub last: Option<Seq>,
     /// What had to be repaired just now, in words for a person.
     pub repairs: Vec<String>,
 }

@@ -121,6 +121,12 @@ pub(crate) fn system_prompt(
     connection.query_row(sql, [id.as_str()], |row| row.get(0)).map_err(failed)
 }
 
+/// Its last row.
+pub(crate) fn last_seq(connection: &Connection, id: &SessionId) -> Result<Option<Seq>, StoreError> {
+    let sql = "SELECT last_seq FROM sessions WHERE id = ?1";
+    connection.query_row(sql, [id.as_str()], |row| row.get(0)).map_err(failed)
+}
+
 fn find_id(connection: &Connection, id: &str) -> Result<Option<SessionHead>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM sessions s WHERE s.id = ?1");
     connection

@@ -123,7 +123,8 @@ impl Store {
                 let head = sessions::head(connection, &id)?;
                 let system_prompt = sessions::system_prompt(connection, &id)?;
                 let rows = messages::rows(connection, &id, false)?;
-                Ok(Loaded { head, system_prompt, rows, repairs: Vec::new() })
+                let last = sessions::last_seq(connection, &id)?;
+                Ok(Loaded { head, system_prompt, rows, last, repairs: Vec::new() })
             })
             .await
     }

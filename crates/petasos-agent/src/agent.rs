@@ -1,0 +1,187 @@
+//! An agent: one conversation, and the engine it runs on.
+
+use std::sync::Arc;
+
+use petasos_contract::model::ModelError;
+use petasos_contract::reply::{Cost, Usage};
+use petasos_contract::store::{Amend, StoreError};
+use petasos_contract::{CallContext, SessionId};
+
+use crate::compress::{self, Bench, Compressed, Compressor};
+use crate::engine::{Choice, Engine};
+use crate::memory::Memory;
+use crate::prompt;
+use crate::seat::LoopSeat;
+use crate::steer::Inbox;
+use crate::transcript::Transcript;
+
+/// Why a turn could not be carried through. What is stored is valid in any case.
+#[derive(Debug, Clone, thiserror::Error)]
+pub enum TurnError {
+    /// The store failed: nothing was acted on that is not stored.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// No model answered.
+    #[error(transparent)]
+    Model(#[from] Box<ModelError>),
+    /// The conversation does not fit and could not be shortened.
+    #[error(
+        "the conversation does not fit the model's window and was not shortened: {why}; start a new session, or fork an earlier point with `petasos sessions fork`"
+    )]
+    TooLong {
+        /// Why it was not shortened.
+        why: String,
+    },
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// With a reply.
+    Replied,
+    /// The user interrupted.
+    Interrupted,
+    /// Its requests were used up; the text sums up.
+    OutOfBudget,
+    /// A filter stopped the model.
+    Refused,
+    /// A guardrail stopped it, or the model could not be helped.
+    Halted,
+}
+
+impl Outcome {
+    /// The word in events and exit codes.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Replied => "replied",
+            Self::Interrupted => "interrupted",
+            Self::OutOfBudget => "out_of_budget",
+            Self::Refused => "refused",
+            Self::Halted => "halted",
+        }
+    }
+}
+
+/// A turn that ended.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnEnd {
+    /// How.
+    pub outcome: Outcome,
+    /// The final text.
+    pub text: String,
+    /// How many requests it took.
+    pub requests: u32,
+    /// Tools that ran, in order, with how each ended.
+    pub tools: Vec<(String, &'static str)>,
+    /// What it used, subagents included.
+    pub usage: Usage,
+    /// What its own requests cost.
+    pub cost_usd: f64,
+}
+
+/// One conversation.
+#[derive(Debug)]
+pub struct Agent {
+    pub(crate) engine: Arc<Engine>,
+    pub(crate) choice: Choice,
+    pub(crate) transcript: Transcript,
+    pub(crate) system: Option<String>,
+    pub(crate) seat: Arc<LoopSeat>,
+    pub(crate) compressor: Compressor,
+    pub(crate) turns: u64,
+}
+
+impl Agent {
+    /// Begins a conversation.
+    pub async fn begin(engine: Arc<Engine>, choice: Choice) -> Result<Self, TurnError> {
+        let head = engine.store.create(choice.session(None)).await?;
+        let transcript = Transcript::begin(Arc::clone(&engine.store), head.session());
+        Ok(Self::with(engine, choice, transcript, None))
+    }
+
+    /// Goes on with a conversation. Gives also what had to be repaired, in words for a person.
+    pub async fn resume(
+        engine: Arc<Engine>,
+        choice: Choice,
+        session: &SessionId,
+    ) -> Result<(Self, Vec<String>), TurnError> {
+        let loaded = engine.store.load(session).await?;
+        let (repairs, system) = (loaded.repairs.clone(), loaded.system_prompt.clone());
+        let transcript = Transcript::of(Arc::clone(&engine.store), loaded);
+        let agent = Self::with(engine, choice, transcript, system);
+        agent.seat.todo.lock().recall(agent.transcript.rows());
+        Ok((agent, repairs))
+    }
+
+    fn with(
+        engine: Arc<Engine>,
+        choice: Choice,
+        transcript: Transcript,
+        system: Option<String>,
+    ) -> Self {
+        let seat = Arc::new(LoopSeat {
+            engine: Arc::clone(&engine),
+            session: transcript.session().clone(),
+            todo: parking_lot::Mutex::default(),
+            memory: Memory::of(&choice.settings),
+            delegation: crate::delegate::Delegation::new(choice.clone()),
+            inbox: Inbox::default(),
+            delegated: Arc::default(),
+        });
+        let compressor = Compressor::new(&choice);
+        Self { engine, choice, transcript, system, seat, compressor, turns: 0 }
+    }
+
+    /// The conversation's identity.
+    pub fn session(&self) -> &SessionId {
+        self.transcript.session()
+    }
+
+    /// The conversation.
+    pub fn transcript(&self) -> &Transcript {
+        &self.transcript
+    }
+
+    /// Where guidance and news for the running turn are left.
+    pub fn inbox(&self) -> Inbox {
+        self.seat.inbox.clone()
+    }
+
+    /// What is chosen; another model takes effect with the next turn.
+    pub fn choice_mut(&mut self) -> &mut Choice {
+        &mut self.choice
+    }
+
+    /// Summarises now, whatever the size; the focus says what matters most.
+    pub async fn compress(
+        &mut self,
+        focus: Option<&str>,
+        cx: &CallContext,
+    ) -> Result<Compressed, compress::Stopped> {
+        let Self { engine, transcript, compressor, seat, .. } = self;
+        let bench = Bench { engine, transcript, todo: &seat.todo };
+        compressor.now(bench, focus, cx).await
+    }
+
+    /// The system prompt: built once, stored, and the same bytes from then on.
+    pub(crate) async fn system_prompt(&mut self, cx: &CallContext) -> Result<String, TurnError> {
+        if let Some(system) = &self.system {
+            return Ok(system.clone());
+        }
+        let system = match &self.choice.system_prompt {
+            Some(own) => own.clone(),
+            None => prompt::assemble(&self.choice, &self.seat.memory, cx).await,
+        };
+        self.transcript.amend(Amend::SystemPrompt(system.clone())).await?;
+        self.system = Some(system.clone());
+        Ok(system)
+    }
+}
+
+/// The dollars of a cost, when they are known.
+pub(crate) fn dollars(cost: Cost) -> f64 {
+    match cost {
+        Cost::Actual { usd } | Cost::Estimated { usd } => usd,
+        Cost::Included | Cost::Unknown => 0.0,
+    }
+}

@@ -1,0 +1,50 @@
+//! How many requests a turn may make.
+
+use petasos_contract::Settings;
+use serde_json::Value;
+
+/// For the main agent.
+const MAIN: u32 = 90;
+/// For an agent that works for another one.
+const SUBAGENT: u32 = 50;
+
+/// Counts requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Budget {
+    left: u32,
+}
+
+impl Budget {
+    /// So many.
+    pub fn of(requests: u32) -> Self {
+        Self { left: requests }
+    }
+
+    /// As configured for the main agent.
+    pub fn main(settings: &Settings) -> Self {
+        Self::of(number(settings, "agent.max_turns").unwrap_or(MAIN))
+    }
+
+    /// As configured for a subagent; what a model asks for does not count.
+    pub fn subagent(settings: &Settings) -> Self {
+        Self::of(number(settings, "delegation.max_iterations").unwrap_or(SUBAGENT))
+    }
+
+    /// Takes one; `false` when none is left.
+    pub fn spend(&mut self) -> bool {
+        let some = self.left > 0;
+        self.left = self.left.saturating_sub(1);
+        some
+    }
+
+    /// Gives one back: a round that only ran code is free.
+    pub fn refund(&mut self) {
+        self.left = self.left.saturating_add(1);
+    }
+}
+
+/// A positive whole number from the settings.
+pub(crate) fn number(settings: &Settings, key: &str) -> Option<u32> {
+    let value = settings.get(key).and_then(Value::as_u64).filter(|value| *value > 0)?;
+    u32::try_from(value).ok()
+}

@@ -1,0 +1,273 @@
+//! Making a conversation fit its window without forgetting in silence.
+//!
+//! Tool bulk goes first; only when that is not enough is the middle summarised. Beginning and end
+//! stay word for word. A pass shrinks the conversation or stops with a typed reason and changes
+//! nothing. Rows are hidden, never removed: the log keeps everything.
+
+mod bounds;
+mod prune;
+mod summary;
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use petasos_contract::model::Reason;
+use petasos_contract::store::{StoreError, Stored, Swap};
+use petasos_contract::{CallContext, Settings, event::Event};
+use serde_json::Value;
+
+use crate::engine::{Choice, Engine};
+use crate::todo::TodoList;
+use crate::transcript::Transcript;
+
+/// After a failure that time may heal.
+const COOLDOWN: Duration = Duration::from_mins(10);
+/// What a pass must save to count as one, in percent.
+const SHARE_MIN: u64 = 10;
+/// So many passes in a row may save too little.
+const FUTILE_MAX: u32 = 2;
+const LOCK: &str = "compression";
+const FLOOR: u64 = 64_000;
+const LARGE: u64 = 512_000;
+
+/// Why nothing was changed, or not enough.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum Stopped {
+    /// The last attempts saved too little.
+    #[error("the last attempts saved too little: start a new session, or fork an earlier point")]
+    Futile,
+    /// Everything that is left is protected.
+    #[error("nothing is left between the protected beginning and end")]
+    NothingLeft,
+    /// The summary would be as long as what it stands for.
+    #[error("the summary would be no shorter than what it stands for")]
+    NoGain,
+    /// The summarising model cannot be used now.
+    #[error("the summarising model is not available ({line}); the next attempt is in 10 minutes")]
+    Unavailable {
+        /// What it said.
+        line: String,
+    },
+    /// A failure was not long ago.
+    #[error("the last attempt failed not long ago; the next one is in {seconds} s")]
+    Resting {
+        /// How long to wait.
+        seconds: u64,
+    },
+    /// Another process is at it.
+    #[error("another process is summarising this session")]
+    Busy,
+    /// The user interrupted.
+    #[error("interrupted")]
+    Interrupted,
+    /// The store failed.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+/// A pass that shrank the conversation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Compressed {
+    /// About how many tokens it was.
+    pub before: u64,
+    /// About how many it is.
+    pub after: u64,
+    /// How.
+    pub how: &'static str,
+}
+
+/// What a pass works on.
+#[derive(Debug)]
+pub struct Bench<'a> {
+    /// The shared parts.
+    pub engine: &'a Arc<Engine>,
+    /// The conversation.
+    pub transcript: &'a mut Transcript,
+    /// Its open tasks, which a summary must not lose.
+    pub todo: &'a Mutex<TodoList>,
+}
+
+/// When and how much, for one conversation.
+#[derive(Debug)]
+pub struct Compressor {
+    on: bool,
+    window: u64,
+    share: Option<f64>,
+    target_ratio: f64,
+    protect_first: usize,
+    protect_last: usize,
+    reserved: u64,
+    futile: u32,
+    resting_until: Option<Instant>,
+}
+
+impl Compressor {
+    /// As configured, for the window of the chosen model.
+    pub fn new(choice: &Choice) -> Self {
+        let settings: &Settings = &choice.settings;
+        let fraction = |key: &str| {
+            settings.get(key).and_then(Value::as_f64).filter(|share| *share > 0.0 && *share < 1.0)
+        };
+        let count = |key: &str, usual: usize| {
+            let value = settings.get(key).and_then(Value::as_u64);
+            value.and_then(|value| usize::try_from(value).ok()).unwrap_or(usual)
+        };
+        Self {
+            on: settings.get("compression.enabled") != Some(&Value::Bool(false)),
+            window: choice.window(),
+            share: fraction("compression.threshold"),
+            target_ratio: fraction("compression.target_ratio").unwrap_or(0.2),
+            protect_first: count("compression.protect_first_n", 3),
+            protect_last: count("compression.protect_last_n", 20),
+            reserved: settings.get("model.max_tokens").and_then(Value::as_u64).unwrap_or(0),
+            futile: 0,
+            resting_until: None,
+        }
+    }
+
+    /// The provider stated its window.
+    pub fn learn(&mut self, window: u64) {
+        self.window = self.window.min(window);
+        self.futile = 0;
+    }
+
+    /// At how many tokens a conversation is shortened.
+    pub fn threshold(&self) -> u64 {
+        let room = self.window.saturating_sub(self.reserved);
+        let usual = if self.window < LARGE { 0.75 } else { 0.5 };
+        let share = self.share.unwrap_or(0.5).max(if self.window < LARGE { usual } else { 0.0 });
+        let threshold = part(room, share).max(FLOOR);
+        if threshold >= self.window { part(self.window, 0.85) } else { threshold }
+    }
+
+    /// Whether a conversation of this size should be shortened now.
+    pub fn is_due(&self, tokens: u64) -> bool {
+        let rested = self.resting_until.is_none_or(|until| Instant::now() >= until);
+        self.on && self.futile < FUTILE_MAX && rested && tokens > self.threshold()
+    }
+
+    /// Shortens the conversation now.
+    pub async fn now(
+        &mut self,
+        bench: Bench<'_>,
+        focus: Option<&str>,
+        cx: &CallContext,
+    ) -> Result<Compressed, Stopped> {
+        if self.futile >= FUTILE_MAX {
+            return Err(Stopped::Futile);
+        }
+        if let Some(until) = self.resting_until.filter(|until| *until > Instant::now()) {
+            let seconds = until.saturating_duration_since(Instant::now()).as_secs();
+            return Err(Stopped::Resting { seconds });
+        }
+        let (engine, session) = (bench.engine, bench.transcript.session().clone());
+        if !engine.store.claim(&session, LOCK).await? {
+            return Err(Stopped::Busy);
+        }
+        let done = self.pass(bench, focus, cx).await;
+        engine.store.release(&session, LOCK).await?;
+        match &done {
+            Ok(done) => {
+                let saved = done.before.saturating_sub(done.after);
+                let little = saved * 100 < done.before * SHARE_MIN;
+                self.futile = if little { self.futile + 1 } else { 0 };
+                cx.events.emit(|| Event::Compressed {
+                    session,
+                    before: done.before,
+                    after: done.after,
+                    how: done.how.to_owned(),
+                });
+            }
+            Err(Stopped::Unavailable { .. }) => {
+                self.resting_until = Some(Instant::now() + COOLDOWN);
+            }
+            Err(_) => self.futile += 1,
+        }
+        done
+    }
+
+    async fn pass(
+        &mut self,
+        bench: Bench<'_>,
+        focus: Option<&str>,
+        cx: &CallContext,
+    ) -> Result<Compressed, Stopped> {
+        let Bench { engine, transcript, todo } = bench;
+        let before = transcript.tokens();
+        let tail_budget = part(self.threshold(), self.target_ratio);
+        let tail = bounds::tail(transcript.rows(), tail_budget, self.protect_last);
+        let pruned = prune::swaps(transcript.rows(), tail);
+        if !pruned.is_empty() {
+            transcript.swap(pruned).await?;
+        }
+        let after = transcript.tokens();
+        let enough =
+            after < part(self.threshold(), 0.7) && after * 100 <= before * (100 - SHARE_MIN);
+        if enough && focus.is_none() {
+            return Ok(Compressed { before, after, how: "old tool results were shortened" });
+        }
+        let rows = transcript.rows();
+        let tail = bounds::tail(rows, tail_budget, self.protect_last);
+        let head = bounds::head(rows, self.protect_first, tail);
+        let middle = rows.get(head..tail).unwrap_or_default();
+        if middle.is_empty() {
+            if after < before {
+                return Ok(Compressed { before, after, how: "old tool results were shortened" });
+            }
+            return Err(Stopped::NothingLeft);
+        }
+        let removed: u64 = middle.iter().map(|row| u64::from(row.stored.tokens)).sum();
+        let most = (removed / 5).clamp(2000, (self.window / 20).clamp(2000, 10_000));
+        let asked = summary::Asked { rows: middle, focus, tokens_max: most };
+        let (mut text, how) = summary::write(engine, &asked, cx).await?;
+        if let Some(open) = todo.lock().open() {
+            text = format!("{text}\n\n{open}");
+        }
+        let shown = summary::message(&text);
+        if crate::tokens::of_message(&shown.message) >= removed {
+            return Err(Stopped::NoGain);
+        }
+        let hidden = middle.iter().map(|row| row.seq).collect();
+        transcript.swap(vec![Swap { hidden, shown: Some(shown) }]).await?;
+        // The beginning is part of the summary from now on.
+        self.protect_first = 0;
+        Ok(Compressed { before, after: transcript.tokens(), how })
+    }
+}
+
+/// A share of a number of tokens.
+fn part(whole: u64, share: f64) -> u64 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "estimates of at most a few million"
+    )]
+    let part = (whole as f64 * share) as u64;
+    part
+}
+
+/// Failures that say nothing about the conversation and pass with time.
+fn is_passing(reason: Reason) -> bool {
+    matches!(
+        reason,
+        Reason::Auth
+            | Reason::Billing
+            | Reason::RateLimit
+            | Reason::UpstreamRateLimit
+            | Reason::Overloaded
+            | Reason::ServerError
+            | Reason::Timeout
+            | Reason::NotConfigured
+            | Reason::Refused
+            | Reason::Certificate
+            | Reason::Deadline
+    )
+}
+
+/// A message that stands for others.
+fn noted(stored: Stored, note: &str) -> Stored {
+    Stored { note: Some(note.to_owned()), ..stored }
+}

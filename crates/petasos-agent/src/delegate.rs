@@ -1,0 +1,447 @@
+//! Agents that work for this one: their own conversation, their own budget, never more tools.
+//!
+//! Children end with whoever started them: those that are waited for hang below the call's token,
+//! those in the background below the agent's. Ending is theirs to do, so that their transcripts
+//! stay whole; whoever does not end in time is dropped and repaired on the next load.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures::future::join_all;
+use parking_lot::Mutex;
+use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
+use petasos_contract::context::{Grant, Principal};
+use petasos_contract::event::{Event, EventSink, Subscriber};
+use petasos_contract::model::Role;
+use petasos_contract::reply::Usage;
+use petasos_contract::store::{Lineage, NewSession};
+use petasos_contract::wait::Owned;
+use petasos_contract::{BoxFuture, CallContext, SessionId, TaskId, ToolName};
+use petasos_runtime::toolsets::SUBAGENT_BLOCKED;
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::oneshot;
+use tokio_util::sync::CancellationToken;
+
+use crate::agent::{Agent, Outcome, TurnEnd, TurnError};
+use crate::budget::number;
+use crate::engine::{Choice, Engine};
+use crate::seat::LoopSeat;
+
+const CHILDREN_MAX: u32 = 3;
+const DEPTH_MAX: u32 = 1;
+const SUMMARY_CHARS_MAX: usize = 24_000;
+const SUMMARY_CHARS_MIN: usize = 2_000;
+/// The shortest time a child may be given.
+const TIMEOUT_MIN: f64 = 30.0;
+
+/// What a child is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Task {
+    /// The goal.
+    pub goal: String,
+    /// What it must know.
+    pub context: Option<String>,
+    /// Whether it may delegate in turn, where that is allowed at all.
+    pub orchestrator: bool,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// Its place among the tasks.
+    pub task_index: usize,
+    /// `completed`, `failed`, `interrupted` or `timeout`.
+    pub status: &'static str,
+    /// What the child says.
+    pub summary: String,
+    /// How many requests it made.
+    pub api_calls: u32,
+    /// How long it took.
+    pub duration_seconds: f64,
+    /// Its model, when another one was chosen.
+    pub model: Option<String>,
+    /// How its turn ended.
+    pub exit_reason: String,
+    /// What it read and wrote.
+    pub tokens: Tokens,
+    /// The tools it used.
+    pub tool_trace: Vec<Trace>,
+    /// Why it failed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub error: Option<String>,
+    /// Its conversation, which `session_search` can open.
+    pub session_id: Option<String>,
+    #[serde(skip)]
+    usage: Usage,
+}
+
+/// Tokens of a child.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Tokens {
+    /// Read.
+    pub input: u64,
+    /// Written.
+    pub output: u64,
+}
+
+/// A tool that a child used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Trace {
+    /// Which.
+    pub tool: String,
+    /// How it ended.
+    pub status: String,
+}
+
+/// Those who work for one agent.
+#[derive(Debug)]
+pub struct Delegation {
+    parent: Choice,
+    running: Mutex<Vec<Owned<()>>>,
+    background: CancellationToken,
+    number: Mutex<u64>,
+}
+
+impl Delegation {
+    /// For an agent with this choice.
+    pub fn new(parent: Choice) -> Self {
+        let background = CancellationToken::new();
+        Self { parent, running: Mutex::default(), background, number: Mutex::new(0) }
+    }
+
+    /// How many children may work at once.
+    pub fn children_max(&self) -> usize {
+        let most = number(&self.parent.settings, "delegation.max_concurrent_children");
+        most.unwrap_or(CHILDREN_MAX) as usize
+    }
+
+    /// How deep children may have children.
+    pub fn depth_max(&self) -> u32 {
+        number(&self.parent.settings, "delegation.max_spawn_depth").unwrap_or(DEPTH_MAX)
+    }
+
+    /// How many are at work.
+    pub fn running(&self) -> usize {
+        let mut running = self.running.lock();
+        running.retain(|task| !task.is_finished());
+        running.len()
+    }
+
+    /// Ends those in the background.
+    pub fn stop(&self) {
+        self.background.cancel();
+    }
+
+    /// Lets children work and waits for all of them.
+    pub async fn run(&self, tasks: Vec<Task>, seat: &LoopSeat, cx: &CallContext) -> Vec<Report> {
+        // Whoever stops waiting ends them: an interrupt, a deadline, a turn that is dropped.
+        let cancel = cx.cancel.child_token();
+        let _ended_with_us = cancel.clone().drop_guard();
+        let reports = self.start(tasks, seat, cx, &cancel);
+        let reports = join_all(reports).await;
+        let mut delegated = seat.delegated.lock();
+        for report in &reports {
+            *delegated = delegated.plus(&report.usage);
+        }
+        reports
+    }
+
+    /// Lets children work in the background; what they found arrives in the agent's inbox.
+    pub fn dispatch(&self, tasks: Vec<Task>, seat: &LoopSeat, cx: &CallContext) -> String {
+        let id = {
+            let mut number = self.number.lock();
+            *number += 1;
+            format!("delegation-{}", *number)
+        };
+        let cancel = self.background.child_token();
+        let reports = self.start(tasks, seat, cx, &cancel);
+        let (inbox, delegated, name) =
+            (seat.inbox.clone(), Arc::clone(&seat.delegated), id.clone());
+        let collect = Owned::start(async move {
+            let reports = join_all(reports).await;
+            for report in &reports {
+                let mut sum = delegated.lock();
+                *sum = sum.plus(&report.usage);
+            }
+            let text = serde_json::to_string(&reports).unwrap_or_default();
+            inbox.news(format!("`{name}` has ended: {text}"));
+        });
+        self.running.lock().push(collect);
+        id
+    }
+
+    fn start(
+        &self,
+        tasks: Vec<Task>,
+        seat: &LoopSeat,
+        cx: &CallContext,
+        cancel: &CancellationToken,
+    ) -> Vec<BoxFuture<'static, Report>> {
+        let batch = tasks.len().max(1);
+        let window = usize::try_from(self.parent.window()).unwrap_or(usize::MAX);
+        let room =
+            (window.saturating_mul(4) / 2 / batch).clamp(SUMMARY_CHARS_MIN, SUMMARY_CHARS_MAX);
+        let mut reports = Vec::with_capacity(batch);
+        for (index, task) in tasks.into_iter().enumerate() {
+            let child = Child {
+                engine: Arc::clone(&seat.engine),
+                choice: self.choice(seat, &task, cx),
+                cx: child_context(&task, cx, cancel, self.depth_max()),
+                parent: seat.session.clone(),
+                room,
+                index,
+            };
+            let (tell, told) = oneshot::channel();
+            let work = Owned::start(async move {
+                let report = child.work(&task).await;
+                // Nobody may be waiting any more; the child's own transcript has everything.
+                drop(tell.send(report));
+            });
+            self.running.lock().push(work);
+            reports.push(Box::pin(async move {
+                told.await.unwrap_or_else(|_| Report::failed(index, "it ended without a report"))
+            }) as BoxFuture<'static, Report>);
+        }
+        self.running();
+        reports
+    }
+
+    fn choice(&self, seat: &LoopSeat, task: &Task, cx: &CallContext) -> Choice {
+        let configured = |key: &str| {
+            self.parent.settings.text(key).filter(|text| !text.is_empty()).map(str::to_owned)
+        };
+        let role = if task.orchestrator { "You may delegate parts in turn. " } else { "" };
+        let system = format!(
+            "You are a subagent: another agent gave you one task and sees only your final answer. \
+             Work on it alone with your tools; nobody can be asked. {role}End with a summary of \
+             what you did, what you found, files you changed and problems that remain.\n\n\
+             Working directory: {}",
+            cx.workspace.display()
+        );
+        Choice {
+            source: "subagent".to_owned(),
+            role: Role::Subagent,
+            model: configured("delegation.model").or_else(|| self.parent.model.clone()),
+            provider: configured("delegation.provider").or_else(|| self.parent.provider.clone()),
+            requests_max: None,
+            system_prompt: Some(system),
+            addition: None,
+            new: NewSession {
+                parent: Some((seat.session.clone(), Lineage::Subagent)),
+                ..NewSession::default()
+            },
+            ..self.parent.clone()
+        }
+    }
+}
+
+/// The surroundings of a child: fewer tools, one deeper, events marked as its own.
+fn child_context(
+    task: &Task,
+    cx: &CallContext,
+    cancel: &CancellationToken,
+    depth_max: u32,
+) -> CallContext {
+    let depth = cx.depth.saturating_add(1);
+    let enabled = cx.settings.get("delegation.orchestrator_enabled") != Some(&Value::Bool(false));
+    let delegates = task.orchestrator && enabled && u32::from(depth) < depth_max;
+    let kept = |tool: &&ToolName| {
+        let blocked = SUBAGENT_BLOCKED.contains(&tool.as_str());
+        !blocked || (delegates && tool.as_str() == "delegate_task")
+    };
+    let grant = match &*cx.grant {
+        Grant::Only(tools) => Grant::Only(tools.iter().filter(kept).cloned().collect()),
+        Grant::All => Grant::Only(BTreeSet::new()),
+    };
+    CallContext {
+        principal: Principal::Subagent,
+        depth,
+        grant: Arc::new(grant),
+        cancel: cancel.child_token(),
+        seat: None,
+        ..cx.clone()
+    }
+}
+
+struct Child {
+    engine: Arc<Engine>,
+    choice: Choice,
+    cx: CallContext,
+    parent: SessionId,
+    room: usize,
+    index: usize,
+}
+
+impl Child {
+    async fn work(self, task: &Task) -> Report {
+        let started = Instant::now();
+        let mut agent = match Agent::begin(Arc::clone(&self.engine), self.choice.clone()).await {
+            Ok(agent) => agent,
+            Err(error) => return Report::failed(self.index, &error.to_string()),
+        };
+        let child = agent.session().clone();
+        let events = Told { sink: self.cx.events.clone(), child: child.clone() };
+        let cx = CallContext {
+            task: TaskId::new(child.as_str()),
+            events: EventSink::to(Arc::new(events)),
+            ..self.cx.clone()
+        };
+        self.cx.events.emit(|| Event::SubagentStarted {
+            session: self.parent.clone(),
+            child: child.clone(),
+            goal: task.goal.clone(),
+        });
+        let words = match &task.context {
+            Some(context) => format!("{}\n\nContext:\n{context}", task.goal),
+            None => task.goal.clone(),
+        };
+        let (ended, overdue) = self.turn(&mut agent, &words, &cx).await;
+        let mut report = self.report(ended, overdue);
+        report.duration_seconds = started.elapsed().as_secs_f64();
+        report.session_id = Some(child.to_string());
+        self.cx.events.emit(|| Event::SubagentEnded {
+            session: self.parent.clone(),
+            child,
+            status: report.status.to_owned(),
+        });
+        report
+    }
+
+    /// The one turn of a child; when its time is up it is interrupted, not dropped.
+    async fn turn(
+        &self,
+        agent: &mut Agent,
+        words: &str,
+        cx: &CallContext,
+    ) -> (Result<TurnEnd, TurnError>, bool) {
+        let seconds = cx.settings.get("delegation.child_timeout_seconds").and_then(Value::as_f64);
+        let limit = seconds.map(|seconds| Duration::from_secs_f64(seconds.max(TIMEOUT_MIN)));
+        let work = Box::pin(agent.turn(words.into(), cx));
+        let Some(limit) = limit else { return (work.await, false) };
+        let mut work = work;
+        tokio::select! {
+            biased;
+            ended = &mut work => (ended, false),
+            () = tokio::time::sleep(limit) => {
+                cx.cancel.cancel();
+                (work.await, true)
+            }
+        }
+    }
+
+    fn report(&self, ended: Result<TurnEnd, TurnError>, overdue: bool) -> Report {
+        let end = match ended {
+            Ok(end) => end,
+            Err(error) => return Report::failed(self.index, &error.to_string()),
+        };
+        let status = match end.outcome {
+            _ if overdue => "timeout",
+            Outcome::Replied | Outcome::OutOfBudget => "completed",
+            Outcome::Interrupted => "interrupted",
+            Outcome::Refused | Outcome::Halted => "failed",
+        };
+        let trace = |(tool, status): &(String, &'static str)| Trace {
+            tool: tool.clone(),
+            status: (*status).to_owned(),
+        };
+        Report {
+            task_index: self.index,
+            status,
+            summary: cut(&end.text, self.room),
+            api_calls: end.requests,
+            duration_seconds: 0.0,
+            model: self.choice.model.clone(),
+            exit_reason: end.outcome.as_str().to_owned(),
+            tokens: Tokens { input: end.usage.prompt(), output: end.usage.output },
+            tool_trace: end.tools.iter().map(trace).collect(),
+            error: None,
+            session_id: None,
+            usage: end.usage,
+        }
+    }
+}
+
+impl Report {
+    fn failed(task_index: usize, why: &str) -> Self {
+        Self {
+            task_index,
+            status: "failed",
+            summary: String::new(),
+            api_calls: 0,
+            duration_seconds: 0.0,
+            model: None,
+            exit_reason: "failed".to_owned(),
+            tokens: Tokens::default(),
+            tool_trace: Vec::new(),
+            error: Some(why.to_owned()),
+            session_id: None,
+            usage: Usage::default(),
+        }
+    }
+}
+
+/// The beginning and the end of a long text; the whole is in the child's conversation.
+fn cut(text: &str, most: usize) -> String {
+    let count = text.chars().count();
+    if count <= most {
+        return text.to_owned();
+    }
+    let head: String = text.chars().take(most * 3 / 4).collect();
+    let tail: String = text.chars().skip(count - most / 4).collect();
+    let left_out = count - most;
+    format!("{head}\n[… {left_out} characters left out; open the session for all …]\n{tail}")
+}
+
+/// Marks events as a child's.
+struct Told {
+    sink: EventSink,
+    child: SessionId,
+}
+
+impl Subscriber for Told {
+    fn take(&self, event: Event) {
+        self.sink.emit(|| Event::Subagent { child: self.child.clone(), event: Box::new(event) });
+    }
+}
+
+/// Answers for subagents, who have nobody to ask: no, or yes once where that is configured.
+/// Everybody else's questions go to the approver inside.
+pub struct ForSubagents {
+    inside: Arc<dyn Approver>,
+}
+
+impl ForSubagents {
+    /// Around whoever answers for the main agent.
+    pub fn new(inside: Arc<dyn Approver>) -> Self {
+        Self { inside }
+    }
+}
+
+impl Approver for ForSubagents {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ApprovalRequest,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Answer> {
+        if cx.principal != Principal::Subagent {
+            return self.inside.ask(request, cx);
+        }
+        let key = "delegation.subagent_auto_approve";
+        let by = Who::Rule(key.to_owned());
+        let answer = if cx.settings.get(key) == Some(&Value::Bool(true)) {
+            Answer::Allowed { scope: Scope::Once, by }
+        } else {
+            let comment = Some("subagents cannot ask: report it to the agent above".to_owned());
+            Answer::Denied { by, comment }
+        };
+        Box::pin(std::future::ready(answer))
+    }
+}
+
+impl std::fmt::Debug for ForSubagents {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("ForSubagents")
+    }
+}

@@ -1,0 +1,165 @@
+//! What an agent is made of, shared by all agents of a program, and what one of them chooses.
+
+use std::sync::Arc;
+
+use petasos_contract::context::Surface;
+use petasos_contract::model::{Model, Role};
+use petasos_contract::ports::Ports;
+use petasos_contract::store::{NewSession, SessionStore};
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, ToolName};
+use petasos_runtime::Dispatcher;
+use petasos_runtime::definitions::Catalogue;
+use petasos_runtime::toolsets::Selection;
+use serde_json::Value;
+
+/// Asks the person on the other side a question.
+pub trait Asker: Send + Sync {
+    /// Puts the question and waits for the answer.
+    fn ask<'a>(
+        &'a self,
+        question: &'a Question,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<String, String>>;
+}
+
+/// A question, perhaps with answers to choose from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Question {
+    /// The question.
+    pub text: String,
+    /// At most four; empty means any answer.
+    pub choices: Vec<String>,
+}
+
+/// Keeps copies of what a call is about to change.
+pub trait Checkpoints: Send + Sync {
+    /// Called before a call that may change files. An error is told to the user; the call runs.
+    fn before<'a>(
+        &'a self,
+        tool: &'a ToolName,
+        arguments: &'a Value,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// The parts that every agent of a program shares.
+pub struct Engine {
+    /// Who is asked.
+    pub model: Arc<dyn Model>,
+    /// Where conversations are kept.
+    pub store: Arc<dyn SessionStore>,
+    /// The one door.
+    pub dispatcher: Arc<Dispatcher>,
+    /// Which tools there are.
+    pub catalogue: Arc<Catalogue>,
+    /// What checks can reach.
+    pub ports: Arc<Ports>,
+    /// Who can be asked; nobody when absent.
+    pub asker: Option<Arc<dyn Asker>>,
+    /// Who keeps copies; nobody when absent.
+    pub checkpoints: Option<Arc<dyn Checkpoints>>,
+}
+
+impl Engine {
+    /// With nobody to ask and no copies.
+    pub fn new(
+        model: Arc<dyn Model>,
+        store: Arc<dyn SessionStore>,
+        dispatcher: Arc<Dispatcher>,
+        catalogue: Arc<Catalogue>,
+        ports: Arc<Ports>,
+    ) -> Self {
+        Self { model, store, dispatcher, catalogue, ports, asker: None, checkpoints: None }
+    }
+}
+
+impl std::fmt::Debug for Engine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Engine").field("catalogue", &self.catalogue).finish_non_exhaustive()
+    }
+}
+
+/// What one agent chooses.
+#[derive(Debug, Clone)]
+pub struct Choice {
+    /// Where it lives.
+    pub surface: Surface,
+    /// The word for that in the store: `cli`, `one_shot`, …
+    pub source: String,
+    /// Its toolsets.
+    pub selection: Selection,
+    /// For which task its model is asked.
+    pub role: Role,
+    /// Another model than the configured one.
+    pub model: Option<String>,
+    /// Another provider than the configured one.
+    pub provider: Option<String>,
+    /// How many requests a turn may make; the configured number when absent.
+    pub requests_max: Option<u32>,
+    /// The model's window in tokens; the configured or usual one when absent.
+    pub window: Option<u64>,
+    /// A system prompt instead of the assembled one.
+    pub system_prompt: Option<String>,
+    /// Text at the end of the assembled system prompt.
+    pub addition: Option<String>,
+    /// The configuration, for what is decided when the conversation begins.
+    pub settings: Arc<Settings>,
+    /// Where a new conversation comes from, its title and identity.
+    pub new: NewSession,
+}
+
+impl Choice {
+    /// A conversation on a surface with everything else as configured.
+    pub fn new(surface: Surface, settings: Arc<Settings>) -> Self {
+        let source = match surface {
+            Surface::Cli => "cli",
+            Surface::OneShot => "one_shot",
+            Surface::Gateway => "gateway",
+            Surface::Cron => "cron",
+            Surface::Acp => "acp",
+            Surface::Mcp => "mcp",
+            Surface::ApiServer => "api_server",
+            _ => "embedded",
+        };
+        let selection = Selection {
+            enabled: None,
+            disabled: settings.names("agent.disabled_toolsets").unwrap_or_default(),
+            ..Selection::default()
+        };
+        Self {
+            surface,
+            source: source.to_owned(),
+            selection,
+            role: Role::Main,
+            model: None,
+            provider: None,
+            requests_max: None,
+            window: None,
+            system_prompt: None,
+            addition: None,
+            settings,
+            new: NewSession::default(),
+        }
+    }
+
+    /// The model's window in tokens: chosen, configured, or the usual one.
+    pub fn window(&self) -> u64 {
+        const USUAL: u64 = 256_000;
+        let configured = || self.settings.get("model.context_length").and_then(Value::as_u64);
+        self.window.or_else(configured).filter(|tokens| *tokens > 0).unwrap_or(USUAL)
+    }
+
+    /// What is known about a conversation that is to begin.
+    pub(crate) fn session(&self, id: Option<SessionId>) -> NewSession {
+        let configured = |key: &str| self.settings.text(key).map(str::to_owned);
+        let new = self.new.clone();
+        NewSession {
+            id: id.or(new.id),
+            source: self.source.clone(),
+            model: self.model.clone().or_else(|| configured("model.default")),
+            provider: self.provider.clone().or_else(|| configured("model.provider")),
+            cwd: new.cwd.or_else(|| Some(self.settings.workspace().display().to_string())),
+            ..new
+        }
+    }
+}

@@ -1,0 +1,157 @@
+//! `delegate_task`: other agents do parts of the work and report.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use petasos_contract::tool::{Patch, Route, Tool};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::delegate::Task;
+use crate::seat;
+
+/// The definition.
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "delegate_task",
+    toolset: "delegation",
+    description: "Let subagents do parts of the work",
+    emoji: "🔀",
+    core: true,
+    route: Route::AgentLoop,
+    schema,
+    build: |_| Arc::new(Delegate),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    let role = json!({ "type": "string", "enum": ["leaf", "orchestrator"] });
+    json!({
+        "description": "Give one goal, or several independent ones in `tasks`, to subagents. Each \
+            works with a fresh context and the tools you have, and only its summary comes back, \
+            so put everything it must know into `context`. Good for research and for work that \
+            would fill your context; not for a single tool call.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "goal": { "type": "string" },
+                "context": { "type": "string" },
+                "tasks": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "goal": { "type": "string" },
+                            "context": { "type": "string" },
+                            "role": role
+                        },
+                        "required": ["goal"]
+                    }
+                },
+                "role": role,
+                "background": {
+                    "type": "boolean",
+                    "description": "false waits for the result"
+                }
+            }
+        }
+    })
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Given {
+    goal: Option<String>,
+    context: Option<String>,
+    role: Option<String>,
+}
+
+#[derive(Debug, Default, Deserialize)]
+#[serde(default)]
+struct Input {
+    #[serde(flatten)]
+    one: Given,
+    tasks: Value,
+    background: Option<bool>,
+}
+
+struct Delegate;
+
+impl Tool for Delegate {
+    fn run<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let input: Input = args.parse()?;
+            let background = input.background;
+            let tasks = match tasks(input) {
+                Ok(tasks) => tasks,
+                Err(why) => return Ok(ToolOutput::plain_error(&why)),
+            };
+            let seat = seat::of(cx)?;
+            let (most, deepest) = (seat.delegation.children_max(), seat.delegation.depth_max());
+            if u32::from(cx.depth) >= deepest {
+                let why = format!("delegation goes {deepest} deep and no deeper: do it yourself");
+                return Ok(ToolOutput::plain_error(&why));
+            }
+            if tasks.len() > most {
+                let why =
+                    format!("{} tasks are too many at once: give at most {most}", tasks.len());
+                return Ok(ToolOutput::plain_error(&why));
+            }
+            // A full house waits; so does whoever has nobody that would see a later result.
+            let wants = background != Some(false) && cx.surface.has_person() && cx.depth == 0;
+            if wants && seat.delegation.running() + tasks.len() <= most {
+                return Ok(dispatched(tasks, seat, cx));
+            }
+            let started = Instant::now();
+            let results = seat.delegation.run(tasks, seat, cx).await;
+            let seconds = started.elapsed().as_secs_f64();
+            let value = json!({ "results": results, "total_duration_seconds": seconds });
+            Ok(ToolOutput::json(&value))
+        })
+    }
+
+    fn schema_patch(&self, _: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        Ok(Patch::Keep)
+    }
+}
+
+fn dispatched(tasks: Vec<Task>, seat: &seat::LoopSeat, cx: &CallContext) -> ToolOutput {
+    let goals: Vec<String> = tasks.iter().map(|task| task.goal.clone()).collect();
+    let id = seat.delegation.dispatch(tasks, seat, cx);
+    ToolOutput::json(&json!({
+        "status": "dispatched",
+        "mode": "background",
+        "count": goals.len(),
+        "delegation_id": id,
+        "goals": goals,
+        "note": "They work in the background. Their results will be told to you when all have \
+                 ended; go on with something else or end your turn, do not wait or ask for them."
+    }))
+}
+
+/// One goal or a list of them; some models write the list as text.
+fn tasks(input: Input) -> Result<Vec<Task>, String> {
+    let list = match input.tasks {
+        Value::Null => Value::Array(Vec::new()),
+        Value::String(text) => serde_json::from_str(&text)
+            .map_err(|error| format!("`tasks` is not a list: {error}"))?,
+        list => list,
+    };
+    let mut given: Vec<Given> = serde_json::from_value(list)
+        .map_err(|error| format!("`tasks` must be a list of goals: {error}"))?;
+    if given.is_empty() {
+        given.push(input.one);
+    }
+    let task = |one: Given| {
+        let goal = one.goal.as_deref().map(str::trim).filter(|goal| !goal.is_empty());
+        let goal = goal.ok_or("`goal` is missing: say what is to be done")?.to_owned();
+        let orchestrator = one.role.as_deref() == Some("orchestrator");
+        Ok(Task { goal, context: one.context.filter(|text| !text.trim().is_empty()), orchestrator })
+    };
+    given.into_iter().map(task).collect()
+}

@@ -1,0 +1,75 @@
+//! `todo`: the list of tasks of this conversation.
+
+use std::sync::Arc;
+
+use petasos_contract::bridging::{Inline, SyncTool};
+use petasos_contract::tool::Route;
+use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::seat;
+use crate::todo::Given;
+
+/// The definition.
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "todo",
+    toolset: "todo",
+    description: "Read or write the list of tasks",
+    emoji: "📋",
+    core: true,
+    route: Route::AgentLoop,
+    schema,
+    build: |_| Arc::new(Inline::new(Todo)),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    json!({
+        "description": "Keep an ordered list of tasks for work with several steps. Without \
+            `todos` it shows the list. With `todos` it replaces the list, or with `merge` updates \
+            items by id and adds new ones. Keep exactly one item in progress and mark items \
+            completed as soon as they are.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "todos": {
+                    "type": "array",
+                    "items": {
+                        "type": "object",
+                        "properties": {
+                            "id": { "type": "string" },
+                            "content": { "type": "string", "description": "What is to be done" },
+                            "status": {
+                                "type": "string",
+                                "enum": ["pending", "in_progress", "completed", "cancelled"]
+                            }
+                        },
+                        "required": ["id", "content", "status"]
+                    }
+                },
+                "merge": { "type": "boolean", "default": false }
+            }
+        }
+    })
+}
+
+#[derive(Debug, Deserialize)]
+struct Input {
+    todos: Option<Vec<Given>>,
+    #[serde(default)]
+    merge: bool,
+}
+
+struct Todo;
+
+impl SyncTool for Todo {
+    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let input: Input = args.parse()?;
+        let mut list = seat::of(cx)?.todo.lock();
+        if let Some(given) = input.todos {
+            list.write(given, input.merge);
+        }
+        Ok(ToolOutput::json(&list.to_json()))
+    }
+}

@@ -1,0 +1,273 @@
+//! Notes that outlive a conversation: two bounded files of short entries.
+//!
+//! `MEMORY.md` holds the agent's notes, `USER.md` what it knows about the user. A change takes the
+//! file's lock, reads again, checks everything and replaces the file in one step, or changes
+//! nothing. What looks like orders is refused on the way in and left out of the prompt.
+
+use std::fs::{self, File};
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use petasos_contract::Settings;
+use serde_json::Value;
+
+use crate::threat;
+
+/// Between two entries stands a line with this.
+const SEPARATOR: &str = "\n§\n";
+const LOCK_WAIT_MAX: Duration = Duration::from_secs(5);
+
+/// Which notes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The agent's own.
+    Memory,
+    /// About the user.
+    User,
+}
+
+/// One change.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// A new entry.
+    Add(String),
+    /// Another text for the entry that has this in it.
+    Replace(String, String),
+    /// The entry that has this in it goes.
+    Remove(String),
+}
+
+/// Why nothing was changed.
+#[derive(Debug, thiserror::Error)]
+pub enum MemoryError {
+    /// No entry has the text.
+    #[error("no entry contains `{0}`: quote a part of one exactly")]
+    NoMatch(String),
+    /// Several entries have the text.
+    #[error("several entries contain `{0}`: quote more of the one that is meant")]
+    Ambiguous(String),
+    /// The text is empty.
+    #[error("the text is empty: say what is to be remembered")]
+    Empty,
+    /// The text looks like orders.
+    #[error("not remembered: the text {0}")]
+    Threat(String),
+    /// The file would be too long.
+    #[error(
+        "this would exceed the limit ({would}/{limit} characters): shorten or remove entries first"
+    )]
+    Full {
+        /// What it would be.
+        would: usize,
+        /// What it may be.
+        limit: usize,
+        /// What is there.
+        entries: Vec<String>,
+    },
+    /// The notes are switched off.
+    #[error("these notes are switched off in the configuration")]
+    Off,
+    /// The file was changed by hand in a way that does not read back.
+    #[error("`{0}` would not read back as it is: a copy was kept beside it, edit it by hand first")]
+    Unclean(PathBuf),
+    /// The disk.
+    #[error("`{path}`: {error}", path = .0.display(), error = .1)]
+    Io(PathBuf, io::Error),
+}
+
+/// What a change came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Characters in use.
+    pub used: usize,
+    /// Characters at most.
+    pub limit: usize,
+    /// How many entries there are.
+    pub entries: usize,
+    /// Whether anything changed.
+    pub changed: bool,
+}
+
+/// The notes of one home.
+#[derive(Debug, Clone)]
+pub struct Memory {
+    folder: PathBuf,
+    limits: [usize; 2],
+    on: [bool; 2],
+}
+
+impl Memory {
+    /// Those of the configured home.
+    pub fn of(settings: &Settings) -> Self {
+        let number = |key: &str, usual: usize| {
+            let value = settings.get(key).and_then(Value::as_u64);
+            value.and_then(|value| usize::try_from(value).ok()).unwrap_or(usual)
+        };
+        let on = |key: &str| settings.get(key) != Some(&Value::Bool(false));
+        Self {
+            folder: settings.home().join("memories"),
+            limits: [
+                number("memory.memory_char_limit", 2200),
+                number("memory.user_char_limit", 1375),
+            ],
+            on: [on("memory.memory_enabled"), on("memory.user_profile_enabled")],
+        }
+    }
+
+    fn file(&self, target: Target) -> PathBuf {
+        self.folder.join(match target {
+            Target::Memory => "MEMORY.md",
+            Target::User => "USER.md",
+        })
+    }
+
+    fn limit(&self, target: Target) -> usize {
+        self.limits[usize::from(target == Target::User)]
+    }
+
+    /// The entries; none when they are switched off or there is no file.
+    pub fn entries(&self, target: Target) -> Result<Vec<String>, MemoryError> {
+        if !self.on[usize::from(target == Target::User)] {
+            return Ok(Vec::new());
+        }
+        let path = self.file(target);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(split(&text)),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            Err(error) => Err(MemoryError::Io(path, error)),
+        }
+    }
+
+    /// The text for a prompt; entries that look like orders are named and left out.
+    pub fn snapshot(&self, target: Target) -> Result<Option<String>, MemoryError> {
+        let entries = self.entries(target)?;
+        if entries.is_empty() {
+            return Ok(None);
+        }
+        let safe = |entry: &String| match threat::findings(entry).as_slice() {
+            [] => entry.clone(),
+            found => format!("[an entry was left out: it {}]", found.join(", ")),
+        };
+        Ok(Some(entries.iter().map(safe).collect::<Vec<_>>().join(SEPARATOR)))
+    }
+
+    /// Makes all of these changes or none.
+    pub fn change(&self, target: Target, changes: &[Change]) -> Result<Kept, MemoryError> {
+        if !self.on[usize::from(target == Target::User)] {
+            return Err(MemoryError::Off);
+        }
+        let path = self.file(target);
+        let io = |error| MemoryError::Io(path.clone(), error);
+        fs::create_dir_all(&self.folder).map_err(io)?;
+        let _lock = lock(&self.folder.join(".lock")).map_err(io)?;
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(io(error)),
+        };
+        let before = split(&text);
+        let adds_only = changes.iter().all(|change| matches!(change, Change::Add(_)));
+        if !adds_only && before.join(SEPARATOR) != text.trim() {
+            fs::copy(&path, path.with_extension("md.bak")).map_err(io)?;
+            return Err(MemoryError::Unclean(path));
+        }
+        let mut entries = before.clone();
+        for change in changes {
+            apply(&mut entries, change)?;
+        }
+        let next = entries.join(SEPARATOR);
+        let (used, limit) = (next.chars().count(), self.limit(target));
+        if used > limit && entries != before {
+            return Err(MemoryError::Full { would: used, limit, entries: before });
+        }
+        let is_new = entries != before;
+        if is_new {
+            replace(&path, &next).map_err(io)?;
+        }
+        Ok(Kept { used, limit, entries: entries.len(), changed: is_new })
+    }
+}
+
+fn split(text: &str) -> Vec<String> {
+    let mut entries = vec![Vec::new()];
+    for line in text.lines() {
+        if line.trim() == "§" {
+            entries.push(Vec::new());
+        } else if let Some(last) = entries.last_mut() {
+            last.push(line);
+        }
+    }
+    let joined = entries.into_iter().map(|lines| lines.join("\n").trim().to_owned());
+    joined.filter(|entry| !entry.is_empty()).collect()
+}
+
+fn apply(entries: &mut Vec<String>, change: &Change) -> Result<(), MemoryError> {
+    match change {
+        Change::Add(text) => {
+            let text = checked(text)?;
+            if !entries.contains(&text) {
+                entries.push(text);
+            }
+        }
+        Change::Replace(old, text) => {
+            let text = checked(text)?;
+            let at = find(entries, old)?;
+            entries[at] = text;
+        }
+        Change::Remove(old) => {
+            let at = find(entries, old)?;
+            entries.remove(at);
+        }
+    }
+    Ok(())
+}
+
+fn checked(text: &str) -> Result<String, MemoryError> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Err(MemoryError::Empty);
+    }
+    // A line with the separator would make two entries of one.
+    let text = split(text).join("\n");
+    match threat::findings(&text).as_slice() {
+        [] => Ok(text),
+        found => Err(MemoryError::Threat(found.join(", "))),
+    }
+}
+
+fn find(entries: &[String], old: &str) -> Result<usize, MemoryError> {
+    let old = old.trim();
+    if old.is_empty() {
+        return Err(MemoryError::Empty);
+    }
+    let mut found = entries.iter().enumerate().filter(|(_, entry)| entry.contains(old));
+    let Some((at, first)) = found.next() else { return Err(MemoryError::NoMatch(old.to_owned())) };
+    if found.any(|(_, other)| other != first) {
+        return Err(MemoryError::Ambiguous(old.to_owned()));
+    }
+    Ok(at)
+}
+
+/// Held until it is dropped; the system gives it up when the process dies.
+fn lock(path: &Path) -> io::Result<File> {
+    let file = File::options().create(true).truncate(false).write(true).open(path)?;
+    let started = Instant::now();
+    loop {
+        match file.try_lock() {
+            Ok(()) => return Ok(file),
+            Err(fs::TryLockError::WouldBlock) if started.elapsed() < LOCK_WAIT_MAX => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let new = path.with_extension("md.new");
+    let mut file = File::create(&new)?;
+    file.write_all(text.as_bytes())?;
+    file.sync_all()?;
+    fs::rename(&new, path)
+}

@@ -1,0 +1,163 @@
+//! One round: the calls of a reply are run, and what began and ended is journaled around them.
+//!
+//! What may run together is the planner's; that each call gets one result is the runtime's. Here
+//! a segment is noted as begun before it runs and as ended after it, so that a crash in between
+//! leaves known who ran.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::call::{Content as Shown, ToolCall, ToolResult};
+use petasos_contract::context::CALL_DEADLINE;
+use petasos_contract::event::Event;
+use petasos_contract::message::{Content, Message, Part, ToolMessage};
+use petasos_contract::store::{StoreError, Stored};
+use petasos_contract::{CallContext, TurnId};
+use petasos_runtime::plan::{Segment, plan};
+use petasos_runtime::{budget, round};
+use serde_json::Value;
+
+use crate::engine::Engine;
+use crate::steer::Word;
+use crate::transcript::Transcript;
+
+/// Those who wait for people or for other agents have a day.
+const PATIENT_DEADLINE: Duration = Duration::from_hours(24);
+/// How much of a result an event shows.
+const PREVIEW_CHARS: usize = 200;
+
+/// Runs the calls of a reply. Results are in call order, one for each.
+pub(crate) async fn run(
+    engine: &Arc<Engine>,
+    transcript: &Transcript,
+    calls: Vec<ToolCall>,
+    cx: &CallContext,
+) -> Result<Vec<ToolResult>, StoreError> {
+    let segments = plan(&calls, &engine.dispatcher.registry().snapshot(), cx);
+    let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
+    for members in segments.into_iter().flat_map(steps) {
+        let batch: Vec<ToolCall> = members.iter().map(|at| calls[*at].clone()).collect();
+        let interrupted = cx.cancel.is_cancelled();
+        if !interrupted {
+            keep_copies(engine, &batch, cx).await;
+            transcript.started(batch.iter().map(|call| call.id.clone()).collect()).await?;
+        }
+        let deadline = Instant::now() + patience(&batch);
+        let cx = CallContext { deadline, ..cx.clone() };
+        let done = round::run(&engine.dispatcher, batch, &cx).await;
+        if !interrupted {
+            transcript.ended(&done).await?;
+        }
+        for (at, result) in members.into_iter().zip(done) {
+            results[at] = Some(result);
+        }
+    }
+    let mut results: Vec<ToolResult> = results.into_iter().flatten().collect();
+    budget::fit_turn(&mut results, &engine.dispatcher, cx).await;
+    Ok(results)
+}
+
+/// Calls in sequence are begun and ended one by one.
+fn steps(segment: Segment) -> Vec<Vec<usize>> {
+    match segment {
+        Segment::Parallel(members) => vec![members],
+        Segment::Sequential(order) => order.into_iter().map(|at| vec![at]).collect(),
+    }
+}
+
+fn patience(batch: &[ToolCall]) -> Duration {
+    let waits = |call: &ToolCall| matches!(call.name.as_str(), "delegate_task" | "clarify");
+    if batch.iter().any(waits) { PATIENT_DEADLINE } else { CALL_DEADLINE }
+}
+
+/// Copies of what a call may change, before it does.
+async fn keep_copies(engine: &Engine, batch: &[ToolCall], cx: &CallContext) {
+    let Some(checkpoints) = &engine.checkpoints else { return };
+    for call in batch {
+        let petasos_contract::call::RawArguments::Text(text) = &call.arguments else { continue };
+        let arguments: Value = serde_json::from_str(text).unwrap_or_default();
+        if !may_change_files(call.name.as_str(), &arguments) {
+            continue;
+        }
+        if let Err(why) = checkpoints.before(&call.name, &arguments, cx).await {
+            let text = format!("no copy was kept before `{}`: {why}", call.name);
+            cx.events.emit(|| Event::Notice { text });
+        }
+    }
+}
+
+fn may_change_files(tool: &str, arguments: &Value) -> bool {
+    const WORDS: &[&str] = &["rm", "mv", "cp", "truncate", "dd", "install", "rsync", "shred"];
+    match tool {
+        "write_file" | "patch" => true,
+        "terminal" => {
+            let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
+            let mut words = command.split(|c: char| c.is_whitespace() || ";|&(){}".contains(c));
+            let risky = words.any(|word| WORDS.contains(&word));
+            let edits = command.contains("sed -i") || command.contains("perl -i");
+            let git = ["git reset", "git clean", "git checkout"];
+            let overwrites = command.replace(">>", "").contains('>');
+            risky || edits || overwrites || git.iter().any(|git| command.contains(git))
+        }
+        _ => false,
+    }
+}
+
+/// The results as messages, the user's words behind the last of them.
+pub(crate) fn messages(results: &[ToolResult], words: &[Word], turn: &TurnId) -> Vec<Stored> {
+    let mut stored: Vec<Stored> = results
+        .iter()
+        .map(|result| {
+            let message = ToolMessage {
+                tool_call_id: result.id.clone(),
+                name: Some(result.name.clone()),
+                content: content(&result.content),
+            };
+            Stored {
+                turn: Some(turn.clone()),
+                disposition: Some(result.disposition),
+                ..Stored::new(Message::Tool(message))
+            }
+        })
+        .collect();
+    if let Some(Stored { message: Message::Tool(last), .. }) = stored.last_mut() {
+        for word in words {
+            add(&mut last.content, &word.text());
+        }
+    }
+    stored
+}
+
+fn add(content: &mut Content, text: &str) {
+    match content {
+        Content::Text(whole) => {
+            whole.push_str("\n\n");
+            whole.push_str(text);
+        }
+        Content::Parts(parts) => parts.push(Part::text(text)),
+    }
+}
+
+fn content(shown: &Shown) -> Content {
+    match shown {
+        Shown::Text(text) => Content::Text(text.clone()),
+        Shown::Multimodal(many) => {
+            let part = |value: &Value| serde_json::from_value::<Part>(value.clone()).ok();
+            let parts: Vec<Part> = many.content.iter().filter_map(part).collect();
+            if parts.is_empty() { Content::Text(many.text()) } else { Content::Parts(parts) }
+        }
+    }
+}
+
+/// Tells surfaces that results are stored.
+pub(crate) fn tell(results: &[ToolResult], cx: &CallContext) {
+    for result in results {
+        cx.events.emit(|| Event::ToolAnswered {
+            session: cx.session.clone(),
+            call: result.id.clone(),
+            tool: result.name.clone(),
+            status: result.status,
+            preview: result.content.text().chars().take(PREVIEW_CHARS).collect(),
+        });
+    }
+}

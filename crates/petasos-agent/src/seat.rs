@@ -1,0 +1,47 @@
+//! The loop's own state, as its tools see it. Only a turn puts it into a context.
+
+use std::any::Any;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use petasos_contract::reply::Usage;
+use petasos_contract::seat::Seat;
+use petasos_contract::{CallContext, SessionId, ToolError};
+
+use crate::delegate::Delegation;
+use crate::engine::Engine;
+use crate::memory::Memory;
+use crate::steer::Inbox;
+use crate::todo::TodoList;
+
+/// What `todo`, `memory`, `session_search`, `delegate_task` and `clarify` work on.
+#[derive(Debug)]
+pub struct LoopSeat {
+    /// The shared parts.
+    pub engine: Arc<Engine>,
+    /// The conversation.
+    pub session: SessionId,
+    /// The list of tasks.
+    pub todo: Mutex<TodoList>,
+    /// The notes.
+    pub memory: Memory,
+    /// Those who work for this agent.
+    pub delegation: Delegation,
+    /// Where news wait.
+    pub inbox: Inbox,
+    /// What subagents used so far.
+    pub delegated: Arc<Mutex<Usage>>,
+}
+
+impl Seat for LoopSeat {
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+/// The seat in a context; the door lets nobody through without one.
+pub(crate) fn of(cx: &CallContext) -> Result<&LoopSeat, ToolError> {
+    cx.seat.as_ref().and_then(|seat| seat.as_any().downcast_ref::<LoopSeat>()).ok_or_else(|| {
+        ToolError::new("NoSeat", "this tool works inside the agent loop only: call it from there")
+    })
+}

@@ -1,0 +1,70 @@
+//! Words that reach a running turn from outside: guidance of the user, news of background work.
+//!
+//! They wait here until the loop can hand them over without breaking the order of roles: behind
+//! the next tool results, or as the next message.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+/// Something for the model.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Word {
+    /// The user's guidance.
+    Guidance(String),
+    /// News: a job or a delegation ended.
+    News(String),
+}
+
+impl Word {
+    /// As the model reads it.
+    pub fn text(&self) -> String {
+        match self {
+            Self::Guidance(text) => format!("[The user adds while you work: {text}]"),
+            Self::News(text) => format!("[News from background work]\n{text}"),
+        }
+    }
+}
+
+/// Where such words wait. Cheap to clone; all clones are one inbox.
+#[derive(Debug, Clone, Default)]
+pub struct Inbox {
+    words: Arc<Mutex<VecDeque<Word>>>,
+    arrived: Arc<Notify>,
+}
+
+impl Inbox {
+    /// Leaves guidance for the model.
+    pub fn steer(&self, text: impl Into<String>) {
+        self.leave(Word::Guidance(text.into()));
+    }
+
+    /// Leaves news for the model.
+    pub fn news(&self, text: impl Into<String>) {
+        self.leave(Word::News(text.into()));
+    }
+
+    fn leave(&self, word: Word) {
+        self.words.lock().push_back(word);
+        self.arrived.notify_one();
+    }
+
+    /// Whether something waits.
+    pub fn is_empty(&self) -> bool {
+        self.words.lock().is_empty()
+    }
+
+    /// Takes everything that waits.
+    pub fn drain(&self) -> Vec<Word> {
+        self.words.lock().drain(..).collect()
+    }
+
+    /// Ends when something was left; for surfaces that begin a turn because of news.
+    pub async fn arrival(&self) {
+        if self.is_empty() {
+            self.arrived.notified().await;
+        }
+    }
+}

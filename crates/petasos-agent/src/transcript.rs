@@ -1,0 +1,139 @@
+//! The conversation in memory, always behind the one on disk: a row is stored, then it is here.
+
+use std::sync::Arc;
+
+use petasos_contract::call::ToolResult;
+use petasos_contract::message::Message;
+use petasos_contract::store::{
+    Amend, Loaded, LoadedRow, Row, Seq, SessionStore, StoreError, Stored, Swap,
+};
+use petasos_contract::{CallId, SessionId};
+
+use crate::{history, tokens};
+
+/// A journal entry keeps so much of a result: enough to go on after a crash.
+const JOURNAL_CHARS_MAX: usize = 20_000;
+
+/// One conversation.
+pub struct Transcript {
+    store: Arc<dyn SessionStore>,
+    session: SessionId,
+    rows: Vec<LoadedRow>,
+    last: Option<Seq>,
+}
+
+impl Transcript {
+    /// An empty one.
+    pub fn begin(store: Arc<dyn SessionStore>, session: SessionId) -> Self {
+        Self { store, session, rows: Vec::new(), last: None }
+    }
+
+    /// One that was loaded.
+    pub fn of(store: Arc<dyn SessionStore>, loaded: Loaded) -> Self {
+        let session = loaded.head.session();
+        Self { store, session, rows: loaded.rows, last: loaded.last }
+    }
+
+    /// Whose it is.
+    pub fn session(&self) -> &SessionId {
+        &self.session
+    }
+
+    /// Its rows, those that are replayed.
+    pub fn rows(&self) -> &[LoadedRow] {
+        &self.rows
+    }
+
+    /// The messages as a model may be asked.
+    pub fn outgoing(&self) -> Vec<Message> {
+        history::outgoing(self.rows.iter().map(|row| &row.stored))
+    }
+
+    /// The same with words at its end that are not kept.
+    pub fn outgoing_with(&self, words: Option<&str>) -> Vec<Message> {
+        let extra = words.map(|words| Stored::new(Message::user(words)));
+        history::outgoing(self.rows.iter().map(|row| &row.stored).chain(extra.as_ref()))
+    }
+
+    /// About how many tokens it takes.
+    pub fn tokens(&self) -> u64 {
+        self.rows.iter().map(|row| u64::from(row.stored.tokens)).sum()
+    }
+
+    /// Adds messages: durable first, then here. Refused when somebody else went on meanwhile.
+    pub async fn add(&mut self, messages: Vec<Stored>) -> Result<(), StoreError> {
+        let messages: Vec<Stored> = messages.into_iter().map(counted).collect();
+        let mut rows = vec![Row::Expect(self.last)];
+        rows.extend(messages.iter().cloned().map(|stored| Row::Message(Box::new(stored))));
+        let seqs = self.store.append(&self.session, rows).await?;
+        for (seq, stored) in seqs.iter().zip(messages) {
+            self.rows.push(LoadedRow { seq: *seq, at_ms: 0, active: true, stored });
+        }
+        self.last = self.last.max(seqs.last().copied());
+        Ok(())
+    }
+
+    /// These calls begin now.
+    pub async fn started(&self, calls: Vec<CallId>) -> Result<(), StoreError> {
+        self.store.append(&self.session, vec![Row::Started(calls)]).await.map(drop)
+    }
+
+    /// These calls have ended; their messages follow with the rest of the batch.
+    pub async fn ended(&self, results: &[ToolResult]) -> Result<(), StoreError> {
+        let row = |result: &ToolResult| Row::Ended {
+            call: result.id.clone(),
+            text: result.content.text().chars().take(JOURNAL_CHARS_MAX).collect(),
+            disposition: result.disposition,
+        };
+        let rows = results.iter().map(row).collect();
+        self.store.append(&self.session, rows).await.map(drop)
+    }
+
+    /// Replaces rows: hidden from replay, kept in the log.
+    pub async fn swap(&mut self, swaps: Vec<Swap>) -> Result<(), StoreError> {
+        let swaps: Vec<Swap> =
+            swaps.into_iter().map(|swap| Swap { shown: swap.shown.map(counted), ..swap }).collect();
+        let change = Amend::Swap(swaps.clone());
+        let mut seqs = self.store.amend(&self.session, change).await?.into_iter();
+        for swap in swaps {
+            let hidden = |row: &LoadedRow| swap.hidden.contains(&row.seq);
+            let at = self.rows.iter().rposition(hidden);
+            let shown = swap.shown.map(|stored| {
+                let seq = seqs.next().unwrap_or_default();
+                self.last = self.last.max(Some(seq));
+                LoadedRow { seq, at_ms: 0, active: true, stored }
+            });
+            if let (Some(at), Some(shown)) = (at, shown) {
+                self.rows.insert(at + 1, shown);
+            }
+            self.rows.retain(|row| !swap.hidden.contains(&row.seq));
+        }
+        Ok(())
+    }
+
+    /// Tells the store something about the conversation.
+    pub async fn amend(&self, change: Amend) -> Result<(), StoreError> {
+        self.store.amend(&self.session, change).await.map(drop)
+    }
+
+    /// The store behind it.
+    pub fn store(&self) -> &Arc<dyn SessionStore> {
+        &self.store
+    }
+}
+
+fn counted(mut stored: Stored) -> Stored {
+    let own = tokens::of_message(&stored.message);
+    let sent = stored.sent.as_deref().map_or(0, tokens::of_text);
+    stored.tokens = u32::try_from(own.max(sent)).unwrap_or(u32::MAX);
+    stored
+}
+
+impl std::fmt::Debug for Transcript {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Transcript")
+            .field("session", &self.session)
+            .field("rows", &self.rows.len())
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,516 @@
+//! One turn: from what somebody said to the reply.
+//!
+//! Every message is stored before it is acted on. Whatever ends the turn (a reply, an interrupt,
+//! a failure), what is stored is a valid conversation that can be resumed.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::call::ToolCall;
+use petasos_contract::context::{CheckContext, Grant, Principal};
+use petasos_contract::event::Event;
+use petasos_contract::message::{Assistant, Content, Message};
+use petasos_contract::model::{
+    Definition, Delta, DeltaSink, DeltaSubscriber, ModelError, Prompt, Reason, Reply, Role,
+    ToolChoice,
+};
+use petasos_contract::reply::Usage;
+use petasos_contract::store::{Amend, Spent, Stored};
+use petasos_contract::{CallContext, SessionId, ToolName, TurnId};
+use petasos_runtime::definitions::Wanted;
+use serde_json::Value;
+
+use crate::agent::{Agent, Outcome, TurnEnd, TurnError, dollars};
+use crate::budget::Budget;
+use crate::compress::Bench;
+use crate::misbehaviour::{Patience, Verdict, mend_calls};
+use crate::{round, steer, tokens};
+
+/// The longest a request may take; the provider's own deadlines are shorter.
+const REQUEST_DEADLINE: Duration = Duration::from_mins(30);
+/// How often a conversation that does not fit is shortened for one request.
+const SHORTENED_MAX: u32 = 3;
+/// Tools whose rounds say nothing about the answer.
+const HOUSEKEEPING: &[&str] = &["todo", "memory"];
+const FAREWELL: &str = "You have used up the requests of this turn. Do not call any more tools: \
+                        sum up what was done, what was found and what is left to do.";
+
+/// What somebody said.
+#[derive(Debug, Clone)]
+pub struct Input {
+    /// Text and images.
+    pub content: Content,
+    /// Text for this turn only, put before the words in what is sent: dates, recalled notes, hints.
+    pub context: Vec<String>,
+}
+
+impl From<&str> for Input {
+    fn from(text: &str) -> Self {
+        Self { content: text.into(), context: Vec::new() }
+    }
+}
+
+/// What one turn keeps in mind.
+struct Turn {
+    id: TurnId,
+    cx: CallContext,
+    system: String,
+    tools: Arc<[Definition]>,
+    granted: BTreeSet<ToolName>,
+    budget: Budget,
+    patience: Patience,
+    requests: u32,
+    shortened: u32,
+    nudge: Option<&'static str>,
+    usage: Usage,
+    cost_usd: f64,
+    ran: Vec<(String, &'static str)>,
+    /// Text that came before the last reply: of a reply in parts, or beside calls.
+    earlier: String,
+    parts: String,
+}
+
+/// How a step of the loop ended.
+enum Step {
+    /// Ask again.
+    Next,
+    /// The turn is over.
+    End(Outcome, String),
+}
+
+impl Agent {
+    /// Carries out one turn. Ends within a second of the context's cancellation.
+    pub async fn turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
+        let started = Instant::now();
+        let mut turn = self.prepare(cx).await?;
+        turn.cx.events.emit(|| Event::TurnStarted {
+            session: turn.cx.session.clone(),
+            turn: turn.id.clone(),
+        });
+        self.open(input, &turn).await?;
+        let ended = self.steps(&mut turn).await;
+        self.engine.dispatcher.end_turn(&turn.id);
+        let delegated = std::mem::take(&mut *self.seat.delegated.lock());
+        let usage = turn.usage.plus(&delegated);
+        let (outcome, text) = match &ended {
+            Ok((outcome, text)) => (outcome.as_str(), text.clone()),
+            Err(error) => ("failed", error.to_string()),
+        };
+        turn.cx.events.emit(|| Event::TurnEnded {
+            session: turn.cx.session.clone(),
+            turn: turn.id.clone(),
+            end: outcome.to_owned(),
+            text,
+            requests: turn.requests,
+            usage,
+            duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
+        });
+        let (outcome, text) = ended?;
+        let (requests, cost_usd) = (turn.requests, turn.cost_usd);
+        Ok(TurnEnd { outcome, text, requests, tools: turn.ran, usage, cost_usd })
+    }
+
+    /// The surroundings of a turn: tools as they are at its beginning, the seat, the budget.
+    async fn prepare(&mut self, cx: &CallContext) -> Result<Turn, TurnError> {
+        self.turns += 1;
+        let session = self.session().clone();
+        let number = self.transcript.rows().len() as u64 + self.turns;
+        let id = TurnId::new(format!("{session}-{number}"));
+        let mut cx = CallContext {
+            session: session.clone(),
+            turn: id.clone(),
+            seat: Some(Arc::clone(&self.seat) as _),
+            ..cx.clone()
+        };
+        if self.choice.role == Role::Subagent {
+            cx.principal = Principal::Subagent;
+        }
+        let wanted = Wanted {
+            selection: self.choice.selection.clone(),
+            context_tokens: u32::try_from(self.choice.window()).ok(),
+            whole: false,
+        };
+        let check = CheckContext {
+            surface: self.choice.surface,
+            session,
+            settings: Arc::clone(&cx.settings),
+            ports: Arc::clone(&self.engine.ports),
+        };
+        let defined = self.engine.catalogue.define(&wanted, &check).await;
+        let allowed = |name: &ToolName| cx.grant.allows(name.as_str()) || is_bridge(name.as_str());
+        let granted: BTreeSet<ToolName> = defined.granted().into_iter().filter(allowed).collect();
+        let shown = defined.tools.iter().filter(|tool| allowed(&tool.name));
+        let tools: Arc<[Definition]> = shown.map(definition).collect();
+        cx.grant = Arc::new(cx.grant.intersect(&Grant::Only(granted.clone())));
+        let system = self.system_prompt(&cx).await?;
+        let budget = match (self.choice.requests_max, self.choice.role) {
+            (Some(most), _) => Budget::of(most),
+            (None, Role::Subagent) => Budget::subagent(&cx.settings),
+            (None, _) => Budget::main(&cx.settings),
+        };
+        Ok(Turn {
+            id,
+            cx,
+            system,
+            tools,
+            granted,
+            budget,
+            patience: Patience::default(),
+            requests: 0,
+            shortened: 0,
+            nudge: None,
+            usage: Usage::default(),
+            cost_usd: 0.0,
+            ran: Vec::new(),
+            earlier: String::new(),
+            parts: String::new(),
+        })
+    }
+
+    /// What was said is stored before anything else happens. What waited in the inbox goes along.
+    async fn open(&mut self, input: Input, turn: &Turn) -> Result<(), TurnError> {
+        let words = self.seat.inbox.drain();
+        let mut context: Vec<String> = words.iter().map(steer::Word::text).collect();
+        context.extend(input.context);
+        let sent = match &input.content {
+            Content::Text(text) if !context.is_empty() => {
+                context.push(text.clone());
+                Some(context.join("\n\n"))
+            }
+            _ => None,
+        };
+        let message = Message::User { content: input.content };
+        let stored = Stored { sent, turn: Some(turn.id.clone()), ..Stored::new(message) };
+        self.transcript.add(vec![stored]).await?;
+        Ok(())
+    }
+
+    async fn steps(&mut self, turn: &mut Turn) -> Result<(Outcome, String), TurnError> {
+        while turn.budget.spend() {
+            if turn.cx.cancel.is_cancelled() {
+                return Ok((Outcome::Interrupted, String::new()));
+            }
+            match self.step(turn).await? {
+                Step::Next => {}
+                Step::End(outcome, text) => return Ok((outcome, text)),
+            }
+        }
+        self.farewell(turn).await
+    }
+
+    /// One request, and whatever follows from its reply.
+    async fn step(&mut self, turn: &mut Turn) -> Result<Step, TurnError> {
+        self.fit(turn).await?;
+        let reply = match self.ask(turn, ToolChoice::Auto).await {
+            Ok(reply) => reply,
+            Err(error) => return self.recover(turn, error).await,
+        };
+        self.account(turn, &reply, self.choice.role).await?;
+        let verdict = turn.patience.judge(&reply);
+        turn.nudge = None;
+        match verdict {
+            Verdict::Take => self.take(turn, reply).await,
+            Verdict::Again { nudge } => {
+                turn.nudge = nudge;
+                Ok(Step::Next)
+            }
+            Verdict::GoOn { nudge } => {
+                turn.parts.push_str(reply.message.text());
+                self.store_reply(turn, &reply, reply.message.clone()).await?;
+                if let Some(nudge) = nudge {
+                    self.say(nudge, turn).await?;
+                }
+                Ok(Step::Next)
+            }
+            Verdict::Empty => {
+                let housekeeping = |(tool, _): &(String, _)| HOUSEKEEPING.contains(&tool.as_str());
+                let reuse = !turn.earlier.is_empty() && turn.ran.iter().all(housekeeping);
+                let text = if reuse { turn.earlier.clone() } else { "(empty)".to_owned() };
+                self.close(turn, &text).await?;
+                Ok(Step::End(if reuse { Outcome::Replied } else { Outcome::Halted }, text))
+            }
+            Verdict::Filtered => {
+                let said = reply.message.text().trim();
+                let text =
+                    if said.is_empty() { "The provider's filter stopped the reply." } else { said };
+                let text = text.to_owned();
+                self.close(turn, &text).await?;
+                Ok(Step::End(Outcome::Refused, text))
+            }
+        }
+    }
+
+    /// A reply that can be used: it is stored, then acted on.
+    async fn take(&mut self, turn: &mut Turn, reply: Reply) -> Result<Step, TurnError> {
+        let mut said = reply.message.clone();
+        let unknown = mend_calls(&mut said, &turn.granted, turn.requests);
+        let calls: Vec<ToolCall> = said.tool_calls.iter().map(call).collect();
+        self.store_reply(turn, &reply, said.clone()).await?;
+        if calls.is_empty() {
+            return self.replied(turn, &said).await;
+        }
+        said.text().clone_into(&mut turn.earlier);
+        turn.parts.clear();
+        for call in &said.tool_calls {
+            turn.cx.events.emit(|| Event::ToolRequested {
+                session: turn.cx.session.clone(),
+                call: call.id.clone(),
+                tool: call.name.clone(),
+                arguments: call.arguments.clone(),
+            });
+        }
+        let only_code = said.tool_calls.iter().all(|call| call.name == "execute_code");
+        let results = round::run(&self.engine, &self.transcript, calls, &turn.cx).await?;
+        let words =
+            if turn.cx.cancel.is_cancelled() { Vec::new() } else { self.seat.inbox.drain() };
+        self.transcript.add(round::messages(&results, &words, &turn.id)).await?;
+        round::tell(&results, &turn.cx);
+        tell_steered(&words, &turn.cx);
+        let names = results.iter().map(|result| (result.name.to_string(), result.status.as_str()));
+        turn.ran.extend(names);
+        if only_code {
+            turn.budget.refund();
+        }
+        let halted = results.iter().any(|result| result.halts_turn);
+        if halted || !turn.patience.bear_unknown(unknown) {
+            let text = if halted {
+                "I stopped: the same tool kept failing, and repeating it would not help."
+            } else {
+                "I stopped: I kept asking for tools that do not exist here."
+            };
+            self.close(turn, text).await?;
+            return Ok(Step::End(Outcome::Halted, text.to_owned()));
+        }
+        Ok(Step::Next)
+    }
+
+    /// A reply without calls ends the turn, unless something waits to be said to the model.
+    async fn replied(&mut self, turn: &mut Turn, said: &Assistant) -> Result<Step, TurnError> {
+        let words = self.seat.inbox.drain();
+        if !words.is_empty() {
+            let text: Vec<String> = words.iter().map(steer::Word::text).collect();
+            self.say(&text.join("\n\n"), turn).await?;
+            tell_steered(&words, &turn.cx);
+            return Ok(Step::Next);
+        }
+        let text = std::mem::take(&mut turn.parts) + said.text();
+        Ok(Step::End(Outcome::Replied, text))
+    }
+
+    /// No reply: shortening the conversation may help, nothing else is the loop's to try.
+    async fn recover(&mut self, turn: &mut Turn, error: ModelError) -> Result<Step, TurnError> {
+        match error.reason {
+            Reason::Cancelled => Ok(Step::End(Outcome::Interrupted, String::new())),
+            Reason::ContextOverflow | Reason::PayloadTooLarge | Reason::LongContextTier
+                if turn.shortened < SHORTENED_MAX =>
+            {
+                turn.shortened += 1;
+                if let Some(stated) = error.context_length {
+                    self.compressor.learn(stated);
+                }
+                let Self { engine, transcript, compressor, seat, .. } = self;
+                let done = compressor
+                    .now(Bench { engine, transcript, todo: &seat.todo }, None, &turn.cx)
+                    .await;
+                done.map_err(|stopped| TurnError::TooLong { why: stopped.to_string() })?;
+                turn.budget.refund();
+                Ok(Step::Next)
+            }
+            Reason::ContentPolicy => {
+                self.close(turn, &error.line).await?;
+                Ok(Step::End(Outcome::Refused, error.line))
+            }
+            _ => Err(TurnError::Model(Box::new(error))),
+        }
+    }
+
+    /// Shortens the conversation when it comes near the window.
+    async fn fit(&mut self, turn: &mut Turn) -> Result<(), TurnError> {
+        let preamble = tokens::of_text(&turn.system) + tokens::of_tools(&turn.tools);
+        let Self { engine, transcript, compressor, seat, .. } = self;
+        for _ in 0..SHORTENED_MAX {
+            if !compressor.is_due(preamble + transcript.tokens()) {
+                break;
+            }
+            let done = compressor
+                .now(Bench { engine, transcript, todo: &seat.todo }, None, &turn.cx)
+                .await;
+            if let Err(stopped) = done {
+                // The provider will say when it really does not fit; until then work goes on.
+                let text = format!("the conversation was not shortened: {stopped}");
+                turn.cx.events.emit(|| Event::Notice { text });
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    async fn ask(&self, turn: &mut Turn, tool_choice: ToolChoice) -> Result<Reply, ModelError> {
+        turn.requests += 1;
+        let messages = self.transcript.outgoing_with(turn.nudge);
+        let deltas = Deltas {
+            cx: turn.cx.clone(),
+            session: turn.cx.session.clone(),
+            request: turn.requests,
+        };
+        let configured = turn.cx.settings.get("model.max_tokens").and_then(Value::as_u64);
+        let configured = configured.and_then(|most| u32::try_from(most).ok());
+        let prompt = Prompt {
+            system: turn.system.clone(),
+            messages,
+            tools: Arc::clone(&turn.tools),
+            tool_choice,
+            model: self.choice.model.clone(),
+            provider: self.choice.provider.clone(),
+            max_tokens: turn.patience.room(configured),
+            deltas: DeltaSink::to(Arc::new(deltas)),
+            ..Prompt::default()
+        };
+        let cx = CallContext {
+            deadline: Instant::now() + REQUEST_DEADLINE,
+            cancel: turn.cx.cancel.child_token(),
+            ..turn.cx.clone()
+        };
+        tokio::select! {
+            biased;
+            () = turn.cx.cancel.cancelled() => {
+                Err(ModelError::new(Reason::Cancelled, "interrupted by the user"))
+            }
+            answer = self.engine.model.ask(&prompt, self.choice.role, &cx) => answer,
+        }
+    }
+
+    /// The reply is stored as it was mended, and told.
+    async fn store_reply(
+        &mut self,
+        turn: &Turn,
+        reply: &Reply,
+        said: Assistant,
+    ) -> Result<(), TurnError> {
+        let stored = Stored {
+            turn: Some(turn.id.clone()),
+            finish: Some(reply.finish),
+            ..Stored::new(Message::Assistant(said.clone()))
+        };
+        self.transcript.add(vec![stored]).await?;
+        turn.cx.events.emit(|| Event::Replied {
+            session: turn.cx.session.clone(),
+            request: turn.requests,
+            text: said.text().to_owned(),
+            calls: said.tool_calls.len(),
+            finish: reply.finish,
+            served: reply.served.clone(),
+            usage: reply.usage,
+            cost: reply.cost,
+            path: reply.path.clone(),
+        });
+        Ok(())
+    }
+
+    async fn account(
+        &mut self,
+        turn: &mut Turn,
+        reply: &Reply,
+        role: Role,
+    ) -> Result<(), TurnError> {
+        turn.usage = turn.usage.plus(&reply.usage);
+        turn.cost_usd += dollars(reply.cost);
+        let served = reply.served.clone();
+        let spent = Spent { role, served, usage: reply.usage, cost: reply.cost };
+        self.transcript.amend(Amend::Spent(Box::new(spent))).await?;
+        Ok(())
+    }
+
+    /// Words to the model that the user did not write.
+    async fn say(&mut self, text: &str, turn: &Turn) -> Result<(), TurnError> {
+        let stored = Stored {
+            turn: Some(turn.id.clone()),
+            note: Some("nudge".to_owned()),
+            ..Stored::new(Message::user(text))
+        };
+        Ok(self.transcript.add(vec![stored]).await?)
+    }
+
+    /// A last word that the model did not write.
+    async fn close(&mut self, turn: &Turn, text: &str) -> Result<(), TurnError> {
+        let stored = Stored {
+            turn: Some(turn.id.clone()),
+            note: Some("closing".to_owned()),
+            ..Stored::new(Message::assistant(text))
+        };
+        Ok(self.transcript.add(vec![stored]).await?)
+    }
+
+    /// Out of requests: one last one, without tools, for a summary.
+    async fn farewell(&mut self, turn: &mut Turn) -> Result<(Outcome, String), TurnError> {
+        if turn.cx.cancel.is_cancelled() {
+            return Ok((Outcome::Interrupted, String::new()));
+        }
+        self.say(FAREWELL, turn).await?;
+        turn.nudge = None;
+        match self.ask(turn, ToolChoice::Off).await {
+            Ok(reply) => {
+                self.account(turn, &reply, self.choice.role).await?;
+                // Whatever it asks for now does not run, so it is not kept either.
+                let said =
+                    Assistant { tool_calls: Vec::new(), replay: None, ..reply.message.clone() };
+                let text = match said.text().trim() {
+                    "" => "The requests of this turn are used up.".to_owned(),
+                    text => text.to_owned(),
+                };
+                let said = Assistant { content: Some(text.clone()), ..said };
+                self.store_reply(turn, &reply, said).await?;
+                Ok((Outcome::OutOfBudget, text))
+            }
+            Err(error) if error.reason == Reason::Cancelled => {
+                Ok((Outcome::Interrupted, String::new()))
+            }
+            Err(error) => Err(TurnError::Model(Box::new(error))),
+        }
+    }
+}
+
+/// Tells surfaces that the user's guidance reached the model.
+fn tell_steered(words: &[steer::Word], cx: &CallContext) {
+    for word in words {
+        if let steer::Word::Guidance(text) = word {
+            cx.events.emit(|| Event::Steered { session: cx.session.clone(), text: text.clone() });
+        }
+    }
+}
+
+fn is_bridge(name: &str) -> bool {
+    matches!(name, "tool_search" | "tool_describe" | "tool_call")
+}
+
+fn call(call: &petasos_contract::message::RequestedCall) -> ToolCall {
+    ToolCall::new(call.id.clone(), call.name.clone(), call.arguments.clone())
+}
+
+fn definition(tool: &petasos_runtime::definitions::Definition) -> Definition {
+    let description = tool.function.get("description").and_then(Value::as_str);
+    Definition {
+        name: tool.name.clone(),
+        description: description.unwrap_or_default().to_owned(),
+        parameters: tool.function.get("parameters").cloned().unwrap_or(Value::Null),
+    }
+}
+
+/// Hands deltas on as events.
+struct Deltas {
+    cx: CallContext,
+    session: SessionId,
+    request: u32,
+}
+
+impl DeltaSubscriber for Deltas {
+    fn take(&self, attempt: u32, delta: &Delta) {
+        self.cx.events.emit(|| Event::Delta {
+            session: self.session.clone(),
+            request: self.request,
+            attempt,
+            delta: delta.clone(),
+        });
+    }
+}
