@@ -3,6 +3,7 @@
 //! Each engine that a program links fills one field. A tool whose port is empty is hidden with
 //! that reason; it never finds a weaker substitute.
 
+use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
 
@@ -10,6 +11,7 @@ use crate::BoxFuture;
 use crate::call::{ToolCall, ToolResult};
 use crate::context::CallContext;
 use crate::environment::Environments;
+use crate::id::SessionId;
 use crate::jobs::Jobs;
 use crate::terminal::{Passwords, Terminal};
 
@@ -21,6 +23,8 @@ pub struct Ports {
     pub door: Option<Arc<dyn Door>>,
     /// Where commands run and files live.
     pub environments: Option<Arc<dyn Environments>>,
+    /// What the file tools remember of each session.
+    pub file_memory: Option<Arc<dyn Memory>>,
     /// Commands for a session's shell.
     pub terminal: Option<Arc<dyn Terminal>>,
     /// Background jobs.
@@ -34,6 +38,7 @@ impl fmt::Debug for Ports {
         f.debug_struct("Ports")
             .field("door", &self.door.is_some())
             .field("environments", &self.environments.is_some())
+            .field("file_memory", &self.file_memory.is_some())
             .field("terminal", &self.terminal.is_some())
             .field("jobs", &self.jobs.is_some())
             .field("passwords", &self.passwords.is_some())
@@ -56,4 +61,10 @@ pub trait Spill: Send + Sync {
         text: &'a str,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, std::io::Result<std::path::PathBuf>>;
+}
+
+/// What the tools of one family remember together. The program keeps it; only they look inside.
+pub trait Memory: Any + Send + Sync {
+    /// Forgets a conversation: its model no longer has before it what it once read.
+    fn forget(&self, session: &SessionId);
 }

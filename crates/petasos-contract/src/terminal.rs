@@ -11,6 +11,7 @@ use crate::environment::EnvError;
 use crate::jobs::{JobId, Notify};
 use crate::path::{HostPath, TargetPath};
 use crate::secret::Secret;
+use crate::settings::Settings;
 
 /// What becomes of a command that runs out of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -115,6 +116,9 @@ pub struct Limits {
 
 /// Runs commands for sessions.
 pub trait Terminal: Send + Sync {
+    /// Whether commands could run with these settings, and why not; starts nothing.
+    fn usable(&self, settings: &Settings) -> Result<(), String>;
+
     /// The limits in force for this call.
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError>;
 
