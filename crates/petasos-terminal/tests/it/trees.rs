@@ -22,13 +22,15 @@ async fn a_call_returns_though_somebody_holds_its_pipe() {
         "sleep 60 & echo $! > pid; echo done",
         "true && sleep 60 & echo $! > pid; echo done",
         "nohup sleep 60 & echo $! > pid; echo done",
-        "setsid sleep 60 & sleep 0.1; pgrep -n -x sleep > pid; echo done",
-        "( ( sleep 60 & echo $! > pid ) & ) ; sleep 0.1; echo done",
-        "( setsid bash -c 'echo $$ > pid; exec sleep 60' & ) ; sleep 0.2; echo done",
+        "setsid sh -c 'echo $$ > pid; exec sleep 60' & WAIT; echo done",
+        "( ( sleep 60 & echo $! > pid ) & ) ; WAIT; echo done",
+        "( setsid bash -c 'echo $$ > pid; exec sleep 60' & ) ; WAIT; echo done",
         "bash -c 'sleep 60 & echo $! > pid; disown'; echo done",
     ];
     for script in rows {
-        let ran = promptly(&stage, script).await;
+        let written = "until [ -s pid ]; do sleep 0.01; done";
+        let ran =
+            promptly(&stage, &format!("rm -f pid; {}", script.replace("WAIT", written))).await;
         assert_eq!(ran.ended, Ended::Exited(0), "{script}");
         assert!(ran.output.ends_with("done\n"), "{script}: {}", ran.output);
         let pid = pid_in(&stage.path().join("pid"));

@@ -1,0 +1,244 @@
+//! `process`: the session's background processes, to be looked at, waited for, typed to and ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_contract::check::{Availability, CheckDef, CheckScope};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::environment::EnvError;
+use petasos_contract::jobs::{JobId, JobView, Jobs, Lines, Waited};
+use petasos_contract::terminal::Terminal;
+use petasos_contract::tool::{Example, Tool};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
+use serde_json::{Value, json};
+
+mod schema;
+#[cfg(test)]
+mod tests;
+
+/// The definition.
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "process",
+    toolset: "terminal",
+    description: "List, poll, read, wait for, stop or type to background processes",
+    emoji: "⚙️",
+    core: true,
+    check: Some(&CHECK),
+    schema: schema::schema,
+    examples: EXAMPLES,
+    build: |ports| {
+        Arc::new(Processes { jobs: ports.jobs.clone(), terminal: ports.terminal.clone() })
+    },
+    ..ToolDef::USUAL
+};
+
+static CHECK: CheckDef = CheckDef {
+    id: "jobs",
+    scope: CheckScope::Process,
+    probe: |cx| {
+        let has_jobs = cx.ports.jobs.is_some();
+        Box::pin(async move {
+            Availability::when(has_jobs, "this program keeps no background processes")
+        })
+    },
+};
+
+const EXAMPLES: &[Example] = &[Example {
+    title: "an action that needs a name",
+    args: r#"{"action":"poll"}"#,
+    shows: "session_id",
+}];
+
+/// Lines of a log when nothing is said.
+const LOG_LINES: u64 = 200;
+
+struct Processes {
+    jobs: Option<Arc<dyn Jobs>>,
+    terminal: Option<Arc<dyn Terminal>>,
+}
+
+impl Tool for Processes {
+    fn run<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let told = match self.act(&args, cx).await {
+                Ok(told) => told,
+                Err(Trouble::Message(message)) => json!({ "status": "error", "error": message }),
+                Err(Trouble::NotFound(job)) => json!({
+                    "status": "not_found",
+                    "error": format!("no background process `{job}` in this session: use action \
+                                      list to see them"),
+                }),
+            };
+            Ok(ToolOutput::json(&told))
+        })
+    }
+
+    /// What is typed into a shell is a command, whichever tool types it.
+    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
+        match (args.text("action"), args.text("data")) {
+            (Some("write" | "submit"), Some(data)) => Effects::one(Effect::Command {
+                script: data.to_owned(),
+                cwd: cx.workspace.to_path_buf(),
+            }),
+            _ => Effects::none(),
+        }
+    }
+}
+
+/// Why an action did not happen.
+enum Trouble {
+    Message(String),
+    NotFound(String),
+}
+
+impl From<EnvError> for Trouble {
+    fn from(error: EnvError) -> Self {
+        Self::Message(error.to_string())
+    }
+}
+
+impl Processes {
+    async fn act(&self, args: &Args, cx: &CallContext) -> Result<Value, Trouble> {
+        let action = args.text("action").unwrap_or_default();
+        let known = ["list", "poll", "log", "wait", "kill", "write", "submit", "close"];
+        if !known.contains(&action) {
+            let all = known.join(", ");
+            return Err(Trouble::Message(format!("unknown action `{action}`: use one of {all}")));
+        }
+        let id = job_id(args).filter(|_| action != "list");
+        if action != "list" && id.is_none() {
+            let message = format!("`session_id` is required for action `{action}`");
+            return Err(Trouble::Message(message));
+        }
+        let jobs = self.jobs.as_deref().ok_or_else(|| {
+            Trouble::Message("this program keeps no background processes".to_owned())
+        })?;
+        let Some(id) = id else {
+            return Ok(
+                json!({ "processes": jobs.list(cx).iter().map(listed).collect::<Vec<_>>() }),
+            );
+        };
+        let missing = || Trouble::NotFound(id.as_str().to_owned());
+        match action {
+            "poll" => jobs.poll(&id, cx).map(|view| json!(view)).ok_or_else(missing),
+            "log" => log(jobs, &id, args, cx).await,
+            "wait" => self.wait(jobs, &id, args, cx).await,
+            "kill" => {
+                let (was_running, view) = jobs.kill(&id, cx).await?.ok_or_else(missing)?;
+                let status = if was_running { "killed" } else { "already_exited" };
+                Ok(ended(&view, status))
+            }
+            "close" => {
+                jobs.close_input(&id, cx).await?.ok_or_else(missing)?;
+                Ok(json!({ "status": "ok", "session_id": id }))
+            }
+            _ => {
+                let mut data = args.text("data").unwrap_or_default().to_owned();
+                if action == "submit" {
+                    data.push('\n');
+                }
+                let count = jobs.write(&id, data.into_bytes(), cx).await?.ok_or_else(missing)?;
+                Ok(json!({ "status": "ok", "session_id": id, "bytes_written": count }))
+            }
+        }
+    }
+
+    async fn wait(
+        &self,
+        jobs: &dyn Jobs,
+        id: &JobId,
+        args: &Args,
+        cx: &CallContext,
+    ) -> Result<Value, Trouble> {
+        let limits = self.terminal.as_ref().and_then(|terminal| terminal.limits(cx).ok());
+        let most = limits.map_or(Duration::from_mins(3), |limits| limits.timeout_default);
+        let asked = number(args, "timeout").map_or(most, Duration::from_secs);
+        let waited = jobs.wait(id, asked.min(most), cx).await;
+        let (waited, view) = waited.ok_or_else(|| Trouble::NotFound(id.as_str().to_owned()))?;
+        let mut told = ended(
+            &view,
+            match waited {
+                Waited::Exited => "exited",
+                Waited::Timeout => "timeout",
+                Waited::Interrupted => "interrupted",
+            },
+        );
+        if waited == Waited::Timeout
+            && let Some(fields) = told.as_object_mut()
+        {
+            let note = format!(
+                "it still runs after {} s, the most that is waited at a time: wait again, poll, or \
+                 kill it",
+                asked.min(most).as_secs()
+            );
+            fields.insert("timeout_note".to_owned(), json!(note));
+        }
+        Ok(told)
+    }
+}
+
+async fn log(jobs: &dyn Jobs, id: &JobId, args: &Args, cx: &CallContext) -> Result<Value, Trouble> {
+    let limit = number(args, "limit");
+    let lines = match number(args, "offset") {
+        Some(offset) => Lines::From { offset, limit: limit.unwrap_or(LOG_LINES) },
+        None => Lines::Last(limit.unwrap_or(LOG_LINES)),
+    };
+    let missing = || Trouble::NotFound(id.as_str().to_owned());
+    let page = jobs.log(id, lines, cx).await?.ok_or_else(missing)?;
+    let view = jobs.poll(id, cx).ok_or_else(missing)?;
+    Ok(json!({
+        "session_id": id,
+        "command": view.command,
+        "status": view.status,
+        "output": page.output,
+        "total_lines": page.total_lines,
+        "showing": page.showing,
+    }))
+}
+
+/// A row of the list: the command is cut, the rest is as it is.
+fn listed(view: &JobView) -> Value {
+    let command: String = view.command.chars().take(200).collect();
+    let mut row = json!(view);
+    if let Some(fields) = row.as_object_mut() {
+        fields.insert("command".to_owned(), json!(command));
+        fields.insert("session_scoped".to_owned(), json!(true));
+    }
+    row
+}
+
+fn ended(view: &JobView, status: &str) -> Value {
+    let mut told = json!({
+        "status": status,
+        "session_id": view.session_id,
+        "output": view.output_preview,
+    });
+    let Some(fields) = told.as_object_mut() else { return told };
+    if let Some(code) = view.exit_code {
+        fields.insert("exit_code".to_owned(), json!(code));
+    }
+    if let Some(reason) = view.completion_reason {
+        fields.insert("completion_reason".to_owned(), json!(reason));
+    }
+    if let Some(question) = &view.needs_input {
+        fields.insert("needs_input".to_owned(), json!(question));
+    }
+    told
+}
+
+/// Models write numbers where a text is meant.
+fn job_id(args: &Args) -> Option<JobId> {
+    match args.get("session_id")? {
+        Value::String(text) if !text.trim().is_empty() => Some(JobId::new(text.trim())),
+        Value::Number(number) => Some(JobId::new(number.to_string())),
+        _ => None,
+    }
+}
+
+fn number(args: &Args, name: &str) -> Option<u64> {
+    args.get(name)?.as_u64()
+}

@@ -1,0 +1,63 @@
+use serde_json::{Value, json};
+
+use super::TOOL;
+use crate::builtin::terminal::tests::Room;
+
+async fn process(room: &Room, args: Value) -> Value {
+    room.call(&*(TOOL.build)(&room.ports), args).await
+}
+
+async fn start(room: &Room, command: &str) -> String {
+    let told = room.terminal(json!({ "command": command, "background": true })).await;
+    told["session_id"].as_str().unwrap_or_else(|| panic!("{told}")).to_owned()
+}
+
+#[tokio::test]
+async fn a_process_is_listed_typed_to_waited_for_and_read() {
+    let room = Room::new();
+    let id = start(&room, "read a; echo got $a; cat").await;
+    let listed = process(&room, json!({ "action": "list" })).await;
+    assert_eq!(listed["processes"][0]["session_id"], json!(id));
+    assert_eq!(listed["processes"][0]["status"], "running");
+    let typed = json!({ "action": "submit", "session_id": id, "data": "it" });
+    assert_eq!(process(&room, typed).await["bytes_written"], 3);
+    let closed = process(&room, json!({ "action": "close", "session_id": id })).await;
+    assert_eq!(closed["status"], "ok");
+    let waited = process(&room, json!({ "action": "wait", "session_id": id })).await;
+    assert_eq!(waited["status"], "exited");
+    assert_eq!((&waited["exit_code"], &waited["output"]), (&json!(0), &json!("got it\n")));
+    let log = process(&room, json!({ "action": "log", "session_id": id })).await;
+    assert_eq!((&log["output"], &log["total_lines"]), (&json!("got it\n"), &json!(1)));
+    let killed = process(&room, json!({ "action": "kill", "session_id": id })).await;
+    assert_eq!(killed["status"], "already_exited");
+}
+
+#[tokio::test]
+async fn a_running_process_can_be_polled_outwaited_and_killed() {
+    let room = Room::new();
+    let id = start(&room, "echo up; sleep 60").await;
+    let waited = json!({ "action": "wait", "session_id": id, "timeout": 1 });
+    let waited = process(&room, waited).await;
+    assert_eq!(waited["status"], "timeout");
+    assert!(waited["timeout_note"].is_string());
+    let polled = process(&room, json!({ "action": "poll", "session_id": id })).await;
+    assert_eq!((&polled["status"], &polled["output_preview"]), (&json!("running"), &json!("up\n")));
+    let killed = process(&room, json!({ "action": "kill", "session_id": id })).await;
+    assert_eq!((&killed["status"], &killed["exit_code"]), (&json!("killed"), &json!(-15)));
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_said_so() {
+    let room = Room::new();
+    let rows = [
+        (json!({ "action": "poll", "session_id": "proc_none" }), "not_found"),
+        (json!({ "action": "kill", "session_id": 7 }), "not_found"),
+        (json!({ "action": "poll" }), "error"),
+        (json!({ "action": "dance" }), "error"),
+    ];
+    for (args, status) in rows {
+        let told = process(&room, args.clone()).await;
+        assert_eq!(told["status"], status, "{args}");
+        assert!(told["error"].is_string(), "{told}");
+    }
+}

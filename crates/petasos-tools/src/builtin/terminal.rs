@@ -1,0 +1,304 @@
+//! `terminal`: a shell command in the session's place, in the foreground or as a job.
+//!
+//! The command's text is checked here, before anybody is asked whether it may run; running it is
+//! the engine's part behind the port. What does not pass the checks has no effects, so no
+//! approval is wasted on it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_contract::call::{Refusal, RefusalKind};
+use petasos_contract::check::{Availability, CheckDef, CheckScope};
+use petasos_contract::context::Surface;
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::environment::Environments;
+use petasos_contract::jobs::Notify;
+use petasos_contract::path::TargetPath;
+use petasos_contract::ports::Ports;
+use petasos_contract::terminal::{Command, OnTimeout, Terminal};
+use petasos_contract::tool::{Example, Limit, Tool};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
+use serde_json::{Value, json};
+
+mod meaning;
+mod schema;
+mod servers;
+mod shape;
+#[cfg(test)]
+pub(super) mod tests;
+mod words;
+
+/// The definition.
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "terminal",
+    toolset: "terminal",
+    description: "Run a shell command, in the foreground or as a background process",
+    emoji: "💻",
+    core: true,
+    result_chars_max: Limit::Chars(100_000),
+    check: Some(&CHECK),
+    schema: schema::schema,
+    examples: EXAMPLES,
+    build: |ports| Arc::new(Shell::new(ports)),
+    ..ToolDef::USUAL
+};
+
+/// Whether commands could run.
+pub(super) static CHECK: CheckDef = CheckDef {
+    id: "terminal",
+    scope: CheckScope::Profile,
+    probe: |cx| {
+        Box::pin(async move {
+            let Some(terminal) = &cx.ports.terminal else {
+                return Availability::Missing("this program has no terminal".to_owned());
+            };
+            match terminal.usable(&cx.settings) {
+                Ok(()) => Availability::Ready,
+                Err(reason) => Availability::Missing(reason),
+            }
+        })
+    },
+};
+
+const EXAMPLES: &[Example] = &[
+    Example {
+        title: "a server is started in the background",
+        args: r#"{"command":"npm run dev"}"#,
+        shows: "background=true",
+    },
+    Example {
+        title: "a directory with odd characters is refused",
+        args: r#"{"command":"ls","workdir":"a;b"}"#,
+        shows: "workdir",
+    },
+];
+
+struct Shell {
+    terminal: Option<Arc<dyn Terminal>>,
+    environments: Option<Arc<dyn Environments>>,
+}
+
+/// Arguments that passed the checks.
+#[derive(Debug)]
+struct Asked {
+    command: String,
+    place: Place,
+    timeout: Option<Duration>,
+    workdir: Option<String>,
+    pty: bool,
+    pty_note: Option<&'static str>,
+    on_timeout: OnTimeout,
+}
+
+/// Where a command runs, and what its owner wants to hear of it there.
+#[derive(Debug)]
+enum Place {
+    Foreground,
+    Background(Wishes),
+}
+
+#[derive(Debug, Clone, Default)]
+struct Wishes {
+    end: bool,
+    lines: Vec<String>,
+}
+
+impl Wishes {
+    /// What will be told: the end before the lines, and nothing where nobody hears it.
+    fn granted(&self, hears_later: bool) -> Notify {
+        if !hears_later {
+            Notify::Silent
+        } else if self.end {
+            Notify::OnComplete
+        } else if self.lines.is_empty() {
+            Notify::Silent
+        } else {
+            Notify::Watch(self.lines.clone())
+        }
+    }
+}
+
+impl Shell {
+    fn new(ports: &Ports) -> Self {
+        Self { terminal: ports.terminal.clone(), environments: ports.environments.clone() }
+    }
+
+    /// Reads and checks the arguments, in the order of what is cheapest to put right.
+    fn asked(&self, args: &Args, cx: &CallContext) -> Result<Asked, String> {
+        let Some(command) = args.text("command") else {
+            return Err("`command` must be a text".to_owned());
+        };
+        let flag = |name: &str| args.get(name).and_then(Value::as_bool).unwrap_or(false);
+        let background = flag("background");
+        let timeout = args.get("timeout").and_then(Value::as_f64).filter(|value| *value > 0.0);
+        let timeout = timeout.and_then(|value| Duration::try_from_secs_f64(value).ok());
+        if !background && let Some(refused) = self.too_long(timeout, cx) {
+            return Err(refused);
+        }
+        if !background && let Some(refused) = servers::refusal(command) {
+            return Err(refused);
+        }
+        let workdir = args.text("workdir").filter(|text| !text.trim().is_empty());
+        if let Some(workdir) = workdir
+            && let Some(odd) = workdir.chars().find(|letter| !may_be_in_path(*letter))
+        {
+            return Err(format!("`workdir` may not contain {odd:?}: give a plain path"));
+        }
+        let wants_pty = flag("pty");
+        let needs_pipe = wants_pty && reads_secret_from_pipe(command);
+        let note = "this command reads a secret from a pipe, so it got no terminal";
+        Ok(Asked {
+            command: command.to_owned(),
+            place: if background {
+                Place::Background(Wishes { end: flag("notify_on_complete"), lines: patterns(args) })
+            } else {
+                Place::Foreground
+            },
+            timeout,
+            workdir: workdir.map(str::to_owned),
+            pty: wants_pty && !needs_pipe,
+            pty_note: needs_pipe.then_some(note),
+            on_timeout: match args.text("on_timeout") {
+                Some("background") => OnTimeout::Background,
+                Some(_) | None => OnTimeout::Kill,
+            },
+        })
+    }
+
+    fn too_long(&self, timeout: Option<Duration>, cx: &CallContext) -> Option<String> {
+        let limits = self.terminal.as_ref()?.limits(cx).ok()?;
+        let (asked, most) = (timeout?, limits.timeout_max);
+        (asked > most).then(|| {
+            format!(
+                "timeout {} s is above the {} s that a foreground command may take: use \
+                 background=true with notify_on_complete=true",
+                asked.as_secs(),
+                most.as_secs()
+            )
+        })
+    }
+
+    async fn foreground(&self, asked: Asked, cx: &CallContext) -> Value {
+        let Some(terminal) = &self.terminal else { return shape::disabled() };
+        let (command, pty_note) = (asked.command.clone(), asked.pty_note);
+        match terminal.run(asked.into_command(), cx).await {
+            Ok(ran) => shape::ran(&command, ran, pty_note, cx),
+            Err(error) => shape::failed(&error),
+        }
+    }
+
+    async fn background(&self, asked: Asked, wishes: &Wishes, cx: &CallContext) -> Value {
+        let Some(terminal) = &self.terminal else { return shape::disabled() };
+        let hears_later = hears_later(cx.surface);
+        let notify = wishes.granted(hears_later);
+        let mut notes = shape::notes(wishes, &notify, hears_later);
+        if let Some(note) = asked.pty_note {
+            notes.insert("pty_note".to_owned(), json!(note));
+        }
+        match terminal.start(asked.into_command(), notify, cx).await {
+            Ok(started) => shape::started(&started, notes),
+            Err(error) => shape::failed(&error),
+        }
+    }
+}
+
+impl Asked {
+    fn into_command(self) -> Command {
+        Command {
+            script: self.command,
+            workdir: self.workdir.map(TargetPath::new),
+            timeout: self.timeout,
+            pty: self.pty,
+            on_timeout: self.on_timeout,
+            stdin: None,
+        }
+    }
+}
+
+impl Tool for Shell {
+    fn run<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let result = match self.asked(&args, cx) {
+                Err(refused) => shape::refused(&refused, "error"),
+                Ok(asked) => match &asked.place {
+                    Place::Foreground => self.foreground(asked, cx).await,
+                    Place::Background(wishes) => {
+                        let wishes = wishes.clone();
+                        self.background(asked, &wishes, cx).await
+                    }
+                },
+            };
+            Ok(ToolOutput::json(&result))
+        })
+    }
+
+    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
+        let Ok(asked) = self.asked(args, cx) else { return Effects::none() };
+        let here = self
+            .environments
+            .as_ref()
+            .map_or_else(|| TargetPath::new(cx.workspace.to_path_buf()), |all| all.cwd(cx));
+        let cwd = match &asked.workdir {
+            Some(workdir) => here.join(workdir),
+            None => here,
+        };
+        Effects::one(Effect::Command { script: asked.command, cwd: cwd.as_path().to_owned() })
+    }
+
+    fn refused(&self, refusal: &Refusal) -> ToolOutput {
+        let judged = matches!(
+            refusal.kind,
+            RefusalKind::Policy
+                | RefusalKind::Denied
+                | RefusalKind::Expired
+                | RefusalKind::Undeliverable
+                | RefusalKind::ReviewerUnavailable
+                | RefusalKind::Altered
+                | RefusalKind::Hook
+        );
+        if !judged {
+            return refusal.output();
+        }
+        let mut result = shape::refused(&refusal.message, "blocked");
+        if let Some(fields) = result.as_object_mut() {
+            fields.extend(refusal.extra.clone());
+        }
+        ToolOutput::json(&result)
+    }
+}
+
+/// Whether a surface can be told something after its turn.
+fn hears_later(surface: Surface) -> bool {
+    !matches!(surface, Surface::OneShot | Surface::Cron | Surface::ApiServer)
+}
+
+fn may_be_in_path(letter: char) -> bool {
+    letter.is_alphanumeric() || "/\\:_-.~ +@=,".contains(letter)
+}
+
+/// Commands that take a secret from a pipe would wait for a person on a terminal.
+fn reads_secret_from_pipe(command: &str) -> bool {
+    ["--with-token", "--password-stdin", "--secret-stdin"].iter().any(|word| command.contains(word))
+}
+
+fn patterns(args: &Args) -> Vec<String> {
+    match args.get("watch_patterns") {
+        Some(Value::String(one)) => vec![one.clone()],
+        Some(Value::Array(many)) => {
+            many.iter().filter_map(Value::as_str).map(str::to_owned).collect()
+        }
+        Some(_) | None => Vec::new(),
+    }
+    .into_iter()
+    .filter(|pattern| !pattern.is_empty())
+    .collect()
+}
+
+/// The keys that every result has.
+fn result(output: &str, exit_code: i32, error: Option<&str>) -> Value {
+    json!({ "output": output, "exit_code": exit_code, "error": error })
+}
