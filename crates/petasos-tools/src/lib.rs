@@ -7,12 +7,21 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `builtin`, `builtin/` | the index, and one tool a file |
+//! | `change`, `change/` | bringing new contents into files, safely |
+//! | `code`, `code/` | running scripts that call tools |
 //! | `discover` | what the index holds, in its order |
-//! | `files`, `files/` | reading and searching files on this machine |
+//! | `edit`, `edit/` | changing text, without touching a file |
+//! | `files`, `files/` | reading, searching and writing files |
+//! | `memory`, `memory/` | what the file tools remember of each session |
 
 pub mod builtin;
+mod change;
+mod code;
 mod discover;
+mod edit;
 mod files;
+mod memory;
 
 pub use builtin::BUILTIN;
 pub use discover::discover_builtin_tools;
+pub use memory::FileMemory;

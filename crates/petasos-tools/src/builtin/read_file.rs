@@ -1,10 +1,9 @@
 //! `read_file`: a numbered window of lines from one text file.
 //!
-//! It reads the local file system; what a window is and which files are refused is decided in
-//! `files`, and `shape` words what the model reads. Noticing that the same window is read again needs the session's state and is not
-//! done here.
+//! It reads where the terminal is; what a window is and which files are refused is decided in
+//! `files`, and `shape` words what the model reads. A page that the model has already is told in
+//! one line, and one that it keeps asking for is refused.
 
-use std::fs::File;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -13,19 +12,23 @@ use std::time::Duration;
 use encoding_rs_io::DecodeReaderBytes;
 use petasos_contract::bridging::{Blocking, SyncTool};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Section, SectionError};
 use petasos_contract::tool::{Concurrency, Example, Limit};
 use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::files::guard::Guard;
 use crate::files::kind::{self, Kind};
-use crate::files::open::{self, Place, Unreadable};
-use crate::files::place;
+use crate::files::mask;
+use crate::files::notebook;
+use crate::files::open::Unreadable;
+use crate::files::site::{About, Site, Sites};
 use crate::files::watch::Watch;
 use crate::files::window::{self, Page, Window};
+use crate::memory::{FileMemory, Fingerprint, Seen};
 
+mod print;
 mod shape;
 
 /// The definition.
@@ -41,7 +44,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     result_chars_max: Limit::Unlimited,
     schema,
     examples: EXAMPLES,
-    build: |_| Arc::new(Blocking::new(ReadFile)),
+    build: |ports| Arc::new(Blocking::new(ReadFile::new(ports))),
     ..ToolDef::USUAL
 };
 
@@ -97,6 +100,12 @@ const LINES_USUAL: u64 = 500;
 /// Long enough to count the lines of several gigabytes, short enough for a conversation.
 const COUNTING_MAX: Duration = Duration::from_secs(20);
 
+/// A notebook is parsed whole.
+const NOTEBOOK_BYTES_MAX: u64 = 50_000_000;
+
+/// From so many requests for what the model has already on, it is refused.
+const REPEATS_REFUSED: u32 = 3;
+
 #[derive(Debug, Deserialize)]
 struct Input {
     path: String,
@@ -134,7 +143,39 @@ impl Section for CharsMax {
     const NAME: &'static str = "file_read_max_chars";
 }
 
-struct ReadFile;
+struct ReadFile {
+    sites: Sites,
+    memory: Arc<FileMemory>,
+}
+
+impl ReadFile {
+    fn new(ports: &Ports) -> Self {
+        Self { sites: Sites::new(ports), memory: FileMemory::of(ports) }
+    }
+
+    /// The page, or a word when the model has it already.
+    fn told(&self, mut read: Text, input: &Input, page: Page, cx: &CallContext) -> ToolOutput {
+        read.window.content = mask::masked(read.window.content, &cx.settings);
+        let (path, shown) = (read.about.real.as_path(), read.window.content.as_str());
+        let of = (path, page.first, page.lines_max);
+        let seen = self.memory.page(cx, of, shown);
+        let in_a_row = match seen {
+            Seen::New => {
+                self.memory.progressed(cx);
+                self.memory.repeated(cx, of)
+            }
+            Seen::Unchanged(_) => self.memory.repeated(cx, of),
+        };
+        self.memory.saw(cx, path, read.print);
+        match seen {
+            Seen::New => ToolOutput::json(&shape::told(&read, input, page)),
+            Seen::Unchanged(times) if times >= REPEATS_REFUSED || in_a_row > REPEATS_REFUSED => {
+                shape::repeated(&input.path, times + 1)
+            }
+            Seen::Unchanged(_) => shape::unchanged(&input.path, in_a_row),
+        }
+    }
+}
 
 impl SyncTool for ReadFile {
     fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
@@ -144,18 +185,21 @@ impl SyncTool for ReadFile {
         }
         let page = page(&input, &cx.settings)
             .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
-        let path = place::resolve(&input.path, cx);
-        match read(&path, page, cx) {
-            Ok(read) => Ok(ToolOutput::json(&shape::told(&read, &input, page))),
-            Err(Failure::Unreadable(unreadable)) => Ok(shape::unreadable(&path, &unreadable, cx)),
-            Err(Failure::NotText(kind)) => Ok(shape::not_text(&path, kind, cx)),
+        let site = self.sites.open(cx)?;
+        let path = site.resolve(&input.path);
+        match read(&path, page, &site) {
+            Ok(read) => Ok(self.told(read, &input, page, cx)),
+            Err(Failure::Unreadable(unreadable)) => {
+                Ok(shape::unreadable(&path, &unreadable, &site))
+            }
+            Err(Failure::NotText(kind)) => Ok(shape::not_text(&path, kind, &site)),
             Err(Failure::Cancelled) => Err(ToolError::new("Cancelled", "the call was cancelled")),
         }
     }
 
     fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
         args.text("path")
-            .map_or(Effects::none(), |path| Effects::one(Effect::Read(place::resolve(path, cx))))
+            .map_or(Effects::none(), |path| Effects::one(Effect::Read(self.sites.meant(path, cx))))
     }
 }
 
@@ -183,24 +227,34 @@ impl<E: Into<Unreadable>> From<E> for Failure {
     }
 }
 
+/// A page of a file, and what the file was.
 struct Text {
     window: Window,
+    about: About,
     file_size: u64,
+    is_extracted: bool,
+    print: Fingerprint,
 }
 
-fn read(path: &Path, page: Page, cx: &CallContext) -> Result<Text, Failure> {
-    let real = match open::look(path, &Guard::new(&cx.settings))? {
-        Place::File(real) => real,
-        Place::Folder(_) => return Err(Unreadable::Folder.into()),
-    };
-    if let Some(kind) = kind::by_name(path).or_else(|| kind::by_name(&real)) {
+fn read(path: &Path, page: Page, site: &Site<'_>) -> Result<Text, Failure> {
+    let about = site.look(path)?;
+    if about.is_folder {
+        return Err(Unreadable::Folder.into());
+    }
+    if is_notebook(path) && about.size <= NOTEBOOK_BYTES_MAX {
+        let bytes = site.bytes(&about, NOTEBOOK_BYTES_MAX)?;
+        if let Some(text) = notebook::text(&bytes) {
+            return extracted(&text, &bytes, page, about, site);
+        }
+    }
+    if let Some(kind) = kind::by_name(path).or_else(|| kind::by_name(&about.real)) {
         return Err(Failure::NotText(kind));
     }
-    let (mut file, size) = open::open(&real)?;
+    let mut file = print::Printed::new(site.reader(&about)?);
     let sample = sample(&mut file)?;
     let kind = kind::by_content(&sample);
-    let bytes = Cursor::new(sample).chain(file);
-    let watch = Watch::new(cx, COUNTING_MAX);
+    let bytes = Cursor::new(sample).chain(&mut file);
+    let watch = Watch::new(site.cx, COUNTING_MAX);
     let window = match kind {
         Kind::Text => window::read(bytes, page, &watch)?,
         Kind::Utf16 => window::read(DecodeReaderBytes::new(bytes), page, &watch)?,
@@ -208,11 +262,33 @@ fn read(path: &Path, page: Page, cx: &CallContext) -> Result<Text, Failure> {
     };
     let window = window.ok_or(Failure::Cancelled)?;
     // Files that the kernel makes up while they are read say that they are empty.
-    let file_size = if size == 0 { window.total_bytes } else { size };
-    Ok(Text { window, file_size })
+    let file_size = if about.size == 0 { window.total_bytes } else { about.size };
+    let print = Fingerprint {
+        size: about.size,
+        modified_ns: about.modified_ns,
+        content: if window.is_partial { None } else { file.content() },
+    };
+    Ok(Text { window, about, file_size, is_extracted: false, print })
 }
 
-fn sample(file: &mut File) -> io::Result<Vec<u8>> {
+fn extracted(
+    text: &str,
+    bytes: &[u8],
+    page: Page,
+    about: About,
+    site: &Site<'_>,
+) -> Result<Text, Failure> {
+    let watch = Watch::new(site.cx, COUNTING_MAX);
+    let window = window::read(text.as_bytes(), page, &watch)?.ok_or(Failure::Cancelled)?;
+    let file_size = about.size;
+    Ok(Text { window, about, file_size, is_extracted: true, print: Fingerprint::of(bytes) })
+}
+
+fn is_notebook(path: &Path) -> bool {
+    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+}
+
+fn sample(file: &mut impl Read) -> io::Result<Vec<u8>> {
     let mut sample = Vec::with_capacity(kind::SAMPLE_BYTES);
     file.take(kind::SAMPLE_BYTES as u64).read_to_end(&mut sample)?;
     Ok(sample)

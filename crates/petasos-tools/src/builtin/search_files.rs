@@ -1,8 +1,7 @@
 //! `search_files`: lines by regular expression, or files by name, below one folder.
 //!
-//! The search itself is in `files::search`; `shape` turns what was found into one page for the
-//! model. Noticing that the same search is made again needs the session's state and is not done
-//! here.
+//! The search itself is in `files::search`, here or where the terminal is; `shape` turns what was
+//! found into one page for the model. The same search made again and again is refused.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -10,19 +9,22 @@ use std::time::Duration;
 
 use petasos_contract::bridging::{Blocking, SyncTool};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Concurrency, Example, Limit};
 use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::files::guard::Guard;
-use crate::files::open::{self, Place, Unreadable};
-use crate::files::place;
+use crate::files::mask;
+use crate::files::open::Unreadable;
 use crate::files::search::content::{self, Keep, Matches, Pattern};
+use crate::files::search::elsewhere;
 use crate::files::search::glob::Glob;
 use crate::files::search::names::{self, Names};
 use crate::files::search::walk::{Scope, Walked};
+use crate::files::site::{About, Site, Sites};
 use crate::files::watch::{Ended, Watch};
+use crate::memory::FileMemory;
 
 mod shape;
 
@@ -38,7 +40,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     result_chars_max: Limit::Chars(100_000),
     schema,
     examples: EXAMPLES,
-    build: |_| Arc::new(Blocking::new(SearchFiles)),
+    build: |ports| Arc::new(Blocking::new(SearchFiles::new(ports))),
     ..ToolDef::USUAL
 };
 
@@ -128,6 +130,9 @@ const OFFSET_MAX: usize = 10_000;
 
 const SEARCH_MAX: Duration = Duration::from_mins(1);
 
+/// The same search with the same result: warned once, then refused.
+const REPEATS_WARNED: u32 = 3;
+
 #[derive(Debug, Deserialize)]
 struct Input {
     pattern: String,
@@ -168,65 +173,82 @@ struct Asked {
     warnings: Vec<String>,
 }
 
-struct SearchFiles;
+struct SearchFiles {
+    sites: Sites,
+    memory: Arc<FileMemory>,
+}
+
+impl SearchFiles {
+    fn new(ports: &Ports) -> Self {
+        Self { sites: Sites::new(ports), memory: FileMemory::of(ports) }
+    }
+}
 
 impl SyncTool for SearchFiles {
     fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let call = Value::Object(args.object().clone()).to_string();
         let input: Input = args.parse()?;
-        match search(&input, cx) {
-            Ok((result, walked)) if walked.ended == Some(Ended::Cancelled) => {
-                drop(result);
-                Err(ToolError::new("Cancelled", "the call was cancelled"))
-            }
-            Ok((result, _)) => Ok(ToolOutput::json(&result)),
-            Err(told) => Ok(ToolOutput::plain_error(&told)),
+        let site = self.sites.open(cx)?;
+        let (result, walked) = match search(&input, &site) {
+            Ok(found) => found,
+            Err(told) => return Ok(ToolOutput::plain_error(&told)),
+        };
+        if walked.ended == Some(Ended::Cancelled) {
+            return Err(ToolError::new("Cancelled", "the call was cancelled"));
         }
+        // The result belongs to the identity: new matches are progress.
+        let times = self.memory.repeated(cx, (&call, result.to_string()));
+        let mut result = result;
+        match times {
+            0..REPEATS_WARNED => {}
+            REPEATS_WARNED => {
+                result["_warning"] = json!(
+                    "this is the same search for the 3rd time in a row: go on with what you have"
+                );
+            }
+            _ => {
+                return Ok(ToolOutput::plain_error(&format!(
+                    "the same search was made {times} times with the same result: use what you \
+                     have, or search for something else"
+                )));
+            }
+        }
+        mask::mask(&mut result, &cx.settings);
+        Ok(ToolOutput::json(&result))
     }
 
     fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        Effects::one(Effect::Read(place::resolve(args.text("path").unwrap_or("."), cx)))
+        let path = args.text("path").unwrap_or(".");
+        Effects::one(Effect::Read(self.sites.meant(path, cx)))
     }
 }
 
 /// The result and how the walk went, or what the model is told instead.
-fn search(input: &Input, cx: &CallContext) -> Result<(Value, Walked), String> {
+fn search(input: &Input, site: &Site<'_>) -> Result<(Value, Walked), String> {
     if input.pattern.is_empty() {
         return Err("`pattern` is empty: say what to search for".to_owned());
     }
     let mut asked = asked(input)?;
     let target = input.target.unwrap_or_default();
-    let path = place::resolve(input.path.as_deref().unwrap_or("."), cx);
-    let guard = Guard::new(&cx.settings);
-    let (root, is_folder) = match open::look(&path, &guard) {
-        Ok(Place::File(real)) => (real, false),
-        Ok(Place::Folder(real)) => (real, true),
-        Err(unreadable) => return Err(unsearchable(&path, &unreadable, cx)),
-    };
+    let path = site.resolve(input.path.as_deref().unwrap_or("."));
+    let about = site.look(&path).map_err(|why| unsearchable(&path, &why, site))?;
     let file_glob = input.file_glob.as_deref().map(str::trim).filter(|glob| !glob.is_empty());
     let mut globs = file_glob.map(compiled).transpose()?.into_iter().collect::<Vec<_>>();
-    let needed = asked.offset + asked.limit;
-    let watch = Watch::new(cx, SEARCH_MAX);
     match target {
         Target::Files => globs.push(compiled(&input.pattern)?),
         // A file that was named itself is wanted, whatever its name.
-        Target::Content if !is_folder => globs.clear(),
+        Target::Content if !about.is_folder => globs.clear(),
         Target::Content => {}
     }
-    let scope = Scope {
-        root: &root,
-        user_home: cx.settings.user_home(),
-        globs: &globs,
-        guard: &guard,
-        watch: &watch,
-    };
     // Results are told by the path that was asked for, not by the one behind its links.
     let named = |inside: &Path| {
-        let asked = if is_folder { path.join(inside) } else { path.clone() };
-        place::shown(&asked, &cx.workspace)
+        let asked = if about.is_folder { path.join(inside) } else { path.clone() };
+        site.shown(&asked)
     };
+    let place = Where { site, about: &about, globs: &globs };
     match target {
         Target::Files => {
-            let found = names::find(scope, needed);
+            let found = place.names(&mut asked)?;
             note_plain_name(&input.pattern, &found, &mut asked.warnings);
             Ok((shape::names(&found, &asked, named), found.walked))
         }
@@ -234,10 +256,58 @@ fn search(input: &Input, cx: &CallContext) -> Result<(Value, Walked), String> {
             let pattern = Pattern::new(&input.pattern).map_err(|error| {
                 format!("`pattern` is no regular expression: {error}; escape what is literal")
             })?;
-            let found = content::search(scope, &pattern, asked.keep, needed);
+            let found = place.content(&input.pattern, &pattern, &mut asked)?;
             note_content(&pattern, &found, &mut asked.warnings);
             Ok((shape::matches(&found, &asked, named), found.walked))
         }
+    }
+}
+
+/// What is searched.
+struct Where<'a> {
+    site: &'a Site<'a>,
+    about: &'a About,
+    globs: &'a [Glob],
+}
+
+impl Where<'_> {
+    fn scope<'b>(&'b self, watch: &'b Watch<'b>) -> Scope<'b> {
+        Scope {
+            root: &self.about.real,
+            user_home: self.site.home(),
+            globs: self.globs,
+            guard: &self.site.guard,
+            watch,
+        }
+    }
+
+    fn elsewhere(&self, keep: Keep) -> Option<elsewhere::Target<'_>> {
+        Some(elsewhere::Target {
+            there: self.site.there()?,
+            root: &self.about.real,
+            is_folder: self.about.is_folder,
+            globs: self.globs,
+            guard: &self.site.guard,
+            context: if let Keep::Lines { context } = keep { context } else { 0 },
+            until: self.site.cx.deadline,
+        })
+    }
+
+    fn names(&self, asked: &mut Asked) -> Result<Names, String> {
+        let needed = asked.offset + asked.limit;
+        match self.elsewhere(asked.keep) {
+            Some(target) => elsewhere::names(&target, needed, &mut asked.warnings),
+            None => Ok(names::find(self.scope(&Watch::new(self.site.cx, SEARCH_MAX)), needed)),
+        }
+    }
+
+    fn content(&self, text: &str, pattern: &Pattern, asked: &mut Asked) -> Result<Matches, String> {
+        let needed = asked.offset + asked.limit;
+        if let Some(target) = self.elsewhere(asked.keep) {
+            return elsewhere::content(&target, text, asked.keep, needed, &mut asked.warnings);
+        }
+        let watch = Watch::new(self.site.cx, SEARCH_MAX);
+        Ok(content::search(self.scope(&watch), pattern, asked.keep, needed))
     }
 }
 
@@ -270,8 +340,8 @@ fn compiled(glob: &str) -> Result<Glob, String> {
     Glob::new(glob).map_err(|error| format!("`{glob}` is no name pattern: {error}"))
 }
 
-fn unsearchable(path: &Path, unreadable: &Unreadable, cx: &CallContext) -> String {
-    let name = place::shown(path, &cx.workspace);
+fn unsearchable(path: &Path, unreadable: &Unreadable, site: &Site<'_>) -> String {
+    let name = site.shown(path);
     match unreadable {
         Unreadable::Missing => format!("`{name}` does not exist"),
         Unreadable::Folder | Unreadable::Special => {

@@ -67,6 +67,7 @@ const ENDLESS: &[&str] = &[
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
     homes: Vec<PathBuf>,
+    is_off: bool,
 }
 
 impl Guard {
@@ -74,7 +75,7 @@ impl Guard {
     pub(crate) fn new(settings: &Settings) -> Self {
         let home = settings.home();
         if home.as_os_str().is_empty() {
-            return Self { homes: Vec::new() };
+            return Self { homes: Vec::new(), is_off: false };
         }
         let mut homes = vec![home.to_owned()];
         // A home that does not exist yet holds nothing to protect.
@@ -83,11 +84,24 @@ impl Guard {
         {
             homes.push(real);
         }
-        Self { homes }
+        Self { homes, is_off: false }
+    }
+
+    /// For a place that is not this machine: only the general rules.
+    pub(crate) fn elsewhere() -> Self {
+        Self { homes: Vec::new(), is_off: false }
+    }
+
+    /// Protects nothing: for files that are written and not shown.
+    pub(crate) fn none() -> Self {
+        Self { homes: Vec::new(), is_off: true }
     }
 
     /// Says why an absolute path without `.` and `..` is not shown, if it is not.
     pub(crate) fn refuses(&self, path: &Path) -> Option<Protected> {
+        if self.is_off {
+            return None;
+        }
         if is_dotenv(path) {
             return Some(Protected::Dotenv);
         }

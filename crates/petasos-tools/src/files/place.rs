@@ -5,17 +5,14 @@
 
 use std::path::{Component, Path, PathBuf};
 
-use petasos_contract::CallContext;
-
-/// The absolute path that a caller means: `~` is the user's home, the rest starts at the workspace.
-pub(crate) fn resolve(path: &str, cx: &CallContext) -> PathBuf {
-    let home = cx.settings.user_home();
+/// The absolute path that a caller means: `~` is the user's home, the rest starts at `base`.
+pub(crate) fn resolve(path: &str, base: &Path, home: &Path) -> PathBuf {
     let meant = match path.strip_prefix('~') {
         Some("") if is_known(home) => home.to_owned(),
         Some(rest) if is_known(home) && rest.starts_with('/') => {
             home.join(rest.trim_start_matches('/'))
         }
-        Some(_) | None => cx.workspace.join(path),
+        Some(_) | None => base.join(path),
     };
     folded(&meant)
 }
@@ -25,7 +22,7 @@ fn is_known(home: &Path) -> bool {
 }
 
 /// The path without `.` and `..`.
-fn folded(path: &Path) -> PathBuf {
+pub(crate) fn folded(path: &Path) -> PathBuf {
     let mut folded = PathBuf::new();
     for part in path.components() {
         match part {
@@ -39,9 +36,9 @@ fn folded(path: &Path) -> PathBuf {
     folded
 }
 
-/// How a path is told to the model: from the workspace when it is inside, else in full.
-pub(crate) fn shown(path: &Path, workspace: &Path) -> String {
-    match path.strip_prefix(workspace) {
+/// How a path is told to the model: from where relative paths start when it is inside, else in full.
+pub(crate) fn shown(path: &Path, base: &Path) -> String {
+    match path.strip_prefix(base) {
         Ok(inside) if inside.as_os_str().is_empty() => ".".to_owned(),
         Ok(inside) => inside.display().to_string(),
         Err(_) => path.display().to_string(),
@@ -50,20 +47,10 @@ pub(crate) fn shown(path: &Path, workspace: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
-    use petasos_contract::context::Surface;
-    use petasos_contract::settings::Parts;
-    use petasos_contract::{SessionId, Settings};
-
     use super::*;
 
     #[test]
-    fn a_path_starts_at_the_workspace_or_the_home_and_is_folded() {
-        let parts =
-            Parts { user_home: "/home/me".into(), workspace: "/w".into(), ..Parts::default() };
-        let settings = Arc::new(Settings::new(parts));
-        let cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
+    fn a_path_starts_at_the_base_or_the_home_and_is_folded() {
         for (given, meant) in [
             ("a/b.txt", "/w/a/b.txt"),
             (".", "/w"),
@@ -76,10 +63,11 @@ mod tests {
             ("~other", "/w/~other"),
             ("a~", "/w/a~"),
         ] {
-            assert_eq!(resolve(given, &cx), Path::new(meant), "{given}");
+            let resolved = resolve(given, Path::new("/w"), Path::new("/home/me"));
+            assert_eq!(resolved, Path::new(meant), "{given}");
         }
-        assert_eq!(shown(Path::new("/w/a/b"), &cx.workspace), "a/b");
-        assert_eq!(shown(Path::new("/w"), &cx.workspace), ".");
-        assert_eq!(shown(Path::new("/x"), &cx.workspace), "/x");
+        assert_eq!(shown(Path::new("/w/a/b"), Path::new("/w")), "a/b");
+        assert_eq!(shown(Path::new("/w"), Path::new("/w")), ".");
+        assert_eq!(shown(Path::new("/x"), Path::new("/w")), "/x");
     }
 }

@@ -17,15 +17,26 @@ pub(crate) fn beside(missing: &Path) -> Vec<PathBuf> {
     };
     // A folder that cannot be listed has no help to give; the error itself is told anyway.
     let Ok(entries) = std::fs::read_dir(folder) else { return Vec::new() };
-    let wanted = name.to_string_lossy().to_lowercase();
-    let mut scored: Vec<(f64, PathBuf)> = entries
+    let entries = entries.take(LOOKED_AT_MAX).filter_map(Result::ok).map(|entry| entry.file_name());
+    let names: Vec<_> = entries.collect();
+    let found = alike(&name.to_string_lossy(), names.iter().map(|name| name.to_string_lossy()));
+    found.into_iter().map(|name| folder.join(&*name)).collect()
+}
+
+/// Up to five names like a missing one, the most alike first.
+pub(crate) fn alike<T: AsRef<str> + Ord>(
+    missing: &str,
+    names: impl IntoIterator<Item = T>,
+) -> Vec<T> {
+    let wanted = missing.to_lowercase();
+    let mut scored: Vec<(f64, T)> = names
+        .into_iter()
         .take(LOOKED_AT_MAX)
-        .filter_map(Result::ok)
-        .map(|entry| (score(&wanted, &entry.file_name().to_string_lossy()), entry.path()))
+        .map(|name| (score(&wanted, name.as_ref()), name))
         .filter(|(score, _)| *score >= SCORE_MIN)
         .collect();
     scored.sort_by(|left, right| right.0.total_cmp(&left.0).then_with(|| left.1.cmp(&right.1)));
-    scored.into_iter().take(SHOWN_MAX).map(|(_, path)| path).collect()
+    scored.into_iter().take(SHOWN_MAX).map(|(_, name)| name).collect()
 }
 
 fn score(wanted: &str, name: &str) -> f64 {

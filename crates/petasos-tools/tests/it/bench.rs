@@ -9,11 +9,17 @@ use std::time::Duration;
 use petasos_contract::context::Surface;
 use petasos_contract::effect::Effects;
 use petasos_contract::ports::Ports;
-use petasos_contract::settings::Parts;
-use petasos_contract::{Args, CallContext, SessionId, Settings, ToolError, ToolOutput};
-use petasos_tools::discover_builtin_tools;
+use petasos_contract::settings::{Parts, Source, Variable};
+use petasos_contract::{
+    Args, CallContext, Secret, SessionId, Settings, Tool, ToolError, ToolOutput,
+};
+use petasos_terminal::Engine;
+use petasos_tools::{FileMemory, discover_builtin_tools};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::runtime::Runtime;
+
+use crate::elsewhere::Elsewhere;
 
 /// Nothing here takes long; a tool that hangs fails its test instead of the suite.
 const PATIENCE: Duration = Duration::from_mins(1);
@@ -22,6 +28,8 @@ pub(crate) struct Bench {
     _folder: TempDir,
     pub(crate) root: PathBuf,
     pub(crate) cx: CallContext,
+    pub(crate) ports: Ports,
+    pub(crate) runtime: Runtime,
 }
 
 impl Bench {
@@ -33,18 +41,53 @@ impl Bench {
     pub(crate) fn with(settings: &Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let parts = Parts {
+        let mut values = settings.as_object().unwrap().clone();
+        values.entry("terminal").or_insert(json!({}))["auto_source_bashrc"] = json!(false);
+        let variable = Variable {
+            value: Secret::new("/usr/local/bin:/usr/bin:/bin"),
+            source: Source::Environment { variable: "PATH".to_owned() },
+        };
+        let known = Parts {
             home: root.join("home/.agent"),
             user_home: root.join("home"),
             workspace: root.join("work"),
-            values: settings.as_object().unwrap().clone(),
+            temp: root.join("tmp"),
+            values,
+            variables: [("PATH".to_owned(), variable)].into(),
             ..Parts::default()
         };
-        fs::create_dir_all(&parts.home).unwrap();
-        fs::create_dir_all(&parts.workspace).unwrap();
-        let settings = Arc::new(Settings::new(parts));
+        for folder in [&known.home, &known.workspace, &known.temp] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        let settings = Arc::new(Settings::new(known));
         let cx = CallContext::new(settings, Surface::Embedded, SessionId::new("bench"));
-        Self { _folder: folder, root, cx }
+        let mut ports = Ports::default();
+        ports.file_memory = Some(FileMemory::new());
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+        Self { _folder: folder, root, cx, ports, runtime }
+    }
+
+    /// With the terminal of this machine.
+    pub(crate) fn local(settings: &Value) -> Self {
+        let mut bench = Self::with(settings);
+        let inside = bench.runtime.enter();
+        Engine::new(None).fill(&mut bench.ports);
+        drop(inside);
+        bench
+    }
+
+    /// With a terminal that says it is another machine.
+    pub(crate) fn elsewhere(settings: &Value) -> Self {
+        let mut bench = Self::local(settings);
+        let here = bench.ports.environments.take().unwrap();
+        bench.ports.environments = Some(Arc::new(Elsewhere(here)));
+        bench
+    }
+
+    /// The same bench, seen by another conversation.
+    pub(crate) fn as_session(&self, name: &str) -> CallContext {
+        CallContext { session: SessionId::new(name), ..self.cx.clone() }
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -58,15 +101,33 @@ impl Bench {
         path
     }
 
+    pub(crate) fn tool(&self, name: &str) -> Arc<dyn Tool> {
+        let tool = discover_builtin_tools().iter().find(|def| def.name == name).unwrap();
+        (tool.build)(&self.ports)
+    }
+
     pub(crate) fn try_run(&self, tool: &str, args: &Value) -> Result<ToolOutput, ToolError> {
-        let tool = discover_builtin_tools().iter().find(|def| def.name == tool).unwrap();
-        let tool = (tool.build)(&Ports::default());
+        self.try_run_in(&self.cx, tool, args)
+    }
+
+    pub(crate) fn try_run_in(
+        &self,
+        cx: &CallContext,
+        tool: &str,
+        args: &Value,
+    ) -> Result<ToolOutput, ToolError> {
+        let tool = self.tool(tool);
         let args = Args::try_from(args.clone()).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let result = runtime
-            .block_on(async { tokio::time::timeout(PATIENCE, tool.run(args, &self.cx)).await });
-        runtime.shutdown_background();
+        let result = self
+            .runtime
+            .block_on(async { tokio::time::timeout(PATIENCE, tool.run(args, cx)).await });
         result.expect("the tool hangs")
+    }
+
+    /// Runs a tool for another conversation.
+    pub(crate) fn run_in(&self, cx: &CallContext, tool: &str, args: &Value) -> Value {
+        let ToolOutput::Text(text) = self.try_run_in(cx, tool, args).unwrap() else { panic!() };
+        serde_json::from_str(&text).unwrap()
     }
 
     /// Runs a tool; the result must be one JSON object.
@@ -84,9 +145,7 @@ impl Bench {
     }
 
     pub(crate) fn effects(&self, tool: &str, args: &Value) -> Effects {
-        let tool = discover_builtin_tools().iter().find(|def| def.name == tool).unwrap();
-        let args = Args::try_from(args.clone()).unwrap();
-        (tool.build)(&Ports::default()).effects(&args, &self.cx)
+        self.tool(tool).effects(&Args::try_from(args.clone()).unwrap(), &self.cx)
     }
 }
 

@@ -19,7 +19,7 @@ fn every_example_shows_what_it_says() {
     for def in BUILTIN {
         assert!(!def.examples.is_empty(), "{} has no example", def.name);
         for example in def.examples {
-            let bench = Bench::new();
+            let bench = Bench::local(&serde_json::json!({}));
             bench.file("README.md", "# Sample\n\nA sample workspace.\n");
             bench.file("src/main.rs", "fn main() {\n    let sample = 1;\n    drop(sample);\n}\n");
             let args = serde_json::from_str(example.args).unwrap();

@@ -2,6 +2,14 @@
 
 #[cfg(test)]
 mod bench;
+mod elsewhere;
+#[cfg(test)]
+mod execute_code;
 mod family;
+mod memory;
+mod properties;
 mod read_file;
 mod search_files;
+#[cfg(test)]
+mod suite;
+mod write_file;

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
-use petasos_contract::{CallContext, ToolOutput};
+use petasos_contract::ToolOutput;
 use serde_json::{Map, Value, json};
 
 use super::{Input, Text};
+use crate::edit::own_words;
 use crate::files::kind::Kind;
 use crate::files::open::Unreadable;
+use crate::files::site::Site;
 use crate::files::window::{Full, Page, Window};
-use crate::files::{place, similar};
 
 /// From here on, a page of many lines comes with advice.
 const LARGE_BYTES: u64 = 512_000;
@@ -17,7 +18,7 @@ const LARGE_LINES: u64 = 200;
 
 /// The window, and how to go on.
 pub(super) fn told(read: &Text, input: &Input, page: Page) -> Value {
-    let Text { window, file_size } = read;
+    let Text { window, file_size, .. } = read;
     let next = page.first + window.lines;
     let is_more = window.full.is_some() && (next <= window.total_lines || window.is_partial);
     let mut result = Map::new();
@@ -40,6 +41,9 @@ pub(super) fn told(read: &Text, input: &Input, page: Page) -> Value {
     let hint = hint(window, input, page, is_more);
     if !hint.is_empty() {
         put("hint", json!(hint));
+    }
+    if read.is_extracted {
+        put("extracted_document", json!("notebook"));
     }
     if is_more && *file_size > LARGE_BYTES && page.lines_max > LARGE_LINES {
         put(
@@ -79,10 +83,10 @@ fn hint(window: &Window, input: &Input, page: Page, is_more: bool) -> String {
 }
 
 /// Why a path cannot be read, and what to do instead.
-pub(super) fn unreadable(path: &Path, why: &Unreadable, cx: &CallContext) -> ToolOutput {
-    let name = place::shown(path, &cx.workspace);
+pub(super) fn unreadable(path: &Path, why: &Unreadable, site: &Site<'_>) -> ToolOutput {
+    let name = site.shown(path);
     let message = match why {
-        Unreadable::Missing => return missing(path, &name, cx),
+        Unreadable::Missing => return missing(path, &name, site),
         Unreadable::Folder => format!(
             "`{name}` is a folder: list it with search_files, target `files`, pattern `*` and \
              this path"
@@ -96,16 +100,14 @@ pub(super) fn unreadable(path: &Path, why: &Unreadable, cx: &CallContext) -> Too
     ToolOutput::plain_error(&message)
 }
 
-fn missing(path: &Path, name: &str, cx: &CallContext) -> ToolOutput {
+fn missing(path: &Path, name: &str, site: &Site<'_>) -> ToolOutput {
     let message = match path.parent() {
-        Some(folder) if !folder.is_dir() => format!(
-            "`{name}` does not exist, and neither does the folder `{}`",
-            place::shown(folder, &cx.workspace)
-        ),
+        Some(folder) if !site.is_folder(folder) => {
+            format!("`{name}` does not exist, and neither does the folder `{}`", site.shown(folder))
+        }
         Some(_) | None => format!("`{name}` does not exist"),
     };
-    let similar: Vec<_> =
-        similar::beside(path).iter().map(|path| place::shown(path, &cx.workspace)).collect();
+    let similar: Vec<_> = site.beside(path).iter().map(|path| site.shown(path)).collect();
     let mut extra = Map::new();
     if !similar.is_empty() {
         extra.insert("similar_files".to_owned(), json!(similar));
@@ -114,9 +116,9 @@ fn missing(path: &Path, name: &str, cx: &CallContext) -> ToolOutput {
 }
 
 /// Why a file is not shown as text, and what to do instead.
-pub(super) fn not_text(path: &Path, kind: Kind, cx: &CallContext) -> ToolOutput {
-    let name = place::shown(path, &cx.workspace);
-    let message = if kind == Kind::Image && cx.grant.allows("vision_analyze") {
+pub(super) fn not_text(path: &Path, kind: Kind, site: &Site<'_>) -> ToolOutput {
+    let name = site.shown(path);
+    let message = if kind == Kind::Image && site.cx.grant.allows("vision_analyze") {
         format!("`{name}` is an image: look at it with vision_analyze")
     } else if kind == Kind::Image {
         format!("`{name}` is an image and cannot be shown as text")
@@ -124,4 +126,32 @@ pub(super) fn not_text(path: &Path, kind: Kind, cx: &CallContext) -> ToolOutput 
         format!("`{name}` is a binary file and cannot be shown as text")
     };
     ToolOutput::plain_error(&message)
+}
+
+/// The model has this page already.
+pub(super) fn unchanged(path: &str, in_a_row: u32) -> ToolOutput {
+    let mut result = json!({
+        "status": "unchanged",
+        "message": format!(
+            "`{path}` is {}: its content is further up in this conversation",
+            own_words::UNCHANGED
+        ),
+        "path": path,
+        "dedup": true,
+        "content_returned": false,
+    });
+    if in_a_row >= 3 {
+        result["_warning"] = json!(format!(
+            "this is the same call for the {in_a_row}rd time in a row: go on with what you have"
+        ));
+    }
+    ToolOutput::json(&result)
+}
+
+/// The model keeps asking for a page that it has.
+pub(super) fn repeated(path: &str, times: u32) -> ToolOutput {
+    ToolOutput::plain_error(&format!(
+        "`{path}` was read {times} times and has not changed: use what you have, or read another \
+         part of it"
+    ))
 }

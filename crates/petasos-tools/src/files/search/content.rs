@@ -20,6 +20,7 @@ use crate::files::watch::Watch;
 mod gather;
 
 use gather::Gather;
+pub(crate) use gather::{LINE_CHARS_MAX, excerpt};
 
 /// A line longer than this is no text that anyone searches.
 const LINE_BYTES_MAX: usize = 64 * 1024 * 1024;

@@ -10,7 +10,7 @@ use super::{Hit, Keep};
 use crate::files::line;
 
 /// How much of one line is shown.
-const LINE_CHARS_MAX: usize = 500;
+pub(crate) const LINE_CHARS_MAX: usize = 500;
 
 /// How much is shown before a match that lies far inside a line.
 const LEAD_BYTES: usize = 100;
@@ -43,21 +43,23 @@ impl<'a> Gather<'a> {
         self.keeps_lines() && self.hits.len() < self.hits_max
     }
 
-    /// The text of a line; of a long one the part around its first match.
     fn excerpt(&self, bytes: &[u8]) -> String {
-        if bytes.len() <= LINE_CHARS_MAX {
-            return line::decoded(bytes, LINE_CHARS_MAX).0;
-        }
-        let found = self.matcher.find(bytes).ok().flatten();
-        let start = found.map_or(0, |found| found.start().saturating_sub(LEAD_BYTES));
-        if start < LEAD_BYTES {
-            return line::decoded(bytes, LINE_CHARS_MAX).0;
-        }
-        let rest = bytes.get(start..).unwrap_or_default();
-        let broken = rest.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
-        let rest = rest.get(broken..).unwrap_or_default();
-        format!("…{}", line::decoded(rest, LINE_CHARS_MAX).0)
+        let is_long = bytes.len() > LINE_CHARS_MAX;
+        let found = is_long.then(|| self.matcher.find(bytes).ok().flatten()).flatten();
+        excerpt(bytes, found.map(|found| found.start()))
     }
+}
+
+/// The text of a line; of a long one the part around its first match.
+pub(crate) fn excerpt(bytes: &[u8], found: Option<usize>) -> String {
+    let start = found.map_or(0, |found| found.saturating_sub(LEAD_BYTES));
+    if bytes.len() <= LINE_CHARS_MAX || start < LEAD_BYTES {
+        return line::decoded(bytes, LINE_CHARS_MAX).0;
+    }
+    let rest = bytes.get(start..).unwrap_or_default();
+    let broken = rest.iter().take(3).take_while(|byte| **byte & 0xc0 == 0x80).count();
+    let rest = rest.get(broken..).unwrap_or_default();
+    format!("…{}", line::decoded(rest, LINE_CHARS_MAX).0)
 }
 
 impl Sink for Gather<'_> {

@@ -1,0 +1,186 @@
+//! `execute_code`: a Python script that calls tools; only what it prints comes back.
+//!
+//! The parts are in `code`. A script has the tools of its caller and no more, and each of its
+//! calls goes through the one door. Whether a script may run is policy's decision, from the
+//! effect stated here.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::Instant;
+
+use petasos_contract::check::{Availability, CheckDef, CheckScope};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::ports::Ports;
+use petasos_contract::tool::{Example, Limit, Patch};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Tool, ToolDef, ToolError, ToolName, ToolOutput,
+};
+use serde_json::{Map, Value, json};
+
+use crate::code::{self, CodeSettings, Ended, Finished, Job};
+
+/// The definition.
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "execute_code",
+    toolset: "code_execution",
+    description: "Run a Python script that can call tools",
+    emoji: "🐍",
+    core: true,
+    result_chars_max: Limit::Chars(100_000),
+    check: Some(&CHECK),
+    schema,
+    examples: EXAMPLES,
+    build: |ports| Arc::new(ExecuteCode { ports: ports.clone() }),
+    ..ToolDef::USUAL
+};
+
+static CHECK: CheckDef = CheckDef {
+    id: "code_execution",
+    scope: CheckScope::Process,
+    probe: |cx| {
+        Box::pin(async move {
+            Availability::when(cx.ports.environments.is_some(), "this program has no terminal")
+        })
+    },
+};
+
+const EXAMPLES: &[Example] = &[Example {
+    title: "a calculation",
+    args: r#"{"code":"print(sum(range(10)))"}"#,
+    shows: r#""status":"success","output":"45\n""#,
+}];
+
+fn schema() -> Value {
+    json!({
+        "description": description(&code::TOOLS.iter().map(|tool| ToolName::new(*tool)).collect()),
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "code": {
+                    "type": "string",
+                    "description": "The Python script; print what you want to see"
+                }
+            },
+            "required": ["code"]
+        }
+    })
+}
+
+fn description(tools: &BTreeSet<ToolName>) -> String {
+    let functions = code::described(tools);
+    let offer = if functions.is_empty() {
+        "No tools can be called from it.".to_owned()
+    } else {
+        format!(
+            "`from petasos_tools import …` gives it these functions, which return what the tool \
+             returns (a dict, or text):{functions}\nand json_parse(text), shell_quote(text), \
+             retry(function, max_attempts=3, delay=2)."
+        )
+    };
+    format!(
+        "Run a Python script, for work that needs several tool calls with logic between them: \
+         loops, filters, many files. Only what it prints comes back, up to 50 kB, so print little. \
+         It may take 5 minutes and make 50 tool calls, and it runs in the working directory. \
+         {offer}"
+    )
+}
+
+struct ExecuteCode {
+    ports: Ports,
+}
+
+impl ExecuteCode {
+    async fn execute(&self, source: &str, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let settings: CodeSettings = cx
+            .settings
+            .section()
+            .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
+        let environments = self.ports.environments.as_ref().ok_or_else(|| {
+            ToolError::new("NoEnvironment", "this program has no terminal to run code in")
+        })?;
+        let started = Instant::now();
+        let environment = environments.of(cx).await?;
+        let cwd = environments.cwd(cx);
+        let door = self.ports.door.clone();
+        let timeout = settings.timeout().as_secs();
+        let job = Job { source, settings, environment, door, cwd, cx };
+        let finished = code::run(job).await?;
+        Ok(told(&finished, started, timeout, cx))
+    }
+}
+
+impl Tool for ExecuteCode {
+    fn run<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            match args.text("code").filter(|code| !code.trim().is_empty()) {
+                Some(source) => self.execute(source, cx).await,
+                None => Ok(ToolOutput::plain_error("`code` is missing: send a Python script")),
+            }
+        })
+    }
+
+    fn effects(&self, args: &Args, _: &CallContext) -> Effects {
+        args.text("code").map_or(Effects::none(), |source| {
+            let (language, source) = ("python".to_owned(), source.to_owned());
+            Effects::one(Effect::Code { language, source })
+        })
+    }
+
+    fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        let text = Value::String(description(granted));
+        Ok(Patch::Merge(Map::from_iter([("description".to_owned(), text)])))
+    }
+}
+
+fn told(finished: &Finished, started: Instant, timeout: u64, cx: &CallContext) -> ToolOutput {
+    let out = finished.stdout.shown(&cx.settings);
+    let errors = finished.stderr.shown(&cx.settings);
+    let (status, exit_code, error) = match finished.ended {
+        Ended::Exited(0) => ("success", 0, None),
+        Ended::Exited(code) => ("error", code, Some(format!("the script ended with code {code}"))),
+        Ended::TimedOut => {
+            ("timeout", 124, Some(format!("the script was ended: it ran longer than {timeout} s")))
+        }
+        Ended::Interrupted => ("interrupted", 130, Some("the script was interrupted".to_owned())),
+    };
+    let mut output = out.text;
+    if status != "success" && !errors.text.trim().is_empty() {
+        output.push_str("\n--- stderr ---\n");
+        output.push_str(&errors.text);
+    }
+    if let Some(error) = error.as_ref().filter(|_| status != "error") {
+        output = format!("{output}\n[{error}]");
+    }
+    let total = finished.stdout.total;
+    let mut result = json!({
+        "status": status,
+        "output": output,
+        "exit_code": exit_code,
+        "tool_calls_made": finished.calls,
+        "duration_seconds": (started.elapsed().as_secs_f64() * 100.0).round() / 100.0,
+        "stdout_truncated": out.omitted > 0,
+        "stdout_bytes_captured": total - out.omitted,
+        "stdout_bytes_total": total,
+        "stdout_bytes_omitted": out.omitted,
+        "sandbox": finished.confinement,
+    });
+    let mut warnings = Vec::new();
+    if finished.left > 0 {
+        warnings
+            .push(format!("processes that the script left running were ended: {}", finished.left));
+    }
+    if finished.refused > 0 {
+        warnings.push(format!("tool calls that were refused: {}", finished.refused));
+    }
+    if !warnings.is_empty() {
+        result["warning"] = json!(warnings.join("; "));
+    }
+    if let Some(error) = error {
+        result["error"] = json!(error);
+    }
+    ToolOutput::json(&result)
+}

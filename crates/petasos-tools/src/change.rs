@@ -1,0 +1,211 @@
+//! Brings new contents into files: what `write_file` and `patch` have in common.
+//!
+//! Files are held while they change, so that two agents do not undo each other. A content that
+//! breaks a file's syntax is not written. What the model should know about the files besides
+//! (changed by others, newly broken) is told and never blocks.
+
+mod lint;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::CallContext;
+use petasos_contract::ports::Ports;
+use serde_json::{Map, Value, json};
+
+use crate::edit::syntax;
+use crate::edit::text::{NotText, Text};
+use crate::files::open::Unreadable;
+use crate::files::site::{Site, Sites};
+use crate::files::write::{Change, WriteFault};
+use crate::memory::{FileMemory, Fingerprint, Held, Stale};
+
+/// A file is changed in memory; larger ones are for programs.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// Another agent's write takes milliseconds.
+const HOLD_MAX: Duration = Duration::from_secs(30);
+
+/// Changes files of calls.
+pub(crate) struct Changer {
+    pub(crate) sites: Sites,
+    pub(crate) memory: Arc<FileMemory>,
+}
+
+/// A file before its change.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    /// As it was named.
+    pub(crate) path: PathBuf,
+    /// Where it really is.
+    pub(crate) real: PathBuf,
+    /// Its bytes, when it is there.
+    pub(crate) bytes: Option<Vec<u8>>,
+}
+
+impl Loaded {
+    /// Its text; `None` when it is not there.
+    pub(crate) fn text(&self) -> Result<Option<Text>, NotText> {
+        self.bytes.as_deref().map(Text::new).transpose()
+    }
+}
+
+/// A file and what it becomes.
+#[derive(Debug)]
+pub(crate) struct Planned {
+    /// Before.
+    pub(crate) file: Loaded,
+    /// After; `None` removes it.
+    pub(crate) after: Option<Text>,
+    /// A file whose permissions a new one takes.
+    pub(crate) like: Option<PathBuf>,
+    /// Whether a content that does not parse is refused even when the old one did not either.
+    pub(crate) must_parse: bool,
+}
+
+/// What a change told besides.
+#[derive(Debug, Default)]
+pub(crate) struct Told {
+    /// Whether folders were made.
+    pub(crate) dirs_created: bool,
+    /// For `_warning`.
+    pub(crate) warnings: Vec<String>,
+    /// For `lint`.
+    pub(crate) lint: Option<Value>,
+}
+
+impl Changer {
+    /// With the program's ports.
+    pub(crate) fn new(ports: &Ports) -> Self {
+        Self { sites: Sites::new(ports), memory: FileMemory::of(ports) }
+    }
+
+    /// Holds files against other agents of this program.
+    pub(crate) fn hold(
+        &self,
+        files: &[PathBuf],
+        cx: &CallContext,
+    ) -> Result<Option<Held<'_>>, String> {
+        if is_off(cx) {
+            return Ok(None);
+        }
+        let held = self.memory.lock(files, cx.deadline.min(Instant::now() + HOLD_MAX));
+        held.map(Some).ok_or_else(|| {
+            "another agent has been changing this file for too long: try again later".to_owned()
+        })
+    }
+
+    /// Reads a file that is to be changed; what is not there has no bytes.
+    pub(crate) fn load(site: &Site<'_>, path: &Path, real: &Path) -> Result<Loaded, String> {
+        let name = site.shown(path);
+        let told = |why: &Unreadable| match why {
+            Unreadable::Missing => format!("`{name}` does not exist"),
+            Unreadable::Folder => format!("`{name}` is a folder"),
+            Unreadable::Special => format!("`{name}` is a device, pipe or socket"),
+            Unreadable::Protected(protected) => format!("`{name}` is not changed: {protected}"),
+            Unreadable::System(error) => format!("`{name}` cannot be read: {error}"),
+        };
+        let about = site.known(real).map_err(|why| told(&why))?;
+        let bytes = match about {
+            None => None,
+            Some(about) if about.is_folder => return Err(told(&Unreadable::Folder)),
+            Some(about) => Some(site.bytes(&about, BYTES_MAX).map_err(|why| told(&why))?),
+        };
+        Ok(Loaded { path: path.to_owned(), real: real.to_owned(), bytes })
+    }
+
+    /// Writes all of the files or none; `Err` is what the model is told.
+    pub(crate) fn apply(&self, site: &Site<'_>, planned: &[Planned]) -> Result<Told, String> {
+        let mut told = Told::default();
+        let mut changes = Vec::with_capacity(planned.len());
+        for plan in planned {
+            refuse_broken(site, plan)?;
+            told.warnings.extend(self.stale(site, plan));
+            changes.push(Change {
+                real: plan.file.real.clone(),
+                before: plan.file.bytes.clone(),
+                after: plan.after.as_ref().map(Text::bytes),
+                like: plan.like.clone(),
+            });
+        }
+        let done = site.commit(&changes).map_err(|fault| failure(site, planned, &fault))?;
+        told.dirs_created = done.dirs_created;
+        told.warnings.extend(done.notes);
+        for change in &changes {
+            let print = Fingerprint::of(change.after.as_deref().unwrap_or_default());
+            self.memory.wrote(site.cx, &change.real, print);
+        }
+        told.lint = lint::of(site, &self.sites, planned);
+        Ok(told)
+    }
+
+    fn stale(&self, site: &Site<'_>, plan: &Planned) -> Option<String> {
+        let bytes = plan.file.bytes.as_ref()?;
+        if is_off(site.cx) {
+            return None;
+        }
+        let stale = self.memory.stale(site.cx, &plan.file.real, &Fingerprint::of(bytes))?;
+        let who = match stale {
+            Stale::OtherAgent => "another agent",
+            Stale::Somebody => "somebody else",
+        };
+        let name = site.shown(&plan.file.path);
+        Some(format!(
+            "`{name}` was changed by {who} after you last read it: read it again to see whether \
+             anything of theirs is lost"
+        ))
+    }
+}
+
+/// Paths that a relative name should not lead to.
+pub(crate) fn left_workspace(given: &str, real: &Path, site: &Site<'_>) -> Option<String> {
+    let is_relative = !Path::new(given).is_absolute() && !given.starts_with('~');
+    let base = site.target(&site.base).ok()?;
+    (is_relative && !real.starts_with(&base))
+        .then(|| format!("`{given}` is outside of the working directory, at `{}`", real.display()))
+}
+
+/// Puts what was told besides into a result.
+pub(crate) fn note(result: &mut Map<String, Value>, told: Told) {
+    if let Some(lint) = told.lint {
+        result.insert("lint".to_owned(), lint);
+    }
+    if !told.warnings.is_empty() {
+        result.insert("_warning".to_owned(), json!(told.warnings.join("; ")));
+    }
+}
+
+fn is_off(cx: &CallContext) -> bool {
+    cx.settings.role("DISABLE_FILE_STATE_GUARD").is_some_and(|switch| {
+        let value = switch.value.expose().trim().to_ascii_lowercase();
+        matches!(value.as_str(), "1" | "true" | "yes" | "on")
+    })
+}
+
+fn refuse_broken(site: &Site<'_>, plan: &Planned) -> Result<(), String> {
+    let Some(after) = &plan.after else { return Ok(()) };
+    let Some(language) = syntax::language(&plan.file.path) else { return Ok(()) };
+    let Some(error) = syntax::error(language, after.plain()) else { return Ok(()) };
+    let before = plan.file.text().ok().flatten();
+    let was_broken = before.is_some_and(|text| syntax::error(language, text.plain()).is_some());
+    if was_broken && !plan.must_parse {
+        return Ok(());
+    }
+    let name = site.shown(&plan.file.path);
+    Err(format!(
+        "`{name}` would not be valid {}: {error}. Nothing was written; correct the text",
+        syntax::name(language)
+    ))
+}
+
+fn failure(site: &Site<'_>, planned: &[Planned], fault: &WriteFault) -> String {
+    let one = planned.first().filter(|_| planned.len() == 1);
+    match (fault, one) {
+        (WriteFault::HalfDone { .. }, _) => fault.to_string(),
+        (WriteFault::System { source, .. }, Some(plan)) => {
+            format!("`{}` cannot be written: {source}", site.shown(&plan.file.path))
+        }
+        _ => format!("{fault}. No file was changed"),
+    }
+}

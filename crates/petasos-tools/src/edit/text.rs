@@ -1,0 +1,168 @@
+//! A file's text without byte order mark and carriage returns, and the way back.
+//!
+//! What is not changed keeps its very bytes: edits are made in the original text, at places that
+//! were found in the plain one.
+
+use std::ops::Range;
+
+/// How a file writes its text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Encoding {
+    /// UTF-8 without a mark.
+    Utf8,
+    /// UTF-8 with a mark.
+    Utf8Marked,
+    /// UTF-16, the small end first.
+    Utf16Little,
+    /// UTF-16, the big end first.
+    Utf16Big,
+}
+
+/// A file's text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Text {
+    encoding: Encoding,
+    original: String,
+    plain: String,
+    /// Where carriage returns were left out: before these places of the plain text, in order.
+    returns: Vec<usize>,
+}
+
+/// The bytes are text in no encoding that could be written back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("it is neither UTF-8 nor UTF-16 text: change it with a program in the terminal")]
+pub(crate) struct NotText;
+
+impl Text {
+    /// Reads a file's bytes.
+    pub(crate) fn new(bytes: &[u8]) -> Result<Self, NotText> {
+        let (encoding, original) = if let Some(rest) = bytes.strip_prefix(b"\xef\xbb\xbf") {
+            (Encoding::Utf8Marked, String::from_utf8(rest.to_vec()).map_err(|_| NotText)?)
+        } else if let Some(rest) = bytes.strip_prefix(b"\xff\xfe") {
+            (Encoding::Utf16Little, utf16(rest, u16::from_le_bytes)?)
+        } else if let Some(rest) = bytes.strip_prefix(b"\xfe\xff") {
+            (Encoding::Utf16Big, utf16(rest, u16::from_be_bytes)?)
+        } else {
+            (Encoding::Utf8, String::from_utf8(bytes.to_vec()).map_err(|_| NotText)?)
+        };
+        Ok(Self::of(encoding, original))
+    }
+
+    /// A new file's text.
+    pub(crate) fn fresh(text: &str) -> Self {
+        Self::of(Encoding::Utf8, text.to_owned())
+    }
+
+    fn of(encoding: Encoding, original: String) -> Self {
+        let mut plain = String::with_capacity(original.len());
+        let mut returns = Vec::new();
+        let mut letters = original.chars().peekable();
+        while let Some(letter) = letters.next() {
+            if letter == '\r' && letters.peek() == Some(&'\n') {
+                returns.push(plain.len());
+            } else {
+                plain.push(letter);
+            }
+        }
+        Self { encoding, original, plain, returns }
+    }
+
+    /// The text with plain line ends.
+    pub(crate) fn plain(&self) -> &str {
+        &self.plain
+    }
+
+    /// Whether most of its lines end with a carriage return.
+    pub(crate) fn is_crlf(&self) -> bool {
+        self.returns.len() * 2 > self.plain.matches('\n').count()
+    }
+
+    /// A place of the plain text, in the original one.
+    fn original_at(&self, at: usize) -> usize {
+        at + self.returns.partition_point(|before| *before < at)
+    }
+
+    /// The text with these places of the plain text replaced; they must not overlap.
+    pub(crate) fn with(&self, edits: &[(Range<usize>, String)]) -> Self {
+        let mut changed = String::with_capacity(self.original.len());
+        let mut from = 0;
+        for (span, text) in edits {
+            let (start, end) = (self.original_at(span.start), self.original_at(span.end));
+            changed.push_str(self.original.get(from..start).unwrap_or_default());
+            changed.push_str(&self.ended(text));
+            from = end;
+        }
+        changed.push_str(self.original.get(from..).unwrap_or_default());
+        Self::of(self.encoding, changed)
+    }
+
+    /// A whole new text that keeps this one's encoding and line ends.
+    pub(crate) fn rewritten(&self, text: &str) -> Self {
+        Self::of(self.encoding, self.ended(text.strip_prefix('\u{feff}').unwrap_or(text)))
+    }
+
+    /// New text with this file's line ends.
+    fn ended(&self, text: &str) -> String {
+        let plain = text.replace("\r\n", "\n");
+        if self.is_crlf() {
+            return plain.replace('\n', "\r\n");
+        }
+        if self.original.contains('\n') { plain } else { text.to_owned() }
+    }
+
+    /// The bytes of the file.
+    pub(crate) fn bytes(&self) -> Vec<u8> {
+        let wide = |order: fn(u16) -> [u8; 2], mark: [u8; 2]| {
+            let units = self.original.encode_utf16().flat_map(order);
+            mark.into_iter().chain(units).collect()
+        };
+        match self.encoding {
+            Encoding::Utf8 => self.original.clone().into_bytes(),
+            Encoding::Utf8Marked => [b"\xef\xbb\xbf", self.original.as_bytes()].concat(),
+            Encoding::Utf16Little => wide(u16::to_le_bytes, [0xff, 0xfe]),
+            Encoding::Utf16Big => wide(u16::to_be_bytes, [0xfe, 0xff]),
+        }
+    }
+}
+
+fn utf16(bytes: &[u8], order: fn([u8; 2]) -> u16) -> Result<String, NotText> {
+    let (pairs, rest) = bytes.as_chunks::<2>();
+    if !rest.is_empty() {
+        return Err(NotText);
+    }
+    let units: Vec<u16> = pairs.iter().map(|pair| order(*pair)).collect();
+    String::from_utf16(&units).map_err(|_| NotText)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_encoding_survives_a_round_trip() {
+        for bytes in [
+            &b"plain\n"[..],
+            b"\xef\xbb\xbfmarked\r\n",
+            b"\xff\xfea\0\r\0\n\0",
+            b"\xfe\xff\0a\0\n",
+            b"",
+            b"mixed\r\nends\nand\rmore",
+        ] {
+            assert_eq!(Text::new(bytes).unwrap().bytes(), bytes);
+        }
+        assert_eq!(Text::new(b"caf\xe9"), Err(NotText));
+        assert_eq!(Text::new(b"\xff\xfea"), Err(NotText));
+    }
+
+    #[test]
+    fn edits_keep_every_other_byte_and_the_line_ends() {
+        let text = Text::new(b"one\r\ntwo\r\nthree\r\nodd\n").unwrap();
+        assert_eq!(text.plain(), "one\ntwo\nthree\nodd\n");
+        let changed = text.with(&[(4..7, "2\nand a half".to_owned())]);
+        assert_eq!(changed.bytes(), b"one\r\n2\r\nand a half\r\nthree\r\nodd\n");
+        let changed = text.with(&[(3..4, " ".to_owned()), (13..14, "!".to_owned())]);
+        assert_eq!(changed.bytes(), b"one two\r\nthree!odd\n");
+        assert_eq!(text.rewritten("a\nb\n").bytes(), b"a\r\nb\r\n");
+        assert_eq!(Text::fresh("a\r\nb").bytes(), b"a\r\nb");
+    }
+}

@@ -1,0 +1,230 @@
+//! One file on its way: its draft, its second name, and the way back.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::{DirBuilder, File};
+use std::io::{self, Write};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid, fchmod, fchown, fstat,
+    linkat, openat, openat2, renameat, renameat_with, statat, unlinkat,
+};
+use rustix::io::Errno;
+
+use super::Change;
+
+/// How far a file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Progress {
+    /// Its draft is written; no other file depends on it.
+    Alone,
+    /// Its draft is written; it may have to go back because of another.
+    Together,
+    /// It has its new content.
+    Applied,
+}
+
+/// A file whose draft is written and whose name is still the old content's.
+pub(super) struct Staged {
+    path: PathBuf,
+    folder: OwnedFd,
+    name: OsString,
+    draft: Option<OsString>,
+    /// A second name of the old file, while it may be needed again.
+    backup: Option<OsString>,
+    was_there: bool,
+    progress: Progress,
+    /// Folders that were made for it, the outermost first.
+    pub(super) folders: Vec<PathBuf>,
+    notes: Vec<String>,
+}
+
+impl Staged {
+    /// Writes the draft. Nothing that has a name has changed when this fails.
+    pub(super) fn new(change: &Change, wants_backup: bool) -> io::Result<Self> {
+        let path = change.real.clone();
+        let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+        let folders = made(&parent)?;
+        let folder = match opened(&parent) {
+            Ok(folder) => folder,
+            Err(error) => {
+                removed(&folders);
+                return Err(error);
+            }
+        };
+        let mut staged = Self {
+            path,
+            folder,
+            name,
+            draft: None,
+            backup: None,
+            was_there: false,
+            progress: if wants_backup { Progress::Together } else { Progress::Alone },
+            folders,
+            notes: Vec::new(),
+        };
+        staged.write(change)?;
+        Ok(staged)
+    }
+
+    /// The file.
+    pub(super) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    fn write(&mut self, change: &Change) -> io::Result<()> {
+        let known = self.known()?;
+        self.was_there = known.is_some();
+        let Some(content) = &change.after else { return Ok(()) };
+        let flags =
+            OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let draft = hidden_name("new")?;
+        let fd = openat(&self.folder, &draft, flags, Mode::from_raw_mode(0o666))?;
+        self.draft = Some(draft);
+        let mut file = File::from(fd);
+        let like = change.like.as_ref().map(rustix::fs::stat).transpose()?;
+        if let Some(known) = known.as_ref().or(like.as_ref()) {
+            self.keep_rights(&file, known)?;
+        }
+        file.write_all(content)?;
+        file.sync_data()
+    }
+
+    fn known(&self) -> io::Result<Option<Stat>> {
+        match statat(&self.folder, &self.name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(known) if rustix::fs::FileType::from_raw_mode(known.st_mode).is_file() => {
+                Ok(Some(known))
+            }
+            Ok(_) => Err(io::Error::other("it is not a regular file")),
+            Err(Errno::NOENT) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    fn keep_rights(&mut self, file: &File, known: &Stat) -> io::Result<()> {
+        let own = fstat(file)?;
+        if (own.st_uid, own.st_gid) != (known.st_uid, known.st_gid) {
+            let (user, group) = (Uid::from_raw(known.st_uid), Gid::from_raw(known.st_gid));
+            if fchown(file, Some(user), Some(group)).is_err() {
+                self.notes.push(format!(
+                    "the file now belongs to user {} and no longer to user {}",
+                    own.st_uid, known.st_uid
+                ));
+            }
+        }
+        fchmod(file, Mode::from_raw_mode(known.st_mode & 0o7777))?;
+        if known.st_nlink > 1 {
+            self.notes.push("other names of the file (hard links) keep the old content".to_owned());
+        }
+        Ok(())
+    }
+
+    /// Gives the name to the draft, or takes it away.
+    pub(super) fn apply(&mut self) -> io::Result<()> {
+        if self.progress == Progress::Together && self.was_there {
+            let backup = hidden_name("old")?;
+            linkat(&self.folder, &self.name, &self.folder, &backup, AtFlags::empty())?;
+            self.backup = Some(backup);
+        }
+        match self.draft.take() {
+            Some(draft) => {
+                if let Err(error) = self.rename(&draft) {
+                    self.draft = Some(draft);
+                    return Err(error);
+                }
+            }
+            None => unlinkat(&self.folder, &self.name, AtFlags::empty())?,
+        }
+        self.progress = Progress::Applied;
+        Ok(())
+    }
+
+    fn rename(&self, draft: &OsStr) -> io::Result<()> {
+        if !self.was_there {
+            // Somebody may have made the file meanwhile; theirs is not overwritten.
+            match renameat_with(
+                &self.folder,
+                draft,
+                &self.folder,
+                &self.name,
+                RenameFlags::NOREPLACE,
+            ) {
+                Err(Errno::INVAL | Errno::NOSYS) => {}
+                other => return other.map_err(Into::into),
+            }
+        }
+        renameat(&self.folder, draft, &self.folder, &self.name).map_err(Into::into)
+    }
+
+    /// Puts everything back.
+    pub(super) fn undo(mut self) -> io::Result<()> {
+        if self.progress == Progress::Applied {
+            match self.backup.take() {
+                Some(backup) => renameat(&self.folder, &backup, &self.folder, &self.name)?,
+                None if self.was_there => {
+                    return Err(io::Error::other("its old content has no second name"));
+                }
+                None => unlinkat(&self.folder, &self.name, AtFlags::empty())?,
+            }
+        }
+        let folders = std::mem::take(&mut self.folders);
+        drop(self);
+        removed(&folders);
+        Ok(())
+    }
+
+    /// The change stays; tells what could not be kept.
+    pub(super) fn keep(mut self) -> Vec<String> {
+        self.folders.clear();
+        std::mem::take(&mut self.notes)
+    }
+}
+
+impl Drop for Staged {
+    fn drop(&mut self) {
+        for name in self.draft.take().into_iter().chain(self.backup.take()) {
+            // What cannot be removed is a hidden file beside; the content itself is right.
+            unlinkat(&self.folder, name, AtFlags::empty()).unwrap_or_default();
+        }
+        if self.progress != Progress::Applied {
+            removed(&self.folders);
+        }
+    }
+}
+
+/// Opens a folder by a path that has no links; one that has become a link is refused.
+fn opened(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // Old kernels and some sandboxes do not have it; the last part is still not followed.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
+            openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(Into::into)
+        }
+        other => other.map_err(Into::into),
+    }
+}
+
+/// Makes the folders that are missing; tells which, the outermost first.
+fn made(parent: &Path) -> io::Result<Vec<PathBuf>> {
+    let missing: Vec<_> = parent.ancestors().take_while(|at| !at.exists()).collect();
+    let folders = missing.into_iter().rev().map(Path::to_owned).collect();
+    DirBuilder::new().recursive(true).create(parent)?;
+    Ok(folders)
+}
+
+fn removed(folders: &[PathBuf]) {
+    for folder in folders.iter().rev() {
+        // One that is in use by now stays.
+        if std::fs::remove_dir(folder).is_err() {
+            return;
+        }
+    }
+}
+
+fn hidden_name(kind: &str) -> io::Result<OsString> {
+    let mut bytes = [0_u8; 8];
+    getrandom::fill(&mut bytes).map_err(io::Error::other)?;
+    Ok(format!(".petasos-{:016x}.{kind}", u64::from_ne_bytes(bytes)).into())
+}
