@@ -32,6 +32,7 @@ mod shell;
 pub mod smart;
 mod sql;
 pub mod suggest;
+mod table;
 mod verdict;
 mod wrappers;
 

@@ -62,7 +62,19 @@ pub(crate) fn resolve(text: &str, cwd: Option<&str>, home: &str) -> String {
     fold(&joined)
 }
 
+/// A relative path without any step, dot or sign that could lead elsewhere.
+fn is_plain(path: &str) -> bool {
+    let bytes = path.as_bytes();
+    bytes.first().is_some_and(u8::is_ascii_alphanumeric)
+        && bytes.iter().all(|byte| {
+            byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b' ' | b'=' | b',')
+        })
+}
+
 fn fold(path: &str) -> String {
+    if is_plain(path) {
+        return path.to_owned();
+    }
     let absolute = path.starts_with('/');
     let mut parts: Vec<&str> = Vec::new();
     for part in path.split('/') {
@@ -105,6 +117,9 @@ pub(crate) fn is_home(path: &str, facts: &Facts) -> bool {
 
 /// Root, a home or a system directory, or everything in one of them.
 pub(crate) fn is_vital(path: &str, facts: &Facts) -> bool {
+    if is_plain(path) {
+        return false;
+    }
     let path = path.strip_suffix("/**").unwrap_or(path);
     if path == "/" || SYSTEM.contains(&path) || is_home(path, facts) {
         return true;

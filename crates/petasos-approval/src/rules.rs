@@ -54,9 +54,9 @@ mod world_writable;
 use crate::flow::call::Call;
 use crate::flow::report::Touch;
 use crate::path::matches_glob;
+use crate::table::Table;
 use crate::verdict::Severity;
 use crate::wrappers;
-use std::collections::HashMap;
 use std::sync::LazyLock;
 
 /// Something the analysis notices that is no single command or path.
@@ -170,8 +170,8 @@ type TouchCheck = fn(&Touch<'_>) -> bool;
 type OnCall = Vec<(&'static Rule, CallCheck)>;
 type OnTouch = Vec<(&'static Rule, TouchCheck)>;
 
-static CALLS: LazyLock<HashMap<&'static str, OnCall>> = LazyLock::new(|| {
-    let mut map: HashMap<&'static str, OnCall> = HashMap::new();
+static CALLS: LazyLock<Table<OnCall>> = LazyLock::new(|| {
+    let mut map: Table<OnCall> = Table::default();
     for rule in RULES {
         for check in rule.checks {
             if let Check::Call(programs, check) = check {

@@ -16,7 +16,7 @@ mod windows;
 use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
-use std::collections::HashMap;
+use crate::table::Table;
 use std::sync::LazyLock;
 
 pub(crate) use each::{find_roots, is_narrowed};
@@ -46,6 +46,8 @@ pub(crate) struct Inners {
     pub(crate) elsewhere: bool,
     /// In a container that is thrown away and sees nothing of the host.
     pub(crate) throwaway: bool,
+    /// More than can be followed.
+    pub(crate) excess: bool,
     /// Prints only what the inner command prints.
     pub(crate) opaque: bool,
 }
@@ -69,13 +71,12 @@ static WRAPPERS: &[&Wrapper] = &[
     &windows::WRAPPER,
 ];
 
-static BY_NAME: LazyLock<HashMap<&'static str, (&'static str, &'static Wrapper)>> =
-    LazyLock::new(|| {
-        WRAPPERS
-            .iter()
-            .flat_map(|wrapper| wrapper.names.iter().map(move |name| (*name, (*name, *wrapper))))
-            .collect()
-    });
+static BY_NAME: LazyLock<Table<(&'static str, &'static Wrapper)>> = LazyLock::new(|| {
+    WRAPPERS
+        .iter()
+        .flat_map(|wrapper| wrapper.names.iter().map(move |name| (*name, (*name, *wrapper))))
+        .collect()
+});
 
 /// A versioned interpreter is known by its plain name.
 fn plain(program: &str) -> &str {

@@ -37,6 +37,8 @@ pub(crate) struct Reader<'t> {
     pub(crate) home: String,
     /// Something was decoded on the way.
     pub(crate) decoded: bool,
+    /// Work left; at nothing the rest is unknown and the caller refuses.
+    pub(crate) steps: usize,
 }
 
 impl Reader<'_> {
@@ -63,7 +65,13 @@ impl Reader<'_> {
     }
 
     /// Past one token or one bracketed group.
-    fn skip(&self, at: usize) -> usize {
+    fn skip(&mut self, at: usize) -> usize {
+        let end = self.group_end(at);
+        self.steps = self.steps.saturating_sub(end - at);
+        if self.steps == 0 { self.tokens.len() } else { end }
+    }
+
+    fn group_end(&self, at: usize) -> usize {
         if !matches!(self.tokens.get(at), Some(Token::Sign('(' | '[' | '{'))) {
             return at + 1;
         }
@@ -158,7 +166,8 @@ impl Reader<'_> {
     }
 
     fn operand(&mut self, at: usize, nesting: u32) -> (Value, usize) {
-        if nesting > NESTING_MAX {
+        self.steps = self.steps.saturating_sub(1);
+        if nesting > NESTING_MAX || self.steps == 0 {
             return (Value::Unknown, at + 1);
         }
         match self.tokens.get(at) {

@@ -57,11 +57,15 @@ impl Engine<'_> {
             constants: HashMap::new(),
             home: self.home(),
             decoded: false,
+            steps: 1_000_000 + tokens.len() * 8,
         };
         let mut walker =
             Walker { engine: self, reader, language, span, seen: Seen::default(), receiver: None };
         walker.walk();
         walker.conclude();
+        if walker.reader.steps == 0 {
+            walker.engine.report.signal(Signal::Limit, span, "code");
+        }
         self.nesting -= 1;
         Stream::unknown(Taint::PROGRAM)
     }

@@ -298,7 +298,7 @@ impl Engine<'_> {
         if !help {
             for (rule, check) in rules::on_call(program) {
                 if check(&call) {
-                    self.report.raise(rule, span, render(argv));
+                    self.report.raise(rule, span, &|| render(argv));
                 }
             }
             for touch in effects::of(&call) {
@@ -332,6 +332,9 @@ impl Engine<'_> {
         self.narrowed |= inners.narrowed;
         if inners.elsewhere {
             self.state.cwd = None;
+        }
+        if inners.excess {
+            self.report.signal(Signal::Limit, span, inners.name);
         }
         self.report.softened += u32::from(inners.throwaway);
         self.via.push(inners.name);

@@ -12,6 +12,8 @@ use std::rc::Rc;
 
 /// Texts and wrappers inside each other that we follow.
 pub(crate) const NESTING_MAX: u32 = 40;
+/// Constructs inside each other while walking, over all texts: the stack is finite.
+const DEPTH_MAX: u32 = 120;
 /// Loop passes over the whole analysis; the rest is judged with unknown values.
 const PASSES_MAX: u32 = 1500;
 /// Work allowed for any command, and more for each byte of it.
@@ -51,6 +53,7 @@ pub(crate) struct Engine<'a> {
     work: u64,
     passes: u32,
     exhausted: bool,
+    depth: u32,
 }
 
 impl<'a> Engine<'a> {
@@ -79,6 +82,7 @@ impl<'a> Engine<'a> {
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
             passes: PASSES_MAX,
             exhausted: false,
+            depth: 0,
         }
     }
 
@@ -119,6 +123,11 @@ impl<'a> Engine<'a> {
 
     pub(crate) fn steps(&mut self, script: &Rc<Script>, steps: &[Step]) -> Stream {
         let mut output = Stream::empty();
+        if self.depth >= DEPTH_MAX {
+            self.report.signal(Signal::Limit, Span::default(), "");
+            return Stream::unknown(Taint::NONE);
+        }
+        self.depth += 1;
         for step in steps {
             if self.exhausted {
                 break;
@@ -140,6 +149,7 @@ impl<'a> Engine<'a> {
                 output.taint = output.taint.with(stream.taint);
             }
         }
+        self.depth -= 1;
         output
     }
 

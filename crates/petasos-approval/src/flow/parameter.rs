@@ -9,7 +9,7 @@ use crate::shell::tree::{Operation, Parameter, Script};
 use std::rc::Rc;
 
 /// Trimming and replacing look at texts up to this length.
-const PATTERN_TEXT_MAX: usize = 2048;
+const PATTERN_TEXT_MAX: usize = 256;
 
 impl Engine<'_> {
     /// The fields a parameter stands for; more than one for `$@` and arrays.
@@ -60,6 +60,10 @@ impl Engine<'_> {
             operation => {
                 let change = self.prepare(script, operation);
                 for value in &mut values {
+                    let size = value.text.len();
+                    if !self.charge(size + change.cost(size), span) {
+                        return Vec::new();
+                    }
                     value.text = change.apply(&value.text);
                 }
                 values
@@ -225,8 +229,24 @@ enum Change {
 }
 
 impl Change {
+    /// Work that matching a pattern against every part of a text may take.
+    fn cost(&self, size: usize) -> usize {
+        let (Self::TrimPrefix(_, pattern)
+        | Self::TrimSuffix(_, pattern)
+        | Self::Replace { pattern, .. }) = self
+        else {
+            return 0;
+        };
+        let size = size.min(PATTERN_TEXT_MAX);
+        if pattern.contains(['*', '?', '[']) {
+            size * size * pattern.len().min(256) / 16
+        } else {
+            0
+        }
+    }
+
     fn apply(&self, text: &str) -> String {
-        if text.contains(UNKNOWN) || text.len() > PATTERN_TEXT_MAX {
+        if text.contains(UNKNOWN) {
             return UNKNOWN.to_string();
         }
         match self {
@@ -249,6 +269,13 @@ fn boundaries(text: &str) -> Vec<usize> {
 
 #[expect(clippy::fn_params_excessive_bools, reason = "two independent switches of one operator")]
 fn trim(text: &str, pattern: &str, longest: bool, prefix: bool) -> String {
+    if !pattern.contains(['*', '?', '[']) {
+        let rest = if prefix { text.strip_prefix(pattern) } else { text.strip_suffix(pattern) };
+        return rest.unwrap_or(text).to_owned();
+    }
+    if text.len() > PATTERN_TEXT_MAX || pattern.len() > PATTERN_TEXT_MAX {
+        return UNKNOWN.to_string();
+    }
     let mut cuts = boundaries(text);
     if longest == prefix {
         cuts.reverse();
@@ -281,7 +308,7 @@ fn replace(text: &str, pattern: &str, with: &str, (all, anchor): (bool, u8)) -> 
             _ => text.replacen(pattern, with, 1),
         };
     }
-    if text.len() > 256 {
+    if text.len() > PATTERN_TEXT_MAX || pattern.len() > PATTERN_TEXT_MAX {
         return UNKNOWN.to_string();
     }
     let mut output = String::new();

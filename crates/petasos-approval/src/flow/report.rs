@@ -67,18 +67,19 @@ impl Report {
         self.effect(kind, touch.path, span);
         for (rule, check) in rules::on_touch() {
             if check(touch) {
-                self.raise(rule, span, leaf());
+                self.raise(rule, span, leaf);
             }
         }
     }
 
     pub(crate) fn signal(&mut self, signal: Signal, span: Span, leaf: impl Into<String>) {
         if let Some(rule) = rules::on_signal(signal) {
-            self.raise(rule, span, leaf.into());
+            let leaf = leaf.into();
+            self.raise(rule, span, &|| leaf.clone());
         }
     }
 
-    pub(crate) fn raise(&mut self, rule: &'static Rule, span: Span, leaf: String) {
+    pub(crate) fn raise(&mut self, rule: &'static Rule, span: Span, leaf: &dyn Fn() -> String) {
         let severity = if self.softened > 0 { Severity::Ask } else { rule.severity };
         let known = |finding: &Finding| finding.rule == rule.key && finding.severity == severity;
         // One finding a rule is enough to decide; a few more help a person.
@@ -92,7 +93,7 @@ impl Report {
             description: rule.description,
             severity,
             span,
-            leaf,
+            leaf: leaf(),
         });
     }
 }

@@ -1,7 +1,7 @@
 //! What writing to a path means: settings, start-up files, credentials, persistence.
 //! Tables of well-known places; no path is looked up.
 
-use super::{covers_all, has_glob, matches_glob};
+use super::{covers_all, has_glob, is_plain, matches_glob};
 use crate::facts::Facts;
 use crate::shell::normalise::UNKNOWN;
 
@@ -39,6 +39,9 @@ pub(super) fn below_home<'a>(path: &'a str, facts: &Facts) -> Option<&'a str> {
 
 /// Classifies `path` (resolved) as a target of writing or deleting.
 pub(crate) fn target(path: &str, facts: &Facts) -> Target {
+    if is_plain(path) {
+        return Target::Ordinary;
+    }
     if let Some(found) = agent_target(path, facts) {
         return found;
     }

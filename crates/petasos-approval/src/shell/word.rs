@@ -7,7 +7,8 @@ use super::tree::{Operation, Parameter, Part, Steps, Trouble, Word};
 impl Parser<'_> {
     /// A word at the cursor; at least one byte is read.
     pub(super) fn word(&mut self) -> Parsed<Word> {
-        let mut word = Word::default();
+        // Most words are one piece of text; a long list of them should stay small.
+        let mut word = Word { parts: Vec::with_capacity(1), ..Word::default() };
         let start = self.at;
         while let Some(byte) = self.peek() {
             match byte {

@@ -207,6 +207,15 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
     inners.bulk = true;
     inners.narrowed = is_narrowed(call.args);
     let roots = find_roots(call.args);
+    let clauses = call
+        .args
+        .iter()
+        .filter(|arg| arg.text.starts_with("-exec") || arg.text.starts_with("-ok"))
+        .count();
+    if roots.len().saturating_mul(clauses) > 4096 {
+        inners.excess = true;
+        return;
+    }
     let mut rest = call.args;
     while let Some(at) = rest
         .iter()

@@ -26,6 +26,14 @@ fn long_lists_are_judged_for_what_they_are() {
     assert_eq!(timed(&("true && ".repeat(20_000) + "rm -rf /")), Verdict::Block);
 }
 
+fn quoted(text: &str) -> String {
+    if text.len() > 100_000 {
+        "ls".to_owned()
+    } else {
+        format!("'{}'", text.replace('\'', "'\\''"))
+    }
+}
+
 #[test]
 fn nesting_and_multiplication_are_refused_in_time() {
     for command in [
@@ -50,6 +58,22 @@ fn nesting_and_multiplication_are_refused_in_time() {
         "a[".repeat(40_000),
         "x() ".repeat(25_000),
         "case x in ".repeat(10_000),
+        format!("rm -rf {}", "a ".repeat(50_000)),
+        format!("x=$(sort {})", "a ".repeat(50_000)),
+        format!("find {} {}", "a ".repeat(20_000), "-exec rm {} ; ".repeat(4_000)),
+        format!("python3 -c '{}'", "f(".repeat(40_000)),
+        format!("python3 -c '{}'", "f([".repeat(30_000)),
+        format!("psql -c '{}'", "DELETE ".repeat(15_000)),
+        format!("psql -c 'DELETE FROM t WHERE {}'", "a OR ".repeat(20_000)),
+        format!("x={}; {}", "ab".repeat(128), "echo ${x##*a*a*a*a*c};".repeat(4_000)),
+        (0..40).rev().fold("ls".to_owned(), |inner, level| {
+            format!(
+                "x{level}={}; {}eval \"$x{level}\"{}",
+                quoted(&inner),
+                "(".repeat(60),
+                ")".repeat(60)
+            )
+        }),
     ] {
         timed(&command);
     }
