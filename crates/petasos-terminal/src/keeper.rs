@@ -15,6 +15,7 @@ mod line;
 mod payload;
 mod probe;
 mod sitter;
+mod socket;
 mod survey;
 mod sys;
 mod trim;

@@ -30,54 +30,66 @@ pub(super) extern "C" fn keep(socket: RawFd) -> ! {
     trim::forget_heap();
     let Some(rows) = sys::scratch(survey::ROWS_MAX) else { sys::exit(1) };
     let signals = sys::signal_fd(libc::SIGCHLD, libc::SIGCHLD);
-    let mut owed = 1;
+    let (mut owed, mut spare) = (1, 0);
     loop {
-        while owed > 0 && prepare(told, taken) {
-            owed -= 1;
+        while owed > 0
+            && let Some(pid) = prepare(told, taken)
+        {
+            (owed, spare) = (owed - 1, pid);
         }
         let ask = |fd, events| libc::pollfd { fd, events, revents: 0 };
         let mut fds = [ask(taken, libc::POLLIN), ask(SOCKET, 0), ask(signals, libc::POLLIN)];
         sys::poll(&mut fds, if owed > 0 { AGAIN_MS } else { -1 });
         let [waiting, program, ended] = fds;
-        if ended.revents != 0 {
-            reap(signals, rows);
+        if waiting.revents != 0 {
+            let mut bytes = [0; 64];
+            (owed, spare) = (owed + sys::read(taken, &mut bytes).max(0), 0);
+        }
+        // One that was ended while it waited must be replaced, or nobody hears the next request.
+        if ended.revents != 0 && reap(signals, rows, spare).spare_ended {
+            (owed, spare) = (owed + 1, 0);
         }
         if program.revents != 0 {
             leave(signals, rows);
-        }
-        if waiting.revents != 0 {
-            let mut bytes = [0; 64];
-            owed += sys::read(taken, &mut bytes).max(0);
         }
     }
 }
 
 /// Makes one more sitter that waits.
-fn prepare(told: RawFd, taken: RawFd) -> bool {
+fn prepare(told: RawFd, taken: RawFd) -> Option<i32> {
     match sys::fork() {
         Ok(0) => {
             sys::close(taken);
             sitter::sit(told)
         }
-        Ok(_) => true,
-        Err(_) => false,
+        Ok(pid) => Some(pid),
+        Err(_) => None,
     }
 }
 
-/// Takes ended sitters; `false` when there are no children. One that was killed leaves its tree
-/// to us, and nobody could name or end it any more: it is ended here.
-fn reap(signals: RawFd, rows: &mut [Row]) -> bool {
+/// What `reap` found.
+struct Ends {
+    spare_ended: bool,
+    children_left: bool,
+}
+
+/// Takes ended sitters. One that was killed leaves its tree to us, and nobody could name or end
+/// it any more: it is ended here.
+fn reap(signals: RawFd, rows: &mut [Row], spare: i32) -> Ends {
     while sys::next_signal(signals).is_some() {}
-    let mut killed = false;
+    let (mut killed, mut spare_ended) = (false, false);
     loop {
         match sys::reap() {
-            Reaped::One(_, status) => killed |= libc::WIFSIGNALED(status),
+            Reaped::One(pid, status) => {
+                killed |= libc::WIFSIGNALED(status);
+                spare_ended |= pid == spare;
+            }
             Reaped::Nothing if killed => {
                 killed = false;
                 survey::orphans(rows, &mut |pid| sys::kill(pid, libc::SIGKILL));
             }
-            Reaped::Nothing => return true,
-            Reaped::NoChildren => return false,
+            Reaped::Nothing => return Ends { spare_ended, children_left: true },
+            Reaped::NoChildren => return Ends { spare_ended, children_left: false },
         }
     }
 }
@@ -86,7 +98,7 @@ fn reap(signals: RawFd, rows: &mut [Row]) -> bool {
 /// waited for, so that their ends are taken by us and not left to whoever adopts orphans.
 fn leave(signals: RawFd, rows: &mut [Row]) -> ! {
     sys::close(SOCKET);
-    while reap(signals, rows) {
+    while reap(signals, rows, 0).children_left {
         let mut fds = [libc::pollfd { fd: signals, events: libc::POLLIN, revents: 0 }];
         sys::poll(&mut fds, -1);
     }

@@ -5,6 +5,9 @@
 
 use super::sys;
 
+/// How the names of keepers and sitters begin; a fresh sitter still has its keeper's.
+const OUR_NAMES: &[u8] = b" (petasos-";
+
 /// One process of the machine.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Row {
@@ -125,6 +128,6 @@ fn parent_of(pid: &[u8]) -> Option<(i32, bool)> {
     if state == b"Z" || state == b"X" {
         return None;
     }
-    let is_sitter = text.get(..after).is_some_and(|head| head.ends_with(b"(petasos-sit) "));
+    let is_sitter = text.windows(OUR_NAMES.len()).any(|name| name == OUR_NAMES);
     Some((number(fields.next()?)?, is_sitter))
 }

@@ -1,3 +1,5 @@
+//! Output as the model reads it: decoded, plain, masked and cut.
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

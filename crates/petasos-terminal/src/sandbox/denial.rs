@@ -63,13 +63,13 @@ mod tests {
         let sandbox = Sandbox {
             level: SandboxLevel::Workspace,
             network: false,
-            writable: vec![TargetPath::new("/work")],
+            writable: vec![TargetPath::new("/project")],
             ..Sandbox::default()
         };
         let rows = [
             ("touch: cannot touch '/etc/x': Permission denied", Some("path: /etc/x")),
             ("bash: line 1: /etc/x: Read-only file system", Some("path: /etc/x")),
-            ("cat: /work/secret: Permission denied", None),
+            ("cat: /project/secret: Permission denied", None),
             ("curl: (6) Could not resolve host: example.com", Some("network: example.com")),
             ("no such thing", None),
         ];

@@ -1,3 +1,5 @@
+//! The tool against real background processes.
+
 use serde_json::{Value, json};
 
 use super::TOOL;

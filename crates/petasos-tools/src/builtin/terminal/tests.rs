@@ -1,3 +1,5 @@
+//! The tool against a real shell: checks, results and what it tells the policy.
+
 use std::sync::Arc;
 
 use petasos_contract::call::{Refusal, RefusalKind};
