@@ -1,11 +1,18 @@
 //! Index of the commands. Kept in step with the folder by the build; do not edit.
 
 mod approval;
+mod auth;
 mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod kill;
+mod logs;
+mod model;
+mod models;
 mod provider;
+mod ps;
+mod term;
 mod tools;
 mod toolsets;
 
@@ -15,11 +22,18 @@ use crate::command::Command;
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[&Command] = &[
     &approval::COMMAND,
+    &auth::COMMAND,
     &config::COMMAND,
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,
+    &kill::COMMAND,
+    &logs::COMMAND,
+    &model::COMMAND,
+    &models::COMMAND,
     &provider::COMMAND,
+    &ps::COMMAND,
+    &term::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,
 ];

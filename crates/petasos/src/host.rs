@@ -8,11 +8,17 @@ use petasos_approval::Engine;
 use petasos_config::Inputs;
 use petasos_contract::approval::Approver;
 use petasos_contract::context::{CheckContext, Surface};
+use petasos_contract::environment::EnvError;
 use petasos_contract::ports::Ports;
 use petasos_contract::{CallContext, SessionId, Settings};
+use petasos_net::client::{Net, NetOptions};
+use petasos_providers::client::Client;
+use petasos_providers::route::VaultRoutes;
+use petasos_providers::table::Table;
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::{Dispatcher, Registry};
+use petasos_terminal::JobTable;
 use petasos_tools::BUILTIN;
 
 use crate::report::Report;
@@ -23,6 +29,7 @@ pub struct Host {
     settings: Arc<Settings>,
     ports: Arc<Ports>,
     catalogue: Arc<Catalogue>,
+    terminal: Arc<petasos_terminal::Engine>,
 }
 
 impl Host {
@@ -34,10 +41,13 @@ impl Host {
 
     /// A host over a snapshot that somebody else made.
     pub fn with_settings(settings: Arc<Settings>) -> Self {
-        let ports = Arc::new(Ports::default());
+        let terminal = petasos_terminal::Engine::new(None);
+        let mut ports = Ports::default();
+        terminal.fill(&mut ports);
+        let ports = Arc::new(ports);
         let registry = Arc::new(Registry::with_builtin(BUILTIN, &ports));
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
-        Self { settings, ports, catalogue }
+        Self { settings, ports, catalogue, terminal }
     }
 
     /// The snapshot.
@@ -73,6 +83,36 @@ impl Host {
     pub fn dispatcher(&self, approver: Arc<dyn Approver>) -> Result<Dispatcher, Report> {
         let registry = Arc::clone(self.catalogue.registry());
         Ok(Dispatcher::new(registry, Arc::new(self.engine()?), approver))
+    }
+
+    /// The way out to the network; nothing is built before the first request.
+    pub fn net(&self) -> Arc<Net> {
+        Arc::new(Net::new(NetOptions::from_settings(&self.settings)))
+    }
+
+    /// The model behind every surface.
+    pub fn model(&self) -> Client {
+        let net = self.net();
+        let (table, _problems) = Table::of(&self.settings);
+        Client::new(Arc::new(VaultRoutes::new(Arc::clone(&net))), net, table)
+    }
+
+    /// The engine that runs commands.
+    pub fn terminal(&self) -> &Arc<petasos_terminal::Engine> {
+        &self.terminal
+    }
+
+    /// Looks at the background jobs, those of earlier runs included.
+    pub fn with_jobs<T, F: Future<Output = T>>(
+        &self,
+        look: impl FnOnce(Arc<JobTable>, CallContext) -> F,
+    ) -> Result<T, Report> {
+        let cx = self.call_context(Surface::Cli, SessionId::new("command-line"));
+        let looked = self.wait(async {
+            self.terminal.restore_jobs(&self.settings).await?;
+            Ok(look(Arc::clone(self.terminal.jobs()), cx).await)
+        })?;
+        looked.map_err(|error: EnvError| Report::new(error.to_string()).code("terminal"))
     }
 
     /// The surroundings of a call.

@@ -11,7 +11,7 @@
 //! | `command` | what a command is |
 //! | `commands`, `commands/` | the index, and one command a file |
 //! | `console` | the person at the terminal |
-//! | `out` | everything that is printed |
+//! | `out`, `progress` | everything that is printed |
 //! | `report` | errors for people: what, why, and the next step |
 
 pub mod cli;
@@ -20,6 +20,7 @@ mod commands;
 mod console;
 pub mod host;
 mod out;
+mod progress;
 pub mod report;
 
 pub use host::Host;

@@ -61,6 +61,13 @@ impl Out {
         write(&mut io::stdout().lock(), text.as_ref());
     }
 
+    /// A piece of output as it comes, without an end of line.
+    pub(crate) fn piece(self, text: &str) {
+        let mut stdout = io::stdout().lock();
+        // A reader that went away is no error of ours, and the rest would not be read either.
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).unwrap_or_default();
+    }
+
     /// Several lines at once.
     pub(crate) fn text(self, text: &str) {
         if !text.is_empty() {

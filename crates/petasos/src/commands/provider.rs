@@ -2,6 +2,7 @@
 
 mod list;
 mod resolve;
+mod test;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,8 @@ enum Action {
     Resolve(resolve::Choice),
     /// Show every candidate that was considered, and why it was taken or refused
     Explain(resolve::Choice),
+    /// Make one real, tiny call and say who answered and how fast
+    Test(test::Test),
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
@@ -33,5 +36,6 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::List => list::run(session),
         Action::Resolve(choice) => choice.resolve(session),
         Action::Explain(choice) => choice.explain(session),
+        Action::Test(test) => test.run(session),
     }
 }

@@ -13,7 +13,7 @@ fn a_stream_of_commands_gets_one_verdict_a_line() {
         json!({ "id": 3, "command": "rm -rf /" }),
         json!({ "id": "d", "command": "git commit -m 'drop rm -rf / from the docs'" }),
     ];
-    let input: String = lines.iter().map(|line| format!("{line}\n")).collect();
+    let input = lines.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n");
     let finished = petasos(&Home::temp()).input(input).run(&["approval", "check", "--jsonl"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let answers: Vec<Value> =

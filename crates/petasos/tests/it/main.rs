@@ -6,6 +6,7 @@ mod approval;
 mod config;
 mod demo;
 mod doctor;
+mod providers;
 mod tools;
 mod toolsets;
 mod usage;

@@ -37,25 +37,25 @@ impl Check {
         if self.jsonl {
             return stream(&checker, session);
         }
-        let command = match &self.command {
-            Some(command) => command.clone(),
-            None => {
-                let mut text = String::new();
-                let read = std::io::stdin().lock().read_to_string(&mut text);
-                read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
-                text.trim_end_matches('\n').to_owned()
-            }
-        };
-        let checked = checker.check(&command);
+        let command = self.command.clone().map_or_else(from_stdin, Ok)?;
+        let answer = checker.check(&command);
         if out.is_json() {
-            out.value(&verdict(&Value::Null, &checked));
-        } else if checked.rules.is_empty() {
-            out.line(checked.verdict);
+            out.value(&verdict(&Value::Null, &answer));
+        } else if answer.rules.is_empty() {
+            out.line(answer.verdict);
         } else {
-            out.line(format!("{}: {}", checked.verdict, checked.rules.join(", ")));
+            out.line(format!("{}: {}", answer.verdict, answer.rules.join(", ")));
         }
         Ok(ExitCode::SUCCESS)
     }
+}
+
+/// The whole of standard input as one command.
+fn from_stdin() -> Result<String, Report> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().read_to_string(&mut text);
+    read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
+    Ok(text.trim_end_matches('\n').to_owned())
 }
 
 /// A line that cannot be read gets an error line of its own; the others are still judged.

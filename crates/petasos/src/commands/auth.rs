@@ -1,0 +1,174 @@
+//! `petasos auth`: logging in and out of providers, and what is kept.
+
+use std::io::{BufRead as _, IsTerminal as _};
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_contract::Secret;
+use petasos_providers::credential::login::Login;
+use petasos_providers::credential::oauth::{self, LoginError, Pkce};
+use petasos_providers::{Vault, credential};
+use serde_json::json;
+
+use crate::command::{Command, Session, actions, parse};
+use crate::out::{Out, Style};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "auth",
+    about: "Log in to providers, log out, and see what is kept",
+    hidden: false,
+    arguments: actions::<Action>,
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Log in to a provider, or keep a key for it
+    Login {
+        /// The provider
+        provider: String,
+        /// Read a key from standard input and keep it, instead of logging in
+        #[arg(long)]
+        key_stdin: bool,
+    },
+    /// Forget the login and the keys that are kept for a provider
+    Logout {
+        /// The provider
+        provider: String,
+    },
+    /// Show every credential, masked, and whether it can be used
+    Status,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    match parse(matches)? {
+        Action::Login { provider, key_stdin } => login(session, &provider, key_stdin),
+        Action::Logout { provider } => logout(session, &provider),
+        Action::Status => status(session),
+    }
+}
+
+fn login(session: &mut Session, provider: &str, key_stdin: bool) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    let vault = Vault::of(host.settings());
+    let view = vault.view(host.settings());
+    let known = view.table.find(provider).ok_or_else(|| {
+        Report::new(format!("no provider is named `{provider}`"))
+            .code("invalid_provider")
+            .hint("`petasos provider list` shows them all")
+    })?;
+    let id = known.id.clone();
+    if key_stdin {
+        let key = Secret::new(line("a key")?);
+        host.wait(vault.add_key(&id, "manual", key))?.map_err(report)?;
+    } else {
+        let net = host.net();
+        let login = if id == "anthropic" {
+            let flow = Pkce::anthropic().map_err(report)?;
+            out.line(format!(
+                "Open this page, log in, and paste the code it shows:\n\n  {}\n",
+                flow.authorize_url
+            ));
+            let pasted = line("the code")?;
+            host.wait(flow.finish(&pasted, &net))?.map_err(report)?
+        } else {
+            host.wait(device(&id, &net, out))?.map_err(|error| refused(&error, &id))?
+        };
+        host.wait(vault.log_in(&id, &login))?.map_err(report)?;
+    }
+    if out.is_json() {
+        out.value(&json!({ "provider": id, "logged_in": true }));
+    } else {
+        out.line(format!("{} {id} can be used", out.paint(Style::Good, "✓")));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Shows a code to type on another device and waits for it.
+async fn device(
+    provider: &str,
+    net: &petasos_net::client::Net,
+    out: Out,
+) -> Result<Login, LoginError> {
+    let flow = oauth::open(provider, net).await?;
+    let code = oauth::start(&flow, net).await?;
+    out.line(format!("Open {} and enter the code {}", code.verification_url, code.user_code));
+    out.line("Waiting until that is done (Ctrl-C gives up) …");
+    oauth::finish(&flow, code, net).await
+}
+
+fn logout(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    let vault = Vault::of(host.settings());
+    let view = vault.view(host.settings());
+    let id = view.table.find(provider).map_or(provider, |known| known.id.as_str());
+    let forgotten = host.wait(vault.log_out(id))?.map_err(report)?;
+    if out.is_json() {
+        out.value(&json!({ "provider": id, "forgotten": forgotten }));
+    } else if forgotten {
+        out.line(format!("nothing is kept for {id} any more"));
+    } else {
+        out.line(format!("nothing was kept for {id}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let settings = session.host.get()?.settings();
+    let view = Vault::of(settings).view(settings);
+    let lines = credential::keep::status(settings, &view);
+    if out.is_json() {
+        out.value(&json!({ "credentials": lines, "problems": view.problems }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    if lines.is_empty() {
+        out.line("no credential is known");
+        out.line(
+            "hint: set a key such as OPENROUTER_API_KEY in .env, or `petasos auth login PROVIDER`",
+        );
+    }
+    for line in lines {
+        let secret = line.secret.unwrap_or_default();
+        let until = line.until.map(|until| format!(" until {until}")).unwrap_or_default();
+        let problem = line.problem.map(|why| format!(": {why}")).unwrap_or_default();
+        out.line(format!(
+            "{:20} {:14} {secret} from {}{until}{problem}",
+            line.provider, line.state, line.source
+        ));
+    }
+    for problem in &view.problems {
+        out.line(out.paint(Style::Warn, problem));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One line from standard input.
+fn line(what: &str) -> Result<String, Report> {
+    let mut text = String::new();
+    let read = std::io::stdin().lock().read_line(&mut text);
+    read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
+    let text = text.trim().to_owned();
+    if text.is_empty() {
+        let how = if std::io::stdin().is_terminal() { "type it" } else { "pipe it in" };
+        return Err(Report::usage(format!("{what} is missing on standard input")).hint(how));
+    }
+    Ok(text)
+}
+
+fn refused(error: &LoginError, provider: &str) -> Report {
+    let report = Report::new(error.to_string()).code("login");
+    match error {
+        LoginError::NoLogin { .. } => {
+            report.hint(format!("`petasos auth login {provider} --key-stdin` keeps a key"))
+        }
+        _ => report,
+    }
+}
+
+fn report(error: impl std::fmt::Display) -> Report {
+    Report::new(error.to_string()).code("auth")
+}

@@ -1,0 +1,46 @@
+//! `petasos kill`: ends a background job with everything it started.
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args};
+use petasos_contract::jobs::{JobId, Jobs as _};
+use serde_json::json;
+
+use crate::command::{Command, Session, parse};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "kill",
+    about: "End a background job and everything it started",
+    hidden: false,
+    arguments: <Kill as Args>::augment_args,
+    run,
+};
+
+/// Arguments of `kill`.
+#[derive(Debug, Args)]
+struct Kill {
+    /// The job, as `petasos ps` names it
+    job: String,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let Kill { job } = parse(matches)?;
+    let out = session.out;
+    let id = JobId::new(job.as_str());
+    let killed =
+        session.host.get()?.with_jobs(|jobs, cx| async move { jobs.kill(&id, &cx).await })?;
+    let killed = killed.map_err(|error| Report::new(error.to_string()).code("terminal"))?;
+    let Some((lived, view)) = killed else {
+        return Err(Report::new(format!("no job is named `{job}`"))
+            .code("not_found")
+            .hint("`petasos ps` lists them"));
+    };
+    let status = if lived { "killed" } else { "already_exited" };
+    if out.is_json() {
+        out.value(&json!({ "status": status, "session_id": view.session_id }));
+    } else {
+        out.line(format!("{job}: {}", status.replace('_', " ")));
+    }
+    Ok(ExitCode::SUCCESS)
+}

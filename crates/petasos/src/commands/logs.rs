@@ -1,0 +1,49 @@
+//! `petasos logs`: what a background job has printed.
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args};
+use petasos_contract::jobs::{JobId, Jobs as _, Lines};
+
+use crate::command::{Command, Session, parse};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "logs",
+    about: "Show the output of a background job",
+    hidden: false,
+    arguments: <Logs as Args>::augment_args,
+    run,
+};
+
+/// Arguments of `logs`.
+#[derive(Debug, Args)]
+struct Logs {
+    /// The job, as `petasos ps` names it
+    job: String,
+    /// How many lines of the end to show
+    #[arg(long, default_value_t = 200)]
+    last: u64,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let Logs { job, last } = parse(matches)?;
+    let out = session.out;
+    let id = JobId::new(job.as_str());
+    let page = session
+        .host
+        .get()?
+        .with_jobs(|jobs, cx| async move { jobs.log(&id, Lines::Last(last), &cx).await })?;
+    let page = page.map_err(|error| Report::new(error.to_string()).code("terminal"))?;
+    let Some(page) = page else {
+        return Err(Report::new(format!("no job is named `{job}`"))
+            .code("not_found")
+            .hint("`petasos ps` lists them"));
+    };
+    if out.is_json() {
+        out.value(&page);
+    } else {
+        out.text(&page.output);
+    }
+    Ok(ExitCode::SUCCESS)
+}

@@ -1,0 +1,68 @@
+//! `petasos models`: what a provider lists.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::{ArgMatches, Args};
+use petasos_providers::catalog::{Listed, list};
+use petasos_providers::{Request, Vault, resolve};
+use serde_json::json;
+
+use crate::command::{Command, Session, parse};
+use crate::host::Host;
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "models",
+    about: "List the models that a provider offers",
+    hidden: false,
+    arguments: <Models as Args>::augment_args,
+    run,
+};
+
+/// How long a provider may take to list its models.
+const LISTING_DEADLINE: Duration = Duration::from_secs(15);
+
+/// Arguments of `models`.
+#[derive(Debug, Args)]
+struct Models {
+    /// The provider; the configured one without it
+    provider: Option<String>,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let Models { provider } = parse(matches)?;
+    let out = session.out;
+    let (id, models) = offered(session.host.get()?, provider.as_deref())?;
+    if out.is_json() {
+        out.value(&json!({ "provider": id, "models": models }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for model in models {
+        let window = model.context_length.map(|tokens| format!("  {tokens} tokens"));
+        out.line(format!("{}{}", model.id, window.unwrap_or_default()));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The models of a provider, asked with the key that a conversation would use.
+pub(super) fn offered(
+    host: &Host,
+    provider: Option<&str>,
+) -> Result<(String, Vec<Listed>), Report> {
+    let settings = host.settings();
+    let view = Vault::of(settings).view(settings);
+    let request = provider.map(Request::of).unwrap_or_default();
+    let runtime = resolve(&request, settings, &view).outcome.map_err(|error| {
+        let report = Report::new(error.message).code(error.code);
+        match error.hint {
+            Some(hint) => report.hint(hint),
+            None => report,
+        }
+    })?;
+    let net = host.net();
+    let models = host.wait(list(&net, &runtime, LISTING_DEADLINE))?.map_err(|error| {
+        Report::new(error.to_string()).code("models").hint("`petasos provider test` makes a call")
+    })?;
+    Ok((runtime.provider.clone(), models))
+}

@@ -1,0 +1,130 @@
+//! `petasos term`: one command through the full dispatch path, with approval and containment.
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args};
+use petasos_contract::call::{RawArguments, ToolCall, ToolResult};
+use petasos_contract::context::{Principal, Surface};
+use petasos_contract::{CallContext, SessionId};
+use serde_json::{Map, Value};
+
+use crate::command::{Command, Session, parse};
+use crate::out::Out;
+use crate::progress::Progress;
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "term",
+    about: "Run a command as the terminal tool would",
+    hidden: false,
+    arguments: <Term as Args>::augment_args,
+    run,
+};
+
+/// Arguments of `term`.
+#[derive(Debug, Args)]
+struct Term {
+    /// The command
+    command: String,
+    /// Start it as a background job and come back at once
+    #[arg(long)]
+    background: bool,
+    /// Seconds that it may take
+    #[arg(long)]
+    timeout: Option<u64>,
+    /// Where to run it
+    #[arg(long, value_name = "DIR")]
+    workdir: Option<String>,
+    /// Give it a terminal of its own
+    #[arg(long)]
+    pty: bool,
+    /// The session whose directory and variables it has
+    #[arg(long, default_value = "command-line")]
+    session: String,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let term: Term = parse(matches)?;
+    let out = session.out;
+    let approver = session.approver();
+    let host = session.host.get()?;
+    let dispatcher = host.dispatcher(approver)?;
+    let mut cx = host.call_context(Surface::Cli, SessionId::from(term.session.as_str()));
+    cx.principal = Principal::Person;
+    let progress = Progress::start(out, &term.command);
+    cx.events = progress.events();
+    let call = ToolCall {
+        id: "term".into(),
+        name: "terminal".into(),
+        arguments: RawArguments::Object(term.arguments()),
+    };
+    let result = host.wait(interruptible(dispatcher.dispatch(call, &cx), &cx))?;
+    let streamed = progress.finish();
+    Ok(show(out, &result, streamed))
+}
+
+impl Term {
+    /// What the tool is asked for.
+    fn arguments(&self) -> Map<String, Value> {
+        let mut arguments = Map::new();
+        arguments.insert("command".to_owned(), self.command.as_str().into());
+        if self.background {
+            arguments.insert("background".to_owned(), true.into());
+        }
+        if self.pty {
+            arguments.insert("pty".to_owned(), true.into());
+        }
+        if let Some(seconds) = self.timeout {
+            arguments.insert("timeout".to_owned(), seconds.into());
+        }
+        if let Some(workdir) = &self.workdir {
+            arguments.insert("workdir".to_owned(), workdir.as_str().into());
+        }
+        arguments
+    }
+}
+
+/// Ctrl-C cancels the call, which ends its whole tree; a second one quits.
+async fn interruptible(call: impl Future<Output = ToolResult>, cx: &CallContext) -> ToolResult {
+    tokio::pin!(call);
+    let mut pressed = false;
+    loop {
+        tokio::select! {
+            result = &mut call => return result,
+            signal = tokio::signal::ctrl_c() => {
+                if pressed || signal.is_err() {
+                    std::process::exit(130);
+                }
+                pressed = true;
+                cx.cancel.cancel();
+            }
+        }
+    }
+}
+
+/// The output as it is, and the command's own exit code; JSON for scripts.
+fn show(out: Out, result: &ToolResult, streamed: bool) -> ExitCode {
+    let text = result.content.text();
+    let Ok(value) = serde_json::from_str::<Value>(&text) else {
+        out.line(text);
+        return ExitCode::FAILURE;
+    };
+    let code = value.get("exit_code").and_then(Value::as_i64);
+    if out.is_json() {
+        out.value(&value);
+    } else {
+        let output = value.get("output").and_then(Value::as_str).unwrap_or_default();
+        if !streamed {
+            out.text(output);
+        }
+        for key in ["error", "exit_code_meaning", "hint", "session_id"] {
+            if let Some(text) = value.get(key).and_then(Value::as_str) {
+                out.remark(format!("{key}: {text}"));
+            }
+        }
+    }
+    match code.and_then(|code| u8::try_from(code).ok()) {
+        Some(code) => ExitCode::from(code),
+        None => ExitCode::FAILURE,
+    }
+}
