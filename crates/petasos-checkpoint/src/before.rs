@@ -1,0 +1,107 @@
+//! Takes a copy before the first call of a turn that changes files, by whatever tool.
+//!
+//! It looks at the effects that calls state, so commands and scripts count like edits. A copy
+//! that cannot be made is told once in a conversation and holds nothing back.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::event::Event;
+use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
+use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
+
+use crate::Checkpoints;
+use crate::take::{Taken, settings};
+
+/// Tells what a call would do; the host asks the registered tool.
+pub type EffectsOf = Arc<dyn Fn(&ToolName, &Args, &CallContext) -> Effects + Send + Sync>;
+
+/// Conversations that are remembered; one that is forgotten gets one more copy.
+const SESSIONS_MAX: usize = 1000;
+
+/// The frame around every call.
+pub struct Before {
+    checkpoints: Arc<Checkpoints>,
+    effects: EffectsOf,
+    seen: Mutex<Seen>,
+}
+
+#[derive(Default)]
+struct Seen {
+    turns: HashMap<SessionId, TurnId>,
+    told: HashSet<(SessionId, String)>,
+}
+
+impl fmt::Debug for Before {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Before").finish_non_exhaustive()
+    }
+}
+
+impl Before {
+    /// Copies with these checkpoints, by the effects that this function tells.
+    pub fn new(checkpoints: Arc<Checkpoints>, effects: EffectsOf) -> Self {
+        Self { checkpoints, effects, seen: Mutex::default() }
+    }
+
+    /// Whether this is the first change of its turn; the answer is yes once.
+    fn is_first(&self, tool: &ToolName, args: &Args, cx: &CallContext) -> bool {
+        if self.seen.lock().turns.get(&cx.session) == Some(&cx.turn) {
+            return false;
+        }
+        if !(self.effects)(tool, args, cx).iter().any(changes_files) {
+            return false;
+        }
+        let mut seen = self.seen.lock();
+        if seen.turns.len() >= SESSIONS_MAX {
+            *seen = Seen::default();
+        }
+        seen.turns.insert(cx.session.clone(), cx.turn.clone()).as_ref() != Some(&cx.turn)
+    }
+
+    async fn copy(&self, tool: &ToolName, cx: &CallContext) {
+        let told = match settings(cx) {
+            Ok(settings) if !settings.enabled => return,
+            Ok(_) => match self.checkpoints.take(&format!("before {tool}"), cx).await {
+                Ok(Taken::New { left_out, .. }) if !left_out.is_empty() => {
+                    format!("not in the checkpoint: {}", left_out.join(", "))
+                }
+                Ok(_) => return,
+                Err(error) => format!("no checkpoint was made: {error}"),
+            },
+            Err(error) => format!("no checkpoint was made: {error}"),
+        };
+        let is_new = self.seen.lock().told.insert((cx.session.clone(), told.clone()));
+        if is_new {
+            cx.events.emit(|| Event::Notice { text: told });
+        }
+    }
+}
+
+fn changes_files(effect: &Effect) -> bool {
+    matches!(effect, Effect::Write(_) | Effect::Command { .. } | Effect::Code { .. })
+}
+
+impl AroundMiddleware for Before {
+    fn name(&self) -> &'static str {
+        "checkpoints"
+    }
+
+    fn around<'a>(
+        &'a self,
+        tool: &'a ToolName,
+        args: Args,
+        next: Next<'a>,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, AroundError>> {
+        Box::pin(async move {
+            if self.is_first(tool, &args, cx) {
+                self.copy(tool, cx).await;
+            }
+            Ok(next(args).await?)
+        })
+    }
+}

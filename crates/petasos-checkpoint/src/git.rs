@@ -1,0 +1,130 @@
+//! Runs git's plumbing on a store, through the environment; nothing of the user's own git
+//! configuration, hooks or index takes part.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::environment::{
+    Environment, Exports, Launch, Process, Program, Stderr, Stdin, Step,
+};
+use petasos_contract::path::TargetPath;
+use petasos_contract::{CallContext, wait};
+
+use crate::error::CheckpointError;
+use crate::store::Store;
+
+/// A copy must not hold a call back for longer.
+const TIME_MAX: Duration = Duration::from_secs(30);
+
+/// A diff is for people; nobody reads more.
+const OUTPUT_MAX: usize = 64 << 20;
+
+/// Git on one store.
+pub(crate) struct Git {
+    environment: Arc<dyn Environment>,
+    cwd: TargetPath,
+    exports: Exports,
+}
+
+impl Git {
+    pub(crate) fn new(environment: Arc<dyn Environment>, store: &Store) -> Self {
+        let folder = store.folder.display().to_string();
+        let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+        let exclude = store.workspace.join(".git/info/exclude");
+        let exports = Exports::from([
+            own("GIT_DIR", &folder),
+            own("GIT_WORK_TREE", &store.workspace.display().to_string()),
+            own("GIT_INDEX_FILE", &format!("{folder}/index")),
+            own("GIT_CONFIG_GLOBAL", "/dev/null"),
+            own("GIT_CONFIG_SYSTEM", "/dev/null"),
+            own("GIT_CONFIG_NOSYSTEM", "1"),
+            own("GIT_ATTR_NOSYSTEM", "1"),
+            own("GIT_LITERAL_PATHSPECS", "1"),
+            own("GIT_TERMINAL_PROMPT", "0"),
+            own("GIT_AUTHOR_NAME", "petasos"),
+            own("GIT_AUTHOR_EMAIL", "petasos@localhost"),
+            own("GIT_COMMITTER_NAME", "petasos"),
+            own("GIT_COMMITTER_EMAIL", "petasos@localhost"),
+            own("GIT_CONFIG_COUNT", "7"),
+            own("GIT_CONFIG_KEY_0", "core.autocrlf"),
+            own("GIT_CONFIG_VALUE_0", "false"),
+            own("GIT_CONFIG_KEY_1", "core.excludesFile"),
+            own("GIT_CONFIG_VALUE_1", &exclude.display().to_string()),
+            own("GIT_CONFIG_KEY_2", "core.fsmonitor"),
+            own("GIT_CONFIG_VALUE_2", "false"),
+            own("GIT_CONFIG_KEY_3", "core.hooksPath"),
+            own("GIT_CONFIG_VALUE_3", "/dev/null"),
+            own("GIT_CONFIG_KEY_4", "gc.auto"),
+            own("GIT_CONFIG_VALUE_4", "0"),
+            own("GIT_CONFIG_KEY_5", "core.quotePath"),
+            own("GIT_CONFIG_VALUE_5", "false"),
+            // A copy that a power cut damages is made again; a call does not wait for the disk.
+            own("GIT_CONFIG_KEY_6", "core.fsync"),
+            own("GIT_CONFIG_VALUE_6", "none"),
+            own("LC_ALL", "C"),
+        ]);
+        Self { environment, cwd: TargetPath::new(&store.workspace), exports }
+    }
+
+    /// Runs a shell script of git commands; gives what it prints.
+    pub(crate) async fn run(
+        &self,
+        script: &str,
+        input: Vec<u8>,
+        cx: &CallContext,
+    ) -> Result<Vec<u8>, CheckpointError> {
+        let script = format!("set -e\n{script}");
+        let argv = ["/bin/sh", "-c", &script].map(str::to_owned);
+        let mut launch = Launch::of(Program::Argv(argv.into()), self.cwd.clone());
+        launch.exports = self.exports.clone();
+        launch.stdin = Stdin::Bytes(input);
+        launch.stderr = Stderr::Apart;
+        let mut process = self.environment.spawn(launch, cx).await?;
+        let until = cx.deadline.min(Instant::now() + TIME_MAX);
+        let Ok(ended) = wait::until(until, "git", gather(&mut *process)).await else {
+            process.control().kill(Duration::ZERO).await?;
+            return Err(CheckpointError::Late { seconds: TIME_MAX.as_secs() });
+        };
+        let (code, output, errors) = ended?;
+        if code == 0 {
+            return Ok(output);
+        }
+        let errors = String::from_utf8_lossy(&errors);
+        let told = errors.lines().find(|line| !line.trim().is_empty()).unwrap_or_default();
+        Err(CheckpointError::Git(match code {
+            127 => "git is not installed".to_owned(),
+            _ => format!("code {code}: {told}"),
+        }))
+    }
+
+    /// As [`Self::run`], for scripts that print text.
+    pub(crate) async fn text(
+        &self,
+        script: &str,
+        cx: &CallContext,
+    ) -> Result<String, CheckpointError> {
+        let output = self.run(script, Vec::new(), cx).await?;
+        Ok(String::from_utf8_lossy(&output).into_owned())
+    }
+}
+
+async fn gather(process: &mut dyn Process) -> Result<(i32, Vec<u8>, Vec<u8>), CheckpointError> {
+    let (mut output, mut errors, mut bytes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut code, mut is_closed) = (None, false);
+    while code.is_none() || !is_closed {
+        bytes.clear();
+        match process.next(&mut bytes).await? {
+            Step::Output if output.len() < OUTPUT_MAX => output.extend_from_slice(&bytes),
+            Step::Errors if errors.len() < 10_000 => errors.extend_from_slice(&bytes),
+            Step::Output | Step::Errors => {}
+            Step::Exited(exit) => code = Some(exit.ending.code()),
+            Step::Closed => is_closed = true,
+        }
+    }
+    Ok((code.unwrap_or(-1), output, errors))
+}
+
+/// One word for a shell.
+pub(crate) fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,91 @@
+//! The copies of a workspace, and what changed since one of them.
+
+use std::time::{Duration, SystemTime};
+
+use petasos_contract::CallContext;
+use serde::Serialize;
+use serde_json::Value;
+
+use crate::error::CheckpointError as Error;
+use crate::git::Git;
+use crate::{Checkpoints, store::Store};
+
+/// One copy.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Checkpoint {
+    /// Its name.
+    pub id: String,
+    /// When it was made.
+    pub made: SystemTime,
+    /// Before what.
+    pub why: String,
+    /// For which conversation.
+    pub session: String,
+    /// In which turn.
+    pub turn: String,
+}
+
+impl Checkpoints {
+    /// The copies of a call's workspace, the newest first.
+    pub async fn list(&self, cx: &CallContext) -> Result<Vec<Checkpoint>, Error> {
+        let (store, git) = self.open(cx).await?;
+        if !store.exists() {
+            return Ok(Vec::new());
+        }
+        let listed = git
+            .text(
+                "git for-each-ref --sort=-refname \
+                 --format='%(refname:lstrip=2) %(committerdate:unix) %(contents)%00' refs/petasos/",
+                cx,
+            )
+            .await?;
+        Ok(listed.split('\0').filter_map(|row| parsed(row.trim())).collect())
+    }
+
+    /// What changed in the workspace since a copy, as a unified diff.
+    pub async fn diff(&self, id: &str, cx: &CallContext) -> Result<String, Error> {
+        let _turn = self.turn.acquire().await.map_err(|error| Error::Git(error.to_string()))?;
+        let (store, git) = self.open(cx).await?;
+        let name = known(&store, &git, id, cx).await?;
+        // The present state goes into an index of its own: showing makes no copy.
+        let script = format!(
+            "export GIT_INDEX_FILE=\"$GIT_DIR/index.diff\"\n\
+             cp \"$GIT_DIR/index\" \"$GIT_INDEX_FILE\"\n\
+             git add -A --ignore-errors . 2>/dev/null || true\n\
+             git diff --cached --no-color --no-ext-diff --no-textconv {name}\n\
+             rm -f \"$GIT_INDEX_FILE\""
+        );
+        git.text(&script, cx).await
+    }
+}
+
+fn parsed(row: &str) -> Option<Checkpoint> {
+    let (id, rest) = row.split_once(' ')?;
+    let (seconds, about) = rest.split_once(' ')?;
+    let about: Value = serde_json::from_str(about.trim()).unwrap_or_default();
+    let text = |key: &str| about.get(key).and_then(Value::as_str).unwrap_or_default().to_owned();
+    Some(Checkpoint {
+        id: id.to_owned(),
+        made: SystemTime::UNIX_EPOCH + Duration::from_secs(seconds.parse().ok()?),
+        why: text("why"),
+        session: text("session"),
+        turn: text("turn"),
+    })
+}
+
+/// The full name of a copy that a person named.
+pub(crate) async fn known(
+    store: &Store,
+    git: &Git,
+    id: &str,
+    cx: &CallContext,
+) -> Result<String, Error> {
+    let unknown = || Error::Unknown(id.to_owned());
+    let number: u32 = id.trim().parse().map_err(|_| unknown())?;
+    if !store.exists() {
+        return Err(unknown());
+    }
+    let name = format!("refs/petasos/{number:06}");
+    let found = git.text(&format!("git rev-parse -q --verify {name} || true"), cx).await?;
+    if found.trim().is_empty() { Err(unknown()) } else { Ok(name) }
+}

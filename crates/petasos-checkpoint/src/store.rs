@@ -1,0 +1,103 @@
+//! Where the copies of one workspace are: a git directory of our own, below the agent's home.
+
+use std::fmt::Write as _;
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write as _};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use petasos_contract::CallContext;
+use sha2::{Digest as _, Sha256};
+
+use crate::error::CheckpointError;
+
+/// Never copied, whatever the project ignores: secrets, and what programs can make again.
+const EXCLUDED: &str = ".env\n.env.*\n!.env.example\n.envrc\nnode_modules/\n.venv/\nvenv/\n\
+                        __pycache__/\n.mypy_cache/\n.pytest_cache/\n.petasos-*.new\n";
+
+/// Bytes go in and come out as they are, whatever the project's attributes say.
+const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding\n";
+
+/// A lock this old belongs to a program that is gone.
+const LOCK_AGE_MAX: Duration = Duration::from_mins(2);
+
+/// The copies of one workspace.
+#[derive(Debug, Clone)]
+pub(crate) struct Store {
+    pub(crate) workspace: PathBuf,
+    pub(crate) folder: PathBuf,
+}
+
+impl Store {
+    /// The store of a call's workspace.
+    pub(crate) fn of(cx: &CallContext) -> Result<Self, CheckpointError> {
+        let home = cx.settings.home();
+        let workspace = cx.workspace.canonicalize().map_err(|source| CheckpointError::Store {
+            path: cx.workspace.to_path_buf(),
+            source,
+        })?;
+        let user_home = cx.settings.user_home();
+        let is_home = user_home.canonicalize().is_ok_and(|home| home.starts_with(&workspace));
+        if workspace.parent().is_none() || is_home || home.as_os_str().is_empty() {
+            return Err(CheckpointError::TooWide(workspace));
+        }
+        let folder = home.join("checkpoints").join(name(&workspace));
+        Ok(Self { workspace, folder })
+    }
+
+    /// Whether anything was ever copied.
+    pub(crate) fn exists(&self) -> bool {
+        self.folder.join("HEAD").exists()
+    }
+
+    /// Makes the folder and what git reads from it; removes a dead program's lock.
+    pub(crate) fn prepare(&self) -> Result<(), CheckpointError> {
+        let fail = |source| CheckpointError::Store { path: self.folder.clone(), source };
+        let info = self.folder.join("info");
+        DirBuilder::new().recursive(true).mode(0o700).create(&info).map_err(fail)?;
+        put(&info.join("exclude"), EXCLUDED.as_bytes()).map_err(fail)?;
+        put(&info.join("attributes"), ATTRIBUTES.as_bytes()).map_err(fail)?;
+        put(&self.folder.join("workspace"), self.workspace.as_os_str().as_bytes()).map_err(fail)?;
+        let lock = self.folder.join("index.lock");
+        let age = fs::metadata(&lock).and_then(|known| known.modified());
+        if age.is_ok_and(|then| SystemTime::now().duration_since(then).is_ok_and(is_old)) {
+            fs::remove_file(&lock).map_err(fail)?;
+        }
+        Ok(())
+    }
+
+    /// A path given by a person, below the workspace.
+    pub(crate) fn inside(&self, path: &str) -> Result<String, CheckpointError> {
+        let outside = || CheckpointError::Outside(path.to_owned());
+        let path = Path::new(path);
+        let inside = path.strip_prefix(&self.workspace).unwrap_or(path);
+        let is_plain = inside.components().all(|part| {
+            matches!(part, std::path::Component::Normal(_) | std::path::Component::CurDir)
+        });
+        let text = inside.to_str().filter(|text| is_plain && !text.is_empty());
+        text.map(str::to_owned).ok_or_else(outside)
+    }
+}
+
+fn is_old(age: Duration) -> bool {
+    age > LOCK_AGE_MAX
+}
+
+fn name(workspace: &Path) -> String {
+    let digest = Sha256::digest(workspace.as_os_str().as_bytes());
+    digest.iter().take(8).fold(String::new(), |mut name, byte| {
+        // Writing to a string cannot fail.
+        write!(name, "{byte:02x}").unwrap_or_default();
+        name
+    })
+}
+
+/// Writes a small file of ours when it is not yet what it should be.
+fn put(path: &Path, content: &[u8]) -> io::Result<()> {
+    if fs::read(path).is_ok_and(|known| known == content) {
+        return Ok(());
+    }
+    File::create(path)?.write_all(content)
+}

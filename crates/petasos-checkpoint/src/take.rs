@@ -1,0 +1,177 @@
+//! Makes a copy: what changed since the last one goes into the index, and the index becomes a
+//! tree. An unchanged workspace makes no new copy.
+
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use petasos_contract::CallContext;
+use serde_json::json;
+
+use crate::error::CheckpointError;
+use crate::git::{Git, quote};
+use crate::settings::CheckpointSettings;
+use crate::store::Store;
+use crate::{CheckpointError as Error, Checkpoints};
+
+/// A copy was made, or there was one already.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Taken {
+    /// A new one.
+    New {
+        /// Its name.
+        id: String,
+        /// What is not in it, for people.
+        left_out: Vec<String>,
+    },
+    /// Nothing has changed since this one.
+    Same {
+        /// Its name.
+        id: String,
+    },
+}
+
+impl Taken {
+    /// The copy that holds the present state.
+    pub fn id(&self) -> &str {
+        match self {
+            Self::New { id, .. } | Self::Same { id } => id,
+        }
+    }
+}
+
+/// From so many files on, one pack is faster.
+const BULK_FROM: usize = 500;
+
+/// After so many copies were dropped their objects are swept.
+const SWEEP_EVERY: usize = 10;
+
+impl Checkpoints {
+    /// Copies the workspace of a call; `why` is told in the list.
+    pub async fn take(&self, why: &str, cx: &CallContext) -> Result<Taken, Error> {
+        let _turn = self.turn.acquire().await.map_err(|error| Error::Git(error.to_string()))?;
+        let (store, git) = self.open(cx).await?;
+        take(&store, &git, why, cx).await
+    }
+}
+
+pub(crate) async fn take(
+    store: &Store,
+    git: &Git,
+    why: &str,
+    cx: &CallContext,
+) -> Result<Taken, CheckpointError> {
+    let settings = settings(cx)?;
+    store.prepare()?;
+    let candidates = git
+        .run(
+            "[ -e \"$GIT_DIR/HEAD\" ] || git init -q\n\
+             git ls-files -z --others --modified --exclude-standard",
+            Vec::new(),
+            cx,
+        )
+        .await?;
+    let (wanted, left_out) = chosen(&store.workspace, &candidates, &settings)?;
+    let count = wanted.iter().filter(|byte| **byte == 0).count();
+    // Many files at once go into one pack: a file for each would be slower and more to sweep.
+    let bulk = if count > BULK_FROM { "-c core.bigFileThreshold=1 " } else { "" };
+    let about = json!({ "why": why, "session": cx.session, "turn": cx.turn }).to_string();
+    let script = format!(
+        "git {bulk}update-index --add --remove --replace -z --stdin\n\
+         tree=$(git write-tree)\n\
+         last=$(git for-each-ref --sort=-refname --count=1 --format='%(refname)' refs/petasos/)\n\
+         if [ \"$last\" ] && [ \"$(git rev-parse \"$last^{{tree}}\")\" = \"$tree\" ]; then\n\
+         echo same \"${{last#refs/petasos/}}\"; exit 0; fi\n\
+         number=${{last#refs/petasos/}}\n\
+         number=$(printf %06d $(( $(echo \"${{number:-0}}\" | sed 's/^0*//;s/^$/0/') + 1 )))\n\
+         commit=$(printf %s {} | git commit-tree \"$tree\")\n\
+         git update-ref \"refs/petasos/$number\" \"$commit\"\n\
+         echo new \"$number\"",
+        quote(&about)
+    );
+    let printed = git.run(&script, wanted, cx).await?;
+    let printed = String::from_utf8_lossy(&printed);
+    match printed.trim().split_once(' ') {
+        Some(("same", id)) => Ok(Taken::Same { id: id.to_owned() }),
+        Some(("new", id)) => {
+            prune(git, &settings, cx).await?;
+            Ok(Taken::New { id: id.to_owned(), left_out })
+        }
+        _ => Err(Error::Git(format!("an answer is not understood: {printed}"))),
+    }
+}
+
+pub(crate) fn settings(cx: &CallContext) -> Result<CheckpointSettings, Error> {
+    cx.settings.section().map_err(|error| Error::Git(error.to_string()))
+}
+
+/// What goes into the copy, as git wants to read it, and what does not.
+fn chosen(
+    workspace: &Path,
+    candidates: &[u8],
+    settings: &CheckpointSettings,
+) -> Result<(Vec<u8>, Vec<String>), Error> {
+    let names: Vec<&[u8]> =
+        candidates.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
+    if names.len() > settings.max_files {
+        return Err(Error::TooMany { most: settings.max_files });
+    }
+    let mut wanted = Vec::with_capacity(candidates.len());
+    let mut left_out = Vec::new();
+    for name in names {
+        let path = workspace.join(std::ffi::OsStr::from_bytes(name));
+        let shown = || String::from_utf8_lossy(name).into_owned();
+        let size = fs::symlink_metadata(&path).map_or(0, |known| known.len());
+        if name.ends_with(b"/") {
+            left_out.push(format!("{} (a repository of its own)", shown()));
+        } else if size > settings.max_file_size_mb << 20 {
+            left_out.push(format!("{} ({} MB)", shown(), size >> 20));
+        } else {
+            wanted.extend_from_slice(name);
+            wanted.push(0);
+        }
+    }
+    Ok((wanted, left_out))
+}
+
+/// Drops the oldest copies beyond the limits.
+async fn prune(git: &Git, settings: &CheckpointSettings, cx: &CallContext) -> Result<(), Error> {
+    let listed = git
+        .text(
+            "git for-each-ref --sort=refname --format='%(refname)' refs/petasos/\n\
+             git count-objects -v",
+            cx,
+        )
+        .await?;
+    let refs: Vec<&str> = listed.lines().filter(|line| line.starts_with("refs/")).collect();
+    let size = |name: &str| -> u64 {
+        let line = listed.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|size| size.trim().parse().ok()).unwrap_or(0)
+    };
+    let is_large = size("size:") + size("size-pack:") > settings.max_total_size_mb << 10;
+    let most = settings.max_snapshots.max(1);
+    let surplus = refs.len().saturating_sub(most);
+    // A little room, so that objects are swept once in a while and not at every copy.
+    let dropped = match (is_large, surplus) {
+        (true, _) => (refs.len() / 2).max(surplus),
+        (false, 0..SWEEP_EVERY) => return drop_refs(git, refs.get(..surplus), "", cx).await,
+        (false, surplus) => surplus,
+    };
+    let sweep = "git gc -q --prune=now";
+    drop_refs(git, refs.get(..dropped), sweep, cx).await
+}
+
+async fn drop_refs(
+    git: &Git,
+    refs: Option<&[&str]>,
+    then: &str,
+    cx: &CallContext,
+) -> Result<(), Error> {
+    let refs = refs.unwrap_or_default();
+    if refs.is_empty() {
+        return Ok(());
+    }
+    let orders: String = refs.iter().flat_map(|name| ["delete ", name, "\n"]).collect();
+    let script = format!("git update-ref --stdin\n{then}");
+    git.run(&script, orders.into_bytes(), cx).await.map(drop)
+}

@@ -1,0 +1,307 @@
+//! There and back: what is copied, what is not, and what a way back leaves alone.
+
+use std::fs;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+use petasos_checkpoint::{Before, Checkpoints, Taken};
+use petasos_contract::context::Surface;
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::environment::Environments;
+use petasos_contract::event::{Event, EventSink, Subscriber};
+use petasos_contract::middleware::AroundMiddleware;
+use petasos_contract::ports::Ports;
+use petasos_contract::settings::{Parts, Source, Variable};
+use petasos_contract::{
+    Args, CallContext, Secret, SessionId, Settings, ToolName, ToolOutput, TurnId,
+};
+use petasos_terminal::Engine;
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+struct Project {
+    folder: TempDir,
+    cx: CallContext,
+    checkpoints: Arc<Checkpoints>,
+    environments: Arc<dyn Environments>,
+}
+
+impl Project {
+    fn new(settings: &Value) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let path = Variable {
+            value: Secret::new("/usr/local/bin:/usr/bin:/bin"),
+            source: Source::Environment { variable: "PATH".to_owned() },
+        };
+        let known = Parts {
+            home: root.join("home/.petasos"),
+            user_home: root.join("home"),
+            workspace: root.join("work"),
+            temp: root.join("tmp"),
+            values: json!({ "terminal": { "auto_source_bashrc": false }, "checkpoints": settings })
+                .as_object()
+                .cloned()
+                .unwrap(),
+            variables: [("PATH".to_owned(), path)].into(),
+            ..Parts::default()
+        };
+        for folder in [&known.home, &known.workspace, &known.temp] {
+            fs::create_dir_all(folder).unwrap();
+        }
+        let cx = CallContext::new(
+            Arc::new(Settings::new(known)),
+            Surface::Cli,
+            SessionId::new("session"),
+        );
+        let mut ports = Ports::default();
+        Engine::new(None).fill(&mut ports);
+        let environments = ports.environments.unwrap();
+        let checkpoints = Checkpoints::new(Arc::clone(&environments));
+        Self { folder, cx, checkpoints, environments }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.cx.workspace.join(name)
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "a test's own file needs no atomic writer")]
+    fn put(&self, name: &str, content: &str) {
+        fs::create_dir_all(self.path(name).parent().unwrap()).unwrap();
+        fs::write(self.path(name), content).unwrap();
+    }
+
+    fn get(&self, name: &str) -> Option<String> {
+        fs::read_to_string(self.path(name)).ok()
+    }
+
+    async fn take(&self) -> String {
+        self.checkpoints.take("test", &self.cx).await.unwrap().id().to_owned()
+    }
+
+    fn store(&self) -> PathBuf {
+        let all = fs::read_dir(self.folder.path().join("home/.petasos/checkpoints")).unwrap();
+        all.map(|entry| entry.unwrap().path()).next().unwrap()
+    }
+}
+
+#[tokio::test]
+async fn a_way_back_brings_every_byte_and_can_be_undone() {
+    let project = Project::new(&json!({}));
+    project.put("a.txt", "one\r\ntwo\n");
+    project.put(".gitattributes", "* text=auto eol=lf ident\n");
+    project.put("deep/ü name.txt", "$Id$ ünïcode\n");
+    let first = project.take().await;
+    project.put("a.txt", "changed");
+    project.put("new/file", "new");
+    fs::remove_file(project.path("deep/ü name.txt")).unwrap();
+    let diff = project.checkpoints.diff(&first, &project.cx).await.unwrap();
+    for part in ["-two", "+changed", "new/file", "deep/ü name.txt"] {
+        assert!(diff.contains(part), "{part}: {diff}");
+    }
+    let back = project.checkpoints.restore(&first, &[], &project.cx).await.unwrap();
+    assert_eq!(back.files, ["a.txt", "deep/ü name.txt", "new/file"]);
+    assert_eq!(project.get("a.txt").unwrap(), "one\r\ntwo\n");
+    assert_eq!(project.get("deep/ü name.txt").unwrap(), "$Id$ ünïcode\n");
+    assert_eq!(project.get("new/file"), None);
+    project.checkpoints.restore(&back.undo, &[], &project.cx).await.unwrap();
+    assert_eq!(project.get("a.txt").unwrap(), "changed");
+    assert_eq!(project.get("new/file").unwrap(), "new");
+    assert_eq!(project.get("deep/ü name.txt"), None);
+}
+
+#[tokio::test]
+async fn single_paths_come_back_and_the_rest_stays() {
+    let project = Project::new(&json!({}));
+    project.put("a", "1");
+    project.put("sub/b", "1");
+    let first = project.take().await;
+    for name in ["a", "sub/b", "sub/new", "other"] {
+        project.put(name, "2");
+    }
+    let paths = ["sub".to_owned(), "other".to_owned()];
+    project.checkpoints.restore(&first, &paths, &project.cx).await.unwrap();
+    assert_eq!(project.get("a").unwrap(), "2");
+    assert_eq!(project.get("sub/b").unwrap(), "1");
+    assert_eq!([project.get("other"), project.get("sub/new")], [None, None]);
+    for path in ["../x", "/etc/passwd", ""] {
+        let told = project.checkpoints.restore(&first, &[path.to_owned()], &project.cx).await;
+        assert!(told.unwrap_err().to_string().contains("not a path inside"), "{path}");
+    }
+    for id in ["99", "x; rm", "-1", ""] {
+        let told = project.checkpoints.restore(id, &[], &project.cx).await;
+        assert!(told.unwrap_err().to_string().contains("no checkpoint"), "{id}");
+    }
+}
+
+#[tokio::test]
+async fn secrets_ignored_and_huge_files_are_not_copied() {
+    let project = Project::new(&json!({ "max_file_size_mb": 1 }));
+    project.put(".env", "KEY=canary-secret");
+    project.put(".gitignore", "ignored/\n");
+    project.put("ignored/file", "x");
+    project.put("huge", &"x".repeat(2 << 20));
+    project.put("kept", "1");
+    let Taken::New { left_out, .. } = project.checkpoints.take("test", &project.cx).await.unwrap()
+    else {
+        panic!("nothing taken");
+    };
+    assert_eq!(left_out, ["huge (2 MB)"]);
+    let id = project.take().await;
+    for name in [".env", "ignored/file", "huge", "kept"] {
+        project.put(name, "2");
+    }
+    project.checkpoints.restore(&id, &[], &project.cx).await.unwrap();
+    assert_eq!(project.get("kept").unwrap(), "1");
+    assert_eq!(
+        [project.get(".env"), project.get("ignored/file")],
+        [Some("2".into()), Some("2".into())]
+    );
+}
+
+#[tokio::test]
+async fn the_user_s_repository_is_not_touched() {
+    let project = Project::new(&json!({}));
+    project.put("a", "1");
+    project.put(".git/HEAD", "ref: refs/heads/main\n");
+    project.put(".git/index", "not really an index");
+    project.put(".git/hooks/pre-commit", "#!/bin/sh\ntouch /tmp/never\n");
+    project.put(".git/info/exclude", "private\n");
+    project.put("private", "x");
+    let before = fs::read_dir(project.path(".git")).unwrap().count();
+    let first = project.take().await;
+    project.put("a", "2");
+    project.put("private", "y");
+    project.checkpoints.restore(&first, &[], &project.cx).await.unwrap();
+    assert_eq!(project.get(".git/index").unwrap(), "not really an index");
+    assert_eq!(fs::read_dir(project.path(".git")).unwrap().count(), before);
+    assert_eq!([project.get("a"), project.get("private")], [Some("1".into()), Some("y".into())]);
+}
+
+#[tokio::test]
+async fn an_unchanged_workspace_makes_no_copy_and_old_ones_go() {
+    let project = Project::new(&json!({ "max_snapshots": 3 }));
+    let mut ids = Vec::new();
+    for round in 0..16 {
+        project.put("a", &round.to_string());
+        ids.push(project.take().await);
+    }
+    assert!(matches!(
+        project.checkpoints.take("again", &project.cx).await.unwrap(),
+        Taken::Same { id } if Some(&id) == ids.last()
+    ));
+    let listed = project.checkpoints.list(&project.cx).await.unwrap();
+    let names: Vec<_> = listed.iter().map(|one| one.id.clone()).collect();
+    assert_eq!(names, ["000016", "000015", "000014"]);
+    assert_eq!([&listed[0].why, &listed[0].session], ["test", "session"]);
+    assert!(project.store().join("workspace").exists());
+}
+
+#[tokio::test]
+async fn limits_and_wide_folders_are_refused_with_a_reason() {
+    let project = Project::new(&json!({ "max_files": 2 }));
+    for name in ["a", "b", "c"] {
+        project.put(name, "x");
+    }
+    let told = project.checkpoints.take("test", &project.cx).await.unwrap_err().to_string();
+    assert!(told.contains("more than 2 files"), "{told}");
+    for wide in [project.cx.settings.user_home().to_owned(), PathBuf::from("/")] {
+        let cx = CallContext { workspace: wide.into(), ..project.cx.clone() };
+        let told = project.checkpoints.take("test", &cx).await.unwrap_err().to_string();
+        assert!(told.contains("too wide"), "{told}");
+    }
+}
+
+#[derive(Default)]
+struct Notices(Mutex<Vec<String>>);
+
+impl Subscriber for Notices {
+    fn take(&self, event: Event) {
+        if let Event::Notice { text } = event {
+            self.0.lock().push(text);
+        }
+    }
+}
+
+#[tokio::test]
+async fn the_first_change_of_a_turn_is_preceded_by_a_copy() {
+    let project = Project::new(&json!({}));
+    project.put("a", "1");
+    let asked = Arc::new(AtomicU32::new(0));
+    let counted = Arc::clone(&asked);
+    let before = Before::new(
+        Arc::clone(&project.checkpoints),
+        Arc::new(move |tool: &ToolName, _: &Args, _: &CallContext| {
+            counted.fetch_add(1, Ordering::Relaxed);
+            let command = Effect::Command { script: "x".into(), cwd: "/".into() };
+            match tool.as_str() {
+                "terminal" => Effects::one(command),
+                "write_file" => Effects::one(Effect::Write("/w".into())),
+                _ => Effects::one(Effect::Read("/w".into())),
+            }
+        }),
+    );
+    let call = async |tool: &str, turn: &str, content: &str| {
+        let cx = CallContext { turn: TurnId::new(turn), ..project.cx.clone() };
+        let next = |_: Args| {
+            project.put("a", content);
+            Box::pin(async { Ok(ToolOutput::plain_error("done")) }) as _
+        };
+        before.around(&ToolName::new(tool), Args::default(), Box::new(next), &cx).await.unwrap();
+    };
+    let count = async || project.checkpoints.list(&project.cx).await.unwrap().len();
+    call("read_file", "one", "1").await;
+    assert_eq!(count().await, 0);
+    call("terminal", "one", "2").await;
+    call("write_file", "one", "3").await;
+    assert_eq!(count().await, 1);
+    call("write_file", "two", "4").await;
+    assert_eq!(count().await, 2);
+    project.checkpoints.restore("1", &[], &project.cx).await.unwrap();
+    assert_eq!(project.get("a").unwrap(), "1");
+    assert_eq!(asked.load(Ordering::Relaxed), 3);
+}
+
+#[tokio::test]
+async fn a_copy_that_cannot_be_made_is_told_once_and_holds_nothing_back() {
+    let project = Project::new(&json!({ "max_files": 0 }));
+    project.put("a", "1");
+    let notices = Arc::new(Notices::default());
+    let effects =
+        |_: &ToolName, _: &Args, _: &CallContext| Effects::one(Effect::Write("/w".into()));
+    let before = Before::new(Arc::clone(&project.checkpoints), Arc::new(effects));
+    for turn in ["one", "two"] {
+        let cx = CallContext {
+            turn: TurnId::new(turn),
+            events: EventSink::to(Arc::clone(&notices) as _),
+            ..project.cx.clone()
+        };
+        let next = |_: Args| Box::pin(async { Ok(ToolOutput::plain_error("ran")) }) as _;
+        let told = before.around(&ToolName::new("x"), Args::default(), Box::new(next), &cx).await;
+        assert_eq!(told, Ok(ToolOutput::plain_error("ran")));
+    }
+    let told = notices.0.lock().clone();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].contains("no checkpoint was made"));
+}
+
+#[tokio::test]
+async fn a_copy_of_a_large_unchanged_workspace_is_cheap() {
+    let project = Project::new(&json!({}));
+    for folder in 0..50 {
+        for file in 0..100 {
+            project.put(&format!("{folder}/{file}"), &format!("{folder} {file}\n"));
+        }
+    }
+    let started = Instant::now();
+    project.take().await;
+    let first = started.elapsed();
+    project.put("1/1", "changed");
+    let started = Instant::now();
+    project.take().await;
+    println!("5,000 files: first {first:?}, one changed {:?}", started.elapsed());
+    drop(Arc::clone(&project.environments));
+}
