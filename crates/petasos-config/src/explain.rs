@@ -80,11 +80,13 @@ pub struct Place {
 
 /// The places of the configuration.
 pub fn paths(inputs: &Inputs) -> Result<Vec<Place>, ConfigError> {
-    let Places { home, config, dotenv, project: [own, other], .. } = home::places(inputs)?;
+    let Places { home, config, dotenv, providers, project: [own, other], .. } =
+        home::places(inputs)?;
     let rows = [
         ("home", home),
         ("config", config),
         ("dotenv", dotenv),
+        ("providers", providers),
         ("project", own),
         ("project (old name)", other),
     ];

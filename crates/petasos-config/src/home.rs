@@ -27,6 +27,8 @@ pub struct Places {
     pub config: PathBuf,
     /// The dotenv file.
     pub dotenv: PathBuf,
+    /// The user's own rows of the provider table.
+    pub providers: PathBuf,
     /// Where a project's configuration file may be; the first that exists is read.
     pub project: [PathBuf; 2],
 }
@@ -54,6 +56,7 @@ pub fn places(inputs: &Inputs) -> Result<Places, ConfigError> {
     Ok(Places {
         config: home.join("config.yaml"),
         dotenv: home.join(".env"),
+        providers: home.join("providers.yaml"),
         project: [".petasos", ".hermes"].map(|dir| inputs.cwd.join(dir).join("config.yaml")),
         home,
         home_from,

@@ -72,6 +72,12 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
         notices.extend(user.notices);
         problems.extend(user.problems);
     }
+    if let Some(rows) = provider_rows(&places.providers, &lookup)? {
+        notices.extend(rows.notices);
+        problems.extend(rows.problems);
+        let source = Source::User { file: places.providers.clone() };
+        notices.extend(slots.own_file(rows.leaves, &source));
+    }
     if let Some((file, Some(project))) = project {
         notices.extend(project.notices);
         problems.extend(project.problems);
@@ -160,6 +166,15 @@ fn file<'a>(
 ) -> Result<Option<strict::Checked>, ConfigError> {
     let Some((_, text)) = file_text(path)? else { return Ok(None) };
     Ok(Some(strict::check(&document(&text, path)?, path, lookup)))
+}
+
+/// The user's own rows of the provider table.
+fn provider_rows<'a>(
+    path: &'a Path,
+    lookup: &'a dyn Fn(&str) -> Option<&'a str>,
+) -> Result<Option<strict::Checked>, ConfigError> {
+    let Some((_, text)) = file_text(path)? else { return Ok(None) };
+    Ok(Some(strict::check_rows(&document(&text, path)?, path, lookup)))
 }
 
 /// The user's own home is no project, and no project's file is the user's own.

@@ -4,6 +4,7 @@
 //! where the nearest name is such a key, it is a problem and the start is refused.
 
 mod fit;
+mod rows;
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -12,6 +13,7 @@ use petasos_contract::settings::Notice;
 use serde_json::{Map, Value};
 
 pub(crate) use fit::from_text;
+pub(crate) use rows::check_rows;
 
 use crate::error::{Position, Problem};
 use crate::expand::expand;
@@ -173,6 +175,7 @@ impl Walk<'_> {
 
     fn typed(&mut self, node: &Node, key: &'static Key) {
         match (key.kind, &node.content) {
+            _ if key.path == rows::KEY => self.rows(node),
             (Kind::Any, _) | (Kind::Map, Content::Map { .. }) => self.free(node),
             (Kind::List, Content::List { .. }) => {
                 let (value, shown) = self.plain(node);

@@ -28,7 +28,7 @@ pub(super) static KEYS: &[Key] = &[
     key("model.persist_switch_by_default", Flag, "false", "Whether `/model` is saved without `--global`"),
     key("model.allow_key_to_host", Any, "", "A host, or all, that the provider's own key may go to as well"),
     key("models", Any, "", "Your own word about single models: `models.<id>.context_length`"),
-    key("provider_rows", Any, "", "Providers of your own, with every field of a built-in one"),
+    key("provider_rows", Any, "", "Providers of your own, with every field of a built-in one; providers.yaml beside config.yaml holds the same rows"),
     key("compat.openai_key_on_openrouter", Flag, "false", "Let `OPENAI_API_KEY` serve the aggregator, as older homes did"),
     key("model_aliases", Any, "", "Your own short names for `/model`"),
     key("custom_providers", Any, "", "A list of endpoints of your own; `providers` is searched first"),

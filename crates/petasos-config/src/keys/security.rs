@@ -60,6 +60,12 @@ pub(super) static KEYS: &[Key] = &[
         "Never send `OPENAI_API_KEY` to a custom endpoint",
     )
     .tighten(On),
+    key(
+        "security.keyring",
+        Flag,
+        "false",
+        "Keep keys added by `auth login --key-stdin` in the keyring of the operating system",
+    ),
     key("security.tirith_enabled", Flag, "true", "Scan commands with the external scanner")
         .tighten(On),
     key("security.tirith_path", Text, "", "The scanner's program"),

@@ -28,6 +28,8 @@ pub(super) struct Offer {
 struct Slot {
     path: Vec<String>,
     user: Option<Offer>,
+    /// From the user's own file for this one key, which comes after config.yaml.
+    own_file: Option<Offer>,
     project: Option<Offer>,
     /// The strongest first.
     variables: Vec<Offer>,
@@ -51,6 +53,24 @@ impl Slots {
             let offer = Offer { value, shown, source: source.clone(), refused: None };
             self.slot(path).user = Some(offer);
         }
+    }
+
+    /// Takes what a file of the user's own says about the one key it is for.
+    pub(super) fn own_file(&mut self, leaves: Vec<Leaf>, source: &Source) -> Vec<Notice> {
+        let mut notices = Vec::new();
+        for Leaf { path, value, shown } in leaves {
+            let slot = self.slot(path);
+            if slot.user.is_some() {
+                let key = dotted(&slot.path);
+                notices.push(Notice {
+                    what: format!("{source} has no effect: config.yaml sets `{key}` itself"),
+                    hint: "keep your rows in one of the two files".to_owned(),
+                    key,
+                });
+            }
+            slot.own_file = Some(Offer { value, shown, source: source.clone(), refused: None });
+        }
+        notices
     }
 
     /// Takes a project's values as far as it may set them; what it may not is told.
@@ -101,6 +121,7 @@ impl Slots {
             self.all.push(Slot {
                 path,
                 user: None,
+                own_file: None,
                 project: None,
                 variables: Vec::new(),
                 wins: Wins::Variable,
@@ -143,7 +164,7 @@ struct Line {
 
 impl Slot {
     fn settle(self, sections: &BTreeSet<String>) -> (Vec<String>, Line) {
-        let Self { path, user, project, mut variables, wins, flag } = self;
+        let Self { path, user, own_file, project, mut variables, wins, flag } = self;
         let files_first = match wins {
             Wins::Variable => false,
             Wins::File => true,
@@ -159,7 +180,7 @@ impl Slot {
                 has
             }
         };
-        let files = [project, user].into_iter().flatten();
+        let files = [project, user, own_file].into_iter().flatten();
         let mut ordered: Vec<Offer> = flag.into_iter().collect();
         if files_first {
             ordered.extend(files);

@@ -6,6 +6,7 @@ mod files;
 mod kills;
 mod layering;
 mod properties;
+mod rows;
 mod strictness;
 
 use std::collections::BTreeMap;
