@@ -8,6 +8,7 @@ pub mod borrowed;
 pub mod copilot;
 pub mod jwt;
 pub mod keep;
+pub mod keyring;
 pub mod login;
 pub mod oauth;
 pub mod pool;
@@ -15,6 +16,7 @@ pub mod refresh;
 pub mod spec;
 pub mod store;
 pub mod usable;
+pub mod zai;
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -25,6 +27,7 @@ use petasos_contract::Settings;
 
 use crate::credential::aws::AwsProfiles;
 use crate::credential::borrowed::{ClaudeCode, CliLogin};
+use crate::credential::keyring::{Asked, Keyring};
 use crate::credential::store::AuthFile;
 use crate::local::LocalServer;
 use crate::table::Table;
@@ -38,6 +41,8 @@ pub struct Vault {
     claude_code: PathBuf,
     codex_cli: PathBuf,
     qwen_cli: PathBuf,
+    /// Where new keys go when the user wants them in the keyring.
+    keyring: Option<Arc<dyn Keyring>>,
 }
 
 impl Vault {
@@ -52,7 +57,20 @@ impl Vault {
             claude_code: user.join(".claude/.credentials.json"),
             codex_cli: codex.unwrap_or_else(|| user.join(".codex")).join("auth.json"),
             qwen_cli: user.join(".qwen/oauth_creds.json"),
+            keyring: wants_keyring(settings).then(keyring::of_system),
         }
+    }
+
+    /// The same vault with another keyring.
+    #[must_use]
+    pub fn with_keyring(mut self, keyring: Arc<dyn Keyring>) -> Self {
+        self.keyring = Some(keyring);
+        self
+    }
+
+    /// The keyring that new keys go to, when the user wants one.
+    pub fn keyring(&self) -> Option<&Arc<dyn Keyring>> {
+        self.keyring.as_ref()
     }
 
     /// The agent home, which holds `auth.json`.
@@ -71,6 +89,16 @@ impl Vault {
         }
     }
 
+    /// The home whose store holds a pool: the profile's own, else the root's.
+    pub fn pool_holder(&self, pool: &str) -> &Path {
+        let holds =
+            |home: &Path| AuthFile::read(home).is_ok_and(|file| !file.pool(pool).is_empty());
+        match &self.root {
+            Some(root) if !holds(&self.home) && holds(root) => root,
+            _ => &self.home,
+        }
+    }
+
     /// Claude Code's file.
     pub fn claude_code(&self) -> &Path {
         &self.claude_code
@@ -81,9 +109,33 @@ impl Vault {
         &self.qwen_cli
     }
 
-    /// Reads everything once. Files that are missing are empty; files that cannot be read are
-    /// named in [`VaultView::problems`].
+    /// Reads everything once. Files that are missing are empty; what cannot be read is named in
+    /// [`VaultView::problems`]. May wait for the keyring, if keys are in it.
     pub fn view(&self, settings: &Settings) -> VaultView {
+        let mut view = self.files(settings);
+        if let Some(asked) = self.asked(&mut view) {
+            keyring::fill(&mut view, keyring::within(|| asked.fetch()));
+        }
+        view
+    }
+
+    /// The same without blocking the runtime while the keyring is asked.
+    pub async fn view_soon(&self, settings: &Settings) -> VaultView {
+        let mut view = self.files(settings);
+        if let Some(asked) = self.asked(&mut view) {
+            let fetched = keyring::soon(|| asked.fetch()).await;
+            keyring::fill(&mut view, fetched);
+        }
+        view
+    }
+
+    fn asked(&self, view: &mut VaultView) -> Option<Asked> {
+        let homes: Vec<&Path> =
+            std::iter::once(self.home.as_path()).chain(self.root.as_deref()).collect();
+        Asked::of(self.keyring.as_ref(), &homes, view)
+    }
+
+    fn files(&self, settings: &Settings) -> VaultView {
         let (table, mut problems) = Table::of(settings);
         let mut store = note(AuthFile::read(&self.home), &mut problems).unwrap_or_default();
         if let Some(root) = &self.root {
@@ -107,6 +159,10 @@ impl Vault {
             problems,
         }
     }
+}
+
+fn wants_keyring(settings: &Settings) -> bool {
+    settings.get("security.keyring").and_then(serde_json::Value::as_bool).unwrap_or(false)
 }
 
 /// A profile lives in `<root>/profiles/<name>`.

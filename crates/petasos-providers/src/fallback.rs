@@ -28,6 +28,8 @@ pub struct Wanted {
     pub api_key: Option<Secret>,
     /// The variable that holds its key.
     pub key_env: Option<String>,
+    /// The dialect that its entry names.
+    pub api_mode: Option<String>,
     /// Merged into every body.
     pub extra_body: Map<String, Value>,
     /// How long one answer may take.
@@ -48,6 +50,7 @@ impl Wanted {
             base_url: text("base_url"),
             api_key: text("api_key").map(Secret::new),
             key_env: text("key_env").or_else(|| text("api_key_env")),
+            api_mode: text("api_mode"),
             extra_body: Map::new(),
             timeout: entry.get("timeout").and_then(Value::as_f64).and_then(seconds),
         })

@@ -2,13 +2,16 @@
 //!
 //! The probe sends no key and waits a fraction of a second; resolution only reads its answer.
 
-use std::time::Duration;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
+use petasos_contract::Settings;
 use petasos_net::{Method, Net, Request, Url};
 use serde::Serialize;
 use serde_json::Value;
 
 use crate::credential::VaultView;
+use crate::resolve::{Resolved, resolve};
 use crate::runtime::BaseUrl;
 
 /// A kind of local server and where it listens by default.
@@ -50,19 +53,86 @@ pub struct LocalServer {
 
 /// Asks every usual place at once; those that answer in time are returned in order.
 pub async fn probe(net: &Net, within: Duration) -> Vec<LocalServer> {
-    let [a, b, c, d] = KNOWN.map(|known| probe_one(net, known.name, known.base_url, within));
+    probe_at(&KNOWN, net, within).await
+}
+
+async fn probe_at(places: &[Known; 4], net: &Net, within: Duration) -> Vec<LocalServer> {
+    let [a, b, c, d] = places.map(|known| probe_one(net, known.name, known.base_url, within));
     let (a, b, c, d) = tokio::join!(a, b, c, d);
     [a, b, c, d].into_iter().flatten().collect()
 }
 
-/// The view with the servers of this machine, for a resolution that found nothing else.
-pub async fn with_local(mut view: VaultView, net: &Net) -> VaultView {
-    view.local = probe(net, PROBE).await;
-    view
+/// Resolves; when nothing is configured at all, looks for servers on this machine and resolves
+/// once more. What surfaces ask and what `provider explain` shows.
+pub async fn resolve_here(
+    request: &crate::Request,
+    settings: &Settings,
+    view: VaultView,
+    net: &Net,
+) -> Resolved {
+    Finder::default().resolve(request, settings, view, net).await
 }
+
+/// Finds servers on this machine and remembers them for a while.
+#[derive(Debug)]
+pub struct Finder {
+    places: [Known; 4],
+    found: Mutex<Option<(Instant, Vec<LocalServer>)>>,
+}
+
+impl Default for Finder {
+    fn default() -> Self {
+        Self::at(KNOWN)
+    }
+}
+
+impl Finder {
+    /// A finder that looks at these places.
+    pub fn at(places: [Known; 4]) -> Self {
+        Self { places, found: Mutex::new(None) }
+    }
+
+    /// Resolves, with the servers of this machine as the last resort.
+    pub async fn resolve(
+        &self,
+        request: &crate::Request,
+        settings: &Settings,
+        mut view: VaultView,
+        net: &Net,
+    ) -> Resolved {
+        let resolved = resolve(request, settings, &view);
+        let nothing = matches!(&resolved.outcome, Err(error) if error.code == NOTHING);
+        if !nothing {
+            return resolved;
+        }
+        // Four requests at once are a large future, and a rare one.
+        view.local = Box::pin(self.find(net)).await;
+        if view.local.is_empty() { resolved } else { resolve(request, settings, &view) }
+    }
+
+    async fn find(&self, net: &Net) -> Vec<LocalServer> {
+        let held = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((at, found)) = held
+            && at.elapsed() < REMEMBERED
+        {
+            return found;
+        }
+        let found = probe_at(&self.places, net, PROBE).await;
+        // Nothing found is not remembered: a person who starts a server wants it used.
+        let remember = (!found.is_empty()).then(|| (Instant::now(), found.clone()));
+        *self.found.lock().unwrap_or_else(PoisonError::into_inner) = remember;
+        found
+    }
+}
+
+/// The resolver's word for "nobody chose anything and no key was found".
+const NOTHING: &str = "no_provider_configured";
 
 /// How long local servers may take to show themselves.
 const PROBE: Duration = Duration::from_millis(300);
+
+/// How long a server that was found is believed to be there.
+const REMEMBERED: Duration = Duration::from_mins(1);
 
 /// Asks one endpoint for its models; nothing when it does not answer as a model server does.
 pub async fn probe_one(

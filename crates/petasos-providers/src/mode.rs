@@ -93,8 +93,11 @@ pub enum ModeOption {
     Plain,
     /// `model.openai_runtime: codex_app_server`.
     CodexAppServer,
-    /// Bedrock is reached with a bearer token, which cannot sign Messages requests.
-    BedrockBearer,
+    /// Bedrock must be asked in Converse: a bearer token cannot sign Messages requests, and
+    /// only Converse carries a guardrail in its body.
+    BedrockConverse,
+    /// The dialect stands in the very entry that is asked, so that it is no left-over.
+    OwnEntry,
 }
 
 /// The dialect.
@@ -109,7 +112,7 @@ pub fn mode(question: &Question<'_>) -> ApiMode {
         "opencode-zen" => by_prefix(model, &["claude-", "qwen"], &["gpt-"]),
         "opencode-go" => by_prefix(model, &["minimax-", "qwen"], &[]),
         "copilot" => copilot(model, question.saved),
-        "bedrock" if is_claude(model) && question.option != ModeOption::BedrockBearer => {
+        "bedrock" if is_claude(model) && question.option != ModeOption::BedrockConverse => {
             ApiMode::AnthropicMessages
         }
         "bedrock" => ApiMode::BedrockConverse,
@@ -151,6 +154,7 @@ fn usual(question: &Question<'_>) -> ApiMode {
 fn custom(question: &Question<'_>) -> ApiMode {
     let seen = of_url(question.url);
     match question.saved {
+        Some(own) if question.option == ModeOption::OwnEntry => own,
         // Left over from a switch away from OpenAI; other servers answer it with 404.
         Some(ApiMode::CodexResponses) if seen != Some(ApiMode::CodexResponses) => {
             seen.unwrap_or(ApiMode::ChatCompletions)

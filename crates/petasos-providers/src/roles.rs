@@ -119,6 +119,7 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
             base_url,
             api_key: task.text("api_key").map(Secret::new),
             key_env: task.text("key_env"),
+            api_mode: task.text("api_mode"),
             extra_body: task
                 .value("extra_body")
                 .and_then(Value::as_object)

@@ -4,6 +4,7 @@
 //! credential and hands out the next one. Tests bring their own.
 
 mod vaulted;
+mod zai;
 
 use petasos_contract::model::Role;
 use petasos_contract::{BoxFuture, CallContext, Settings};

@@ -78,15 +78,19 @@ impl Attempt<'_> {
             let answer = Answer { status, headers: &headers, body: &body };
             return Err(alone(failure::classify(transport, answer, self.size, SystemTime::now())));
         }
-        let framing = framing(&headers, wire).ok_or_else(|| alone(page()))?;
+        let framing = framing(&headers, self.is_at_amazon()).ok_or_else(|| alone(page()))?;
         let mut decoder = (transport.decoder)(self.target, framing);
         let read = self.read(&mut incoming, decoder.as_mut(), (&timeouts, deadline)).await;
         self.conclude(transport, decoder.as_mut(), read)
     }
 
     fn wire(&self) -> Wire {
-        // Converse serves every model of Bedrock, Claude included, with one signature scheme.
-        if self.runtime.provider == "bedrock" { Wire::BedrockConverse } else { self.runtime.wire }
+        self.runtime.wire
+    }
+
+    /// Amazon frames its streams in a way of its own, whatever the dialect inside.
+    fn is_at_amazon(&self) -> bool {
+        self.wire() == Wire::BedrockConverse || self.target.provider == "bedrock"
     }
 
     fn timeouts(&self) -> Timeouts {
@@ -124,7 +128,7 @@ impl Attempt<'_> {
         } else {
             "application/json"
         };
-        let accept = if self.wire() == Wire::BedrockConverse { "*/*" } else { accept };
+        let accept = if self.is_at_amazon() { "*/*" } else { accept };
         let WireRequest { headers, body, .. } = wire;
         let mut request = Request::new(Method::POST, url)
             .credential(self.runtime.credential.clone())
@@ -253,7 +257,7 @@ fn no_transport(wire: Wire) -> Failure {
 
 /// The framing that the headers announce. Servers that announce nothing are believed to do what
 /// they were asked for; a page for people is never an answer.
-fn framing(headers: &[(String, String)], wire: Wire) -> Option<Framing> {
+fn framing(headers: &[(String, String)], at_amazon: bool) -> Option<Framing> {
     let kind = find(headers, "content-type").unwrap_or_default();
     if let Some(framing) = Framing::of(kind) {
         return Some(framing);
@@ -261,7 +265,7 @@ fn framing(headers: &[(String, String)], wire: Wire) -> Option<Framing> {
     if kind.starts_with("text/html") {
         return None;
     }
-    Some(if wire == Wire::BedrockConverse { Framing::AmazonEvents } else { Framing::Events })
+    Some(if at_amazon { Framing::AmazonEvents } else { Framing::Events })
 }
 
 fn find<'a>(headers: &'a [(String, String)], name: &str) -> Option<&'a str> {

@@ -1,13 +1,15 @@
 //! What people do to the vault: log in, log out, add a key, wake a resting one; and what it looks
 //! like to them.
 
+use std::sync::Arc;
+
 use petasos_contract::{Secret, Settings};
 use serde::Serialize;
 
 use crate::credential::login::Login;
-use crate::credential::pool::{Entry, Status, Strategy};
+use crate::credential::pool::{Entry, KEYRING, Status, Strategy};
 use crate::credential::store::{StoreError, update};
-use crate::credential::{Vault, VaultView, jwt};
+use crate::credential::{Vault, VaultView, jwt, keyring};
 use crate::resolve::view::masked;
 use crate::resolve::{Request, resolve};
 use crate::runtime::PoolRef;
@@ -30,16 +32,24 @@ impl Vault {
 
     /// Forgets a login and the keys kept for a provider; whether there was anything.
     pub async fn log_out(&self, provider: &str) -> Result<bool, StoreError> {
-        update(self.home(), |file| {
+        let (forgotten, kept) = update(self.home(), |file| {
             let entries = file.pool(provider);
             let removed =
                 entries.iter().filter(|entry| file.remove_entry(provider, &entry.id)).count();
-            file.forget(provider) || removed > 0
+            let kept: Vec<Entry> = entries.into_iter().filter(Entry::is_in_keyring).collect();
+            (file.forget(provider) || removed > 0, kept)
         })
-        .await
+        .await?;
+        for entry in kept {
+            let keyring = self.keyring().map_or_else(keyring::of_system, Arc::clone);
+            let account = keyring::account(self.home(), provider, &entry.id);
+            keyring::soon(move || keyring.remove(&account)).await?;
+        }
+        Ok(forgotten)
     }
 
-    /// Adds a key to a provider's pool and gives its id.
+    /// Adds a key to a provider's pool and gives its id. When the user wants keys in the keyring
+    /// and it does not answer, nothing is kept: a file would be weaker than what was asked for.
     pub async fn add_key(
         &self,
         provider: &str,
@@ -48,6 +58,13 @@ impl Vault {
     ) -> Result<String, StoreError> {
         let id: String =
             super::usable::fingerprint(&secret).chars().skip("sha256:".len()).take(6).collect();
+        let mut kept_by = source;
+        if let Some(keyring) = self.keyring().map(Arc::clone) {
+            let account = keyring::account(self.home(), provider, &id);
+            let copy = secret.clone();
+            keyring::soon(move || keyring.set(&account, &copy)).await?;
+            kept_by = KEYRING;
+        }
         update(self.home(), |file| {
             let last = file.pool(provider).iter().map(|entry| entry.priority).max();
             let entry = Entry {
@@ -55,7 +72,7 @@ impl Vault {
                 label: source.to_owned(),
                 oauth: false,
                 priority: last.map_or(0, |last| last + 1),
-                source: source.to_owned(),
+                source: kept_by.to_owned(),
                 secret: Some(secret),
                 refresh: None,
                 status: Status::Ok,
@@ -72,11 +89,10 @@ impl Vault {
 
     /// Counts a use of a pool's entry, for the strategies that go by it.
     pub async fn count_use(&self, used: &PoolRef, settings: &Settings) -> Result<(), StoreError> {
-        if !matches!(Strategy::of(&used.pool, settings), Strategy::RoundRobin | Strategy::LeastUsed)
-        {
+        if !Strategy::of(&used.pool, settings).counts() {
             return Ok(());
         }
-        update(self.home(), |file| {
+        update(self.pool_holder(&used.pool), |file| {
             let entry = file.pool(&used.pool).into_iter().find(|entry| entry.id == used.entry);
             if let Some(mut entry) = entry {
                 entry.request_count += 1;
@@ -109,7 +125,7 @@ pub struct StatusLine {
     pub provider: String,
     /// Where the credential comes from.
     pub source: String,
-    /// `ready`, `renews_itself`, `resting`, `ended`, `needs_login` or `dead`.
+    /// `ready`, `renews_itself`, `resting`, `ended`, `needs_login`, `out_of_reach` or `dead`.
     pub state: &'static str,
     /// The secret, masked.
     pub secret: Option<String>,
@@ -179,7 +195,8 @@ fn of_login(provider: &str, source: &str, login: &Login, view: &VaultView) -> St
 fn of_entry(pool: &str, entry: &Entry, now_ms: u64) -> StatusLine {
     let state = match entry.status {
         Status::Dead => "dead",
-        Status::Exhausted if !entry.is_available(now_ms) => "resting",
+        Status::Exhausted if !entry.is_rested(now_ms) => "resting",
+        _ if entry.is_in_keyring() && entry.secret.is_none() => "out_of_reach",
         Status::Ok | Status::Exhausted => "ready",
     };
     StatusLine {

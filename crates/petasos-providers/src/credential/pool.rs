@@ -8,6 +8,10 @@ use serde_json::{Map, Value, json};
 
 use crate::credential::login::{Login, moment};
 use crate::credential::usable::usable;
+use crate::runtime::Expiry;
+
+/// The source of entries whose secret the operating system's keyring keeps.
+pub const KEYRING: &str = "keyring";
 
 /// How an entry did last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -139,15 +143,34 @@ impl Entry {
         source.starts_with("manual") || matches!(source, "hermes_pkce" | "oauth" | "device_code")
     }
 
+    /// Whether the operating system's keyring keeps the secret.
+    pub fn is_in_keyring(&self) -> bool {
+        self.source == KEYRING
+    }
+
+    /// When its token ends and whether it renews itself; none for plain keys.
+    pub fn expiry(&self) -> Option<Expiry> {
+        let refreshable = self.refresh.is_some();
+        let at_ms = self.expires_at_ms;
+        (refreshable || at_ms.is_some()).then_some(Expiry {
+            at_ms,
+            skew_ms: 2 * MINUTE_MS,
+            refreshable,
+        })
+    }
+
     /// Whether it may be used now.
     pub fn is_available(&self, now_ms: u64) -> bool {
-        let rested = || self.reset_at_ms.is_none_or(|at| now_ms >= at);
-        self.secret.is_some()
-            && match self.status {
-                Status::Ok => true,
-                Status::Exhausted => rested(),
-                Status::Dead => false,
-            }
+        self.secret.is_some() && self.is_rested(now_ms)
+    }
+
+    /// Whether nothing is known against it now, wherever its secret is.
+    pub fn is_rested(&self, now_ms: u64) -> bool {
+        match self.status {
+            Status::Ok => true,
+            Status::Exhausted => self.reset_at_ms.is_none_or(|at| now_ms >= at),
+            Status::Dead => false,
+        }
     }
 }
 
@@ -169,6 +192,11 @@ impl Strategy {
     pub fn of(pool: &str, settings: &Settings) -> Self {
         let map = settings.get("credential_pool_strategies");
         Self::parse(map.and_then(|map| map.get(pool)).and_then(Value::as_str))
+    }
+
+    /// Whether it goes by how often an entry was used.
+    pub fn counts(self) -> bool {
+        matches!(self, Self::RoundRobin | Self::LeastUsed)
     }
 
     /// Reads the name used in configuration; unknown names mean the default.

@@ -143,9 +143,11 @@ impl Renewal {
     /// their owner may renew.
     pub fn of(runtime: &ProviderRuntime, vault: &Vault, settings: &Settings) -> Option<Self> {
         let provider = runtime.provider.as_str();
-        let home = || vault.home().to_owned();
         let holder = match (&runtime.source, &runtime.pool) {
-            (_, Some(used)) => Holder::Pool { home: home(), place: used.clone() },
+            (_, Some(used)) => {
+                let home = vault.pool_holder(&used.pool).to_owned();
+                Holder::Pool { home, place: used.clone() }
+            }
             (Source::AuthStore, _) => {
                 let home = vault.holder_of(provider).to_owned();
                 Holder::Store { home, provider: provider.to_owned() }

@@ -9,9 +9,11 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use petasos_contract::Secret;
 use serde_json::{Map, Value, json};
 
 use crate::credential::borrowed::{Unreadable, json as read_json};
+use crate::credential::keyring::Absent;
 use crate::credential::login::Login;
 use crate::credential::pool::Entry;
 use crate::credential::{jwt, now_ms};
@@ -142,6 +144,16 @@ impl AuthFile {
         });
     }
 
+    /// Puts a secret that is kept elsewhere into a picture of the store; never written.
+    pub(crate) fn fill_secret(&mut self, pool: &str, id: &str, secret: &Secret) {
+        self.in_pool(pool, |list| {
+            let entry = list.iter_mut().find(|value| has_id(value, id));
+            if let Some(object) = entry.and_then(Value::as_object_mut) {
+                object.insert("access_token".to_owned(), json!(secret.expose()));
+            }
+        });
+    }
+
     /// Removes an entry and remembers its source, so that nothing brings it back.
     pub fn remove_entry(&mut self, pool: &str, id: &str) -> bool {
         let gone = self.in_pool(pool, |list| {
@@ -210,6 +222,9 @@ pub enum StoreError {
         #[source]
         cause: io::Error,
     },
+    /// The keyring that should keep a key does not answer.
+    #[error(transparent)]
+    Keyring(#[from] Absent),
 }
 
 /// A lock that other processes honour; it ends with the value.

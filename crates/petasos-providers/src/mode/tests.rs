@@ -71,6 +71,23 @@ fn a_saved_dialect_counts_where_the_provider_has_a_choice() {
 }
 
 #[test]
+fn the_dialect_of_an_entry_s_own_is_no_left_over() {
+    let url = BaseUrl::parse("https://box.test/v1").unwrap();
+    let ask = |option| {
+        mode(&Question {
+            provider: "custom",
+            url: &url,
+            model: "m",
+            saved: Some(ApiMode::CodexResponses),
+            usual: ApiMode::ChatCompletions,
+            option,
+        })
+    };
+    assert_eq!(ask(ModeOption::OwnEntry), ApiMode::CodexResponses);
+    assert_eq!(ask(ModeOption::Plain), ApiMode::ChatCompletions);
+}
+
+#[test]
 fn the_endpoint_is_settled_for_its_dialect() {
     use ApiMode::{AnthropicMessages, ChatCompletions};
     let check =

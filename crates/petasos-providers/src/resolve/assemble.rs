@@ -112,8 +112,16 @@ impl Scene<'_> {
         if runtime == Some("codex_app_server") {
             return ModeOption::CodexAppServer;
         }
-        let bearer = parts.id == "bedrock" && parts.key.is_some();
-        if bearer { ModeOption::BedrockBearer } else { ModeOption::Plain }
+        let guarded = || self.settings.get("bedrock.guardrail").is_some();
+        if parts.id == "bedrock" && (parts.key.is_some() || guarded()) {
+            return ModeOption::BedrockConverse;
+        }
+        let own = parts.entry.is_some_and(|entry| entry.api_mode().is_some());
+        if own || self.request.api_mode.is_some() {
+            ModeOption::OwnEntry
+        } else {
+            ModeOption::Plain
+        }
     }
 
     /// The provider's headers, then the user's: a later one replaces an earlier one.

@@ -147,11 +147,7 @@ impl Scene<'_> {
         self.trace(what, Verdict::Taken, format!("entry `{}` from {}", entry.id, entry.source));
         let mut key = claim.key(secret, Source::Pool(entry.source.clone()));
         key.pool = Some(PoolRef { pool: name.to_owned(), entry: entry.id.clone() });
-        key.expiry = entry.expires_at_ms.map(|at| Expiry {
-            at_ms: Some(at),
-            skew_ms: 120_000,
-            refreshable: entry.refresh.is_some(),
-        });
+        key.expiry = entry.expiry();
         Some(key)
     }
 

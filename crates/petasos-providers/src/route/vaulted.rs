@@ -11,6 +11,7 @@ use petasos_contract::model::{Reason, Role};
 use petasos_contract::{BoxFuture, CallContext, Settings};
 use petasos_net::client::Net;
 
+use super::zai::Endpoints;
 use super::{Routes, Unroutable};
 use crate::credential::copilot::{self, Exchange};
 use crate::credential::pool::{self, Entry, Strategy, Trouble};
@@ -20,7 +21,8 @@ use crate::credential::store::{self, AuthFile};
 use crate::credential::{Vault, now_ms};
 use crate::failure::Failure;
 use crate::fallback::Wanted;
-use crate::resolve::{Request, resolve};
+use crate::local::Finder;
+use crate::resolve::Request;
 use crate::runtime::{ProviderRuntime, Source};
 
 /// Routes of this machine's configuration and logins.
@@ -28,15 +30,37 @@ use crate::runtime::{ProviderRuntime, Source};
 pub struct VaultRoutes {
     net: Arc<Net>,
     exchange: Exchange,
+    finder: Finder,
+    zai: Endpoints,
 }
 
 impl VaultRoutes {
     /// Routes that renew logins through this way out.
     pub fn new(net: Arc<Net>) -> Self {
-        Self { net, exchange: Exchange::default() }
+        Self {
+            net,
+            exchange: Exchange::default(),
+            finder: Finder::default(),
+            zai: Endpoints::default(),
+        }
     }
 
-    fn look(
+    /// The same routes that look for local servers elsewhere.
+    #[must_use]
+    pub fn with_finder(mut self, finder: Finder) -> Self {
+        self.finder = finder;
+        self
+    }
+
+    /// The same routes with other endpoints for the keys of Z.AI, the usual one first.
+    #[must_use]
+    pub fn with_zai_endpoints(mut self, places: [String; 4]) -> Self {
+        self.zai = Endpoints::at(places);
+        self
+    }
+
+    async fn look(
+        &self,
         wanted: &Wanted,
         selection: Selection,
         settings: &Settings,
@@ -47,11 +71,12 @@ impl VaultRoutes {
             base_url: wanted.base_url.clone(),
             api_key: wanted.api_key.clone(),
             key_env: wanted.key_env.clone(),
+            api_mode: wanted.api_mode.clone(),
             ignores_selection_variable: selection == Selection::Ignored,
-            ..Request::default()
         };
-        let view = Vault::of(settings).view(settings);
-        resolve(&request, settings, &view).outcome.map_err(|error| Unroutable {
+        let view = Vault::of(settings).view_soon(settings).await;
+        let resolved = self.finder.resolve(&request, settings, view, &self.net).await;
+        resolved.outcome.map_err(|error| Unroutable {
             provider: error.provider.unwrap_or_else(|| "auto".to_owned()),
             code: error.code.to_owned(),
             message: match error.hint {
@@ -67,7 +92,13 @@ impl VaultRoutes {
         selection: Selection,
         settings: &Settings,
     ) -> Result<ProviderRuntime, Unroutable> {
-        let runtime = Self::look(wanted, selection, settings)?;
+        let runtime = self.look(wanted, selection, settings).await?;
+        if let Some(used) = &runtime.pool
+            && let Err(error) = Vault::of(settings).count_use(used, settings).await
+        {
+            tracing::warn!(%error, "the use of a key was not counted");
+        }
+        let runtime = Box::pin(self.zai.settled(runtime, settings, &self.net)).await;
         if needs_exchange(&runtime) {
             return Ok(self.exchanged(wanted, runtime, settings).await);
         }
@@ -105,7 +136,7 @@ impl VaultRoutes {
         if let Err(error) = copilot::keep(&Vault::of(settings), &credential.secret, &login).await {
             tracing::warn!(%error, "the exchanged Copilot token was not kept");
         }
-        Self::look(wanted, Selection::Counts, settings).unwrap_or(runtime)
+        self.look(wanted, Selection::Counts, settings).await.unwrap_or(runtime)
     }
 
     async fn renew(&self, runtime: &ProviderRuntime, settings: &Settings, why: Why) -> Renewed {
@@ -117,15 +148,9 @@ impl VaultRoutes {
         match refresh::refresh(&renewal, seen, why, &self.net).await {
             Ok(login) => {
                 let fresh = login.access.filter(|access| Some(access) != seen);
-                let renewed = fresh.and_then(|access| {
-                    let mut renewed = runtime.clone();
-                    renewed.credential.as_mut()?.secret = access;
-                    if let Some(expiry) = &mut renewed.expiry {
-                        expiry.at_ms = login.expires_at_ms;
-                    }
-                    Some(Box::new(renewed))
-                });
-                renewed.map_or(Renewed::No, Renewed::Yes)
+                fresh.map_or(Renewed::No, |access| {
+                    Renewed::Yes(Box::new(runtime.with_secret(access, login.expires_at_ms)))
+                })
             }
             Err(error) => {
                 tracing::warn!(%error, provider = runtime.provider, "a login was not renewed");
@@ -214,9 +239,12 @@ impl Routes for VaultRoutes {
 
     fn can_rotate(&self, runtime: &ProviderRuntime, settings: &Settings) -> bool {
         let Some(used) = &runtime.pool else { return false };
-        let entries = AuthFile::read(settings.home()).map(|file| file.pool(&used.pool));
+        let vault = Vault::of(settings);
+        let entries =
+            AuthFile::read(vault.pool_holder(&used.pool)).map(|file| file.pool(&used.pool));
         let now = now_ms();
-        let other = |entry: &Entry| entry.id != used.entry && entry.is_available(now);
+        let kept = |entry: &Entry| entry.secret.is_some() || entry.is_in_keyring();
+        let other = |entry: &Entry| entry.id != used.entry && kept(entry) && entry.is_rested(now);
         entries.is_ok_and(|entries| entries.iter().any(other))
     }
 
@@ -237,11 +265,13 @@ async fn rotate(
     settings: &Settings,
 ) -> Option<ProviderRuntime> {
     let used = runtime.pool.as_ref()?;
-    let strategy = settings.text(&format!("credential_pool_strategies.{}", used.pool));
-    let strategy = Strategy::parse(strategy);
+    let vault = Vault::of(settings);
+    let strategy = Strategy::of(&used.pool, settings);
     let now = now_ms();
     let reset = failure.retry_after.and_then(|wait| now.checked_add(millis(wait)?));
-    let changed = store::update(settings.home(), |file| {
+    // The store itself lacks the secrets that the keyring keeps.
+    let known = vault.view_soon(settings).await.store.pool(&used.pool);
+    let changed = store::update(vault.pool_holder(&used.pool), |file| {
         let mut entries = file.pool(&used.pool);
         if let Some(entry) = entries.iter_mut().find(|entry| entry.id == used.entry) {
             // The advice is not asked for: `recover` has already decided to leave this key.
@@ -249,7 +279,16 @@ async fn rotate(
             file.set_entry(&used.pool, entry);
         }
         entries.retain(|entry| entry.id != used.entry);
-        pool::select(&entries, strategy, now, now).cloned()
+        for entry in entries.iter_mut().filter(|entry| entry.secret.is_none()) {
+            let same = known.iter().find(|known| known.id == entry.id);
+            entry.secret = same.and_then(|known| known.secret.clone());
+        }
+        let mut next = pool::select(&entries, strategy, now, now).cloned()?;
+        if strategy.counts() {
+            next.request_count += 1;
+            file.set_entry(&used.pool, &next);
+        }
+        Some(next)
     });
     let entry = match changed.await {
         Ok(entry) => entry?,
@@ -258,8 +297,10 @@ async fn rotate(
             return None;
         }
     };
-    let mut rotated = runtime.clone();
-    rotated.credential.as_mut()?.secret = entry.secret?;
+    let expiry = entry.expiry();
+    let mut rotated = runtime.with_secret(entry.secret?, entry.expires_at_ms);
+    rotated.expiry = expiry;
+    rotated.source = Source::Pool(entry.source);
     rotated.pool.as_mut()?.entry = entry.id;
     Some(rotated)
 }

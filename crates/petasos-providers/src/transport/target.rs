@@ -130,9 +130,14 @@ impl Target {
         caps.min()
     }
 
-    /// The model's name after the last slash, in lower case.
+    /// The model's name without its vendor, in lower case: after the last slash, and after
+    /// Amazon's `us.anthropic.`.
     pub fn family(&self) -> String {
-        self.model.rsplit('/').next().unwrap_or(&self.model).to_ascii_lowercase()
+        let name = self.model.rsplit('/').next().unwrap_or(&self.model).to_ascii_lowercase();
+        match name.split_once("anthropic.") {
+            Some((_, claude)) => claude.to_owned(),
+            None => name,
+        }
     }
 
     /// Who could read what this target's replies carry for replay.

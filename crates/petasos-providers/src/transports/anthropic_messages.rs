@@ -1,8 +1,9 @@
-//! Anthropic Messages, at its own host and at those who imitate it.
+//! Anthropic Messages, at its own host, at those who imitate it, and inside Amazon Bedrock.
 //!
 //! The request side is in `request`, what is replayed of thinking in `thinking`, the answer side
-//! in `fold`.
+//! in `fold`, what Amazon does differently in `bedrock`.
 
+mod bedrock;
 mod fold;
 mod request;
 mod thinking;
@@ -27,6 +28,18 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
         ("timeout_error", Reason::Timeout),
         ("overloaded_error", Reason::Overloaded),
         ("api_error", Reason::ServerError),
+        ("AccessDeniedException", Reason::Auth),
+        ("UnrecognizedClientException", Reason::Auth),
+        ("ExpiredTokenException", Reason::Auth),
+        ("InvalidSignatureException", Reason::Auth),
+        ("ThrottlingException", Reason::RateLimit),
+        ("ServiceQuotaExceededException", Reason::RateLimit),
+        ("ServiceUnavailableException", Reason::Overloaded),
+        ("ModelNotReadyException", Reason::Overloaded),
+        ("ModelTimeoutException", Reason::Timeout),
+        ("ModelStreamErrorException", Reason::ServerError),
+        ("InternalServerException", Reason::ServerError),
+        ("ResourceNotFoundException", Reason::ModelNotFound),
     ],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Messages::new(target), framing),

@@ -5,9 +5,11 @@
 mod fault;
 mod golden;
 mod hostile;
+mod keyring;
 mod logins;
 mod mangled;
 mod refresh;
+mod routes;
 mod service;
 mod token_server;
 mod vault;

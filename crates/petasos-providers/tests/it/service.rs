@@ -101,10 +101,6 @@ impl Desk {
 
 /// An endpoint of the user's own, in the dialect named.
 fn custom(base_url: &str, model: &str, api_mode: &str) -> Value {
-    if api_mode == "codex_responses" {
-        return json!({"model": {"provider": "openai-api", "default": model, "base_url": base_url,
-            "api_key": "sk-local-0001", "api_mode": api_mode}});
-    }
     json!({"model": {"provider": "custom:box", "default": model},
         "custom_providers": [{"name": "box", "base_url": base_url, "api_key": "sk-local-0001",
             "api_mode": api_mode}]})
@@ -192,6 +188,10 @@ async fn the_independent_double_passes_the_suite_in_every_dialect() {
     for (url, model, mode) in cases {
         suite(&Desk::new(&custom(&url, model, mode), &[]), mode, true).await;
     }
+    let keys = [("AWS_ACCESS_KEY_ID", "AKIA0123"), ("AWS_SECRET_ACCESS_KEY", "aws-secret")];
+    let claude = json!({"model": {"provider": "bedrock", "base_url": base,
+        "default": "anthropic.claude-3-5-sonnet-20241022-v2:0"}});
+    suite(&Desk::new(&claude, &keys), "anthropic_messages", true).await;
 }
 
 #[tokio::test]

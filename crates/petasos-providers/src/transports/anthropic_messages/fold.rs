@@ -8,6 +8,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value, json};
 
+use super::bedrock;
 use crate::failure;
 use crate::transport::assemble::{Assembly, Slot};
 use crate::transport::decode::{DecodeError, Fold, parse};
@@ -190,7 +191,10 @@ impl Messages {
 }
 
 impl Fold for Messages {
-    fn event(&mut self, _: &str, data: &str, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
+    fn event(&mut self, name: &str, data: &str, out: &mut Vec<Delta>) -> Result<(), DecodeError> {
+        if let Some(inner) = bedrock::unwrapped(name, data)? {
+            return self.event("", &inner, out);
+        }
         let event: Event<'_> = parse(data)?;
         match event.kind.as_str() {
             "message_start" => {

@@ -4,7 +4,7 @@ use petasos_contract::message::{Content, Part};
 use petasos_contract::model::{CacheTtl, Prompt, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use super::thinking;
+use super::{bedrock, thinking};
 use crate::lower::{self, Lowering, Schemas};
 use crate::transport::history::{self, Given, Turn};
 use crate::transport::ids::Ids;
@@ -47,7 +47,11 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
         mark(&mut spoken, prompt.cache);
     }
     let mut body = Body::default();
-    body.put("model", json!(model(target)));
+    if bedrock::serves(target) {
+        bedrock::put(&mut body);
+    } else {
+        body.put("model", json!(model(target)));
+    }
     body.put("max_tokens", json!(limits::messages(prompt, target)));
     if !prompt.system.is_empty() {
         let text = history::clean(&prompt.system);
@@ -60,7 +64,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     }
     body.put("messages", nodes(spoken)?);
     tools(&mut body, &lowered, &prompt.tool_choice);
-    if target.streams() {
+    if target.streams() && !bedrock::serves(target) {
         body.put("stream", json!(true));
     }
     if let Some(warm) = prompt.temperature
@@ -91,6 +95,9 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
 }
 
 fn endpoint(target: &Target) -> String {
+    if bedrock::serves(target) {
+        return bedrock::endpoint(target);
+    }
     let base = target.base_url.trim_end_matches('/');
     let query = if target.is_at("azure.com") { "?api-version=2025-04-15" } else { "" };
     let path = if base.ends_with("/v1") { "messages" } else { "v1/messages" };
@@ -98,6 +105,9 @@ fn endpoint(target: &Target) -> String {
 }
 
 fn headers(target: &Target) -> Vec<(String, String)> {
+    if bedrock::serves(target) {
+        return target.headers.clone();
+    }
     let minimax = target.provider.starts_with("minimax");
     let mut betas = vec!["interleaved-thinking-2025-05-14"];
     if !minimax {

@@ -36,7 +36,7 @@ enum Wants {
 fn wants(target: &Target) -> Wants {
     if target.repaired(&Repair::DropThinking) {
         Wants::Nothing
-    } else if target.is_at("anthropic.com") {
+    } else if target.is_at("anthropic.com") || super::bedrock::serves(target) {
         Wants::Last
     } else if target.is_at("api.kimi.com") || target.provider.starts_with("kimi") {
         Wants::All
