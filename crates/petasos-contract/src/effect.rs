@@ -18,6 +18,8 @@ pub enum Effect {
         /// Where it would run.
         cwd: PathBuf,
     },
+    /// Leaves the confinement that the settings ask for.
+    Unconfined,
     /// Runs a program in another language, such as a Python script.
     Code {
         /// The language, lower-case.

@@ -38,6 +38,8 @@ pub struct Command {
     pub on_timeout: OnTimeout,
     /// Bytes for its input.
     pub stdin: Option<Vec<u8>>,
+    /// Whether it runs outside the sandbox, which somebody has agreed to.
+    pub unconfined: bool,
 }
 
 /// How a foreground command ended.
@@ -118,6 +120,9 @@ pub struct Limits {
 pub trait Terminal: Send + Sync {
     /// Whether commands could run with these settings, and why not; starts nothing.
     fn usable(&self, settings: &Settings) -> Result<(), String>;
+
+    /// Whether the commands of this call are confined.
+    fn confines(&self, cx: &CallContext) -> bool;
 
     /// The limits in force for this call.
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError>;

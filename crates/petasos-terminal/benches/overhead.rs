@@ -59,6 +59,7 @@ fn command(script: &str) -> Command {
         timeout: Some(Duration::from_mins(5)),
         pty: false,
         on_timeout: OnTimeout::Kill,
+        unconfined: false,
         stdin: None,
     }
 }

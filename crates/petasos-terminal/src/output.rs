@@ -9,8 +9,9 @@ mod decode;
 mod mask;
 mod spill;
 
-use petasos_contract::Settings;
+use petasos_contract::event::{Event, EventSink};
 use petasos_contract::path::HostPath;
+use petasos_contract::{CallContext, CallId, Settings};
 
 pub use mask::Masker;
 
@@ -88,6 +89,7 @@ pub(crate) struct Collector {
     cleaner: Cleaner,
     window: HeadTail,
     spill: Spill,
+    told: Option<(EventSink, CallId)>,
 }
 
 /// What was collected.
@@ -110,7 +112,17 @@ impl Collector {
             cleaner: Cleaner::new(masker),
             window: HeadTail::new(crate::settings::output_chars_max(settings)),
             spill: Spill::new(settings.temp()),
+            told: None,
         }
+    }
+
+    /// Tells each piece while it comes. A command that prints its environment is not shown live:
+    /// what its values hide is known only at the end.
+    pub(crate) fn telling(mut self, command: &str, cx: &CallContext) -> Self {
+        if !crate::run::prints_environment(command) {
+            self.told = Some((cx.events.clone(), cx.call.clone()));
+        }
+        self
     }
 
     /// Takes raw bytes.
@@ -122,6 +134,9 @@ impl Collector {
     async fn take(&mut self, text: String) {
         if text.is_empty() {
             return;
+        }
+        if let Some((events, call)) = &self.told {
+            events.emit(|| Event::ToolOutput { call: call.clone(), text: text.clone() });
         }
         if !self.window.overflows_with(&text) {
             self.window.push(text);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{
-    EnvError, Environment, Environments, Exit, Launch, Lifetime, Process, Size, Stdin, Step,
+    EnvError, Environment, Environments, Exit, Launch, Lifetime, Process, SandboxLevel, Size,
+    Stdin, Step,
 };
 use petasos_contract::jobs::{JobId, Jobs, Notify};
 use petasos_contract::path::TargetPath;
@@ -58,6 +59,11 @@ impl Terminal for Engine {
         (backend.usable)(settings)
     }
 
+    fn confines(&self, cx: &CallContext) -> bool {
+        // Settings that cannot be read refuse the command itself.
+        Self::wanted_sandbox(cx).is_ok_and(|sandbox| sandbox.level != SandboxLevel::Off)
+    }
+
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError> {
         let terminal = TerminalSettings::of(&cx.settings)?;
         Ok(Limits { timeout_default: terminal.timeout(), timeout_max: terminal.timeout_max() })
@@ -89,7 +95,8 @@ impl Engine {
         let deadline = (Instant::now() + timeout).min(cx.deadline);
         let on_timeout = command.on_timeout;
         let mut run = self.prepare(command, Lifetime::Call, cx).await?;
-        let mut collector = Collector::new(&cx.settings, Arc::clone(&run.masker));
+        let mut collector =
+            Collector::new(&cx.settings, Arc::clone(&run.masker)).telling(&run.command, cx);
         let spawned = run.environment.spawn(run.launch.clone(), cx).await;
         let mut process = match spawned {
             Ok(process) => process,
@@ -187,6 +194,13 @@ impl Engine {
         launch.pty = command.pty.then_some(Size::USUAL);
         launch.lifetime = lifetime;
         launch.sandbox = Self::wanted_sandbox(cx)?;
+        if command.unconfined {
+            if launch.sandbox.required {
+                let why = "`terminal.sandbox_require` is `required`".to_owned();
+                return Err(EnvError::Sandbox { level: launch.sandbox.level.as_str(), why });
+            }
+            launch.sandbox.level = SandboxLevel::Off;
+        }
         launch.stdin = stdin(&prepared, command.stdin, lifetime);
         let masker = self.masker(&cx.settings);
         Ok(Run { environment, launch, prepared, command: command.script, masker })
@@ -373,7 +387,7 @@ async fn end(process: &mut dyn Process, collector: &mut Collector) -> Result<(),
 }
 
 /// Whether a command prints variables, whose secrets have no shape but a name.
-fn prints_environment(command: &str) -> bool {
+pub(crate) fn prints_environment(command: &str) -> bool {
     command.split(['|', ';', '&', '\n']).any(|part| {
         let mut words = part.split_whitespace();
         matches!(

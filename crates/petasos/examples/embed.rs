@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use petasos::Host;
-use petasos_contract::approval::Nobody;
 use petasos_contract::bridging::{Inline, SyncTool};
 use petasos_contract::call::ToolCall;
 use petasos_contract::context::Surface;
@@ -42,8 +41,7 @@ fn main() -> anyhow::Result<()> {
         let definitions = host.catalogue().define(&Wanted::default(), &checks).await;
         assert!(definitions.tools.iter().any(|tool| tool.name == "greet"));
 
-        let dispatcher =
-            host.dispatcher(Arc::new(Nobody)).map_err(|report| anyhow::anyhow!("{report}"))?;
+        let dispatcher = host.dispatcher(None).map_err(|report| anyhow::anyhow!("{report}"))?;
         let cx = host.call_context(Surface::Embedded, session);
         let call = ToolCall::new("call-1", "greet", r#"{"name": "Hermes"}"#);
         anyhow::Ok(dispatcher.dispatch(call, &cx).await)

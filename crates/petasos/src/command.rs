@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, FromArgMatches, Subcommand};
 use petasos_approval::ask::TerminalApprover;
-use petasos_contract::approval::{Approver, Nobody};
+use petasos_contract::approval::Approver;
 
 use crate::console::Tty;
 use crate::host::Host;
@@ -40,13 +40,10 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// Whoever can be asked: the person at the terminal, or nobody.
-    pub(crate) fn approver(&self) -> Arc<dyn Approver> {
-        match Tty::open(self.out.look()) {
-            Ok(terminal) => Arc::new(TerminalApprover::new(terminal)),
-            // Without a terminal nobody is there, which the refusal says.
-            Err(_) => Arc::new(Nobody),
-        }
+    /// The person at the terminal; without one nobody is there, which a refusal says.
+    pub(crate) fn people(&self) -> Option<Arc<dyn Approver>> {
+        let terminal = Tty::open(self.out.look()).ok()?;
+        Some(Arc::new(TerminalApprover::new(terminal)))
     }
 }
 

@@ -3,12 +3,15 @@
 use std::future::Future;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use petasos_approval::Engine;
+use petasos_approval::smart::SmartApprover;
 use petasos_config::Inputs;
 use petasos_contract::approval::Approver;
 use petasos_contract::context::{CheckContext, Surface};
 use petasos_contract::environment::EnvError;
+use petasos_contract::jobs::{JobId, Jobs as _};
 use petasos_contract::ports::Ports;
 use petasos_contract::{CallContext, SessionId, Settings};
 use petasos_net::client::{Net, NetOptions};
@@ -22,6 +25,7 @@ use petasos_terminal::JobTable;
 use petasos_tools::BUILTIN;
 
 use crate::report::Report;
+use crate::reviewer::ModelReviewer;
 
 /// Settings, tools and engines of one program.
 #[derive(Debug)]
@@ -79,10 +83,13 @@ impl Host {
         })
     }
 
-    /// The one door, asking whoever is given.
-    pub fn dispatcher(&self, approver: Arc<dyn Approver>) -> Result<Dispatcher, Report> {
+    /// The one door, asking the people who are there, if any; before them the reviewing model,
+    /// where the settings want one.
+    pub fn dispatcher(&self, people: Option<Arc<dyn Approver>>) -> Result<Dispatcher, Report> {
         let registry = Arc::clone(self.catalogue.registry());
-        Ok(Dispatcher::new(registry, Arc::new(self.engine()?), approver))
+        let reviewer = Arc::new(ModelReviewer::new(self.model()));
+        let approver = SmartApprover::new(reviewer, people);
+        Ok(Dispatcher::new(registry, Arc::new(self.engine()?), Arc::new(approver)))
     }
 
     /// The way out to the network; nothing is built before the first request.
@@ -105,14 +112,46 @@ impl Host {
     /// Looks at the background jobs, those of earlier runs included.
     pub fn with_jobs<T, F: Future<Output = T>>(
         &self,
-        look: impl FnOnce(Arc<JobTable>, CallContext) -> F,
+        look: impl FnOnce(Arc<JobTable>) -> F,
     ) -> Result<T, Report> {
-        let cx = self.call_context(Surface::Cli, SessionId::new("command-line"));
         let looked = self.wait(async {
             self.terminal.restore_jobs(&self.settings).await?;
-            Ok(look(Arc::clone(self.terminal.jobs()), cx).await)
+            let jobs = self.terminal.jobs();
+            self.notice_the_dead(jobs).await;
+            Ok(look(Arc::clone(jobs)).await)
         })?;
         looked.map_err(|error: EnvError| Report::new(error.to_string()).code("terminal"))
+    }
+
+    /// A job that ended while nobody was there is known to have ended only after a look at it.
+    async fn notice_the_dead(&self, jobs: &JobTable) {
+        const LOOK: Duration = Duration::from_millis(50);
+        let looks = jobs.list_all().into_iter().map(|view| async move {
+            let cx = self.call_context(Surface::Cli, view.owner.clone());
+            jobs.wait(&view.session_id, LOOK, &cx).await
+        });
+        futures::future::join_all(looks).await;
+    }
+
+    /// Does something with one job, whichever session it belongs to.
+    pub fn with_job<T, F: Future<Output = Result<Option<T>, EnvError>>>(
+        &self,
+        job: &str,
+        act: impl FnOnce(Arc<JobTable>, JobId, CallContext) -> F,
+    ) -> Result<T, Report> {
+        let done = self.with_jobs(|jobs| async move {
+            let found = jobs.list_all().into_iter().find(|view| view.session_id.as_str() == job);
+            let Some(view) = found else { return Ok(None) };
+            // A person at this machine acts for the session that owns the job.
+            let cx = self.call_context(Surface::Cli, view.owner.clone());
+            act(jobs, view.session_id, cx).await
+        })?;
+        let done = done.map_err(|error| Report::new(error.to_string()).code("terminal"))?;
+        done.ok_or_else(|| {
+            Report::new(format!("no job is named `{job}`"))
+                .code("not_found")
+                .hint("`petasos ps` lists them")
+        })
     }
 
     /// The surroundings of a call.

@@ -12,6 +12,7 @@
 //! | `commands`, `commands/` | the index, and one command a file |
 //! | `console` | the person at the terminal |
 //! | `out`, `progress` | everything that is printed |
+//! | `reviewer` | the model that reviews calls where `approvals.mode` is `smart` |
 //! | `report` | errors for people: what, why, and the next step |
 
 pub mod cli;
@@ -22,5 +23,6 @@ pub mod host;
 mod out;
 mod progress;
 pub mod report;
+mod reviewer;
 
 pub use host::Host;

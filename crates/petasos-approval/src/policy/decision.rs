@@ -23,6 +23,8 @@ pub enum Class {
     SafeRoot,
     /// The agent's own settings, rules, hooks or credentials.
     OwnFiles,
+    /// Leaves the sandbox.
+    Unconfined,
     /// The user's own wish to be asked.
     UserAsk,
     /// A built-in rule.
@@ -44,7 +46,7 @@ impl Class {
 
     /// Whether only a person who is there can agree, each time.
     pub(crate) fn needs_presence(self) -> bool {
-        matches!(self, Self::Sudo | Self::OwnFiles)
+        matches!(self, Self::Sudo | Self::OwnFiles | Self::Unconfined)
     }
 }
 

@@ -18,6 +18,9 @@ use crate::verdict::{self, Analysis, EffectKind, Finding, Severity};
 /// More paths than this are judged as text only: a command may name hundreds.
 const LINKS_FOLLOWED_MAX: usize = 64;
 
+/// What leaving the sandbox is called.
+pub(crate) const UNCONFINED: &str = "run outside the sandbox";
+
 /// What a built-in rule says.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
@@ -43,6 +46,16 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
             let analysis = crate::analyse_code(named(language), source, facts);
             judged(analysis, Deed::new(tool, Kind::Program))
         }
+        Effect::Unconfined => Seen {
+            deed: Deed::new(tool, Kind::Other),
+            said: vec![Said {
+                key: UNCONFINED,
+                why: "leaves the sandbox that the settings ask for".to_owned(),
+                leaf: tool.to_owned(),
+                span: None,
+                blocks: false,
+            }],
+        },
         Effect::Write(path) => file(path, Access::Write, tool, facts),
         Effect::Read(path) => file(path, Access::Read, tool, facts),
         Effect::Reach(host) => {

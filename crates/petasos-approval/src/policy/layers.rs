@@ -58,6 +58,8 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
         Class::Hardline
     } else if crate::keys::feeds_sudo(said.key, &said.leaf) && !place.approvals.sudo_password {
         Class::Sudo
+    } else if said.key == super::inspect::UNCONFINED {
+        Class::Unconfined
     } else if crate::keys::is_own_file(said.key, &said.leaf) {
         Class::OwnFiles
     } else {

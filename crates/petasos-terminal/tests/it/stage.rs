@@ -101,6 +101,7 @@ pub(crate) fn command(script: &str) -> Command {
         timeout: Some(Duration::from_secs(30)),
         pty: false,
         on_timeout: OnTimeout::Kill,
+        unconfined: false,
         stdin: None,
     }
 }

@@ -88,6 +88,7 @@ struct Asked {
     pty: bool,
     pty_note: Option<&'static str>,
     on_timeout: OnTimeout,
+    unconfined: bool,
 }
 
 /// Where a command runs, and what its owner wants to hear of it there.
@@ -158,6 +159,8 @@ impl Shell {
             workdir: workdir.map(str::to_owned),
             pty: wants_pty && !needs_pipe,
             pty_note: needs_pipe.then_some(note),
+            unconfined: flag("outside_sandbox")
+                && self.terminal.as_ref().is_some_and(|terminal| terminal.confines(cx)),
             on_timeout: match args.text("on_timeout") {
                 Some("background") => OnTimeout::Background,
                 Some(_) | None => OnTimeout::Kill,
@@ -211,6 +214,7 @@ impl Asked {
             pty: self.pty,
             on_timeout: self.on_timeout,
             stdin: None,
+            unconfined: self.unconfined,
         }
     }
 }
@@ -246,7 +250,10 @@ impl Tool for Shell {
             Some(workdir) => here.join(workdir),
             None => here,
         };
-        Effects::one(Effect::Command { script: asked.command, cwd: cwd.as_path().to_owned() })
+        let unconfined = asked.unconfined;
+        let effects =
+            Effects::one(Effect::Command { script: asked.command, cwd: cwd.as_path().to_owned() });
+        if unconfined { effects.and(Effect::Unconfined) } else { effects }
     }
 
     fn refused(&self, refusal: &Refusal) -> ToolOutput {

@@ -5,7 +5,6 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::ArgMatches;
-use petasos_contract::approval::Nobody;
 use petasos_contract::call::ToolCall;
 use petasos_contract::context::Surface;
 use petasos_contract::{CallContext, SessionId};
@@ -67,7 +66,7 @@ impl Tour<'_> {
         out.line(out.paint(Style::Bold, "Petasos: the runtime an agent runs its tools on"));
         out.line(format!("Temporary workspace: {}", self.workspace.display()));
         self.show_toolset();
-        let dispatcher = Arc::new(self.host.dispatcher(Arc::new(Nobody))?);
+        let dispatcher = Arc::new(self.host.dispatcher(None)?);
         let cx = self.host.call_context(Surface::OneShot, SessionId::new("demo"));
         self.heading("A tool call, as a model would make it");
         self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.py"}"#).await;

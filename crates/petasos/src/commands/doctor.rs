@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use clap::ArgMatches;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
+use petasos_contract::environment::{self, EnvError, Environments as _};
 use petasos_runtime::definitions::{Fate, Wanted};
 use petasos_runtime::toolsets::choose;
 use serde::Serialize;
@@ -60,6 +61,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     match session.host.get() {
         Ok(host) => {
             look_at_settings(host, &mut findings);
+            look_at_terminal(host, &mut findings)?;
             look_at_tools(host, &mut findings)?;
         }
         Err(report) => findings.push(Finding {
@@ -94,6 +96,27 @@ fn look_at_settings(host: &Host, findings: &mut Vec<Finding>) {
         let what = format!("`{}`: {}", notice.key, notice.what);
         findings.push(Finding::note("config", what, notice.hint.clone()));
     }
+}
+
+/// Where commands run, and how far they can be confined there.
+fn look_at_terminal(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
+    let cx = host.call_context(Surface::Cli, SessionId::new("doctor"));
+    let health = host.wait(async {
+        let environment = host.terminal().of(&cx).await?;
+        Ok::<_, EnvError>(environment.health().await)
+    })?;
+    let hint = "`petasos config explain terminal.backend` shows what chose it";
+    findings.push(match health {
+        Ok(environment::Health::Ready { detail }) => Finding::good("terminal", detail),
+        Ok(environment::Health::Degraded { reason }) => Finding::note("terminal", reason, hint),
+        Ok(environment::Health::Lost { reason }) => bad("terminal", reason, hint),
+        Err(error) => bad("terminal", error.to_string(), hint),
+    });
+    Ok(())
+}
+
+fn bad(part: &'static str, what: String, hint: &str) -> Finding {
+    Finding { part, health: Health::Bad, what, hint: Some(hint.to_owned()) }
 }
 
 fn look_at_tools(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args};
-use petasos_contract::jobs::{JobId, Jobs as _};
+use petasos_contract::jobs::Jobs as _;
 use serde_json::json;
 
 use crate::command::{Command, Session, parse};
@@ -27,15 +27,10 @@ struct Kill {
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let Kill { job } = parse(matches)?;
     let out = session.out;
-    let id = JobId::new(job.as_str());
-    let killed =
-        session.host.get()?.with_jobs(|jobs, cx| async move { jobs.kill(&id, &cx).await })?;
-    let killed = killed.map_err(|error| Report::new(error.to_string()).code("terminal"))?;
-    let Some((lived, view)) = killed else {
-        return Err(Report::new(format!("no job is named `{job}`"))
-            .code("not_found")
-            .hint("`petasos ps` lists them"));
-    };
+    let (lived, view) = session
+        .host
+        .get()?
+        .with_job(&job, |jobs, id, cx| async move { jobs.kill(&id, &cx).await })?;
     let status = if lived { "killed" } else { "already_exited" };
     if out.is_json() {
         out.value(&json!({ "status": status, "session_id": view.session_id }));

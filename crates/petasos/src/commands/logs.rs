@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args};
-use petasos_contract::jobs::{JobId, Jobs as _, Lines};
+use petasos_contract::jobs::{Jobs as _, Lines};
 
 use crate::command::{Command, Session, parse};
 use crate::report::Report;
@@ -29,17 +29,9 @@ struct Logs {
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let Logs { job, last } = parse(matches)?;
     let out = session.out;
-    let id = JobId::new(job.as_str());
-    let page = session
-        .host
-        .get()?
-        .with_jobs(|jobs, cx| async move { jobs.log(&id, Lines::Last(last), &cx).await })?;
-    let page = page.map_err(|error| Report::new(error.to_string()).code("terminal"))?;
-    let Some(page) = page else {
-        return Err(Report::new(format!("no job is named `{job}`"))
-            .code("not_found")
-            .hint("`petasos ps` lists them"));
-    };
+    let page = session.host.get()?.with_job(&job, |jobs, id, cx| async move {
+        jobs.log(&id, Lines::Last(last), &cx).await
+    })?;
     if out.is_json() {
         out.value(&page);
     } else {

@@ -19,7 +19,7 @@ pub(super) static COMMAND: Command = Command {
 
 fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
-    let jobs = session.host.get()?.with_jobs(|jobs, _| async move { jobs.list_all() })?;
+    let jobs = session.host.get()?.with_jobs(|jobs| async move { jobs.list_all() })?;
     if out.is_json() {
         out.value(&json!({ "processes": jobs }));
         return Ok(ExitCode::SUCCESS);

@@ -46,9 +46,9 @@ struct Term {
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let term: Term = parse(matches)?;
     let out = session.out;
-    let approver = session.approver();
+    let people = session.people();
     let host = session.host.get()?;
-    let dispatcher = host.dispatcher(approver)?;
+    let dispatcher = host.dispatcher(people)?;
     let mut cx = host.call_context(Surface::Cli, SessionId::from(term.session.as_str()));
     cx.principal = Principal::Person;
     let progress = Progress::start(out, &term.command);

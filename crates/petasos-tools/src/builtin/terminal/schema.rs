@@ -50,6 +50,12 @@ pub(super) fn schema() -> Value {
                         of these texts. For rare lines such as errors; not together with \
                         notify_on_complete"
                 },
+                "outside_sandbox": {
+                    "type": "boolean",
+                    "description": "Run outside the sandbox, after it refused what the command \
+                        needs (see sandbox_denied); a person must agree each time",
+                    "default": false
+                },
                 "on_timeout": {
                     "type": "string",
                     "enum": ["kill", "background"],

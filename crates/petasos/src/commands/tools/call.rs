@@ -29,9 +29,9 @@ impl Call {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
         let arguments = self.read_arguments()?;
-        let approver = session.approver();
+        let people = session.people();
         let host = session.host.get()?;
-        let dispatcher = host.dispatcher(approver)?;
+        let dispatcher = host.dispatcher(people)?;
         let mut cx = host.call_context(Surface::OneShot, SessionId::from(self.session.as_str()));
         cx.principal = Principal::Person;
         let call = ToolCall::new("call-1", self.name.as_str(), arguments);

@@ -1,0 +1,62 @@
+//! `petasos term`, `ps`, `logs` and `kill`: real commands through the full path.
+
+use petasos_testkit::Home;
+
+use crate::petasos;
+
+#[test]
+fn a_command_prints_its_output_and_passes_its_exit_code_on() {
+    let home = Home::temp();
+    let finished = petasos(&home).run(&["term", "echo hello; pwd; exit 3"]);
+    let workspace = home.workspace().canonicalize().unwrap();
+    assert_eq!(finished.code, Some(3), "{}", finished.stderr);
+    assert_eq!(finished.stdout, format!("hello\n{}\n", workspace.display()));
+}
+
+#[test]
+fn a_dangerous_command_with_nobody_there_is_refused_and_not_run() {
+    let home = Home::temp();
+    home.write("work/build/file", "kept");
+    let finished = petasos(&home).run(&["term", "rm -rf build", "--json"]);
+    let result = finished.json();
+    assert_eq!(result["outcome"], "undeliverable", "{result}");
+    assert_eq!(result["exit_code"], -1);
+    assert!(home.workspace().join("build/file").exists());
+    let log = petasos(&home).run(&["approval", "log", "--json"]).json();
+    assert_eq!(log["decisions"].as_array().unwrap().len(), 1, "{log}");
+    assert_eq!(petasos(&home).run(&["approval", "log", "--verify"]).code, Some(0));
+}
+
+#[test]
+fn a_hardline_command_is_blocked_in_every_mode() {
+    let home = Home::temp();
+    let result =
+        petasos(&home).run(&["--set", "approvals.mode=off", "term", "rm -rf /", "--json"]).json();
+    assert_eq!(result["outcome"], "blocked", "{result}");
+}
+
+#[test]
+fn no_secret_reaches_a_command() {
+    let home = Home::temp();
+    home.write(".petasos/.env", "OPENAI_API_KEY=sk-canary-from-dotenv-0123456789\n");
+    let finished = petasos(&home)
+        .with("OPENROUTER_API_KEY", "sk-canary-from-process-0123456789")
+        .run(&["term", "env; cat /proc/self/environ"]);
+    assert!(!finished.stdout.contains("canary"), "{}", finished.stdout);
+}
+
+#[test]
+fn a_job_outlives_the_program_and_can_be_ended_by_the_next_one() {
+    let home = Home::temp();
+    let started = petasos(&home).run(&["term", "--background", "echo begun; sleep 600", "--json"]);
+    let job = started.json()["session_id"].as_str().unwrap().to_owned();
+    let listed = petasos(&home).run(&["ps", "--json"]).json();
+    assert_eq!(listed["processes"][0]["session_id"], job.as_str(), "{listed}");
+    assert_eq!(listed["processes"][0]["status"], "running");
+    assert!(petasos(&home).run(&["logs", &job]).stdout.contains("begun"));
+    assert_eq!(petasos(&home).run(&["kill", &job, "--json"]).json()["status"], "killed");
+    let after = petasos(&home).run(&["ps", "--json"]).json();
+    let running = after["processes"].as_array().unwrap().iter().any(|p| p["status"] == "running");
+    assert!(!running, "{after}");
+    assert_eq!(petasos(&home).run(&["kill", "proc_000000000000"]).code, Some(1));
+}
