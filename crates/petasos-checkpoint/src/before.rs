@@ -13,7 +13,7 @@ use petasos_contract::event::Event;
 use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
 use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
 
-use crate::Checkpoints;
+use crate::checkpoints::Checkpoints;
 use crate::take::{Taken, settings};
 
 /// Tells what a call would do; the host asks the registered tool.

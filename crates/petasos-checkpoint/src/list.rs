@@ -6,9 +6,10 @@ use petasos_contract::CallContext;
 use serde::Serialize;
 use serde_json::Value;
 
+use crate::checkpoints::Checkpoints;
 use crate::error::CheckpointError as Error;
 use crate::git::Git;
-use crate::{Checkpoints, store::Store};
+use crate::store::Store;
 
 /// One copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

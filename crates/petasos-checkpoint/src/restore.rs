@@ -2,7 +2,7 @@
 
 use petasos_contract::CallContext;
 
-use crate::Checkpoints;
+use crate::checkpoints::Checkpoints;
 use crate::error::CheckpointError as Error;
 use crate::git::quote;
 use crate::list::known;

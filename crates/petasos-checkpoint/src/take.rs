@@ -8,11 +8,12 @@ use std::path::Path;
 use petasos_contract::CallContext;
 use serde_json::json;
 
+use crate::checkpoints::Checkpoints;
 use crate::error::CheckpointError;
+use crate::error::CheckpointError as Error;
 use crate::git::{Git, quote};
 use crate::settings::CheckpointSettings;
 use crate::store::Store;
-use crate::{CheckpointError as Error, Checkpoints};
 
 /// A copy was made, or there was one already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,9 +73,8 @@ pub(crate) async fn take(
         )
         .await?;
     let (wanted, left_out) = chosen(&store.workspace, &candidates, &settings)?;
-    let count = wanted.iter().filter(|byte| **byte == 0).count();
     // Many files at once go into one pack: a file for each would be slower and more to sweep.
-    let bulk = if count > BULK_FROM { "-c core.bigFileThreshold=1 " } else { "" };
+    let bulk = if wanted.count > BULK_FROM { "-c core.bigFileThreshold=1 " } else { "" };
     let about = json!({ "why": why, "session": cx.session, "turn": cx.turn }).to_string();
     let script = format!(
         "git {bulk}update-index --add --remove --replace -z --stdin\n\
@@ -89,7 +89,7 @@ pub(crate) async fn take(
          echo new \"$number\"",
         quote(&about)
     );
-    let printed = git.run(&script, wanted, cx).await?;
+    let printed = git.run(&script, wanted.names, cx).await?;
     let printed = String::from_utf8_lossy(&printed);
     match printed.trim().split_once(' ') {
         Some(("same", id)) => Ok(Taken::Same { id: id.to_owned() }),
@@ -105,18 +105,24 @@ pub(crate) fn settings(cx: &CallContext) -> Result<CheckpointSettings, Error> {
     cx.settings.section().map_err(|error| Error::Git(error.to_string()))
 }
 
-/// What goes into the copy, as git wants to read it, and what does not.
+/// What goes into a copy, as git wants to read it.
+struct Wanted {
+    names: Vec<u8>,
+    count: usize,
+}
+
+/// What goes into the copy, and what does not.
 fn chosen(
     workspace: &Path,
     candidates: &[u8],
     settings: &CheckpointSettings,
-) -> Result<(Vec<u8>, Vec<String>), Error> {
+) -> Result<(Wanted, Vec<String>), Error> {
     let names: Vec<&[u8]> =
         candidates.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
     if names.len() > settings.max_files {
         return Err(Error::TooMany { most: settings.max_files });
     }
-    let mut wanted = Vec::with_capacity(candidates.len());
+    let mut wanted = Wanted { names: Vec::with_capacity(candidates.len()), count: 0 };
     let mut left_out = Vec::new();
     for name in names {
         let path = workspace.join(std::ffi::OsStr::from_bytes(name));
@@ -127,8 +133,9 @@ fn chosen(
         } else if size > settings.max_file_size_mb << 20 {
             left_out.push(format!("{} ({} MB)", shown(), size >> 20));
         } else {
-            wanted.extend_from_slice(name);
-            wanted.push(0);
+            wanted.names.extend_from_slice(name);
+            wanted.names.push(0);
+            wanted.count += 1;
         }
     }
     Ok((wanted, left_out))

@@ -63,8 +63,8 @@ impl Bench {
         let cx = CallContext::new(settings, Surface::Embedded, SessionId::new("bench"));
         let mut ports = Ports::default();
         ports.file_memory = Some(FileMemory::new());
-        let mut builder = tokio::runtime::Builder::new_multi_thread();
-        let runtime = builder.worker_threads(2).enable_all().build().unwrap();
+        // One thread, as commands have it: a tool that blocks it hangs.
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { _folder: folder, root, cx, ports, runtime }
     }
 

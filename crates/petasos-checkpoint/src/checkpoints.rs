@@ -1,0 +1,43 @@
+//! What everything starts from: finds the store and the program of a call's workspace.
+
+use std::sync::Arc;
+
+use petasos_contract::CallContext;
+use petasos_contract::environment::{Environment, Environments};
+use tokio::sync::Semaphore;
+
+use crate::error::CheckpointError;
+use crate::git::Git;
+use crate::store::Store;
+
+/// Makes, shows and restores copies of workspaces.
+pub struct Checkpoints {
+    environments: Arc<dyn Environments>,
+    /// One at a time: they share an index.
+    pub(crate) turn: Semaphore,
+}
+
+impl std::fmt::Debug for Checkpoints {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Checkpoints").finish_non_exhaustive()
+    }
+}
+
+impl Checkpoints {
+    /// Copies of what the terminal of this machine works on.
+    pub fn new(environments: Arc<dyn Environments>) -> Arc<Self> {
+        Arc::new(Self { environments, turn: Semaphore::new(1) })
+    }
+
+    /// The store and the program of a call's workspace.
+    pub(crate) async fn open(&self, cx: &CallContext) -> Result<(Store, Git), CheckpointError> {
+        let environment: Arc<dyn Environment> = self.environments.of(cx).await?;
+        let facts = environment.facts();
+        if facts.backend != "local" {
+            return Err(CheckpointError::Elsewhere { target: facts.target.clone() });
+        }
+        let store = Store::of(cx)?;
+        let git = Git::new(environment, &store);
+        Ok((store, git))
+    }
+}
