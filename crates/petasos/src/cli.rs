@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 use std::process::ExitCode;
 
-use clap::{Arg, ArgAction};
+use clap::{Arg, ArgAction, Command as Words};
 use petasos_config::Inputs;
 
 use crate::command::{LazyHost, Session};
@@ -43,8 +43,8 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
 }
 
 /// The whole command line; the arguments of a command are built when it is the one asked for.
-pub fn program() -> clap::Command {
-    let mut program = clap::Command::new("petasos")
+pub fn program() -> Words {
+    let mut program = Words::new("petasos")
         .version(env!("CARGO_PKG_VERSION"))
         .about("The runtime that an agent runs its tools on")
         .subcommand_required(true)
@@ -73,7 +73,7 @@ pub fn program() -> clap::Command {
                 .help("Override one configuration value for this run"),
         );
     for command in COMMANDS {
-        let subcommand = clap::Command::new(command.name).about(command.about).hide(command.hidden);
+        let subcommand = Words::new(command.name).about(command.about).hide(command.hidden);
         program = program.subcommand(subcommand.defer(command.arguments));
     }
     program
