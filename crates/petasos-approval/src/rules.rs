@@ -204,9 +204,8 @@ static SIGNALS: LazyLock<Vec<(Signal, &'static Rule)>> = LazyLock::new(|| {
 
 /// Rules that look at calls of `program`.
 pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
-    let found = CALLS.get(program).or_else(|| {
-        program.split_once('.').and_then(|(stem, _)| CALLS.get(stem).filter(|_| stem == "mkfs"))
-    });
+    let family = || CALLS.get("mkfs").filter(|_| program.starts_with("mkfs."));
+    let found = CALLS.get(program).or_else(family);
     found.map(Vec::as_slice).unwrap_or_default()
 }
 

@@ -78,24 +78,18 @@ static BY_NAME: LazyLock<Table<(&'static str, &'static Wrapper)>> = LazyLock::ne
         .collect()
 });
 
-/// A versioned interpreter is known by its plain name.
-fn plain(program: &str) -> &str {
-    if program.starts_with("python")
-        || program.starts_with("ruby")
-        || program.starts_with("php")
-        || program.starts_with("perl")
-        || program.starts_with("pypy")
-    {
-        let stem =
-            program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
-        return stem;
-    }
-    program
+/// The plain name of a versioned interpreter, such as `python3.12`.
+fn versioned(program: &str) -> Option<&str> {
+    let known = ["python", "ruby", "php", "perl", "pypy", "node", "lua"];
+    let stem = program.trim_end_matches(|letter: char| letter.is_ascii_digit() || letter == '.');
+    (stem.len() < program.len() && known.contains(&stem)).then_some(stem)
 }
 
 /// What `call` runs, if it is a wrapper.
 pub(crate) fn unwrap(call: &Call<'_>) -> Option<Inners> {
-    let (name, wrapper) = BY_NAME.get(call.program).or_else(|| BY_NAME.get(plain(call.program)))?;
+    let (name, wrapper) = BY_NAME
+        .get(call.program)
+        .or_else(|| versioned(call.program).and_then(|name| BY_NAME.get(name)))?;
     let mut inners = Inners { name, ..Inners::default() };
     if name == &call.program {
         (wrapper.unwrap)(call, &mut inners);

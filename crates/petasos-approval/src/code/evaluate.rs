@@ -165,7 +165,7 @@ impl Reader<'_> {
         }
     }
 
-    fn operand(&mut self, at: usize, nesting: u32) -> (Value, usize) {
+    pub(super) fn operand(&mut self, at: usize, nesting: u32) -> (Value, usize) {
         self.steps = self.steps.saturating_sub(1);
         if nesting > NESTING_MAX || self.steps == 0 {
             return (Value::Unknown, at + 1);

@@ -212,7 +212,7 @@ impl Walker<'_, '_, '_> {
 
     /// The value of the expression at `at` without the methods behind it.
     fn base_value(&mut self, at: usize) -> Value {
-        let (value, _) = self.reader.expression(at, 12);
+        let (value, _) = self.reader.operand(at, 0);
         value
     }
 

@@ -37,9 +37,9 @@ fn check(touch: &Touch<'_>) -> bool {
 }
 
 fn windows(call: &Call<'_>) -> bool {
-    call.args.iter().any(|arg| {
+    let quiet = call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/q"));
+    call.args.iter().filter(|arg| arg.text.starts_with(['/', '-'])).any(|arg| {
         let lower = arg.text.to_ascii_lowercase();
-        let quiet = call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/q"));
         lower == "/s" && (quiet || !matches!(call.program, "rm" | "rmdir"))
             || lower.len() > 3 && "-recurse".starts_with(&lower) && lower.starts_with("-rec")
     })

@@ -67,6 +67,7 @@ fn check(call: &Call<'_>) -> bool {
             .iter()
             .any(|shell| text.trim_matches(['"', '\'']).starts_with(shell))
     };
+    let named = call.operands().any(|value| shellish(&value.text));
     match call.program {
         "nc" | "ncat" | "netcat" | "sbd" | "cryptcat" => {
             call.stdin.taint.has(Taint::SHELL)
@@ -77,7 +78,7 @@ fn check(call: &Call<'_>) -> bool {
                     !arg.text.starts_with("--")
                         && arg.text.ends_with('e')
                         && arg.text.len() > 1
-                        && call.operands().any(|value| shellish(&value.text))
+                        && named
                 })
         }
         _ if call.stdin.taint.has(Taint::SHELL)
