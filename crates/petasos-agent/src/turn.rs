@@ -3,23 +3,20 @@
 //! Every message is stored before it is acted on. Whatever ends the turn (a reply, an interrupt,
 //! a failure), what is stored is a valid conversation that can be resumed.
 
+mod prepare;
+mod request;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use petasos_contract::call::ToolCall;
-use petasos_contract::context::{CheckContext, Grant, Principal};
 use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message};
-use petasos_contract::model::{
-    Definition, Delta, DeltaSink, DeltaSubscriber, ModelError, Prompt, Reason, Reply, Role,
-    ToolChoice,
-};
+use petasos_contract::model::{Definition, ModelError, Reason, Reply, Role, ToolChoice};
 use petasos_contract::reply::Usage;
 use petasos_contract::store::{Amend, Spent, Stored};
-use petasos_contract::{CallContext, SessionId, ToolName, TurnId};
-use petasos_runtime::definitions::Wanted;
-use serde_json::Value;
+use petasos_contract::{CallContext, ToolName, TurnId};
 
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError, dollars};
 use crate::budget::Budget;
@@ -27,8 +24,6 @@ use crate::compress::Bench;
 use crate::misbehaviour::{Patience, Verdict, mend_calls};
 use crate::{round, steer, tokens};
 
-/// The longest a request may take; the provider's own deadlines are shorter.
-const REQUEST_DEADLINE: Duration = Duration::from_mins(30);
 /// How often a conversation that does not fit is shortened for one request.
 const SHORTENED_MAX: u32 = 3;
 /// Tools whose rounds say nothing about the answer.
@@ -109,63 +104,6 @@ impl Agent {
         let (outcome, text) = ended?;
         let (requests, cost_usd) = (turn.requests, turn.cost_usd);
         Ok(TurnEnd { outcome, text, requests, tools: turn.ran, usage, cost_usd })
-    }
-
-    /// The surroundings of a turn: tools as they are at its beginning, the seat, the budget.
-    async fn prepare(&mut self, cx: &CallContext) -> Result<Turn, TurnError> {
-        self.turns += 1;
-        let session = self.session().clone();
-        let number = self.transcript.rows().len() as u64 + self.turns;
-        let id = TurnId::new(format!("{session}-{number}"));
-        let mut cx = CallContext {
-            session: session.clone(),
-            turn: id.clone(),
-            seat: Some(Arc::clone(&self.seat) as _),
-            ..cx.clone()
-        };
-        if self.choice.role == Role::Subagent {
-            cx.principal = Principal::Subagent;
-        }
-        let wanted = Wanted {
-            selection: self.choice.selection.clone(),
-            context_tokens: u32::try_from(self.choice.window()).ok(),
-            whole: false,
-        };
-        let check = CheckContext {
-            surface: self.choice.surface,
-            session,
-            settings: Arc::clone(&cx.settings),
-            ports: Arc::clone(&self.engine.ports),
-        };
-        let defined = self.engine.catalogue.define(&wanted, &check).await;
-        let allowed = |name: &ToolName| cx.grant.allows(name.as_str()) || is_bridge(name.as_str());
-        let granted: BTreeSet<ToolName> = defined.granted().into_iter().filter(allowed).collect();
-        let shown = defined.tools.iter().filter(|tool| allowed(&tool.name));
-        let tools: Arc<[Definition]> = shown.map(definition).collect();
-        cx.grant = Arc::new(cx.grant.intersect(&Grant::Only(granted.clone())));
-        let system = self.system_prompt(&cx).await?;
-        let budget = match (self.choice.requests_max, self.choice.role) {
-            (Some(most), _) => Budget::of(most),
-            (None, Role::Subagent) => Budget::subagent(&cx.settings),
-            (None, _) => Budget::main(&cx.settings),
-        };
-        Ok(Turn {
-            id,
-            cx,
-            system,
-            tools,
-            granted,
-            budget,
-            patience: Patience::default(),
-            requests: 0,
-            shortened: 0,
-            nudge: None,
-            usage: Usage::default(),
-            cost_usd: 0.0,
-            ran: Vec::new(),
-            earlier: String::new(),
-            parts: String::new(),
-        })
     }
 
     /// What was said is stored before anything else happens. What waited in the inbox goes along.
@@ -346,41 +284,6 @@ impl Agent {
         Ok(())
     }
 
-    async fn ask(&self, turn: &mut Turn, tool_choice: ToolChoice) -> Result<Reply, ModelError> {
-        turn.requests += 1;
-        let messages = self.transcript.outgoing_with(turn.nudge);
-        let deltas = Deltas {
-            cx: turn.cx.clone(),
-            session: turn.cx.session.clone(),
-            request: turn.requests,
-        };
-        let configured = turn.cx.settings.get("model.max_tokens").and_then(Value::as_u64);
-        let configured = configured.and_then(|most| u32::try_from(most).ok());
-        let prompt = Prompt {
-            system: turn.system.clone(),
-            messages,
-            tools: Arc::clone(&turn.tools),
-            tool_choice,
-            model: self.choice.model.clone(),
-            provider: self.choice.provider.clone(),
-            max_tokens: turn.patience.room(configured),
-            deltas: DeltaSink::to(Arc::new(deltas)),
-            ..Prompt::default()
-        };
-        let cx = CallContext {
-            deadline: Instant::now() + REQUEST_DEADLINE,
-            cancel: turn.cx.cancel.child_token(),
-            ..turn.cx.clone()
-        };
-        tokio::select! {
-            biased;
-            () = turn.cx.cancel.cancelled() => {
-                Err(ModelError::new(Reason::Cancelled, "interrupted by the user"))
-            }
-            answer = self.engine.model.ask(&prompt, self.choice.role, &cx) => answer,
-        }
-    }
-
     /// The reply is stored as it was mended, and told.
     async fn store_reply(
         &mut self,
@@ -480,37 +383,6 @@ fn tell_steered(words: &[steer::Word], cx: &CallContext) {
     }
 }
 
-fn is_bridge(name: &str) -> bool {
-    matches!(name, "tool_search" | "tool_describe" | "tool_call")
-}
-
 fn call(call: &petasos_contract::message::RequestedCall) -> ToolCall {
     ToolCall::new(call.id.clone(), call.name.clone(), call.arguments.clone())
-}
-
-fn definition(tool: &petasos_runtime::definitions::Definition) -> Definition {
-    let description = tool.function.get("description").and_then(Value::as_str);
-    Definition {
-        name: tool.name.clone(),
-        description: description.unwrap_or_default().to_owned(),
-        parameters: tool.function.get("parameters").cloned().unwrap_or(Value::Null),
-    }
-}
-
-/// Hands deltas on as events.
-struct Deltas {
-    cx: CallContext,
-    session: SessionId,
-    request: u32,
-}
-
-impl DeltaSubscriber for Deltas {
-    fn take(&self, attempt: u32, delta: &Delta) {
-        self.cx.events.emit(|| Event::Delta {
-            session: self.session.clone(),
-            request: self.request,
-            attempt,
-            delta: delta.clone(),
-        });
-    }
 }

@@ -32,10 +32,7 @@ mod writer;
 
 pub use export::Format;
 pub use import::{Imported, Skipped};
-pub use sqlite::{Durability, OpenOptions};
+pub use sqlite::{Durability, FILE_NAME, OpenOptions};
 pub use stamp::new_session_id;
 pub use store::Store;
 pub use verify::{Finding, Verified};
-
-/// The name of the file in the agent home.
-pub const FILE_NAME: &str = "petasos.db";

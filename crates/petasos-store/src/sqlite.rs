@@ -6,6 +6,8 @@ use std::time::Duration;
 use petasos_contract::store::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
+/// The name of the file in the agent home.
+pub const FILE_NAME: &str = "petasos.db";
 /// How long a connection waits for another process that writes.
 const BUSY: Duration = Duration::from_secs(5);
 

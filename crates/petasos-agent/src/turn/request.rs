@@ -1,0 +1,77 @@
+//! One request of a turn: what is asked, and the pieces of the reply on their way to surfaces.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::event::Event;
+use petasos_contract::model::{
+    Delta, DeltaSink, DeltaSubscriber, ModelError, Prompt, Reason, Reply, ToolChoice,
+};
+use petasos_contract::{CallContext, SessionId};
+use serde_json::Value;
+
+use super::Turn;
+use crate::agent::Agent;
+
+/// The longest a request may take; the provider's own deadlines are shorter.
+const REQUEST_DEADLINE: Duration = Duration::from_mins(30);
+
+impl Agent {
+    /// Asks the model. An interrupt closes the connection; nothing of a broken reply is kept.
+    pub(super) async fn ask(
+        &self,
+        turn: &mut Turn,
+        tool_choice: ToolChoice,
+    ) -> Result<Reply, ModelError> {
+        turn.requests += 1;
+        let messages = self.transcript.outgoing_with(turn.nudge);
+        let deltas = Deltas {
+            cx: turn.cx.clone(),
+            session: turn.cx.session.clone(),
+            request: turn.requests,
+        };
+        let configured = turn.cx.settings.get("model.max_tokens").and_then(Value::as_u64);
+        let configured = configured.and_then(|most| u32::try_from(most).ok());
+        let prompt = Prompt {
+            system: turn.system.clone(),
+            messages,
+            tools: Arc::clone(&turn.tools),
+            tool_choice,
+            model: self.choice.model.clone(),
+            provider: self.choice.provider.clone(),
+            max_tokens: turn.patience.room(configured),
+            deltas: DeltaSink::to(Arc::new(deltas)),
+            ..Prompt::default()
+        };
+        let cx = CallContext {
+            deadline: Instant::now() + REQUEST_DEADLINE,
+            cancel: turn.cx.cancel.child_token(),
+            ..turn.cx.clone()
+        };
+        tokio::select! {
+            biased;
+            () = turn.cx.cancel.cancelled() => {
+                Err(ModelError::new(Reason::Cancelled, "interrupted by the user"))
+            }
+            answer = self.engine.model.ask(&prompt, self.choice.role, &cx) => answer,
+        }
+    }
+}
+
+/// Hands deltas on as events.
+struct Deltas {
+    cx: CallContext,
+    session: SessionId,
+    request: u32,
+}
+
+impl DeltaSubscriber for Deltas {
+    fn take(&self, attempt: u32, delta: &Delta) {
+        self.cx.events.emit(|| Event::Delta {
+            session: self.session.clone(),
+            request: self.request,
+            attempt,
+            delta: delta.clone(),
+        });
+    }
+}

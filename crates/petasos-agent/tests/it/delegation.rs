@@ -1,0 +1,180 @@
+//! Agents that work for others.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_agent::{Act, Agent, Scripted};
+use petasos_contract::context::Surface;
+use petasos_contract::message::Message;
+use petasos_contract::model::{Prompt, Reason, Role};
+use petasos_contract::store::{Filter, Lineage};
+use serde_json::{Value, json};
+
+use crate::world::{World, told};
+
+/// The last words that a prompt carries from the user's side.
+fn words(prompt: &Prompt) -> String {
+    match prompt.messages.last().unwrap() {
+        Message::User { content } => content.text(),
+        Message::Tool(result) => result.content.text(),
+        Message::Assistant(said) => said.text().to_owned(),
+    }
+}
+
+fn result(agent: &Agent) -> Value {
+    let text = told(agent)[2].strip_prefix("tool: ").unwrap().to_owned();
+    serde_json::from_str(&text).unwrap()
+}
+
+#[tokio::test]
+async fn children_work_at_the_same_time_and_only_summaries_come_back() {
+    let tasks = r#"{"tasks":[{"goal":"count","context":"to three"},{"goal":"paint"}]}"#;
+    let model = Scripted::new([Act::call("delegate_task", tasks), Act::say("both done")])
+        .otherwise(|prompt, role| {
+            assert_eq!(role, Role::Subagent);
+            if words(prompt).contains("did") {
+                Act::After(Duration::from_millis(50), Box::new(Act::say("finished")))
+            } else {
+                Act::call("act", "{}")
+            }
+        });
+    let world = World::new(model);
+    let (agent, end) = world.one_turn("go").await;
+    let end = end.unwrap();
+    assert_eq!((end.text.as_str(), end.usage.requests), ("both done", 6), "usage adds up");
+    let result = result(&agent);
+    assert_eq!(result["results"].as_array().unwrap().len(), 2);
+    for (at, report) in result["results"].as_array().unwrap().iter().enumerate() {
+        assert_eq!(report["task_index"], at);
+        assert_eq!(
+            (&report["status"], &report["summary"]),
+            (&json!("completed"), &json!("finished"))
+        );
+        assert_eq!(
+            (&report["api_calls"], &report["tool_trace"][0]["tool"]),
+            (&json!(2), &json!("act"))
+        );
+    }
+    let all = Filter { all_sources: true, ..Filter::default() };
+    let heads = world.engine.store.list(&all).await.unwrap();
+    let children: Vec<_> =
+        heads.iter().filter(|head| head.lineage == Some(Lineage::Subagent)).collect();
+    assert_eq!(children.len(), 2);
+    assert!(children.iter().all(|head| head.parent.as_deref() == Some(agent.session().as_str())));
+    for head in children {
+        let loaded = world.engine.store.load(&head.session()).await.unwrap();
+        assert!(loaded.repairs.is_empty());
+    }
+}
+
+#[tokio::test]
+async fn a_child_never_has_more_than_its_parent() {
+    let model =
+        Scripted::new([Act::call("delegate_task", r#"{"goal":"try everything"}"#), Act::say("ok")])
+            .with(
+                Role::Subagent,
+                [
+                    Act::calls("", &[("memory", "{}"), ("delegate_task", r#"{"goal":"x"}"#)]),
+                    Act::say("I could not"),
+                ],
+            );
+    let world = World::new(model);
+    let (agent, _) = world.one_turn("go").await;
+    let trace = &result(&agent)["results"][0]["tool_trace"];
+    assert_eq!(trace[0]["status"], "blocked", "{trace}");
+    assert_eq!(trace[1]["status"], "blocked", "{trace}");
+    let asked = world.model.asked();
+    let names = |at: usize| -> Vec<String> {
+        asked[at].prompt.tools.iter().map(|tool| tool.name.to_string()).collect()
+    };
+    assert_eq!(names(1), ["act", "look", "session_search", "todo"]);
+    assert!(names(0).contains(&"delegate_task".to_owned()));
+}
+
+#[tokio::test]
+async fn a_tree_of_agents_goes_as_deep_as_configured() {
+    let values = json!({ "delegation": { "max_spawn_depth": 2 } });
+    let deeper = r#"{"goal":"deeper","role":"orchestrator"}"#;
+    let model = Scripted::new([Act::call("delegate_task", deeper), Act::say("top")]).otherwise(
+        |prompt, _| {
+            let may = prompt.tools.iter().any(|tool| tool.name == "delegate_task");
+            let fresh = prompt.messages.len() == 1;
+            if may && fresh {
+                Act::call("delegate_task", r#"{"goal":"deepest","role":"orchestrator"}"#)
+            } else {
+                Act::say("leaf done")
+            }
+        },
+    );
+    let world = World::with(model, &values);
+    let (_, end) = world.one_turn("go").await;
+    assert_eq!(end.unwrap().text, "top");
+    let all = Filter { all_sources: true, ..Filter::default() };
+    let heads = world.engine.store.list(&all).await.unwrap();
+    assert_eq!(heads.len(), 3);
+    let roots: std::collections::BTreeSet<_> = heads.iter().map(|head| &head.root).collect();
+    assert_eq!(roots.len(), 1, "one line");
+}
+
+#[tokio::test]
+async fn too_many_tasks_and_bad_ones_are_refused() {
+    let four = r#"{"tasks":[{"goal":"a"},{"goal":"b"},{"goal":"c"},{"goal":"d"}]}"#;
+    let as_text = r#"{"tasks":"[{\"goal\":\"a\"}]"}"#;
+    let model = Scripted::new([
+        Act::calls(
+            "",
+            &[("delegate_task", four), ("delegate_task", "{}"), ("delegate_task", as_text)],
+        ),
+        Act::say("ok"),
+    ])
+    .with(Role::Subagent, [Act::Fail(Reason::ServerError)]);
+    let world = World::new(model);
+    let (agent, _) = world.one_turn("go").await;
+    let told = told(&agent);
+    assert!(told[2].contains("at most 3"), "{}", told[2]);
+    assert!(told[3].contains("`goal` is missing"), "{}", told[3]);
+    assert!(told[4].contains(r#""status":"failed""#), "a failing child is a report: {}", told[4]);
+}
+
+#[tokio::test]
+async fn work_in_the_background_is_told_when_it_has_ended() {
+    let model = Scripted::new([
+        Act::call("delegate_task", r#"{"goal":"later"}"#),
+        Act::say("it is on its way"),
+        Act::say("it arrived"),
+    ])
+    .with(Role::Subagent, [Act::After(Duration::from_millis(30), Box::new(Act::say("found it")))]);
+    let mut world = World::new(model);
+    world.surface = Surface::Cli;
+    let mut agent = world.agent().await;
+    let end = agent.turn("go".into(), &world.cx()).await.unwrap();
+    assert_eq!(end.text, "it is on its way");
+    assert_eq!(result(&agent)["status"], "dispatched");
+    let inbox = agent.inbox();
+    tokio::time::timeout(Duration::from_secs(5), inbox.arrival()).await.unwrap();
+    let end = agent.turn("any news?".into(), &world.cx()).await.unwrap();
+    assert_eq!(end.text, "it arrived");
+    let asked = world.model.asked();
+    assert!(words(&asked.last().unwrap().prompt).contains("found it"));
+    world.check(&agent).await;
+}
+
+#[tokio::test]
+async fn subagents_cannot_approve_anything() {
+    use petasos_agent::delegate::ForSubagents;
+    use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Digest, Nobody, Scope};
+    use petasos_contract::context::Principal;
+    let world = World::new(Scripted::new([]));
+    let approver = ForSubagents::new(Arc::new(Nobody));
+    let request = ApprovalRequest {
+        tool: "terminal".into(),
+        subject: "rm".to_owned(),
+        findings: Vec::new(),
+        digest: Digest([0; 32]),
+        widest: Scope::Once,
+    };
+    let mut cx = world.cx();
+    assert!(matches!(approver.ask(&request, &cx).await, Answer::Undeliverable { .. }));
+    cx.principal = Principal::Subagent;
+    assert!(matches!(approver.ask(&request, &cx).await, Answer::Denied { .. }));
+}

@@ -1,0 +1,131 @@
+//! Stop means stop: within a second, at every step, with a whole transcript.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_agent::{Act, Outcome, Scripted};
+use petasos_contract::event::Event;
+use petasos_contract::model::Role;
+use serde_json::json;
+
+use crate::world::{World, told, when};
+
+/// Interrupts as soon as something happened; the turn must end within a second.
+async fn interrupted_at(world: &World, moment: impl Fn(&Event) -> bool) -> Vec<String> {
+    let mut agent = world.agent().await;
+    let cx = world.cx();
+    let cancel = cx.cancel.clone();
+    let stop = async {
+        when("the moment to interrupt", || world.saw(&moment)).await;
+        cancel.cancel();
+        Instant::now()
+    };
+    let (end, stopped) = tokio::join!(agent.turn("go".into(), &cx), stop);
+    assert!(stopped.elapsed() < Duration::from_secs(1), "{:?}", stopped.elapsed());
+    assert_eq!(end.unwrap().outcome, Outcome::Interrupted);
+    world.check(&agent).await;
+    let before = told(&agent);
+    // The same conversation goes on afterwards, here and after a restart.
+    let (mut again, repairs) = world.resume(agent.session()).await;
+    assert!(repairs.is_empty(), "{repairs:?}");
+    let end = again.turn("and now?".into(), &world.cx()).await.unwrap();
+    assert_eq!(end.text, "here I am");
+    world.check(&again).await;
+    before
+}
+
+fn started(event: &Event) -> bool {
+    matches!(event, Event::ToolStarted { .. })
+}
+
+#[tokio::test]
+async fn before_the_first_request() {
+    let world = World::new(Scripted::new([Act::say("here I am")]));
+    let mut agent = world.agent().await;
+    let cx = world.cx();
+    cx.cancel.cancel();
+    let end = agent.turn("go".into(), &cx).await.unwrap();
+    assert_eq!((end.outcome, end.requests), (Outcome::Interrupted, 0));
+    let end = agent.turn("and now?".into(), &world.cx()).await.unwrap();
+    assert_eq!(end.text, "here I am");
+    world.check(&agent).await;
+}
+
+#[tokio::test]
+async fn while_the_model_speaks() {
+    let acts = [Act::Hang("I was about to".to_owned()), Act::say("here I am")];
+    let world = World::new(Scripted::new(acts));
+    let told = interrupted_at(&world, |event| matches!(event, Event::Delta { .. })).await;
+    assert_eq!(told, ["user: go"], "no half reply is kept");
+}
+
+#[tokio::test]
+async fn while_a_tool_runs_and_others_wait() {
+    let calls = [("act", r#"{"do":"wait"}"#), ("act", "{}"), ("look", "{}")];
+    let world = World::new(Scripted::new([Act::calls("", &calls), Act::say("here I am")]));
+    let told = interrupted_at(&world, started).await;
+    assert_eq!(told.len(), 5);
+    assert!(told[2].contains("cancelled"), "{told:?}");
+    assert!(told[3].contains("was not started"), "{told:?}");
+    assert_eq!(world.ran.lock().as_slice(), ["wait"]);
+}
+
+#[tokio::test]
+async fn while_a_batch_runs_together() {
+    let calls = [("look", r#"{"do":"wait"}"#), ("look", "{}"), ("look", r#"{"do":"wait"}"#)];
+    let world = World::new(Scripted::new([Act::calls("", &calls), Act::say("here I am")]));
+    let told = interrupted_at(&world, started).await;
+    assert_eq!(told.len(), 5, "one result each: {told:?}");
+}
+
+#[tokio::test]
+async fn while_somebody_is_asked() {
+    let acts = [Act::call("act", r#"{"do":"wait"}"#), Act::say("here I am")];
+    let world = World::new(Scripted::new(acts));
+    interrupted_at(&world, |event| matches!(event, Event::ToolRequested { .. })).await;
+}
+
+#[tokio::test]
+async fn while_subagents_work() {
+    let tasks = r#"{"tasks":[{"goal":"a"},{"goal":"b"}]}"#;
+    let model = Scripted::new([Act::call("delegate_task", tasks), Act::say("here I am")])
+        .otherwise(|_, role| {
+            assert_eq!(role, Role::Subagent);
+            Act::call("act", r#"{"do":"wait"}"#)
+        });
+    let world = World::new(model);
+    let deep = |event: &Event| match event {
+        Event::Subagent { event, .. } => started(event),
+        _ => false,
+    };
+    interrupted_at(&world, deep).await;
+    let ended = || {
+        let events = world.watch.0.lock();
+        events.iter().filter(|event| matches!(event, Event::SubagentEnded { .. })).count()
+    };
+    when("the end of the children, with whole transcripts", || ended() == 2).await;
+}
+
+#[tokio::test]
+async fn while_the_conversation_is_summarised() {
+    let big = "word ".repeat(60_000);
+    let model = Scripted::new([Act::say(&big), Act::say("here I am")])
+        .with(Role::Compression, [Act::Hang("so far".to_owned()), Act::say("short")]);
+    let values = json!({ "model": { "context_length": 64000 }, "compression": { "protect_last_n": 1, "protect_first_n": 0 } });
+    let world = World::with(model, &values);
+    let mut agent = world.agent().await;
+    agent.turn("tell me everything".into(), &world.cx()).await.unwrap();
+    let cx = world.cx();
+    let (cancel, model) = (cx.cancel.clone(), Arc::clone(&world.model));
+    let stop = async move {
+        let asked = || model.asked().iter().any(|asked| asked.role == Role::Compression);
+        when("a summary", asked).await;
+        cancel.cancel();
+        Instant::now()
+    };
+    let (end, stopped) = tokio::join!(agent.turn("more".into(), &cx), stop);
+    assert!(stopped.elapsed() < Duration::from_secs(1));
+    assert_eq!(end.unwrap().outcome, Outcome::Interrupted);
+    assert_eq!(told(&agent).len(), 3, "nothing was lost");
+    world.check(&agent).await;
+}
