@@ -77,7 +77,10 @@ impl Keyring for System {
 
 #[cfg(feature = "keyring")]
 fn entry(account: &str) -> Result<::keyring::v1::Entry, Absent> {
-    ::keyring::v1::Entry::new("petasos", account).map_err(Absent::because)
+    ::keyring::v1::Entry::new("petasos", account).map_err(|error| match error {
+        ::keyring::Error::NoDefaultStore => Absent::because("no service for secrets is running"),
+        other => Absent::because(other),
+    })
 }
 
 #[cfg(not(feature = "keyring"))]

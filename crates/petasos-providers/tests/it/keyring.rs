@@ -113,3 +113,27 @@ fn a_keyring_that_hangs_is_left_behind_after_two_seconds() {
     assert!(waited >= Duration::from_secs(2) && waited < Duration::from_secs(10), "{waited:?}");
     drop(never);
 }
+
+#[cfg(feature = "keyring")]
+#[test]
+fn the_keyring_of_this_machine_keeps_a_key_or_says_that_it_is_absent() {
+    use petasos_providers::credential::keyring::of_system;
+    let account = format!("test/{} in nowhere", std::process::id());
+    let started = Instant::now();
+    let (place, name) = (of_system(), account.clone());
+    let kept = within(move || place.set(&name, &Secret::new("ds-0123456789")));
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    match kept {
+        Err(absent) => {
+            println!("absent after {:?}: {absent}", started.elapsed());
+            assert!(!absent.why.is_empty());
+        }
+        Ok(()) => {
+            println!("kept after {:?}", started.elapsed());
+            assert_eq!(of_system().get(&account), Ok(Some(Secret::new("ds-0123456789"))));
+            assert_eq!(of_system().remove(&account), Ok(()));
+            assert_eq!(of_system().get(&account), Ok(None));
+            assert_eq!(of_system().remove(&account), Ok(()), "gone is gone");
+        }
+    }
+}
