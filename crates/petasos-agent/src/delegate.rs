@@ -100,6 +100,8 @@ pub struct Trace {
 pub struct Delegation {
     parent: Choice,
     running: Mutex<Vec<Owned<()>>>,
+    /// Those who wait for children in the background.
+    waiting: Mutex<Vec<Owned<()>>>,
     background: CancellationToken,
     number: Mutex<u64>,
 }
@@ -108,7 +110,8 @@ impl Delegation {
     /// For an agent with this choice.
     pub fn new(parent: Choice) -> Self {
         let background = CancellationToken::new();
-        Self { parent, running: Mutex::default(), background, number: Mutex::new(0) }
+        let (running, waiting) = (Mutex::default(), Mutex::default());
+        Self { parent, running, waiting, background, number: Mutex::new(0) }
     }
 
     /// How many children may work at once.
@@ -168,7 +171,9 @@ impl Delegation {
             let text = serde_json::to_string(&reports).unwrap_or_default();
             inbox.news(format!("`{name}` has ended: {text}"));
         });
-        self.running.lock().push(collect);
+        let mut waiting = self.waiting.lock();
+        waiting.retain(|task| !task.is_finished());
+        waiting.push(collect);
         id
     }
 

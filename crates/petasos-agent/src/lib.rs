@@ -15,13 +15,14 @@
 //! | `delegate` | agents that work for this one |
 //! | `seat`, `loop_tools` | the loop's own state, and the tools that work on it |
 //! | `todo`, `memory`, `threat` | tasks, notes, and text that gives orders |
-//! | `scripted` | a model that says what it was told |
+//! | `scripted`, `demo` | a model that says what it was told, and what it says in the demo |
 //! | `tokens` | estimates |
 
 pub mod agent;
 pub mod budget;
 pub mod compress;
 pub mod delegate;
+pub mod demo;
 pub mod engine;
 pub mod history;
 pub mod loop_tools;

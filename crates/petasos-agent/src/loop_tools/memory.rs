@@ -1,15 +1,16 @@
 //! `memory`: short notes that later conversations find in their prompt.
 
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use petasos_contract::bridging::{Blocking, SyncTool};
-use petasos_contract::tool::Route;
-use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_contract::tool::{Route, Tool};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput, wait};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::engine::Question;
 use crate::memory::{Change, Kept, MemoryError, Target};
-use crate::seat;
+use crate::seat::{self, LoopSeat};
 
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -20,9 +21,12 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     route: Route::AgentLoop,
     schema,
-    build: |_| Arc::new(Blocking::new(Notes)),
+    build: |_| Arc::new(Notes),
     ..ToolDef::USUAL
 };
+
+/// How long consent is waited for.
+const ASKED_MAX: Duration = Duration::from_mins(5);
 
 fn schema() -> Value {
     let operation = json!({
@@ -75,28 +79,68 @@ struct Input {
 
 struct Notes;
 
-impl SyncTool for Notes {
-    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let input: Input = args.parse()?;
-        let (target, name) = match input.target.as_deref() {
-            Some("user") => (Target::User, "user"),
-            Some("memory") | None => (Target::Memory, "memory"),
-            Some(other) => {
-                let text = format!("`{other}` is no target: use `memory` or `user`");
-                return Ok(ToolOutput::plain_error(&text));
-            }
-        };
-        let operations = input.operations.unwrap_or_else(|| vec![input.one]);
-        let changes: Result<Vec<Change>, String> = operations.into_iter().map(change).collect();
-        let changes = match changes {
-            Ok(changes) => changes,
-            Err(why) => return Ok(ToolOutput::json(&json!({ "success": false, "error": why }))),
-        };
-        let memory = &seat::of(cx)?.memory;
-        Ok(ToolOutput::json(&match memory.change(target, &changes) {
-            Ok(kept) => success(name, &kept),
-            Err(error) => failure(&error),
-        }))
+impl Tool for Notes {
+    fn run<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let input: Input = args.parse()?;
+            let (target, name) = match input.target.as_deref() {
+                Some("user") => (Target::User, "user"),
+                Some("memory") | None => (Target::Memory, "memory"),
+                Some(other) => {
+                    let text = format!("`{other}` is no target: use `memory` or `user`");
+                    return Ok(ToolOutput::plain_error(&text));
+                }
+            };
+            let operations = input.operations.unwrap_or_else(|| vec![input.one]);
+            let changes: Result<Vec<Change>, String> = operations.into_iter().map(change).collect();
+            let seat = seat::of(cx)?;
+            let allowed = match changes {
+                Ok(changes) => agreed(&changes, seat, cx).await.map(|()| changes),
+                Err(why) => Err(why),
+            };
+            let changes = match allowed {
+                Ok(changes) => changes,
+                Err(why) => {
+                    return Ok(ToolOutput::json(&json!({ "success": false, "error": why })));
+                }
+            };
+            let memory = seat.memory.clone();
+            let done = tokio::task::spawn_blocking(move || memory.change(target, &changes)).await;
+            Ok(ToolOutput::json(&match done {
+                Ok(Ok(kept)) => success(name, &kept),
+                Ok(Err(error)) => failure(&error),
+                Err(error) => return Err(ToolError::new("Interrupted", error.to_string())),
+            }))
+        })
+    }
+}
+
+/// Where notes need consent, the user is asked; without anybody to ask nothing is remembered.
+async fn agreed(changes: &[Change], seat: &LoopSeat, cx: &CallContext) -> Result<(), String> {
+    if cx.settings.get("memory.write_approval") != Some(&Value::Bool(true)) {
+        return Ok(());
+    }
+    let Some(asker) = &seat.engine.asker else {
+        return Err("notes need the user's consent here and nobody can be asked".to_owned());
+    };
+    let line = |change: &Change| match change {
+        Change::Add(text) => format!("+ {text}"),
+        Change::Replace(old, text) => format!("{old} → {text}"),
+        Change::Remove(old) => format!("- {old}"),
+    };
+    let lines: Vec<String> = changes.iter().map(line).collect();
+    let text = format!("Change the notes for later conversations?\n{}", lines.join("\n"));
+    let question = Question { text, choices: vec!["yes".to_owned(), "no".to_owned()] };
+    let deadline = cx.deadline.min(Instant::now() + ASKED_MAX);
+    match wait::until(deadline, "consent to a note", asker.ask(&question, cx)).await {
+        Ok(Ok(answer)) if answer.trim().eq_ignore_ascii_case("yes") => Ok(()),
+        Ok(Ok(_)) => Err("the user did not want this remembered".to_owned()),
+        Ok(Err(why)) => Err(why),
+        Err(_) => Err("nobody answered in time: nothing was remembered".to_owned()),
     }
 }
 

@@ -136,3 +136,14 @@ async fn a_question_reaches_the_user() {
     assert_eq!(results[0]["choices_offered"], json!(["red", "blue", "a", "b"]));
     assert!(results[1].get("error").is_some());
 }
+
+#[tokio::test]
+async fn notes_that_need_consent_are_not_taken_without_it() {
+    let add = r#"{"action":"add","target":"memory","content":"the sky is green"}"#;
+    let model = Scripted::new([Act::call("memory", add), Act::say("ok")]);
+    let world = World::with(model, &json!({ "memory": { "write_approval": true } }));
+    let (agent, end) = world.one_turn("go").await;
+    end.unwrap();
+    assert!(told(&agent)[2].contains("did not want this remembered"), "{:?}", told(&agent));
+    assert!(Memory::of(&world.settings).entries(Target::Memory).unwrap().is_empty());
+}
