@@ -5,6 +5,7 @@
 //! rest, `window` pages through text, `search` looks for it and `write` changes it.
 //! Nothing here knows about tools or their JSON.
 
+pub(crate) mod available;
 pub(crate) mod guard;
 pub(crate) mod kind;
 pub(crate) mod line;

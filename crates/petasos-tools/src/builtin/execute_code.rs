@@ -8,7 +8,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Example, Limit, Patch};
@@ -27,21 +26,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "🐍",
     core: true,
     result_chars_max: Limit::Chars(100_000),
-    check: Some(&CHECK),
+    check: Some(&super::terminal::CHECK),
     schema,
     examples: EXAMPLES,
     build: |ports| Arc::new(ExecuteCode { ports: ports.clone() }),
     ..ToolDef::USUAL
-};
-
-static CHECK: CheckDef = CheckDef {
-    id: "code_execution",
-    scope: CheckScope::Process,
-    probe: |cx| {
-        Box::pin(async move {
-            Availability::when(cx.ports.environments.is_some(), "this program has no terminal")
-        })
-    },
 };
 
 const EXAMPLES: &[Example] = &[Example {

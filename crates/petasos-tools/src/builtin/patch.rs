@@ -22,6 +22,7 @@ use crate::edit::fuzzy::Strategy;
 use crate::edit::replace::{All, NotReplaced, Replaced, replace};
 use crate::edit::v4a;
 use crate::edit::{diff, own_words};
+use crate::files::available::FILES;
 use crate::files::mask;
 use crate::files::site::Site;
 
@@ -34,6 +35,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     concurrency: Concurrency::ByPath,
     result_chars_max: Limit::Chars(100_000),
+    check: Some(&FILES),
     schema: schema::schema,
     examples: schema::EXAMPLES,
     build: |ports| Arc::new(Blocking::new(Patch::new(ports))),

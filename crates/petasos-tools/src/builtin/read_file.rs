@@ -19,6 +19,7 @@ use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolOutp
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::files::available::FILES;
 use crate::files::kind::{self, Kind};
 use crate::files::mask;
 use crate::files::notebook;
@@ -42,6 +43,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     concurrency: Concurrency::ByPath,
     // Spilling a page to a file would only ask for another page.
     result_chars_max: Limit::Unlimited,
+    check: Some(&FILES),
     schema,
     examples: EXAMPLES,
     build: |ports| Arc::new(Blocking::new(ReadFile::new(ports))),

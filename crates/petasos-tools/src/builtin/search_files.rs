@@ -15,6 +15,7 @@ use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::files::available::FILES;
 use crate::files::mask;
 use crate::files::open::Unreadable;
 use crate::files::search::content::{self, Keep, Matches, Pattern};
@@ -38,6 +39,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     idempotent: true,
     concurrency: Concurrency::Safe,
     result_chars_max: Limit::Chars(100_000),
+    check: Some(&FILES),
     schema,
     examples: EXAMPLES,
     build: |ports| Arc::new(Blocking::new(SearchFiles::new(ports))),

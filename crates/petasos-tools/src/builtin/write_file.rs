@@ -15,6 +15,7 @@ use serde_json::{Map, Value, json};
 use crate::change::{self, Changer, Planned};
 use crate::edit::own_words;
 use crate::edit::text::Text;
+use crate::files::available::FILES;
 
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -25,6 +26,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     concurrency: Concurrency::ByPath,
     result_chars_max: Limit::Chars(100_000),
+    check: Some(&FILES),
     schema,
     examples: EXAMPLES,
     build: |ports| Arc::new(Blocking::new(WriteFile::new(ports))),

@@ -6,6 +6,9 @@ pub(crate) const UNCHANGED: &str = "unchanged since you last read it";
 /// A few numbered lines may be somebody's data.
 const LINES_MIN: usize = 3;
 
+/// The first so many tell.
+const LINES_MAX: usize = 2000;
+
 /// Says why a content is our own display and not a file's text.
 pub(crate) fn found_in(content: &str) -> Option<&'static str> {
     if content.len() < 2000 && content.contains(UNCHANGED) {
@@ -13,7 +16,8 @@ pub(crate) fn found_in(content: &str) -> Option<&'static str> {
             "`content` is the notice that a file is unchanged, not the file: nothing was written",
         );
     }
-    let lines: Vec<&str> = content.lines().filter(|line| !line.trim().is_empty()).collect();
+    let lines = content.lines().filter(|line| !line.trim().is_empty());
+    let lines: Vec<&str> = lines.take(LINES_MAX).collect();
     let mut numbered = 0;
     let mut last: Option<u64> = None;
     for line in &lines {

@@ -23,7 +23,8 @@ pub(crate) enum Encoding {
 pub(crate) struct Text {
     encoding: Encoding,
     original: String,
-    plain: String,
+    /// The text with plain line ends, when the original has others.
+    plain: Option<String>,
     /// Where carriage returns were left out: before these places of the plain text, in order.
     returns: Vec<usize>,
 }
@@ -54,27 +55,32 @@ impl Text {
     }
 
     fn of(encoding: Encoding, original: String) -> Self {
-        let mut plain = String::with_capacity(original.len());
         let mut returns = Vec::new();
-        let mut letters = original.chars().peekable();
-        while let Some(letter) = letters.next() {
-            if letter == '\r' && letters.peek() == Some(&'\n') {
+        if memchr::memchr(b'\r', original.as_bytes()).is_none() {
+            return Self { encoding, original, plain: None, returns };
+        }
+        let mut plain = String::with_capacity(original.len());
+        let mut pieces = original.split("\r\n").peekable();
+        while let Some(piece) = pieces.next() {
+            plain.push_str(piece);
+            if pieces.peek().is_some() {
                 returns.push(plain.len());
-            } else {
-                plain.push(letter);
+                plain.push('\n');
             }
         }
-        Self { encoding, original, plain, returns }
+        Self { encoding, original, plain: Some(plain), returns }
     }
 
     /// The text with plain line ends.
     pub(crate) fn plain(&self) -> &str {
-        &self.plain
+        self.plain.as_deref().unwrap_or(&self.original)
     }
 
     /// Whether most of its lines end with a carriage return.
     pub(crate) fn is_crlf(&self) -> bool {
-        self.returns.len() * 2 > self.plain.matches('\n').count()
+        let is_any = !self.returns.is_empty();
+        is_any
+            && self.returns.len() * 2 > memchr::memchr_iter(b'\n', self.original.as_bytes()).count()
     }
 
     /// A place of the plain text, in the original one.
@@ -103,11 +109,11 @@ impl Text {
 
     /// New text with this file's line ends.
     fn ended(&self, text: &str) -> String {
-        let plain = text.replace("\r\n", "\n");
         if self.is_crlf() {
-            return plain.replace('\n', "\r\n");
+            return text.replace("\r\n", "\n").replace('\n', "\r\n");
         }
-        if self.original.contains('\n') { plain } else { text.to_owned() }
+        let has_own = self.original.contains('\n');
+        if has_own { text.replace("\r\n", "\n") } else { text.to_owned() }
     }
 
     /// The bytes of the file.

@@ -5,16 +5,34 @@
 
 use std::path::{Component, Path, PathBuf};
 
-/// The absolute path that a caller means: `~` is the user's home, the rest starts at `base`.
-pub(crate) fn resolve(path: &str, base: &Path, home: &Path) -> PathBuf {
+/// The absolute path that a caller means: `~` is the user's home, `~name` that of another user,
+/// the rest starts at `base`. `home_of` tells the home of a user; the nameless one is ours.
+pub(crate) fn resolve(
+    path: &str,
+    base: &Path,
+    home_of: impl Fn(&str) -> Option<PathBuf>,
+) -> PathBuf {
     let meant = match path.strip_prefix('~') {
-        Some("") if is_known(home) => home.to_owned(),
-        Some(rest) if is_known(home) && rest.starts_with('/') => {
-            home.join(rest.trim_start_matches('/'))
+        Some(rest) => {
+            let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
+            let home = home_of(name).filter(|home| is_known(home) && is_name(name));
+            home.map_or_else(|| base.join(path), |home| home.join(rest.trim_start_matches('/')))
         }
-        Some(_) | None => base.join(path),
+        None => base.join(path),
     };
     folded(&meant)
+}
+
+/// Nothing, or what a system takes for a user's name.
+pub(crate) fn is_name(name: &str) -> bool {
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
+    name.chars().all(is_plain) && !name.starts_with(['-', '.'])
+}
+
+/// The home in a line of the user database.
+pub(crate) fn home_in(users: &str, name: &str) -> Option<PathBuf> {
+    let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
+    line.split(':').nth(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
 }
 
 fn is_known(home: &Path) -> bool {
@@ -61,9 +79,15 @@ mod tests {
             ("~/x", "/home/me/x"),
             ("~//x", "/home/me/x"),
             ("~other", "/w/~other"),
+            ("~root/x", "/root/x"),
+            ("~root", "/root"),
+            ("~ro;ot", "/w/~ro;ot"),
             ("a~", "/w/a~"),
         ] {
-            let resolved = resolve(given, Path::new("/w"), Path::new("/home/me"));
+            let resolved = resolve(given, Path::new("/w"), |name| match name {
+                "" => Some("/home/me".into()),
+                other => home_in("root:x:0:0::/root:/bin/sh\n", other),
+            });
             assert_eq!(resolved, Path::new(meant), "{given}");
         }
         assert_eq!(shown(Path::new("/w/a/b"), Path::new("/w")), "a/b");

@@ -41,7 +41,8 @@ impl Sites {
     /// The path that a caller means, for policy: asks nobody. Elsewhere `~` stays as it is.
     pub(crate) fn meant(&self, path: &str, cx: &CallContext) -> PathBuf {
         if self.is_here(cx) {
-            return place::resolve(path, &self.base(cx), cx.settings.user_home());
+            let own = cx.settings.user_home();
+            return place::resolve(path, &self.base(cx), |name| here_home(name, own));
         }
         if path.starts_with('~') {
             return PathBuf::from(path);
@@ -122,7 +123,11 @@ pub(crate) struct Site<'a> {
 impl<'a> Site<'a> {
     /// The absolute path that a caller means.
     pub(crate) fn resolve(&self, path: &str) -> PathBuf {
-        place::resolve(path, &self.base, &self.home)
+        place::resolve(path, &self.base, |name| match &self.there {
+            Some(there) if !name.is_empty() => there.home_of(name),
+            Some(_) => Some(self.home.clone()),
+            None => here_home(name, &self.home),
+        })
     }
 
     /// How a path is told to the model.
@@ -230,6 +235,15 @@ impl<'a> Site<'a> {
             there::wait(&Handle::current(), self.cx, "the terminal", environments.of(self.cx));
         opened.ok()
     }
+}
+
+/// The home of a user of this machine.
+fn here_home(name: &str, own: &Path) -> Option<PathBuf> {
+    if name.is_empty() {
+        return Some(own.to_owned());
+    }
+    let users = std::fs::read_to_string("/etc/passwd").ok()?;
+    place::home_in(&users, name)
 }
 
 fn here(path: &Path, guard: &Guard) -> Result<About, Unreadable> {

@@ -20,6 +20,7 @@ use tokio::runtime::Handle;
 use super::About;
 use crate::files::guard::Guard;
 use crate::files::open::Unreadable;
+use crate::files::place;
 use crate::files::similar;
 use crate::files::write::{Change, Done, WriteFault};
 
@@ -177,6 +178,16 @@ impl<'a> There<'a> {
     pub(super) fn home(&self) -> Result<PathBuf, EnvError> {
         let ran = self.brief("printf %s \"$HOME\"")?;
         Ok(PathBuf::from(String::from_utf8_lossy(&ran.output).into_owned()))
+    }
+
+    /// The home of another user there.
+    pub(super) fn home_of(&self, name: &str) -> Option<PathBuf> {
+        if !place::is_name(name) {
+            return None;
+        }
+        let script = format!("getent passwd {name} 2>/dev/null || grep '^{name}:' /etc/passwd");
+        let ran = self.brief(&script).ok()?;
+        place::home_in(&String::from_utf8_lossy(&ran.output), name)
     }
 
     pub(super) fn look(&self, path: &Path, guard: &Guard) -> Result<About, Unreadable> {
