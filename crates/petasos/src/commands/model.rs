@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, Subcommand};
 use petasos_config::{edit, home};
-use petasos_providers::{Request, Vault, resolve};
+use petasos_providers::{Request, Vault, local, resolve};
 use serde_json::{Value, json};
 
 use super::models::offered;
@@ -59,9 +59,11 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
 /// The choice in force, from the resolver that every surface asks.
 fn show(session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
-    let settings = session.host.get()?.settings();
+    let host = session.host.get()?;
+    let settings = host.settings();
     let view = Vault::of(settings).view(settings);
-    let resolved = resolve(&Request::default(), settings, &view);
+    let net = host.net();
+    let resolved = host.wait(local::resolve_here(&Request::default(), settings, view, &net))?;
     let runtime = resolved.outcome.map_err(|error| {
         let report = Report::new(error.message).code(error.code);
         match error.hint {

@@ -6,7 +6,7 @@ use clap::Args;
 use petasos_contract::model::{Prompt, Role};
 use petasos_contract::{Secret, Settings};
 use petasos_providers::resolve::{Candidate, Verdict, view::RuntimeView};
-use petasos_providers::{Request, Resolved, Vault, VaultView, resolve, roles};
+use petasos_providers::{Request, Resolved, Vault, VaultView, local, roles};
 
 use crate::command::Session;
 use crate::out::{Out, Style};
@@ -73,10 +73,12 @@ impl Choice {
 
     /// Asks the one resolver.
     fn resolved(&self, session: &mut Session) -> Result<Resolved, Report> {
-        let settings = session.host.get()?.settings();
+        let host = session.host.get()?;
+        let settings = host.settings();
         let vault = Vault::of(settings).view(settings);
         let request = self.request(settings, &vault)?;
-        Ok(resolve(&request, settings, &vault))
+        let net = host.net();
+        Ok(host.wait(local::resolve_here(&request, settings, vault, &net))?)
     }
 
     /// The request; for a side role, its first candidate with what was named on the command line.
