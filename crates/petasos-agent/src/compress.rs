@@ -183,7 +183,9 @@ impl Compressor {
             Err(Stopped::Unavailable { .. }) => {
                 self.resting_until = Some(Instant::now() + COOLDOWN);
             }
-            Err(_) => self.futile += 1,
+            Err(Stopped::NothingLeft | Stopped::NoGain) => self.futile += 1,
+            // An interrupt, another process or the disk say nothing about the conversation.
+            Err(_) => {}
         }
         done
     }

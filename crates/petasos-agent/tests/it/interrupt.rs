@@ -79,10 +79,29 @@ async fn while_a_batch_runs_together() {
 }
 
 #[tokio::test]
-async fn while_somebody_is_asked() {
+async fn as_soon_as_a_call_is_asked_for() {
     let acts = [Act::call("act", r#"{"do":"wait"}"#), Act::say("here I am")];
     let world = World::new(Scripted::new(acts));
     interrupted_at(&world, |event| matches!(event, Event::ToolRequested { .. })).await;
+}
+
+#[tokio::test]
+async fn while_somebody_is_asked() {
+    struct Silent;
+    impl petasos_agent::Asker for Silent {
+        fn ask<'a>(
+            &'a self,
+            _: &'a petasos_agent::Question,
+            _: &'a petasos_contract::CallContext,
+        ) -> petasos_contract::BoxFuture<'a, Result<String, String>> {
+            Box::pin(std::future::pending())
+        }
+    }
+    let acts = [Act::call("clarify", r#"{"question":"Well?"}"#), Act::say("here I am")];
+    let mut world = World::new(Scripted::new(acts));
+    Arc::get_mut(&mut world.engine).unwrap().asker = Some(Arc::new(Silent));
+    let told = interrupted_at(&world, started).await;
+    assert!(told[2].contains("cancelled"), "{told:?}");
 }
 
 #[tokio::test]
