@@ -30,11 +30,18 @@ pub(crate) enum Action {
 }
 
 /// What calling `name` does. `name` has its module or receiver.
-#[expect(clippy::too_many_lines, reason = "one arm a program; splitting would hide the table")]
 pub(crate) fn action(name: &str) -> Option<Action> {
     let last = name.rsplit(['.', ':', '>']).next().unwrap_or_default();
     let owner = name.strip_suffix(last).unwrap_or_default().trim_end_matches(['.', ':', '-', '>']);
     let owner = owner.rsplit(['.', ':']).next().unwrap_or_default();
+    runs(name, owner, last)
+        .or_else(|| deletes(owner, last))
+        .or_else(|| reads_or_writes(owner, last))
+        .or_else(|| affects(last))
+}
+
+/// Functions that start another program.
+fn runs(name: &str, owner: &str, last: &str) -> Option<Action> {
     Some(match last {
         "system"
         | "popen"
@@ -81,6 +88,13 @@ pub(crate) fn action(name: &str) -> Option<Action> {
         "execute" if owner == "os" => Action::Command,
         "execvp" | "execv" | "execve" | "execvpe" | "execl" | "execlp" | "execle" | "spawnl"
         | "spawnlp" | "spawnv" | "spawnvp" | "pcntl_exec" | "posix_spawnp" => Action::Replace,
+        _ => return None,
+    })
+}
+
+/// Functions that take files away.
+fn deletes(owner: &str, last: &str) -> Option<Action> {
+    Some(match last {
         "rmtree"
         | "remove_tree"
         | "rm_rf"
@@ -105,6 +119,13 @@ pub(crate) fn action(name: &str) -> Option<Action> {
         {
             Action::Delete
         }
+        _ => return None,
+    })
+}
+
+/// Functions that open, write, copy, move or read files.
+fn reads_or_writes(owner: &str, last: &str) -> Option<Action> {
+    Some(match last {
         "open" | "fopen" | "openSync" | "File" | "sysopen" => Action::Open,
         "write_text" | "write_bytes" | "writeFileSync" | "writeFile" | "appendFileSync"
         | "appendFile" | "createWriteStream" | "truncateSync" | "truncate"
@@ -122,6 +143,13 @@ pub(crate) fn action(name: &str) -> Option<Action> {
         | "createReadStream" | "readTextFile" | "readTextFileSync" | "readlines" | "slurp"
         | "readfile" => Action::Read,
         "read" if matches!(owner, "File" | "IO") => Action::Read,
+        _ => return None,
+    })
+}
+
+/// Functions that evaluate code, or reach a database, processes, modes or the machine.
+fn affects(last: &str) -> Option<Action> {
+    Some(match last {
         "eval" | "instance_eval" | "class_eval" | "Function" | "runInNewContext"
         | "runInThisContext" | "create_function" | "compile" | "dofile" | "loadstring"
         | "assert" => Action::Evaluate,

@@ -14,6 +14,7 @@ use crate::shell::normalise::UNKNOWN;
 use crate::sql;
 use crate::wrappers::Inner;
 use std::collections::HashMap;
+use std::ops::Range;
 
 /// Things seen anywhere in the text that mean something together.
 #[derive(Debug, Default)]
@@ -297,7 +298,6 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    #[expect(clippy::too_many_lines, reason = "one arm an action")]
     fn act(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         let Some(mut action) = calls::action(name) else { return };
         if name == "exec" && self.language != Language::Python {
@@ -314,16 +314,7 @@ impl Walker<'_, '_, '_> {
                     &subject,
                 );
             }
-            Action::DeleteMaybeTree => {
-                let inside = self.reader.tokens.get(at..end).unwrap_or_default();
-                let recursive = inside
-                    .iter()
-                    .any(|token| matches!(token, Token::Name(name) if name == "recursive"));
-                if recursive || name.starts_with("fs.") || name.starts_with('.') {
-                    self.seen.deletes = true;
-                    self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &subject);
-                }
-            }
+            Action::DeleteMaybeTree => self.delete_maybe_tree(name, at..end, &subject),
             Action::Delete => {
                 self.seen.deletes = true;
                 self.touch(
@@ -339,18 +330,7 @@ impl Walker<'_, '_, '_> {
                 }
                 self.touch(Deed::Read, &first.text());
             }
-            Action::Move => {
-                if let Some(target) = args.get(1) {
-                    self.touch(Deed::Write, &target.text());
-                }
-                let source = self.engine.resolve(&first.text());
-                if path::is_vital(&source, self.engine.facts) {
-                    self.touch(
-                        Deed::Delete { recursive: true, bulk: false, narrowed: false },
-                        &first.text(),
-                    );
-                }
-            }
+            Action::Move => self.move_file(&first, args.get(1)),
             Action::Read => self.touch(Deed::Read, &subject),
             Action::Evaluate => self.evaluate(&first),
             Action::Query => {
@@ -373,6 +353,29 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Action::Power => self.engine.report.signal(Signal::Power, self.span, name),
+        }
+    }
+
+    fn delete_maybe_tree(&mut self, name: &str, inside: Range<usize>, subject: &str) {
+        let tokens = self.reader.tokens.get(inside).unwrap_or_default();
+        let recursive =
+            tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "recursive"));
+        if recursive || name.starts_with("fs.") || name.starts_with('.') {
+            self.seen.deletes = true;
+            self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, subject);
+        }
+    }
+
+    fn move_file(&mut self, source: &Value, target: Option<&Value>) {
+        if let Some(target) = target {
+            self.touch(Deed::Write, &target.text());
+        }
+        let resolved = self.engine.resolve(&source.text());
+        if path::is_vital(&resolved, self.engine.facts) {
+            self.touch(
+                Deed::Delete { recursive: true, bulk: false, narrowed: false },
+                &source.text(),
+            );
         }
     }
 
