@@ -170,13 +170,12 @@ fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "one walk over the operands, in order")]
-fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
+/// The operands of a copying program, without options and their values.
+fn copy_operands<'a>(call: &'a Call<'_>) -> Vec<&'a Arg> {
     const VALUES: [&str; 10] = ["-m", "-o", "-g", "-S", "-t", "-i", "-P", "-F", "-l", "-c"];
     let mut skip = false;
     let mut plain = false;
-    let operands: Vec<&Arg> = call
-        .args
+    call.args
         .iter()
         .filter(|arg| {
             if std::mem::take(&mut skip) {
@@ -195,7 +194,11 @@ fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
             }
             true
         })
-        .collect();
+        .collect()
+}
+
+fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
+    let operands = copy_operands(call);
     if matches!(call.program, "install" | "ginstall") && call.flag_word("-d") {
         for operand in operands {
             push(found, Deed::Write, operand);

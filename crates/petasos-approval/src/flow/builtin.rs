@@ -13,7 +13,6 @@ use std::rc::Rc;
 
 impl Engine<'_> {
     /// Carries out a builtin; `None` when `name` is not one that matters.
-    #[expect(clippy::too_many_lines, reason = "one arm a builtin")]
     pub(super) fn builtin(&mut self, name: &str, argv: &[Arg], span: Span) -> Option<Stream> {
         let args = argv.get(1..).unwrap_or_default();
         match name {
@@ -30,24 +29,9 @@ impl Engine<'_> {
                 }
             }
             "read" => self.read(args),
-            "mapfile" | "readarray" => {
-                if let Some(arg) = args.iter().rfind(|arg| !arg.text.starts_with('-')) {
-                    let items: Option<Vec<String>> = self
-                        .stdin
-                        .text
-                        .as_ref()
-                        .map(|text| text.lines().map(str::to_owned).collect());
-                    let value = Value { array: items, ..Value::unknown(self.stdin.taint) };
-                    self.state.set(&arg.text, value);
-                }
-            }
+            "mapfile" | "readarray" => self.read_lines(args),
             "set" => self.set_positional(args),
-            "shift" => {
-                if let Some(args) = self.state.positional.clone() {
-                    self.state.positional =
-                        Some(Rc::new(args.get(1..).unwrap_or_default().to_vec()));
-                }
-            }
+            "shift" => self.shift_positional(),
             "alias" => {
                 for arg in args {
                     if let Some((name, text)) = arg.text.split_once('=') {
@@ -66,16 +50,7 @@ impl Engine<'_> {
                     self.state.set(&target.text, Value::known(text));
                 }
             }
-            "eval" => {
-                let taint = args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint));
-                let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
-                let code =
-                    Arg { text: words.join(" "), span: joined(args, span), glob: false, taint };
-                self.via.push("eval");
-                let stream = self.run_code(Language::Shell, code, Vec::new(), span);
-                self.via.pop();
-                return Some(stream);
-            }
+            "eval" => return Some(self.evaluate_words(args, span)),
             "source" | "." => {
                 let inner = Inner::File(
                     Language::Shell,
@@ -92,6 +67,16 @@ impl Engine<'_> {
             _ => return None,
         }
         Some(Stream::empty())
+    }
+
+    fn evaluate_words(&mut self, args: &[Arg], span: Span) -> Stream {
+        let taint = args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint));
+        let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
+        let code = Arg { text: words.join(" "), span: joined(args, span), glob: false, taint };
+        self.via.push("eval");
+        let stream = self.run_code(Language::Shell, code, Vec::new(), span);
+        self.via.pop();
+        stream
     }
 
     fn change_directory(&mut self, args: &[Arg]) {
@@ -154,6 +139,21 @@ impl Engine<'_> {
                 }
             };
             self.state.set(&name.text, Value { text, taint, ..Value::default() });
+        }
+    }
+
+    fn read_lines(&mut self, args: &[Arg]) {
+        if let Some(arg) = args.iter().rfind(|arg| !arg.text.starts_with('-')) {
+            let items: Option<Vec<String>> =
+                self.stdin.text.as_ref().map(|text| text.lines().map(str::to_owned).collect());
+            let value = Value { array: items, ..Value::unknown(self.stdin.taint) };
+            self.state.set(&arg.text, value);
+        }
+    }
+
+    fn shift_positional(&mut self) {
+        if let Some(args) = self.state.positional.clone() {
+            self.state.positional = Some(Rc::new(args.get(1..).unwrap_or_default().to_vec()));
         }
     }
 
