@@ -65,8 +65,29 @@ pub(super) static RULE: Rule = Rule {
     ],
 };
 
-#[expect(clippy::too_many_lines, reason = "one arm a program; splitting would hide the table")]
 fn check(call: &Call<'_>) -> bool {
+    let verbs = verbs(call);
+    let first = verbs.first().copied().unwrap_or_default();
+    let second = verbs.get(1).copied().unwrap_or_default();
+    if call.flag_word("--dry-run") {
+        return false;
+    }
+    if privileged(call, first) {
+        return true;
+    }
+    if call.program == "docker-compose" || call.program == "podman-compose" || !is_group(first) {
+        return ends(first);
+    }
+    ends(second)
+        || first == "swarm" && second == "leave"
+        || first == "service"
+            && matches!(second, "scale" | "update")
+            && call.args.iter().any(|arg| arg.text.ends_with("=0"))
+        || first == "volume" && second == "rm"
+}
+
+/// The first words that are neither options nor their values, at most three.
+fn verbs<'a>(call: &'a Call<'_>) -> Vec<&'a str> {
     let mut words = call.args.iter().map(|arg| arg.text.as_str());
     let mut verbs = Vec::new();
     while let Some(word) = words.next() {
@@ -93,36 +114,41 @@ fn check(call: &Call<'_>) -> bool {
             }
         }
     }
-    let first = verbs.first().copied().unwrap_or_default();
-    let second = verbs.get(1).copied().unwrap_or_default();
-    let ends = |verb: &str| {
-        matches!(
-            verb,
-            "rm" | "rmi"
-                | "stop"
-                | "kill"
-                | "restart"
-                | "down"
-                | "prune"
-                | "remove"
-                | "rmp"
-                | "stopp"
-                | "pause"
-                | "delete"
-                | "destroy"
-                | "undefine"
-                | "shutdown"
-                | "poweroff"
-                | "halt"
-                | "purge"
-                | "reset"
-                | "unregistervm"
-                | "controlvm"
-                | "force-stop"
-        )
-    };
-    let grouped = matches!(
-        first,
+    verbs
+}
+
+/// Verbs that end or take away what they name.
+fn ends(verb: &str) -> bool {
+    matches!(
+        verb,
+        "rm" | "rmi"
+            | "stop"
+            | "kill"
+            | "restart"
+            | "down"
+            | "prune"
+            | "remove"
+            | "rmp"
+            | "stopp"
+            | "pause"
+            | "delete"
+            | "destroy"
+            | "undefine"
+            | "shutdown"
+            | "poweroff"
+            | "halt"
+            | "purge"
+            | "reset"
+            | "unregistervm"
+            | "controlvm"
+            | "force-stop"
+    )
+}
+
+/// First words that say what kind of thing the verb behind them is about.
+fn is_group(word: &str) -> bool {
+    matches!(
+        word,
         "container"
             | "compose"
             | "volume"
@@ -150,22 +176,7 @@ fn check(call: &Call<'_>) -> bool {
             | "t"
             | "c"
             | "i"
-    );
-    if call.flag_word("--dry-run") {
-        return false;
-    }
-    if privileged(call, first) {
-        return true;
-    }
-    if call.program == "docker-compose" || call.program == "podman-compose" || !grouped {
-        return ends(first);
-    }
-    ends(second)
-        || first == "swarm" && second == "leave"
-        || first == "service"
-            && matches!(second, "scale" | "update")
-            && call.args.iter().any(|arg| arg.text.ends_with("=0"))
-        || first == "volume" && second == "rm"
+    )
 }
 
 /// A container that can do to the host what it likes.
