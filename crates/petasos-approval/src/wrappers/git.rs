@@ -31,7 +31,6 @@ fn runs(key: &str) -> bool {
         || key.ends_with(".command")
 }
 
-#[expect(clippy::too_many_lines, reason = "one arm a verb")]
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let mut rest = call.args.iter().peekable();
     let mut aliases: Vec<(String, Arg)> = Vec::new();
@@ -66,17 +65,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         "bisect" if tail.first().is_some_and(|arg| arg.is("run")) => {
             inners.list.push(Inner::Argv(tail.get(1..).unwrap_or_default().to_vec()));
         }
-        "submodule" => {
-            if let Some(at) = tail.iter().position(|arg| arg.is("foreach")) {
-                let words: Vec<&str> = tail
-                    .iter()
-                    .skip(at + 1)
-                    .filter(|arg| !arg.is("--recursive") && !arg.is("-q"))
-                    .map(|arg| arg.text.as_str())
-                    .collect();
-                inners.list.push(Inner::Shell(Arg::new(words.join(" "), call.span), Vec::new()));
-            }
-        }
+        "submodule" => for_each_submodule(call, &tail, inners),
         "rebase" => option(&tail, &["-x", "--exec"], inners),
         "grep" => option(&tail, &["-O", "--open-files-in-pager"], inners),
         "filter-branch" => {
@@ -92,14 +81,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             }
         }
         "difftool" | "mergetool" => option(&tail, &["-x", "--extcmd"], inners),
-        "clone" | "fetch" | "pull" | "ls-remote" | "push" => {
-            option(&tail, &["--upload-pack", "-u", "--receive-pack", "--exec"], inners);
-            for arg in
-                tail.iter().filter_map(|arg| arg.text.strip_prefix("ext::").map(|text| (arg, text)))
-            {
-                push(&Arg { text: arg.1.to_owned(), ..arg.0.clone() }, inners);
-            }
-        }
+        "clone" | "fetch" | "pull" | "ls-remote" | "push" => remote(&tail, inners),
         "config" => {
             let words: Vec<&Arg> = tail.iter().filter(|arg| !arg.text.starts_with('-')).collect();
             if let [key, value, ..] = words.as_slice()
@@ -109,6 +91,28 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             }
         }
         _ => {}
+    }
+}
+
+/// `submodule foreach` joins its words to a command of the shell.
+fn for_each_submodule(call: &Call<'_>, tail: &[Arg], inners: &mut Inners) {
+    if let Some(at) = tail.iter().position(|arg| arg.is("foreach")) {
+        let words: Vec<&str> = tail
+            .iter()
+            .skip(at + 1)
+            .filter(|arg| !arg.is("--recursive") && !arg.is("-q"))
+            .map(|arg| arg.text.as_str())
+            .collect();
+        inners.list.push(Inner::Shell(Arg::new(words.join(" "), call.span), Vec::new()));
+    }
+}
+
+/// Programs run on either end of a connection.
+fn remote(tail: &[Arg], inners: &mut Inners) {
+    option(tail, &["--upload-pack", "-u", "--receive-pack", "--exec"], inners);
+    for arg in tail.iter().filter_map(|arg| arg.text.strip_prefix("ext::").map(|text| (arg, text)))
+    {
+        push(&Arg { text: arg.1.to_owned(), ..arg.0.clone() }, inners);
     }
 }
 

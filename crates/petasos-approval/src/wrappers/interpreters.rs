@@ -69,10 +69,6 @@ fn language(program: &str) -> Language {
     }
 }
 
-#[expect(
-    clippy::too_many_lines,
-    reason = "one pass over options whose meaning depends on what came before"
-)]
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let language = language(call.program);
     inners.opaque = language != Language::Awk;
@@ -81,12 +77,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     if matches!(call.program, "deno" | "bun") && matches!(call.operand(0), "eval" | "x") {
-        if call.operand(0) == "x" {
-            let rest: Vec<Arg> = call.operands().skip(1).cloned().collect();
-            inners.list.push(Inner::Argv(rest));
-        } else if let Some(code) = call.operands().nth(1) {
-            inners.list.push(Inner::Code(language, code.clone()));
-        }
+        subcommand(call, language, inners);
         return;
     }
     if call.program == "expect" {
@@ -98,18 +89,37 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         return;
     }
-    let letters: &[char] = match language {
-        Language::Python => &['c'],
-        Language::Perl => &['e', 'E'],
-        Language::Php => &['r', 'B', 'R', 'E'],
-        Language::JavaScript => &['e', 'p'],
-        Language::Other => &['e', 'c'],
-        Language::Ruby
-        | Language::AppleScript
-        | Language::Shell
-        | Language::Awk
-        | Language::PowerShell => &['e'],
-    };
+    let Some(Options { at, found }) = options(call, language, inners) else { return };
+    if found || call.asks_help() || call.flag_word("-v") || call.flag_word("-V") {
+        return;
+    }
+    match call.args.get(at) {
+        Some(file) => {
+            let rest = call.args.get(at + 1..).unwrap_or_default().to_vec();
+            inners.list.push(Inner::File(language, file.clone(), rest));
+        }
+        None => inners.list.push(Inner::Stdin(language, Vec::new())),
+    }
+}
+
+/// `deno eval CODE`, `bun x PROGRAM`.
+fn subcommand(call: &Call<'_>, language: Language, inners: &mut Inners) {
+    if call.operand(0) == "x" {
+        let rest: Vec<Arg> = call.operands().skip(1).cloned().collect();
+        inners.list.push(Inner::Argv(rest));
+    } else if let Some(code) = call.operands().nth(1) {
+        inners.list.push(Inner::Code(language, code.clone()));
+    }
+}
+
+/// Where the options ended, and whether one of them held code.
+struct Options {
+    at: usize,
+    found: bool,
+}
+
+/// Reads the options; `None` when one of them says that no file follows.
+fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<Options> {
     let mut at = 0;
     let mut found = false;
     while let Some(arg) = call.args.get(at) {
@@ -126,47 +136,62 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             found = true;
             at += 1;
         } else if text == "-m" && language == Language::Python {
-            return;
+            return None;
         } else if matches!(text, "-" | "/dev/stdin") {
             inners.list.push(Inner::Stdin(language, Vec::new()));
-            return;
+            return None;
         } else if let Some(flags) =
             text.strip_prefix('-').filter(|flags| !flags.is_empty() && !flags.starts_with('-'))
         {
-            let library = flags.starts_with(['I', 'M', 'm', 'r', 'W', 'x'].as_slice())
-                && language != Language::Php;
-            if let Some(position) = flags.find(letters)
-                && !library
-            {
-                found = true;
-                let tail = flags.get(position + 1..).unwrap_or_default();
-                if tail.is_empty()
-                    || matches!(language, Language::Perl | Language::Ruby)
-                        && tail.len() < 4
-                        && tail.bytes().all(|byte| byte.is_ascii_alphanumeric())
-                {
+            match code_in_flags(flags, language) {
+                Some("") => {
                     push_code(language, call.args.get(at + 1), inners);
+                    found = true;
                     at += 1;
-                } else {
-                    inners
-                        .list
-                        .push(Inner::Code(language, Arg { text: tail.to_owned(), ..arg.clone() }));
                 }
+                Some(code) => {
+                    let code = Arg { text: code.to_owned(), ..arg.clone() };
+                    inners.list.push(Inner::Code(language, code));
+                    found = true;
+                }
+                None => {}
             }
         } else if !text.starts_with('-') {
             break;
         }
         at += 1;
     }
-    if found || call.asks_help() || call.flag_word("-v") || call.flag_word("-V") {
-        return;
+    Some(Options { at, found })
+}
+
+/// The code behind a letter that announces some; empty when it is the next argument.
+fn code_in_flags(flags: &str, language: Language) -> Option<&str> {
+    let library =
+        flags.starts_with(['I', 'M', 'm', 'r', 'W', 'x'].as_slice()) && language != Language::Php;
+    if library {
+        return None;
     }
-    match call.args.get(at) {
-        Some(file) => {
-            let rest = call.args.get(at + 1..).unwrap_or_default().to_vec();
-            inners.list.push(Inner::File(language, file.clone(), rest));
-        }
-        None => inners.list.push(Inner::Stdin(language, Vec::new())),
+    let position = flags.find(code_letters(language))?;
+    let tail = flags.get(position + 1..).unwrap_or_default();
+    let more_flags = matches!(language, Language::Perl | Language::Ruby)
+        && tail.len() < 4
+        && tail.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    Some(if more_flags { "" } else { tail })
+}
+
+/// Letters of options whose value is code.
+fn code_letters(language: Language) -> &'static [char] {
+    match language {
+        Language::Python => &['c'],
+        Language::Perl => &['e', 'E'],
+        Language::Php => &['r', 'B', 'R', 'E'],
+        Language::JavaScript => &['e', 'p'],
+        Language::Other => &['e', 'c'],
+        Language::Ruby
+        | Language::AppleScript
+        | Language::Shell
+        | Language::Awk
+        | Language::PowerShell => &['e'],
     }
 }
 

@@ -76,7 +76,6 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
 };
 
 /// Task runners, terminals, schedulers: the command is an argument or a tail.
-#[expect(clippy::too_many_lines, reason = "one arm a program; splitting would hide the table")]
 fn runner(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
         "at" | "batch" => inners.list.push(Inner::Stdin(Language::Shell, Vec::new())),
@@ -84,84 +83,17 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
             let rest = command_after_options(call.args, &["-n", "--interval", "-d"]);
             join(rest, inners);
         }
-        "entr" | "inotifywait" | "watchexec" | "nodemon" => {
-            option_shell(call, &["--exec", "-x"], inners);
-            if call.program == "entr" || call.program == "watchexec" {
-                let rest =
-                    command_after_options(call.args, &["-e", "--exts", "-w", "--watch", "-i"]);
-                inners.bulk = false;
-                join(rest, inners);
-            }
-        }
+        "entr" | "inotifywait" | "watchexec" | "nodemon" => on_change(call, inners),
         "script" => {
             option_shell(call, &["--command"], inners);
             if let Some(code) = call.clustered('c') {
                 shell(code, inners);
             }
         }
-        "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" => {
-            if let Some(at) = call
-                .args
-                .iter()
-                .position(|arg| matches!(arg.text.as_str(), "-e" | "--" | "--command"))
-            {
-                join(call.args.get(at + 1..).unwrap_or_default(), inners);
-            }
-        }
-        "tmux" => {
-            if call.args.iter().any(|arg| {
-                matches!(
-                    arg.text.as_str(),
-                    "new"
-                        | "new-session"
-                        | "neww"
-                        | "new-window"
-                        | "splitw"
-                        | "split-window"
-                        | "run"
-                        | "run-shell"
-                        | "send-keys"
-                        | "send"
-                        | "respawn-pane"
-                        | "if-shell"
-                        | "display-popup"
-                        | "popup"
-                )
-            }) {
-                let rest = command_after(
-                    call.args,
-                    &["-s", "-t", "-n", "-c", "-x", "-y", "-L", "-S", "-f", "-e", "-F"],
-                    1,
-                );
-                let rest: Vec<Arg> = rest
-                    .iter()
-                    .filter(|arg| !matches!(arg.text.as_str(), "Enter" | "C-m"))
-                    .cloned()
-                    .collect();
-                join(&rest, inners);
-            }
-        }
-        "screen" => {
-            if call.flag('m') || call.flag('X') {
-                let rest = command_after(call.args, &["-S", "-c", "-t", "-p", "-h"], 0);
-                let rest = if rest.first().is_some_and(|arg| arg.is("stuff") || arg.is("exec")) {
-                    rest.get(1..).unwrap_or_default()
-                } else {
-                    rest
-                };
-                join(rest, inners);
-            }
-        }
-        "hyperfine" | "concurrently" => {
-            for operand in
-                call.operands().filter(|arg| !arg.text.bytes().all(|byte| byte.is_ascii_digit()))
-            {
-                shell(operand.clone(), inners);
-            }
-            for name in ["--prepare", "-p", "--setup", "-s", "--cleanup", "-c"] {
-                option_shell(call, &[name], inners);
-            }
-        }
+        "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" => terminal(call, inners),
+        "tmux" => tmux(call, inners),
+        "screen" => screen(call, inners),
+        "hyperfine" | "concurrently" => each_operand(call, inners),
         "tcpdump" => option_shell(call, &["-z"], inners),
         "dc" | "ftp" | "telnet" => lines_after_mark(call, '!', inners),
         "split" => option_shell(call, &["--filter"], inners),
@@ -178,27 +110,111 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
                 inners.list.push(Inner::Argv(command_after(call.args, &[], 3).to_vec()));
             }
         }
-        "start-stop-daemon" => {
-            if let Some(program) = call.option(&["--exec", "-x", "--startas", "-a"]) {
-                let mut argv = vec![program];
-                let tail = call.args.iter().skip_while(|arg| !arg.is("--")).skip(1);
-                argv.extend(tail.cloned());
-                inners.list.push(Inner::Argv(argv));
-            }
-        }
-        "dpkg" | "apt" | "apt-get" => {
-            for arg in call.args {
-                if let Some((_, code)) =
-                    arg.text.split_once("Invoke::=").or_else(|| arg.text.split_once("-Invoke="))
-                {
-                    shell(
-                        Arg { text: code.trim_matches(['"', '{', '}']).to_owned(), ..arg.clone() },
-                        inners,
-                    );
-                }
-            }
-        }
+        "start-stop-daemon" => daemon(call, inners),
+        "dpkg" | "apt" | "apt-get" => package_hooks(call, inners),
         _ => project_runner(call, inners),
+    }
+}
+
+/// What runs again whenever a file changes.
+fn on_change(call: &Call<'_>, inners: &mut Inners) {
+    option_shell(call, &["--exec", "-x"], inners);
+    if call.program == "entr" || call.program == "watchexec" {
+        let rest = command_after_options(call.args, &["-e", "--exts", "-w", "--watch", "-i"]);
+        inners.bulk = false;
+        join(rest, inners);
+    }
+}
+
+/// The command a terminal is opened with.
+fn terminal(call: &Call<'_>, inners: &mut Inners) {
+    if let Some(at) =
+        call.args.iter().position(|arg| matches!(arg.text.as_str(), "-e" | "--" | "--command"))
+    {
+        join(call.args.get(at + 1..).unwrap_or_default(), inners);
+    }
+}
+
+/// Commands and keys handed to a pane.
+fn tmux(call: &Call<'_>, inners: &mut Inners) {
+    if call.args.iter().any(|arg| {
+        matches!(
+            arg.text.as_str(),
+            "new"
+                | "new-session"
+                | "neww"
+                | "new-window"
+                | "splitw"
+                | "split-window"
+                | "run"
+                | "run-shell"
+                | "send-keys"
+                | "send"
+                | "respawn-pane"
+                | "if-shell"
+                | "display-popup"
+                | "popup"
+        )
+    }) {
+        let rest = command_after(
+            call.args,
+            &["-s", "-t", "-n", "-c", "-x", "-y", "-L", "-S", "-f", "-e", "-F"],
+            1,
+        );
+        let rest: Vec<Arg> = rest
+            .iter()
+            .filter(|arg| !matches!(arg.text.as_str(), "Enter" | "C-m"))
+            .cloned()
+            .collect();
+        join(&rest, inners);
+    }
+}
+
+/// A detached command, or text put into a session.
+fn screen(call: &Call<'_>, inners: &mut Inners) {
+    if call.flag('m') || call.flag('X') {
+        let rest = command_after(call.args, &["-S", "-c", "-t", "-p", "-h"], 0);
+        let rest = if rest.first().is_some_and(|arg| arg.is("stuff") || arg.is("exec")) {
+            rest.get(1..).unwrap_or_default()
+        } else {
+            rest
+        };
+        join(rest, inners);
+    }
+}
+
+/// Every operand is a command, and so are the steps around them.
+fn each_operand(call: &Call<'_>, inners: &mut Inners) {
+    for operand in call.operands().filter(|arg| !arg.text.bytes().all(|byte| byte.is_ascii_digit()))
+    {
+        shell(operand.clone(), inners);
+    }
+    for name in ["--prepare", "-p", "--setup", "-s", "--cleanup", "-c"] {
+        option_shell(call, &[name], inners);
+    }
+}
+
+/// The program of a daemon with the arguments behind `--`.
+fn daemon(call: &Call<'_>, inners: &mut Inners) {
+    if let Some(program) = call.option(&["--exec", "-x", "--startas", "-a"]) {
+        let mut argv = vec![program];
+        let tail = call.args.iter().skip_while(|arg| !arg.is("--")).skip(1);
+        argv.extend(tail.cloned());
+        inners.list.push(Inner::Argv(argv));
+    }
+}
+
+/// Hooks set on the line of a package manager.
+fn package_hooks(call: &Call<'_>, inners: &mut Inners) {
+    for arg in call.args {
+        if let Some((_, code)) =
+            arg.text.split_once("Invoke::=").or_else(|| arg.text.split_once("-Invoke="))
+        {
+            shell(
+                Arg { text: code.trim_matches(['"', '{', '}']).to_owned(), ..arg.clone() },
+                inners,
+            );
+        }
     }
 }
 
