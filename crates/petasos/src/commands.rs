@@ -12,6 +12,8 @@ mod model;
 mod models;
 mod provider;
 mod ps;
+mod run;
+mod sessions;
 mod term;
 mod tools;
 mod toolsets;
@@ -33,6 +35,8 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &models::COMMAND,
     &provider::COMMAND,
     &ps::COMMAND,
+    &run::COMMAND,
+    &sessions::COMMAND,
     &term::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,

@@ -5,13 +5,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_agent::LOOP_TOOLS;
+use petasos_agent::delegate::ForSubagents;
 use petasos_approval::Engine;
 use petasos_approval::smart::SmartApprover;
 use petasos_config::Inputs;
 use petasos_contract::approval::Approver;
 use petasos_contract::context::{CheckContext, Surface};
 use petasos_contract::environment::EnvError;
+use petasos_contract::hook::Hook;
 use petasos_contract::jobs::{JobId, Jobs as _};
+use petasos_contract::model::Model;
 use petasos_contract::ports::Ports;
 use petasos_contract::{CallContext, SessionId, Settings};
 use petasos_net::client::{Net, NetOptions};
@@ -20,10 +24,13 @@ use petasos_providers::route::VaultRoutes;
 use petasos_providers::table::Table;
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
+use petasos_runtime::hooks::HookBus;
 use petasos_runtime::{Dispatcher, Registry};
+use petasos_store::{OpenOptions, Store};
 use petasos_terminal::JobTable;
-use petasos_tools::BUILTIN;
+use petasos_tools::{BUILTIN, FileMemory};
 
+use crate::doorway::Doorway;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
 
@@ -34,6 +41,8 @@ pub struct Host {
     ports: Arc<Ports>,
     catalogue: Arc<Catalogue>,
     terminal: Arc<petasos_terminal::Engine>,
+    doorway: Arc<Doorway>,
+    file_memory: Arc<FileMemory>,
 }
 
 impl Host {
@@ -46,12 +55,17 @@ impl Host {
     /// A host over a snapshot that somebody else made.
     pub fn with_settings(settings: Arc<Settings>) -> Self {
         let terminal = petasos_terminal::Engine::new(None);
+        let doorway = Arc::new(Doorway::default());
         let mut ports = Ports::default();
         terminal.fill(&mut ports);
+        ports.door = Some(Arc::clone(&doorway) as _);
+        let file_memory = FileMemory::new();
+        ports.file_memory = Some(Arc::clone(&file_memory) as _);
         let ports = Arc::new(ports);
-        let registry = Arc::new(Registry::with_builtin(BUILTIN, &ports));
+        let tools = [BUILTIN, LOOP_TOOLS].concat();
+        let registry = Arc::new(Registry::with_builtin(&tools, &ports));
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
-        Self { settings, ports, catalogue, terminal }
+        Self { settings, ports, catalogue, terminal, doorway, file_memory }
     }
 
     /// The snapshot.
@@ -85,11 +99,43 @@ impl Host {
 
     /// The one door, asking the people who are there, if any; before them the reviewing model,
     /// where the settings want one.
-    pub fn dispatcher(&self, people: Option<Arc<dyn Approver>>) -> Result<Dispatcher, Report> {
+    pub fn dispatcher(&self, people: Option<Arc<dyn Approver>>) -> Result<Arc<Dispatcher>, Report> {
         let registry = Arc::clone(self.catalogue.registry());
         let reviewer = Arc::new(ModelReviewer::new(self.model()));
-        let approver = SmartApprover::new(reviewer, people);
-        Ok(Dispatcher::new(registry, Arc::new(self.engine()?), Arc::new(approver)))
+        // A subagent never asks the person of the conversation it works for.
+        let approver = ForSubagents::new(Arc::new(SmartApprover::new(reviewer, people)));
+        let hooks = Arc::new(HookBus::new());
+        hooks.register(&(Arc::clone(&self.file_memory) as Arc<dyn Hook>));
+        let door = Dispatcher::new(registry, Arc::new(self.engine()?), Arc::new(approver));
+        let door = Arc::new(door.with_hooks(hooks));
+        self.doorway.leads_to(&door);
+        Ok(door)
+    }
+
+    /// What agents share: a model, the store of this home, the door and the tools.
+    pub fn agent(
+        &self,
+        model: Arc<dyn Model>,
+        people: Option<Arc<dyn Approver>>,
+    ) -> Result<Arc<petasos_agent::engine::Engine>, Report> {
+        let engine = petasos_agent::engine::Engine::new(
+            model,
+            Arc::new(self.store()?),
+            self.dispatcher(people)?,
+            Arc::clone(&self.catalogue),
+            Arc::clone(&self.ports),
+        );
+        Ok(Arc::new(engine))
+    }
+
+    /// The conversations of this home.
+    pub fn store(&self) -> Result<Store, Report> {
+        let file = self.settings.home().join(petasos_store::FILE_NAME);
+        Store::open(&OpenOptions::new(file)).map_err(|error| {
+            Report::new(error.to_string())
+                .code("store")
+                .hint("`petasos sessions verify` looks at the file")
+        })
     }
 
     /// The way out to the network; nothing is built before the first request.

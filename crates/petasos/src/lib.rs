@@ -11,6 +11,7 @@
 //! | `command` | what a command is |
 //! | `commands`, `commands/` | the index, and one command a file |
 //! | `console` | the person at the terminal |
+//! | `doorway` | the door for tools that call tools |
 //! | `out`, `progress` | everything that is printed |
 //! | `reviewer` | the model that reviews calls where `approvals.mode` is `smart` |
 //! | `report` | errors for people: what, why, and the next step |
@@ -19,6 +20,7 @@ pub mod cli;
 mod command;
 mod commands;
 mod console;
+mod doorway;
 pub mod host;
 mod out;
 mod progress;

@@ -1,4 +1,7 @@
-//! `petasos demo`: a guided tour of the tools, in a temporary workspace, with no key and no account.
+//! `petasos demo`: a guided tour in a temporary workspace, with no key and no account: the tools
+//! first, then the real loop with a scripted model.
+
+mod conversation;
 
 use std::path::Path;
 use std::process::ExitCode;
@@ -17,7 +20,7 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "demo",
-    about: "Take a guided tour of the tools, without any key",
+    about: "Take a guided tour, without any key",
     hidden: false,
     arguments: |command| command,
     run,
@@ -66,7 +69,7 @@ impl Tour<'_> {
         out.line(out.paint(Style::Bold, "Petasos: the runtime an agent runs its tools on"));
         out.line(format!("Temporary workspace: {}", self.workspace.display()));
         self.show_toolset();
-        let dispatcher = Arc::new(self.host.dispatcher(None)?);
+        let dispatcher = self.host.dispatcher(None)?;
         let cx = self.host.call_context(Surface::OneShot, SessionId::new("demo"));
         self.heading("A tool call, as a model would make it");
         self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.py"}"#).await;
@@ -79,11 +82,14 @@ impl Tour<'_> {
         self.call(&dispatcher, &cx, "raed_file", "{}").await;
         self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.txt"}"#).await;
         self.batch(&dispatcher, &cx).await;
+        self.heading("The agent on top: it works, asks, delegates, and remembers");
+        conversation::show(self.host, out).await?;
         self.heading("Where to go from here");
         for line in [
             "petasos tools list --all                       every tool, and why some are hidden",
             "petasos tools explain read_file --surface telegram",
-            "petasos toolsets resolve hermes-cli            what a bundle comes down to",
+            "petasos approval explain 'rm -rf build'        how a command is judged, and why",
+            "petasos provider explain                       who would answer, and with which key",
             "petasos config explain terminal.timeout        where a value comes from",
             "petasos doctor                                 what works here",
         ] {

@@ -11,5 +11,7 @@ fn the_tour_runs_without_any_key_and_touches_no_home() {
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert!(finished.stdout.contains("TODO: fade out"));
     assert!(finished.stdout.contains("did_you_mean"));
+    assert!(finished.stdout.contains("approval needed"), "{}", finished.stdout);
+    assert!(finished.stdout.contains("Last time we wrote"), "{}", finished.stdout);
     assert!(!home.agent().exists());
 }

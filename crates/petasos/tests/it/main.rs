@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod doctor;
 mod providers;
+mod sessions;
 mod terminal;
 mod tools;
 mod toolsets;
