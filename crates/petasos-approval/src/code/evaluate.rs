@@ -66,6 +66,9 @@ impl Reader<'_> {
 
     /// Past one token or one bracketed group.
     fn skip(&mut self, at: usize) -> usize {
+        if self.steps == 0 {
+            return self.tokens.len();
+        }
         let end = self.group_end(at);
         self.steps = self.steps.saturating_sub(end - at);
         if self.steps == 0 { self.tokens.len() } else { end }

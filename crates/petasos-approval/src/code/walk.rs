@@ -58,7 +58,7 @@ impl Engine<'_> {
             constants: HashMap::new(),
             home: self.home(),
             decoded: false,
-            steps: 1_000_000 + tokens.len() * 8,
+            steps: 200_000 + tokens.len() * 8,
         };
         let mut walker =
             Walker { engine: self, reader, language, span, seen: Seen::default(), receiver: None };
@@ -86,7 +86,8 @@ impl Walker<'_, '_, '_> {
     fn walk(&mut self) {
         let tokens = self.reader.tokens;
         for (at, token) in tokens.iter().enumerate() {
-            if !self.engine.charge(40, self.span) {
+            // Without steps left nothing more is learnt, and the text is refused at the end.
+            if self.reader.steps == 0 || !self.engine.charge(40, self.span) {
                 return;
             }
             match token {
