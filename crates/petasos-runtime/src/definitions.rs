@@ -5,6 +5,7 @@
 //! answers `tools explain`: every name keeps its fate.
 
 mod catalogue;
+mod function;
 mod sanitise;
 #[cfg(test)]
 mod tests;
@@ -14,12 +15,13 @@ use std::sync::{Arc, OnceLock};
 
 use petasos_contract::ToolName;
 use serde::Serialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use crate::registry::Generation;
 use crate::toolsets::Step;
 
 pub use catalogue::{Catalogue, Wanted};
+pub use function::Function;
 pub use sanitise::{sanitise, strip_pattern_and_format};
 
 /// The tools of a conversation, frozen: same bytes for the same inputs.
@@ -44,7 +46,7 @@ pub struct Definition {
     /// The tool.
     pub name: ToolName,
     /// The function schema: `name`, `description`, `parameters`.
-    pub function: Arc<Map<String, Value>>,
+    pub function: Function,
 }
 
 /// What became of a tool name.

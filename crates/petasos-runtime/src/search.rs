@@ -14,7 +14,7 @@ use petasos_contract::context::Grant;
 use petasos_contract::{Settings, ToolName};
 use serde_json::{Map, Value, json};
 
-use crate::definitions::Definition;
+use crate::definitions::{Definition, Function};
 use crate::registry::{Entry, Snapshot};
 use crate::toolsets;
 
@@ -221,5 +221,5 @@ fn bridge(name: &str, description: &str, properties: &Value, required: &[&str]) 
     function.insert("description".to_owned(), description.into());
     let parameters = json!({ "type": "object", "properties": properties, "required": required });
     function.insert("parameters".to_owned(), parameters);
-    Definition { name: name.into(), function: Arc::new(function) }
+    Definition { name: name.into(), function: Function::ready(function) }
 }

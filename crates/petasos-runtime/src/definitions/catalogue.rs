@@ -9,10 +9,10 @@ use petasos_contract::ToolName;
 use petasos_contract::check::{Availability, Check};
 use petasos_contract::context::CheckContext;
 use petasos_contract::tool::{Patch, ToolError};
-use serde_json::{Map, Value};
+use serde_json::Map;
 use tracing::warn;
 
-use super::{Definition, Definitions, Fate, sanitise};
+use super::{Definition, Definitions, Fate, Function};
 use crate::availability::{Answers, Checks};
 use crate::registry::{Entry, Generation, Registry, Snapshot, ToolsetNeeds, ToolsetView};
 use crate::search::{self, SearchOptions};
@@ -234,23 +234,22 @@ fn patched(present: &[&Arc<Entry>], fates: &mut BTreeMap<ToolName, Fate>) -> Vec
     let granted: BTreeSet<ToolName> = present.iter().map(|entry| entry.name.clone()).collect();
     let mut shown = Vec::with_capacity(present.len());
     for entry in present {
-        let mut function = Map::new();
-        function.insert("name".to_owned(), entry.name.as_str().into());
-        function.extend(entry.schema.get().clone());
         let patch = AssertUnwindSafe(|| entry.tool.schema_patch(&granted));
         let patch = std::panic::catch_unwind(patch);
-        match patch.unwrap_or_else(|_| Err(ToolError::new("Panic", "it panicked"))) {
-            Ok(Patch::Keep) => {}
-            Ok(Patch::Merge(changes)) => function.extend(changes),
+        let changes = match patch.unwrap_or_else(|_| Err(ToolError::new("Panic", "it panicked"))) {
+            Ok(Patch::Keep) => Map::new(),
+            Ok(Patch::Merge(changes)) => changes,
             Ok(Patch::Hide(reason)) => {
                 fates.insert(entry.name.clone(), Fate::Withdrawn(reason));
                 continue;
             }
-            Err(error) => warn!(tool = %entry.name, %error, "schema patch failed, static one used"),
-        }
-        function.insert("name".to_owned(), Value::String(entry.name.to_string()));
-        sanitise(&mut function);
-        shown.push(Definition { name: entry.name.clone(), function: Arc::new(function) });
+            Err(error) => {
+                warn!(tool = %entry.name, %error, "schema patch failed, static one used");
+                Map::new()
+            }
+        };
+        let function = Function::of(entry, changes);
+        shown.push(Definition { name: entry.name.clone(), function });
     }
     shown
 }

@@ -57,16 +57,13 @@ impl List {
         let host = session.host.get()?;
         let definitions = define(host, &self.choice)?;
         let tools = host.catalogue().registry().snapshot();
-        let mut rows: Vec<Row> = Vec::new();
-        for (name, fate) in &definitions.fates {
-            rows.push(row(name, Some(fate), &tools));
-        }
+        let shown = |fate: &Fate| self.all || matches!(fate, Fate::Offered | Fate::Deferred);
+        let fates = definitions.fates.iter().filter(|(_, fate)| shown(fate));
+        let mut rows: Vec<Row> = fates.map(|(name, fate)| row(name, Some(fate), &tools)).collect();
         if self.all {
             let unseen = tools.names().into_iter().filter(|n| !definitions.fates.contains_key(n));
             rows.extend(unseen.map(|name| row(&name, None, &tools)));
             rows.sort_by(|a, b| a.name.cmp(&b.name));
-        } else {
-            rows.retain(|row| row.available);
         }
         if out.is_json() {
             out.value(&json!({ "tools": rows }));
