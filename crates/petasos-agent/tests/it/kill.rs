@@ -125,7 +125,7 @@ fn restless() -> Scripted {
 
 /// Not a test of its own: what the test below starts and kills.
 #[test]
-#[ignore = "started by the kill test, in a folder that it made"]
+#[ignore = "helper process: started by the kill test, in a folder that it made"]
 fn victim() {
     let folder = std::env::current_dir().unwrap();
     if !folder.join("victim").exists() {

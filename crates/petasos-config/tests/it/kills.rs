@@ -25,7 +25,7 @@ command_allowlist: [] # starts empty
 /// Not a test of its own: what the processes of the test below run. It reads its orders from the
 /// standard input and acknowledges every text that is on disk.
 #[test]
-#[ignore = "runs only as a child of the test below"]
+#[ignore = "helper process: runs only as a child of the test below"]
 fn writer() {
     let mut orders = std::io::stdin().lines();
     let mut order = || orders.next().unwrap().unwrap();

@@ -42,7 +42,7 @@ async fn log_in(home: &Path) {
 
 /// The other end of the test below: meets its twin, renews, reports, two hundred times.
 #[tokio::test]
-#[ignore = "started by two_processes_renew_one_login_without_losing_it"]
+#[ignore = "helper process: started by two_processes_renew_one_login_without_losing_it"]
 #[expect(clippy::disallowed_methods, reason = "the parent test hands over an address and a folder")]
 async fn a_process_that_renews() {
     let Ok(place) = std::env::var(VARIABLE) else { return };

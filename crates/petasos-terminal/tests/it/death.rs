@@ -10,7 +10,7 @@ use crate::stage::{Stage, command, eventually, lives, pid_in};
 
 /// Runs as a process of its own: a foreground command that sleeps, and a job that does.
 #[tokio::test]
-#[ignore = "started and killed by the test below"]
+#[ignore = "helper process: started and killed by the test below"]
 async fn a_program_that_is_about_to_die() {
     let stage = Stage::new();
     let here = std::env::current_dir().unwrap();

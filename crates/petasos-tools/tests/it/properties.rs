@@ -84,7 +84,7 @@ proptest! {
 
 /// The process that is killed while it writes; it does nothing unless a test started it.
 #[test]
-#[ignore = "started by the test that kills it"]
+#[ignore = "helper process: started by the test that kills it"]
 #[expect(clippy::disallowed_methods, reason = "a test program has no other way to be told")]
 fn writes_until_it_is_killed() {
     let Ok(folder) = std::env::var("PETASOS_KILL_FOLDER") else { return };

@@ -29,7 +29,7 @@ command_allowlist: [] # starts empty
 /// Not a test of its own: what the processes of the test below run. It reads its orders from the
 /// standard input and acknowledges every answer that is settled.
 #[test]
-#[ignore = "runs only as a child of the test below"]
+#[ignore = "helper process: runs only as a child of the test below"]
 fn approver() {
     let mut orders = std::io::stdin().lines();
     let mut order = || orders.next().unwrap().unwrap();
