@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
+use petasos_approval::RULES;
 use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_runtime::toolsets::{self, TOOLSETS};
 use petasos_tools::BUILTIN;
@@ -31,6 +32,8 @@ enum Page {
     Commands,
     /// The configuration keys and variables
     Config,
+    /// The rules of approval
+    Rules,
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
@@ -39,6 +42,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Page::Toolsets => toolsets_page(session.host.get()?),
         Page::Commands => commands(),
         Page::Config => Ok(petasos_config::reference::markdown()),
+        Page::Rules => rules(),
     };
     session.out.text(&page.map_err(|error| Report::new(error.to_string()))?);
     Ok(ExitCode::SUCCESS)
@@ -104,6 +108,33 @@ fn toolsets_page(host: &crate::host::Host) -> Text {
     for (name, tools) in toolsets::LEGACY {
         let tools: Vec<String> = tools.iter().map(|tool| format!("`{tool}`")).collect();
         writeln!(page, "- `{name}`: {}", tools.join(", "))?;
+    }
+    Ok(page)
+}
+
+fn rules() -> Text {
+    let how = "a rule is one file under `petasos-approval/src/rules/`, its examples are its tests";
+    let mut page = heading("Rules of approval", how)?;
+    for rule in RULES {
+        let verdict = format!("{:?}", rule.severity).to_lowercase();
+        writeln!(page, "\n## {}\n\n**{verdict}**: {}.", rule.key, rule.description)?;
+        if !rule.aliases.is_empty() {
+            writeln!(page, "\nAlso remembered as: {}.", rule.aliases.join(", "))?;
+        }
+        for (title, examples) in
+            [("Speaks about", rule.matches), ("Says nothing about", rule.passes)]
+        {
+            if !examples.is_empty() {
+                writeln!(page, "\n{title}:\n")?;
+            }
+            for example in examples {
+                writeln!(
+                    page,
+                    "    {}",
+                    example.escape_default().to_string().replace("\\'", "'").replace("\\\"", "\"")
+                )?;
+            }
+        }
     }
     Ok(page)
 }
