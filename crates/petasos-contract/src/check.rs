@@ -47,7 +47,8 @@ pub struct CheckDef {
     pub id: &'static str,
     /// How widely the answer holds.
     pub scope: CheckScope,
-    /// Asks. A panic or an overrun counts as missing.
+    /// Asks. A panic or an overrun counts as missing. A probe that blocks or opens a socket does so
+    /// on the blocking pool: lists are made on a runtime with a clock and nothing else.
     pub probe: fn(CheckContext) -> BoxFuture<'static, Availability>,
 }
 

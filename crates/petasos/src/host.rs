@@ -205,6 +205,13 @@ impl Host {
         CallContext::new(Arc::clone(&self.settings), surface, session)
     }
 
+    /// Waits for what only looks: checks and definitions. It has a clock and a blocking pool but no
+    /// sockets, which nothing of this needs and every start would pay for.
+    pub fn glance<T>(&self, future: impl Future<Output = T>) -> io::Result<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
+        Ok(runtime.block_on(future))
+    }
+
     /// Waits for a future on this thread; a command needs no more than one.
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> io::Result<T> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;

@@ -57,7 +57,7 @@ fn run(matches: &clap::ArgMatches, session: &mut Session) -> Result<ExitCode, Re
     match action {
         Action::List => {
             let cx = host.check_context(Surface::OneShot, SessionId::new("command-line"));
-            let views = host.wait(host.catalogue().toolsets(&cx))?;
+            let views = host.glance(host.catalogue().toolsets(&cx))?;
             let offered: Vec<&str> = views
                 .iter()
                 .filter(|view| view.available)

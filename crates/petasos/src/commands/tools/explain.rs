@@ -43,7 +43,7 @@ impl Explain {
         let selection = choice.selection(host.settings());
         let wanted = Wanted { selection, context_tokens: None, whole: false };
         let cx = host.check_context(surface_kind(&self.surface), SessionId::new("command-line"));
-        let definitions = host.wait(host.catalogue().define(&wanted, &cx))?;
+        let definitions = host.glance(host.catalogue().define(&wanted, &cx))?;
         let fate = definitions.fates.get(self.name.as_str());
         if fate.is_none() && tools.find(&self.name).is_none() {
             return Err(unknown(&self.name, &tools));

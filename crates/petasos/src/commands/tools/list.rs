@@ -107,7 +107,7 @@ impl Schema {
 pub(super) fn define(host: &Host, choice: &Choice) -> Result<std::sync::Arc<Definitions>, Report> {
     let cx = host.check_context(choice.surface(), SessionId::new("command-line"));
     let wanted = choice.wanted(host);
-    Ok(host.wait(host.catalogue().define(&wanted, &cx))?)
+    Ok(host.glance(host.catalogue().define(&wanted, &cx))?)
 }
 
 /// An error that names the nearest tool.
