@@ -2,6 +2,7 @@
 
 mod check;
 mod explain;
+mod grant;
 mod records;
 
 use std::process::ExitCode;
@@ -31,6 +32,8 @@ enum Action {
     Rules,
     /// List what needs no question any more
     List,
+    /// Approve in advance what begins with these words, or touches these files
+    Grant(grant::Grant),
     /// Take back a grant or an entry of the allow-list
     Revoke {
         /// The id of a grant, or the entry itself
@@ -48,6 +51,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Explain(explain) => explain.run(session),
         Action::Rules => records::rules(session),
         Action::List => records::list(session),
+        Action::Grant(grant) => grant.run(session),
         Action::Revoke { name } => records::revoke(session, &name),
         Action::Log(log) => log.run(session),
         Action::Suggest => records::suggestions(session),

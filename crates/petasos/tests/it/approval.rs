@@ -94,3 +94,19 @@ fn the_rules_in_force_are_listed() {
         .collect();
     assert!(keys.contains(&"recursive delete"), "{keys:?}");
 }
+
+#[test]
+fn a_narrow_grant_covers_its_own_words_and_nothing_else() {
+    let home = Home::temp();
+    let check = |command: &str| {
+        petasos(&home).run(&["approval", "check", command, "--json"]).json()["verdict"].clone()
+    };
+    let granted = ["approval", "grant", "--hours", "1", "--json", "--", "rm", "-rf", "build"];
+    let made = petasos(&home).run(&granted).json();
+    assert_eq!(check("rm -rf build"), "allow");
+    assert_eq!(check("rm -rf other"), "ask");
+    assert_eq!(check("rm -rf build && rm -rf other"), "ask");
+    let id = made["id"].as_str().unwrap();
+    assert_eq!(petasos(&home).run(&["approval", "revoke", id]).code, Some(0));
+    assert_eq!(check("rm -rf build"), "ask");
+}

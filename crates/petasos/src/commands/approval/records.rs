@@ -121,6 +121,6 @@ pub(super) fn suggestions(session: &mut Session) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn report(error: impl std::fmt::Display) -> Report {
+pub(super) fn report(error: impl std::fmt::Display) -> Report {
     Report::new(error.to_string()).code("approval")
 }

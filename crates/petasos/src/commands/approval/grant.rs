@@ -1,0 +1,64 @@
+//! `approval grant`: an approval in advance, as narrow as its words.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use clap::Args;
+use petasos_approval::grants::{self, NewGrant};
+
+use crate::command::Session;
+use crate::report::Report;
+
+/// Arguments of `approval grant`.
+#[derive(Debug, Args)]
+pub(super) struct Grant {
+    /// Commands that begin with these words
+    #[arg(value_name = "WORDS", num_args = 0..)]
+    command: Vec<String>,
+    /// Exactly these words and no others
+    #[arg(long)]
+    exact: bool,
+    /// Files that match this pattern
+    #[arg(long, value_name = "PATTERN")]
+    path: Option<String>,
+    /// Only what this rule asks about, such as `recursive delete`
+    #[arg(long)]
+    key: Option<String>,
+    /// Only this tool
+    #[arg(long)]
+    tool: Option<String>,
+    /// Only in this directory and below
+    #[arg(long, value_name = "DIR")]
+    project: Option<PathBuf>,
+    /// For so many hours
+    #[arg(long, value_name = "N")]
+    hours: Option<u32>,
+}
+
+impl Grant {
+    pub(super) fn run(self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let home = session.host.get()?.settings().home();
+        let until = |hours: u32| {
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+            (now + Duration::from_hours(u64::from(hours))).as_secs()
+        };
+        let wanted = NewGrant {
+            key: self.key,
+            tool: self.tool,
+            command: self.command,
+            exact: self.exact,
+            path: self.path,
+            project: self.project,
+            expires: self.hours.map(until),
+        };
+        let made = grants::add(home, wanted).map_err(super::records::report)?;
+        if out.is_json() {
+            out.value(&made);
+        } else {
+            out.line(format!("granted; `petasos approval revoke {}` takes it back", made.id));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
