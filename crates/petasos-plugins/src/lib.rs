@@ -1,0 +1,1 @@
+//! Code of others: plugins over a pipe and hooks that are programs.

@@ -1,0 +1,1 @@
+//! The interactive chat: composer, streamed Markdown, approval prompt, slash commands.
