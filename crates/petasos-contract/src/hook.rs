@@ -3,13 +3,20 @@
 //! A hook says which moments it wants, so that a moment nobody wants costs one integer test. What
 //! a hook may answer depends on the moment; the bus ignores, with a warning, what does not fit.
 
+mod about;
+
 use std::fmt::Debug;
 
 use crate::BoxFuture;
+use crate::approval::Answer;
 use crate::args::Args;
-use crate::call::Status;
 use crate::context::CallContext;
-use crate::id::ToolName;
+use crate::reply::{ModelError, Reply};
+
+pub use about::{
+    ApprovalMoment, BoardMoment, ChildEnd, ChildMoment, Finished, GatewayMoment, ReplyMoment,
+    RequestMoment, RunMoment, SessionMoment, TerminalMoment, ToolMoment, TurnMoment, VerifyMoment,
+};
 
 macro_rules! moments {
     ($($(#[$doc:meta])* $variant:ident => $name:literal),+ $(,)?) => {
@@ -23,6 +30,11 @@ macro_rules! moments {
         impl HookKind {
             /// Every moment, in catalogue order.
             pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The moment of a name.
+            pub fn named(name: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == name)
+            }
 
             /// The name in configuration and plugins.
             pub fn as_str(self) -> &'static str {
@@ -114,34 +126,6 @@ impl HookSet {
     }
 }
 
-/// The call a tool moment is about.
-#[derive(Debug)]
-pub struct ToolMoment<'a> {
-    /// The tool, after any bridge was unwrapped.
-    pub tool: &'a ToolName,
-    /// The final arguments; empty when they could not be parsed.
-    pub args: &'a Args,
-    /// Who, where, which session.
-    pub cx: &'a CallContext,
-    /// What request middleware did to the arguments.
-    pub rewrites: &'a [crate::middleware::Rewritten],
-}
-
-/// How a call ended, for the moments after it.
-#[derive(Debug)]
-pub struct Finished<'a> {
-    /// What the model would read.
-    pub result: &'a str,
-    /// How it ended.
-    pub status: Status,
-    /// How long it took.
-    pub duration_ms: u64,
-    /// The kind of failure.
-    pub error_type: Option<&'static str>,
-    /// The failure's text.
-    pub error_message: Option<&'a str>,
-}
-
 /// One moment with what belongs to it.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -152,6 +136,46 @@ pub enum Moment<'a> {
     PostToolCall(&'a ToolMoment<'a>, &'a Finished<'a>),
     /// Its result may be replaced.
     TransformToolResult(&'a ToolMoment<'a>, &'a Finished<'a>),
+    /// A foreground command's output may be replaced.
+    TransformTerminalOutput(&'a TerminalMoment<'a>),
+    /// A reply may be replaced.
+    TransformLlmOutput(&'a ReplyMoment<'a>),
+    /// Something may be added to what the user said.
+    PreLlmCall(&'a TurnMoment<'a>),
+    /// The turn's reply is there.
+    PostLlmCall(&'a TurnMoment<'a>, &'a str),
+    /// The turn is about to end.
+    PreVerify(&'a VerifyMoment<'a>),
+    /// A request goes out.
+    PreApiRequest(&'a RequestMoment<'a>),
+    /// It was answered.
+    PostApiRequest(&'a RequestMoment<'a>, &'a Reply),
+    /// It failed for good.
+    ApiRequestError(&'a RequestMoment<'a>, &'a ModelError),
+    /// A new session.
+    OnSessionStart(&'a SessionMoment<'a>),
+    /// The end of a run.
+    OnSessionEnd(&'a RunMoment<'a>),
+    /// A session is left for good.
+    OnSessionFinalize(&'a SessionMoment<'a>),
+    /// A session is replaced.
+    OnSessionReset(&'a SessionMoment<'a>),
+    /// A subagent starts.
+    SubagentStart(&'a ChildMoment<'a>),
+    /// A subagent ended.
+    SubagentStop(&'a ChildMoment<'a>, &'a ChildEnd<'a>),
+    /// A chat message arrived.
+    PreGatewayDispatch(&'a GatewayMoment<'a>),
+    /// Somebody is about to be asked.
+    PreApprovalRequest(&'a ApprovalMoment<'a>),
+    /// Somebody answered.
+    PostApprovalResponse(&'a ApprovalMoment<'a>, &'a Answer),
+    /// A board task was taken.
+    KanbanTaskClaimed(&'a BoardMoment<'a>),
+    /// A board task was finished.
+    KanbanTaskCompleted(&'a BoardMoment<'a>),
+    /// A board task cannot go on.
+    KanbanTaskBlocked(&'a BoardMoment<'a>),
 }
 
 impl Moment<'_> {
@@ -161,12 +185,72 @@ impl Moment<'_> {
             Self::PreToolCall(_) => HookKind::PreToolCall,
             Self::PostToolCall(..) => HookKind::PostToolCall,
             Self::TransformToolResult(..) => HookKind::TransformToolResult,
+            Self::TransformTerminalOutput(_) => HookKind::TransformTerminalOutput,
+            Self::TransformLlmOutput(_) => HookKind::TransformLlmOutput,
+            Self::PreLlmCall(_) => HookKind::PreLlmCall,
+            Self::PostLlmCall(..) => HookKind::PostLlmCall,
+            Self::PreVerify(_) => HookKind::PreVerify,
+            Self::PreApiRequest(_) => HookKind::PreApiRequest,
+            Self::PostApiRequest(..) => HookKind::PostApiRequest,
+            Self::ApiRequestError(..) => HookKind::ApiRequestError,
+            Self::OnSessionStart(_) => HookKind::OnSessionStart,
+            Self::OnSessionEnd(_) => HookKind::OnSessionEnd,
+            Self::OnSessionFinalize(_) => HookKind::OnSessionFinalize,
+            Self::OnSessionReset(_) => HookKind::OnSessionReset,
+            Self::SubagentStart(_) => HookKind::SubagentStart,
+            Self::SubagentStop(..) => HookKind::SubagentStop,
+            Self::PreGatewayDispatch(_) => HookKind::PreGatewayDispatch,
+            Self::PreApprovalRequest(_) => HookKind::PreApprovalRequest,
+            Self::PostApprovalResponse(..) => HookKind::PostApprovalResponse,
+            Self::KanbanTaskClaimed(_) => HookKind::KanbanTaskClaimed,
+            Self::KanbanTaskCompleted(_) => HookKind::KanbanTaskCompleted,
+            Self::KanbanTaskBlocked(_) => HookKind::KanbanTaskBlocked,
+        }
+    }
+
+    /// The surroundings, for every moment that has them.
+    pub fn cx(&self) -> Option<&CallContext> {
+        match self {
+            Self::PreToolCall(about)
+            | Self::PostToolCall(about, _)
+            | Self::TransformToolResult(about, _) => Some(about.cx),
+            Self::TransformTerminalOutput(about) => Some(about.cx),
+            Self::TransformLlmOutput(about) => Some(about.cx),
+            Self::PreLlmCall(about) | Self::PostLlmCall(about, _) => Some(about.cx),
+            Self::PreVerify(about) => Some(about.cx),
+            Self::PreApiRequest(about)
+            | Self::PostApiRequest(about, _)
+            | Self::ApiRequestError(about, _) => Some(about.cx),
+            Self::OnSessionStart(about)
+            | Self::OnSessionFinalize(about)
+            | Self::OnSessionReset(about) => Some(about.cx),
+            Self::OnSessionEnd(about) => Some(about.cx),
+            Self::SubagentStart(about) | Self::SubagentStop(about, _) => Some(about.cx),
+            Self::PreApprovalRequest(about) | Self::PostApprovalResponse(about, _) => {
+                Some(about.cx)
+            }
+            Self::PreGatewayDispatch(_)
+            | Self::KanbanTaskClaimed(_)
+            | Self::KanbanTaskCompleted(_)
+            | Self::KanbanTaskBlocked(_) => None,
         }
     }
 }
 
+/// Shows moments to whoever wants them; the hook bus, as those see it who cannot know it.
+pub trait Moments: Send + Sync {
+    /// Whether anybody wants this moment.
+    fn wants(&self, kind: HookKind) -> bool;
+
+    /// Shows it; nobody can change anything.
+    fn tell<'a>(&'a self, moment: &'a Moment<'a>) -> BoxFuture<'a, ()>;
+
+    /// Shows it; gives the first replacement.
+    fn replace<'a>(&'a self, moment: &'a Moment<'a>) -> BoxFuture<'a, Option<String>>;
+}
+
 /// What a hook wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum Directive {
     /// Nothing.
     Pass,
@@ -183,6 +267,8 @@ pub enum Directive {
     Replace(String),
     /// This text in addition.
     Append(String),
+    /// The call with these arguments; policy judges the new ones.
+    Rewrite(Args),
 }
 
 /// What a broken hook means.

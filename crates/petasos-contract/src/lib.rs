@@ -18,6 +18,7 @@
 //! | `approval` | judging and asking |
 //! | `model`, `reply`, `message` | asking a model, and the conversation it is asked about |
 //! | `ports` | how tools reach beside themselves |
+//! | `processes` | helper programs of ours on the host |
 //! | `store` | keeping conversations |
 //! | `settings`, `secret` | the snapshot, and values that cannot be printed |
 //! | `event` | what happens, for surfaces |
@@ -44,6 +45,7 @@ pub mod model;
 pub mod output;
 pub mod path;
 pub mod ports;
+pub mod processes;
 pub mod reply;
 pub mod seat;
 pub mod secret;

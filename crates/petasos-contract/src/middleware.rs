@@ -8,6 +8,7 @@ use crate::args::Args;
 use crate::call::Refusal;
 use crate::context::CallContext;
 use crate::id::ToolName;
+use crate::model::{ModelError, Prompt, Reply, Role};
 use crate::output::ToolOutput;
 
 /// A change that request middleware made, for the trace.
@@ -78,4 +79,61 @@ pub trait AroundMiddleware: Send + Sync {
         next: Next<'a>,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>>;
+}
+
+/// A changed prompt, and why.
+#[derive(Debug, Clone)]
+pub struct PromptRewrite {
+    /// What is asked from here on.
+    pub prompt: Prompt,
+    /// Why it changed.
+    pub reason: Option<String>,
+}
+
+/// Changes what a model is asked.
+pub trait PromptMiddleware: Send + Sync {
+    /// Who it is.
+    fn name(&self) -> &str;
+
+    /// Another prompt, or `None` to leave it.
+    fn rewrite<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        role: Role,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Option<PromptRewrite>, MiddlewareError>>;
+}
+
+/// Why a frame around a request gave no reply.
+#[derive(Debug, Clone)]
+pub enum AskError {
+    /// Something further in failed; passed on as it is.
+    Model(Box<ModelError>),
+    /// The frame itself failed. Before `next` it is skipped; after it, what `next` gave stands.
+    Failed(String),
+}
+
+impl From<ModelError> for AskError {
+    fn from(error: ModelError) -> Self {
+        Self::Model(Box::new(error))
+    }
+}
+
+/// What the rest of the onion around a request does.
+pub type NextAsk<'a> =
+    Box<dyn FnOnce(Prompt) -> BoxFuture<'a, Result<Reply, ModelError>> + Send + 'a>;
+
+/// Wraps a request to a model.
+pub trait AskMiddleware: Send + Sync {
+    /// Who it is.
+    fn name(&self) -> &str;
+
+    /// Runs `next` at most once and gives the reply, its own or another.
+    fn around<'a>(
+        &'a self,
+        prompt: Prompt,
+        next: NextAsk<'a>,
+        role: Role,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Reply, AskError>>;
 }

@@ -11,8 +11,10 @@ use crate::BoxFuture;
 use crate::call::{ToolCall, ToolResult};
 use crate::context::CallContext;
 use crate::environment::Environments;
+use crate::hook::Moments;
 use crate::id::SessionId;
 use crate::jobs::Jobs;
+use crate::processes::Processes;
 use crate::terminal::{Passwords, Terminal};
 
 /// What the linked engines offer to tools.
@@ -31,6 +33,10 @@ pub struct Ports {
     pub jobs: Option<Arc<dyn Jobs>>,
     /// Somebody who can be asked for a password.
     pub passwords: Option<Arc<dyn Passwords>>,
+    /// Helper programs of ours on the host.
+    pub processes: Option<Arc<dyn Processes>>,
+    /// Hooks, for the moments that only a tool sees.
+    pub moments: Option<Arc<dyn Moments>>,
 }
 
 impl fmt::Debug for Ports {
@@ -42,6 +48,8 @@ impl fmt::Debug for Ports {
             .field("terminal", &self.terminal.is_some())
             .field("jobs", &self.jobs.is_some())
             .field("passwords", &self.passwords.is_some())
+            .field("processes", &self.processes.is_some())
+            .field("moments", &self.moments.is_some())
             .finish()
     }
 }

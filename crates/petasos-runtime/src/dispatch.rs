@@ -91,6 +91,16 @@ impl Dispatcher {
         self
     }
 
+    /// The hooks on its way.
+    pub fn hooks(&self) -> &Arc<HookBus> {
+        &self.hooks
+    }
+
+    /// The middleware on its way.
+    pub fn middleware(&self) -> &Arc<Middleware> {
+        &self.middleware
+    }
+
     /// The tools it runs.
     pub fn registry(&self) -> &Arc<Registry> {
         &self.registry
@@ -140,29 +150,41 @@ impl Dispatcher {
         call.rewrites = self.middleware.rewrite(&call.entry.name, &mut call.args, cx).await;
         grant::refuse_loop_tools(&call, cx)?;
         trail.note(&call, self.remembers_args());
-        let escalated = self.announce(&call, cx).await?;
+        let escalated = self.announce(&mut call, trail, cx).await?;
         call.fault.take().map_or(Ok(()), Err)?;
         self.guards.before(&call, cx)?;
-        let cleared =
-            clear::check(call, escalated, self.policy.as_ref(), self.approver.as_ref(), cx).await?;
+        let cleared = clear::check(call, escalated, self, cx).await?;
         run::in_time(&cleared.entry, cx)?;
         trail.ran = true;
         run::fenced(cleared, &self.middleware.frames(), self.policy.as_ref(), cx).await
     }
 
-    /// The pre hook, exactly once.
-    async fn announce(&self, call: &Granted, cx: &CallContext) -> Result<Vec<Finding>, Refusal> {
+    /// The pre hook, exactly once. Arguments that it rewrites are fitted to the schema like the
+    /// first ones, and judged by everything that follows.
+    async fn announce(
+        &self,
+        call: &mut Granted,
+        trail: &mut Trail,
+        cx: &CallContext,
+    ) -> Result<Vec<Finding>, Refusal> {
         if !self.hooks.wants(HookKind::PreToolCall) {
             return Ok(Vec::new());
         }
         let (tool, args, rewrites) = (&call.entry.name, &call.args, &call.rewrites[..]);
         let moment = ToolMoment { tool, args, cx, rewrites };
-        tokio::select! {
+        let announced = tokio::select! {
             biased;
-            answered = self.hooks.pre_tool_call(&moment) => Ok(answered?.into_iter().collect()),
+            answered = self.hooks.pre_tool_call(&moment) => answered?,
             // A hook that waits for something does not hold back whoever interrupts.
-            () = cx.cancel.cancelled() => Err(run::cancelled(&call.entry)),
+            () = cx.cancel.cancelled() => return Err(run::cancelled(&call.entry)),
+        };
+        if let Some((mut args, trace)) = announced.rewritten {
+            coerce(args.object_mut(), call.entry.schema.parameters());
+            call.args = args;
+            call.rewrites.extend(trace);
+            trail.note(call, self.remembers_args());
         }
+        Ok(announced.escalated.into_iter().collect())
     }
 
     /// The exit needs the arguments only when somebody will look at them.

@@ -2,23 +2,25 @@
 //!
 //! Every hook that wants a moment sees it, in order of registration; the first valid directive
 //! wins. A hook that fails, panics or overruns is named in the log; if it is a policy, it blocks.
+//! A moment that nobody wants costs one integer test and allocates nothing.
 
-use std::panic::AssertUnwindSafe;
+mod fence;
+mod moments;
+
 use std::sync::Arc;
-use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
-use futures::FutureExt;
+use petasos_contract::Args;
 use petasos_contract::approval::{Finding, Scope};
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::hook::{
-    Directive, Finished, Hook, HookError, HookKind, HookSet, Moment, OnFailure, ToolMoment,
+    Directive, Finished, Hook, HookKind, HookSet, Moment, OnFailure, ToolMoment,
 };
-use petasos_contract::wait;
+use petasos_contract::middleware::Rewritten;
 use tracing::warn;
 
-/// How long a hook may take, unless it bounds itself more tightly.
-pub const HOOK_DEADLINE: Duration = Duration::from_mins(5);
+pub use fence::HOOK_DEADLINE;
+use fence::fenced;
 
 /// The registered hooks.
 #[derive(Default)]
@@ -31,6 +33,17 @@ struct Listeners {
     wanted: HookSet,
     hooks: Vec<Arc<dyn Hook>>,
 }
+
+/// What the hooks before a call said, when none of them refused it.
+#[derive(Debug, Default)]
+pub(crate) struct Announced {
+    /// What a person must agree to first.
+    pub(crate) escalated: Option<Finding>,
+    /// Other arguments, and who changed them.
+    pub(crate) rewritten: Option<(Args, Vec<Rewritten>)>,
+}
+
+type Directives = Vec<(String, Result<Directive, Refusal>)>;
 
 impl HookBus {
     /// A bus without hooks.
@@ -64,35 +77,56 @@ impl HookBus {
         self.current.load().wanted.has(kind)
     }
 
-    /// Before a tool runs: refused, or what a person must agree to first.
+    /// Who listens, and to what, in order.
+    pub fn listeners(&self) -> Vec<(String, Vec<HookKind>)> {
+        let wanted = |hook: &Arc<dyn Hook>| {
+            let wants = hook.wants();
+            HookKind::ALL.iter().copied().filter(|kind| wants.has(*kind)).collect()
+        };
+        let listeners = self.current.load_full();
+        listeners.hooks.iter().map(|hook| (hook.name().to_owned(), wanted(hook))).collect()
+    }
+
+    /// Before a tool runs: refused, or what a person must agree to first, or other arguments.
+    ///
+    /// A hook sees what the hooks before it made of the arguments.
     pub(crate) async fn pre_tool_call(
         &self,
         moment: &ToolMoment<'_>,
-    ) -> Result<Option<Finding>, Refusal> {
-        let directives = self.fire(&Moment::PreToolCall(moment)).await;
-        for (hook, directive) in directives {
-            match directive {
-                Err(refusal) => return Err(refusal),
-                Ok(Directive::Block(message)) if !message.trim().is_empty() => {
+    ) -> Result<Announced, Refusal> {
+        let mut announced = Announced::default();
+        let kind = HookKind::PreToolCall;
+        let listeners = self.current.load_full();
+        for hook in listeners.hooks.iter().filter(|hook| hook.wants().has(kind)) {
+            let args = announced.rewritten.as_ref().map_or(moment.args, |(args, _)| args);
+            let current = ToolMoment { args, ..*moment };
+            match self.one(hook.as_ref(), &Moment::PreToolCall(&current)).await? {
+                Directive::Pass => {}
+                Directive::Block(message) if !message.trim().is_empty() => {
                     return Err(Refusal::new(RefusalKind::Hook, message));
                 }
-                Ok(Directive::AskHuman { message, rule_key }) => {
-                    return Ok(Some(escalation(moment, &message, rule_key)));
+                Directive::AskHuman { message, rule_key } => {
+                    let finding = escalation(moment, &message, rule_key);
+                    announced.escalated.get_or_insert(finding);
                 }
-                Ok(Directive::Pass) => {}
-                Ok(Directive::Block(_) | Directive::Replace(_) | Directive::Append(_)) => {
-                    warn!(hook, ?directive, "directive does not fit pre_tool_call, ignored");
+                Directive::Rewrite(args) => {
+                    let by = hook.name().to_owned();
+                    let (now, trace) = announced.rewritten.get_or_insert_default();
+                    *now = args;
+                    trace.push(Rewritten { by, reason: None });
+                }
+                unfit @ (Directive::Block(_) | Directive::Replace(_) | Directive::Append(_)) => {
+                    let hook = hook.name();
+                    warn!(hook, ?unfit, "directive does not fit pre_tool_call, ignored");
                 }
             }
         }
-        Ok(None)
+        Ok(announced)
     }
 
     /// After a tool ran or was refused: nobody can change anything.
     pub(crate) async fn post_tool_call(&self, moment: &ToolMoment<'_>, finished: &Finished<'_>) {
-        for (hook, directive) in self.fire(&Moment::PostToolCall(moment, finished)).await {
-            warn!(hook, ?directive, "nothing can be changed after the call, ignored");
-        }
+        self.observe(&Moment::PostToolCall(moment, finished)).await;
     }
 
     /// The first replacement for a result; a refusal when a policy that guards results failed.
@@ -103,13 +137,9 @@ impl HookBus {
     ) -> Result<Option<String>, Refusal> {
         let moment = Moment::TransformToolResult(moment, finished);
         for (hook, directive) in self.fire(&moment).await {
-            match directive {
-                Err(refusal) => return Err(refusal),
-                Ok(Directive::Replace(text)) => return Ok(Some(text)),
-                Ok(Directive::Pass) => {}
-                Ok(Directive::Block(_) | Directive::AskHuman { .. } | Directive::Append(_)) => {
-                    warn!(hook, ?directive, "directive does not fit a result, ignored");
-                }
+            match directive? {
+                Directive::Replace(text) => return Ok(Some(text)),
+                unfit => warn!(hook, ?unfit, "directive does not fit a result, ignored"),
             }
         }
         Ok(None)
@@ -117,7 +147,7 @@ impl HookBus {
 
     /// Shows the moment to everyone who wants it. A hook that lets things pass is not listed; a
     /// policy that failed is, with its refusal.
-    async fn fire(&self, moment: &Moment<'_>) -> Vec<(String, Result<Directive, Refusal>)> {
+    async fn fire(&self, moment: &Moment<'_>) -> Directives {
         let kind = moment.kind();
         if !self.wants(kind) {
             return Vec::new();
@@ -125,23 +155,27 @@ impl HookBus {
         let listeners = self.current.load_full();
         let mut directives = Vec::new();
         for hook in listeners.hooks.iter().filter(|hook| hook.wants().has(kind)) {
-            match fenced(hook.as_ref(), moment).await {
+            match self.one(hook.as_ref(), moment).await {
                 Ok(Directive::Pass) => {}
-                Ok(directive) => directives.push((hook.name().to_owned(), Ok(directive))),
-                Err(error) => {
-                    warn!(hook = hook.name(), moment = kind.as_str(), %error, "hook failed");
-                    if hook.on_failure() == OnFailure::Block {
-                        let name = hook.name();
-                        let message = format!(
-                            "the policy hook `{name}` failed, so the call is refused: {error}"
-                        );
-                        let refusal = Refusal::new(RefusalKind::Hook, message);
-                        directives.push((name.to_owned(), Err(refusal)));
-                    }
-                }
+                other => directives.push((hook.name().to_owned(), other)),
             }
         }
         directives
+    }
+
+    /// Asks one hook; its failure passes unless it is a policy.
+    async fn one(&self, hook: &dyn Hook, moment: &Moment<'_>) -> Result<Directive, Refusal> {
+        let error = match fenced(hook, moment).await {
+            Ok(directive) => return Ok(directive),
+            Err(error) => error,
+        };
+        let name = hook.name();
+        warn!(hook = name, moment = moment.kind().as_str(), %error, "hook failed");
+        if hook.on_failure() == OnFailure::Pass {
+            return Ok(Directive::Pass);
+        }
+        let message = format!("the policy hook `{name}` failed, so the call is refused: {error}");
+        Err(Refusal::new(RefusalKind::Hook, message))
     }
 }
 
@@ -150,16 +184,6 @@ impl std::fmt::Debug for HookBus {
         let listeners = self.current.load();
         let names: Vec<&str> = listeners.hooks.iter().map(|hook| hook.name()).collect();
         f.debug_tuple("HookBus").field(&names).finish()
-    }
-}
-
-async fn fenced(hook: &dyn Hook, moment: &Moment<'_>) -> Result<Directive, HookError> {
-    let deadline = Instant::now() + HOOK_DEADLINE;
-    let fire = AssertUnwindSafe(async { hook.fire(moment).await }).catch_unwind();
-    match wait::until(deadline, "a hook", fire).await {
-        Ok(Ok(answer)) => answer,
-        Ok(Err(_)) => Err(HookError("it panicked".to_owned())),
-        Err(elapsed) => Err(HookError(elapsed.to_string())),
     }
 }
 

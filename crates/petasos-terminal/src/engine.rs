@@ -66,6 +66,7 @@ impl Engine {
         ports.environments = Some(Arc::clone(self) as _);
         ports.terminal = Some(Arc::clone(self) as _);
         ports.jobs = Some(Arc::clone(&self.jobs) as _);
+        ports.processes = Some(crate::processes::Helpers::new() as _);
     }
 
     /// The background jobs.

@@ -10,6 +10,7 @@
 //! | `jobs` | background jobs |
 //! | `backends` | places where commands run |
 //! | `keeper`, `tree` | owning whole process trees |
+//! | `processes` | helper programs of ours |
 //! | `sandbox`, `childenv` | what a command may touch and see |
 //! | `output` | what the model sees of it |
 
@@ -21,6 +22,7 @@ mod ids;
 mod jobs;
 mod keeper;
 mod output;
+mod processes;
 mod prompt;
 mod ready;
 mod run;
@@ -33,4 +35,5 @@ mod tree;
 pub use engine::{Engine, backend};
 pub use jobs::JobTable;
 pub use output::Masker;
+pub use processes::Helpers;
 pub use settings::TerminalSettings;

@@ -4,15 +4,16 @@
 //! that the model, the hooks and the log can tell a denial from a silence.
 
 use petasos_contract::approval::{
-    Answer, ApprovalRequest, Approver, Digest, Finding, Intent, Policy, Scope, Settlement, Verdict,
+    Answer, ApprovalRequest, Approver, Digest, Finding, Intent, Scope, Settlement, Verdict,
 };
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::effect::Effect;
+use petasos_contract::hook::{ApprovalMoment, Moment};
 use petasos_contract::{Args, CallContext, ToolName};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Cleared, Granted};
+use super::{Cleared, Dispatcher, Granted};
 
 /// What a denied model must understand, whoever denied.
 const NO_CONSENT: &str = "The user has not consented to this action. Do not retry it, rephrase \
@@ -22,10 +23,10 @@ const NO_CONSENT: &str = "The user has not consented to this action. Do not retr
 pub(super) async fn check(
     call: Granted,
     escalated: Vec<Finding>,
-    policy: &dyn Policy,
-    approver: &dyn Approver,
+    door: &Dispatcher,
     cx: &CallContext,
 ) -> Result<Cleared, Refusal> {
+    let policy = door.policy.as_ref();
     let effects = call.entry.tool.effects(&call.args, cx);
     let tool = &call.entry.name;
     let intent = Intent { tool, args: &call.args, effects: &effects, escalated: &escalated };
@@ -36,7 +37,11 @@ pub(super) async fn check(
         Verdict::Block(findings) => (None, Some(blocked(findings))),
         Verdict::Ask(findings) => {
             let request = request(&intent, findings);
-            let answer = narrowed(ask(approver, &request, cx).await, request.widest);
+            let about = ApprovalMoment { cx, request: &request };
+            door.hooks.observe(&Moment::PreApprovalRequest(&about)).await;
+            let answer = ask(door.approver.as_ref(), &request, cx).await;
+            let answer = narrowed(answer, request.widest);
+            door.hooks.observe(&Moment::PostApprovalResponse(&about, &answer)).await;
             agreed_to = Some(request.digest);
             let refusal = refused(&answer, findings);
             (Some(answer), refusal)

@@ -3,6 +3,7 @@
 
 mod death;
 mod jobs;
+mod processes;
 mod pty;
 mod sandbox;
 mod shell;

@@ -1,0 +1,21 @@
+//! The fence around one hook: a deadline, and a panic that stays its own.
+
+use std::panic::AssertUnwindSafe;
+use std::time::{Duration, Instant};
+
+use futures::FutureExt;
+use petasos_contract::hook::{Directive, Hook, HookError, Moment};
+use petasos_contract::wait;
+
+/// How long a hook may take, unless it bounds itself more tightly.
+pub const HOOK_DEADLINE: Duration = Duration::from_mins(5);
+
+pub(super) async fn fenced(hook: &dyn Hook, moment: &Moment<'_>) -> Result<Directive, HookError> {
+    let deadline = Instant::now() + HOOK_DEADLINE;
+    let fire = AssertUnwindSafe(async { hook.fire(moment).await }).catch_unwind();
+    match wait::until(deadline, "a hook", fire).await {
+        Ok(Ok(answer)) => answer,
+        Ok(Err(_)) => Err(HookError("it panicked".to_owned())),
+        Err(elapsed) => Err(HookError(elapsed.to_string())),
+    }
+}
