@@ -6,6 +6,7 @@ mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod import;
 mod kill;
 mod logs;
 mod model;
@@ -29,6 +30,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,
+    &import::COMMAND,
     &kill::COMMAND,
     &logs::COMMAND,
     &model::COMMAND,

@@ -13,6 +13,7 @@
 //! | `console` | the person at the terminal |
 //! | `doorway` | the door for tools that call tools |
 //! | `out`, `progress` | everything that is printed |
+//! | `prompt` | questions to the person who typed a command |
 //! | `reviewer` | the model that reviews calls where `approvals.mode` is `smart` |
 //! | `report` | errors for people: what, why, and the next step |
 
@@ -24,6 +25,7 @@ mod doorway;
 pub mod host;
 mod out;
 mod progress;
+mod prompt;
 pub mod report;
 mod reviewer;
 

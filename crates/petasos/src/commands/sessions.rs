@@ -1,14 +1,20 @@
 //! `petasos sessions`: the conversations of this home.
 
+mod change;
+mod export;
+mod list;
+mod mend;
+mod search;
+mod show;
+
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
-use petasos_contract::store::{Filter, Query, SessionStore as _};
-use petasos_store::Format;
-use serde_json::json;
+use petasos_contract::store::{SessionHead, SessionStore as _, StoreError};
+use petasos_store::Store;
 
 use crate::command::{Command, Session, actions, parse};
-use crate::out::Style;
+use crate::host::Host;
 use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
@@ -22,64 +28,70 @@ pub(super) static COMMAND: Command = Command {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// List conversations, newest first
-    List,
+    List(list::List),
     /// Find conversations by words
-    Search {
-        /// The words
-        query: String,
-    },
-    /// Print a conversation as Markdown, or as JSON lines with --json
-    Show {
+    Search(search::Search),
+    /// Print a conversation as Markdown, or as one object with --json
+    Show(show::Show),
+    /// Write a conversation, or all of them, as JSON lines or Markdown
+    Export(export::Export),
+    /// Go on with a conversation
+    Resume {
         /// Its id, the beginning of it, its title, or `latest`
+        #[arg(default_value = "latest")]
         session: String,
     },
-    /// Check that the file is sound
-    Verify,
-    /// Mend what can be mended
+    /// Begin a conversation that starts like another one
+    Fork(change::Fork),
+    /// Give a conversation a title
+    Rename(change::Rename),
+    /// Take a conversation out of the usual lists, or put it back
+    Archive(change::Archive),
+    /// Remove conversations for good
+    Delete(change::Delete),
+    /// Check that the file, or one conversation, is sound
+    Verify(mend::Verify),
+    /// Mend what can be mended; a damaged file is kept beside the new one
     Repair,
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
-    let action: Action = parse(matches)?;
-    let out = session.out;
-    let host = session.host.get()?;
-    let store = host.store()?;
-    match action {
-        Action::List => {
-            let heads = host.wait(store.list(&Filter::default()))?.map_err(report)?;
-            if out.is_json() {
-                out.value(&json!({ "sessions": heads }));
-            } else {
-                for head in heads {
-                    out.line(format!("{}  {}", head.id, head.title.unwrap_or_default()));
-                }
-            }
-        }
-        Action::Search { query } => {
-            let hits = host
-                .wait(store.search(&Query { text: query, ..Query::default() }))?
-                .map_err(report)?;
-            out.value(&json!({ "hits": hits }));
-        }
-        Action::Show { session } => {
-            let head = host.wait(store.find(&session))?.map_err(report)?;
-            let format = if out.is_json() { Format::Jsonl } else { Format::Markdown };
-            let text = host.wait(store.export(&head.session(), format, str::to_owned))?;
-            out.text(&text.map_err(report)?);
-        }
-        Action::Verify => {
-            let found = host.wait(store.verify(None))?.map_err(report)?;
-            out.value(&found);
-        }
-        Action::Repair => {
-            let done = host.wait(store.repair())?.map_err(report)?;
-            out.value(&done);
-            out.remark(out.paint(Style::Faint, "what could be mended is mended"));
-        }
+    match parse(matches)? {
+        Action::List(list) => list.run(session),
+        Action::Search(search) => search.run(session),
+        Action::Show(show) => show.run(session),
+        Action::Export(export) => export.run(session),
+        Action::Resume { session: handle } => change::resume(session, &handle),
+        Action::Fork(fork) => fork.run(session),
+        Action::Rename(rename) => rename.run(session),
+        Action::Archive(archive) => archive.run(session),
+        Action::Delete(delete) => delete.run(session),
+        Action::Verify(verify) => verify.run(session),
+        Action::Repair => mend::repair(session),
     }
-    Ok(ExitCode::SUCCESS)
 }
 
-fn report(error: impl std::fmt::Display) -> Report {
-    Report::new(error.to_string()).code("store")
+/// The conversation that a person means.
+fn find(host: &Host, store: &Store, handle: &str) -> Result<SessionHead, Report> {
+    host.wait(store.find(handle))?.map_err(report)
+}
+
+/// What of a text may leave the house.
+fn mask(host: &Host, unmasked: bool) -> impl Fn(&str) -> String + Send + Clone + use<> {
+    let masker = (!unmasked).then(|| host.terminal().masker(host.settings()));
+    move |text: &str| match &masker {
+        Some(masker) => masker.text(text),
+        None => text.to_owned(),
+    }
+}
+
+fn report(error: StoreError) -> Report {
+    let code = match &error {
+        StoreError::NotFound { .. } => "not_found",
+        StoreError::Ambiguous { .. } => "ambiguous",
+        StoreError::TitleTaken { .. } => "title_taken",
+        StoreError::Damaged { .. } => "damaged",
+        _ => "store",
+    };
+    Report::new(error.to_string()).code(code)
 }

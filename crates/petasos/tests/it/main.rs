@@ -6,6 +6,7 @@ mod approval;
 mod config;
 mod demo;
 mod doctor;
+mod loopback;
 mod providers;
 mod sessions;
 mod terminal;

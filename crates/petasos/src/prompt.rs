@@ -1,0 +1,29 @@
+//! Questions that a command puts to the person who typed it, on standard error, answered on
+//! standard input.
+//!
+//! Without a terminal nobody is asked: whoever needs an answer then takes it from a flag.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use crate::out::Out;
+use crate::report::Report;
+
+/// Whether somebody can be asked.
+pub(crate) fn somebody_is_there(out: Out) -> bool {
+    !out.is_json() && io::stdin().is_terminal()
+}
+
+/// One typed line; empty when the person gave up.
+pub(crate) fn line(out: Out, question: &str) -> Result<String, Report> {
+    out.remark(question);
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer)?;
+    Ok(answer.trim().to_owned())
+}
+
+/// Yes or no; only a clear yes is one.
+pub(crate) fn confirm(out: Out, question: &str) -> Result<bool, Report> {
+    let answer = line(out, &format!("{question} [y/N]"))?;
+    Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
+}
+

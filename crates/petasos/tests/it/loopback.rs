@@ -1,0 +1,165 @@
+//! A model on this machine that says what it was told, one reply a request, and keeps what it was
+//! asked. It speaks chat completions and lists one model.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Mutex};
+
+use petasos_testkit::Home;
+use serde_json::{Value, json};
+
+/// One reply.
+#[derive(Debug, Clone)]
+pub(crate) enum Say {
+    /// Text; the turn ends.
+    Text(&'static str),
+    /// Calls of tools: name and arguments.
+    Calls(Vec<(&'static str, Value)>),
+    /// An error page.
+    Fail(u16),
+}
+
+/// The model; it lives as long as the test program.
+pub(crate) struct Loopback {
+    /// Its endpoint, with `/v1`.
+    pub(crate) url: String,
+    asked: Arc<Mutex<Vec<Value>>>,
+}
+
+impl Loopback {
+    /// Begins to listen; when the script is at its end it answers `done`.
+    pub(crate) fn saying(script: Vec<Say>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
+        let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
+        let kept = Arc::clone(&asked);
+        std::thread::spawn(move || {
+            let mut script = script.into_iter();
+            for socket in listener.incoming().flatten() {
+                // A client that goes away ends only its own connection.
+                serve(socket, &mut script, &kept).unwrap_or_default();
+            }
+        });
+        Self { url, asked }
+    }
+
+    /// What it was asked, in order.
+    pub(crate) fn asked(&self) -> Vec<Value> {
+        self.asked.lock().expect("nobody panics with the list").clone()
+    }
+
+    /// A home that uses it.
+    pub(crate) fn home(&self) -> Home {
+        let home = Home::temp();
+        home.write(".petasos/config.yaml", self.config());
+        home
+    }
+
+    /// The lines that choose it.
+    pub(crate) fn config(&self) -> String {
+        format!(
+            "model:\n  provider: custom\n  base_url: {}\n  default: double\n  api_key: sk-loopback-0123456789\n",
+            self.url
+        )
+    }
+}
+
+fn serve(
+    socket: TcpStream,
+    script: &mut impl Iterator<Item = Say>,
+    asked: &Mutex<Vec<Value>>,
+) -> std::io::Result<()> {
+    let mut reader = BufReader::new(socket);
+    let (mut line, mut length) = (String::new(), 0);
+    reader.read_line(&mut line)?;
+    let is_list = line.starts_with("GET");
+    loop {
+        line.clear();
+        reader.read_line(&mut line)?;
+        let lower = line.to_lowercase();
+        if let Some(number) = lower.strip_prefix("content-length:") {
+            length = number.trim().parse().unwrap_or(0);
+        }
+        if line.trim().is_empty() {
+            break;
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body)?;
+    let mut socket = reader.into_inner();
+    if is_list {
+        let list = json!({ "object": "list", "data": [{ "id": "double", "object": "model" }] });
+        return respond(&mut socket, 200, "application/json", &list.to_string());
+    }
+    let body: Value = serde_json::from_slice(&body).unwrap_or_default();
+    let streams = body["stream"] == true;
+    asked.lock().expect("nobody panics with the list").push(body);
+    let say = script.next().unwrap_or(Say::Text("done"));
+    match say {
+        Say::Fail(status) => {
+            let error = json!({ "error": { "message": "the double fails", "type": "server_error" } });
+            respond(&mut socket, status, "application/json", &error.to_string())
+        }
+        say if streams => {
+            let text = events(&say);
+            respond(&mut socket, 200, "text/event-stream", &text)
+        }
+        say => {
+            let (message, finish) = message(&say);
+            let whole = json!({
+                "id": "c", "object": "chat.completion", "model": "double",
+                "choices": [{ "index": 0, "message": message, "finish_reason": finish }],
+                "usage": { "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 }
+            });
+            respond(&mut socket, 200, "application/json", &whole.to_string())
+        }
+    }
+}
+
+fn message(say: &Say) -> (Value, &'static str) {
+    match say {
+        Say::Text(text) => (json!({ "role": "assistant", "content": text }), "stop"),
+        Say::Calls(calls) => {
+            let calls: Vec<Value> = calls
+                .iter()
+                .enumerate()
+                .map(|(index, (name, arguments))| {
+                    json!({
+                        "index": index, "id": format!("call_{index}_{name}"), "type": "function",
+                        "function": { "name": name, "arguments": arguments.to_string() }
+                    })
+                })
+                .collect();
+            (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
+        }
+        Say::Fail(_) => (Value::Null, "stop"),
+    }
+}
+
+fn events(say: &Say) -> String {
+    let (delta, finish) = message(say);
+    let chunk = |delta: Value, finish: Value, usage: Value| {
+        let chunk = json!({
+            "id": "c", "object": "chat.completion.chunk", "model": "double", "usage": usage,
+            "choices": [{ "index": 0, "delta": delta, "finish_reason": finish }],
+        });
+        format!("data: {chunk}\n\n")
+    };
+    let usage = json!({ "prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15 });
+    [
+        chunk(delta, Value::Null, Value::Null),
+        chunk(json!({}), finish.into(), usage),
+        "data: [DONE]\n\n".to_owned(),
+    ]
+    .concat()
+}
+
+fn respond(socket: &mut TcpStream, status: u16, kind: &str, body: &str) -> std::io::Result<()> {
+    let head = format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
+        body.len()
+    );
+    socket.write_all(head.as_bytes())?;
+    socket.write_all(body.as_bytes())?;
+    socket.flush()
+}
