@@ -252,6 +252,11 @@ fn search_path(install: Option<&Path>, inherited: &str) -> String {
     folders.join(":")
 }
 
+/// The search path that commands of this machine have.
+pub(crate) fn path(settings: &Settings) -> String {
+    search_path(None, settings.variable("PATH").map_or("", |path| path.value.expose()))
+}
+
 fn real_home(settings: &Settings) -> Option<String> {
     let known = settings.user_home();
     if known.as_os_str().is_empty() {

@@ -9,6 +9,7 @@
 //! | `run`, `shell`, `sudo`, `prompt` | commands of a session |
 //! | `jobs` | background jobs |
 //! | `backends` | places where commands run |
+//! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree` | owning whole process trees |
 //! | `processes` | helper programs of ours |
 //! | `sandbox`, `childenv` | what a command may touch and see |
@@ -25,6 +26,7 @@ mod output;
 mod processes;
 mod prompt;
 mod ready;
+mod remote;
 mod run;
 mod sandbox;
 pub mod settings;
