@@ -27,6 +27,7 @@ use tokio_util::sync::CancellationToken;
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError};
 use crate::budget::number;
 use crate::engine::{Choice, Engine};
+use crate::moments;
 use crate::seat::LoopSeat;
 
 const CHILDREN_MAX: u32 = 3;
@@ -298,6 +299,7 @@ impl Child {
             child: child.clone(),
             goal: task.goal.clone(),
         });
+        moments::child_started(&self.engine, task, &child, &self.cx).await;
         let words = match &task.context {
             Some(context) => format!("{}\n\nContext:\n{context}", task.goal),
             None => task.goal.clone(),
@@ -306,6 +308,7 @@ impl Child {
         let mut report = self.report(ended, overdue);
         report.duration_seconds = started.elapsed().as_secs_f64();
         report.session_id = Some(child.to_string());
+        moments::child_ended(&self.engine, task, &report, &child, &self.cx).await;
         self.cx.events.emit(|| Event::SubagentEnded {
             session: self.parent.clone(),
             child,

@@ -12,6 +12,7 @@
 //! | `prompt` | the system prompt |
 //! | `compress` | fitting the window |
 //! | `budget`, `misbehaviour`, `steer` | how long, how patient, words from outside |
+//! | `moments` | what hooks are told of a conversation |
 //! | `delegate` | agents that work for this one |
 //! | `seat`, `loop_tools` | the loop's own state, and the tools that work on it |
 //! | `todo`, `memory`, `threat` | tasks, notes, and text that gives orders |
@@ -28,6 +29,7 @@ pub mod history;
 pub mod loop_tools;
 pub mod memory;
 pub mod misbehaviour;
+mod moments;
 mod prompt;
 mod round;
 pub mod scripted;

@@ -58,6 +58,8 @@ struct Turn {
     requests: u32,
     shortened: u32,
     nudge: Option<&'static str>,
+    /// How often a hook kept the turn going.
+    verified: u32,
     usage: Usage,
     cost_usd: f64,
     ran: Vec<(String, &'static str)>,
@@ -76,15 +78,18 @@ enum Step {
 
 impl Agent {
     /// Carries out one turn. Ends within a second of the context's cancellation.
-    pub async fn turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
+    pub async fn turn(&mut self, mut input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
         let started = Instant::now();
         let mut turn = self.prepare(cx).await?;
         turn.cx.events.emit(|| Event::TurnStarted {
             session: turn.cx.session.clone(),
             turn: turn.id.clone(),
         });
+        self.announce(&mut input, &turn.cx).await;
+        let said = input.content.text();
         self.open(input, &turn).await?;
-        let ended = self.steps(&mut turn).await;
+        let mut ended = self.steps(&mut turn).await;
+        self.conclude(&mut ended, &said, &turn.cx).await;
         self.engine.dispatcher.end_turn(&turn.id);
         let delegated = std::mem::take(&mut *self.seat.delegated.lock());
         let usage = turn.usage.plus(&delegated);
@@ -233,6 +238,11 @@ impl Agent {
             return Ok(Step::Next);
         }
         let text = std::mem::take(&mut turn.parts) + said.text();
+        if let Some(words) = self.objection(&text, turn.verified, &turn.cx).await {
+            turn.verified += 1;
+            self.say(&words, turn).await?;
+            return Ok(Step::Next);
+        }
         Ok(Step::End(Outcome::Replied, text))
     }
 

@@ -89,39 +89,43 @@ impl HookBus {
 
     /// Before a tool runs: refused, or what a person must agree to first, or other arguments.
     ///
-    /// A hook sees what the hooks before it made of the arguments.
+    /// Every hook sees the call, with what the hooks before it made of the arguments; the first
+    /// that refuses or asks decides.
     pub(crate) async fn pre_tool_call(
         &self,
         moment: &ToolMoment<'_>,
     ) -> Result<Announced, Refusal> {
-        let mut announced = Announced::default();
+        let mut rewritten: Option<(Args, Vec<Rewritten>)> = None;
+        let mut decided: Option<Result<Finding, Refusal>> = None;
         let kind = HookKind::PreToolCall;
         let listeners = self.current.load_full();
         for hook in listeners.hooks.iter().filter(|hook| hook.wants().has(kind)) {
-            let args = announced.rewritten.as_ref().map_or(moment.args, |(args, _)| args);
+            let args = rewritten.as_ref().map_or(moment.args, |(args, _)| args);
             let current = ToolMoment { args, ..*moment };
-            match self.one(hook.as_ref(), &Moment::PreToolCall(&current)).await? {
-                Directive::Pass => {}
-                Directive::Block(message) if !message.trim().is_empty() => {
-                    return Err(Refusal::new(RefusalKind::Hook, message));
+            let decision = match self.one(hook.as_ref(), &Moment::PreToolCall(&current)).await {
+                Err(refusal) => Err(refusal),
+                Ok(Directive::Pass) => continue,
+                Ok(Directive::Block(message)) if !message.trim().is_empty() => {
+                    Err(Refusal::new(RefusalKind::Hook, message))
                 }
-                Directive::AskHuman { message, rule_key } => {
-                    let finding = escalation(moment, &message, rule_key);
-                    announced.escalated.get_or_insert(finding);
+                Ok(Directive::AskHuman { message, rule_key }) => {
+                    Ok(escalation(moment, &message, rule_key))
                 }
-                Directive::Rewrite(args) => {
-                    let by = hook.name().to_owned();
-                    let (now, trace) = announced.rewritten.get_or_insert_default();
+                Ok(Directive::Rewrite(args)) => {
+                    let (now, trace) = rewritten.get_or_insert_default();
                     *now = args;
-                    trace.push(Rewritten { by, reason: None });
+                    trace.push(Rewritten { by: hook.name().to_owned(), reason: None });
+                    continue;
                 }
-                unfit @ (Directive::Block(_) | Directive::Replace(_) | Directive::Append(_)) => {
+                Ok(unfit) => {
                     let hook = hook.name();
                     warn!(hook, ?unfit, "directive does not fit pre_tool_call, ignored");
+                    continue;
                 }
-            }
+            };
+            decided.get_or_insert(decision);
         }
-        Ok(announced)
+        Ok(Announced { escalated: decided.transpose()?, rewritten })
     }
 
     /// After a tool ran or was refused: nobody can change anything.

@@ -25,6 +25,7 @@ use petasos_providers::table::Table;
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::hooks::HookBus;
+use petasos_runtime::middleware::{Attended, Middleware};
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_store::{OpenOptions, Store};
 use petasos_terminal::JobTable;
@@ -42,7 +43,8 @@ pub struct Host {
     catalogue: Arc<Catalogue>,
     terminal: Arc<petasos_terminal::Engine>,
     doorway: Arc<Doorway>,
-    file_memory: Arc<FileMemory>,
+    hooks: Arc<HookBus>,
+    middleware: Arc<Middleware>,
 }
 
 impl Host {
@@ -61,16 +63,25 @@ impl Host {
         ports.door = Some(Arc::clone(&doorway) as _);
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
+        let hooks = Arc::new(HookBus::new());
+        hooks.register(&(file_memory as Arc<dyn Hook>));
+        ports.moments = Some(Arc::clone(&hooks) as _);
         let ports = Arc::new(ports);
         let tools = [BUILTIN, LOOP_TOOLS].concat();
         let registry = Arc::new(Registry::with_builtin(&tools, &ports));
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
-        Self { settings, ports, catalogue, terminal, doorway, file_memory }
+        let middleware = Arc::new(Middleware::new());
+        Self { settings, ports, catalogue, terminal, doorway, hooks, middleware }
     }
 
     /// The snapshot.
     pub fn settings(&self) -> &Arc<Settings> {
         &self.settings
+    }
+
+    /// What the linked engines offer to tools.
+    pub fn ports(&self) -> &Arc<Ports> {
+        &self.ports
     }
 
     /// The tools and what is known of their availability.
@@ -104,10 +115,9 @@ impl Host {
         let reviewer = Arc::new(ModelReviewer::new(self.model()));
         // A subagent never asks the person of the conversation it works for.
         let approver = ForSubagents::new(Arc::new(SmartApprover::new(reviewer, people)));
-        let hooks = Arc::new(HookBus::new());
-        hooks.register(&(Arc::clone(&self.file_memory) as Arc<dyn Hook>));
         let door = Dispatcher::new(registry, Arc::new(self.engine()?), Arc::new(approver));
-        let door = Arc::new(door.with_hooks(hooks));
+        let door = door.with_hooks(Arc::clone(&self.hooks));
+        let door = Arc::new(door.with_middleware(Arc::clone(&self.middleware)));
         self.doorway.leads_to(&door);
         Ok(door)
     }
@@ -118,8 +128,9 @@ impl Host {
         model: Arc<dyn Model>,
         people: Option<Arc<dyn Approver>>,
     ) -> Result<Arc<petasos_agent::engine::Engine>, Report> {
+        let (hooks, middleware) = (Arc::clone(&self.hooks), Arc::clone(&self.middleware));
         let engine = petasos_agent::engine::Engine::new(
-            model,
+            Arc::new(Attended::new(model, hooks, middleware)),
             Arc::new(self.store()?),
             self.dispatcher(people)?,
             Arc::clone(&self.catalogue),

@@ -65,6 +65,7 @@ impl Agent {
             requests: 0,
             shortened: 0,
             nudge: None,
+            verified: 0,
             usage: Usage::default(),
             cost_usd: 0.0,
             ran: Vec::new(),

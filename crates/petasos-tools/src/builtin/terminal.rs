@@ -12,10 +12,11 @@ use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::context::Surface;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::environment::Environments;
+use petasos_contract::hook::{HookKind, Moment, Moments, TerminalMoment};
 use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
-use petasos_contract::terminal::{Command, OnTimeout, Terminal};
+use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
 use petasos_contract::tool::{Example, Limit, Tool};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
 use serde_json::{Value, json};
@@ -76,6 +77,7 @@ const EXAMPLES: &[Example] = &[
 struct Shell {
     terminal: Option<Arc<dyn Terminal>>,
     environments: Option<Arc<dyn Environments>>,
+    moments: Option<Arc<dyn Moments>>,
 }
 
 /// Arguments that passed the checks.
@@ -121,7 +123,11 @@ impl Wishes {
 
 impl Shell {
     fn new(ports: &Ports) -> Self {
-        Self { terminal: ports.terminal.clone(), environments: ports.environments.clone() }
+        Self {
+            terminal: ports.terminal.clone(),
+            environments: ports.environments.clone(),
+            moments: ports.moments.clone(),
+        }
     }
 
     /// Reads and checks the arguments, in the order of what is cheapest to put right.
@@ -185,8 +191,36 @@ impl Shell {
         let Some(terminal) = &self.terminal else { return shape::disabled() };
         let (command, pty_note) = (asked.command.clone(), asked.pty_note);
         match terminal.run(asked.into_command(), cx).await {
-            Ok(ran) => shape::ran(&command, ran, pty_note, cx),
+            Ok(mut ran) => {
+                self.show_hooks(&command, &mut ran, cx).await;
+                shape::ran(&command, ran, pty_note, cx)
+            }
             Err(error) => shape::failed(&error),
+        }
+    }
+
+    /// A hook may put other text in the place of the output; what it gives is cut like any other.
+    async fn show_hooks(&self, command: &str, ran: &mut Ran, cx: &CallContext) {
+        let Some(moments) = &self.moments else { return };
+        if !moments.wants(HookKind::TransformTerminalOutput) {
+            return;
+        }
+        let returncode = match ran.ended {
+            Ended::Exited(code) => code,
+            _ => 124,
+        };
+        let about = TerminalMoment {
+            cx,
+            command,
+            output: &ran.output,
+            returncode,
+            env_type: cx.settings.text("terminal.backend").unwrap_or("local"),
+        };
+        let replaced = moments.replace(&Moment::TransformTerminalOutput(&about)).await;
+        if let Some(text) = replaced {
+            let most = cx.settings.get("tool_output.max_bytes").and_then(Value::as_u64);
+            let most = most.and_then(|most| usize::try_from(most).ok()).unwrap_or(50_000);
+            ran.output = text.chars().take(most).collect();
         }
     }
 

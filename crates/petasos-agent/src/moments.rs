@@ -1,0 +1,179 @@
+//! The moments of a conversation that hooks are told of, and what they may change about them.
+//!
+//! Everything here asks first whether anybody wants the moment; without hooks a turn pays a few
+//! integer tests.
+
+use petasos_contract::hook::{
+    ChildEnd, ChildMoment, HookKind, Moment, ReplyMoment, RunMoment, SessionMoment, TurnMoment,
+    VerifyMoment,
+};
+use petasos_contract::message::Message;
+use petasos_contract::{CallContext, SessionId, TurnId};
+use petasos_runtime::hooks::HookBus;
+use serde_json::Value;
+
+use crate::agent::{Agent, Outcome, TurnError};
+use crate::delegate::{Report, Task};
+use crate::engine::Engine;
+use crate::turn::Input;
+
+/// How often a hook may keep a turn going, when nobody says otherwise.
+const NUDGES_MAX: u64 = 3;
+
+impl Agent {
+    fn hooks(&self) -> &HookBus {
+        self.engine.dispatcher.hooks()
+    }
+
+    fn model_name(&self) -> &str {
+        let configured = || self.choice.settings.text("model.default");
+        self.choice.model.as_deref().or_else(configured).unwrap_or_default()
+    }
+
+    /// A turn begins: a new session is announced, and hooks may add to what was said.
+    pub(crate) async fn announce(&self, input: &mut Input, cx: &CallContext) {
+        let (hooks, model) = (self.hooks(), self.model_name());
+        let is_first_turn = self.transcript.rows().is_empty();
+        if is_first_turn && hooks.wants(HookKind::OnSessionStart) {
+            let about = SessionMoment { cx, model, reason: "new_session", old: None, new: None };
+            hooks.observe(&Moment::OnSessionStart(&about)).await;
+        }
+        if hooks.wants(HookKind::PreLlmCall) {
+            let (said, history) = (input.content.text(), self.transcript.outgoing());
+            let (user_message, history) = (said.as_str(), history.as_slice());
+            let about =
+                TurnMoment { cx, model, user_message, history, is_first_turn, sender: None };
+            input.context.extend(hooks.additions(&Moment::PreLlmCall(&about)).await);
+        }
+    }
+
+    /// A turn has ended: a reply may be replaced on its way out, then everyone hears of it.
+    pub(crate) async fn conclude(
+        &self,
+        ended: &mut Result<(Outcome, String), TurnError>,
+        said: &str,
+        cx: &CallContext,
+    ) {
+        let (hooks, model) = (self.hooks(), self.model_name());
+        if let Ok((Outcome::Replied | Outcome::OutOfBudget, text)) = ended {
+            let about = ReplyMoment { cx, model, text };
+            let replaced = hooks.replacement(&Moment::TransformLlmOutput(&about)).await;
+            if let Some(replaced) = replaced {
+                *text = replaced;
+            }
+            if hooks.wants(HookKind::PostLlmCall) {
+                let history = self.transcript.outgoing();
+                let is_first_turn = self.turns <= 1;
+                let (user_message, history) = (said, history.as_slice());
+                let about =
+                    TurnMoment { cx, model, user_message, history, is_first_turn, sender: None };
+                hooks.observe(&Moment::PostLlmCall(&about, text)).await;
+            }
+        }
+        let outcome = ended.as_ref().ok().map(|(outcome, _)| *outcome);
+        let about = RunMoment {
+            cx,
+            model,
+            completed: outcome == Some(Outcome::Replied),
+            interrupted: outcome == Some(Outcome::Interrupted),
+            reason: match outcome {
+                Some(Outcome::Replied | Outcome::Interrupted) => None,
+                Some(other) => Some(other.as_str()),
+                None => Some("failed"),
+            },
+        };
+        hooks.observe(&Moment::OnSessionEnd(&about)).await;
+    }
+
+    /// Whether a hook wants the turn to go on, and with which words.
+    pub(crate) async fn objection(
+        &self,
+        final_response: &str,
+        attempt: u32,
+        cx: &CallContext,
+    ) -> Option<String> {
+        let hooks = self.hooks();
+        if !hooks.wants(HookKind::PreVerify) {
+            return None;
+        }
+        let most = cx.settings.get("agent.max_verify_nudges").and_then(Value::as_u64);
+        if u64::from(attempt) >= most.unwrap_or(NUDGES_MAX) {
+            return None;
+        }
+        let changed_paths = self.changed_paths(&cx.turn);
+        let (model, changed_paths) = (self.model_name(), changed_paths.as_slice());
+        let about = VerifyMoment { cx, model, attempt, final_response, changed_paths };
+        hooks.objection(&Moment::PreVerify(&about)).await
+    }
+
+    /// Files that this turn asked to change.
+    fn changed_paths(&self, turn: &TurnId) -> Vec<String> {
+        let mut paths = Vec::new();
+        for row in
+            self.transcript.rows().iter().filter(|row| row.stored.turn.as_ref() == Some(turn))
+        {
+            let Message::Assistant(said) = &row.stored.message else { continue };
+            for call in &said.tool_calls {
+                if !matches!(call.name.as_str(), "write_file" | "patch") {
+                    continue;
+                }
+                let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();
+                let path = arguments.get("path").and_then(Value::as_str);
+                if let Some(path) = path.filter(|path| !paths.iter().any(|seen| seen == path)) {
+                    paths.push(path.to_owned());
+                }
+            }
+        }
+        paths
+    }
+
+    /// The session is left for good, perhaps for a new one. Surfaces call this when they end and
+    /// when the user asks for a fresh session; `reason` is `new_session`, `shutdown`,
+    /// `session_expired` or `session_boundary`.
+    pub async fn leave(&self, reason: &str, new: Option<&SessionId>, cx: &CallContext) {
+        let (hooks, model) = (self.hooks(), self.model_name());
+        let own = CallContext { session: self.session().clone(), ..cx.clone() };
+        let old = Some(self.session());
+        let about = SessionMoment { cx: &own, model, reason, old, new };
+        hooks.observe(&Moment::OnSessionFinalize(&about)).await;
+        if let Some(new) = new {
+            let entered = CallContext { session: new.clone(), ..cx.clone() };
+            let about = SessionMoment { cx: &entered, model, reason, old, new: Some(new) };
+            hooks.observe(&Moment::OnSessionReset(&about)).await;
+        }
+    }
+}
+
+/// A subagent begins.
+pub(crate) async fn child_started(
+    engine: &Engine,
+    task: &Task,
+    child: &SessionId,
+    cx: &CallContext,
+) {
+    let about = child_moment(task, child, cx);
+    engine.dispatcher.hooks().observe(&Moment::SubagentStart(&about)).await;
+}
+
+/// A subagent has ended.
+pub(crate) async fn child_ended(
+    engine: &Engine,
+    task: &Task,
+    report: &Report,
+    child: &SessionId,
+    cx: &CallContext,
+) {
+    let about = child_moment(task, child, cx);
+    let duration = std::time::Duration::from_secs_f64(report.duration_seconds.max(0.0));
+    let end = ChildEnd {
+        summary: &report.summary,
+        status: report.status,
+        duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
+    };
+    engine.dispatcher.hooks().observe(&Moment::SubagentStop(&about, &end)).await;
+}
+
+fn child_moment<'a>(task: &'a Task, child: &'a SessionId, cx: &'a CallContext) -> ChildMoment<'a> {
+    let role = if task.orchestrator { "orchestrator" } else { "leaf" };
+    ChildMoment { cx, child, role, goal: &task.goal }
+}
