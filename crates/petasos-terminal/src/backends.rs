@@ -1,6 +1,7 @@
 //! Index of the terminal backends. Kept in step with the folder by the build; do not edit.
 
 mod local;
+mod ssh;
 
 use crate::backend::{BackendDef, unique};
 
@@ -8,6 +9,7 @@ use crate::backend::{BackendDef, unique};
 #[rustfmt::skip]
 pub static BACKENDS: &[&BackendDef] = &[
     &local::BACKEND,
+    &ssh::BACKEND,
 ];
 
 const _: () = unique(BACKENDS);

@@ -45,6 +45,7 @@ pub(super) static KEYS: &[Key] = &[
     key("terminal.docker_persist_across_processes", Flag, "true", "Find and reuse a running container"),
     key("terminal.docker_orphan_reaper", Flag, "true", "Remove containers that earlier runs left behind"),
     key("terminal.singularity_image", Text, "\"docker://nikolaik/python-nodejs:python3.11-nodejs20\"", "Image of the singularity environment"),
+    key("terminal.singularity_binds", Names, "[]", "Host folders in the singularity environment, as `host:target[:ro]`"),
     key("terminal.modal_image", Text, IMAGE, "Image of the modal environment"),
     key("terminal.modal_mode", Choice(&["auto", "direct", "managed"]), "\"auto\"", "How modal is reached"),
     key("terminal.managed_modal_timeout", Number, "", "Seconds a managed modal call may take"),
@@ -54,6 +55,7 @@ pub(super) static KEYS: &[Key] = &[
     key("terminal.ssh_user", Text, "", "User of the ssh environment"),
     key("terminal.ssh_port", Integer, "22", "Port of the ssh environment"),
     key("terminal.ssh_key", Text, "", "Key file of the ssh environment"),
+    key("terminal.ssh_config", Text, "", "ssh configuration file in place of your own"),
     key("terminal.ssh_persistent", Flag, "", "Keep the remote shell between commands"),
     key("terminal.local_persistent", Flag, "", "Keep the local shell between commands"),
 ];

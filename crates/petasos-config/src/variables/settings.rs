@@ -110,6 +110,7 @@ pub(super) static ROWS: &[Row] = &[
     terminal("TERMINAL_DOCKER_EXTRA_ARGS", "terminal.docker_extra_args", "More arguments, as JSON"),
     terminal("TERMINAL_DOCKER_PERSIST_ACROSS_PROCESSES", "terminal.docker_persist_across_processes", "Reuse a running container"),
     terminal("TERMINAL_DOCKER_ORPHAN_REAPER", "terminal.docker_orphan_reaper", "Remove containers left behind"),
+    terminal("TERMINAL_SINGULARITY_BINDS", "terminal.singularity_binds", "Host folders in the singularity environment"),
     terminal("TERMINAL_SINGULARITY_IMAGE", "terminal.singularity_image", "Image of the singularity environment"),
     terminal("TERMINAL_MODAL_IMAGE", "terminal.modal_image", "Image of the modal environment"),
     terminal("TERMINAL_MODAL_MODE", "terminal.modal_mode", "How modal is reached"),
@@ -120,6 +121,7 @@ pub(super) static ROWS: &[Row] = &[
     terminal("TERMINAL_SSH_USER", "terminal.ssh_user", "User of the ssh environment"),
     terminal("TERMINAL_SSH_PORT", "terminal.ssh_port", "Port of the ssh environment"),
     terminal("TERMINAL_SSH_KEY", "terminal.ssh_key", "Key file of the ssh environment"),
+    terminal("TERMINAL_SSH_CONFIG", "terminal.ssh_config", "ssh configuration file in place of your own"),
     terminal("TERMINAL_SSH_PERSISTENT", "terminal.ssh_persistent", "Keep the remote shell"),
     terminal("TERMINAL_LOCAL_PERSISTENT", "terminal.local_persistent", "Keep the local shell"),
     // These had no key of their own where existing homes come from: the variable stays in charge.
