@@ -14,6 +14,7 @@ use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
 use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
 
 use crate::checkpoints::Checkpoints;
+use crate::reads;
 use crate::take::{Taken, settings};
 
 /// Tells what a call would do; the host asks the registered tool.
@@ -82,7 +83,11 @@ impl Before {
 }
 
 fn changes_files(effect: &Effect) -> bool {
-    matches!(effect, Effect::Write(_) | Effect::Command { .. } | Effect::Code { .. })
+    match effect {
+        Effect::Write(_) | Effect::Code { .. } => true,
+        Effect::Command { script, .. } => !reads::only_reads(script),
+        _ => false,
+    }
 }
 
 impl AroundMiddleware for Before {

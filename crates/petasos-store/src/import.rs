@@ -87,8 +87,10 @@ pub(crate) fn preview(connection: &Connection, from: &Path) -> Result<Imported, 
 }
 
 fn open(from: &Path) -> Result<Connection, StoreError> {
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let source = Connection::open_with_flags(from, flags)
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let source = Connection::open_with_flags(address(from), flags)
         .map_err(|error| StoreError::Failed(format!("`{}`: {error}", from.display())))?;
     if columns(&source, "sessions")?.is_empty() || columns(&source, "messages")?.is_empty() {
         let what =
@@ -96,6 +98,18 @@ fn open(from: &Path) -> Result<Connection, StoreError> {
         return Err(StoreError::Failed(what));
     }
     Ok(source)
+}
+
+/// Even a reader makes files beside a database with a write-ahead log. One whose log is empty is
+/// opened as a file that does not change, so that the other home stays untouched.
+fn address(from: &Path) -> String {
+    let mut log = from.as_os_str().to_owned();
+    log.push("-wal");
+    let is_busy = std::fs::metadata(&log).is_ok_and(|found| found.len() > 0);
+    let path = from.display().to_string();
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let how = if is_busy { "mode=ro" } else { "mode=ro&immutable=1" };
+    format!("file:{path}?{how}")
 }
 
 fn columns(source: &Connection, table: &str) -> Result<BTreeSet<String>, StoreError> {

@@ -65,6 +65,11 @@ impl LazyHost {
         &self.inputs
     }
 
+    /// The next use reads everything again: a command has changed the files.
+    pub(crate) fn forget(&mut self) {
+        self.opened = None;
+    }
+
     /// The host.
     pub(crate) fn get(&mut self) -> Result<&Host, Report> {
         if self.opened.is_none() {

@@ -13,8 +13,10 @@ mod model;
 mod models;
 mod provider;
 mod ps;
+mod rollback;
 mod run;
 mod sessions;
+mod setup;
 mod term;
 mod tools;
 mod toolsets;
@@ -37,8 +39,10 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &models::COMMAND,
     &provider::COMMAND,
     &ps::COMMAND,
+    &rollback::COMMAND,
     &run::COMMAND,
     &sessions::COMMAND,
+    &setup::COMMAND,
     &term::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,

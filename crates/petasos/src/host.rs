@@ -9,6 +9,7 @@ use petasos_agent::LOOP_TOOLS;
 use petasos_agent::delegate::ForSubagents;
 use petasos_approval::Engine;
 use petasos_approval::smart::SmartApprover;
+use petasos_checkpoint::Checkpoints;
 use petasos_config::Inputs;
 use petasos_contract::approval::Approver;
 use petasos_contract::context::{CheckContext, Surface};
@@ -31,6 +32,7 @@ use petasos_store::{OpenOptions, Store};
 use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
 
+use crate::copies;
 use crate::doorway::Doorway;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
@@ -71,6 +73,7 @@ impl Host {
         let registry = Arc::new(Registry::with_builtin(&tools, &ports));
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
         let middleware = Arc::new(Middleware::new());
+        middleware.register_around(&copies::before(&terminal, catalogue.registry()));
         Self { settings, ports, catalogue, terminal, doorway, hooks, middleware }
     }
 
@@ -159,6 +162,11 @@ impl Host {
         let net = self.net();
         let (table, _problems) = Table::of(&self.settings);
         Client::new(Arc::new(VaultRoutes::new(Arc::clone(&net))), net, table)
+    }
+
+    /// Copies of the workspace from before it was changed.
+    pub fn checkpoints(&self) -> Arc<Checkpoints> {
+        Checkpoints::new(Arc::clone(&self.terminal) as _)
     }
 
     /// The engine that runs commands.

@@ -11,6 +11,7 @@
 //! | `command` | what a command is |
 //! | `commands`, `commands/` | the index, and one command a file |
 //! | `console` | the person at the terminal |
+//! | `copies` | copies of the workspace around every call |
 //! | `doorway` | the door for tools that call tools |
 //! | `out`, `progress` | everything that is printed |
 //! | `prompt` | questions to the person who typed a command |
@@ -21,6 +22,7 @@ pub mod cli;
 mod command;
 mod commands;
 mod console;
+mod copies;
 mod doorway;
 pub mod host;
 mod out;

@@ -1,0 +1,155 @@
+//! `petasos rollback`: copies of the workspace from before an agent changed it, and the way back.
+
+use std::process::ExitCode;
+use std::time::UNIX_EPOCH;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_checkpoint::{Checkpoint, CheckpointError, Checkpoints};
+use petasos_contract::context::Surface;
+use petasos_contract::{CallContext, SessionId};
+use serde_json::{Value, json};
+
+use crate::command::{Command, Session, actions, parse};
+use crate::host::Host;
+use crate::out::{Out, Style};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "rollback",
+    about: "Show and undo what an agent changed in this folder",
+    hidden: false,
+    arguments: actions::<Action>,
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the copies of this folder, newest first
+    List {
+        /// At most so many
+        #[arg(long, default_value_t = 50)]
+        limit: usize,
+    },
+    /// Show what changed since a copy
+    Diff {
+        /// Its number; the newest without it
+        checkpoint: Option<String>,
+    },
+    /// Go back to a copy; the present state is copied first
+    Restore {
+        /// Its number; the newest without it
+        checkpoint: Option<String>,
+        /// Only these files or folders
+        paths: Vec<String>,
+    },
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let action: Action = parse(matches)?;
+    let out = session.out;
+    let host = session.host.get()?;
+    let cx = host.call_context(Surface::Cli, SessionId::new("rollback"));
+    let checkpoints = host.checkpoints();
+    match action {
+        Action::List { limit } => {
+            let mut list = listed(host, &checkpoints, &cx)?;
+            list.truncate(limit);
+            show(out, &list, &cx);
+        }
+        Action::Diff { checkpoint } => {
+            let id = named(checkpoint, host, &checkpoints, &cx)?;
+            let diff = host.wait(checkpoints.diff(&id, &cx))?.map_err(|error| report(&error))?;
+            if out.is_json() {
+                out.value(&json!({ "checkpoint": id, "diff": diff }));
+            } else if diff.is_empty() {
+                out.remark(format!("nothing has changed since checkpoint {id}"));
+            } else {
+                out.text(&diff);
+            }
+        }
+        Action::Restore { checkpoint, paths } => {
+            let id = named(checkpoint, host, &checkpoints, &cx)?;
+            let restored = host.wait(checkpoints.restore(&id, &paths, &cx))?;
+            let restored = restored.map_err(|error| report(&error))?;
+            if out.is_json() {
+                let (undo, files) = (&restored.undo, &restored.files);
+                out.value(&json!({ "checkpoint": id, "undo": undo, "files": files }));
+            } else {
+                for file in &restored.files {
+                    out.line(file);
+                }
+                let count = restored.files.len();
+                let undo = &restored.undo;
+                out.remark(format!(
+                    "{count} file(s) are as in checkpoint {id}; `petasos rollback restore {undo}` undoes this"
+                ));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn listed(
+    host: &Host,
+    checkpoints: &Checkpoints,
+    cx: &CallContext,
+) -> Result<Vec<Checkpoint>, Report> {
+    host.wait(checkpoints.list(cx))?.map_err(|error| report(&error))
+}
+
+/// The copy that a person means: the newest when none is named.
+fn named(
+    given: Option<String>,
+    host: &Host,
+    checkpoints: &Checkpoints,
+    cx: &CallContext,
+) -> Result<String, Report> {
+    match given.filter(|word| word != "latest") {
+        Some(id) => Ok(id),
+        None => match listed(host, checkpoints, cx)?.into_iter().next() {
+            Some(newest) => Ok(newest.id),
+            None => Err(Report::new(none(cx)).code("not_found")),
+        },
+    }
+}
+
+fn none(cx: &CallContext) -> String {
+    format!("there are no checkpoints of `{}`, the folder this was started in", cx.workspace.display())
+}
+
+fn show(out: Out, list: &[Checkpoint], cx: &CallContext) {
+    if out.is_json() {
+        let list: Vec<Value> = list.iter().map(as_json).collect();
+        out.value(&json!({ "workspace": cx.workspace, "checkpoints": list }));
+        return;
+    }
+    if list.is_empty() {
+        out.remark(none(cx));
+    }
+    for one in list {
+        let age = one.made.elapsed().unwrap_or_default().as_secs();
+        let age = match age {
+            0..60 => format!("{age} s ago"),
+            60..3600 => format!("{} min ago", age / 60),
+            3600..172_800 => format!("{} h ago", age / 3600),
+            _ => format!("{} d ago", age / 86_400),
+        };
+        let session = out.paint(Style::Faint, &one.session);
+        out.line(format!("{}  {age:>10}  {}  {session}", one.id, one.why));
+    }
+}
+
+fn as_json(one: &Checkpoint) -> Value {
+    let made = one.made.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs();
+    json!({
+        "id": one.id, "made": made, "why": one.why, "session": one.session, "turn": one.turn,
+    })
+}
+
+fn report(error: &CheckpointError) -> Report {
+    let code = match error {
+        CheckpointError::Unknown(_) => "not_found",
+        _ => "checkpoint",
+    };
+    Report::new(error.to_string()).code(code)
+}

@@ -1,0 +1,177 @@
+//! `petasos setup`: finds keys and local servers, tries them, and saves the choice.
+//!
+//! What is tried is exactly what would be saved. Without a terminal nothing is asked: `--yes` takes
+//! the first that answers.
+
+mod find;
+mod key;
+mod save;
+mod trial;
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Args};
+use serde_json::json;
+
+use self::find::Candidate;
+use self::trial::Tried;
+use crate::command::{Command, Session, parse};
+use crate::out::{Out, Style};
+use crate::prompt;
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "setup",
+    about: "Find keys and local model servers, test them, and save the choice",
+    hidden: false,
+    arguments: <Setup as Args>::augment_args,
+    run,
+};
+
+/// Arguments of `setup`.
+#[derive(Debug, Args)]
+struct Setup {
+    /// Use this provider
+    #[arg(long)]
+    provider: Option<String>,
+    /// Use this model
+    #[arg(long)]
+    model: Option<String>,
+    /// Use the server at this address
+    #[arg(long, value_name = "URL", conflicts_with = "provider")]
+    base_url: Option<String>,
+    /// Do not ask: take the first that answers
+    #[arg(long, short, alias = "non-interactive")]
+    yes: bool,
+    /// Make no call
+    #[arg(long)]
+    no_test: bool,
+    /// Save nothing
+    #[arg(long)]
+    dry_run: bool,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let setup: Setup = parse(matches)?;
+    let out = session.out;
+    let asks = !setup.yes && prompt::somebody_is_there(out);
+    let mut candidates = setup.candidates(session)?;
+    if candidates.is_empty() && asks {
+        key::offer(session)?;
+        candidates = setup.candidates(session)?;
+    }
+    if candidates.is_empty() {
+        return Err(nothing_found(session));
+    }
+    let tried = if setup.no_test {
+        candidates.into_iter().map(Tried::untried).collect()
+    } else {
+        trial::all(candidates, session.host.inputs())?
+    };
+    if !out.is_json() {
+        show(out, &tried);
+    }
+    let chosen = choose(out, &tried, asks, setup.no_test)?;
+    // A script that did not say `--yes` is told and nothing else.
+    let saves = !setup.dry_run && (setup.yes || asks);
+    let file = match chosen {
+        Some(chosen) if saves => Some(save::save(session.host.inputs(), &chosen.candidate)?),
+        _ => None,
+    };
+    if out.is_json() {
+        let chosen = chosen.map(|tried| &tried.candidate);
+        out.value(&json!({ "found": tried, "chosen": chosen, "saved": file }));
+    } else {
+        finish(out, chosen, file.as_deref());
+    }
+    Ok(if chosen.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+impl Setup {
+    fn candidates(&self, session: &mut Session) -> Result<Vec<Candidate>, Report> {
+        session.host.forget();
+        let host = session.host.get()?;
+        let mut found = match &self.base_url {
+            Some(url) => vec![find::server(host, url)?],
+            None => find::all(host)?,
+        };
+        if let Some(provider) = &self.provider {
+            let table = petasos_providers::table::Table::of(host.settings()).0;
+            let id = table.find(provider).map_or(provider.as_str(), |known| known.id.as_str());
+            found.retain(|candidate| candidate.provider == id);
+            if found.is_empty() {
+                return Err(Report::new(format!("no key or login for `{provider}` was found"))
+                    .code("missing_api_key")
+                    .hint(format!("`petasos auth login {provider}` keeps one")));
+            }
+        }
+        if let Some(model) = &self.model {
+            for candidate in &mut found {
+                candidate.model = Some(model.clone());
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn nothing_found(session: &Session) -> Report {
+    let user = session.host.inputs().user_home.as_deref();
+    let hermes = user.is_some_and(|home| home.join(".hermes").is_dir());
+    let first = if hermes { "`petasos import hermes` takes over your Hermes home; or " } else { "" };
+    Report::new("no key and no local model server was found").code("no_provider_configured").hint(
+        format!(
+            "{first}set a key such as OPENROUTER_API_KEY, `petasos auth login PROVIDER`, or start \
+             Ollama, LM Studio, llama.cpp or vLLM; `petasos demo` needs none of it"
+        ),
+    )
+}
+
+fn show(out: Out, tried: &[Tried]) {
+    out.line(out.paint(Style::Bold, "Found"));
+    for (at, one) in tried.iter().enumerate() {
+        let (mark, style, word) = match (one.ok, &one.error) {
+            (Some(true), _) => {
+                let latency = one.latency_ms.unwrap_or_default();
+                ("✓", Style::Good, format!("answered in {latency} ms"))
+            }
+            (_, Some(error)) => ("✗", Style::Bad, error.clone()),
+            (_, None) => ("·", Style::Faint, "not tried".to_owned()),
+        };
+        let Candidate { provider, source, .. } = &one.candidate;
+        let model = one.candidate.model.as_deref().unwrap_or("(no model)");
+        let mark = out.paint(style, mark);
+        out.line(format!("{:3} {mark} {provider} {model} ({source}): {word}", at + 1));
+    }
+}
+
+/// The one that is used: the person's choice, else the first that answered.
+fn choose(out: Out, tried: &[Tried], asks: bool, untried: bool) -> Result<Option<&Tried>, Report> {
+    let usable = |one: &&Tried| one.ok == Some(true) || (untried && one.candidate.model.is_some());
+    let first = tried.iter().find(usable);
+    if !asks {
+        return Ok(first);
+    }
+    let answer = prompt::line(out, "Use which? (number; Enter takes the first that answered)")?;
+    if answer.is_empty() {
+        return Ok(first);
+    }
+    let at = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+    match at.and_then(|at| tried.get(at)) {
+        Some(one) if one.candidate.model.is_some() => Ok(Some(one)),
+        Some(_) => Err(Report::usage("no model is known for it").hint("name one with --model")),
+        None => Err(Report::usage(format!("`{answer}` is not in the list"))),
+    }
+}
+
+fn finish(out: Out, chosen: Option<&Tried>, file: Option<&std::path::Path>) {
+    match (chosen, file) {
+        (Some(chosen), Some(file)) => {
+            let model = chosen.candidate.model.as_deref().unwrap_or_default();
+            let place = format!("{model} from {} is saved in {}", chosen.candidate.provider, file.display());
+            out.line(format!("{} {place}", out.paint(Style::Good, "✓")));
+            out.line("try it: petasos run \"what is in this folder?\"");
+        }
+        (Some(_), None) => out.line("nothing was saved; --yes saves the first that answered"),
+        (None, _) => out.line("none of them answered; nothing was saved"),
+    }
+}
