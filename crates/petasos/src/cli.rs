@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use clap::{Arg, ArgAction, Command as Words};
 use petasos_config::Inputs;
 
-use crate::command::{LazyHost, Session};
+use crate::command::{Command, LazyHost, Session};
 use crate::commands::COMMANDS;
 use crate::out::{Out, Reader};
 use crate::report::Report;
@@ -16,7 +16,9 @@ const USAGE: u8 = 2;
 
 /// Runs the program.
 pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> ExitCode {
-    let matches = match program().try_get_matches_from(words) {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let program = asked_for(&words).map_or_else(program, |command| grammar(&[command]));
+    let matches = match program.try_get_matches_from(words) {
         Ok(matches) => matches,
         Err(error) => return explain_usage(&error),
     };
@@ -42,8 +44,29 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
     }
 }
 
-/// The whole command line; the arguments of a command are built when it is the one asked for.
+/// The command that these words begin with, if it is one: then the grammar needs no other, and a
+/// start does not pay for them. Anything else is judged by the whole grammar.
+fn asked_for(words: &[OsString]) -> Option<&'static Command> {
+    let mut words = words.iter().skip(1);
+    while let Some(word) = words.next() {
+        match word.to_str()? {
+            "--home" | "--set" => _ = words.next()?,
+            "--" => return None,
+            flag if flag.starts_with('-') => {}
+            name => return COMMANDS.iter().find(|command| command.name == name).copied(),
+        }
+    }
+    None
+}
+
+/// The whole command line.
 pub fn program() -> Words {
+    grammar(COMMANDS)
+}
+
+/// The command line with these commands; the arguments of a command are built when it is the one
+/// asked for.
+fn grammar(commands: &[&'static Command]) -> Words {
     let mut program = Words::new("petasos")
         .version(env!("CARGO_PKG_VERSION"))
         .about("The runtime that an agent runs its tools on")
@@ -72,7 +95,7 @@ pub fn program() -> Words {
                 .action(ArgAction::Append)
                 .help("Override one configuration value for this run"),
         );
-    for command in COMMANDS {
+    for command in commands {
         let subcommand = Words::new(command.name).about(command.about).hide(command.hidden);
         program = program.subcommand(subcommand.defer(command.arguments));
     }

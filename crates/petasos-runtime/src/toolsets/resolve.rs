@@ -6,7 +6,7 @@ use std::sync::Arc;
 use petasos_contract::ToolName;
 use serde::Serialize;
 
-use super::{CORE, Found, TOOLSETS, core, find, legacy};
+use super::{CORE, Found, Kind, TOOLSETS, core, find, legacy};
 use crate::registry::Snapshot;
 
 /// What somebody wants. `enabled: None` means everything; an empty list means nothing.
@@ -149,10 +149,11 @@ impl<'a> Walk<'a> {
         self.expand(name, action, &mut visited)
     }
 
-    /// The union of all toolsets: what the table names, and every registered tool, since each
-    /// belongs to one.
+    /// The union of all toolsets: what the leaves of the table and the core list name (the
+    /// other toolsets repeat them), and every registered tool, since each belongs to one.
     fn everything(&mut self, name: &str) -> BTreeSet<ToolName> {
-        let table = TOOLSETS.iter().flat_map(|def| def.tools).chain(CORE);
+        let leaves = TOOLSETS.iter().filter(|def| def.kind == Kind::Leaf);
+        let table = leaves.flat_map(|def| def.tools).chain(CORE);
         let mut all: BTreeSet<ToolName> =
             self.tools.entries().map(|entry| entry.name.clone()).collect();
         for tool in table {

@@ -80,6 +80,14 @@ fn chosen(enabled: Option<&[&str]>, disabled: &[&str], registry: &Registry) -> B
 }
 
 #[test]
+fn leaves_and_the_core_list_name_every_tool_of_the_table() {
+    let leaves = TOOLSETS.iter().filter(|def| def.kind == Kind::Leaf);
+    let named: BTreeSet<&str> = leaves.flat_map(|def| def.tools).chain(CORE).copied().collect();
+    let all = TOOLSETS.iter().flat_map(|def| def.tools).copied();
+    assert_eq!(all.filter(|tool| !named.contains(tool)).collect::<Vec<_>>(), Vec::<&str>::new());
+}
+
+#[test]
 fn the_table_is_the_data_file() {
     let data = data();
     assert_eq!(CORE, data.core_tools);
