@@ -3,14 +3,16 @@
 use std::sync::Arc;
 
 use petasos_contract::context::Surface;
-use petasos_contract::model::{Model, Role};
+use petasos_contract::model::{Effort, Model, Role};
 use petasos_contract::ports::Ports;
 use petasos_contract::store::{NewSession, SessionStore};
-use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, ToolName};
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_runtime::Dispatcher;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::toolsets::Selection;
 use serde_json::Value;
+
+use crate::watch::Watcher;
 
 /// Asks the person on the other side a question.
 pub trait Asker: Send + Sync {
@@ -31,17 +33,6 @@ pub struct Question {
     pub choices: Vec<String>,
 }
 
-/// Keeps copies of what a call is about to change.
-pub trait Checkpoints: Send + Sync {
-    /// Called before a call that may change files. An error is told to the user; the call runs.
-    fn before<'a>(
-        &'a self,
-        tool: &'a ToolName,
-        arguments: &'a Value,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<(), String>>;
-}
-
 /// The parts that every agent of a program shares.
 pub struct Engine {
     /// Who is asked.
@@ -56,12 +47,12 @@ pub struct Engine {
     pub ports: Arc<Ports>,
     /// Who can be asked; nobody when absent.
     pub asker: Option<Arc<dyn Asker>>,
-    /// Who keeps copies; nobody when absent.
-    pub checkpoints: Option<Arc<dyn Checkpoints>>,
+    /// Who is told everything that happens in any conversation: logs and traces.
+    pub watchers: Vec<Arc<dyn Watcher>>,
 }
 
 impl Engine {
-    /// With nobody to ask and no copies.
+    /// With nobody to ask and nobody who watches.
     pub fn new(
         model: Arc<dyn Model>,
         store: Arc<dyn SessionStore>,
@@ -69,7 +60,7 @@ impl Engine {
         catalogue: Arc<Catalogue>,
         ports: Arc<Ports>,
     ) -> Self {
-        Self { model, store, dispatcher, catalogue, ports, asker: None, checkpoints: None }
+        Self { model, store, dispatcher, catalogue, ports, asker: None, watchers: Vec::new() }
     }
 }
 
@@ -94,6 +85,8 @@ pub struct Choice {
     pub model: Option<String>,
     /// Another provider than the configured one.
     pub provider: Option<String>,
+    /// How much thinking is asked for; the configured or the provider's own amount when absent.
+    pub effort: Option<Effort>,
     /// How many requests a turn may make; the configured number when absent.
     pub requests_max: Option<u32>,
     /// The model's window in tokens; the configured or usual one when absent.
@@ -133,6 +126,7 @@ impl Choice {
             role: Role::Main,
             model: None,
             provider: None,
+            effort: None,
             requests_max: None,
             window: None,
             system_prompt: None,
@@ -147,6 +141,16 @@ impl Choice {
         const USUAL: u64 = 256_000;
         let configured = || self.settings.get("model.context_length").and_then(Value::as_u64);
         self.window.or_else(configured).filter(|tokens| *tokens > 0).unwrap_or(USUAL)
+    }
+
+    /// How much thinking is asked for: chosen, configured, or up to the provider.
+    pub fn effort(&self) -> Option<Effort> {
+        let configured = || {
+            let word = self.settings.text("agent.reasoning_effort").filter(|it| !it.is_empty())?;
+            // A word that is no level is told by `petasos config check`.
+            serde_json::from_value(Value::from(if word == "none" { "off" } else { word })).ok()
+        };
+        self.effort.or_else(configured)
     }
 
     /// What is known about a conversation that is to begin.

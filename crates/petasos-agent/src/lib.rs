@@ -18,6 +18,7 @@
 //! | `todo`, `memory`, `threat` | tasks, notes, and text that gives orders |
 //! | `scripted`, `demo` | a model that says what it was told, and what it says in the demo |
 //! | `tokens` | estimates |
+//! | `watch` | logs and traces hear what surfaces hear |
 
 pub mod agent;
 pub mod budget;
@@ -41,9 +42,10 @@ pub mod tokens;
 pub mod transcript;
 pub mod turn;
 pub mod validate;
+pub mod watch;
 
 pub use agent::{Agent, Outcome, TurnEnd, TurnError};
-pub use engine::{Asker, Checkpoints, Choice, Engine, Question};
+pub use engine::{Asker, Choice, Engine, Question};
 pub use loop_tools::LOOP_TOOLS;
 pub use scripted::{Act, Scripted};
 pub use steer::Inbox;

@@ -39,7 +39,6 @@ pub(crate) async fn run(
         let batch: Vec<ToolCall> = members.iter().map(|at| calls[*at].clone()).collect();
         let interrupted = cx.cancel.is_cancelled();
         if !interrupted {
-            keep_copies(engine, &batch, cx).await;
             transcript.started(batch.iter().map(|call| call.id.clone()).collect()).await?;
         }
         let deadline = Instant::now() + patience(&batch);
@@ -68,39 +67,6 @@ fn steps(segment: Segment) -> Vec<Vec<usize>> {
 fn patience(batch: &[ToolCall]) -> Duration {
     let waits = |call: &ToolCall| matches!(call.name.as_str(), "delegate_task" | "clarify");
     if batch.iter().any(waits) { PATIENT_DEADLINE } else { CALL_DEADLINE }
-}
-
-/// Copies of what a call may change, before it does.
-async fn keep_copies(engine: &Engine, batch: &[ToolCall], cx: &CallContext) {
-    let Some(checkpoints) = &engine.checkpoints else { return };
-    for call in batch {
-        let petasos_contract::call::RawArguments::Text(text) = &call.arguments else { continue };
-        let arguments: Value = serde_json::from_str(text).unwrap_or_default();
-        if !may_change_files(call.name.as_str(), &arguments) {
-            continue;
-        }
-        if let Err(why) = checkpoints.before(&call.name, &arguments, cx).await {
-            let text = format!("no copy was kept before `{}`: {why}", call.name);
-            cx.events.emit(|| Event::Notice { text });
-        }
-    }
-}
-
-fn may_change_files(tool: &str, arguments: &Value) -> bool {
-    const WORDS: &[&str] = &["rm", "mv", "cp", "truncate", "dd", "install", "rsync", "shred"];
-    match tool {
-        "write_file" | "patch" => true,
-        "terminal" => {
-            let command = arguments.get("command").and_then(Value::as_str).unwrap_or_default();
-            let mut words = command.split(|c: char| c.is_whitespace() || ";|&(){}".contains(c));
-            let risky = words.any(|word| WORDS.contains(&word));
-            let edits = command.contains("sed -i") || command.contains("perl -i");
-            let git = ["git reset", "git clean", "git checkout"];
-            let overwrites = command.replace(">>", "").contains('>');
-            risky || edits || overwrites || git.iter().any(|git| command.contains(git))
-        }
-        _ => false,
-    }
 }
 
 /// The results as messages, the user's words behind the last of them.

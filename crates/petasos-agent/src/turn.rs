@@ -106,6 +106,9 @@ impl Agent {
             usage,
             duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
+        for watcher in &self.engine.watchers {
+            watcher.flush().await;
+        }
         let (outcome, text) = ended?;
         let (requests, cost_usd) = (turn.requests, turn.cost_usd);
         Ok(TurnEnd { outcome, text, requests, tools: turn.ran, usage, cost_usd })

@@ -33,6 +33,6 @@ mod writer;
 pub use export::Format;
 pub use import::{Imported, Skipped};
 pub use sqlite::{Durability, FILE_NAME, OpenOptions};
-pub use stamp::new_session_id;
+pub use stamp::{new_session_id, utc};
 pub use store::Store;
 pub use verify::{Finding, Verified};

@@ -29,7 +29,7 @@ pub fn new_session_id() -> SessionId {
 }
 
 /// Date and time of day, `2026-01-31` and `23:59:59`, in UTC.
-pub(crate) fn utc(ms: i64) -> (String, String) {
+pub fn utc(ms: i64) -> (String, String) {
     let seconds = ms.div_euclid(1000);
     let (days, second) = (seconds.div_euclid(86_400), seconds.rem_euclid(86_400));
     // Years that begin in March put the leap day last, so that months have fixed offsets.

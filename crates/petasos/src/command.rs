@@ -73,7 +73,9 @@ impl LazyHost {
     /// The host.
     pub(crate) fn get(&mut self) -> Result<&Host, Report> {
         if self.opened.is_none() {
-            self.opened = Some(Host::open(&self.inputs)?);
+            let host = Host::open(&self.inputs)?;
+            crate::logging::start(host.settings());
+            self.opened = Some(host);
         }
         // Filled just above; the second arm exists for the compiler only.
         self.opened.as_ref().ok_or_else(|| Report::new("the host could not be opened"))

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use petasos_agent::LOOP_TOOLS;
 use petasos_agent::delegate::ForSubagents;
+use petasos_agent::watch::Watcher;
 use petasos_approval::Engine;
 use petasos_approval::smart::SmartApprover;
 use petasos_checkpoint::Checkpoints;
@@ -34,8 +35,10 @@ use petasos_tools::{BUILTIN, FileMemory};
 
 use crate::copies;
 use crate::doorway::Doorway;
+use crate::logging::Journal;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
+use crate::telemetry::Telemetry;
 
 /// Settings, tools and engines of one program.
 #[derive(Debug)]
@@ -132,14 +135,24 @@ impl Host {
         people: Option<Arc<dyn Approver>>,
     ) -> Result<Arc<petasos_agent::engine::Engine>, Report> {
         let (hooks, middleware) = (Arc::clone(&self.hooks), Arc::clone(&self.middleware));
-        let engine = petasos_agent::engine::Engine::new(
+        let mut engine = petasos_agent::engine::Engine::new(
             Arc::new(Attended::new(model, hooks, middleware)),
             Arc::new(self.store()?),
             self.dispatcher(people)?,
             Arc::clone(&self.catalogue),
             Arc::clone(&self.ports),
         );
+        engine.watchers = self.watchers();
         Ok(Arc::new(engine))
+    }
+
+    /// Who records conversations: the log, and a collector of traces where one is configured.
+    fn watchers(&self) -> Vec<Arc<dyn Watcher>> {
+        let masker = || self.terminal.masker(&self.settings);
+        let traces = Telemetry::of(&self.settings, || self.net(), masker);
+        let mut watchers: Vec<Arc<dyn Watcher>> = vec![Arc::new(Journal)];
+        watchers.extend(traces.map(|traces| Arc::new(traces) as Arc<dyn Watcher>));
+        watchers
     }
 
     /// The conversations of this home.

@@ -13,6 +13,7 @@
 //! | `console` | the person at the terminal |
 //! | `copies` | copies of the workspace around every call |
 //! | `doorway` | the door for tools that call tools |
+//! | `logging`, `telemetry` | the program's log, and traces for a collector |
 //! | `out`, `progress` | everything that is printed |
 //! | `prompt` | questions to the person who typed a command |
 //! | `reviewer` | the model that reviews calls where `approvals.mode` is `smart` |
@@ -25,10 +26,12 @@ mod console;
 mod copies;
 mod doorway;
 pub mod host;
+mod logging;
 mod out;
 mod progress;
 mod prompt;
 pub mod report;
 mod reviewer;
+mod telemetry;
 
 pub use host::Host;

@@ -26,6 +26,7 @@ impl Agent {
             session: session.clone(),
             turn: id.clone(),
             seat: Some(Arc::clone(&self.seat) as _),
+            events: crate::watch::tee(&cx.events, &self.engine.watchers),
             ..cx.clone()
         };
         if self.choice.role == Role::Subagent {

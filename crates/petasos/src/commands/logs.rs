@@ -1,8 +1,10 @@
-//! `petasos logs`: what a background job has printed.
+//! `petasos logs`: the program's own log, or what a background job has printed.
+
+mod own;
 
 use std::process::ExitCode;
 
-use clap::{ArgMatches, Args};
+use clap::{ArgMatches, Args, ValueEnum};
 use petasos_contract::jobs::{Jobs as _, Lines};
 
 use crate::command::{Command, Session, parse};
@@ -10,7 +12,7 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "logs",
-    about: "Show the output of a background job",
+    about: "Show the program's log, or the output of a background job",
     hidden: false,
     arguments: <Logs as Args>::augment_args,
     run,
@@ -19,17 +21,37 @@ pub(super) static COMMAND: Command = Command {
 /// Arguments of `logs`.
 #[derive(Debug, Args)]
 struct Logs {
-    /// The job, as `petasos ps` names it
-    job: String,
+    /// A job, as `petasos ps` names it; the program's own log without it
+    job: Option<String>,
     /// How many lines of the end to show
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, short = 'n', default_value_t = 200)]
     last: u64,
+    /// Only lines of this level and above
+    #[arg(long, value_enum, default_value_t = Least::Trace, conflicts_with = "job")]
+    level: Least,
+    /// Only lines about this session
+    #[arg(long, conflicts_with = "job")]
+    session: Option<String>,
+    /// Go on showing lines as they come
+    #[arg(long, short, conflicts_with = "job")]
+    follow: bool,
+}
+
+/// From severe to chatty.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+enum Least {
+    Error,
+    Warn,
+    Info,
+    Debug,
+    Trace,
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
-    let Logs { job, last } = parse(matches)?;
-    let out = session.out;
-    let page = session.host.get()?.with_job(&job, |jobs, id, cx| async move {
+    let logs: Logs = parse(matches)?;
+    let Some(job) = &logs.job else { return own::show(&logs, session) };
+    let (out, last) = (session.out, logs.last);
+    let page = session.host.get()?.with_job(job, |jobs, id, cx| async move {
         jobs.log(&id, Lines::Last(last), &cx).await
     })?;
     if out.is_json() {

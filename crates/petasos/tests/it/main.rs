@@ -7,6 +7,7 @@ mod config;
 mod demo;
 mod doctor;
 mod import;
+mod logs;
 mod loopback;
 mod providers;
 mod rollback;
