@@ -29,6 +29,8 @@ pub struct Opening<'a> {
     pub settings: &'a Arc<Settings>,
     /// The folder of this program.
     pub install: Option<&'a Path>,
+    /// Which isolation it is for; most share `default`.
+    pub task: &'a str,
 }
 
 /// Refuses, at compile time, two backends with one name.

@@ -1,6 +1,7 @@
 //! The engine behind the ports: places, shells, jobs and passwords, and who shares what.
 
 use std::collections::HashMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -9,8 +10,10 @@ use petasos_contract::clock::{Clock, SystemClock};
 use petasos_contract::environment::{EnvError, Environment, Environments, Sandbox};
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
+use petasos_contract::settings::Parts;
 use petasos_contract::terminal::Passwords;
-use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, TaskId};
+use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
 use crate::backend::{BackendDef, Opening};
@@ -24,9 +27,21 @@ use crate::sudo::Sudo;
 
 type Place = Arc<OnceCell<Arc<dyn Environment>>>;
 
+/// What makes two calls share a place: the backend, what its settings say, the isolation.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    backend: &'static str,
+    settings: u64,
+    task: String,
+}
+
+/// The isolation of every task that has no place of its own.
+const SHARED: &str = "default";
+
 /// Everything this crate offers, for one program.
 pub struct Engine {
-    places: Mutex<HashMap<&'static str, Place>>,
+    places: Mutex<HashMap<Key, Place>>,
+    own_backends: Mutex<HashMap<TaskId, Own>>,
     pub(crate) shells: Shells,
     pub(crate) jobs: Arc<JobTable>,
     pub(crate) sudo: Sudo,
@@ -52,6 +67,7 @@ impl Engine {
         let install = std::env::current_exe().ok();
         Arc::new(Self {
             places: Mutex::new(HashMap::new()),
+            own_backends: Mutex::new(HashMap::new()),
             shells: Shells::default(),
             jobs: Arc::new(JobTable::new(clock)),
             sudo: Sudo::default(),
@@ -77,7 +93,7 @@ impl Engine {
     /// Finds the jobs of earlier programs again; returns how many live. For the start of a
     /// program that lives long.
     pub async fn restore_jobs(&self, settings: &Arc<Settings>) -> Result<usize, EnvError> {
-        let environment = self.place(settings).await?;
+        let environment = self.place(settings, &TaskId::new(SHARED)).await?;
         let masker = self.masker(settings);
         self.jobs
             .restore(&environment, &masker, settings)
@@ -109,13 +125,106 @@ impl Engine {
         Ok(sandbox::wanted(&terminal, cx))
     }
 
-    async fn place(&self, settings: &Arc<Settings>) -> Result<Arc<dyn Environment>, EnvError> {
-        let terminal = TerminalSettings::of(settings)?;
+    /// Gives a task a place of its own, with another backend or image; applies to its next call.
+    pub fn give_place(&self, task: TaskId, own: Own) {
+        self.own_backends.lock().insert(task, own);
+    }
+
+    /// The place for a task, opened on first need.
+    pub async fn place(
+        &self,
+        settings: &Arc<Settings>,
+        task: &TaskId,
+    ) -> Result<Arc<dyn Environment>, EnvError> {
+        let own = self.own_backends.lock().get(task).cloned();
+        let (settings, task) = match own {
+            Some(own) => (Arc::new(own.over(settings)), task.as_str()),
+            None => (Arc::clone(settings), SHARED),
+        };
+        let terminal = TerminalSettings::of(&settings)?;
         let backend = backend(&terminal.backend)?;
-        let place = Arc::clone(self.places.lock().entry(backend.name).or_default());
-        let opening = Opening { settings, install: self.install.as_deref() };
+        let key = key(backend, &settings, task);
+        let place = Arc::clone(self.places.lock().entry(key).or_default());
+        let opening = Opening { settings: &settings, install: self.install.as_deref(), task };
         place.get_or_try_init(|| (backend.open)(opening)).await.cloned()
     }
+
+    /// The place of a call, when it is open already.
+    fn opened(&self, cx: &CallContext) -> Option<Arc<dyn Environment>> {
+        let own = self.own_backends.lock().get(&cx.task).cloned();
+        let (settings, task) = match own {
+            Some(own) => (Arc::new(own.over(&cx.settings)), cx.task.as_str()),
+            None => (Arc::clone(&cx.settings), SHARED),
+        };
+        let terminal = TerminalSettings::of(&settings).ok()?;
+        let backend = backend(&terminal.backend).ok()?;
+        let place = self.places.lock().get(&key(backend, &settings, task)).cloned();
+        place.and_then(|place| place.get().cloned())
+    }
+
+    /// Lets go of every place but this machine: what is not kept is removed. Says what failed.
+    pub async fn close_places(&self) -> Vec<EnvError> {
+        let places: Vec<Place> = {
+            let mut places = self.places.lock();
+            let away: Vec<Key> =
+                places.keys().filter(|key| key.backend != "local").cloned().collect();
+            away.iter().filter_map(|key| places.remove(key)).collect()
+        };
+        let mut failed = Vec::new();
+        for place in places.iter().filter_map(|place| place.get()) {
+            failed.extend(place.close().await.err());
+        }
+        failed
+    }
+}
+
+/// A task's own place.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Own {
+    /// The backend, when not the configured one.
+    pub backend: Option<String>,
+    /// The image, for backends that have images.
+    pub image: Option<String>,
+}
+
+impl Own {
+    fn over(&self, settings: &Settings) -> Settings {
+        let mut changes = Vec::new();
+        if let Some(backend) = &self.backend {
+            changes.push(("backend".to_owned(), backend.clone()));
+        }
+        if let Some(image) = &self.image {
+            let kinds = ["docker_image", "singularity_image", "modal_image", "daytona_image"];
+            changes.extend(kinds.map(|kind| (kind.to_owned(), image.clone())));
+        }
+        let mut values = settings.values().clone();
+        let terminal = values.entry("terminal").or_insert_with(|| Value::Object(Map::new()));
+        if let Some(terminal) = terminal.as_object_mut() {
+            terminal.extend(changes.into_iter().map(|(key, value)| (key, Value::String(value))));
+        }
+        Settings::new(Parts {
+            home: settings.home().to_owned(),
+            user_home: settings.user_home().to_owned(),
+            workspace: settings.workspace().to_path_buf(),
+            temp: settings.temp().to_owned(),
+            values,
+            sources: settings.sources().clone(),
+            variables: settings.variables().clone(),
+            notices: settings.notices().to_vec(),
+        })
+    }
+}
+
+/// What of the settings makes a place another one.
+fn key(backend: &'static BackendDef, settings: &Settings, task: &str) -> Key {
+    let mut hasher = DefaultHasher::new();
+    // This machine is the same one whatever the settings say.
+    if backend.name != "local" {
+        settings.get("terminal").map(ToString::to_string).hash(&mut hasher);
+        settings.home().hash(&mut hasher);
+        settings.workspace().hash(&mut hasher);
+    }
+    Key { backend: backend.name, settings: hasher.finish(), task: task.to_owned() }
 }
 
 /// The backend of a name.
@@ -131,11 +240,15 @@ impl Environments for Engine {
         &'a self,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Arc<dyn Environment>, EnvError>> {
-        Box::pin(self.place(&cx.settings))
+        Box::pin(self.place(&cx.settings, &cx.task))
     }
 
     fn cwd(&self, cx: &CallContext) -> TargetPath {
-        shell::cwd(&self.shells.record(cx), cx)
+        let record = self.shells.record(cx);
+        match self.opened(cx).filter(|place| place.facts().backend != "local") {
+            Some(place) => shell::away(&record, place.facts()),
+            None => shell::cwd(&record, cx),
+        }
     }
 
     fn set_cwd(&self, cx: &CallContext, cwd: TargetPath) {

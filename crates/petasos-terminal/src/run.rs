@@ -97,7 +97,15 @@ impl Engine {
         let mut run = self.prepare(command, Lifetime::Call, cx).await?;
         let mut collector =
             Collector::new(&cx.settings, Arc::clone(&run.masker)).telling(&run.command, cx);
-        let spawned = run.environment.spawn(run.launch.clone(), cx).await;
+        let spawned = tokio::select! {
+            spawned = run.environment.spawn(run.launch.clone(), cx) => spawned,
+            () = tokio::time::sleep_until(deadline.into()) => {
+                return Ok(self.told(&run, Collected::nothing(), Ended::TimedOut(timeout), cx));
+            }
+            () = cx.cancel.cancelled() => {
+                return Ok(self.told(&run, Collected::nothing(), Ended::Interrupted, cx));
+            }
+        };
         let mut process = match spawned {
             Ok(process) => process,
             Err(EnvError::Cwd { path, why }) => {
@@ -173,13 +181,16 @@ impl Engine {
     ) -> Result<Run, EnvError> {
         let environment = self.of(cx).await?;
         let record = self.shells.record(cx);
-        let here = shell::cwd(&record, cx);
+        let facts = environment.facts();
+        let is_here = facts.backend == "local";
+        let here = if is_here { shell::cwd(&record, cx) } else { shell::away(&record, facts) };
         let cwd: TargetPath = match &command.workdir {
+            // Elsewhere `~` is that place's own.
+            Some(workdir) if !is_here && workdir.to_string().starts_with('~') => workdir.clone(),
             Some(workdir) => {
-                let text = workdir.to_string();
-                shell::within(&here, &text, cx.settings.user_home())
+                shell::within(&here, &workdir.to_string(), cx.settings.user_home())
             }
-            None => shell::usable(here, environment.facts()),
+            None => shell::usable(here, facts),
         };
         let passwords = self.passwords.as_deref();
         let prepared = if command.pty {

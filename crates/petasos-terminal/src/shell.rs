@@ -74,6 +74,11 @@ pub(crate) fn cwd(record: &Record, cx: &CallContext) -> TargetPath {
     TargetPath::new(configured.unwrap_or_else(|| cx.workspace.to_path_buf()))
 }
 
+/// Where a session is in a place that is not this machine: no path of ours means anything there.
+pub(crate) fn away(record: &Record, facts: &Facts) -> TargetPath {
+    record.cwd.clone().unwrap_or_else(|| facts.cwd.clone())
+}
+
 /// A directory as the model wrote it: `~` is home, the rest starts where the session is.
 pub(crate) fn within(cwd: &TargetPath, workdir: &str, home: &Path) -> TargetPath {
     cwd.join(expand(workdir, home))

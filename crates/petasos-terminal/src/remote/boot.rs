@@ -1,1 +1,132 @@
-//! To come.
+//! The texts that run in a target, and the orders that are read by them.
+//!
+//! They are for any POSIX shell: `bash`, `dash` and `busybox sh` were tried. What is secret or
+//! long goes by input, never by argument: the texts themselves are the only arguments.
+
+use petasos_contract::environment::{Exports, Launch, Program, Stderr};
+
+const HEAD: &str = include_str!("scripts/head.sh");
+const COMMAND: &str = include_str!("scripts/command.sh");
+const LIFELINE: &str = include_str!("scripts/lifeline.sh");
+const RUN: &str = include_str!("scripts/run.sh");
+const JOB: &str = include_str!("scripts/job.sh");
+const FIND: &str = include_str!("scripts/find.sh");
+const FOLLOW: &str = include_str!("scripts/follow.sh");
+
+/// Ends what bears a mark: `$1` its first process, `$2` the mark, `$3` the grace in twentieths of
+/// a second, or `look` to only print what lives.
+pub(super) const KILL: &str = include_str!("scripts/kill.sh");
+/// Watches over one job: `$1` its folder, `$2` its shell.
+pub(super) const KEEPER: &str = include_str!("scripts/keeper.sh");
+
+/// The variable by which everything that a command started is found again.
+pub(super) const MARK: &str = "PETASOS_RUN";
+
+/// Names that a shell does not let anybody set.
+const READ_ONLY: &[&str] =
+    &["UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", MARK];
+
+/// What a command reads after its orders.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reads {
+    /// Nothing; the end of its input means that we are gone.
+    Lifeline,
+    /// Nothing.
+    Nothing,
+    /// What follows.
+    Rest,
+}
+
+/// The text that runs a command; `$1` is [`KILL`].
+pub(super) fn command(stderr: Stderr, reads: Reads) -> String {
+    let joined = if stderr == Stderr::Joined { " 2>&1" } else { "" };
+    let input = match reads {
+        Reads::Lifeline => LIFELINE,
+        Reads::Nothing => "exec </dev/null\n",
+        Reads::Rest => "",
+    };
+    format!("{HEAD}exec 8>&1 9>&2{joined}\n{COMMAND}{input}{RUN}")
+}
+
+/// The text that runs a command at a terminal; `$1` is the file with its orders.
+pub(super) fn at_terminal() -> String {
+    let head = HEAD.replace("IFS= read -r __pl", "IFS= read -r __pl <&7").replacen(
+        "IFS= read -r __pn",
+        "exec 7<\"$1\" && rm -f \"$1\" && IFS= read -r __pn <&7",
+        1,
+    );
+    format!("{head}exec 7<&- 8>&1 9>&2\n{COMMAND}{RUN}")
+}
+
+/// The text that starts a job and follows it: `$1` its folder, `$2` its mark, `$3` [`KEEPER`],
+/// `$4` its shell.
+pub(super) fn job(lifeline: bool) -> String {
+    format!("{HEAD}{JOB}{}", following(lifeline))
+}
+
+/// The text that follows a job again: `$1` its folder, `$2` its mark, `$3` its process, `$4` when
+/// that began.
+pub(super) fn follow(lifeline: bool) -> String {
+    format!("{FIND}{}", following(lifeline))
+}
+
+/// Without us nobody needs to follow; the job itself goes on.
+fn following(lifeline: bool) -> String {
+    let watch = "exec 7<&0\n( while read -r x; do :; done; kill $$ ) <&7 >/dev/null 2>&1 &\nw=$!";
+    FOLLOW.replace("#lifeline", if lifeline { watch } else { "" })
+}
+
+/// The orders for [`command`] and [`job`].
+pub(super) fn orders(nonce: &str, launch: &Launch, variables: &Exports) -> Vec<u8> {
+    let mut text = format!("{nonce}\n");
+    for (name, value) in variables {
+        if may_set(name) {
+            text.push_str(&format!("export {name}={}\n", quote(value)));
+        }
+    }
+    for name in launch.unset.iter().filter(|name| may_set(name)) {
+        text.push_str(&format!("unset {name}\n"));
+    }
+    let command = match &launch.program {
+        Program::Shell(script) => script.clone(),
+        Program::Argv(argv) => argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
+    };
+    let cwd = launch.cwd.to_string();
+    text.push_str(&format!("__pd={}\n__pc={}\n.{nonce}\n", quote(&cwd), quote(&command)));
+    text.into_bytes()
+}
+
+fn may_set(name: &str) -> bool {
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+    let digit = name.chars().next().is_none_or(|letter| letter.is_ascii_digit());
+    !digit && name.chars().all(plain) && !READ_ONLY.contains(&name)
+}
+
+/// One word for a shell.
+pub(crate) fn quote(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use petasos_contract::path::TargetPath;
+
+    use super::*;
+
+    #[test]
+    fn orders_hold_values_as_they_are_and_no_name_that_breaks_the_shell() {
+        let launch = Launch::shell("echo 'x'", TargetPath::new("/a b"));
+        let names = [("A", "it's\ntwo"), ("1X", "no"), ("A-B", "no"), ("UID", "0")];
+        let variables = names.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let text = orders("n", &launch, &Exports::from(variables));
+        let expected = "n\nexport A='it'\\''s\ntwo'\n__pd='/a b'\n__pc='echo '\\''x'\\'''\n.n\n";
+        assert_eq!(String::from_utf8(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_terminal_reads_its_orders_from_a_file() {
+        let text = at_terminal();
+        assert!(text.starts_with("exec 7<\"$1\" && rm"), "{text}");
+        assert_eq!(text.matches("<&7").count(), 2, "{text}");
+    }
+}

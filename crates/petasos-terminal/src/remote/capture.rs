@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use petasos_contract::environment::{EnvError, Step};
+use petasos_contract::environment::{EnvError, Process, Step};
 use petasos_contract::wait;
 
 use super::{Carrier, Order};
@@ -24,9 +24,16 @@ pub(crate) async fn capture(
     order: Order,
     patience: Duration,
 ) -> Result<Captured, EnvError> {
+    collect(carrier.start(order).await?, patience).await
+}
+
+/// Takes all that a started program says until its end.
+pub(crate) async fn collect(
+    mut process: Box<dyn Process>,
+    patience: Duration,
+) -> Result<Captured, EnvError> {
     let mut captured = Captured::default();
     let mut errors = Vec::new();
-    let mut process = carrier.start(order).await?;
     let (mut bytes, mut code, mut closed) = (Vec::new(), None, false);
     while code.is_none() || !closed {
         bytes.clear();

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::BoxFuture;
-use petasos_contract::environment::{
-    Control, Ending, EnvError, Exit, Input, Process, Size, Step,
-};
+use petasos_contract::environment::{Control, Ending, EnvError, Exit, Input, Process, Size, Step};
 use petasos_contract::wait::Owned;
 use tokio::sync::mpsc;
 

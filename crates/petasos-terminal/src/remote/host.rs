@@ -65,7 +65,8 @@ impl HostPrograms {
         let mut input = process.input();
         if let Some(input) = &mut input {
             let deadline = Instant::now() + FEED_PATIENCE;
-            let fed = wait::until(deadline, "a carrying program to read", input.write(&order.stdin));
+            let fed =
+                wait::until(deadline, "a carrying program to read", input.write(&order.stdin));
             let why = match fed.await {
                 // One that reads nothing tells why by its end.
                 Ok(_) => None,

@@ -1,21 +1,332 @@
 //! The place itself: a carrier, what was learned about its target, and the trait on top.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use petasos_contract::environment::{EnvError, Environment};
+use petasos_contract::environment::{
+    EnvError, Environment, Exports, Facts, Files, Health, Isolation, Launch, Lifetime, Process,
+    Program, SandboxLevel, Stderr, Stdin,
+};
+use petasos_contract::path::TargetPath;
+use petasos_contract::{BoxFuture, CallContext, wait};
 
-use super::{Carrier, Profile};
+use super::boot::{self, KEEPER, KILL, MARK, Reads};
+use super::files::RemoteFiles;
+use super::frames::Word;
+use super::jobs::{Handle, JobInput};
+use super::probe::{self, Target};
+use super::process::{Link, Parts, RemoteProcess};
+use super::{Carrier, Order, Profile, capture};
+use crate::ids;
 
-/// Makes places.
-#[derive(Debug)]
-pub(crate) struct Remote;
+/// How long a start may take until the shell in the target says its first word.
+const START_PATIENCE: Duration = Duration::from_secs(60);
+
+/// A place behind a carrier.
+pub(crate) struct Remote {
+    link: Link,
+    profile: Profile,
+    target: Target,
+    facts: Facts,
+    files: RemoteFiles,
+}
 
 impl Remote {
     /// Asks the target what it is, and gives it as a place.
     pub(crate) async fn open(
-        _carrier: Arc<dyn Carrier>,
-        _profile: Profile,
+        carrier: Arc<dyn Carrier>,
+        profile: Profile,
     ) -> Result<Arc<dyn Environment>, EnvError> {
-        Err(EnvError::Settings("remote places are being built".to_owned()))
+        let target = probe::probe(&*carrier, &profile.target).await?;
+        let home = |tail: &str| format!("{}{tail}", target.home.trim_end_matches('/'));
+        let cwd = match profile.cwd.as_deref() {
+            None | Some("" | "~") => target.home.clone(),
+            Some(cwd) => match cwd.strip_prefix('~') {
+                Some(tail) if tail.starts_with('/') => home(tail),
+                Some(_) | None => cwd.to_owned(),
+            },
+        };
+        let facts = Facts {
+            backend: profile.backend,
+            target: profile.target.clone(),
+            isolation: profile.isolation,
+            cwd: TargetPath::new(cwd),
+            temp: TargetPath::new(target.temp.clone()),
+            capabilities: BTreeSet::from_iter(profile.capabilities.iter().copied()),
+        };
+        let name = Arc::from(profile.target.as_str());
+        let link = Link { carrier, backend: profile.backend, target: name };
+        let files = RemoteFiles::new(link.clone());
+        Ok(Arc::new(Self { link, profile, target, facts, files }))
+    }
+
+    async fn start(&self, launch: &Launch, cx: &CallContext) -> Result<RemoteProcess, EnvError> {
+        let confinement = self.confinement(launch)?;
+        let launch = &Launch { cwd: self.within(&launch.cwd), ..launch.clone() };
+        let deadline = (Instant::now() + START_PATIENCE).min(cx.deadline);
+        let begun = async {
+            if launch.lifetime == Lifetime::Job && launch.pty.is_none() {
+                self.job(launch, confinement).await
+            } else {
+                self.command(launch, confinement).await
+            }
+        };
+        let begun = wait::until(deadline, "the first word of the target", begun).await;
+        begun.unwrap_or_else(|late| Err(self.link.lost(&late.to_string())))
+    }
+
+    fn within(&self, cwd: &TargetPath) -> TargetPath {
+        let text = cwd.to_string();
+        match text.strip_prefix('~') {
+            Some(tail) if tail.is_empty() || tail.starts_with('/') => {
+                TargetPath::new(format!("{}{tail}", self.target.home.trim_end_matches('/')))
+            }
+            Some(_) | None => self.facts.cwd.join(cwd.as_path()),
+        }
+    }
+
+    /// A level is for this machine; elsewhere distance stands in for it, or it is said.
+    fn confinement(&self, launch: &Launch) -> Result<String, EnvError> {
+        let level = launch.sandbox.level;
+        if level == SandboxLevel::Off {
+            return Ok("off".to_owned());
+        }
+        let backend = self.profile.backend;
+        if self.profile.isolation == Isolation::Apart {
+            return Ok(format!("apart ({backend} cannot touch this machine)"));
+        }
+        let why = format!("the {backend} terminal cannot confine a command further");
+        if launch.sandbox.required {
+            return Err(EnvError::Sandbox { level: level.as_str(), why });
+        }
+        Ok(format!("off ({} cannot be attained: {why})", level.as_str()))
+    }
+
+    /// What the command is given, on top of what every program there has.
+    fn variables(&self, launch: &Launch) -> Exports {
+        let mut variables = self.target.login.clone();
+        variables.extend(self.profile.base.clone());
+        let kind = if launch.pty.is_some() { "xterm-256color" } else { "dumb" };
+        variables.insert("TERM".to_owned(), kind.to_owned());
+        variables.extend(launch.exports.clone());
+        for name in &launch.unset {
+            variables.remove(name);
+        }
+        variables
+    }
+
+    fn parts(&self, launch: &Launch, variables: &Exports, confinement: String) -> Parts {
+        let mut given = self.target.plain.clone();
+        given.extend(variables.clone());
+        for name in &launch.unset {
+            given.remove(name);
+        }
+        Parts {
+            link: self.link.clone(),
+            nonce: ids::hex(12),
+            mark: ids::hex(8),
+            given,
+            keeps_state: matches!(launch.program, Program::Shell(_)),
+            stderr: launch.stderr,
+            is_terminal: launch.pty.is_some(),
+            confinement,
+        }
+    }
+
+    async fn command(
+        &self,
+        launch: &Launch,
+        confinement: String,
+    ) -> Result<RemoteProcess, EnvError> {
+        let variables = self.variables(launch);
+        let parts = self.parts(launch, &variables, confinement);
+        let orders = boot::orders(&parts.nonce, launch, &variables);
+        let mut order = Order {
+            variables: vec![(MARK.to_owned(), parts.mark.clone())],
+            stderr: Stderr::Apart,
+            pty: launch.pty,
+            ..Order::script("", &[])
+        };
+        let mut holds = false;
+        if launch.pty.is_some() {
+            let file = format!("{}/.petasos-{}", self.target.temp.trim_end_matches('/'), ids::hex(8));
+            self.put(&file, orders).await?;
+            order.argv = self.argv(&boot::at_terminal(), &[&file]);
+            order.open = true;
+        } else {
+            order.stdin = orders;
+            let reads = match &launch.stdin {
+                Stdin::Closed if self.profile.lifeline => Reads::Lifeline,
+                Stdin::Closed => Reads::Nothing,
+                Stdin::Bytes(_) | Stdin::Open => Reads::Rest,
+            };
+            holds = reads == Reads::Lifeline;
+            order.open = holds || launch.stdin == Stdin::Open;
+            if let Stdin::Bytes(bytes) = &launch.stdin {
+                order.stdin.extend_from_slice(bytes);
+            }
+            order.argv = self.argv(&boot::command(launch.stderr, reads), &[KILL]);
+        }
+        let stream = self.link.carrier.start(order).await?;
+        let mut process = RemoteProcess::new(stream, parts);
+        if holds {
+            process.hold();
+        }
+        match process.begin().await? {
+            Word::Began(pid, _) => process.begun(pid, None),
+            word => return Err(refused(word, launch)),
+        }
+        if !holds {
+            let mut input = process.take_input();
+            if let (Stdin::Bytes(bytes), Some(input), true) =
+                (&launch.stdin, &mut input, launch.pty.is_some())
+            {
+                input.write(bytes).await?;
+            }
+            process.types(input);
+        }
+        Ok(process)
+    }
+
+    async fn job(&self, launch: &Launch, confinement: String) -> Result<RemoteProcess, EnvError> {
+        let variables = self.variables(launch);
+        let parts = Parts { keeps_state: false, ..self.parts(launch, &variables, confinement) };
+        let folder =
+            format!("{}/.petasos-jobs/{}", self.target.temp.trim_end_matches('/'), parts.mark);
+        let arguments = [folder.as_str(), &parts.mark, KEEPER, &self.target.shell];
+        let order = Order {
+            stdin: boot::orders(&parts.nonce, launch, &variables),
+            open: self.profile.lifeline,
+            ..Order::script(&boot::job(self.profile.lifeline), &arguments)
+        };
+        let mark = parts.mark.clone();
+        let stream = self.link.carrier.start(order).await?;
+        let mut process = RemoteProcess::new(stream, parts);
+        process.hold();
+        let (pid, started) = match process.begin().await? {
+            Word::Began(pid, started) => (pid, started),
+            word => return Err(refused(word, launch)),
+        };
+        let target = self.profile.target.clone();
+        let handle = Handle { target, folder: folder.clone(), mark, pid, started };
+        process.begun(pid, serde_json::to_string(&handle).ok());
+        process.types(Some(Box::new(JobInput { link: self.link.clone(), folder, pid })));
+        Ok(process)
+    }
+
+    async fn follow(&self, handle: Handle) -> Result<Option<Box<dyn Process>>, EnvError> {
+        let launch = Launch::of(Program::Argv(Vec::new()), self.facts.cwd.clone());
+        let parts = Parts {
+            keeps_state: false,
+            mark: handle.mark.clone(),
+            ..self.parts(&launch, &Exports::new(), "as it was started".to_owned())
+        };
+        let (pid, started) = (handle.pid.to_string(), handle.started.to_string());
+        let arguments = [handle.folder.as_str(), &handle.mark, &pid, &started];
+        let order = Order {
+            stdin: format!("{}\n", parts.nonce).into_bytes(),
+            open: self.profile.lifeline,
+            ..Order::script(&boot::follow(self.profile.lifeline), &arguments)
+        };
+        let stream = self.link.carrier.start(order).await?;
+        let mut process = RemoteProcess::new(stream, parts);
+        process.hold();
+        let deadline = Instant::now() + START_PATIENCE;
+        let first = wait::until(deadline, "a job to be found", process.begin()).await;
+        let first = first.map_err(|late| self.link.lost(&late.to_string()))??;
+        if !matches!(first, Word::Began(..)) {
+            return Ok(None);
+        }
+        let (link, folder, pid) = (self.link.clone(), handle.folder.clone(), handle.pid);
+        process.begun(pid, serde_json::to_string(&handle).ok());
+        process.types(Some(Box::new(JobInput { link, folder, pid })));
+        Ok(Some(Box::new(process)))
+    }
+
+    fn argv(&self, text: &str, arguments: &[&str]) -> Vec<String> {
+        let words = [self.target.shell.as_str(), "-c", text, "petasos"];
+        words.iter().chain(arguments).map(|word| (*word).to_owned()).collect()
+    }
+
+    /// Orders that cannot come by input, because a terminal is there.
+    async fn put(&self, file: &str, bytes: Vec<u8>) -> Result<(), EnvError> {
+        let text = "umask 077; cat >\"$1\" && [ \"$(wc -c <\"$1\")\" -eq \"$2\" ]";
+        let size = bytes.len().to_string();
+        let order = Order { stdin: bytes, ..Order::script(text, &[file, &size]) };
+        let done = capture(&*self.link.carrier, order, START_PATIENCE).await?;
+        if done.code == 0 {
+            return Ok(());
+        }
+        let why = format!("its orders cannot be written to `{file}`: {}", done.errors);
+        Err(EnvError::NotStarted { what: "the command".to_owned(), why })
+    }
+}
+
+fn refused(word: Word, launch: &Launch) -> EnvError {
+    let what = "the command".to_owned();
+    match word {
+        Word::NoCwd(why) => EnvError::Cwd { path: launch.cwd.clone(), why },
+        Word::NotKept(why) => EnvError::NotStarted { what, why },
+        other => EnvError::NotStarted { what, why: format!("it answered {other:?}") },
+    }
+}
+
+impl Environment for Remote {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+
+    fn spawn<'a>(
+        &'a self,
+        launch: Launch,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Box<dyn Process>, EnvError>> {
+        Box::pin(async move {
+            self.link.carrier.before().await?;
+            let process = match self.start(&launch, cx).await {
+                // Nothing has run for certain, so it may be tried once more.
+                Err(why @ EnvError::NotStarted { .. }) => {
+                    self.link.carrier.revive(&why).await?;
+                    self.start(&launch, cx).await?
+                }
+                started => started?,
+            };
+            Ok(Box::new(process) as Box<dyn Process>)
+        })
+    }
+
+    fn find<'a>(
+        &'a self,
+        handle: &'a str,
+    ) -> BoxFuture<'a, Result<Option<Box<dyn Process>>, EnvError>> {
+        Box::pin(async move {
+            let handle: Handle = serde_json::from_str(handle)
+                .map_err(|error| EnvError::Settings(format!("this is no handle: {error}")))?;
+            // Another target has no such job.
+            if handle.target != self.profile.target {
+                return Ok(None);
+            }
+            self.follow(handle).await
+        })
+    }
+
+    fn files(&self) -> &dyn Files {
+        &self.files
+    }
+
+    fn health(&self) -> BoxFuture<'_, Health> {
+        Box::pin(async move {
+            match self.link.carrier.health().await {
+                Health::Ready { detail } => {
+                    Health::Ready { detail: format!("{detail}, {}", self.target.about) }
+                }
+                other => other,
+            }
+        })
+    }
+
+    fn close(&self) -> BoxFuture<'_, Result<(), EnvError>> {
+        self.link.carrier.close()
     }
 }

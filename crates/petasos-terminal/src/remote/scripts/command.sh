@@ -1,0 +1,16 @@
+__pf() { printf '\036%s:%s\036%s.' "$__pn" "$1" "$__pn"; }
+__pleave() {
+set +xe
+[ "$__pw" ] && kill -9 "$__pw"
+set -- /proc/[0-9]*
+__pk=
+for __pl; do case $__pb in *" $__pl "*) ;; *) __pk="$__pk $__pl/environ" ;; esac; done
+[ "$__pk" ] && __pk=$(grep -lszF "PETASOS_RUN=$__pr" $__pk)
+set -- $__pk
+if { :; } >&9; then :; elif [ -f /dev/fd/1 ]; then return; else exec 8>&1 9>&1; fi
+{ printf '\036%s:E%s %s\n' "$__pn" "$__px" $#; command pwd; command export -p; printf '\036%s.' "$__pn"; } >&9
+__pf O >&8
+} 2>/dev/null
+__pr=$PETASOS_RUN __pw= __px=
+eval "$__ps"
+cd -- "$__pd" 2>/dev/null || { __pf "C$(cd -- "$__pd" 2>&1)" >&9; exit 126; }
