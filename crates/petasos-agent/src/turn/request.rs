@@ -40,6 +40,7 @@ impl Agent {
             model: self.choice.model.clone(),
             provider: self.choice.provider.clone(),
             max_tokens: turn.patience.room(configured),
+            effort: self.choice.effort(),
             deltas: DeltaSink::to(Arc::new(deltas)),
             ..Prompt::default()
         };

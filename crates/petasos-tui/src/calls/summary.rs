@@ -1,0 +1,134 @@
+//! One line that says what a call is about, and one that says what came of it.
+//!
+//! Results are shown from a preview that may be cut in the middle of its JSON, so fields are looked
+//! for in the text where it does not parse.
+
+use serde_json::Value;
+
+/// Arguments that say the most, in this order.
+const TELLING: &[&str] = &[
+    "command", "path", "pattern", "query", "url", "urls", "goal", "question", "session_id", "name",
+    "action", "code", "text",
+];
+/// Fields of results that say the most, in this order.
+const RESULT: &[&str] = &[
+    "error", "output", "summary", "message", "user_response", "content", "result", "status",
+    "matches", "total_lines",
+];
+const LONG: usize = 160;
+
+/// What a call is about.
+pub(super) fn arguments(text: &str) -> String {
+    let Ok(Value::Object(arguments)) = serde_json::from_str(text) else { return one_line(text) };
+    let told = TELLING.iter().find_map(|key| arguments.get(*key));
+    let told = told.or_else(|| arguments.values().find(|value| value.is_string()));
+    told.map(|value| one_line(&said(value))).unwrap_or_default()
+}
+
+/// What came of it.
+pub(super) fn result(preview: &str) -> String {
+    match serde_json::from_str::<Value>(preview) {
+        Ok(Value::Object(fields)) => {
+            let code = fields.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
+            let told = RESULT.iter().find_map(|key| fields.get(*key).filter(|it| says(it)));
+            let told = told.map(|value| one_line(&said(value))).unwrap_or_default();
+            match code {
+                Some(code) => format!("exit {code} {told}").trim_end().to_owned(),
+                None => told,
+            }
+        }
+        Ok(value) => one_line(&said(&value)),
+        Err(_) => {
+            let found = RESULT.iter().find_map(|key| field(preview, key));
+            one_line(&found.unwrap_or_else(|| preview.to_owned()))
+        }
+    }
+}
+
+fn says(value: &Value) -> bool {
+    match value {
+        Value::Null => false,
+        Value::String(text) => !text.trim().is_empty(),
+        _ => true,
+    }
+}
+
+fn said(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(all) => match all.first() {
+            Some(Value::String(first)) if all.len() == 1 => first.clone(),
+            Some(Value::String(first)) => format!("{first} and {} more", all.len() - 1),
+            _ => format!("{} entries", all.len()),
+        },
+        other => other.to_string(),
+    }
+}
+
+/// The text of a field in JSON that is cut off.
+fn field(text: &str, key: &str) -> Option<String> {
+    let (_, rest) = text.split_once(&format!("\"{key}\":"))?;
+    let rest = rest.trim_start().strip_prefix('"')?;
+    let mut out = String::new();
+    let mut signs = rest.chars();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '"' => break,
+            '\\' => match signs.next() {
+                Some('n') => out.push('\n'),
+                Some('t') => out.push('\t'),
+                Some(other) => out.push(other),
+                None => break,
+            },
+            sign => out.push(sign),
+        }
+    }
+    (!out.trim().is_empty()).then_some(out)
+}
+
+/// The first line that says something, and how many follow.
+fn one_line(text: &str) -> String {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.next().unwrap_or_default();
+    let more = lines.count();
+    let mut line: String = first.chars().take(LONG).collect();
+    if line.len() < first.len() {
+        line.push('…');
+    } else if more > 0 {
+        line.push_str(&format!(" (+{more} lines)"));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_telling_argument_is_shown() {
+        for (arguments_text, shown) in [
+            (r#"{"timeout": 3, "command": "ls\nrm x"}"#, "ls (+1 lines)"),
+            (r#"{"path": "a.txt", "content": "long"}"#, "a.txt"),
+            (r#"{"urls": ["a", "b"]}"#, "a and 1 more"),
+            (r#"{"todos": []}"#, ""),
+            ("not json", "not json"),
+        ] {
+            assert_eq!(arguments(arguments_text), shown);
+        }
+    }
+
+    #[test]
+    fn a_result_is_one_line_even_when_it_is_cut() {
+        for (preview, shown) in [
+            (r#"{"output":"a\nb\n","exit_code":0}"#, "a (+1 lines)"),
+            (r#"{"output":"","exit_code":3}"#, "exit 3"),
+            (r#"{"error":"no such file","output":""}"#, "no such file"),
+            (r#"{"output":"one\ntwo\nthr"#, "one (+2 lines)"),
+            (r#"{"status":"ok"}"#, "ok"),
+            ("plain text", "plain text"),
+            ("", ""),
+        ] {
+            assert_eq!(result(preview), shown, "{preview}");
+        }
+    }
+}

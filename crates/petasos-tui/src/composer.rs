@@ -1,0 +1,184 @@
+//! The composer: many lines, history, completion; on a thread of its own, because it blocks.
+//!
+//! Enter sends; Alt-Enter, Shift-Enter, Ctrl-J or a backslash at the end of a line go on in the
+//! next one. The chat can take the terminal back at any time; what was typed is kept.
+
+mod complete;
+mod look;
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc as blocking;
+
+use reedline::{
+    ColumnarMenu, EditCommand, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers,
+    MenuBuilder as _, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
+    default_emacs_keybindings,
+};
+use tokio::sync::mpsc;
+
+use complete::Complete;
+use look::Prompt;
+
+const HISTORY_MAX: usize = 2000;
+const MENU: &str = "completion";
+const INTERRUPT: &str = "interrupt";
+/// Notices that wait while somebody types; more are shown later.
+const NOTICES_MAX: usize = 256;
+
+/// What came of asking for a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Said {
+    /// A message.
+    Line(String),
+    /// Ctrl-C with nothing typed.
+    Interrupt,
+    /// Ctrl-D, or the terminal is gone.
+    End,
+    /// The chat took the terminal back.
+    Broken,
+}
+
+/// What the composer offers and where it remembers.
+#[derive(Debug, Clone)]
+pub struct ComposerOptions {
+    /// The file of earlier messages; none keeps them for this run only.
+    pub history: Option<PathBuf>,
+    /// Paths are completed from here.
+    pub workspace: PathBuf,
+    /// Commands and what they do.
+    pub commands: Vec<(String, String)>,
+    /// Colours are welcome.
+    pub colour: bool,
+}
+
+/// The composer.
+#[derive(Debug)]
+pub(crate) struct Composer {
+    wishes: blocking::Sender<()>,
+    said: mpsc::UnboundedReceiver<Said>,
+    notices: blocking::SyncSender<String>,
+    stop: Arc<AtomicBool>,
+    reading: bool,
+}
+
+impl Composer {
+    /// Begins its thread; nothing is shown before [`Composer::next`].
+    pub(crate) fn start(options: ComposerOptions) -> Self {
+        let (wishes, wished) = blocking::channel();
+        let (sender, said) = mpsc::unbounded_channel();
+        let stop = Arc::new(AtomicBool::new(false));
+        let printer = ExternalPrinter::new(NOTICES_MAX);
+        let notices = printer.sender();
+        let signal = Arc::clone(&stop);
+        std::thread::spawn(move || {
+            let mut line = editor(&options, signal).with_external_printer(printer);
+            let prompt = Prompt { colour: options.colour };
+            while wished.recv().is_ok() {
+                if sender.send(read(&mut line, &prompt)).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { wishes, said, notices, stop, reading: false }
+    }
+
+    /// The next message. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> Said {
+        if !self.reading {
+            if self.wishes.send(()).is_err() {
+                return Said::End;
+            }
+            self.reading = true;
+        }
+        let said = self.said.recv().await.unwrap_or(Said::End);
+        self.reading = false;
+        said
+    }
+
+    /// Takes the terminal back, if the composer has it. A message that was just sent comes back.
+    pub(crate) async fn interrupt(&mut self) -> Said {
+        if !self.reading {
+            return Said::Broken;
+        }
+        self.stop.store(true, Ordering::Release);
+        let said = self.next().await;
+        self.stop.store(false, Ordering::Release);
+        said
+    }
+
+    /// Shows something above the line that is being typed.
+    pub(crate) fn show(&self, text: String) {
+        // More notices than anybody reads are not worth waiting for.
+        self.notices.try_send(text).unwrap_or_default();
+    }
+
+    /// Whether the composer has the terminal.
+    pub(crate) fn is_reading(&self) -> bool {
+        self.reading
+    }
+}
+
+fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>) -> Reedline {
+    let mut keys = default_emacs_keybindings();
+    let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
+    keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
+    keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
+    let interrupt = ReedlineEvent::ExecuteHostCommand(INTERRUPT.to_owned());
+    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('c'), interrupt);
+    let complete =
+        ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext]);
+    keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
+    let menu = ReedlineMenu::EngineCompleter(Box::new(ColumnarMenu::default().with_name(MENU)));
+    let completer = Complete::new(options.commands.clone(), options.workspace.clone());
+    Reedline::create()
+        .with_edit_mode(Box::new(Emacs::new(keys)))
+        .with_completer(Box::new(completer))
+        .with_menu(menu)
+        .with_partial_completions(true)
+        .with_quick_completions(true)
+        .with_validator(Box::new(Continued))
+        .with_history(Box::new(history(options.history.as_deref())))
+        .with_ansi_colors(options.colour)
+        .with_break_signal(stop)
+        .use_bracketed_paste(true)
+}
+
+/// Without a file that can be used, messages are remembered for this run.
+fn history(file: Option<&Path>) -> FileBackedHistory {
+    file.and_then(|file| FileBackedHistory::with_file(HISTORY_MAX, file.to_owned()).ok())
+        .unwrap_or_default()
+}
+
+fn read(line: &mut Reedline, prompt: &Prompt) -> Said {
+    loop {
+        match line.read_line(prompt) {
+            Ok(Signal::Success(text)) => {
+                // A history that cannot be written is no reason to lose the message.
+                line.sync_history().unwrap_or_default();
+                return Said::Line(text.replace("\\\n", "\n").trim().to_owned());
+            }
+            Ok(Signal::HostCommand(command)) if command == INTERRUPT => {
+                if line.current_buffer_contents().is_empty() {
+                    return Said::Interrupt;
+                }
+                line.run_edit_commands(&[EditCommand::Clear]);
+            }
+            Ok(Signal::CtrlC) => return Said::Interrupt,
+            Ok(Signal::ExternalBreak(_)) => return Said::Broken,
+            Ok(Signal::CtrlD) | Err(_) => return Said::End,
+            Ok(_) => {}
+        }
+    }
+}
+
+/// A backslash at the end goes on in the next line.
+struct Continued;
+
+impl Validator for Continued {
+    fn validate(&self, line: &str) -> ValidationResult {
+        if line.ends_with('\\') { ValidationResult::Incomplete } else { ValidationResult::Complete }
+    }
+}

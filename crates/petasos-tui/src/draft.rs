@@ -1,0 +1,197 @@
+//! Keys while the agent works, and the line they make.
+//!
+//! The composer proper is not there then: its line would fight with the reply for the screen. What
+//! is typed is kept in a draft, shown at the bottom, and sent with Enter.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tokio::sync::mpsc;
+
+/// How soon the reader of keys notices that it is no longer wanted.
+const GLANCE: Duration = Duration::from_millis(40);
+
+/// A key that means something here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Key {
+    /// Text, typed or pasted.
+    Text(String),
+    /// The line is complete.
+    Enter,
+    /// Takes back a sign.
+    Backspace,
+    /// Takes back a word.
+    Word,
+    /// Takes back everything.
+    All,
+    /// Ctrl-C.
+    Interrupt,
+    /// Ctrl-D.
+    End,
+    /// The picture is drawn anew.
+    Redraw,
+}
+
+/// Reads keys on a thread of its own until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Keys {
+    pub(crate) keys: mpsc::UnboundedReceiver<Key>,
+    wanted: Arc<AtomicBool>,
+    reader: Option<std::thread::JoinHandle<()>>,
+}
+
+impl Keys {
+    /// Takes the terminal's keys.
+    pub(crate) fn take() -> std::io::Result<Self> {
+        crossterm::terminal::enable_raw_mode()?;
+        let (sender, keys) = mpsc::unbounded_channel();
+        let wanted = Arc::new(AtomicBool::new(true));
+        let still = Arc::clone(&wanted);
+        let reader = std::thread::spawn(move || read(&sender, &still));
+        Ok(Self { keys, wanted, reader: Some(reader) })
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.wanted.store(false, Ordering::Release);
+        if let Some(reader) = self.reader.take() {
+            // A reader that panicked has nothing left to read.
+            reader.join().unwrap_or_default();
+        }
+        // A terminal that is gone has no mode to restore.
+        crossterm::terminal::disable_raw_mode().unwrap_or_default();
+    }
+}
+
+fn read(sender: &mpsc::UnboundedSender<Key>, wanted: &AtomicBool) {
+    while wanted.load(Ordering::Acquire) {
+        let event = match crossterm::event::poll(GLANCE) {
+            Ok(false) => continue,
+            Ok(true) => crossterm::event::read(),
+            Err(error) => Err(error),
+        };
+        let key = match event {
+            Ok(event) => key(event),
+            // The terminal is gone.
+            Err(_) => Some(Key::End),
+        };
+        let last = key == Some(Key::End);
+        if key.is_some_and(|key| sender.send(key).is_err()) || last {
+            return;
+        }
+    }
+}
+
+fn key(event: Event) -> Option<Key> {
+    match event {
+        Event::Paste(text) => Some(Key::Text(text.replace("\r\n", "\n").replace('\r', "\n"))),
+        Event::Resize(..) => Some(Key::Redraw),
+        Event::Key(KeyEvent { kind: KeyEventKind::Release, .. }) => None,
+        Event::Key(KeyEvent { code, modifiers, .. }) => pressed(code, modifiers),
+        _ => None,
+    }
+}
+
+fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
+    let control = modifiers.contains(KeyModifiers::CONTROL);
+    match code {
+        KeyCode::Char('c') if control => Some(Key::Interrupt),
+        KeyCode::Char('d') if control => Some(Key::End),
+        KeyCode::Char('u') if control => Some(Key::All),
+        KeyCode::Char('w') if control => Some(Key::Word),
+        KeyCode::Char('l') if control => Some(Key::Redraw),
+        KeyCode::Char('j') if control => Some(Key::Text("\n".to_owned())),
+        KeyCode::Char('h') if control => Some(Key::Backspace),
+        KeyCode::Char(_) if control || modifiers.contains(KeyModifiers::ALT) => None,
+        KeyCode::Char(sign) => Some(Key::Text(sign.to_string())),
+        KeyCode::Enter if modifiers.intersects(KeyModifiers::ALT | KeyModifiers::SHIFT) => {
+            Some(Key::Text("\n".to_owned()))
+        }
+        KeyCode::Enter => Some(Key::Enter),
+        KeyCode::Backspace => Some(Key::Backspace),
+        KeyCode::Esc => Some(Key::All),
+        _ => None,
+    }
+}
+
+/// A line in the making.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Draft(String);
+
+impl Draft {
+    /// What is typed so far.
+    pub(crate) fn text(&self) -> &str {
+        &self.0
+    }
+
+    /// Applies a key; gives the line when it is complete.
+    pub(crate) fn apply(&mut self, key: &Key) -> Option<String> {
+        match key {
+            Key::Text(text) => self.0.push_str(text),
+            Key::Backspace => {
+                self.0.pop();
+            }
+            Key::Word => {
+                let kept = self.0.trim_end().rfind(char::is_whitespace).map_or(0, |at| at + 1);
+                self.0.truncate(kept);
+            }
+            Key::All => self.0.clear(),
+            Key::Enter => {
+                if let Some(line) = self.0.strip_suffix('\\') {
+                    self.0 = format!("{line}\n");
+                    return None;
+                }
+                return Some(std::mem::take(&mut self.0));
+            }
+            Key::Interrupt | Key::End | Key::Redraw => {}
+        }
+        None
+    }
+
+    /// Taken away, for something else to be typed; [`Draft::give_back`] puts it back.
+    pub(crate) fn put_by(&mut self) -> Self {
+        std::mem::take(self)
+    }
+
+    /// Back again.
+    pub(crate) fn give_back(&mut self, other: Self) {
+        *self = other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn keys_make_a_line() {
+        let mut draft = Draft::default();
+        let text = |text: &str| Key::Text(text.to_owned());
+        for key in [text("one twx"), Key::Backspace, text("o thr"), Key::Word, text("日本"), Key::Backspace] {
+            assert_eq!(draft.apply(&key), None);
+        }
+        assert_eq!(draft.text(), "one two 日");
+        assert_eq!(draft.apply(&text("\\")), None);
+        assert_eq!(draft.apply(&Key::Enter), None, "a backslash at the end goes on");
+        draft.apply(&text("more"));
+        assert_eq!(draft.apply(&Key::Enter).as_deref(), Some("one two 日\nmore"));
+        assert_eq!(draft.text(), "");
+    }
+
+    #[test]
+    fn control_keys_are_told_from_text() {
+        for (code, modifiers, expected) in [
+            (KeyCode::Char('c'), KeyModifiers::CONTROL, Some(Key::Interrupt)),
+            (KeyCode::Char('c'), KeyModifiers::NONE, Some(Key::Text("c".to_owned()))),
+            (KeyCode::Enter, KeyModifiers::ALT, Some(Key::Text("\n".to_owned()))),
+            (KeyCode::Enter, KeyModifiers::NONE, Some(Key::Enter)),
+            (KeyCode::Char('x'), KeyModifiers::CONTROL, None),
+            (KeyCode::Up, KeyModifiers::NONE, None),
+        ] {
+            assert_eq!(pressed(code, modifiers), expected);
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Where words come from: the composer and its keys at a real terminal, plain lines elsewhere.
+
+use std::io::BufRead as _;
+
+use tokio::sync::mpsc;
+
+use crate::composer::{Composer, ComposerOptions, Said};
+use crate::draft::{Key, Keys};
+
+/// Something typed while the agent works.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Pressed {
+    /// A key at a real terminal.
+    Key(Key),
+    /// A whole line elsewhere.
+    Line(String),
+    /// There will be no more.
+    End,
+}
+
+/// Words from the person.
+#[derive(Debug)]
+pub(crate) struct Input {
+    source: Source,
+    keys: Option<Keys>,
+    ended: bool,
+}
+
+#[derive(Debug)]
+enum Source {
+    Composer(Composer),
+    Lines(mpsc::UnboundedReceiver<String>),
+}
+
+impl Input {
+    /// A composer at a real terminal.
+    pub(crate) fn composer(options: ComposerOptions) -> Self {
+        Self { source: Source::Composer(Composer::start(options)), keys: None, ended: false }
+    }
+
+    /// Plain lines of standard input.
+    pub(crate) fn lines() -> Self {
+        let (sender, lines) = mpsc::unbounded_channel();
+        std::thread::spawn(move || {
+            for line in std::io::stdin().lock().lines() {
+                let Ok(line) = line else { return };
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { source: Source::Lines(lines), keys: None, ended: false }
+    }
+
+    /// The next message while nothing runs. Dropping the future loses nothing.
+    pub(crate) async fn message(&mut self) -> Said {
+        match &mut self.source {
+            Source::Composer(composer) => composer.next().await,
+            Source::Lines(lines) => {
+                let mut whole = String::new();
+                while let Some(line) = lines.recv().await {
+                    match line.strip_suffix('\\') {
+                        Some(line) => whole.push_str(&format!("{line}\n")),
+                        None => return Said::Line((whole + &line).trim().to_owned()),
+                    }
+                }
+                self.ended = true;
+                Said::End
+            }
+        }
+    }
+
+    /// Takes the terminal from the composer; a message that was just sent comes back.
+    pub(crate) async fn interrupt(&mut self) -> Said {
+        match &mut self.source {
+            Source::Composer(composer) => composer.interrupt().await,
+            Source::Lines(_) => Said::Broken,
+        }
+    }
+
+    /// Whether a sign must be shown where the person types.
+    pub(crate) fn needs_prompt(&self) -> bool {
+        matches!(self.source, Source::Lines(_))
+    }
+
+    /// Shows something above a line that is being typed; gives it back when nobody types there.
+    pub(crate) fn above(&self, text: String) -> Option<String> {
+        match &self.source {
+            Source::Composer(composer) if composer.is_reading() => {
+                composer.show(text);
+                None
+            }
+            _ => Some(text),
+        }
+    }
+
+    /// From now on keys come one by one.
+    pub(crate) fn open_keys(&mut self) -> std::io::Result<()> {
+        if matches!(self.source, Source::Composer(_)) {
+            self.keys = Some(Keys::take()?);
+        }
+        Ok(())
+    }
+
+    /// The composer gets the keys again.
+    pub(crate) fn close_keys(&mut self) {
+        self.keys = None;
+    }
+
+    /// The next thing typed while the agent works. Dropping the future loses nothing.
+    pub(crate) async fn pressed(&mut self) -> Pressed {
+        if self.ended {
+            return std::future::pending().await;
+        }
+        let pressed = match (&mut self.keys, &mut self.source) {
+            (Some(keys), _) => keys.keys.recv().await.map(Pressed::Key),
+            (None, Source::Lines(lines)) => lines.recv().await.map(Pressed::Line),
+            (None, Source::Composer(_)) => return std::future::pending().await,
+        };
+        pressed.unwrap_or_else(|| {
+            self.ended = true;
+            Pressed::End
+        })
+    }
+
+    /// Whether nothing more will come.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.ended
+    }
+}

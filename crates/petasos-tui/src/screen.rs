@@ -1,0 +1,219 @@
+//! The only writer to the terminal: lines that stay, and below them a live area that is redrawn.
+//!
+//! Lines that stay go to the scrollback like any program's output. The live area is erased and
+//! drawn again as a whole; how many rows it takes is counted with the width of the moment, so that
+//! a window that was resized in between is erased as well as it can be.
+
+use std::io::{self, Write};
+
+use crate::line::Line;
+use crate::markdown::Canvas;
+
+/// What the terminal can do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Look {
+    /// Colours are welcome.
+    pub colour: bool,
+    /// The cursor can be moved: a terminal that is not dumb.
+    pub live: bool,
+}
+
+const USUAL: (usize, usize) = (80, 24);
+const NARROWEST: usize = 20;
+
+/// The terminal.
+pub struct Screen {
+    out: Box<dyn Write + Send>,
+    look: Look,
+    /// Widths of the rows of the live area.
+    live: Vec<usize>,
+    size: fn() -> (usize, usize),
+    /// Text without an end of line stands on the last line.
+    open: bool,
+}
+
+impl std::fmt::Debug for Screen {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Screen").field("look", &self.look).finish_non_exhaustive()
+    }
+}
+
+impl Screen {
+    /// Standard output.
+    pub fn stdout(look: Look) -> Self {
+        Self::new(Box::new(io::stdout()), look, terminal_size)
+    }
+
+    /// Any other place of a given size.
+    pub fn new(out: Box<dyn Write + Send>, look: Look, size: fn() -> (usize, usize)) -> Self {
+        Self { out, look, live: Vec::new(), size, open: false }
+    }
+
+    /// What it can do.
+    pub fn look(&self) -> Look {
+        self.look
+    }
+
+    /// Columns and rows.
+    pub fn size(&self) -> (usize, usize) {
+        let (columns, rows) = (self.size)();
+        (columns.max(NARROWEST), rows.max(6))
+    }
+
+    /// Where Markdown goes: one column less, so that no line wraps by itself.
+    pub fn canvas(&self) -> Canvas {
+        Canvas { columns: self.size().0 - 1, colour: self.look.colour }
+    }
+
+    /// Lines that stay, and the live area below them.
+    pub fn draw(&mut self, stay: &[Line], live: &[Line]) {
+        let mut text = self.erased();
+        if self.open && !stay.is_empty() {
+            text.push_str("\r\n");
+            self.open = false;
+        }
+        for line in stay {
+            text.push_str(&line.ansi(self.look.colour));
+            text.push_str("\r\n");
+        }
+        if self.look.live {
+            let columns = self.size().0 - 1;
+            for (at, line) in live.iter().enumerate() {
+                let line = line.cut(columns);
+                if at > 0 {
+                    text.push_str("\r\n");
+                }
+                text.push_str(&line.ansi(self.look.colour));
+                self.live.push(line.width());
+            }
+        }
+        self.write(&text);
+    }
+
+    /// Lines that stay.
+    pub fn lines(&mut self, stay: &[Line]) {
+        self.draw(stay, &[]);
+    }
+
+    /// Text as it is, for terminals that cannot redraw; no signs of control pass.
+    pub fn plain(&mut self, text: &str) {
+        if text.is_empty() {
+            return;
+        }
+        self.open = !text.ends_with('\n');
+        let shown: Vec<String> = text
+            .split('\n')
+            .map(|line| Line::of(crate::line::Style::PLAIN, line).ansi(false))
+            .collect();
+        self.write(&shown.join("\r\n"));
+    }
+
+    /// Ends a line of plain text.
+    pub fn end_line(&mut self) {
+        if self.open {
+            self.open = false;
+            self.write("\r\n");
+        }
+    }
+
+    /// Whatever stood there: a clean screen.
+    pub fn clear(&mut self) {
+        if self.look.live {
+            self.live.clear();
+            self.write("\u{1b}[H\u{1b}[2J");
+        }
+    }
+
+    /// A sound.
+    pub fn ring(&mut self) {
+        self.write("\u{7}");
+    }
+
+    /// Makes pasted text arrive as one piece, or no longer.
+    pub(crate) fn bracketed(&mut self, on: bool) {
+        if self.look.live {
+            self.write(if on { "\u{1b}[?2004h" } else { "\u{1b}[?2004l" });
+        }
+    }
+
+    /// What erases the live area.
+    fn erased(&mut self) -> String {
+        if self.live.is_empty() {
+            return String::new();
+        }
+        let columns = self.size().0;
+        let rows: usize = self.live.drain(..).map(|width| width.div_ceil(columns).max(1)).sum();
+        match rows {
+            0 | 1 => "\r\u{1b}[J".to_owned(),
+            rows => format!("\r\u{1b}[{}A\u{1b}[J", rows - 1),
+        }
+    }
+
+    /// A terminal that is gone is noticed by whoever reads from it.
+    fn write(&mut self, text: &str) {
+        self.out.write_all(text.as_bytes()).and_then(|()| self.out.flush()).unwrap_or_default();
+    }
+}
+
+fn terminal_size() -> (usize, usize) {
+    match crossterm::terminal::size() {
+        Ok((columns, rows)) if columns > 0 => (columns.into(), rows.into()),
+        _ => USUAL,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+
+    use super::*;
+    use crate::line::Style;
+
+    #[derive(Clone, Default)]
+    struct Paper(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Paper {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().extend(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn written(look: Look, act: impl FnOnce(&mut Screen)) -> String {
+        let paper = Paper::default();
+        let mut screen = Screen::new(Box::new(paper.clone()), look, || (30, 10));
+        act(&mut screen);
+        let bytes = paper.0.lock().clone();
+        String::from_utf8(bytes).unwrap().replace('\u{1b}', "^")
+    }
+
+    #[test]
+    fn the_live_area_is_erased_before_lines_that_stay() {
+        let look = Look { colour: false, live: true };
+        let line = |text: &str| Line::of(Style::PLAIN, text);
+        let text = written(look, |screen| {
+            screen.draw(&[], &[line("a"), line("b")]);
+            screen.draw(&[line("done")], &[line("c")]);
+            screen.lines(&[line("end")]);
+        });
+        assert_eq!(text, "a\r\nb\r^[1A^[Jdone\r\nc\r^[Jend\r\n");
+    }
+
+    #[test]
+    fn a_dumb_terminal_gets_no_live_area_and_no_escapes() {
+        let look = Look { colour: false, live: false };
+        let text = written(look, |screen| {
+            screen.plain("wor");
+            screen.plain("ds\u{1b}[2J");
+            let line = Line::of(Style::BOLD, "x");
+            screen.draw(&[line.clone()], &[line]);
+        });
+        assert_eq!(text, "words␛[2J\r\nx\r\n");
+    }
+}

@@ -1,0 +1,17 @@
+//! `/redraw`: for screens that something else wrote on.
+
+use crate::chat::Chat;
+use crate::command::{Next, Slash};
+
+pub(super) static SLASH: Slash = Slash {
+    name: "redraw",
+    aliases: &[],
+    usage: "",
+    about: "Draw the screen anew",
+    run: |chat, words| Box::pin(run(chat, words)),
+};
+
+async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
+    chat.screen.clear();
+    Ok(Next::Done)
+}

@@ -1,0 +1,285 @@
+//! What a turn shows: the reply as it streams, the calls, and what is going on right now.
+//!
+//! Events go in; lines that stay and the rows of the live area come out. It prints nothing itself.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::event::Event;
+use petasos_contract::reply::{Delta, Step};
+
+use crate::calls::{Calls, lasted};
+use crate::line::{Colour, Line, Style};
+use crate::markdown::{Canvas, Stream, render};
+
+const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME: u128 = 120;
+
+/// How much is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Detail {
+    /// Replies and one line a call.
+    Usual,
+    /// What tools print, too, and who answered.
+    Verbose,
+}
+
+/// The picture of a running turn.
+pub(crate) struct View {
+    pub(crate) detail: Detail,
+    pub(crate) reasoning: bool,
+    emoji: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    /// The terminal can redraw.
+    live: bool,
+    stream: Stream,
+    streamed: Option<(u32, u32)>,
+    thought: String,
+    calls: Calls,
+    doing: String,
+    since: Instant,
+    stay: Vec<Line>,
+    raw: String,
+}
+
+impl std::fmt::Debug for View {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("View").field("calls", &self.calls).finish_non_exhaustive()
+    }
+}
+
+impl View {
+    /// An empty one.
+    pub(crate) fn new(live: bool, emoji: Arc<dyn Fn(&str) -> String + Send + Sync>) -> Self {
+        Self {
+            detail: Detail::Usual,
+            reasoning: false,
+            emoji,
+            live,
+            stream: Stream::default(),
+            streamed: None,
+            thought: String::new(),
+            calls: Calls::default(),
+            doing: String::new(),
+            since: Instant::now(),
+            stay: Vec::new(),
+            raw: String::new(),
+        }
+    }
+
+    /// Something else begins.
+    pub(crate) fn begin(&mut self, doing: &str) {
+        doing.clone_into(&mut self.doing);
+        self.since = Instant::now();
+    }
+
+    /// What is going on, from here on.
+    pub(crate) fn doing(&mut self, doing: &str) {
+        doing.clone_into(&mut self.doing);
+    }
+
+    /// Takes an event.
+    pub(crate) fn take(&mut self, event: Event, canvas: Canvas) {
+        match event {
+            Event::Delta { request, attempt, delta, .. } => {
+                self.delta((request, attempt), delta, canvas);
+            }
+            Event::Replied { request, text, served, path, .. } => {
+                if self.streamed.is_none_or(|(shown, _)| shown != request) && !text.is_empty() {
+                    self.text(&text, canvas);
+                }
+                self.settle(canvas);
+                self.streamed = None;
+                self.told_path(&path);
+                if self.detail == Detail::Verbose {
+                    let who = format!("answered by {} ({})", served.model, served.provider);
+                    self.stay.push(Line::of(Style::FAINT, &who));
+                }
+            }
+            Event::ToolRequested { call, tool, arguments, .. } => {
+                self.settle(canvas);
+                let emoji = (self.emoji)(tool.as_str());
+                self.calls.asked(&call, tool.as_str(), emoji, &arguments);
+            }
+            Event::ToolStarted { call, .. } => {
+                self.calls.started(&call);
+                if !self.live {
+                    self.stay.extend(self.calls.beginning(&call));
+                }
+            }
+            Event::ToolOutput { text, .. } => self.printed(&text),
+            Event::ToolFinished { call, status, duration_ms, .. } => {
+                self.calls.ended(&call, status, Duration::from_millis(duration_ms));
+            }
+            Event::ToolAnswered { call, status, preview, .. } => {
+                self.stay.extend(self.calls.answered(&call, status, &preview));
+                if self.calls.is_empty() {
+                    self.doing("thinking");
+                }
+            }
+            other => self.aside(&other, canvas),
+        }
+    }
+
+    /// What is neither reply nor call.
+    fn aside(&mut self, event: &Event, canvas: Canvas) {
+        let faint = |text: String| Line::of(Style::FAINT, &text);
+        match event {
+            Event::Notice { text } => self.note(text, canvas),
+            Event::ToolOutputRisk { tool, risk, findings, .. } => {
+                let text = format!("{tool} brought text that looks like instructions ({risk} risk: {})", findings.join(", "));
+                self.note(&text, canvas);
+            }
+            Event::Compressed { before, after, how, .. } => {
+                self.stay.push(faint(format!("✂ shortened from about {before} to {after} tokens ({how})")));
+            }
+            Event::Steered { text, .. } => self.stay.push(faint(format!("↪ heard: {text}"))),
+            Event::SubagentStarted { goal, .. } => {
+                self.stay.push(faint(format!("⑂ subagent begins: {}", first_line(goal))));
+            }
+            Event::Subagent { event, .. } => {
+                if let Event::ToolStarted { tool, .. } = &**event {
+                    self.calls.printed(&format!("subagent: {tool}"));
+                }
+            }
+            Event::SubagentEnded { status, .. } => {
+                self.stay.push(faint(format!("⑂ subagent {status}")));
+            }
+            _ => {}
+        }
+    }
+
+    fn delta(&mut self, of: (u32, u32), delta: Delta, canvas: Canvas) {
+        match delta {
+            Delta::Text { text } => {
+                if self.streamed.is_some_and(|shown| shown.0 == of.0 && shown.1 < of.1) {
+                    self.settle(canvas);
+                    let again = "(that attempt broke off; once more)";
+                    self.stay.push(Line::of(Style::of(Colour::Yellow), again));
+                }
+                self.streamed = Some(of);
+                self.told_thought();
+                self.text(&text, canvas);
+            }
+            Delta::Reasoning { text } => {
+                self.doing("thinking");
+                if self.reasoning {
+                    self.think(&text, canvas);
+                }
+            }
+            Delta::CallStarted { name, .. } if !name.is_empty() => {
+                self.doing(&format!("preparing {name}"));
+            }
+            _ => {}
+        }
+    }
+
+    fn text(&mut self, text: &str, canvas: Canvas) {
+        if self.live {
+            self.stay.extend(self.stream.push(text, canvas));
+        } else {
+            self.raw.push_str(text);
+        }
+    }
+
+    fn think(&mut self, text: &str, canvas: Canvas) {
+        self.thought.push_str(text);
+        while let Some((line, rest)) = self.thought.split_once('\n') {
+            let lines = Line::of(Style::FAINT.italic(), line).wrapped(canvas.columns);
+            self.stay.extend(lines);
+            self.thought = rest.to_owned();
+        }
+    }
+
+    fn told_thought(&mut self) {
+        let thought = std::mem::take(&mut self.thought);
+        if !thought.trim().is_empty() {
+            self.stay.push(Line::of(Style::FAINT.italic(), &thought));
+        }
+    }
+
+    fn printed(&mut self, text: &str) {
+        self.calls.printed(text);
+        if self.detail == Detail::Verbose {
+            let lines = text.lines().map(|line| Line::of(Style::FAINT, &format!("  │ {line}")));
+            self.stay.extend(lines);
+        }
+    }
+
+    /// Retries and fallbacks are never silent.
+    fn told_path(&mut self, path: &[Step]) {
+        for step in path {
+            let text = match step {
+                Step::FellBack { provider, model } => format!("fell back to {model} ({provider})"),
+                Step::Skipped { provider, why, .. } => format!("passed over {provider}: {why}"),
+                Step::Rotated => "took another key of the provider".to_owned(),
+                _ => continue,
+            };
+            self.stay.push(Line::of(Style::of(Colour::Yellow), &format!("⚠ {text}")));
+        }
+    }
+
+    /// A remark for the person.
+    pub(crate) fn note(&mut self, text: &str, canvas: Canvas) {
+        self.settle(canvas);
+        let line = Line::of(Style::of(Colour::Yellow), &format!("⚠ {text}"));
+        self.stay.extend(line.wrapped(canvas.columns));
+    }
+
+    /// Something else is shown below: what has streamed so far stays above it.
+    pub(crate) fn note_below(&mut self, canvas: Canvas) {
+        self.settle(canvas);
+    }
+
+    /// What has streamed so far is all of it.
+    fn settle(&mut self, canvas: Canvas) {
+        self.told_thought();
+        if self.live {
+            let rest = self.stream.finish(canvas);
+            let any = !rest.is_empty() || !self.stay.is_empty();
+            self.stay.extend(rest);
+            if any && self.streamed.is_some() {
+                self.stay.push(Line::new());
+            }
+        } else if !self.raw.is_empty() && !self.raw.ends_with('\n') {
+            self.raw.push('\n');
+        }
+    }
+
+    /// The turn is over.
+    pub(crate) fn end(&mut self, canvas: Canvas) {
+        self.settle(canvas);
+        self.streamed = None;
+        self.calls.clear();
+    }
+
+    /// Lines that stay, and text for terminals that cannot redraw; each is given once.
+    pub(crate) fn done(&mut self) -> (Vec<Line>, String) {
+        (std::mem::take(&mut self.stay), std::mem::take(&mut self.raw))
+    }
+
+    /// The live area, at most so many rows.
+    pub(crate) fn rows(&self, canvas: Canvas, most: usize) -> Vec<Line> {
+        let took = self.since.elapsed();
+        let frame = usize::try_from(took.as_millis() / FRAME).unwrap_or_default();
+        let spinner = SPINNER[frame % SPINNER.len()];
+        let mut rows = self.stream.tail(canvas);
+        if self.calls.is_empty() {
+            let mut row = Line::of(Style::of(Colour::Cyan), &format!("{spinner} "));
+            row.push(Style::FAINT, &format!("{} · {}", self.doing, lasted(took)));
+            rows.push(row);
+        } else {
+            rows.extend(self.calls.rows(spinner));
+        }
+        let over = rows.len().saturating_sub(most);
+        rows.split_off(over)
+    }
+}
+
+fn first_line(text: &str) -> &str {
+    text.lines().next().unwrap_or_default()
+}
+
+/// Text as Markdown, for commands that answer with a page.
+pub(crate) fn page(text: &str, canvas: Canvas) -> Vec<Line> {
+    render(text, canvas)
+}
