@@ -8,7 +8,11 @@
 //! |---|---|
 //! | `content`, `offer` | what is carried and what is offered, in our own words |
 //! | `server` | our tools for other hosts |
+//! | `client` | other servers' tools for us |
+//! | `import` | entries from the files of other clients |
 
+pub mod client;
 pub mod content;
+pub mod import;
 pub mod offer;
 pub mod server;
