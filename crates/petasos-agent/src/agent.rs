@@ -110,6 +110,7 @@ impl Agent {
         let transcript = Transcript::of(Arc::clone(&engine.store), loaded);
         let agent = Self::with(engine, choice, transcript, system);
         agent.seat.todo.lock().recall(agent.transcript.rows());
+        agent.seat.delegation.recall(agent.transcript.rows());
         Ok((agent, repairs))
     }
 

@@ -4,13 +4,15 @@
 //! those in the background below the agent's. Ending is theirs to do, so that their transcripts
 //! stay whole; whoever does not end in time is dropped and repaired on the next load.
 
+mod approver;
+mod revive;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use parking_lot::Mutex;
-use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
 use petasos_contract::context::{Grant, Principal};
 use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::model::Role;
@@ -18,12 +20,14 @@ use petasos_contract::reply::Usage;
 use petasos_contract::store::{Lineage, NewSession};
 use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, CallContext, SessionId, TaskId, ToolName};
-use petasos_runtime::toolsets::SUBAGENT_BLOCKED;
+use petasos_runtime::toolsets::{SUBAGENT_BLOCKED, Selection};
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
+pub use self::approver::ForSubagents;
+use self::revive::{Seated, Unheard};
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError};
 use crate::budget::number;
 use crate::engine::{Choice, Engine};
@@ -105,6 +109,15 @@ pub struct Delegation {
     waiting: Mutex<Vec<Owned<()>>>,
     background: CancellationToken,
     number: Mutex<u64>,
+    /// Work of an earlier program that nobody has heard of yet.
+    unheard: Mutex<Vec<Unheard>>,
+}
+
+/// What one child gets: a task, perhaps with an identity, perhaps begun by an earlier program.
+struct Assignment {
+    task: Task,
+    session: Option<SessionId>,
+    begun: bool,
 }
 
 impl Delegation {
@@ -112,7 +125,8 @@ impl Delegation {
     pub fn new(parent: Choice) -> Self {
         let background = CancellationToken::new();
         let (running, waiting) = (Mutex::default(), Mutex::default());
-        Self { parent, running, waiting, background, number: Mutex::new(0) }
+        let (number, unheard) = (Mutex::new(0), Mutex::default());
+        Self { parent, running, waiting, background, number, unheard }
     }
 
     /// How many children may work at once.
@@ -143,7 +157,8 @@ impl Delegation {
         // Whoever stops waiting ends them: an interrupt, a deadline, a turn that is dropped.
         let cancel = cx.cancel.child_token();
         let _ended_with_us = cancel.clone().drop_guard();
-        let reports = self.start(tasks, seat, cx, &cancel);
+        let given = |task| Assignment { task, session: None, begun: false };
+        let reports = self.start(tasks.into_iter().map(given).collect(), seat, cx, &cancel);
         let reports = join_all(reports).await;
         let mut delegated = seat.delegated.lock();
         for report in &reports {
@@ -152,17 +167,37 @@ impl Delegation {
         reports
     }
 
-    /// Lets children work in the background; what they found arrives in the agent's inbox.
-    pub fn dispatch(&self, tasks: Vec<Task>, seat: &LoopSeat, cx: &CallContext) -> String {
-        let id = {
+    /// Lets children work in the background; what they found arrives in the agent's inbox. Gives
+    /// the name of it all and the conversations of the children.
+    pub fn dispatch(
+        &self,
+        tasks: Vec<Task>,
+        seat: &LoopSeat,
+        cx: &CallContext,
+    ) -> (String, Vec<String>) {
+        let number = {
             let mut number = self.number.lock();
             *number += 1;
-            format!("delegation-{}", *number)
+            *number
         };
+        let id = format!("delegation-{number}");
+        // Known beforehand, so that the next program finds them if this one dies.
+        let named = |(index, task): (usize, Task)| {
+            let session = SessionId::new(format!("{}_d{number}_{index}", seat.session));
+            Assignment { task, session: Some(session), begun: false }
+        };
+        let given: Vec<Assignment> = tasks.into_iter().enumerate().map(named).collect();
+        let sessions = given.iter().filter_map(|one| Some(one.session.as_ref()?.to_string()));
+        let sessions = sessions.collect();
+        self.in_background(&id, given, seat, cx);
+        (id, sessions)
+    }
+
+    fn in_background(&self, id: &str, given: Vec<Assignment>, seat: &LoopSeat, cx: &CallContext) {
         let cancel = self.background.child_token();
-        let reports = self.start(tasks, seat, cx, &cancel);
-        let (inbox, delegated, name) =
-            (seat.inbox.clone(), Arc::clone(&seat.delegated), id.clone());
+        let reports = self.start(given, seat, cx, &cancel);
+        let (inbox, delegated) = (seat.inbox.clone(), Arc::clone(&seat.delegated));
+        let name = id.to_owned();
         let collect = Owned::start(async move {
             let reports = join_all(reports).await;
             for report in &reports {
@@ -170,30 +205,32 @@ impl Delegation {
                 *sum = sum.plus(&report.usage);
             }
             let text = serde_json::to_string(&reports).unwrap_or_default();
-            inbox.news(format!("`{name}` has ended: {text}"));
+            inbox.news(format!("{}{text}", revive::heard(&name)));
         });
         let mut waiting = self.waiting.lock();
         waiting.retain(|task| !task.is_finished());
         waiting.push(collect);
-        id
     }
 
     fn start(
         &self,
-        tasks: Vec<Task>,
+        given: Vec<Assignment>,
         seat: &LoopSeat,
         cx: &CallContext,
         cancel: &CancellationToken,
     ) -> Vec<BoxFuture<'static, Report>> {
-        let batch = tasks.len().max(1);
+        let batch = given.len().max(1);
         let window = usize::try_from(self.parent.window()).unwrap_or(usize::MAX);
         let room =
             (window.saturating_mul(4) / 2 / batch).clamp(SUMMARY_CHARS_MIN, SUMMARY_CHARS_MAX);
         let mut reports = Vec::with_capacity(batch);
-        for (index, task) in tasks.into_iter().enumerate() {
+        for (index, Assignment { task, session, begun }) in given.into_iter().enumerate() {
+            let mut choice = self.choice(seat, &task, cx);
+            choice.new.id = session;
             let child = Child {
                 engine: Arc::clone(&seat.engine),
-                choice: self.choice(seat, &task, cx),
+                choice,
+                begun,
                 cx: child_context(&task, cx, cancel, self.depth_max()),
                 parent: seat.session.clone(),
                 room,
@@ -231,6 +268,10 @@ impl Delegation {
             role: Role::Subagent,
             model: configured("delegation.model").or_else(|| self.parent.model.clone()),
             provider: configured("delegation.provider").or_else(|| self.parent.provider.clone()),
+            effort: configured("delegation.reasoning_effort")
+                .and_then(|word| Choice::effort_named(&word))
+                .or(self.parent.effort),
+            selection: self.selection(),
             requests_max: None,
             system_prompt: Some(system),
             addition: None,
@@ -239,6 +280,17 @@ impl Delegation {
                 ..NewSession::default()
             },
             ..self.parent.clone()
+        }
+    }
+}
+
+impl Delegation {
+    /// The toolsets of a child: its parent's, or those configured; the grant holds either way.
+    fn selection(&self) -> Selection {
+        let own = self.parent.settings.names("delegation.default_toolsets");
+        match own.filter(|names| !names.is_empty()) {
+            Some(names) => Selection { enabled: Some(names), ..self.parent.selection.clone() },
+            None => self.parent.selection.clone(),
         }
     }
 }
@@ -253,8 +305,10 @@ fn child_context(
     let depth = cx.depth.saturating_add(1);
     let enabled = cx.settings.get("delegation.orchestrator_enabled") != Some(&Value::Bool(false));
     let delegates = task.orchestrator && enabled && u32::from(depth) < depth_max;
+    let mcp = cx.settings.get("delegation.inherit_mcp_toolsets") != Some(&Value::Bool(false));
     let kept = |tool: &&ToolName| {
-        let blocked = SUBAGENT_BLOCKED.contains(&tool.as_str());
+        let foreign = !mcp && tool.as_str().starts_with("mcp__");
+        let blocked = foreign || SUBAGENT_BLOCKED.contains(&tool.as_str());
         !blocked || (delegates && tool.as_str() == "delegate_task")
     };
     let grant = match &*cx.grant {
@@ -278,13 +332,16 @@ struct Child {
     parent: SessionId,
     room: usize,
     index: usize,
+    /// An earlier program began it.
+    begun: bool,
 }
 
 impl Child {
     async fn work(self, task: &Task) -> Report {
         let started = Instant::now();
-        let mut agent = match Agent::begin(Arc::clone(&self.engine), self.choice.clone()).await {
-            Ok(agent) => agent,
+        let (mut agent, words) = match self.seated(task).await {
+            Ok(Seated::ToWork(agent, words)) => (agent, words),
+            Ok(Seated::Ended(report)) => return report,
             Err(error) => return Report::failed(self.index, &error.to_string()),
         };
         let child = agent.session().clone();
@@ -300,10 +357,6 @@ impl Child {
             goal: task.goal.clone(),
         });
         moments::child_started(&self.engine, task, &child, &self.cx).await;
-        let words = match &task.context {
-            Some(context) => format!("{}\n\nContext:\n{context}", task.goal),
-            None => task.goal.clone(),
-        };
         let (ended, overdue) = self.turn(&mut agent, &words, &cx).await;
         let mut report = self.report(ended, overdue);
         report.duration_seconds = started.elapsed().as_secs_f64();
@@ -411,45 +464,5 @@ struct Told {
 impl Subscriber for Told {
     fn take(&self, event: Event) {
         self.sink.emit(|| Event::Subagent { child: self.child.clone(), event: Box::new(event) });
-    }
-}
-
-/// Answers for subagents, who have nobody to ask: no, or yes once where that is configured.
-/// Everybody else's questions go to the approver inside.
-pub struct ForSubagents {
-    inside: Arc<dyn Approver>,
-}
-
-impl ForSubagents {
-    /// Around whoever answers for the main agent.
-    pub fn new(inside: Arc<dyn Approver>) -> Self {
-        Self { inside }
-    }
-}
-
-impl Approver for ForSubagents {
-    fn ask<'a>(
-        &'a self,
-        request: &'a ApprovalRequest,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Answer> {
-        if cx.principal != Principal::Subagent {
-            return self.inside.ask(request, cx);
-        }
-        let key = "delegation.subagent_auto_approve";
-        let by = Who::Rule(key.to_owned());
-        let answer = if cx.settings.get(key) == Some(&Value::Bool(true)) {
-            Answer::Allowed { scope: Scope::Once, by }
-        } else {
-            let comment = Some("subagents cannot ask: report it to the agent above".to_owned());
-            Answer::Denied { by, comment }
-        };
-        Box::pin(std::future::ready(answer))
-    }
-}
-
-impl std::fmt::Debug for ForSubagents {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("ForSubagents")
     }
 }

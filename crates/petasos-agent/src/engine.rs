@@ -147,10 +147,14 @@ impl Choice {
     pub fn effort(&self) -> Option<Effort> {
         let configured = || {
             let word = self.settings.text("agent.reasoning_effort").filter(|it| !it.is_empty())?;
-            // A word that is no level is told by `petasos config check`.
-            serde_json::from_value(Value::from(if word == "none" { "off" } else { word })).ok()
+            Self::effort_named(word)
         };
         self.effort.or_else(configured)
+    }
+
+    /// The level of this name; a word that is none is told by `petasos config check`.
+    pub(crate) fn effort_named(word: &str) -> Option<Effort> {
+        serde_json::from_value(Value::from(if word == "none" { "off" } else { word })).ok()
     }
 
     /// What is known about a conversation that is to begin.

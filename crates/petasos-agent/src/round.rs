@@ -4,6 +4,7 @@
 //! a segment is noted as begun before it runs and as ended after it, so that a crash in between
 //! leaves known who ran.
 
+use std::future::Future;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -23,6 +24,8 @@ use crate::transcript::Transcript;
 
 /// Those who wait for people or for other agents have a day.
 const PATIENT_DEADLINE: Duration = Duration::from_hours(24);
+/// How often a long wait is told.
+const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How much of a result an event shows.
 const PREVIEW_CHARS: usize = 200;
 
@@ -43,7 +46,7 @@ pub(crate) async fn run(
         }
         let deadline = Instant::now() + patience(&batch);
         let cx = CallContext { deadline, ..cx.clone() };
-        let done = round::run(&engine.dispatcher, batch, &cx).await;
+        let done = patiently(&names(&batch), round::run(&engine.dispatcher, batch, &cx), &cx).await;
         if !interrupted {
             transcript.ended(&done).await?;
         }
@@ -67,6 +70,28 @@ fn steps(segment: Segment) -> Vec<Vec<usize>> {
 fn patience(batch: &[ToolCall]) -> Duration {
     let waits = |call: &ToolCall| matches!(call.name.as_str(), "delegate_task" | "clarify");
     if batch.iter().any(waits) { PATIENT_DEADLINE } else { CALL_DEADLINE }
+}
+
+/// Tells from time to time that calls are still running: nobody should wonder what is waited for.
+async fn patiently<T>(names: &str, work: impl Future<Output = T>, cx: &CallContext) -> T {
+    let started = tokio::time::Instant::now();
+    let mut beats = tokio::time::interval_at(started + HEARTBEAT, HEARTBEAT);
+    let mut work = std::pin::pin!(work);
+    loop {
+        tokio::select! {
+            biased;
+            done = &mut work => return done,
+            _ = beats.tick() => cx.events.emit(|| {
+                let seconds = started.elapsed().as_secs();
+                Event::Notice { text: format!("{names} still running after {seconds} s") }
+            }),
+        }
+    }
+}
+
+fn names(batch: &[ToolCall]) -> String {
+    let names: Vec<String> = batch.iter().map(|call| format!("`{}`", call.name)).collect();
+    names.join(", ")
 }
 
 /// The results as messages, the user's words behind the last of them.
@@ -125,5 +150,38 @@ pub(crate) fn tell(results: &[ToolResult], cx: &CallContext) {
             status: result.status,
             preview: result.content.text().chars().take(PREVIEW_CHARS).collect(),
         });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use parking_lot::Mutex;
+    use petasos_contract::context::Surface;
+    use petasos_contract::event::{EventSink, Subscriber};
+    use petasos_contract::{SessionId, Settings};
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Heard(Mutex<Vec<String>>);
+
+    impl Subscriber for Heard {
+        fn take(&self, event: Event) {
+            if let Event::Notice { text } = event {
+                self.0.lock().push(text);
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_long_wait_is_told_every_half_minute() {
+        let settings = Arc::new(Settings::from_values(serde_json::Map::new()));
+        let mut cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
+        let heard = Arc::new(Heard::default());
+        cx.events = EventSink::to(Arc::clone(&heard) as _);
+        patiently("`act`", tokio::time::sleep(Duration::from_secs(100)), &cx).await;
+        let told = heard.0.lock();
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert_eq!(told[0], "`act` still running after 30 s");
     }
 }

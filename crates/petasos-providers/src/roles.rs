@@ -88,7 +88,8 @@ pub fn plan(role: Role, prompt: &Prompt, settings: &Settings, table: &Table) -> 
 }
 
 fn conversation(role: Role, main: Wanted, settings: &Settings) -> Plan {
-    let mut candidates = vec![main];
+    let own = if role == Role::Subagent { delegated(&main, settings) } else { None };
+    let mut candidates = vec![own.unwrap_or(main)];
     let inherits = settings.get("delegation.inherit_fallback") != Some(&Value::Bool(false));
     if role != Role::Subagent || inherits {
         fallback::add(&mut candidates, fallback::chain(settings));
@@ -101,6 +102,23 @@ fn conversation(role: Role, main: Wanted, settings: &Settings) -> Plan {
         timeout: None,
         patience: Patience::Conversation,
     }
+}
+
+/// An endpoint of their own for subagents, where one is configured.
+fn delegated(main: &Wanted, settings: &Settings) -> Option<Wanted> {
+    let text = |name: &str| {
+        let text = settings.text(&format!("delegation.{name}")).map(str::trim);
+        text.filter(|text| !text.is_empty()).map(str::to_owned)
+    };
+    let base_url = text("base_url")?;
+    Some(Wanted {
+        provider: text("provider").or_else(|| Some("custom".to_owned())),
+        model: text("model").or_else(|| main.model.clone()),
+        base_url: Some(base_url),
+        api_key: text("api_key").map(Secret::new),
+        api_mode: text("api_mode"),
+        ..Wanted::default()
+    })
 }
 
 fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Table) -> Plan {
@@ -245,5 +263,17 @@ mod tests {
         assert_eq!(providers(Role::Subagent, &values).0, ["main", "zai"]);
         let off = json!({"fallback_providers": chain, "delegation": {"inherit_fallback": false}});
         assert_eq!(providers(Role::Subagent, &off).0, ["main"]);
+    }
+
+    #[test]
+    fn subagents_may_have_an_endpoint_of_their_own() {
+        let own = json!({"delegation": {"base_url": "http://127.0.0.1:1/v1", "model": "small",
+            "api_key": "k", "api_mode": "chat_completions"}});
+        let settings = Settings::from_values(own.as_object().cloned().unwrap());
+        let plan = plan(Role::Subagent, &Prompt::default(), &settings, &Table::built_in());
+        let first = plan.candidates.first().unwrap();
+        assert_eq!(first.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
+        assert_eq!((first.provider.as_deref(), first.model.as_deref()), (Some("custom"), Some("small")));
+        assert_eq!(providers(Role::Main, &own).0, ["main"]);
     }
 }

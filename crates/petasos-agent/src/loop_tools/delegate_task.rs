@@ -122,13 +122,14 @@ impl Tool for Delegate {
 
 fn dispatched(tasks: Vec<Task>, seat: &seat::LoopSeat, cx: &CallContext) -> ToolOutput {
     let goals: Vec<String> = tasks.iter().map(|task| task.goal.clone()).collect();
-    let id = seat.delegation.dispatch(tasks, seat, cx);
+    let (id, sessions) = seat.delegation.dispatch(tasks, seat, cx);
     ToolOutput::json(&json!({
         "status": "dispatched",
         "mode": "background",
         "count": goals.len(),
         "delegation_id": id,
         "goals": goals,
+        "sessions": sessions,
         "note": "They work in the background. Their results will be told to you when all have \
                  ended; go on with something else or end your turn, do not wait or ask for them."
     }))

@@ -50,6 +50,7 @@ impl Agent {
         let tools: Arc<[Definition]> = shown.map(definition).collect();
         cx.grant = Arc::new(cx.grant.intersect(&Grant::Only(granted.clone())));
         let system = self.system_prompt(&cx).await?;
+        self.seat.delegation.revive(&self.seat, &cx);
         let budget = match (self.choice.requests_max, self.choice.role) {
             (Some(most), _) => Budget::of(most),
             (None, Role::Subagent) => Budget::subagent(&cx.settings),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use petasos_agent::{Act, Agent, Scripted};
 use petasos_contract::context::Surface;
+use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_contract::model::{Prompt, Reason, Role};
 use petasos_contract::store::{Filter, Lineage};
@@ -177,4 +178,62 @@ async fn subagents_cannot_approve_anything() {
     assert!(matches!(approver.ask(&request, &cx).await, Answer::Undeliverable { .. }));
     cx.principal = Principal::Subagent;
     assert!(matches!(approver.ask(&request, &cx).await, Answer::Denied { .. }));
+}
+
+#[tokio::test]
+async fn work_in_the_background_outlives_the_program() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let open = || {
+        let options = petasos_store::OpenOptions::new(folder.path().join("petasos.db"));
+        Arc::new(petasos_store::Store::open(&options).unwrap())
+    };
+    let two = r#"{"tasks":[{"goal":"quick"},{"goal":"slow"}]}"#;
+    let first = Scripted::new([Act::call("delegate_task", two), Act::say("on its way")])
+        .with(Role::Subagent, [Act::say("found it"), Act::call("act", r#"{"do":"wait"}"#)]);
+    let mut world = World::over(first, &serde_json::json!({}), folder.path(), open());
+    world.surface = Surface::Cli;
+    let mut agent = world.agent().await;
+    agent.turn("go".into(), &world.cx()).await.unwrap();
+    let session = agent.session().clone();
+    crate::world::when("the slow one is at work", || world.ran.lock().contains(&"wait".to_owned()))
+        .await;
+    crate::world::when("the quick one has ended", || {
+        world.saw(|event| matches!(event, Event::SubagentEnded { .. }))
+    })
+    .await;
+    // The program dies: nothing of it goes on.
+    drop(agent);
+    drop(world);
+    let second = Scripted::new([Act::say("hello again"), Act::say("both are there")])
+        .with(Role::Subagent, [Act::say("finished after all")]);
+    let mut world = World::over(second, &serde_json::json!({}), folder.path(), open());
+    world.surface = Surface::Cli;
+    let (mut agent, _) = world.resume(&session).await;
+    let inbox = agent.inbox();
+    agent.turn("are you there?".into(), &world.cx()).await.unwrap();
+    tokio::time::timeout(Duration::from_secs(5), inbox.arrival()).await.unwrap();
+    agent.turn("any news?".into(), &world.cx()).await.unwrap();
+    let asked = world.model.asked();
+    let heard = words(&asked.last().unwrap().prompt);
+    assert!(heard.contains("found it") && heard.contains("finished after all"), "{heard}");
+    world.check(&agent).await;
+    let (again, _) = world.resume(&session).await;
+    drop(again);
+    assert_eq!(heard.matches("`delegation-1` has ended").count(), 1);
+}
+
+#[tokio::test]
+async fn toolsets_of_children_can_be_narrowed() {
+    let settings = serde_json::json!({ "delegation": { "default_toolsets": ["todo"] } });
+    let model = Scripted::new([
+        Act::call("delegate_task", r#"{"goal":"look","background":false}"#),
+        Act::say("ok"),
+    ])
+    .with(Role::Subagent, [Act::say("done")]);
+    let world = World::with(model, &settings);
+    world.one_turn("go").await.1.unwrap();
+    let asked = world.model.asked();
+    let child = asked.iter().find(|asked| asked.role == Role::Subagent).unwrap();
+    let tools: Vec<&str> = child.prompt.tools.iter().map(|tool| tool.name.as_str()).collect();
+    assert_eq!(tools, ["todo"]);
 }

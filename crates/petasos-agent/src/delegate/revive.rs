@@ -1,0 +1,132 @@
+//! Background work that outlives its program: what was given out and never reported is found in
+//! the conversation, and goes on where it stopped.
+
+use std::sync::Arc;
+
+use petasos_contract::message::Message;
+use petasos_contract::store::{LoadedRow, StoreError};
+use petasos_contract::{CallContext, SessionId};
+use serde_json::Value;
+
+use super::{Assignment, Child, Delegation, Report, Task, Tokens};
+use crate::agent::{Agent, TurnError};
+use crate::seat::LoopSeat;
+
+const GO_ON: &str = "The program was restarted while you worked on this. Go on with the task; look \
+                     at what has been done before you repeat anything.";
+
+/// Work that was given out and never reported.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Unheard {
+    id: String,
+    sessions: Vec<SessionId>,
+}
+
+/// How the news of an ended delegation begins; by it a later program knows that it was heard.
+pub(super) fn heard(id: &str) -> String {
+    format!("`{id}` has ended: ")
+}
+
+/// A child on its way to work.
+pub(super) enum Seated {
+    /// With these words.
+    ToWork(Agent, String),
+    /// It had ended already.
+    Ended(Report),
+}
+
+impl Delegation {
+    /// Reads from a conversation what was given out, and what of it was never heard of again.
+    pub(crate) fn recall(&self, rows: &[LoadedRow]) {
+        let mut unheard: Vec<Unheard> = Vec::new();
+        let mut count = 0;
+        for row in rows {
+            let text = match &row.stored.message {
+                Message::User { content } => content.text(),
+                Message::Assistant(_) => continue,
+                Message::Tool(result) => result.content.text(),
+            };
+            if let Some(given) = dispatched(&text) {
+                count += 1;
+                unheard.push(given);
+            }
+            let sent = row.stored.sent.as_deref().unwrap_or_default();
+            unheard.retain(|one| {
+                let news = heard(&one.id);
+                !text.contains(&news) && !sent.contains(&news)
+            });
+        }
+        let mut number = self.number.lock();
+        *number = count.max(*number);
+        *self.unheard.lock() = unheard;
+    }
+
+    /// Lets the work of an earlier program go on, where somebody will see what comes of it.
+    pub(crate) fn revive(&self, seat: &LoopSeat, cx: &CallContext) {
+        if !cx.surface.has_person() || cx.depth > 0 {
+            return;
+        }
+        let unheard = std::mem::take(&mut *self.unheard.lock());
+        for Unheard { id, sessions } in unheard {
+            let given = sessions.into_iter().map(|session| {
+                // Its own conversation has the goal.
+                let task = Task { goal: String::new(), context: None, orchestrator: false };
+                Assignment { task, session: Some(session), begun: true }
+            });
+            self.in_background(&id, given.collect(), seat, cx);
+        }
+    }
+}
+
+fn dispatched(text: &str) -> Option<Unheard> {
+    // A result that carries words of the user behind its JSON is still a result.
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let given = values.next()?.ok()?;
+    if given.get("status")?.as_str()? != "dispatched" {
+        return None;
+    }
+    let sessions = given.get("sessions")?.as_array()?.iter();
+    let sessions = sessions.filter_map(|id| Some(SessionId::new(id.as_str()?))).collect();
+    Some(Unheard { id: given.get("delegation_id")?.as_str()?.to_owned(), sessions })
+}
+
+impl Child {
+    /// A new conversation for a new task; an old one goes on, unless it had ended.
+    pub(super) async fn seated(&self, task: &Task) -> Result<Seated, TurnError> {
+        let engine = Arc::clone(&self.engine);
+        let session = self.choice.new.id.clone().filter(|_| self.begun);
+        let Some(session) = session else {
+            let agent = Agent::begin(engine, self.choice.clone()).await?;
+            let words = match &task.context {
+                Some(context) => format!("{}\n\nContext:\n{context}", task.goal),
+                None => task.goal.clone(),
+            };
+            return Ok(Seated::ToWork(agent, words));
+        };
+        let resumed = Agent::resume(engine, self.choice.clone(), &session).await;
+        let (agent, _) = match resumed {
+            Err(TurnError::Store(StoreError::NotFound { .. })) => {
+                let why = "the program ended before it began";
+                return Ok(Seated::Ended(Report::failed(self.index, why)));
+            }
+            resumed => resumed?,
+        };
+        Ok(match agent.transcript().rows().last().map(|row| &row.stored.message) {
+            Some(Message::Assistant(said)) if said.tool_calls.is_empty() => {
+                let mut report = Report::failed(self.index, "");
+                report.status = "completed";
+                report.exit_reason = "replied".to_owned();
+                report.summary = super::cut(said.text(), self.room);
+                report.error = None;
+                report.tokens = Tokens::default();
+                report.session_id = Some(session.to_string());
+                Seated::Ended(report)
+            }
+            Some(_) => Seated::ToWork(agent, GO_ON.to_owned()),
+            None => {
+                let why = "the program ended before it was told its task";
+                Seated::Ended(Report::failed(self.index, why))
+            }
+        })
+    }
+}
