@@ -6,6 +6,15 @@
 /// The separator that begins a mark.
 const RS: u8 = 0x1e;
 
+/// What a piece of a stream is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    /// Output of the command, or of whoever spoke before it.
+    Text(Vec<u8>),
+    /// A word of ours.
+    Frame(Vec<u8>),
+}
+
 /// Takes frames out of one stream.
 #[derive(Debug)]
 pub(super) struct Splitter {
@@ -22,8 +31,9 @@ impl Splitter {
         Self { open: mark(':'), close: mark('.'), held: Vec::new(), in_frame: false }
     }
 
-    /// Takes bytes; what is output goes to `text`, whole frames to `frames`.
-    pub(super) fn push(&mut self, bytes: &[u8], text: &mut Vec<u8>, frames: &mut Vec<Vec<u8>>) {
+    /// Takes bytes and gives what they were, in order.
+    pub(super) fn push(&mut self, bytes: &[u8]) -> Vec<Piece> {
+        let mut pieces = Vec::new();
         self.held.extend_from_slice(bytes);
         loop {
             let mark = if self.in_frame { &self.close } else { &self.open };
@@ -32,23 +42,27 @@ impl Splitter {
             let mut before = std::mem::replace(&mut self.held, rest);
             before.truncate(at);
             if self.in_frame {
-                frames.push(before);
-            } else {
-                text.append(&mut before);
+                pieces.push(Piece::Frame(before));
+            } else if !before.is_empty() {
+                pieces.push(Piece::Text(before));
             }
             self.in_frame = !self.in_frame;
         }
         if !self.in_frame {
             let keep = unfinished(&self.held, &self.open);
             let rest = self.held.split_off(self.held.len() - keep);
-            text.append(&mut std::mem::replace(&mut self.held, rest));
+            let text = std::mem::replace(&mut self.held, rest);
+            if !text.is_empty() {
+                pieces.push(Piece::Text(text));
+            }
         }
+        pieces
     }
 
     /// What was held back, when nothing more can come.
-    pub(super) fn finish(&mut self, text: &mut Vec<u8>) {
-        text.append(&mut self.held);
+    pub(super) fn finish(&mut self) -> Vec<u8> {
         self.in_frame = false;
+        std::mem::take(&mut self.held)
     }
 }
 
@@ -130,14 +144,20 @@ mod tests {
         let stream = b"a\x1eN\x1eN:B7\x1eN.b\x1e\x1eN:E3 1\n/tmp\nx\x1eN.c\x1eN";
         for size in 1..stream.len() {
             let mut splitter = Splitter::new("N");
-            let (mut text, mut frames) = (Vec::new(), Vec::new());
+            let mut pieces = Vec::new();
             for piece in stream.chunks(size) {
-                splitter.push(piece, &mut text, &mut frames);
+                pieces.extend(splitter.push(piece));
+            }
+            let (mut text, mut words) = (Vec::new(), Vec::new());
+            for piece in pieces {
+                match piece {
+                    Piece::Text(bytes) => text.extend(bytes),
+                    Piece::Frame(frame) => words.extend(word(&frame)),
+                }
             }
             assert!(!text.ends_with(b"\x1eN"), "{size}");
-            splitter.finish(&mut text);
+            text.extend(splitter.finish());
             assert_eq!(text, b"a\x1eNb\x1ec\x1eN", "{size}");
-            let words: Vec<_> = frames.iter().filter_map(|frame| word(frame)).collect();
             let ended = Word::Ended(3, 1, b"/tmp\nx".to_vec());
             assert_eq!(words, [Word::Began(7, 0), ended], "{size}");
         }

@@ -10,7 +10,7 @@ use petasos_contract::environment::{
     Control, Ending, EnvError, Exit, Exports, Input, Process, Session, Size, Stderr, Step,
 };
 
-use super::frames::{Splitter, Word, word};
+use super::frames::{Piece, Splitter, Word, word};
 use super::{Carrier, exports, kill};
 
 /// How long output that was written before the end may take to come after it.
@@ -61,6 +61,8 @@ pub(super) struct RemoteProcess {
     ready: VecDeque<(Step, Vec<u8>)>,
     noise: String,
     first: Option<Word>,
+    /// Whether output and errors are the command's by now.
+    begun: (bool, bool),
     ended: Option<(i32, u32, Vec<u8>)>,
     late_until: Option<Instant>,
     carrier_ending: Option<Ending>,
@@ -85,6 +87,7 @@ impl RemoteProcess {
             ready: VecDeque::new(),
             noise: String::new(),
             first: None,
+            begun: (false, false),
             ended: None,
             late_until: None,
             carrier_ending: None,
@@ -165,8 +168,7 @@ impl RemoteProcess {
             Step::Exited(exit) => self.carrier_ending = Some(exit.ending),
             Step::Closed => {
                 self.stream_closed = true;
-                let mut rest = Vec::new();
-                self.output.finish(&mut rest);
+                let rest = self.output.finish();
                 self.queue(Step::Output, rest);
             }
         }
@@ -176,30 +178,46 @@ impl RemoteProcess {
     }
 
     fn sort(&mut self, bytes: &[u8], step: Step) {
-        let (mut text, mut frames) = (Vec::new(), Vec::new());
-        let splitter = if step == Step::Errors { &mut self.errors } else { &mut self.output };
-        let had_begun = matches!(self.first, Some(Word::Began(..)));
-        splitter.push(bytes, &mut text, &mut frames);
-        for frame in frames {
-            match word(&frame) {
-                Some(Word::Ended(code, survivors, left)) => {
-                    self.late_until = Some(Instant::now() + LATE_OUTPUT);
-                    self.ended = Some((code, survivors, left));
+        let is_errors = step == Step::Errors;
+        let splitter = if is_errors { &mut self.errors } else { &mut self.output };
+        for piece in splitter.push(bytes) {
+            match piece {
+                Piece::Frame(frame) => self.hear(&frame, is_errors),
+                // Login files, banners and the carrier itself speak beside the command.
+                Piece::Text(text) if self.is_noise(is_errors) => {
+                    if self.noise.len() < NOISE_MAX {
+                        self.noise.push_str(&String::from_utf8_lossy(&text));
+                    }
                 }
-                Some(Word::Drained) => self.is_drained = true,
-                Some(first) if self.first.is_none() => self.first = Some(first),
-                Some(_) | None => {}
+                Piece::Text(text) => self.queue(step.clone(), text),
             }
         }
-        let is_noise = step == Step::Errors
-            && (self.parts.stderr == Stderr::Joined || !had_begun)
-            || self.first.is_none();
-        if is_noise {
-            if self.noise.len() < NOISE_MAX {
-                self.noise.push_str(&String::from_utf8_lossy(&text));
-            }
+    }
+
+    /// Each stream tells by itself when the command begins, for they do not come in step.
+    fn is_noise(&self, is_errors: bool) -> bool {
+        let (output_begun, errors_begun) = self.begun;
+        if is_errors {
+            !errors_begun || self.parts.stderr == Stderr::Joined
         } else {
-            self.queue(step, text);
+            !output_begun
+        }
+    }
+
+    fn hear(&mut self, frame: &[u8], is_errors: bool) {
+        match word(frame) {
+            Some(Word::Ended(code, survivors, left)) => {
+                self.late_until = Some(Instant::now() + LATE_OUTPUT);
+                self.ended = Some((code, survivors, left));
+            }
+            Some(Word::Drained) => self.is_drained = true,
+            Some(first) => {
+                if matches!(first, Word::Began(..)) {
+                    *(if is_errors { &mut self.begun.1 } else { &mut self.begun.0 }) = true;
+                }
+                self.first.get_or_insert(first);
+            }
+            None => {}
         }
     }
 

@@ -1,11 +1,14 @@
 //! Commands, trees, jobs and the sandbox, against real processes.
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
+mod conformance;
 mod death;
+mod docker;
 mod jobs;
 mod processes;
 mod pty;
 mod sandbox;
 mod shell;
+mod ssh;
 mod stage;
 mod trees;

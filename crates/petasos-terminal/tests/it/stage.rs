@@ -41,6 +41,11 @@ impl Stage {
         }
     }
 
+    /// Gives the program a variable besides the usual ones.
+    pub(crate) fn variable(&mut self, name: &str, value: &str) {
+        self.values["variables"][name] = json!(value);
+    }
+
     pub(crate) fn settings(&self) -> Settings {
         let variable = |name: &str, value: &str, source: Source| {
             (name.to_owned(), Variable { value: Secret::new(value), source })
@@ -53,13 +58,17 @@ impl Stage {
             variable("LANG", "C.UTF-8", environment("LANG")),
             variable("PATH", "/usr/local/bin:/usr/bin:/bin", environment("PATH")),
         ];
+        let extra = self.values["variables"].as_object().into_iter().flatten();
+        let extra =
+            extra.map(|(name, value)| variable(name, value.as_str().unwrap(), environment(name)));
+        let variables = variables.into_iter().chain(extra).collect();
         Settings::new(Parts {
             home: self.home.path().join("petasos"),
             user_home: self.home.path().to_owned(),
             workspace: self.workspace.path().to_owned(),
             temp: self.home.path().join("tmp"),
             values: self.values.as_object().cloned().unwrap(),
-            variables: variables.into(),
+            variables,
             ..Parts::default()
         })
     }

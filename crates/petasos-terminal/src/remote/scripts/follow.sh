@@ -4,7 +4,7 @@ x=; IFS= read -r x 2>/dev/null </proc/$p/stat || return 1
 x=${x##*) }; set -- $x; [ "${20}" = "$t" ] && [ "$1" != Z ]
 }
 [ -d "$d" ] || { __pf G >&2; exit 0; }
-__pf "B$p $t" >&2
+__pf "B$p $t"; __pf "B$p $t" >&2
 w= o=0 z=1
 #lifeline
 while :; do
