@@ -1,0 +1,228 @@
+//! One plugin: a process of its own that is started when it is needed, watched, and started again
+//! with a growing pause when it dies.
+//!
+//! What it registered stays while it is down, so that the list of tools is stable; a call then
+//! says what happened and when it is tried again. A plugin that keeps failing is given up.
+
+mod facade;
+mod frames;
+mod heed;
+mod log;
+mod registered;
+mod start;
+mod tool;
+mod verbs;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
+use petasos_contract::CallContext;
+use petasos_runtime::registry::Origin;
+use serde::Serialize;
+use serde_json::{Value, json};
+
+pub use log::Log;
+pub use registered::{CommandInfo, Registered, SkillInfo};
+
+use crate::discover::entry;
+use crate::manifest::{Manifest, Source};
+use crate::payload::platform;
+use crate::plugins::Surroundings;
+use crate::rpc::{Connection, RpcError};
+
+/// How long a tool of a plugin may take when nobody says otherwise.
+const CALL_DEADLINE: Duration = Duration::from_mins(5);
+/// After so many calls in a row that were not answered it is ended and started again.
+const LATE_MAX: u32 = 3;
+
+/// How a plugin is.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(tag = "state", rename_all = "snake_case")]
+pub enum State {
+    /// Not started yet.
+    Idle,
+    /// It answers.
+    Ready,
+    /// It ended and is started again when it is needed.
+    Down {
+        /// Why it ended.
+        reason: String,
+    },
+    /// It is not started any more.
+    Failed {
+        /// Why.
+        reason: String,
+    },
+}
+
+/// One plugin.
+pub struct Plugin {
+    manifest: Manifest,
+    host: Arc<Surroundings>,
+    origin: Origin,
+    log: Log,
+    state: Mutex<State>,
+    live: ArcSwapOption<Connection>,
+    starting: tokio::sync::Mutex<start::Attempts>,
+    pub(crate) registered: Mutex<Registered>,
+    calls: Mutex<HashMap<String, CallContext>>,
+    number: AtomicU64,
+    late: AtomicU32,
+}
+
+impl Plugin {
+    /// A plugin that has not been started.
+    pub fn new(manifest: Manifest, host: Arc<Surroundings>) -> Arc<Self> {
+        let origin = match manifest.source {
+            Source::Bundled => Origin::bundled_plugin(&manifest.key),
+            Source::User | Source::Project | Source::Package => {
+                Origin::plugin(&manifest.key, &host.settings)
+            }
+        };
+        let log = Log::of(&manifest.key, &host.settings);
+        Arc::new(Self {
+            manifest,
+            host,
+            origin,
+            log,
+            state: Mutex::new(State::Idle),
+            live: ArcSwapOption::empty(),
+            starting: tokio::sync::Mutex::default(),
+            registered: Mutex::default(),
+            calls: Mutex::default(),
+            number: AtomicU64::new(0),
+            late: AtomicU32::new(0),
+        })
+    }
+
+    /// What it says about itself.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// How it is now.
+    pub fn state(&self) -> State {
+        if let Some(connection) = self.live.load_full()
+            && let Some(reason) = connection.ended()
+        {
+            return State::Down { reason };
+        }
+        self.state.lock().clone()
+    }
+
+    /// What it brought.
+    pub fn registered(&self) -> Registered {
+        self.registered.lock().clone()
+    }
+
+    /// What hooks and middleware of it are called.
+    pub(crate) fn name(&self) -> String {
+        format!("plugin:{}", self.manifest.key)
+    }
+
+    fn setting(&self, name: &str) -> Option<&Value> {
+        entry(&self.host.settings, &self.manifest.key, name)
+    }
+
+    fn call_deadline(&self, cx: &CallContext) -> Instant {
+        let seconds = self.setting("timeout").and_then(Value::as_f64);
+        let most = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+        cx.deadline.min(Instant::now() + most.unwrap_or(CALL_DEADLINE))
+    }
+
+    /// Asks within a call, so that the verbs it uses meanwhile belong to that call.
+    pub(crate) async fn ask(
+        self: &Arc<Self>,
+        method: &str,
+        mut params: Value,
+        cx: &CallContext,
+    ) -> Result<Value, RpcError> {
+        let connection = self.connection().await.map_err(RpcError::Gone)?;
+        let token = format!("call-{}", self.number.fetch_add(1, Ordering::Relaxed) + 1);
+        self.calls.lock().insert(token.clone(), cx.clone());
+        let _over = Over { plugin: self, token: token.clone() };
+        if let Some(object) = params.as_object_mut() {
+            object.insert("context".to_owned(), surroundings(&token, cx));
+        }
+        let answer = connection.request(method, &params, self.call_deadline(cx)).await;
+        self.judge(&connection, &answer).await;
+        answer
+    }
+
+    /// A plugin that does not answer several times in a row hangs: it is ended, and started again
+    /// when it is needed.
+    async fn judge(&self, connection: &Connection, answer: &Result<Value, RpcError>) {
+        if !matches!(answer, Err(RpcError::Late(_))) {
+            self.late.store(0, Ordering::Relaxed);
+            return;
+        }
+        if self.late.fetch_add(1, Ordering::Relaxed) + 1 >= LATE_MAX {
+            self.late.store(0, Ordering::Relaxed);
+            connection.end("it did not answer several times in a row").await;
+        }
+    }
+
+    /// The surroundings of a call that is under way.
+    fn call(&self, token: &str) -> Option<CallContext> {
+        self.calls.lock().get(token).cloned()
+    }
+
+    /// Ends it and removes all that it registered.
+    pub async fn stop(&self) {
+        if let Some(connection) = self.live.swap(None) {
+            let soon = Instant::now() + Duration::from_secs(2);
+            if let Err(error) = connection.request("shutdown", &json!({}), soon).await {
+                tracing::debug!(%error, plugin = self.manifest.key, "it did not say good-bye");
+            }
+            connection.end("it was stopped").await;
+        }
+        *self.state.lock() = State::Idle;
+        self.withdraw();
+    }
+
+    /// Starts it anew; what the old one registered and the new one does not is removed.
+    pub async fn reload(self: &Arc<Self>) -> Result<(), String> {
+        if let Some(connection) = self.live.swap(None) {
+            connection.end("it is loaded anew").await;
+        }
+        *self.starting.lock().await = start::Attempts::default();
+        self.connection().await.map(drop)
+    }
+}
+
+impl std::fmt::Debug for Plugin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plugin")
+            .field("key", &self.manifest.key)
+            .field("state", &self.state())
+            .finish_non_exhaustive()
+    }
+}
+
+/// Forgets a call when it is over, however it ended.
+struct Over<'a> {
+    plugin: &'a Plugin,
+    token: String,
+}
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.plugin.calls.lock().remove(&self.token);
+    }
+}
+
+fn surroundings(token: &str, cx: &CallContext) -> Value {
+    json!({
+        "token": token,
+        "session_id": cx.session,
+        "task_id": cx.task,
+        "turn_id": cx.turn,
+        "tool_call_id": cx.call,
+        "platform": platform(cx.surface),
+        "cwd": cx.workspace.display().to_string(),
+    })
+}

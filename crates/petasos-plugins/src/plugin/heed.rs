@@ -1,0 +1,96 @@
+//! A plugin as a hook: one listener for all that it wants.
+
+use std::sync::{Arc, Weak};
+
+use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Moment, OnFailure};
+use petasos_contract::{BoxFuture, CallContext, SessionId};
+use serde_json::{Value, json};
+
+use super::Plugin;
+use crate::{answer, payload, spill};
+
+pub(super) struct PluginHook {
+    name: String,
+    wanted: HookSet,
+    on_failure: OnFailure,
+    plugin: Weak<Plugin>,
+}
+
+impl PluginHook {
+    pub(super) fn new(plugin: &Arc<Plugin>, wanted: HookSet) -> Self {
+        // A callback that fails is passed over inside the plugin. Here only a plugin that is gone
+        // or hangs fails; whoever guards calls is then missed, so calls wait for it to be mended.
+        let guards = wanted.has(HookKind::PreToolCall);
+        let chosen = plugin.setting("on_failure").and_then(Value::as_str);
+        let on_failure = match chosen {
+            Some("allow") => OnFailure::Pass,
+            Some("block") => OnFailure::Block,
+            _ if guards => OnFailure::Block,
+            _ => OnFailure::Pass,
+        };
+        Self { name: plugin.name(), wanted, on_failure, plugin: Arc::downgrade(plugin) }
+    }
+}
+
+impl Hook for PluginHook {
+    fn name(&self) -> &str {
+        &self.name
+    }
+
+    fn wants(&self) -> HookSet {
+        self.wanted
+    }
+
+    fn on_failure(&self) -> OnFailure {
+        self.on_failure
+    }
+
+    fn fire<'a>(&'a self, moment: &'a Moment<'a>) -> BoxFuture<'a, Result<Directive, HookError>> {
+        Box::pin(async move {
+            let Some(plugin) = self.plugin.upgrade() else { return Ok(Directive::Pass) };
+            let kind = moment.kind();
+            let none;
+            let cx = match moment.cx() {
+                Some(cx) => cx,
+                None => {
+                    none = plugin.own_context();
+                    &none
+                }
+            };
+            let params = json!({ "event": kind.as_str(), "payload": payload::fields(moment) });
+            let answers = match plugin.ask("hook.fire", params, cx).await {
+                Ok(answers) => answers,
+                // Moments in which nothing can be changed are not worth a refusal.
+                Err(error) if !decides(kind) => {
+                    tracing::warn!(hook = self.name, %error, "a plugin missed a moment");
+                    return Ok(Directive::Pass);
+                }
+                Err(error) => return Err(HookError(error.to_string())),
+            };
+            let answers = answers.as_array().map_or(std::slice::from_ref(&answers), Vec::as_slice);
+            let valid = answers.iter().filter_map(|one| answer::directive(kind, one).ok());
+            let first = valid.filter(|directive| *directive != Directive::Pass).next();
+            Ok(match first.unwrap_or(Directive::Pass) {
+                Directive::Append(text) => {
+                    Directive::Append(spill::fit(text, &self.name, &cx.settings))
+                }
+                other => other,
+            })
+        })
+    }
+}
+
+fn decides(kind: HookKind) -> bool {
+    matches!(kind, HookKind::PreToolCall | HookKind::TransformToolResult)
+}
+
+impl Plugin {
+    /// Surroundings for what a plugin does on its own.
+    pub(crate) fn own_context(&self) -> CallContext {
+        let session = SessionId::new(self.name());
+        let surface = petasos_contract::context::Surface::Embedded;
+        let mut cx = CallContext::new(Arc::clone(&self.host.settings), surface, session);
+        cx.principal = petasos_contract::context::Principal::Plugin(self.manifest.key.clone());
+        cx
+    }
+}

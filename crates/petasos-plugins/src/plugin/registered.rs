@@ -1,0 +1,83 @@
+//! What one plugin brought, and taking it back.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use petasos_contract::hook::{Hook, HookSet};
+use serde::Serialize;
+
+use super::Plugin;
+use super::heed::PluginHook;
+
+/// A command for the conversation: `/name`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct CommandInfo {
+    /// Its name, without the slash.
+    pub name: String,
+    /// One line.
+    pub description: String,
+    /// What it takes, for people.
+    pub args_hint: String,
+}
+
+/// A skill that is read and never listed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct SkillInfo {
+    /// `<plugin>:<name>`.
+    pub name: String,
+    /// Its file or folder.
+    pub path: String,
+    /// One line.
+    pub description: String,
+}
+
+/// What a plugin brought.
+#[derive(Debug, Clone, Default, Serialize)]
+pub struct Registered {
+    /// Its tools.
+    pub tools: BTreeSet<String>,
+    /// The moments it listens to.
+    pub hooks: BTreeSet<&'static str>,
+    /// Its middleware, by kind.
+    pub middleware: Vec<String>,
+    /// Its commands in a conversation.
+    pub commands: Vec<CommandInfo>,
+    /// Its commands of the program.
+    pub cli_commands: Vec<CommandInfo>,
+    /// Its skills.
+    pub skills: Vec<SkillInfo>,
+    /// What it registered and nothing here uses.
+    pub unserved: Vec<String>,
+    /// What was odd.
+    pub warnings: Vec<String>,
+    #[serde(skip)]
+    pub(crate) wanted: HookSet,
+}
+
+impl Plugin {
+    /// Puts a new set in the place of the old one: what only the old one had is removed.
+    pub(crate) fn replace_registered(self: &Arc<Self>, new: Registered) {
+        let old = std::mem::replace(&mut *self.registered.lock(), new.clone());
+        for name in old.tools.difference(&new.tools) {
+            if let Err(error) = self.host.registry.deregister(name, &self.origin) {
+                tracing::warn!(%error, "a plugin's old tool stays");
+            }
+        }
+        // A hook that wants the same keeps its place among the others.
+        if old.wanted != new.wanted {
+            self.host.hooks.deregister(&self.name());
+            if new.wanted != HookSet::EMPTY {
+                let hook = PluginHook::new(self, new.wanted);
+                self.host.hooks.register(&(Arc::new(hook) as Arc<dyn Hook>));
+            }
+        }
+    }
+
+    /// Takes everything back.
+    pub(super) fn withdraw(&self) {
+        *self.registered.lock() = Registered::default();
+        self.host.registry.deregister_all(&self.origin);
+        self.host.hooks.deregister(&self.name());
+        self.host.middleware.deregister(&self.name());
+    }
+}

@@ -1,0 +1,185 @@
+//! Shell hooks: both shapes, consent, matcher, deadline, failure, rewriting.
+
+use petasos_contract::call::Status;
+use petasos_contract::context::Principal;
+use petasos_plugins::shell::{Allowlist, listing};
+use serde_json::{Value, json};
+
+use crate::stage::{CANARY, Stage};
+
+/// A stage whose hooks are accepted.
+fn stage(hooks: Value) -> Stage {
+    Stage::new(json!({ "hooks_auto_accept": true, "hooks": hooks }))
+}
+
+fn before(entry: Value) -> Stage {
+    let stage = stage(json!({ "pre_tool_call": [entry] }));
+    stage.shell_hooks();
+    stage
+}
+
+#[tokio::test]
+async fn a_hook_can_refuse_in_every_shape() {
+    let rows = [
+        r#"echo '{"action":"block","message":"not today"}'"#,
+        r#"echo '{"decision":"block","reason":"not today"}'"#,
+        r#"echo '{"hookSpecificOutput":{"hookEventName":"PreToolUse","permissionDecision":"deny","permissionDecisionReason":"not today"}}'"#,
+        "echo not today >&2; exit 2",
+        r#"echo '{"continue":false,"stopReason":"not today"}'; exit 1"#,
+    ];
+    for script in rows {
+        let stage = before(json!({ "command": script, "shell": true }));
+        let result = stage.call("echo", json!({})).await;
+        assert_eq!(result.error_type, Some("plugin_block"), "{script}");
+        assert_eq!(result.content.text(), r#"{"error":"not today"}"#, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_hook_reads_the_call_and_sees_no_secret() {
+    let stage = before(json!({ "command": "cat > seen; env > env", "shell": true }));
+    stage.call("echo", json!({ "text": "hi" })).await;
+    let read = |name| std::fs::read_to_string(stage.workspace.path().join(name)).unwrap();
+    let seen: Value = serde_json::from_str(&read("seen")).unwrap();
+    assert_eq!(seen["hook_event_name"], "pre_tool_call");
+    assert_eq!(seen["tool_name"], "echo");
+    assert_eq!(seen["tool_input"], json!({ "text": "hi" }));
+    assert_eq!(seen["session_id"], "one");
+    assert_eq!(seen["extra"]["tool_call_id"], "c1");
+    assert_eq!(seen["extra"]["telemetry_schema_version"], "hermes.observer.v1");
+    assert!(!read("env").contains(CANARY));
+}
+
+#[tokio::test]
+async fn the_nested_form_of_claude_code_is_read() {
+    let stage = stage(json!({
+        "PreToolUse": [{ "matcher": "echo|other", "hooks": [{
+            "type": "command",
+            "command": "grep -q PreToolUse && echo seen >&2 && exit 2",
+            "timeout": 5,
+        }]}],
+    }));
+    assert_eq!(stage.shell_hooks().active.len(), 1);
+    assert_eq!(stage.text("echo", json!({})).await, r#"{"error":"seen"}"#);
+}
+
+#[tokio::test]
+async fn rewritten_arguments_are_fitted_and_judged_again() {
+    let rewrite = |args: Value| {
+        let answer = json!({ "hookSpecificOutput": { "permissionDecision": "allow", "updatedInput": args } });
+        before(json!({ "command": format!("echo '{answer}'"), "shell": true }))
+    };
+    let stage = rewrite(json!({ "text": "safe", "count": "42" }));
+    let result = stage.text("echo", json!({ "text": "forbidden" })).await;
+    assert_eq!(result, r#"{"echo":{"text":"safe","count":42}}"#);
+    let stage = rewrite(json!({ "text": "forbidden" }));
+    let result = stage.call("echo", json!({ "text": "safe" })).await;
+    assert_eq!(result.error_type, Some("policy_block"), "policy sees what would run");
+}
+
+#[tokio::test]
+async fn a_hook_can_send_a_call_to_a_person() {
+    let answer = r#"{"action":"approve","message":"are you sure","rule_key":"r"}"#;
+    let stage = before(json!({ "command": format!("echo '{answer}'"), "shell": true }));
+    assert_eq!(stage.call("echo", json!({})).await.status, Status::Ok);
+    assert_eq!(*stage.asked.0.lock(), ["are you sure"]);
+}
+
+#[tokio::test]
+async fn a_policy_that_cannot_answer_refuses_unless_it_says_otherwise() {
+    let broken = ["/no/such/program", "sh -c 'exit 7'", "sh -c 'echo {broken'", "sleep 30"];
+    for command in broken {
+        let stage = before(json!({ "command": command, "timeout": 1 }));
+        let result = stage.call("echo", json!({})).await;
+        assert_eq!(result.error_type, Some("plugin_block"), "{command}");
+        assert!(result.content.text().contains("policy hook"), "{}", result.content.text());
+        let stage = before(json!({ "command": command, "timeout": 1, "on_failure": "allow" }));
+        assert_eq!(stage.call("echo", json!({})).await.status, Status::Ok, "{command}");
+    }
+}
+
+#[tokio::test]
+async fn a_matcher_is_for_whole_names() {
+    let block = r#"sh -c 'echo no >&2; exit 2'"#;
+    for (matcher, blocks) in
+        [("echo", true), ("ec.*", true), ("ech", false), ("[", false), ("*", true)]
+    {
+        let stage = before(json!({ "command": block, "matcher": matcher }));
+        let blocked = stage.call("echo", json!({})).await.status == Status::Blocked;
+        assert_eq!(blocked, blocks, "{matcher}");
+    }
+}
+
+#[tokio::test]
+async fn hooks_see_children_mcp_clients_and_scripts_too() {
+    for principal in [Principal::Subagent, Principal::McpClient, Principal::Code, Principal::Person]
+    {
+        let stage = before(json!({ "command": "sh -c 'echo no >&2; exit 2'" }));
+        let mut cx = stage.cx();
+        cx.principal = principal.clone();
+        let result = stage.call_in("echo", json!({}), &cx).await;
+        assert_eq!(result.status, Status::Blocked, "{principal:?}");
+    }
+}
+
+#[tokio::test]
+async fn nothing_runs_without_consent_which_is_given_once() {
+    let entry = json!({ "command": "sh -c 'echo no >&2; exit 2'" });
+    let stage = Stage::new(json!({ "hooks": { "pre_tool_call": [entry] } }));
+    let hooks = stage.shell_hooks();
+    assert_eq!((hooks.active.len(), hooks.pending.len()), (0, 1));
+    assert_eq!(stage.call("echo", json!({})).await.status, Status::Ok);
+    let settings = stage.settings();
+    Allowlist::of(&settings).approve(&hooks.pending[0], &settings).unwrap();
+    let file = settings.home().join("shell-hooks-allowlist.json");
+    let mode = std::os::unix::fs::MetadataExt::mode(&file.metadata().unwrap());
+    assert_eq!(mode & 0o777, 0o600, "only its owner reads it");
+    let hooks = stage.shell_hooks();
+    assert_eq!((hooks.active.len(), hooks.pending.len()), (1, 0));
+    assert_eq!(stage.call("echo", json!({})).await.status, Status::Blocked);
+    Allowlist::of(&settings).revoke(&hooks.active[0]).unwrap();
+    assert_eq!(stage.shell_hooks().pending.len(), 1);
+}
+
+#[tokio::test]
+async fn a_script_that_changed_since_consent_is_noticed() {
+    let stage = Stage::new(json!({}));
+    let script = stage.file("hook.sh", "exit 0");
+    let mut stage = stage;
+    stage.values = json!({ "hooks": { "pre_tool_call": format!("sh {}", script.display()) } });
+    let settings = stage.settings();
+    let hook = listing(&settings).hooks.remove(0);
+    let mut allowlist = Allowlist::of(&settings);
+    allowlist.approve(&hook, &settings).unwrap();
+    assert!(!allowlist.has_drifted(&hook, &settings));
+    let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
+    std::fs::File::options().write(true).open(&script).unwrap().set_modified(later).unwrap();
+    assert!(allowlist.has_drifted(&hook, &settings));
+}
+
+#[test]
+fn what_is_wrong_with_the_section_is_said() {
+    let stage = Stage::new(json!({ "hooks": {
+        "pre_tool_cal": [{ "command": "x" }],
+        "post_tool_call": [{ "matcher": "x" }, { "command": "y", "on_failure": "maybe" }, { "command": "ok", "timeout": 9999 }],
+        "output_spill": { "enabled": false },
+    }}));
+    let listing = listing(&stage.settings());
+    assert_eq!(listing.hooks.len(), 1);
+    assert_eq!(listing.hooks[0].timeout.as_secs(), 300);
+    assert!(listing.problems[0].contains("did you mean `pre_tool_call`"), "{:?}", listing.problems);
+    assert_eq!(listing.problems.len(), 3);
+}
+
+#[tokio::test]
+async fn after_a_call_nothing_can_be_changed_and_its_result_is_told() {
+    let stage = stage(json!({ "post_tool_call": [
+        { "command": "cat > after; echo '{\"action\":\"block\",\"message\":\"late\"}'; exit 2", "shell": true },
+    ]}));
+    stage.shell_hooks();
+    assert_eq!(stage.call("echo", json!({})).await.status, Status::Ok);
+    let text = std::fs::read_to_string(stage.workspace.path().join("after")).unwrap();
+    let seen: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(seen["extra"]["status"], "ok");
+    assert_eq!(seen["tool_response"], r#"{"echo":{}}"#);
+}
