@@ -22,6 +22,10 @@ use crate::proxy::Proxies;
 
 const REDIRECTS_MAX: u8 = 5;
 
+/// A connection with open streams is asked this often whether it still lives, and has as long to
+/// answer; a peer that vanished without a word is noticed by nothing else.
+const KEEP_ALIVE: Duration = Duration::from_secs(20);
+
 /// The headers that survive a redirect to another origin. Everything else may identify the user.
 const HARMLESS: [&str; 5] =
     ["accept", "accept-encoding", "accept-language", "content-type", "user-agent"];
@@ -91,6 +95,8 @@ pub struct Request {
     pub follow: Follow,
     /// How certificates are checked.
     pub tls: Tls,
+    /// Whether HTTP/2 is spoken from the first byte, as gRPC needs it; else it is negotiated.
+    pub http2: bool,
     /// How long the status line may take, redirects included.
     pub first_byte: Duration,
 }
@@ -107,6 +113,7 @@ impl Request {
             reach: Reach::Anywhere,
             follow: Follow::Anywhere,
             tls: Tls::default(),
+            http2: false,
             first_byte: Duration::from_mins(1),
         }
     }
@@ -143,7 +150,7 @@ impl Request {
 #[derive(Debug, Default)]
 pub struct Net {
     options: NetOptions,
-    clients: Mutex<HashMap<(Reach, Tls), reqwest::Client>>,
+    clients: Mutex<HashMap<(Reach, Tls, bool), reqwest::Client>>,
 }
 
 impl Net {
@@ -156,7 +163,7 @@ impl Net {
     ///
     /// Fails when the credential may not go to the address: nothing is sent without it.
     pub async fn send(&self, request: Request) -> Result<Reply, NetError> {
-        let client = self.client(request.reach, &request.tls)?;
+        let client = self.client(&request)?;
         let deadline = Instant::now() + request.first_byte;
         let host = request.url.host_str().unwrap_or_default().to_owned();
         let walk = follow(&client, request);
@@ -166,18 +173,19 @@ impl Net {
         }
     }
 
-    fn client(&self, reach: Reach, tls: &Tls) -> Result<reqwest::Client, NetError> {
+    fn client(&self, request: &Request) -> Result<reqwest::Client, NetError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (reach, tls.clone());
+        let key = (request.reach, request.tls.clone(), request.http2);
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
-        let client = self.build(reach, tls)?;
+        let client = self.build(request)?;
         clients.insert(key, client.clone());
         Ok(client)
     }
 
-    fn build(&self, reach: Reach, tls: &Tls) -> Result<reqwest::Client, NetError> {
+    fn build(&self, request: &Request) -> Result<reqwest::Client, NetError> {
+        let (reach, tls) = (request.reach, &request.tls);
         // Another part of the process may have installed one first; either serves.
         if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
             tracing::debug!("a crypto provider was already installed");
@@ -191,6 +199,13 @@ impl Net {
             .no_proxy()
             .connect_timeout(self.options.connect_timeout)
             .dns_resolver(Gate { reach, proxy_hosts });
+        if request.http2 {
+            builder = builder
+                .http2_prior_knowledge()
+                .http2_adaptive_window(true)
+                .http2_keep_alive_interval(KEEP_ALIVE)
+                .http2_keep_alive_timeout(KEEP_ALIVE);
+        }
         if !self.options.proxies.is_empty() {
             let proxies = self.options.proxies.clone();
             builder = builder.proxy(reqwest::Proxy::custom(move |url| proxies.of(url).cloned()));
@@ -295,6 +310,11 @@ impl Reply {
     fn new(url: Url, mut response: reqwest::Response) -> Self {
         let headers = std::mem::take(response.headers_mut());
         Self { url, status: response.status().as_u16(), headers, response }
+    }
+
+    /// The body with its trailers, for whoever frames messages in it.
+    pub(crate) fn into_body(self) -> (HeaderMap, reqwest::Body) {
+        (self.headers, http::Response::from(self.response).into_body())
     }
 
     /// The next piece of the body, waiting at most `idle`; `None` at its end.

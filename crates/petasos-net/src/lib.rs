@@ -11,11 +11,13 @@
 //! | `proxy` | which proxy, if any |
 //! | `client` | requests, replies, redirects, deadlines |
 //! | `sse` | server-sent events |
+//! | `grpc` | framed messages and their status |
 //! | `fault` | what can go wrong |
 
 pub mod address;
 pub mod client;
 pub mod fault;
+pub mod grpc;
 pub mod origin;
 pub mod proxy;
 pub mod sse;
@@ -23,6 +25,7 @@ pub mod sse;
 pub use address::Reach;
 pub use client::{Follow, Net, NetOptions, Reply, Request, Tls};
 pub use fault::NetError;
+pub use grpc::{GrpcError, Messages, Status};
 pub use origin::{Allowed, Credential, Origin, Refused, Scheme, Scope, UrlRefused, checked_url};
 pub use reqwest::Method;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};

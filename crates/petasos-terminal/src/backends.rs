@@ -1,6 +1,10 @@
 //! Index of the terminal backends. Kept in step with the folder by the build; do not edit.
 
+mod daytona;
+mod docker;
 mod local;
+mod modal;
+mod singularity;
 mod ssh;
 
 use crate::backend::{BackendDef, unique};
@@ -8,7 +12,11 @@ use crate::backend::{BackendDef, unique};
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
 pub static BACKENDS: &[&BackendDef] = &[
+    &daytona::BACKEND,
+    &docker::BACKEND,
     &local::BACKEND,
+    &modal::BACKEND,
+    &singularity::BACKEND,
     &ssh::BACKEND,
 ];
 

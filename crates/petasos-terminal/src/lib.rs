@@ -9,6 +9,7 @@
 //! | `run`, `shell`, `sudo`, `prompt` | commands of a session |
 //! | `jobs` | background jobs |
 //! | `backends` | places where commands run |
+//! | `hosted`, `sync` | what hosted sandboxes share; files that follow a session |
 //! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree` | owning whole process trees |
 //! | `processes` | helper programs of ours |
@@ -19,6 +20,7 @@ pub mod backend;
 pub mod backends;
 pub mod childenv;
 mod engine;
+mod hosted;
 mod ids;
 mod jobs;
 mod keeper;
@@ -32,9 +34,10 @@ mod sandbox;
 pub mod settings;
 mod shell;
 mod sudo;
+mod sync;
 mod tree;
 
-pub use engine::{Engine, backend};
+pub use engine::{Engine, Own, backend};
 pub use jobs::JobTable;
 pub use output::Masker;
 pub use processes::Helpers;
