@@ -9,6 +9,7 @@ mod doctor;
 mod import;
 mod kill;
 mod logs;
+mod mcp;
 mod model;
 mod models;
 mod provider;
@@ -35,6 +36,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &import::COMMAND,
     &kill::COMMAND,
     &logs::COMMAND,
+    &mcp::COMMAND,
     &model::COMMAND,
     &models::COMMAND,
     &provider::COMMAND,

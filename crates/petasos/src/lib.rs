@@ -13,6 +13,7 @@
 //! | `console` | the person at the terminal |
 //! | `copies` | copies of the workspace around every call |
 //! | `doorway` | the door for tools that call tools |
+//! | `guests` | MCP servers beside a conversation |
 //! | `logging`, `telemetry` | the program's log, and traces for a collector |
 //! | `out`, `progress` | everything that is printed |
 //! | `prompt` | questions to the person who typed a command |
@@ -25,6 +26,7 @@ mod commands;
 mod console;
 mod copies;
 mod doorway;
+mod guests;
 pub mod host;
 mod logging;
 mod out;

@@ -4,6 +4,7 @@ mod hostile_http;
 mod hostile_stdio;
 mod kit;
 mod many;
+mod official;
 mod serving;
 mod signing_in;
 mod web;

@@ -48,9 +48,10 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let out = session.out;
     let people = session.people();
     let host = session.host.get()?;
-    let engine = host.agent(Arc::new(host.model()), people)?;
+    let engine = host.agent(Arc::new(host.model()), people.clone())?;
     let choice = run.choice(host);
     let ended = host.wait(async {
+        let _guests = crate::guests::start(host, people, out).await?;
         let mut agent = Agent::begin(engine, choice).await.map_err(|error| failed(&error))?;
         let mut cx = host.call_context(Surface::OneShot, agent.session().clone());
         cx.events = EventSink::to(Arc::new(Told { out }));

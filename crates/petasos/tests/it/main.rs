@@ -9,6 +9,7 @@ mod doctor;
 mod import;
 mod logs;
 mod loopback;
+mod mcp;
 mod providers;
 mod rollback;
 mod sessions;

@@ -1,0 +1,70 @@
+//! `mcp test`: starts servers as a conversation would and says how they are doing.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use clap::Args;
+use petasos_mcp::client::{ServerView, Servers, State};
+
+use super::spec;
+use crate::command::Session;
+use crate::guests;
+use crate::host::Host;
+use crate::out::{Out, Style};
+use crate::report::Report;
+
+/// Arguments of `mcp test`.
+#[derive(Debug, Args)]
+pub(super) struct Test {
+    /// The server; all enabled ones when none is named
+    name: Option<String>,
+    /// Seconds to wait for the start
+    #[arg(long, default_value_t = 70)]
+    wait: u64,
+}
+
+impl Test {
+    pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let host = session.host.get()?;
+        let views = look(host, self.name.as_deref(), Duration::from_secs(self.wait))?;
+        let good = views.iter().all(|view| matches!(view.state, State::Ready | State::Disabled));
+        if out.is_json() {
+            out.value(&views);
+        } else {
+            views.iter().for_each(|view| show(out, view));
+        }
+        Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+    }
+}
+
+/// Starts one server or all, and waits until it is known how that went.
+pub(super) fn look(
+    host: &Host,
+    name: Option<&str>,
+    within: Duration,
+) -> Result<Vec<ServerView>, Report> {
+    let around = guests::around(host, None);
+    let named = name.map(|name| spec(host, name)).transpose()?;
+    let views = host.wait(async {
+        let servers = match named {
+            Some(named) => Servers::of(vec![named], &around),
+            None => Servers::start(&around),
+        };
+        servers.settle(within).await;
+        servers.views()
+    })?;
+    Ok(views)
+}
+
+pub(super) fn show(out: Out, view: &ServerView) {
+    let style = match view.state {
+        State::Ready => Style::Good,
+        State::Failed(_) | State::NeedsAuth(_) => Style::Bad,
+        _ => Style::Warn,
+    };
+    let name = out.paint(Style::Bold, &view.name);
+    out.line(format!("{name}  {}", out.paint(style, &view.state.to_string())));
+    view.tools.iter().for_each(|tool| out.line(format!("  {tool}")));
+    view.notes.iter().for_each(|note| out.line(out.paint(Style::Warn, &format!("  {note}"))));
+}
