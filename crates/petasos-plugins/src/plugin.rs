@@ -68,6 +68,8 @@ pub struct Plugin {
     state: Mutex<State>,
     live: ArcSwapOption<Connection>,
     starting: tokio::sync::Mutex<start::Attempts>,
+    /// Where its tasks live, whoever needs it first.
+    runtime: tokio::runtime::Handle,
     pub(crate) registered: Mutex<Registered>,
     calls: Mutex<HashMap<String, CallContext>>,
     number: AtomicU64,
@@ -75,7 +77,7 @@ pub struct Plugin {
 }
 
 impl Plugin {
-    /// A plugin that has not been started.
+    /// A plugin that has not been started; its tasks will live on the current runtime.
     pub fn new(manifest: Manifest, host: Arc<Surroundings>) -> Arc<Self> {
         let origin = match manifest.source {
             Source::Bundled => Origin::bundled_plugin(&manifest.key),
@@ -92,6 +94,7 @@ impl Plugin {
             state: Mutex::new(State::Idle),
             live: ArcSwapOption::empty(),
             starting: tokio::sync::Mutex::default(),
+            runtime: tokio::runtime::Handle::current(),
             registered: Mutex::default(),
             calls: Mutex::default(),
             number: AtomicU64::new(0),

@@ -2,16 +2,19 @@
 
 mod approval;
 mod auth;
+mod chat;
 mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod hooks;
 mod import;
 mod kill;
 mod logs;
 mod mcp;
 mod model;
 mod models;
+mod plugins;
 mod provider;
 mod ps;
 mod rollback;
@@ -29,16 +32,19 @@ use crate::command::Command;
 pub(crate) static COMMANDS: &[&Command] = &[
     &approval::COMMAND,
     &auth::COMMAND,
+    &chat::COMMAND,
     &config::COMMAND,
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,
+    &hooks::COMMAND,
     &import::COMMAND,
     &kill::COMMAND,
     &logs::COMMAND,
     &mcp::COMMAND,
     &model::COMMAND,
     &models::COMMAND,
+    &plugins::COMMAND,
     &provider::COMMAND,
     &ps::COMMAND,
     &rollback::COMMAND,

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 use std::io;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use petasos_agent::LOOP_TOOLS;
@@ -35,6 +35,7 @@ use petasos_tools::{BUILTIN, FileMemory};
 
 use crate::copies;
 use crate::doorway::Doorway;
+use crate::extensions::Extensions;
 use crate::logging::Journal;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
@@ -50,6 +51,7 @@ pub struct Host {
     doorway: Arc<Doorway>,
     hooks: Arc<HookBus>,
     middleware: Arc<Middleware>,
+    extensions: OnceLock<Extensions>,
 }
 
 impl Host {
@@ -77,7 +79,8 @@ impl Host {
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
         let middleware = Arc::new(Middleware::new());
         middleware.register_around(&copies::before(&terminal, catalogue.registry()));
-        Self { settings, ports, catalogue, terminal, doorway, hooks, middleware }
+        let extensions = OnceLock::new();
+        Self { settings, ports, catalogue, terminal, doorway, hooks, middleware, extensions }
     }
 
     /// The snapshot.
@@ -93,6 +96,30 @@ impl Host {
     /// The tools and what is known of their availability.
     pub fn catalogue(&self) -> &Arc<Catalogue> {
         &self.catalogue
+    }
+
+    /// Other people's code: plugins and shell hooks, started on first need. Costs two looks at the
+    /// settings when none is configured.
+    pub fn extensions(&self) -> &Extensions {
+        self.extensions.get_or_init(|| Extensions::start(self))
+    }
+
+    /// This host with the tools of its plugins, for those who only look at tools.
+    pub fn with_plugins(&self) -> &Self {
+        if petasos_plugins::discover::is_configured(&self.settings) {
+            self.extensions();
+        }
+        self
+    }
+
+    /// The hooks of every door of this host.
+    pub fn hooks(&self) -> &Arc<HookBus> {
+        &self.hooks
+    }
+
+    /// The middleware of every door of this host.
+    pub fn middleware(&self) -> &Arc<Middleware> {
+        &self.middleware
     }
 
     /// What a check is told on this surface.
@@ -117,6 +144,7 @@ impl Host {
     /// The one door, asking the people who are there, if any; before them the reviewing model,
     /// where the settings want one.
     pub fn dispatcher(&self, people: Option<Arc<dyn Approver>>) -> Result<Arc<Dispatcher>, Report> {
+        self.extensions();
         let registry = Arc::clone(self.catalogue.registry());
         let reviewer = Arc::new(ModelReviewer::new(self.model()));
         // A subagent never asks the person of the conversation it works for.
@@ -248,5 +276,22 @@ impl Host {
     pub fn wait<T>(&self, future: impl Future<Output = T>) -> io::Result<T> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(future))
+    }
+}
+
+impl Drop for Host {
+    /// Throw-away containers go with the program; kept ones stay for the next.
+    fn drop(&mut self) {
+        if !self.terminal.is_away() || tokio::runtime::Handle::try_current().is_ok() {
+            return;
+        }
+        match self.wait(self.terminal.close_places()) {
+            Ok(failed) => {
+                for error in failed {
+                    tracing::warn!(%error, "a place is not cleared away");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "places are not cleared away"),
+        }
     }
 }

@@ -12,7 +12,9 @@
 //! | `commands`, `commands/` | the index, and one command a file |
 //! | `console` | the person at the terminal |
 //! | `copies` | copies of the workspace around every call |
+//! | `conversation` | what `chat` and `run` have in common |
 //! | `doorway` | the door for tools that call tools |
+//! | `extensions` | plugins and shell hooks |
 //! | `guests` | MCP servers beside a conversation |
 //! | `logging`, `telemetry` | the program's log, and traces for a collector |
 //! | `out`, `progress` | everything that is printed |
@@ -24,8 +26,10 @@ pub mod cli;
 mod command;
 mod commands;
 mod console;
+mod conversation;
 mod copies;
 mod doorway;
+pub mod extensions;
 mod guests;
 pub mod host;
 mod logging;

@@ -53,7 +53,7 @@ impl Plugin {
         }
         attempts.may_start(&self.state.lock().clone())?;
         attempts.began = Some(Instant::now());
-        match self.start().await {
+        match self.start_at_home().await {
             Ok(connection) => {
                 self.live.store(Some(Arc::clone(&connection)));
                 *self.state.lock() = State::Ready;
@@ -76,6 +76,17 @@ impl Plugin {
 
     fn living(&self) -> Option<Arc<Connection>> {
         self.live.load_full().filter(|connection| connection.ended().is_none())
+    }
+
+    /// Starts on the runtime of the plugins: a call from another one must not take it along when
+    /// that one ends.
+    async fn start_at_home(self: &Arc<Self>) -> Result<Arc<Connection>, String> {
+        let plugin = Arc::clone(self);
+        let task = {
+            let _home = self.runtime.enter();
+            Owned::start(async move { plugin.start().await })
+        };
+        task.join().await.unwrap_or_else(|| Err("its start was broken off".to_owned()))
     }
 
     async fn start(self: &Arc<Self>) -> Result<Arc<Connection>, String> {

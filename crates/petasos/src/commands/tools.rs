@@ -52,7 +52,7 @@ struct Choice {
 impl Choice {
     /// What the flags come down to: a surface's configuration, or exactly what was named.
     fn wanted(&self, host: &Host) -> Wanted {
-        let tools = host.catalogue().registry().snapshot();
+        let tools = host.with_plugins().catalogue().registry().snapshot();
         let mut selection = match &self.surface {
             Some(surface) => choose(surface, host.settings(), &tools).selection(host.settings()),
             None => Selection {

@@ -38,7 +38,7 @@ impl Explain {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
         let host = session.host.get()?;
-        let tools = host.catalogue().registry().snapshot();
+        let tools = host.with_plugins().catalogue().registry().snapshot();
         let choice = choose(&self.surface, host.settings(), &tools);
         let selection = choice.selection(host.settings());
         let wanted = Wanted { selection, context_tokens: None, whole: false };

@@ -1,0 +1,160 @@
+//! Other people's code beside the engines: plugins and shell hooks, started once and together.
+//!
+//! They live on a runtime of their own, because commands come and go with theirs. A hook that
+//! nobody has agreed to is asked about where a person sits at the terminal, and named where not.
+
+use std::fs::OpenOptions;
+use std::io::{self, BufRead as _, BufReader, Write as _};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::wait;
+use petasos_plugins::discover::is_configured;
+use petasos_plugins::shell::{Allowlist, HookSpec, is_safe_mode};
+use petasos_plugins::{Plugins, ShellHooks, Surroundings};
+use tokio::runtime::Runtime;
+
+use crate::host::Host;
+use crate::out::{Out, Reader};
+
+/// How long plugins may take to say good-bye.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// Plugins and shell hooks of one host.
+#[derive(Debug, Default)]
+pub struct Extensions {
+    plugins: Option<Arc<Plugins>>,
+    runtime: Option<Runtime>,
+}
+
+impl Extensions {
+    /// Starts what the settings name.
+    pub(crate) fn start(host: &Host) -> Self {
+        let settings = host.settings();
+        let mut extensions = Self::default();
+        // Plugins come first, so that their directives win over those of shell hooks.
+        if is_configured(settings) && !is_safe_mode(settings) {
+            extensions.start_plugins(host);
+        }
+        if settings.get("hooks").is_some() {
+            register_hooks(host);
+        }
+        extensions
+    }
+
+    /// The plugins, where any are configured.
+    pub fn plugins(&self) -> Option<&Arc<Plugins>> {
+        self.plugins.as_ref()
+    }
+
+    fn start_plugins(&mut self, host: &Host) {
+        let Some(processes) = host.ports().processes.clone() else { return };
+        let surroundings = Surroundings {
+            settings: Arc::clone(host.settings()),
+            processes,
+            registry: Arc::clone(host.catalogue().registry()),
+            hooks: Arc::clone(host.hooks()),
+            middleware: Arc::clone(host.middleware()),
+            door: host.ports().door.clone(),
+            model: Some(Arc::new(host.model())),
+            reserved_commands: RESERVED.iter().map(|name| (*name).to_owned()).collect(),
+            injector: arc_swap::ArcSwapOption::default(),
+        };
+        let mut builder = tokio::runtime::Builder::new_multi_thread();
+        let runtime = builder.worker_threads(1).thread_name("plugins").enable_all().build();
+        let runtime = match runtime {
+            Ok(runtime) => runtime,
+            Err(error) => return remark(&format!("plugins were not started: {error}")),
+        };
+        // Whoever calls may be on a runtime already, where nothing may block but a thread.
+        let started = std::thread::scope(|scope| {
+            scope.spawn(|| runtime.block_on(Plugins::start(surroundings))).join()
+        });
+        if let Ok(plugins) = started {
+            self.plugins = Some(Arc::new(plugins));
+        }
+        self.runtime = Some(runtime);
+    }
+}
+
+impl Drop for Extensions {
+    fn drop(&mut self) {
+        let (Some(runtime), Some(plugins)) = (self.runtime.take(), self.plugins.take()) else {
+            return;
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let farewell = wait::until(Instant::now() + FAREWELL, "plugins", plugins.stop());
+                // Whoever does not go is ended with its line.
+                runtime.block_on(farewell).unwrap_or_default();
+            });
+        });
+        runtime.shutdown_background();
+    }
+}
+
+/// Commands that belong to the conversation itself.
+const RESERVED: &[&str] = &[
+    "help",
+    "quit",
+    "exit",
+    "new",
+    "reset",
+    "clear",
+    "model",
+    "tools",
+    "toolsets",
+    "undo",
+    "retry",
+    "compress",
+    "resume",
+    "title",
+    "usage",
+    "config",
+    "stop",
+    "approve",
+    "deny",
+    "background",
+];
+
+fn register_hooks(host: &Host) {
+    let settings = host.settings();
+    let mut hooks = ShellHooks::of(settings);
+    for problem in &hooks.problems {
+        remark(problem);
+    }
+    for hook in std::mem::take(&mut hooks.pending) {
+        if agrees(&hook).unwrap_or(false) {
+            if let Err(error) = Allowlist::of(settings).approve(&hook, settings) {
+                remark(&error.to_string());
+            }
+            hooks.active.push(hook);
+        } else {
+            let (event, command) = (&hook.event_name, &hook.command);
+            remark(&format!(
+                "the hook `{command}` for {event} does not run: nobody has agreed to it \
+                 (`petasos hooks approve`)"
+            ));
+        }
+    }
+    if let Some(processes) = &host.ports().processes {
+        hooks.register(host.hooks(), processes);
+    }
+}
+
+/// Asks the person at the terminal; an error means that nobody is there.
+fn agrees(hook: &HookSpec) -> io::Result<bool> {
+    let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
+    write!(
+        terminal,
+        "The configuration wants to run this program at every {}:\n  {}\nLet it run from now on? [y/N] ",
+        hook.event_name, hook.command
+    )?;
+    let mut answer = String::new();
+    BufReader::new(terminal).read_line(&mut answer)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn remark(text: &str) {
+    Out::new(Reader::Person, false).remark(text);
+}
