@@ -66,13 +66,19 @@ impl Calls {
     }
 
     /// Its result is stored: the lines that stay.
-    pub(crate) fn answered(&mut self, id: &CallId, status: Status, preview: &str) -> Vec<Line> {
+    pub(crate) fn answered(
+        &mut self,
+        id: &CallId,
+        (status, preview): (Status, &str),
+        columns: usize,
+    ) -> Vec<Line> {
         let Some(at) = self.calls.iter().position(|call| call.id == *id) else { return Vec::new() };
         let call = self.calls.remove(at);
-        let mut line = named(&call);
-        if let State::Done(_, took) = call.state {
-            line.push(Style::FAINT, &format!(" · {}", lasted(took)));
-        }
+        let time = match call.state {
+            State::Done(_, took) => format!(" · {}", lasted(took)),
+            State::Waiting | State::Running(_) => String::new(),
+        };
+        let line = fitted(&named(&call), &time, columns);
         let good = matches!(status, Status::Ok);
         let result = summary::result(preview);
         if good && result.is_empty() {
@@ -85,11 +91,11 @@ impl Calls {
             below.push(Style::FAINT, if result.is_empty() { "" } else { ": " });
         }
         below.push(Style::FAINT, &result);
-        vec![line, below]
+        vec![line, below.cut(columns)]
     }
 
     /// The rows of the live area.
-    pub(crate) fn rows(&self, spinner: &str) -> Vec<Line> {
+    pub(crate) fn rows(&self, spinner: &str, columns: usize) -> Vec<Line> {
         let mut rows = Vec::new();
         for call in &self.calls {
             let mut row = match call.state {
@@ -99,14 +105,12 @@ impl Calls {
                 State::Done(..) => Line::of(BAD, "✗ "),
             };
             row.extend(&named(call));
-            match call.state {
-                State::Waiting => {}
-                State::Running(since) => {
-                    row.push(Style::FAINT, &format!(" · {} s", since.elapsed().as_secs()));
-                }
-                State::Done(_, took) => row.push(Style::FAINT, &format!(" · {}", lasted(took))),
-            }
-            rows.push(row);
+            let time = match call.state {
+                State::Waiting => String::new(),
+                State::Running(since) => format!(" · {} s", since.elapsed().as_secs()),
+                State::Done(_, took) => format!(" · {}", lasted(took)),
+            };
+            rows.push(fitted(&row, &time, columns));
         }
         if !self.output.is_empty() && !rows.is_empty() {
             rows.push(Line::of(Style::FAINT, &format!("  │ {}", self.output)));
@@ -139,6 +143,13 @@ impl Calls {
 
 const BAD: Style = Style::of(Colour::Red);
 
+/// The time is always shown, whatever has to be cut for it.
+fn fitted(line: &Line, time: &str, columns: usize) -> Line {
+    let mut whole = line.cut(columns.saturating_sub(time.chars().count()));
+    whole.push(Style::FAINT, time);
+    whole
+}
+
 fn named(call: &Call) -> Line {
     let mut line = Line::of(Style::PLAIN, &format!("{} ", call.emoji));
     line.push(Style::BOLD, &call.tool);
@@ -168,13 +179,16 @@ mod tests {
         calls.asked(&id, "terminal", "💻".to_owned(), r#"{"command":"make test"}"#);
         calls.started(&id);
         calls.printed("compiling\nlinking\n");
-        let rows: Vec<String> = calls.rows("*").iter().map(Line::text).collect();
+        let rows: Vec<String> = calls.rows("*", 80).iter().map(Line::text).collect();
         assert_eq!(rows, ["* 💻 terminal make test · 0 s", "  │ linking"]);
+        let narrow: Vec<String> = calls.rows("*", 20).iter().map(Line::text).collect();
+        assert_eq!(narrow.first().map(String::as_str), Some("* 💻 terminal… · 0 s"));
         calls.ended(&id, Status::Ok, Duration::from_millis(1500));
-        let shown = calls.answered(&id, Status::Ok, r#"{"output":"all good\n","exit_code":0}"#);
+        let output = r#"{"output":"all good\n","exit_code":0}"#;
+        let shown = calls.answered(&id, (Status::Ok, output), 80);
         let shown: Vec<String> = shown.iter().map(Line::text).collect();
         assert_eq!(shown, ["💻 terminal make test · 1.5 s", "  ↳ all good"]);
-        assert!(calls.is_empty() && calls.rows("*").is_empty());
+        assert!(calls.is_empty() && calls.rows("*", 80).is_empty());
     }
 
     #[test]

@@ -267,8 +267,10 @@ impl Chat {
                         Signal::Interrupt => Said::Interrupt,
                         Signal::End => Said::End,
                     };
-                    self.leave_composer().await;
-                    return self.said(said).await;
+                    return match self.input.interrupt().await {
+                        Said::Line(line) => self.said(Said::Line(line)).await,
+                        _ => self.said(said).await,
+                    };
                 }
                 Some(event) = self.events.recv() => self.aside(event),
                 Some(ask) = self.questions.0.recv() => {
@@ -296,10 +298,11 @@ impl Chat {
             Said::Interrupt => {
                 let now = Instant::now();
                 if self.interrupted.is_some_and(|last| now.duration_since(last) < TWICE) {
+                    self.screen.below();
                     self.ending = true;
                 } else {
                     self.interrupted = Some(now);
-                    self.screen.end_line();
+                    self.screen.below();
                     self.remark("Ctrl-C again leaves; /help shows what else there is");
                 }
             }
@@ -311,10 +314,13 @@ impl Chat {
 
     /// The terminal is ours from here on; a message that was just sent is not lost.
     async fn leave_composer(&mut self) {
-        if let Said::Line(line) = self.input.interrupt().await {
-            self.queue.push_back(line);
+        if !self.input.is_open() {
+            return;
         }
-        self.screen.end_line();
+        match self.input.interrupt().await {
+            Said::Line(line) => self.queue.push_back(line),
+            _ => self.screen.below(),
+        }
     }
 
     /// Where the events of a turn go.

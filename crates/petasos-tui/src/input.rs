@@ -78,6 +78,14 @@ impl Input {
         }
     }
 
+    /// Whether somebody types right now, or plain lines may come.
+    pub(crate) fn is_open(&self) -> bool {
+        match &self.source {
+            Source::Composer(composer) => composer.is_reading(),
+            Source::Lines(_) => true,
+        }
+    }
+
     /// Whether a sign must be shown where the person types.
     pub(crate) fn needs_prompt(&self) -> bool {
         matches!(self.source, Source::Lines(_))

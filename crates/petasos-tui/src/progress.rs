@@ -42,7 +42,7 @@ impl Progress {
                 self.calls.ended(call, *status, Duration::from_millis(*duration_ms));
             }
             Event::ToolAnswered { call, status, preview, .. } => {
-                return self.calls.answered(call, *status, preview);
+                return self.calls.answered(call, (*status, preview), usize::MAX);
             }
             Event::Notice { text } => return vec![Line::of(Style::PLAIN, text)],
             Event::SubagentStarted { goal, .. } => {

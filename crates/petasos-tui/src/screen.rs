@@ -116,6 +116,14 @@ impl Screen {
         }
     }
 
+    /// Below whatever the composer left on the screen.
+    pub(crate) fn below(&mut self) {
+        if self.look.live {
+            self.write("\r\n\u{1b}[J");
+        }
+        self.end_line();
+    }
+
     /// Whatever stood there: a clean screen.
     pub fn clear(&mut self) {
         if self.look.live {

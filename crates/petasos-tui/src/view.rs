@@ -111,7 +111,7 @@ impl View {
                 self.calls.ended(&call, status, Duration::from_millis(duration_ms));
             }
             Event::ToolAnswered { call, status, preview, .. } => {
-                self.stay.extend(self.calls.answered(&call, status, &preview));
+                self.stay.extend(self.calls.answered(&call, (status, &preview), canvas.columns));
                 if self.calls.is_empty() {
                     self.doing("thinking");
                 }
@@ -268,7 +268,7 @@ impl View {
             row.push(Style::FAINT, &format!("{} · {}", self.doing, lasted(took)));
             rows.push(row);
         } else {
-            rows.extend(self.calls.rows(spinner));
+            rows.extend(self.calls.rows(spinner, canvas.columns));
         }
         let over = rows.len().saturating_sub(most);
         rows.split_off(over)

@@ -1,6 +1,7 @@
 //! From words to a command.
 
 use std::ffi::OsString;
+use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Command as Words};
@@ -16,7 +17,10 @@ const USAGE: u8 = 2;
 
 /// Runs the program.
 pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> ExitCode {
-    let words: Vec<OsString> = words.into_iter().collect();
+    let mut words: Vec<OsString> = words.into_iter().collect();
+    if nothing_asked(&words) && io::stdin().is_terminal() && io::stdout().is_terminal() {
+        words.push("chat".into());
+    }
     let program = asked_for(&words).map_or_else(program, |command| grammar(&[command]));
     let matches = match program.try_get_matches_from(words) {
         Ok(matches) => matches,
@@ -57,6 +61,19 @@ fn asked_for(words: &[OsString]) -> Option<&'static Command> {
         }
     }
     None
+}
+
+/// Whether the words name no command and ask for nothing else, either.
+fn nothing_asked(words: &[OsString]) -> bool {
+    let mut words = words.iter().skip(1).map(|word| word.to_str());
+    while let Some(word) = words.next() {
+        match word {
+            Some("--home" | "--set") if words.next().is_some() => {}
+            Some(word) if word.starts_with("--home=") || word.starts_with("--set=") => {}
+            _ => return false,
+        }
+    }
+    true
 }
 
 /// The whole command line.

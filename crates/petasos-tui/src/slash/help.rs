@@ -13,23 +13,21 @@ pub(super) static SLASH: Slash = Slash {
 };
 
 async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
-    let mut text = "| command | what it does |\n|---|---|\n".to_owned();
+    let mut text = String::new();
     for slash in SLASHES {
         let aliases: String = slash.aliases.iter().map(|name| format!(" /{name}")).collect();
-        let usage = slash.usage.replace('|', "\\|");
-        text.push_str(&format!("| /{} {usage} | {}{} |\n", slash.name, slash.about, named(&aliases)));
+        let aliases = if aliases.is_empty() { aliases } else { format!(" (also{aliases})") };
+        let usage = if slash.usage.is_empty() { String::new() } else { format!(" {}", slash.usage) };
+        text.push_str(&format!("- `/{}{usage}` {}{aliases}\n", slash.name, slash.about));
     }
     for extra in &chat.extras {
-        text.push_str(&format!("| /{} | {} |\n", extra.name(), extra.about()));
+        text.push_str(&format!("- `/{}` {}\n", extra.name(), extra.about()));
     }
     text.push_str(KEYS);
     chat.tell(&text);
     Ok(Next::Done)
 }
 
-const KEYS: &str = "\nEnter sends; Alt-Enter, Ctrl-J or a backslash at the end go on in the next line. \
-    Tab completes commands and paths. Ctrl-C stops the agent; twice at an empty prompt it leaves.";
-
-fn named(aliases: &str) -> String {
-    if aliases.is_empty() { String::new() } else { format!(" (also{aliases})") }
-}
+const KEYS: &str = "\nEnter sends; Alt-Enter, Ctrl-J or a backslash at the end go on in the next \
+    line.\\\nTab completes commands and paths.\\\nCtrl-C stops the agent; at an empty prompt, twice \
+    leaves.\n";

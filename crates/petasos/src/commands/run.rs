@@ -1,117 +1,113 @@
 //! `petasos run`: one prompt, one answer. The final text alone goes to standard output.
 
+mod attach;
+mod told;
+
 use std::io::{IsTerminal as _, Read as _};
+use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
 use petasos_agent::agent::{Agent, Outcome, TurnEnd};
-use petasos_agent::engine::Choice;
+use petasos_agent::turn::Input;
+use petasos_contract::CallContext;
 use petasos_contract::context::Surface;
-use petasos_contract::event::{Event, EventSink, Subscriber};
-use petasos_runtime::toolsets::choose;
+use petasos_contract::event::EventSink;
 
-use crate::command::{Command, Session, parse};
-use crate::out::{Out, Style};
+use crate::command::{Command, LazyHost, Session, parse};
+use crate::conversation::Conversation;
+use crate::out::Out;
 use crate::report::Report;
+use told::Told;
 
 pub(super) static COMMAND: Command = Command {
     name: "run",
     about: "Ask the agent once and print its answer",
     hidden: false,
-    arguments: <Run as Args>::augment_args,
+    arguments: |command| <Run as Args>::augment_args(command).after_help(EXIT_CODES),
     run,
 };
+
+const EXIT_CODES: &str = "Exit codes: 0 answered, 1 failed, 2 bad usage, 3 requests used up \
+    (--max-turns), 4 refused by the provider's filter, 5 stopped by a guardrail, 130 interrupted.";
 
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 struct Run {
     /// What to do; text on standard input is added to it
     prompt: Option<String>,
-    /// Another model than the configured one
+    /// Add a file to the prompt: text, or an image
+    #[arg(long, short, value_name = "FILE")]
+    file: Vec<PathBuf>,
+    /// Nobody is there: what would need a person's approval is refused
     #[arg(long)]
-    model: Option<String>,
-    /// Another provider than the configured one
-    #[arg(long)]
-    provider: Option<String>,
-    /// Only these toolsets (comma-separated)
-    #[arg(long, value_name = "TOOLSETS")]
-    toolsets: Option<String>,
-    /// How many requests to the model at most
-    #[arg(long, value_name = "N")]
-    max_turns: Option<u32>,
+    unattended: bool,
+    #[command(flatten)]
+    conversation: Conversation,
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let run: Run = parse(matches)?;
-    let prompt = run.prompt()?;
+    let input = run.input()?;
     let out = session.out;
-    let people = session.people();
+    let people = if run.unattended { None } else { session.people() };
+    if run.conversation.yolo {
+        session.host = LazyHost::new(run.conversation.inputs(session.host.inputs()));
+    }
     let host = session.host.get()?;
     let engine = host.agent(Arc::new(host.model()), people.clone())?;
-    let choice = run.choice(host);
+    let choice = run.conversation.choice(host, Surface::OneShot);
+    let told = Arc::new(Told::new(out, Arc::clone(host.catalogue())));
     let ended = host.wait(async {
         let _guests = crate::guests::start(host, people, out).await?;
-        let mut agent = Agent::begin(engine, choice).await.map_err(|error| failed(&error))?;
+        let mut agent = match run.conversation.resumed(&*engine.store).await? {
+            None => Agent::begin(engine, choice).await.map_err(|error| failed(&error))?,
+            Some(session) => {
+                let resumed = Agent::resume(engine, choice, &session).await;
+                let (agent, repairs) = resumed.map_err(|error| failed(&error))?;
+                repairs.iter().for_each(|repair| out.remark(format!("repaired: {repair}")));
+                agent
+            }
+        };
         let mut cx = host.call_context(Surface::OneShot, agent.session().clone());
-        cx.events = EventSink::to(Arc::new(Told { out }));
-        let ended = agent.turn(prompt.as_str().into(), &cx).await;
-        ended.map_err(|error| failed(&error))
+        cx.events = EventSink::to(told);
+        turn(&mut agent, input, &cx).await
     })??;
     Ok(show(out, &ended))
 }
 
+/// The turn; Ctrl-C ends it, and what is stored stays valid.
+async fn turn(agent: &mut Agent, input: Input, cx: &CallContext) -> Result<TurnEnd, Report> {
+    let mut turn = Box::pin(agent.turn(input, cx));
+    let ended = tokio::select! {
+        ended = &mut turn => ended,
+        pressed = tokio::signal::ctrl_c() => {
+            if pressed.is_ok() {
+                cx.cancel.cancel();
+            }
+            turn.await
+        }
+    };
+    ended.map_err(|error| failed(&error))
+}
+
 impl Run {
-    /// The prompt, and what was piped in.
-    fn prompt(&self) -> Result<String, Report> {
-        let mut parts: Vec<String> = self.prompt.iter().cloned().collect();
+    /// The prompt, what was piped in, and files.
+    fn input(&self) -> Result<Input, Report> {
+        let typed = self.prompt.iter().filter(|prompt| *prompt != "-").cloned();
+        let mut parts: Vec<String> = typed.collect();
         if !std::io::stdin().is_terminal() {
             let mut piped = String::new();
             let read = std::io::stdin().lock().read_to_string(&mut piped);
             read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
             parts.extend(Some(piped.trim().to_owned()).filter(|text| !text.is_empty()));
         }
-        if parts.is_empty() {
+        if parts.is_empty() && self.file.is_empty() {
             return Err(Report::usage("there is no prompt").hint("petasos run \"…\""));
         }
-        Ok(parts.join("\n\n"))
-    }
-
-    fn choice(&self, host: &crate::host::Host) -> Choice {
-        let settings = host.settings();
-        let mut choice = Choice::new(Surface::OneShot, Arc::clone(settings));
-        let tools = host.catalogue().registry().snapshot();
-        choice.selection = choose("cli", settings, &tools).selection(settings);
-        if let Some(toolsets) = &self.toolsets {
-            let names = toolsets.split(',').map(|name| name.trim().to_owned()).collect();
-            choice.selection.enabled = Some(names);
-        }
-        choice.model.clone_from(&self.model);
-        choice.provider.clone_from(&self.provider);
-        choice.requests_max = self.max_turns;
-        choice
-    }
-}
-
-/// Progress for whoever watches: events as JSON lines, or a line a tool call.
-#[derive(Debug)]
-pub(super) struct Told {
-    pub(super) out: Out,
-}
-
-impl Subscriber for Told {
-    fn take(&self, event: Event) {
-        if self.out.is_json() {
-            self.out.line(event.to_json().to_string());
-            return;
-        }
-        match event {
-            Event::ToolStarted { tool, .. } => {
-                self.out.remark(self.out.paint(Style::Faint, &format!("⚡ {tool}")));
-            }
-            Event::Notice { text } => self.out.remark(text),
-            _ => {}
-        }
+        let content = attach::content(parts, &self.file)?;
+        Ok(Input { content, context: Vec::new() })
     }
 }
 
@@ -122,8 +118,10 @@ fn show(out: Out, ended: &TurnEnd) -> ExitCode {
     }
     match ended.outcome {
         Outcome::Replied => ExitCode::SUCCESS,
+        Outcome::OutOfBudget => ExitCode::from(3),
+        Outcome::Refused => ExitCode::from(4),
+        Outcome::Halted => ExitCode::from(5),
         Outcome::Interrupted => ExitCode::from(130),
-        Outcome::OutOfBudget | Outcome::Refused | Outcome::Halted => ExitCode::FAILURE,
     }
 }
 

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod approval;
+mod chat;
 mod config;
 mod demo;
 mod doctor;
@@ -12,6 +13,7 @@ mod loopback;
 mod mcp;
 mod providers;
 mod rollback;
+mod run;
 mod sessions;
 mod setup;
 mod terminal;

@@ -1,0 +1,150 @@
+//! What the chat asks of the program: contexts, models, copies, files.
+
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use petasos_agent::engine::Choice;
+use petasos_config::{Inputs, atomic, edit, home};
+use petasos_contract::context::Surface;
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
+use petasos_providers::{Request, Vault, local};
+use petasos_runtime::registry::DEFAULT_EMOJI;
+use petasos_store::Format;
+use petasos_tui::{Backstage, Page, Wish};
+use serde_json::Value;
+
+use super::pages;
+use crate::conversation::unasked;
+use crate::host::Host;
+
+/// The program behind one chat.
+#[derive(Debug)]
+pub(super) struct Stage {
+    pub(super) host: Arc<Host>,
+    inputs: Inputs,
+    /// The settings of the next turn, and whether somebody is asked.
+    settings: Mutex<(Arc<Settings>, bool)>,
+}
+
+impl Stage {
+    /// A chat with this host.
+    pub(super) fn new(host: Arc<Host>, inputs: Inputs) -> Self {
+        let settings = Arc::clone(host.settings());
+        let off = settings.text("approvals.mode") == Some("off");
+        Self { host, inputs, settings: Mutex::new((settings, off)) }
+    }
+
+    fn present(&self) -> (Arc<Settings>, bool) {
+        self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    async fn resolved(&self, wish: &Wish) -> Result<String, String> {
+        let settings = self.host.settings();
+        let view = Vault::of(settings).view(settings);
+        let mut request = Request::default();
+        request.provider.clone_from(&wish.provider);
+        request.model.clone_from(&wish.model);
+        let resolved = local::resolve_here(&request, settings, view, &self.host.net()).await;
+        let runtime = resolved.outcome.map_err(|error| match error.hint {
+            Some(hint) => format!("{}; {hint}", error.message),
+            None => error.message,
+        })?;
+        let model = runtime.model.as_deref().unwrap_or("(the provider's default)");
+        Ok(format!("`{model}` from {} at {}", runtime.provider, runtime.base_url.as_str()))
+    }
+
+    async fn saved(&self, session: &SessionId, file: &str) -> Result<String, String> {
+        let format = match Path::new(file).extension().and_then(std::ffi::OsStr::to_str) {
+            Some("jsonl" | "json") => Format::Jsonl,
+            _ => Format::Markdown,
+        };
+        let path = self.host.settings().workspace().join(file);
+        if path.exists() {
+            return Err(format!("`{}` exists: choose another name", path.display()));
+        }
+        let store = self.host.store().map_err(|report| report.to_string())?;
+        let masker = self.host.terminal().masker(self.host.settings());
+        let text = store.export(session, format, move |text| masker.text(text)).await;
+        let text = text.map_err(|error| error.to_string())?;
+        atomic::write(&path, text.as_bytes(), atomic::Mode::Exactly(0o600))
+            .map_err(|error| error.to_string())?;
+        Ok(format!("saved to {}", path.display()))
+    }
+
+    async fn rolled_back(&self, copy: &str, cx: &CallContext) -> Result<String, String> {
+        let restored = self.host.checkpoints().restore(copy, &[], cx).await;
+        let restored = restored.map_err(|error| error.to_string())?;
+        let count = restored.files.len();
+        Ok(format!("{count} files are as they were; `/rollback {}` undoes this", restored.undo))
+    }
+}
+
+impl Backstage for Stage {
+    fn context(&self, session: &SessionId) -> CallContext {
+        CallContext::new(self.present().0, Surface::Cli, session.clone())
+    }
+
+    fn emoji(&self, tool: &str) -> String {
+        self.host.catalogue().registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned()
+    }
+
+    fn page<'a>(
+        &'a self,
+        page: Page,
+        about: &'a str,
+        choice: &'a Choice,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(pages::tell(self, page, about, choice))
+    }
+
+    fn resolve<'a>(&'a self, wish: &'a Wish) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(self.resolved(wish))
+    }
+
+    fn keep_model(&self, wish: &Wish) -> Result<String, String> {
+        let said = |error: petasos_config::ConfigError| error.to_string();
+        let file = home::places(&self.inputs).map_err(said)?.config;
+        if let Some(provider) = &wish.provider {
+            edit::set(&file, "model.provider", &Value::from(provider.as_str())).map_err(said)?;
+            // An address that was saved for another provider must not follow this one.
+            edit::unset(&file, "model.base_url").map_err(said)?;
+        }
+        if let Some(model) = &wish.model {
+            edit::set(&file, "model.default", &Value::from(model.as_str())).map_err(said)?;
+        }
+        Ok(format!("also saved in {}", file.display()))
+    }
+
+    fn unasked(&self) -> bool {
+        self.present().1
+    }
+
+    fn set_unasked(&self, off: bool) -> Result<(), String> {
+        let inputs = self.inputs.clone();
+        let inputs = if off {
+            unasked(inputs, "/yolo")
+        } else {
+            inputs.with_override("approvals.mode", "manual", "/yolo off")
+        };
+        let settings = petasos_config::load(&inputs).map_err(|error| error.to_string())?;
+        let mut present = self.settings.lock().unwrap_or_else(PoisonError::into_inner);
+        *present = (Arc::new(settings), off);
+        Ok(())
+    }
+
+    fn roll_back<'a>(
+        &'a self,
+        copy: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(self.rolled_back(copy, cx))
+    }
+
+    fn save<'a>(
+        &'a self,
+        session: &'a SessionId,
+        file: &'a str,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(self.saved(session, file))
+    }
+}

@@ -1,0 +1,169 @@
+//! Pages of text for slash commands, from the same functions that the commands of the program ask.
+
+use std::time::Duration;
+
+use petasos_agent::engine::Choice;
+use petasos_config::explain;
+use petasos_contract::SessionId;
+use petasos_contract::context::Surface;
+use petasos_providers::catalog::list;
+use petasos_providers::resolve::Verdict;
+use petasos_providers::{Request, Vault, local, resolve};
+use petasos_runtime::definitions::{Fate, Wanted};
+use petasos_tui::Page;
+
+use super::backstage::Stage;
+
+/// How long a provider may take to list its models.
+const LISTING_DEADLINE: Duration = Duration::from_secs(15);
+
+/// The page as Markdown.
+pub(super) async fn tell(
+    stage: &Stage,
+    page: Page,
+    about: &str,
+    choice: &Choice,
+) -> Result<String, String> {
+    match page {
+        Page::Tools => Ok(tools(stage, about, choice).await),
+        Page::Toolsets => Ok(toolsets(stage).await),
+        Page::Providers => Ok(providers(stage)),
+        Page::Provider => Ok(provider(stage, choice).await),
+        Page::Models => models(stage, about, choice).await,
+        Page::Config => Ok(config(stage, about)),
+        Page::Checkpoints => checkpoints(stage).await,
+        _ => Err("this program has no such page".to_owned()),
+    }
+}
+
+async fn tools(stage: &Stage, about: &str, choice: &Choice) -> String {
+    let wanted = Wanted {
+        selection: choice.selection.clone(),
+        context_tokens: u32::try_from(choice.window()).ok(),
+        whole: false,
+    };
+    let cx = stage.host.check_context(Surface::Cli, SessionId::new("chat"));
+    let defined = stage.host.catalogue().define(&wanted, &cx).await;
+    let snapshot = stage.host.catalogue().registry().snapshot();
+    let mut text = String::new();
+    for (name, fate) in defined.fates.iter().filter(|(name, _)| name.as_str().contains(about)) {
+        let emoji = snapshot.emoji(name.as_str(), "⚙").to_owned();
+        let state = match fate {
+            Fate::Offered => String::new(),
+            Fate::Deferred => " (found by search)".to_owned(),
+            Fate::NotRegistered => continue,
+            Fate::Unavailable(why) | Fate::Withdrawn(why) => format!(" — not offered: {why}"),
+        };
+        text.push_str(&format!("- {emoji} `{name}`{state}\n"));
+    }
+    if text.is_empty() { "no such tool in these toolsets".to_owned() } else { text }
+}
+
+async fn toolsets(stage: &Stage) -> String {
+    let cx = stage.host.check_context(Surface::Cli, SessionId::new("chat"));
+    let views = stage.host.catalogue().toolsets(&cx).await;
+    let mut text = String::new();
+    for view in views {
+        let state = if view.available { "" } else { " (nothing of it works here)" };
+        let names: Vec<&str> = view.tools.iter().map(petasos_contract::ToolName::as_str).collect();
+        text.push_str(&format!("- **{}**{state}: {}\n", view.name, names.join(", ")));
+    }
+    text
+}
+
+fn providers(stage: &Stage) -> String {
+    let settings = stage.host.settings();
+    let view = Vault::of(settings).view(settings);
+    let mut text = String::new();
+    for provider in view.table.providers() {
+        if resolve(&Request::of(&provider.id), settings, &view).outcome.is_ok() {
+            text.push_str(&format!("- `{}` {}\n", provider.id, provider.name));
+        }
+    }
+    if text.is_empty() {
+        text.push_str("no provider can be used yet: `petasos setup` looks for keys and servers");
+    }
+    text
+}
+
+fn request(choice: &Choice) -> Request {
+    let mut request = Request::default();
+    request.provider.clone_from(&choice.provider);
+    request.model.clone_from(&choice.model);
+    request
+}
+
+async fn provider(stage: &Stage, choice: &Choice) -> String {
+    let settings = stage.host.settings();
+    let view = Vault::of(settings).view(settings);
+    let net = stage.host.net();
+    let resolved = local::resolve_here(&request(choice), settings, view, &net).await;
+    let mut text = String::new();
+    for candidate in &resolved.trace {
+        let mark = match candidate.verdict {
+            Verdict::Taken => "✓",
+            Verdict::Refused => "✗",
+            Verdict::Passed => "·",
+        };
+        text.push_str(&format!("- {mark} {}: {} ({})\n", candidate.rule, candidate.what, candidate.why));
+    }
+    match &resolved.outcome {
+        Ok(runtime) => {
+            let model = runtime.model.as_deref().unwrap_or("(the provider's default)");
+            let place = runtime.base_url.as_str();
+            text.push_str(&format!("\n**{model}** from {} at {place}", runtime.provider));
+        }
+        Err(error) => text.push_str(&format!("\n**nobody answers**: {error}")),
+    }
+    text
+}
+
+async fn models(stage: &Stage, about: &str, choice: &Choice) -> Result<String, String> {
+    let settings = stage.host.settings();
+    let view = Vault::of(settings).view(settings);
+    let runtime = resolve(&request(choice), settings, &view).outcome;
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let net = stage.host.net();
+    let listed = list(&net, &runtime, LISTING_DEADLINE).await.map_err(|error| error.to_string())?;
+    let named = listed.iter().filter(|model| model.id.contains(about));
+    let text: String = named.map(|model| format!("- `{}`\n", model.id)).collect();
+    Ok(if text.is_empty() { format!("no model of it contains `{about}`") } else { text })
+}
+
+fn config(stage: &Stage, about: &str) -> String {
+    let settings = stage.host.settings();
+    if about.is_empty() {
+        let file = settings.home().join("config.yaml");
+        return format!(
+            "The file is `{}`. `/config KEY` shows a value and where it comes from; \
+             `petasos config set KEY VALUE` changes it for later chats.",
+            file.display()
+        );
+    }
+    let explained = explain::explain(settings, about);
+    let mut text = format!("**{}** {}\n\n", explained.key, explained.doc.unwrap_or_default());
+    for candidate in &explained.candidates {
+        let why = candidate.passed_over.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
+        text.push_str(&format!("- `{}` from {}{why}\n", candidate.value, candidate.source));
+    }
+    if let Some(nearest) = &explained.nearest {
+        text.push_str(&format!("nothing reads this key; did you mean `{nearest}`?"));
+    }
+    text
+}
+
+async fn checkpoints(stage: &Stage) -> Result<String, String> {
+    let cx = stage.host.call_context(Surface::Cli, SessionId::new("chat"));
+    let copies = stage.host.checkpoints().list(&cx).await.map_err(|error| error.to_string())?;
+    let mut text = String::new();
+    for copy in copies {
+        let age = copy.made.elapsed().unwrap_or_default().as_secs() / 60;
+        text.push_str(&format!("- `{}` {}, {age} minutes ago\n", copy.id, copy.why));
+    }
+    if text.is_empty() {
+        text.push_str("no copy of this workspace yet; they are made before the agent changes files");
+    } else {
+        text.push_str("\n`/rollback NUMBER` goes back to one.");
+    }
+    Ok(text)
+}

@@ -1,0 +1,306 @@
+//! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
+
+mod pane;
+
+use petasos_testkit::Home;
+use serde_json::{Value, json};
+
+use crate::loopback::{Loopback, Say};
+use crate::petasos;
+use pane::{Pane, Start};
+
+const DOCUMENT: &str = "# Plan\n\nSome **bold** words:\n\n- one\n- two\n\n```rust\nlet x = 1;\n```\n";
+
+fn home(model: &Loopback, more: &str) -> Home {
+    let home = Home::temp();
+    let approvals = "approvals:\n  mode: manual\n";
+    home.write(".petasos/config.yaml", format!("{}{approvals}{more}", model.config()));
+    home
+}
+
+fn terminal(command: &str) -> Say {
+    Say::Calls(vec![("terminal", json!({ "command": command }))])
+}
+
+/// The last words that the model was told by a role.
+fn told(model: &Loopback, role: &str) -> String {
+    let asked = model.asked();
+    let messages = asked.last().map(|body| body["messages"].clone()).unwrap_or_default();
+    let messages = messages.as_array().cloned().unwrap_or_default();
+    let last = messages.iter().rev().find(|message| message["role"] == role).cloned();
+    match last.map(|message| message["content"].clone()) {
+        Some(Value::String(text)) => text,
+        other => other.unwrap_or_default().to_string(),
+    }
+}
+
+#[test]
+fn a_conversation_is_shown_as_it_happens() {
+    let model = Loopback::saying(vec![
+        Say::Text(DOCUMENT),
+        terminal("echo one; echo two"),
+        Say::Text("It printed two lines."),
+    ]);
+    let home = home(&model, "");
+    // Without any command at a terminal it is a chat, too.
+    let start = Start { arguments: "", ..Start::default() };
+    let Some(pane) = Pane::open("chat", &home, &start) else { return };
+    pane.see("❯");
+    pane.enter("make a plan");
+    let screen = pane.ready_after("```");
+    for part in ["Plan", "Some bold words:", "• one", "• two", "```rust", "let x = 1;"] {
+        assert!(screen.contains(part), "{part}\n{screen}");
+    }
+    assert!(!screen.contains("**"), "{screen}");
+    pane.enter("run something");
+    let screen = pane.ready_after("It printed two lines.");
+    assert!(screen.contains("💻 terminal echo one; echo two · "), "{screen}");
+    assert!(screen.contains("↳ one (+1 lines)"), "{screen}");
+    assert_eq!(told(&model, "user"), "run something");
+    pane.enter("/quit");
+    let screen = pane.see("[ended with 0]");
+    assert!(screen.contains("petasos chat --resume "), "{screen}");
+}
+
+#[test]
+fn a_message_may_have_many_lines() {
+    let model = Loopback::saying(vec![Say::Text("first heard"), Say::Text("second heard")]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("lines", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.say("alpha");
+    pane.press(&["M-Enter"]);
+    pane.say("beta");
+    pane.press(&["C-j"]);
+    pane.enter("gamma");
+    pane.ready_after("first heard");
+    assert_eq!(told(&model, "user"), "alpha\nbeta\ngamma");
+    pane.enter("delta\\");
+    pane.see("· ");
+    pane.enter("epsilon");
+    pane.ready_after("second heard");
+    assert_eq!(told(&model, "user"), "delta\nepsilon");
+    pane.press(&["Up"]);
+    pane.see("❯ delta\n· epsilon");
+}
+
+#[test]
+fn an_approval_is_asked_between_the_lines() {
+    let rm = || terminal("rm -rf build");
+    let model = Loopback::saying(vec![
+        rm(),
+        Say::Text("so not"),
+        rm(),
+        Say::Text("done once"),
+        rm(),
+        Say::Text("done always"),
+        rm(),
+        Say::Text("not asked"),
+    ]);
+    let home = home(&model, "");
+    let build = home.workspace().join("build");
+    let make = || std::fs::create_dir_all(&build).expect("a folder");
+    make();
+    let Some(pane) = Pane::open("approval", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("clean up");
+    let screen = pane.see("[d]eny");
+    assert!(screen.contains("`terminal` needs your approval:"), "{screen}");
+    assert!(pane.styled().contains("\u{1b}[1m\u{1b}[31mbuild"), "{:?}", pane.styled());
+    pane.enter("deny keep it");
+    pane.ready_after("so not");
+    assert!(build.exists());
+    assert!(told(&model, "tool").contains("keep it"), "{}", told(&model, "tool"));
+    pane.enter("again");
+    pane.until("a second question", |screen| screen.matches("[d]eny").count() == 2);
+    pane.enter("/approve");
+    pane.ready_after("done once");
+    assert!(!build.exists());
+    make();
+    pane.enter("and again");
+    pane.until("a third question", |screen| screen.matches("[d]eny").count() == 3);
+    pane.enter("always");
+    pane.ready_after("done always");
+    make();
+    pane.enter("once more");
+    let screen = pane.ready_after("not asked");
+    assert_eq!(screen.matches("[d]eny").count(), 3, "{screen}");
+    assert!(!build.exists());
+}
+
+#[test]
+fn an_interrupt_ends_a_tool_at_once_and_leaves_a_valid_conversation() {
+    let model = Loopback::saying(vec![terminal("sleep 300"), Say::Text("still here")]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("interrupt", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("wait");
+    pane.see("sleep 300 · 1 s");
+    let pressed = std::time::Instant::now();
+    pane.press(&["C-c"]);
+    pane.ready_after("stopped; the conversation is kept");
+    assert!(pressed.elapsed().as_secs() < 3, "{:?}", pressed.elapsed());
+    pane.enter("are you there?");
+    pane.ready_after("still here");
+    pane.press(&["C-c"]);
+    pane.see("Ctrl-C again leaves");
+    pane.press(&["C-c"]);
+    pane.see("[ended with 0]");
+    assert_eq!(petasos(&home).run(&["sessions", "verify"]).code, Some(0));
+}
+
+#[test]
+fn a_conversation_is_resumed_and_branched() {
+    let model = Loopback::saying(vec![Say::Text("Noted: heliotrope."), Say::Text("You said so.")]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("resume", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("remember heliotrope");
+    pane.ready_after("Noted");
+    pane.press(&["C-d"]);
+    pane.see("[ended with 0]");
+    let start = Start { arguments: "chat --continue", ..Start::default() };
+    let Some(pane) = Pane::open("resume", &home, &start) else { return };
+    let screen = pane.ready_after("Noted: heliotrope.");
+    assert!(screen.contains("❯ remember heliotrope"), "{screen}");
+    pane.enter("/branch elsewhere");
+    pane.ready_after("this is a copy");
+    pane.enter("what did I say?");
+    pane.ready_after("You said so.");
+    let asked = model.asked();
+    let messages = asked.last().expect("a request")["messages"].to_string();
+    assert!(messages.contains("remember heliotrope"), "{messages}");
+    pane.enter("/sessions");
+    let screen = pane.ready_after("/resume ID");
+    assert!(screen.contains("elsewhere") && screen.contains("remember heliotrope"), "{screen}");
+    pane.enter("/undo");
+    pane.ready_after("taken back: what did I say?");
+}
+
+#[test]
+fn commands_answer_and_a_wrong_one_names_the_nearest() {
+    let model = Loopback::saying(vec![]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("commands", &home, &Start::default()) else { return };
+    pane.see("❯");
+    for (line, answer) in [
+        ("/modle", "did you mean /model?"),
+        ("/frobnicate", "/help lists the commands"),
+        ("/status", "begins with your first message"),
+        ("/model", "/models lists what the provider offers"),
+        ("/tools read_file", "read_file"),
+        ("/busy queue", "waits for the end of the turn"),
+        ("/title", "(no title)"),
+        ("/undo", "nothing has been said yet"),
+        ("/stop", "nothing runs"),
+        ("/config approvals.mode", "manual"),
+        ("/version", "petasos 0"),
+    ] {
+        pane.enter(line);
+        pane.ready_after(answer);
+    }
+    pane.enter("/help");
+    let screen = pane.ready_after("Tab completes");
+    assert!(screen.contains("/rollback") && screen.contains("also /fork"), "{screen}");
+    pane.say("/versi");
+    pane.press(&["Tab"]);
+    pane.see("❯ /version");
+    assert!(model.asked().is_empty());
+}
+
+#[test]
+fn words_typed_while_the_agent_works_are_not_lost() {
+    let wait = "while [ ! -e go ]; do sleep 0.1; done";
+    let model = Loopback::saying(vec![
+        terminal(wait),
+        Say::Text("first done"),
+        Say::Text("second done"),
+    ]);
+    let home = home(&model, "display:\n  busy_input_mode: queue\n");
+    let Some(pane) = Pane::open("queue", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("begin");
+    pane.see(" · 1 s");
+    pane.enter("/steer mind the gap");
+    pane.see("for the agent: mind the gap");
+    pane.enter("then this");
+    pane.see("next: then this");
+    home.write("work/go", "");
+    pane.ready_after("second done");
+    let asked = model.asked();
+    let second = asked.get(1).expect("a second request")["messages"].to_string();
+    assert!(second.contains("mind the gap"), "{second}");
+    assert_eq!(told(&model, "user"), "then this");
+}
+
+#[test]
+fn a_question_of_the_agent_is_answered_inline() {
+    let question = json!({ "question": "Which colour?", "choices": ["red", "blue"] });
+    let model = Loopback::saying(vec![Say::Calls(vec![("clarify", question)]), Say::Text("Blue then.")]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("clarify", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("paint it");
+    pane.see("2. blue");
+    pane.enter("2");
+    pane.ready_after("Blue then.");
+    assert!(told(&model, "tool").contains("blue"));
+}
+
+#[test]
+fn no_colour_means_no_colour() {
+    let model = Loopback::saying(vec![Say::Text(DOCUMENT)]);
+    let home = home(&model, "");
+    let start = Start { variables: "NO_COLOR=1", ..Start::default() };
+    let Some(pane) = Pane::open("no colour", &home, &start) else { return };
+    pane.see(">");
+    pane.enter("make a plan");
+    let screen = pane.ready_after("let x = 1;");
+    assert!(screen.contains("# Plan") && screen.contains("**bold**"), "{screen}");
+    assert!(!pane.styled().contains('\u{1b}'), "{:?}", pane.styled());
+}
+
+#[test]
+fn a_dumb_terminal_is_enough() {
+    let model = Loopback::saying(vec![Say::Text(DOCUMENT), terminal("rm -rf build"), Say::Text("Fine.")]);
+    let home = home(&model, "");
+    std::fs::create_dir_all(home.workspace().join("build")).expect("a folder");
+    let start = Start { term: "dumb", ..Start::default() };
+    let Some(pane) = Pane::open("dumb", &home, &start) else { return };
+    pane.see(">");
+    pane.enter("make a plan");
+    let screen = pane.ready_after("```");
+    assert!(screen.contains("Some **bold** words"), "{screen}");
+    pane.enter("clean up");
+    pane.see("[d]eny");
+    pane.enter("once");
+    pane.ready_after("Fine.");
+    assert!(!pane.styled().contains('\u{1b}'), "{:?}", pane.styled());
+    assert!(!home.workspace().join("build").exists());
+    pane.press(&["C-d"]);
+    pane.see("[ended with 0]");
+}
+
+#[test]
+fn a_narrow_window_and_a_resized_one_are_enough() {
+    let wait = "while [ ! -e go ]; do sleep 0.1; done";
+    let long = "The quick brown fox jumps over the lazy dog and then sleeps for a while.";
+    let model = Loopback::saying(vec![Say::Text(long), terminal(wait), Say::Text(long)]);
+    let home = home(&model, "");
+    let start = Start { columns: 32, ..Start::default() };
+    let Some(pane) = Pane::open("narrow", &home, &start) else { return };
+    pane.see("❯");
+    pane.enter("go");
+    pane.ready_after("while.");
+    let rows = pane.rows();
+    assert!(rows.iter().any(|row| row.starts_with("The quick brown fox jumps over")), "{rows:?}");
+    assert!(rows.iter().any(|row| row.starts_with("the lazy dog and then sleeps")), "{rows:?}");
+    pane.enter("wait");
+    pane.see(" · 1 s");
+    for columns in [24, 70, 50] {
+        pane.resize(columns);
+    }
+    home.write("work/go", "");
+    let screen = pane.until("the second answer", |screen| screen.matches("quick brown").count() == 2);
+    assert_eq!(screen.matches("❯ wait").count(), 1, "{screen}");
+}

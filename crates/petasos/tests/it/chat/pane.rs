@@ -1,0 +1,136 @@
+//! A terminal with the program in it: tmux, driven by keys, read by its screen.
+
+use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use petasos_testkit::{Home, skip};
+
+static NUMBER: AtomicU32 = AtomicU32::new(0);
+const PATIENCE: Duration = Duration::from_secs(40);
+const GLANCE: Duration = Duration::from_millis(50);
+
+/// How the program is started.
+pub(crate) struct Start<'a> {
+    pub(crate) arguments: &'a str,
+    pub(crate) term: &'a str,
+    pub(crate) variables: &'a str,
+    pub(crate) columns: u16,
+}
+
+impl Default for Start<'_> {
+    fn default() -> Self {
+        Self { arguments: "chat", term: "tmux-256color", variables: "", columns: 90 }
+    }
+}
+
+/// One terminal; its server ends with it.
+pub(crate) struct Pane {
+    server: String,
+}
+
+impl Pane {
+    /// Starts the program; nothing when tmux is not there, which the harness is told.
+    pub(crate) fn open(test: &str, home: &Home, start: &Start<'_>) -> Option<Self> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let pane = Self { server: format!("petasos-{}-{number}", std::process::id()) };
+        if pane.tmux(&["-V"]).is_none() {
+            skip(test, "tmux", "the program is not installed");
+            return None;
+        }
+        let command = format!(
+            "env -i HOME='{}' PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 TERM={} {} '{}' {}; \
+             echo \"[ended with $?]\"; exec sleep 600",
+            home.user().display(),
+            start.term,
+            start.variables,
+            env!("CARGO_BIN_EXE_petasos"),
+            start.arguments,
+        );
+        let (width, folder) = (start.columns.to_string(), home.workspace());
+        let folder = folder.to_str().expect("a readable path");
+        pane.tmux(&[
+            "-f", "/dev/null", "-u", "new-session", "-d", "-x", &width, "-y", "40", "-c", folder,
+            &command,
+        ])
+        .expect("tmux starts");
+        Some(pane)
+    }
+
+    /// Types words as they are.
+    pub(crate) fn say(&self, words: &str) {
+        self.tmux(&["send-keys", "-l", words]).expect("keys are taken");
+    }
+
+    /// Presses keys by their names.
+    pub(crate) fn press(&self, keys: &[&str]) {
+        self.tmux(&[&["send-keys"], keys].concat()).expect("keys are taken");
+    }
+
+    /// Types a line and sends it.
+    pub(crate) fn enter(&self, line: &str) {
+        self.say(line);
+        self.press(&["Enter"]);
+    }
+
+    /// The screen and what has scrolled away, without the blank end.
+    pub(crate) fn screen(&self) -> String {
+        let text = self.tmux(&["capture-pane", "-p", "-J", "-S", "-500"]).expect("a screen");
+        text.trim_end().to_owned()
+    }
+
+    /// The screen with its escape sequences.
+    pub(crate) fn styled(&self) -> String {
+        self.tmux(&["capture-pane", "-p", "-e", "-S", "-500"]).expect("a screen")
+    }
+
+    /// The lines as wide as the window shows them.
+    pub(crate) fn rows(&self) -> Vec<String> {
+        let text = self.tmux(&["capture-pane", "-p"]).expect("a screen");
+        text.lines().map(str::to_owned).collect()
+    }
+
+    /// Another width.
+    pub(crate) fn resize(&self, columns: u16) {
+        let width = columns.to_string();
+        self.tmux(&["resize-window", "-x", &width, "-y", "40"]).expect("another size");
+    }
+
+    /// Waits until the screen is as wanted; fails with the screen.
+    pub(crate) fn until(&self, what: &str, wanted: impl Fn(&str) -> bool) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            let screen = self.screen();
+            if wanted(&screen) {
+                return screen;
+            }
+            assert!(Instant::now() < deadline, "not seen: {what}\n{screen}");
+            std::thread::sleep(GLANCE);
+        }
+    }
+
+    /// Waits until the screen shows this.
+    pub(crate) fn see(&self, text: &str) -> String {
+        self.until(text, |screen| screen.contains(text))
+    }
+
+    /// Waits for an empty prompt below this.
+    pub(crate) fn ready_after(&self, text: &str) -> String {
+        self.until(&format!("a prompt below `{text}`"), |screen| {
+            let below = screen.rsplit_once(text).map(|(_, below)| below);
+            below.is_some_and(|below| matches!(below.lines().last().map(str::trim), Some("❯" | ">")))
+        })
+    }
+
+    #[expect(clippy::disallowed_methods, reason = "tests start the terminal that they test in")]
+    fn tmux(&self, arguments: &[&str]) -> Option<String> {
+        let output = Command::new("tmux").args(["-L", &self.server]).args(arguments).output().ok()?;
+        output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+    }
+}
+
+impl Drop for Pane {
+    fn drop(&mut self) {
+        self.tmux(&["kill-server"]);
+    }
+}

@@ -1,0 +1,99 @@
+//! `petasos run` with a scripted model: what goes in, what comes out, and the exit codes.
+
+use petasos_testkit::{Finished, Home};
+use serde_json::{Value, json};
+
+use crate::loopback::{Loopback, Say};
+use crate::petasos;
+
+fn asked(model: &Loopback) -> Value {
+    let asked = model.asked();
+    asked.last().expect("a request")["messages"].clone()
+}
+
+fn run(home: &Home, arguments: &[&str]) -> Finished {
+    petasos(home).run(&[&["run"], arguments].concat())
+}
+
+#[test]
+fn the_answer_alone_is_printed_and_progress_is_beside_it() {
+    let call = Say::Calls(vec![("read_file", json!({ "path": "a.txt" }))]);
+    let model = Loopback::saying(vec![call, Say::Text("It says *one*.")]);
+    let home = model.home();
+    home.write("work/a.txt", "one\n");
+    let finished = run(&home, &["what does a.txt say?"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert_eq!(finished.stdout, "It says *one*.\n");
+    assert!(finished.stderr.contains("read_file a.txt"), "{}", finished.stderr);
+}
+
+#[test]
+fn standard_input_and_files_are_part_of_the_prompt() {
+    let model = Loopback::saying(vec![Say::Text("ok")]);
+    let home = model.home();
+    home.write("work/notes.txt", "from a file\n");
+    home.write("work/dot.png", [0x89, b'P', b'N', b'G']);
+    let program = petasos(&home).input("from a pipe\n");
+    let finished =
+        program.run(&["run", "look", "--file", "notes.txt", "--file", "dot.png"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let said = asked(&model).to_string();
+    for part in ["look", "from a pipe", "from a file", "notes.txt", "data:image/png;base64,iVBO"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+    let missing = run(&home, &["look", "--file", "nowhere.txt"]);
+    assert_eq!(missing.code, Some(2), "{}", missing.stderr);
+}
+
+#[test]
+fn how_a_turn_ended_is_the_exit_code() {
+    let call = || Say::Calls(vec![("read_file", json!({ "path": "a.txt" }))]);
+    let model = Loopback::saying(vec![call(), Say::Text("a summary")]);
+    let home = model.home();
+    let finished = run(&home, &["--max-turns", "1", "go"]);
+    assert_eq!(finished.code, Some(3), "{}", finished.stderr);
+    assert_eq!(finished.stdout, "a summary\n");
+    let help = petasos(&home).run(&["run", "--help"]).stdout;
+    assert!(help.contains("3 requests used up"), "{help}");
+}
+
+#[test]
+fn a_conversation_goes_on() {
+    let model = Loopback::saying(vec![Say::Text("noted"), Say::Text("heliotrope")]);
+    let home = model.home();
+    run(&home, &["remember heliotrope"]);
+    let finished = run(&home, &["--continue", "which word?"]);
+    assert_eq!(finished.stdout, "heliotrope\n", "{}", finished.stderr);
+    assert!(asked(&model).to_string().contains("remember heliotrope"));
+    let unknown = run(&home, &["--resume", "nonsense", "which word?"]);
+    assert_eq!(unknown.code, Some(1));
+    assert!(unknown.stderr.contains("nonsense"), "{}", unknown.stderr);
+}
+
+#[test]
+fn unattended_means_no_and_yolo_means_yes() {
+    for (flag, stays) in [("--unattended", true), ("--yolo", false)] {
+        let call = Say::Calls(vec![("terminal", json!({ "command": "rm -rf build" }))]);
+        let model = Loopback::saying(vec![call, Say::Text("done")]);
+        let home = model.home();
+        let config = format!("{}approvals:\n  mode: manual\n", model.config());
+        home.write(".petasos/config.yaml", config);
+        let build = home.workspace().join("build");
+        std::fs::create_dir(&build).expect("a folder");
+        let finished = run(&home, &[flag, "clean up"]);
+        assert_eq!(finished.code, Some(0), "{flag}: {}", finished.stderr);
+        assert_eq!(build.exists(), stays, "{flag}");
+    }
+}
+
+#[test]
+fn scripts_get_versioned_events() {
+    let model = Loopback::saying(vec![Say::Text("hello")]);
+    let finished = petasos(&model.home()).run(&["run", "--json", "hi"]);
+    let events: Vec<Value> =
+        finished.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+    assert!(events.iter().all(|event| event["v"] == 1), "{}", finished.stdout);
+    let last = events.last().expect("an event");
+    assert_eq!(last["type"], "turn_ended");
+    assert_eq!((&last["end"], &last["text"]), (&json!("replied"), &json!("hello")));
+}
