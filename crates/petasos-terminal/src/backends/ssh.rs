@@ -24,6 +24,7 @@ use petasos_contract::{BoxFuture, Settings};
 use crate::backend::{BackendDef, Opening};
 use crate::remote::{Carrier, HostPrograms, Order, Profile, Remote, capture, find_program};
 use crate::settings::TerminalSettings;
+use crate::sync::FileSync;
 use connection::no;
 use hostkeys::Checking;
 use pool::Pool;
@@ -64,12 +65,17 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
         return Err(no(&trouble::explain(&answer.errors, &target.label())));
     }
     let checking = Checking::of(&String::from_utf8_lossy(&answer.output), &own_list);
+    if checking.keeps_own_list() {
+        std::fs::create_dir_all(settings.home())
+            .map_err(|error| no(&format!("no place to keep host keys: {error}")))?;
+    }
     for notice in &checking.notices {
         tracing::warn!(place = %target.label(), "{notice}");
     }
     let label = target.label();
     let pool = Pool::new(host, ssh, target, checking)?;
-    let carrier = Arc::new(Ssh { pool, label: label.clone() });
+    let sync = FileSync::of(settings);
+    let carrier = Arc::new(Ssh { pool, sync, label: label.clone() });
     let profile = Profile {
         backend: "ssh",
         target: label,
@@ -85,6 +91,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
 /// The way to the machine.
 struct Ssh {
     pool: Pool,
+    sync: FileSync,
     label: String,
 }
 
@@ -114,6 +121,10 @@ impl Carrier for Ssh {
         Box::pin(async move { if self.pool.is_shut_out() { Err(why.clone()) } else { Ok(()) } })
     }
 
+    fn before(&self) -> BoxFuture<'_, Result<(), EnvError>> {
+        Box::pin(self.sync.before(self))
+    }
+
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(async move {
             let answer = capture(self, Order::script("exit 0", &[]), ANSWER).await;
@@ -123,16 +134,23 @@ impl Carrier for Ssh {
                     let reason = format!("its shell ends with {}: {}", answer.code, answer.errors);
                     Health::Lost { reason }
                 }
-                Ok(_) if !self.pool.checking.notices.is_empty() => {
-                    Health::Degraded { reason: self.pool.checking.notices.join("; ") }
+                Ok(_) => {
+                    let said = self.pool.said();
+                    let unkept = said.into_iter().filter(|said| said.contains("Failed to add"));
+                    let troubles = self.pool.checking.notices.iter().cloned().chain(unkept);
+                    let troubles: Vec<String> = troubles.chain(self.sync.trouble()).collect();
+                    if troubles.is_empty() {
+                        return Health::Ready { detail: self.detail() };
+                    }
+                    Health::Degraded { reason: troubles.join("; ") }
                 }
-                Ok(_) => Health::Ready { detail: self.detail() },
             }
         })
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), EnvError>> {
         Box::pin(async move {
+            self.sync.back(self).await;
             self.pool.close().await;
             Ok(())
         })
@@ -147,13 +165,13 @@ impl Ssh {
     }
 }
 
-/// One line for the login shell there, whatever shell that is: it only becomes our program.
+/// One line for the login shell there, whatever shell that is. It waits for our program and ends
+/// as that did: by itself ssh does not tell which signal ended a program.
 fn line(order: &Order) -> String {
     let mut words: Vec<String> =
         order.variables.iter().map(|(name, value)| format!("{name}={}", quote(value))).collect();
-    words.push("exec".to_owned());
     words.extend(order.argv.iter().map(|word| quote(word)));
-    words.join(" ")
+    format!("{}; exit", words.join(" "))
 }
 
 fn quote(word: &str) -> String {
@@ -202,8 +220,8 @@ mod tests {
     #[test]
     fn the_login_shell_sees_one_program_and_its_words() {
         let mut order = Order::script("echo \"$1\"", &["it's", ""]);
-        assert_eq!(line(&order), r#"exec sh -c 'echo "$1"' petasos 'it'\''s' ''"#);
+        assert_eq!(line(&order), r#"sh -c 'echo "$1"' petasos 'it'\''s' ''; exit"#);
         order.variables = vec![("A".to_owned(), "b c".to_owned())];
-        assert!(line(&order).starts_with("A='b c' exec sh "));
+        assert!(line(&order).starts_with("A='b c' sh "));
     }
 }

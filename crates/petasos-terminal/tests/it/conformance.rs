@@ -7,10 +7,14 @@
 //! `docs/reference/backends.md` keeps it: a case that the page does not name fails there.
 
 mod commands;
+mod daytona;
 mod docker;
 mod files;
 mod jobs;
 mod local;
+mod modal;
+mod singularity;
+mod ssh;
 mod streams;
 mod time;
 
@@ -57,7 +61,6 @@ impl Bed {
     }
 
     /// Says that a case cannot hold here, and why.
-    #[expect(dead_code, reason = "only backends that lack something say so")]
     pub(crate) fn lacks(mut self, case: &'static str, reason: &'static str) -> Self {
         self.lacks.push((case, reason));
         self

@@ -4,11 +4,13 @@
 mod conformance;
 mod death;
 mod docker;
+mod hosted;
 mod jobs;
 mod processes;
 mod pty;
 mod sandbox;
 mod shell;
+mod singularity;
 mod ssh;
 mod stage;
 mod trees;

@@ -78,6 +78,11 @@ impl Checking {
         options
     }
 
+    /// Whether keys are kept in our own list.
+    pub(super) fn keeps_own_list(&self) -> bool {
+        self.known_hosts.is_some()
+    }
+
     /// The rule in words, for `backend check`.
     pub(super) fn rule(&self) -> &'static str {
         match self.strict {

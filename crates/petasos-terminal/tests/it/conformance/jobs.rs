@@ -100,7 +100,7 @@ cases! { CASES;
         }
     }
     "a job at a terminal can be typed to" => |bed| {
-        let wanted = petasos_contract::terminal::Command { pty: true, ..command("read a; echo got $a; tty") };
+        let wanted = petasos_contract::terminal::Command { pty: true, ..command("read a; echo got $a; test -t 0") };
         let job = bed.stage.engine.start(wanted, Notify::Silent, &bed.stage.cx()).await.unwrap().job;
         bed.stage.engine.jobs().write(&job, b"typed\r".to_vec(), &bed.stage.cx()).await.unwrap();
         let view = end(bed, &job).await;
