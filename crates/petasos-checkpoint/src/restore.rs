@@ -50,6 +50,8 @@ impl Checkpoints {
             )
         };
         let files = git.run(&changed, Vec::new(), cx).await?;
+        // The index is no longer that of the last copy.
+        let restored = format!("rm -f \"$GIT_DIR/last\"\n{restored}");
         git.run(&restored, Vec::new(), cx).await?;
         let files = files
             .split(|byte| *byte == 0)

@@ -52,6 +52,14 @@ impl Store {
         self.folder.join("HEAD").exists()
     }
 
+    /// The last copy, when the index is still the one it was made from.
+    pub(crate) fn last(&self) -> Option<Last> {
+        let text = fs::read_to_string(self.folder.join("last")).ok()?;
+        let (number, tree) = text.trim().split_once(' ')?;
+        let is_tree = tree.len() >= 40 && tree.bytes().all(|byte| byte.is_ascii_hexdigit());
+        is_tree.then_some(Last { number: number.parse().ok()?, tree: tree.to_owned() })
+    }
+
     /// Makes the folder and what git reads from it; removes a dead program's lock.
     pub(crate) fn prepare(&self) -> Result<(), CheckpointError> {
         let fail = |source| CheckpointError::Store { path: self.folder.clone(), source };
@@ -78,6 +86,20 @@ impl Store {
         });
         let text = inside.to_str().filter(|text| is_plain && !text.is_empty());
         text.map(str::to_owned).ok_or_else(outside)
+    }
+}
+
+/// What is remembered of the last copy, so that git need not be asked.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Last {
+    pub(crate) number: u32,
+    pub(crate) tree: String,
+}
+
+impl Last {
+    /// Its name.
+    pub(crate) fn id(&self) -> String {
+        format!("{:06}", self.number)
     }
 }
 

@@ -13,7 +13,7 @@ use crate::error::CheckpointError;
 use crate::error::CheckpointError as Error;
 use crate::git::{Git, quote};
 use crate::settings::CheckpointSettings;
-use crate::store::Store;
+use crate::store::{Last, Store};
 
 /// A copy was made, or there was one already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,9 @@ impl Taken {
 /// From so many files on, one pack is faster.
 const BULK_FROM: usize = 500;
 
+/// So many copies are made between two looks at the limits.
+const PRUNE_EVERY: usize = 8;
+
 /// After so many copies were dropped their objects are swept.
 const SWEEP_EVERY: usize = 10;
 
@@ -73,32 +76,58 @@ pub(crate) async fn take(
         )
         .await?;
     let (wanted, left_out) = chosen(&store.workspace, &candidates, &settings)?;
-    // Many files at once go into one pack: a file for each would be slower and more to sweep.
-    let bulk = if wanted.count > BULK_FROM { "-c core.bigFileThreshold=1 " } else { "" };
+    let last = store.last();
+    if let Some(last) = last.as_ref().filter(|_| wanted.count == 0 && left_out.is_empty()) {
+        return Ok(Taken::Same { id: last.id() });
+    }
     let about = json!({ "why": why, "session": cx.session, "turn": cx.turn }).to_string();
-    let script = format!(
-        "git {bulk}update-index --add --remove --replace -z --stdin\n\
-         tree=$(git write-tree)\n\
-         last=$(git for-each-ref --sort=-refname --count=1 --format='%(refname)' refs/petasos/)\n\
-         if [ \"$last\" ] && [ \"$(git rev-parse \"$last^{{tree}}\")\" = \"$tree\" ]; then\n\
-         echo same \"${{last#refs/petasos/}}\"; exit 0; fi\n\
-         number=${{last#refs/petasos/}}\n\
-         number=$(printf %06d $(( $(echo \"${{number:-0}}\" | sed 's/^0*//;s/^$/0/') + 1 )))\n\
-         commit=$(printf %s {} | git commit-tree \"$tree\")\n\
-         git update-ref \"refs/petasos/$number\" \"$commit\"\n\
-         echo new \"$number\"",
-        quote(&about)
-    );
-    let printed = git.run(&script, wanted.names, cx).await?;
+    let script = script(&wanted, last.as_ref(), &quote(&about));
+    let printed = match git.run(&script, wanted.names.clone(), cx).await {
+        // What we remembered of the last copy was not true: look for it.
+        Err(Error::Git(_)) if last.is_some() => {
+            let script = self::script(&wanted, None, &quote(&about));
+            git.run(&script, wanted.names, cx).await?
+        }
+        printed => printed?,
+    };
     let printed = String::from_utf8_lossy(&printed);
     match printed.trim().split_once(' ') {
         Some(("same", id)) => Ok(Taken::Same { id: id.to_owned() }),
         Some(("new", id)) => {
-            prune(git, &settings, cx).await?;
+            let number: usize = id.parse().unwrap_or(0);
+            // Few are kept exactly; of many, a few more do not matter until the next look.
+            if settings.max_snapshots < PRUNE_EVERY || number.is_multiple_of(PRUNE_EVERY) {
+                prune(git, &settings, cx).await?;
+            }
             Ok(Taken::New { id: id.to_owned(), left_out })
         }
         _ => Err(Error::Git(format!("an answer is not understood: {printed}"))),
     }
+}
+
+/// Puts the wanted files into the index and makes a copy of it, unless the last one is the same.
+/// Each git it need not start is a millisecond that a call does not wait.
+fn script(wanted: &Wanted, last: Option<&Last>, about: &str) -> String {
+    // Many files at once go into one pack: a file for each would be slower and more to sweep.
+    let bulk = if wanted.count > BULK_FROM { "-c core.bigFileThreshold=1 " } else { "" };
+    let find = match last {
+        Some(Last { number, tree }) => format!("last={number:06} before={tree} number={}", number + 1),
+        None => "last=$(git for-each-ref --sort=-refname --count=1 --format='%(refname:lstrip=2)' refs/petasos/)\n\
+                 before=; [ -z \"$last\" ] || before=$(git rev-parse \"refs/petasos/$last^{tree}\")\n\
+                 number=$(( $(echo \"${last:-0}\" | sed 's/^0*//;s/^$/0/') + 1 ))"
+            .to_owned(),
+    };
+    format!(
+        "git {bulk}update-index --add --remove --replace -z --stdin\n\
+         tree=$(git write-tree)\n\
+         {find}\n\
+         if [ \"$before\" = \"$tree\" ]; then echo same \"$last\"; exit 0; fi\n\
+         number=$(printf %06d $number)\n\
+         commit=$(printf %s {about} | git commit-tree \"$tree\")\n\
+         git update-ref \"refs/petasos/$number\" \"$commit\" ''\n\
+         echo \"$number $tree\" > \"$GIT_DIR/last\"\n\
+         echo new \"$number\""
+    )
 }
 
 pub(crate) fn settings(cx: &CallContext) -> Result<CheckpointSettings, Error> {
