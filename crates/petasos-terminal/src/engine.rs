@@ -162,6 +162,11 @@ impl Engine {
         place.and_then(|place| place.get().cloned())
     }
 
+    /// Whether a place other than this machine is open.
+    pub fn is_away(&self) -> bool {
+        self.places.lock().keys().any(|key| key.backend != "local")
+    }
+
     /// Lets go of every place but this machine: what is not kept is removed. Says what failed.
     pub async fn close_places(&self) -> Vec<EnvError> {
         let places: Vec<Place> = {
@@ -185,6 +190,8 @@ pub struct Own {
     pub backend: Option<String>,
     /// The image, for backends that have images.
     pub image: Option<String>,
+    /// Whether it goes with this program, whatever the settings keep.
+    pub throw_away: bool,
 }
 
 impl Own {
@@ -201,6 +208,9 @@ impl Own {
         let terminal = values.entry("terminal").or_insert_with(|| Value::Object(Map::new()));
         if let Some(terminal) = terminal.as_object_mut() {
             terminal.extend(changes.into_iter().map(|(key, value)| (key, Value::String(value))));
+            if self.throw_away {
+                terminal.insert("container_persistent".to_owned(), Value::Bool(false));
+            }
         }
         Settings::new(Parts {
             home: settings.home().to_owned(),

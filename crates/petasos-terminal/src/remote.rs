@@ -5,8 +5,6 @@
 //! input, runs the command, and tells in frames with a secret of this call when it began, how it
 //! ended, where it stood and what it exported. Nothing here knows docker, ssh or a vendor.
 
-#![expect(dead_code, unused_imports, reason = "carriers join one by one")]
-
 mod boot;
 mod capture;
 mod channel;

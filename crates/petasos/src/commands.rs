@@ -2,6 +2,7 @@
 
 mod approval;
 mod auth;
+mod backend;
 mod chat;
 mod config;
 mod demo;
@@ -32,6 +33,7 @@ use crate::command::Command;
 pub(crate) static COMMANDS: &[&Command] = &[
     &approval::COMMAND,
     &auth::COMMAND,
+    &backend::COMMAND,
     &chat::COMMAND,
     &config::COMMAND,
     &demo::COMMAND,

@@ -36,6 +36,7 @@ pub(super) static KEYS: &[Key] = &[
     key("terminal.container_persistent", Flag, "true", "Keep a container's files between sessions"),
     key("terminal.docker_image", Text, IMAGE, "Image of the docker environment"),
     key("terminal.docker_network", Flag, "true", "Whether containers have a network"),
+    key("terminal.docker_read_only", Flag, "false", "Make the root of containers read-only"),
     key("terminal.docker_volumes", Names, "[]", "Mounts of the docker environment"),
     key("terminal.docker_mount_cwd_to_workspace", Flag, "false", "Mount the working directory at /workspace"),
     key("terminal.docker_run_as_host_user", Flag, "false", "Run as the user's own id"),

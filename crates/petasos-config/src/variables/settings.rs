@@ -102,6 +102,7 @@ pub(super) static ROWS: &[Row] = &[
     terminal("TERMINAL_CONTAINER_PERSISTENT", "terminal.container_persistent", "Keep a container's files"),
     terminal("TERMINAL_DOCKER_IMAGE", "terminal.docker_image", "Image of the docker environment"),
     terminal("TERMINAL_DOCKER_NETWORK", "terminal.docker_network", "Whether containers have a network"),
+    terminal("TERMINAL_DOCKER_READ_ONLY", "terminal.docker_read_only", "Read-only root of containers"),
     terminal("TERMINAL_DOCKER_VOLUMES", "terminal.docker_volumes", "Mounts, as JSON"),
     terminal("TERMINAL_DOCKER_MOUNT_CWD_TO_WORKSPACE", "terminal.docker_mount_cwd_to_workspace", "Mount the working directory"),
     terminal("TERMINAL_DOCKER_RUN_AS_HOST_USER", "terminal.docker_run_as_host_user", "Run as the user's own id"),

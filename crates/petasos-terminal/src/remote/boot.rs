@@ -3,7 +3,7 @@
 //! They are for any POSIX shell: `bash`, `dash` and `busybox sh` were tried. What is secret or
 //! long goes by input, never by argument: the texts themselves are the only arguments.
 
-use petasos_contract::environment::{Exports, Launch, Program, Stderr};
+use petasos_contract::environment::{Exports, Launch, Program, Size, Stderr};
 
 const HEAD: &str = include_str!("scripts/head.sh");
 const COMMAND: &str = include_str!("scripts/command.sh");
@@ -49,13 +49,16 @@ pub(super) fn command(stderr: Stderr, reads: Reads) -> String {
 }
 
 /// The text that runs a command at a terminal; `$1` is the file with its orders.
-pub(super) fn at_terminal() -> String {
+pub(super) fn at_terminal(size: Size) -> String {
     let head = HEAD.replace("IFS= read -r __pl", "IFS= read -r __pl <&7").replacen(
         "IFS= read -r __pn",
         "exec 7<\"$1\" && rm -f \"$1\" && IFS= read -r __pn <&7",
         1,
     );
-    format!("{head}exec 7<&- 8>&1 9>&2\n{COMMAND}{RUN}")
+    // A carrier may tell the size only after the start.
+    let Size { rows, columns } = size;
+    let sized = format!("stty rows {rows} cols {columns} 2>/dev/null\n");
+    format!("{head}exec 7<&- 8>&1 9>&2\n{sized}{COMMAND}{RUN}")
 }
 
 /// The text that starts a job and follows it: `$1` its folder, `$2` its mark, `$3` [`KEEPER`],
@@ -125,7 +128,7 @@ mod tests {
 
     #[test]
     fn a_terminal_reads_its_orders_from_a_file() {
-        let text = at_terminal();
+        let text = at_terminal(Size::USUAL);
         assert!(text.starts_with("exec 7<\"$1\" && rm"), "{text}");
         assert_eq!(text.matches("<&7").count(), 2, "{text}");
     }

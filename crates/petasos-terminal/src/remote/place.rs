@@ -149,10 +149,10 @@ impl Remote {
             ..Order::script("", &[])
         };
         let mut holds = false;
-        if launch.pty.is_some() {
+        if let Some(size) = launch.pty {
             let file = format!("{}/.petasos-{}", self.target.temp.trim_end_matches('/'), ids::hex(8));
             self.put(&file, orders).await?;
-            order.argv = self.argv(&boot::at_terminal(), &[&file]);
+            order.argv = self.argv(&boot::at_terminal(size), &[&file]);
             order.open = true;
         } else {
             order.stdin = orders;

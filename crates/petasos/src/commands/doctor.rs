@@ -62,6 +62,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
         Ok(host) => {
             look_at_settings(host, &mut findings);
             look_at_terminal(host, &mut findings)?;
+            look_at_backends(host, &mut findings);
             look_at_tools(host, &mut findings)?;
         }
         Err(report) => findings.push(Finding {
@@ -113,6 +114,25 @@ fn look_at_terminal(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Repo
         Err(error) => bad("terminal", error.to_string(), hint),
     });
     Ok(())
+}
+
+/// Which other places could be used.
+fn look_at_backends(host: &Host, findings: &mut Vec<Finding>) {
+    let (mut usable, mut not) = (Vec::new(), Vec::new());
+    for backend in petasos_terminal::backends::BACKENDS {
+        match (backend.usable)(host.settings()) {
+            Ok(()) => usable.push(backend.name),
+            Err(_) => not.push(backend.name),
+        }
+    }
+    let mut what = format!("usable: {}", usable.join(", "));
+    if !not.is_empty() {
+        what.push_str(&format!("; not set up: {}", not.join(", ")));
+    }
+    findings.push(Finding {
+        hint: Some("`petasos backend check NAME` tries one from start to end".to_owned()),
+        ..Finding::good("backends", what)
+    });
 }
 
 fn bad(part: &'static str, what: String, hint: &str) -> Finding {

@@ -67,7 +67,7 @@ async fn a_full_disk_is_said_and_commands_go_on() {
     use petasos_contract::path::TargetPath;
     let Some(engine) = engine("a_full_disk") else { return };
     let stage = engine.stage(&json!({
-        "docker_image": BUSYBOX, "container_persistent": false,
+        "container_persistent": false,
         "docker_extra_args": ["--tmpfs=/small:rw,size=1m"],
     }));
     let ran = stage.run("echo old >/small/file; head -c 3000000 /dev/zero >/small/fill").await;

@@ -127,7 +127,7 @@ async fn a_task_can_have_a_place_of_its_own() {
     let mut stage = engine.stage(&json!({ "docker_image": BUSYBOX, "container_persistent": false }));
     stage.values["terminal"]["backend"] = json!("local");
     let task = TaskId::new("apart");
-    let own = Own { backend: Some("docker".to_owned()), image: None };
+    let own = Own { backend: Some("docker".to_owned()), ..Own::default() };
     stage.engine.give_place(task.clone(), own);
     let mut cx = stage.session("own");
     assert_eq!(stage.run_in(&cx, command("true")).await.target, "local");

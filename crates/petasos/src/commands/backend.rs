@@ -1,0 +1,59 @@
+//! `petasos backend`: the places where commands can run, tried for real.
+
+mod check;
+mod list;
+mod shell;
+
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_contract::TaskId;
+use petasos_terminal::Own;
+
+use crate::command::{Command, Session, actions, parse};
+use crate::host::Host;
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "backend",
+    about: "See, try and enter the places where commands run",
+    hidden: false,
+    arguments: actions::<Action>,
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List the backends and whether they could be used
+    List,
+    /// Start a backend, run a command, move a file, clean up, and say how long each took
+    Check(check::Check),
+    /// Open a shell in a backend
+    Shell(shell::Shell),
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    match parse(matches)? {
+        Action::List => list::run(session),
+        Action::Check(check) => check.run(session),
+        Action::Shell(shell) => shell.run(session),
+    }
+}
+
+/// The configured backend's name.
+fn configured(host: &Host) -> &str {
+    host.settings().text("terminal.backend").unwrap_or("local")
+}
+
+/// A place of its own for this command, so that nothing that is in use is touched.
+fn own_place(host: &Host, backend: &str, throw_away: bool) -> Result<TaskId, Report> {
+    petasos_terminal::backend(backend).map_err(|error| {
+        Report::new(error.to_string())
+            .code("not_found")
+            .hint("`petasos backend list` shows what there is")
+    })?;
+    let task = TaskId::new(format!("backend-{backend}"));
+    let own = Own { backend: Some(backend.to_owned()), image: None, throw_away };
+    host.terminal().give_place(task.clone(), own);
+    Ok(task)
+}
