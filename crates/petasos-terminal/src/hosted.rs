@@ -13,7 +13,7 @@ pub(crate) mod stand;
 pub(crate) use ledger::{Ledger, Owner};
 pub(crate) use patience::{Repeat, patiently};
 pub(crate) use programs::{Calls, Programs, Said, has_terminals, program_text};
-pub(crate) use settings::{HostedSettings, address, variable};
+pub(crate) use settings::{HostedSettings, address, plain_name, variable};
 
 use std::time::Duration;
 

@@ -59,7 +59,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
     let net = Arc::new(Net::new(NetOptions::from_settings(settings)));
     let text = |name: &str| variable(settings, name).map(|text| text.expose().to_owned());
     let api = Api::new(net, base, key, text("DAYTONA_ORGANIZATION_ID"));
-    let plan = Plan::of(&hosted, text("DAYTONA_TARGET"));
+    let plan = Plan::of(&hosted, opening.task, text("DAYTONA_TARGET"));
     let carrier = Daytona::open(api, plan, FileSync::of(settings)).await?;
     let profile = Profile {
         backend: "daytona",
@@ -68,7 +68,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
         cwd: terminal.cwd().filter(|cwd| !is_of_host(cwd)).map(str::to_owned),
         base: Exports::new(),
         capabilities: carrier.capabilities().await,
-        lifeline: false,
+        lifeline: true,
     };
     let carrier = Arc::new(carrier);
     match Remote::open(Arc::clone(&carrier) as _, profile).await {

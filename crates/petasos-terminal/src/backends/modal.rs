@@ -76,7 +76,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
     let environment = environment.map(|name| name.expose().to_owned()).unwrap_or_default();
     let net = Arc::new(Net::new(NetOptions::from_settings(settings)));
     let plane = Plane::new(net, server, (&id, token), environment);
-    let books = Books::at(settings.home());
+    let books = Books::at(settings.home(), opening.task);
     let sync = FileSync::of(settings);
     let carrier = Modal::open(plane, hosted, books, sync, Tls::default()).await?;
     let cwd = terminal.cwd().filter(|cwd| !super::daytona::is_of_host(cwd)).map(str::to_owned);
@@ -126,7 +126,7 @@ impl Modal {
             cwd,
             base: Exports::new(),
             capabilities,
-            lifeline: false,
+            lifeline: true,
         };
         let carrier = Arc::new(self);
         match Remote::open(Arc::clone(&carrier) as _, profile).await {

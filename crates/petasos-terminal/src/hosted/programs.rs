@@ -71,6 +71,8 @@ pub(crate) struct Programs {
     folder: String,
     relay: Option<Relay>,
     garbage: Arc<Mutex<Vec<String>>>,
+    abandon: mpsc::UnboundedSender<String>,
+    _sweeper: Owned<()>,
 }
 
 impl std::fmt::Debug for Programs {
@@ -110,14 +112,16 @@ impl Programs {
         target: String,
         needs_relay: bool,
     ) -> Result<Self, VendorError> {
-        let folder = format!("/tmp/.petasos-{}", ids::hex(6));
+        let folder = format!("/tmp/.petasos.{}", ids::hex(6));
         let relay = if needs_relay {
             Some(Relay::open(Arc::clone(&calls), &folder).await?)
         } else {
             None
         };
         let garbage = Arc::default();
-        Ok(Self { calls, backend, target, folder, relay, garbage })
+        let (abandon, abandoned) = mpsc::unbounded_channel();
+        let _sweeper = Owned::start(sweep(Arc::clone(&calls), abandoned));
+        Ok(Self { calls, backend, target, folder, relay, garbage, abandon, _sweeper })
     }
 
     /// Whether the target answers and, where one is needed, the starting call is still open.
@@ -157,6 +161,7 @@ impl Programs {
             target: self.target.clone(),
             at: At::of(folder, &order),
             garbage: Arc::clone(&self.garbage),
+            abandon: order.open.then(|| self.abandon.clone()),
         };
         let typed = order.open.then_some(typed);
         let task = Owned::start(fetcher.serve(news, tell, typing));
@@ -188,13 +193,28 @@ struct Fetcher {
     target: String,
     at: At,
     garbage: Arc<Mutex<Vec<String>>>,
+    abandon: Option<mpsc::UnboundedSender<String>>,
 }
 
 impl Drop for Fetcher {
     fn drop(&mut self) {
-        // The next start takes it along; whoever runs there still keeps its open files.
-        if self.at.is_over() {
-            self.garbage.lock().push(self.at.folder.clone());
+        let folder = self.at.folder.clone();
+        match &self.abandon {
+            // A sweeper that is gone went with the whole place.
+            Some(abandon) if !self.at.is_over() => drop(abandon.send(folder)),
+            // The next start takes it along.
+            _ if self.at.is_over() => self.garbage.lock().push(folder),
+            _ => {}
+        }
+    }
+}
+
+/// Ends the input of programs that nobody listens to any more: those that watch it end by that.
+async fn sweep(calls: Arc<dyn Calls>, mut abandoned: mpsc::UnboundedReceiver<String>) {
+    while let Some(folder) = abandoned.recv().await {
+        let script = scripts::abandon(&folder);
+        if let Err(error) = calls.run(script, SHORT, Repeat::Harmless).await {
+            tracing::debug!(%error, "a program that nobody listens to may run on");
         }
     }
 }

@@ -98,6 +98,13 @@ fn gib(megabytes: u64) -> u32 {
     u32::try_from(megabytes.div_ceil(1024).max(1)).unwrap_or(u32::MAX)
 }
 
+/// A task as a part of a vendor's name: letters, digits and `-`, not too long.
+pub(crate) fn plain_name(task: &str) -> String {
+    let plain = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let name: String = task.chars().map(plain).take(40).collect();
+    if name.is_empty() { "default".to_owned() } else { name }
+}
+
 /// A variable that is set to something.
 pub(crate) fn variable(settings: &Settings, name: &str) -> Option<Secret> {
     let value = &settings.variable(name)?.value;

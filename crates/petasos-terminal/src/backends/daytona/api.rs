@@ -209,25 +209,6 @@ impl Api {
         .await
     }
 
-    /// Fetches a file.
-    pub(super) async fn download(&self, toolbox: &Url, path: &str) -> Result<Vec<u8>, VendorError> {
-        let url = below(toolbox, "files/bulk-download")?;
-        let body = json!({ "paths": [path] });
-        let call = Call { url, ..self.call(Method::POST, "", Some(body))? };
-        let call = Call { what: "files/bulk-download", within: Duration::from_secs(300), ..call };
-        let answer = self.send(call).await?;
-        let parts = multipart::decode(&answer)
-            .map_err(|why| VendorError::Unknown { why: format!("the download: {why}") })?;
-        match parts.into_iter().next() {
-            Some(part) if part.name == "file" => Ok(part.body),
-            Some(part) => {
-                let why = String::from_utf8_lossy(&part.body).into_owned();
-                Err(VendorError::Missing { why })
-            }
-            None => Err(VendorError::Unknown { why: "the download is empty".to_owned() }),
-        }
-    }
-
     /// The address of a sandbox's toolbox, when it may have the key.
     pub(super) fn toolbox(&self, sandbox: &Sandbox) -> Result<Url, VendorError> {
         let text = sandbox.toolbox_proxy_url.as_deref().unwrap_or_default();

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use super::api::{Api, BuildInfo, NewSandbox, Sandbox};
-use crate::hosted::{HostedSettings, Owner, VendorError};
+use crate::hosted::{HostedSettings, Owner, VendorError, plain_name};
 use crate::ids;
 
 /// The most disk that the vendor gives, in GiB.
@@ -32,6 +32,7 @@ pub(super) enum Keeping {
 pub(super) struct Plan {
     pub(super) name: String,
     pub(super) keeping: Keeping,
+    task: String,
     image: String,
     sizes: [u32; 3],
     target: Option<String>,
@@ -39,23 +40,24 @@ pub(super) struct Plan {
 
 impl Plan {
     /// From the settings.
-    pub(super) fn of(settings: &HostedSettings, target: Option<String>) -> Self {
+    pub(super) fn of(settings: &HostedSettings, task: &str, target: Option<String>) -> Self {
+        let task = plain_name(task);
         let (keeping, name) = if settings.container_persistent {
-            (Keeping::Stopped, "hermes-default".to_owned())
+            (Keeping::Stopped, format!("hermes-{task}"))
         } else {
-            (Keeping::Removed, format!("hermes-default-{}", ids::hex(4)))
+            (Keeping::Removed, format!("hermes-{task}-{}", ids::hex(4)))
         };
         let disk = settings.disk_gib();
         if disk > DISK_MAX {
             tracing::debug!(wanted = disk, given = DISK_MAX, "the vendor gives less disk");
         }
         let sizes = [settings.cpus(), settings.memory_gib(), disk.min(DISK_MAX)];
-        Self { name, keeping, image: settings.daytona_image.clone(), sizes, target }
+        Self { name, task, keeping, image: settings.daytona_image.clone(), sizes, target }
     }
 
     fn new_sandbox(&self) -> NewSandbox {
         let [cpu, memory, disk] = self.sizes;
-        let mut labels = BTreeMap::from([("hermes_task_id".to_owned(), "default".to_owned())]);
+        let mut labels = BTreeMap::from([("hermes_task_id".to_owned(), self.task.clone())]);
         if self.keeping == Keeping::Removed {
             labels.extend(labels_of(&Owner::this().label()));
         }

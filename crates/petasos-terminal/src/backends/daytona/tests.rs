@@ -28,7 +28,7 @@ fn stand_in(test: &str) -> Option<Api> {
 
 fn plan(persistent: bool) -> Plan {
     let settings = HostedSettings { container_persistent: persistent, ..HostedSettings::default() };
-    Plan::of(&settings, None)
+    Plan::of(&settings, "default", None)
 }
 
 fn no_sync(home: &std::path::Path) -> FileSync {
@@ -46,9 +46,8 @@ async fn a_sandbox_carries_programs_and_is_gone_at_the_end() {
     let id = carrier.live().id.clone();
     let toolbox = carrier.live().toolbox.clone();
     api.upload(&toolbox.url, &[("/tmp/a/b", b"\0\xff")]).await.unwrap();
-    assert_eq!(api.download(&toolbox.url, "/tmp/a/b").await.unwrap(), b"\0\xff");
-    let missing = api.download(&toolbox.url, "/tmp/none").await;
-    assert!(matches!(missing, Err(VendorError::Missing { .. })), "{missing:?}");
+    let said = stand::run(&carrier, stand::order("cat /tmp/a/b", &[])).await;
+    assert_eq!(said.output, b"\0\xff");
     carrier.close().await.unwrap();
     assert!(matches!(api.get(&id).await, Err(VendorError::Missing { .. })));
 }

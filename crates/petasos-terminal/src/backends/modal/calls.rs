@@ -24,6 +24,20 @@ pub(super) struct Way {
     /// Where commands cannot see each other.
     programs: Option<Programs>,
     shell: Arc<Shell>,
+    abandon: mpsc::UnboundedSender<Hand>,
+    _sweeper: Owned<()>,
+}
+
+/// The hand that writes a command's input, which outlives whoever listens to the command.
+type Hand = Arc<tokio::sync::Mutex<Writer>>;
+
+/// Ends the input of commands that nobody listens to any more: those that watch it end by that.
+async fn sweep(mut abandoned: mpsc::UnboundedReceiver<Hand>) {
+    while let Some(hand) = abandoned.recv().await {
+        if let Err(error) = hand.lock().await.close().await {
+            tracing::debug!(%error, "a command that nobody listens to may run on");
+        }
+    }
 }
 
 /// The container as calls.
@@ -47,7 +61,9 @@ impl Way {
         let shell = Arc::new(Shell { lane: lane.clone(), task: task.clone() });
         let programs = Programs::open_where_needed(Arc::clone(&shell) as _, "modal", target.clone());
         let programs = programs.await?;
-        Ok(Self { target, lane, task, programs, shell })
+        let (abandon, abandoned) = mpsc::unbounded_channel();
+        let _sweeper = Owned::start(sweep(abandoned));
+        Ok(Self { target, lane, task, programs, shell, abandon, _sweeper })
     }
 
     /// Starts a program.
@@ -61,7 +77,9 @@ impl Way {
         let (tell, events) = mpsc::channel(16);
         let (typed, typing) = mpsc::channel(16);
         let open = order.open;
-        let stream = Streams { exec, target: self.target.clone() };
+        let hand = Arc::new(tokio::sync::Mutex::new(exec.writer()));
+        let abandon = open.then(|| self.abandon.clone());
+        let stream = Streams { exec, target: self.target.clone(), hand, abandon };
         let task = Owned::start(stream.serve(order, tell, typing));
         let typed = open.then_some(typed);
         Ok(Box::new(ChannelProcess::new("modal", events, typed, task)))
@@ -100,13 +118,27 @@ impl Way {
 struct Streams {
     exec: Exec,
     target: String,
+    hand: Hand,
+    abandon: Option<mpsc::UnboundedSender<Hand>>,
+}
+
+impl Drop for Streams {
+    fn drop(&mut self) {
+        if let Some(abandon) = &self.abandon {
+            // A sweeper that is gone went with the whole place.
+            drop(abandon.send(Arc::clone(&self.hand)));
+        }
+    }
 }
 
 impl Streams {
-    async fn serve(self, order: Order, tell: mpsc::Sender<Event>, typing: ChannelInput) {
-        let typist = Owned::start(type_in(self.exec.writer(), order, typing, tell.clone()));
+    async fn serve(mut self, order: Order, tell: mpsc::Sender<Event>, typing: ChannelInput) {
+        let typist = Owned::start(type_in(Arc::clone(&self.hand), order, typing, tell.clone()));
         let ended = self.follow(&tell).await;
         drop(typist);
+        if ended.is_ok() {
+            self.abandon = None;
+        }
         if let Err(error) = ended {
             // Nobody listening means nobody to tell.
             drop(tell.send(Event::Lost(error.lost(&self.target))).await);
@@ -148,28 +180,29 @@ impl Streams {
 
 /// Writes what a command reads: first what the order brings, then what is typed.
 async fn type_in(
-    mut writer: Writer,
+    hand: Hand,
     order: Order,
     mut typing: ChannelInput,
     tell: mpsc::Sender<Event>,
 ) {
-    let mut done = writer.write(&order.stdin).await;
+    let mut done = hand.lock().await.write(&order.stdin).await;
     if !order.open && done.is_ok() {
-        done = writer.close().await;
+        done = hand.lock().await.close().await;
     }
     while order.open && done.is_ok() {
-        done = match typing.recv().await {
-            Some(Some(bytes)) => writer.write(&bytes).await,
-            Some(None) => {
-                done = writer.close().await;
-                break;
-            }
-            None => break,
+        let typed = typing.recv().await;
+        let mut writer = hand.lock().await;
+        done = match &typed {
+            Some(Some(bytes)) => writer.write(bytes).await,
+            Some(None) | None => writer.close().await,
         };
+        if !matches!(typed, Some(Some(_))) {
+            break;
+        }
     }
     if let Err(error) = done {
         // A program that has ended, or closed its input, takes no more: its own affair.
-        tracing::debug!(%error, task = writer.task(), "input was not taken");
+        tracing::debug!(%error, "input was not taken");
         if !error.did_nothing() {
             let why = format!("{error}; how much of the input arrived is unknown");
             drop(tell.send(Event::Lost(EnvError::Lost { target: "modal".to_owned(), why })).await);

@@ -45,7 +45,6 @@ pub(super) enum Channel {
 #[derive(Debug, Clone)]
 pub(super) struct Exec {
     lane: Lane,
-    task: String,
     id: String,
 }
 
@@ -74,7 +73,7 @@ impl Lane {
                 answer.exec_id
             }
         };
-        Ok(Exec { lane: self.clone(), task: task.to_owned(), id })
+        Ok(Exec { lane: self.clone(), id })
     }
 }
 
@@ -261,10 +260,5 @@ impl Writer {
         }
         tracing::trace!(bytes = data.len(), eof, took = ?started.elapsed(), "input was written");
         Ok(())
-    }
-
-    /// The task that the command belongs to.
-    pub(super) fn task(&self) -> &str {
-        &self.exec.task
     }
 }

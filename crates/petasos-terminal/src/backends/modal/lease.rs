@@ -6,11 +6,8 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::plane::{Plane, Running};
-use crate::hosted::{HostedSettings, Ledger, Owner, VendorError};
+use crate::hosted::{HostedSettings, Ledger, Owner, VendorError, plain_name};
 use crate::ids;
-
-/// Which task a sandbox belongs to. Tasks share one place today.
-const TASK: &str = "default";
 
 /// A sandbox that we have.
 #[derive(Debug, Clone)]
@@ -27,14 +24,16 @@ struct Held {
 /// The files that outlive us.
 #[derive(Debug, Clone)]
 pub(super) struct Books {
+    task: String,
     snapshots: Ledger,
     sandboxes: Ledger,
 }
 
 impl Books {
-    /// Those of a home.
-    pub(super) fn at(home: &Path) -> Self {
+    /// Those of a home, for one task.
+    pub(super) fn at(home: &Path, task: &str) -> Self {
         Self {
+            task: plain_name(task),
             snapshots: Ledger::at(home, "modal_snapshots.json"),
             sandboxes: Ledger::at(home, "modal_sandboxes.json"),
         }
@@ -43,7 +42,7 @@ impl Books {
     /// The image that was kept last.
     fn kept(&self) -> Option<String> {
         match self.snapshots.entries::<String>() {
-            Ok(mut entries) => entries.remove(TASK),
+            Ok(mut entries) => entries.remove(&self.task),
             Err(error) => {
                 tracing::warn!(%error, "`modal_snapshots.json` cannot be read; the base image is used");
                 None
@@ -54,7 +53,7 @@ impl Books {
     /// Keeps the files of a sandbox as an image.
     pub(super) async fn keep(&self, plane: &Plane, lease: &Lease) -> Result<(), VendorError> {
         let image = plane.snapshot(&lease.running.sandbox).await?;
-        self.snapshots.set(TASK, image).map_err(|error| VendorError::Refused {
+        self.snapshots.set(&self.task, image).map_err(|error| VendorError::Refused {
             why: format!("`modal_snapshots.json` cannot be written: {error}"),
         })
     }
@@ -131,7 +130,7 @@ async fn start(
     app: &str,
     image: String,
 ) -> Result<Lease, VendorError> {
-    let name = format!("hermes-{TASK}-{}", ids::hex(6));
+    let name = format!("hermes-{}-{}", books.task, ids::hex(6));
     let sandbox = plane.create(app, image, &name, settings).await?;
     // Written down before it runs: from here on it costs money.
     let unready = Running { sandbox: sandbox.clone(), task: String::new() };

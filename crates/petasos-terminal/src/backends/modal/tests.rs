@@ -30,7 +30,7 @@ fn no_sync(home: &Path) -> FileSync {
 }
 
 async fn carrier(url: &str, home: &Path, persistent: bool, tls: Tls) -> Modal {
-    let books = Books::at(home);
+    let books = Books::at(home, "default");
     Modal::open(plane(url), settings(persistent), books, no_sync(home), tls).await.unwrap()
 }
 
@@ -85,7 +85,7 @@ async fn the_sandbox_of_a_dead_program_is_ended_by_the_next() {
     std::fs::File::create(home.path().join("modal_sandboxes.json"))
         .and_then(|mut file| std::io::Write::write_all(&mut file, line.as_bytes()))
         .unwrap();
-    Books::at(home.path()).end_orphans(&plane).await;
+    Books::at(home.path(), "default").end_orphans(&plane).await;
     assert!(plane.ended(&orphan).await.unwrap().is_some());
 }
 

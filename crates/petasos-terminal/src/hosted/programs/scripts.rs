@@ -251,3 +251,14 @@ pub(super) fn close_input(folder: &str) -> String {
         quoted(folder)
     ))
 }
+
+/// Ends the input of a program that nobody listens to, and removes its folder when it has ended.
+pub(super) fn abandon(folder: &str) -> String {
+    let place = quoted(folder);
+    whole(&format!(
+        "cd {place} 2>/dev/null || return 0\n\
+         if [ ! -e exit ] && [ -p x ]; then echo 1<>x; fi\n\
+         w=0; while [ ! -e exit ] && [ $w -lt 40 ]; do w=$((w+1)); sleep 0.05 2>/dev/null || sleep 1; done\n\
+         if [ -e exit ]; then cd / && rm -rf {place}; fi"
+    ))
+}
