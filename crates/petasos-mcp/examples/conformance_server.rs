@@ -16,8 +16,7 @@ use petasos_mcp::server::{Asked, Caller, HttpOptions, bind};
 use serde_json::{Map, Value, json};
 use tokio_util::sync::CancellationToken;
 
-const PIXEL: &str =
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+const PIXEL: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 const SILENCE: &str = "UklGRiYAAABXQVZFZm10IBAAAAABAAEAQB8AAAB9AAACABAAZGF0YQIAAAAAAA==";
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -91,11 +90,7 @@ async fn sampling(prompt: String, caller: &Caller) -> Result<Outcome, OfferError
     said(vec![Piece::text(format!("LLM response: {text}"))])
 }
 
-async fn elicitation(
-    message: &str,
-    schema: Value,
-    caller: &Caller,
-) -> Result<Outcome, OfferError> {
+async fn elicitation(message: &str, schema: Value, caller: &Caller) -> Result<Outcome, OfferError> {
     let answer = caller.ask(message, schema, PATIENCE).await;
     let text = match answer.map_err(|error| OfferError::Failed(error.to_string()))? {
         Asked::Accepted(content) => format!("action=accept, content={content}"),
@@ -159,9 +154,7 @@ impl Offer for Fixtures {
             ..OfferedTool::default()
         };
         let nothing = || json!({ "type": "object", "properties": {} });
-        let one = |name: &str| {
-            json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] })
-        };
+        let one = |name: &str| json!({ "type": "object", "properties": { name: { "type": "string" } }, "required": [name] });
         let mut tools: Vec<OfferedTool> = [
             "test_simple_text",
             "test_image_content",
@@ -236,9 +229,7 @@ impl Offer for Fixtures {
                 "test_elicitation_sep1034_defaults" => {
                     elicitation("Check the defaults", defaults(), caller).await
                 }
-                "test_elicitation_sep1330_enums" => {
-                    elicitation("Choose", enums(), caller).await
-                }
+                "test_elicitation_sep1330_enums" => elicitation("Choose", enums(), caller).await,
                 "test_reconnection" => {
                     caller.let_go();
                     tokio::time::sleep(Duration::from_millis(200)).await;
@@ -285,13 +276,16 @@ impl Offer for Fixtures {
         let words = |text: &str| Some(text.to_owned());
         let id = uri.strip_prefix("test://template/").and_then(|rest| rest.strip_suffix("/data"));
         let read = match (uri, id) {
-            ("test://static-text", _) => {
-                Ok(resource("text/plain", words("This is the content of the static text resource."), None))
-            }
+            ("test://static-text", _) => Ok(resource(
+                "text/plain",
+                words("This is the content of the static text resource."),
+                None,
+            )),
             ("test://static-binary", _) => Ok(resource("image/png", None, Some(PIXEL))),
             ("test://watched-resource", _) => Ok(resource("text/plain", words("Watched."), None)),
             (_, Some(id)) => {
-                let data = json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
+                let data =
+                    json!({ "id": id, "templateTest": true, "data": format!("Data for ID: {id}") });
                 Ok(resource("application/json", Some(data.to_string()), None))
             }
             _ => Err(OfferError::Unknown { kind: "resource", name: uri.to_owned() }),
@@ -303,7 +297,10 @@ impl Offer for Fixtures {
         let prompt = |name: &str, arguments: &[&str]| OfferedPrompt {
             name: name.to_owned(),
             description: format!("Fixture {name}"),
-            arguments: arguments.iter().map(|&name| (name.to_owned(), String::new(), true)).collect(),
+            arguments: arguments
+                .iter()
+                .map(|&name| (name.to_owned(), String::new(), true))
+                .collect(),
         };
         vec![
             prompt("test_simple_prompt", &[]),

@@ -42,10 +42,7 @@ fn take(name: &str, entry: &Value) -> Taken {
     let mut notes = Vec::new();
     for (key, value) in entry.as_object().into_iter().flatten() {
         match (key.as_str(), value) {
-            ("command" | "cwd" | "url" | "headers", _) => {
-                ours.insert(key.clone(), placeholders(value, &mut notes));
-            }
-            ("args" | "env", _) => {
+            ("command" | "args" | "env" | "cwd" | "url" | "headers", _) => {
                 ours.insert(key.clone(), placeholders(value, &mut notes));
             }
             ("serverUrl" | "httpUrl", _) => {
@@ -99,7 +96,8 @@ fn placeholders(value: &Value, notes: &mut Vec<String>) -> Value {
                     .chars()
                     .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' })
                     .collect();
-                notes.push(format!("set {variable} in `.env`: the other client asked for `{name}`"));
+                notes
+                    .push(format!("set {variable} in `.env`: the other client asked for `{name}`"));
                 text = format!("{before}${{{variable}}}{after}");
             }
             Value::String(text.replace("${workspaceFolder}", "."))
@@ -172,7 +170,10 @@ mod tests {
     fn files_of_other_clients_become_entries() {
         let claude = r#"{ "mcpServers": { "fs": { "command": "npx", "args": ["-y", "x"], "env": { "A": "b" }, "alwaysAllow": [] } } }"#;
         let taken = read(claude).unwrap();
-        assert_eq!(Value::Object(taken[0].entry.clone()), json!({ "command": "npx", "args": ["-y", "x"], "env": { "A": "b" } }));
+        assert_eq!(
+            Value::Object(taken[0].entry.clone()),
+            json!({ "command": "npx", "args": ["-y", "x"], "env": { "A": "b" } })
+        );
         assert!(taken[0].notes[0].contains("alwaysAllow"));
         let code = r#"{
             // servers of the editor

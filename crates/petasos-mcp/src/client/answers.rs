@@ -2,6 +2,7 @@
 #![expect(deprecated, reason = "sampling, roots and logging are what deployed servers use")]
 
 use std::collections::VecDeque;
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -75,9 +76,10 @@ fn question(server: &str, message: &str, schema: &Value) -> ApprovalRequest {
     let mut subject = message.to_owned();
     for (name, field) in fields.into_iter().flatten() {
         let of = |key: &str| field.get(key).and_then(Value::as_str).unwrap_or_default();
-        subject.push_str(&format!("\n  {name} ({}) {}", of("type"), of("description")));
+        // Writing to a string cannot fail.
+        write!(subject, "\n  {name} ({}) {}", of("type"), of("description")).unwrap_or_default();
         if let Some(preset) = field.get("default") {
-            subject.push_str(&format!(" = {preset}"));
+            write!(subject, " = {preset}").unwrap_or_default();
         }
     }
     let digest = sha2::Sha256::digest(subject.as_bytes());
@@ -85,7 +87,9 @@ fn question(server: &str, message: &str, schema: &Value) -> ApprovalRequest {
         tool: ToolName::new(format!("mcp__{server}")),
         findings: vec![Finding {
             key: "mcp elicitation".into(),
-            why: format!("MCP server `{server}` asks for your agreement; fields keep their preset values"),
+            why: format!(
+                "MCP server `{server}` asks for your agreement; fields keep their preset values"
+            ),
             span: None,
             widest: Scope::Once,
         }],
@@ -98,7 +102,8 @@ fn question(server: &str, message: &str, schema: &Value) -> ApprovalRequest {
 /// The preset values of a form.
 fn defaults(schema: &Value) -> Value {
     let fields = schema.get("properties").and_then(Value::as_object).into_iter().flatten();
-    let preset = fields.filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())));
+    let preset =
+        fields.filter_map(|(name, field)| Some((name.clone(), field.get("default")?.clone())));
     Value::Object(preset.collect::<Map<_, _>>())
 }
 
@@ -131,11 +136,13 @@ impl ClientHandler for Answers {
         if !self.within_rate() {
             return Err(refused("too many requests in a minute (`sampling.max_rpm`)"));
         }
-        let request = serde_json::to_value(&request).map_err(|error| refused(&error.to_string()))?;
+        let request =
+            serde_json::to_value(&request).map_err(|error| refused(&error.to_string()))?;
         let cx = self.shared.newest_call();
         let answered = sampling::answer(model.as_ref(), limits, &request, cx, &self.shared.around);
         let answer = answered.await.map_err(|why| ErrorData::internal_error(why, None))?;
-        serde_json::from_value(answer).map_err(|error| ErrorData::internal_error(error.to_string(), None))
+        serde_json::from_value(answer)
+            .map_err(|error| ErrorData::internal_error(error.to_string(), None))
     }
 
     async fn create_elicitation(
@@ -152,7 +159,10 @@ impl ClientHandler for Answers {
         }
     }
 
-    async fn list_roots(&self, _: RequestContext<RoleClient>) -> Result<ListRootsResult, ErrorData> {
+    async fn list_roots(
+        &self,
+        _: RequestContext<RoleClient>,
+    ) -> Result<ListRootsResult, ErrorData> {
         let named = &self.shared.spec().roots;
         let workspace = self.shared.around.settings.workspace().display().to_string();
         let roots = if named.is_empty() { std::slice::from_ref(&workspace) } else { named };

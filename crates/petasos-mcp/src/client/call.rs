@@ -7,8 +7,8 @@ use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::tool::{Tool, ToolError};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolOutput};
 use rmcp::model::{
-    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest, GetPromptRequestParams,
-    ReadResourceRequest, ReadResourceRequestParams, ServerResult,
+    CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest,
+    GetPromptRequestParams, ReadResourceRequest, ReadResourceRequestParams, ServerResult,
 };
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value, json};
@@ -70,7 +70,7 @@ impl Remote {
     async fn call(&self, args: Args, cx: &CallContext) -> ToolOutput {
         let now = Instant::now();
         if let Err(left) = self.shared.breaker.pass(now) {
-            return self.error(&format!(
+            return refused(&format!(
                 "MCP server `{}` failed three times in a row and is left alone for {} more seconds: do not retry, use another way",
                 self.server,
                 left.as_secs() + 1
@@ -83,9 +83,7 @@ impl Remote {
         let outcome = match self.attempt(&args, cx).await {
             // The session is over: one more try on a new connection. A token that is too old was
             // renewed on the way already.
-            Err(Trouble::Connection(_)) if self.renewed(cx).await => {
-                self.attempt(&args, cx).await
-            }
+            Err(Trouble::Connection(_)) if self.renewed(cx).await => self.attempt(&args, cx).await,
             outcome => outcome,
         };
         match outcome {
@@ -129,7 +127,9 @@ impl Remote {
             Kind::Tool(_) | Kind::ReadResource | Kind::GetPrompt => None,
         };
         if let Some(listing) = listing {
-            return listing.map(|items| json!({ "result": items }).to_string()).map_err(|e| trouble(&e));
+            return listing
+                .map(|items| json!({ "result": items }).to_string())
+                .map_err(|e| trouble(&e));
         }
         let request = self.request(args);
         let options = PeerRequestOptions::no_options();
@@ -189,11 +189,13 @@ impl Remote {
         let reader = super::register::full_name(&self.server, "read_resource");
         let has_reader = self.shared.around.registry.snapshot().get(&reader).is_some();
         let read = tokio::task::spawn_blocking(move || {
-            let shelf = Shelf { home: &home, reader: has_reader.then_some(reader.as_str()) };
-            answer_text(&answer, &shelf)
+            let place = Shelf { home: &home, reader: has_reader.then_some(reader.as_str()) };
+            answer_text(&answer, &place)
         });
         let read = read.await.map_err(|error| Trouble::Refused(error.to_string()))?;
-        read.ok_or_else(|| Trouble::Refused("the server answered something else than was asked".to_owned()))
+        read.ok_or_else(|| {
+            Trouble::Refused("the server answered something else than was asked".to_owned())
+        })
     }
 
     /// The live connection; one that is being made is waited for a little.
@@ -208,7 +210,8 @@ impl Remote {
         let patience = if state == State::Resting { WAKE } else { RECONNECT };
         self.shared.nudge.notify_one();
         let mut live = self.shared.live.subscribe();
-        let known = async { live.wait_for(Option::is_some).await.ok().and_then(|live| live.clone()) };
+        let known =
+            async { live.wait_for(Option::is_some).await.ok().and_then(|live| live.clone()) };
         tokio::select! {
             known = known => known.ok_or_else(|| Trouble::Connection("it was shut down".to_owned())),
             () = tokio::time::sleep(patience.min(self.limit)) => {
@@ -232,28 +235,28 @@ impl Remote {
         }
     }
 
-    fn error(&self, message: &str) -> ToolOutput {
-        ToolOutput::plain_error(&mask(message))
-    }
-
     fn trouble(&self, trouble: &Trouble, since: Instant) -> ToolOutput {
         let server = &self.server;
         match trouble {
-            Trouble::Connection(why) => self.error(&format!("MCP server `{server}` cannot be reached: {why}")),
+            Trouble::Connection(why) => {
+                refused(&format!("MCP server `{server}` cannot be reached: {why}"))
+            }
             Trouble::Auth => {
                 let mut extra = Map::new();
                 extra.insert("needs_reauth".to_owned(), true.into());
                 extra.insert("server".to_owned(), server.as_str().into());
-                let text = format!("MCP server `{server}` wants a sign-in: the user runs `petasos mcp login {server}`");
+                let text = format!(
+                    "MCP server `{server}` wants a sign-in: the user runs `petasos mcp login {server}`"
+                );
                 ToolOutput::error(text, extra)
             }
-            Trouble::Refused(why) => self.error(&format!("MCP server `{server}`: {why}")),
-            Trouble::Late => self.error(&format!(
+            Trouble::Refused(why) => refused(&format!("MCP server `{server}`: {why}")),
+            Trouble::Late => refused(&format!(
                 "MCP server `{server}` did not answer within {:.1} s (limit {} s, `mcp_servers.{server}.timeout`)",
                 since.elapsed().as_secs_f64(),
                 self.limit.as_secs()
             )),
-            Trouble::Interrupted => self.error("the call was interrupted"),
+            Trouble::Interrupted => refused("the call was interrupted"),
         }
     }
 }
@@ -309,7 +312,14 @@ fn trouble(error: &ServiceError) -> Trouble {
         ServiceError::McpError(error) => {
             let text = error.message.to_string();
             let lower = text.to_ascii_lowercase();
-            let over = ["session expired", "expired session", "unknown session", "session not found", "session terminated", "invalid session"];
+            let over = [
+                "session expired",
+                "expired session",
+                "unknown session",
+                "session not found",
+                "session terminated",
+                "invalid session",
+            ];
             if over.iter().any(|phrase| lower.contains(phrase)) {
                 return Trouble::Connection(text);
             }
@@ -324,13 +334,18 @@ fn trouble(error: &ServiceError) -> Trouble {
     }
 }
 
+/// An error for the model, without what looks like a credential.
+fn refused(message: &str) -> ToolOutput {
+    ToolOutput::plain_error(&mask(message))
+}
+
 impl Tool for Remote {
     fn run<'a>(
         &'a self,
         args: Args,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move { Ok(self.call(args, cx).await) })
+        Box::pin(async move { Ok(Box::pin(self.call(args, cx)).await) })
     }
 
     fn effects(&self, _: &Args, _: &CallContext) -> Effects {

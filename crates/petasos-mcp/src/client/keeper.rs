@@ -10,10 +10,10 @@ use serde_json::Value;
 
 use super::faults::fault;
 use super::link::Link;
+use super::list;
 use super::register::{self, Extras};
 use super::shared::{Live, Shared};
 use super::state::{Fault, State};
-use super::list;
 
 /// How often a first connection is tried again at once, and a lost one.
 const FIRST_RETRIES: u32 = 3;
@@ -100,10 +100,13 @@ async fn park(shared: &Shared, fault: &Fault) {
 async fn live(shared: Arc<Shared>, link: Link, life: u64) -> Option<Fault> {
     let shared = &shared;
     let known = link.peer.peer_info();
-    let can = known.and_then(|info| serde_json::to_value(&info.capabilities).ok()).unwrap_or(Value::Null);
+    let can =
+        known.and_then(|info| serde_json::to_value(&info.capabilities).ok()).unwrap_or(Value::Null);
     let has = |what: &str| can.get(what).is_some_and(|able| !able.is_null());
     let extras = Extras { resources: has("resources"), prompts: has("prompts") };
-    let listed = if has("tools") { refresh(shared, &link, extras).await } else {
+    let listed = if has("tools") {
+        refresh(shared, &link, extras).await
+    } else {
         register::publish(shared, &[], extras);
         Ok(())
     };
@@ -123,8 +126,8 @@ async fn live(shared: Arc<Shared>, link: Link, life: u64) -> Option<Fault> {
         }
         Lost::Broken(why) => {
             let wrote = link.complaints();
-            let last = wrote.lines().rev().find(|line| !line.trim().is_empty());
-            let why = last.map_or(why.clone(), |last| format!("{why}; it wrote: {last}"));
+            let end = wrote.lines().rev().find(|line| !line.trim().is_empty());
+            let why = end.map_or(why.clone(), |end| format!("{why}; it wrote: {end}"));
             shared.set(State::Degraded(why));
             link.close().await;
             // A server that dies at once would otherwise be started in a circle.

@@ -51,14 +51,17 @@ impl Link {
     pub(super) async fn open(shared: &Arc<Shared>, first: bool) -> Result<Self, Fault> {
         let spec = shared.spec();
         let deadline = Instant::now() + spec.connect;
-        let opened = wait::until(deadline, "an MCP server to start", begin(Arc::clone(shared), first)).await;
+        let opened =
+            wait::until(deadline, "an MCP server to start", begin(Arc::clone(shared), first)).await;
         opened.unwrap_or_else(|_| {
             let seconds = spec.connect.as_secs_f64();
             Err(Fault::Passing(format!("it did not start within {seconds} s (`connect_timeout`)")))
         })
     }
 
-    fn over(service: RunningService<RoleClient, Answers>) -> (Peer<RoleClient>, CancellationToken, Owned<()>) {
+    fn over(
+        service: RunningService<RoleClient, Answers>,
+    ) -> (Peer<RoleClient>, CancellationToken, Owned<()>) {
         let (peer, ended) = (service.peer().clone(), CancellationToken::new());
         let told = ended.clone();
         let running = Owned::start(async move {
@@ -117,7 +120,8 @@ async fn begin(shared: Arc<Shared>, first: bool) -> Result<Link, Fault> {
 async fn begin_stdio(shared: &Arc<Shared>, program: &Program<'_>) -> Result<Link, Fault> {
     let around = &shared.around;
     let processes = around.processes.as_ref();
-    let processes = processes.ok_or_else(|| Fault::Lasting("programs cannot be started here".to_owned()))?;
+    let processes =
+        processes.ok_or_else(|| Fault::Lasting("programs cannot be started here".to_owned()))?;
     let helper = stdio::start(program, &around.settings, processes.as_ref()).await?;
     let complaints = Complaints::default();
     let draining = complaints.drain(program.server, helper.stderr, around.settings.home());
@@ -142,7 +146,9 @@ fn with_complaints(fault: Fault, complaints: &Complaints) -> Fault {
     let tail = complaints.tail();
     let last = tail.lines().rev().find(|line| !line.trim().is_empty());
     match (fault, last) {
-        (Fault::Passing(reason), Some(last)) => Fault::Passing(format!("{reason}; it wrote: {last}")),
+        (Fault::Passing(reason), Some(last)) => {
+            Fault::Passing(format!("{reason}; it wrote: {last}"))
+        }
         (fault, _) => fault,
     }
 }
@@ -163,7 +169,8 @@ async fn begin_http(shared: &Arc<Shared>, first: bool) -> Result<Link, Fault> {
     if *preflight && first {
         look(&http, url.as_str()).await?;
     }
-    let config = StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
+    let config =
+        StreamableHttpClientTransportConfig::with_uri(url.as_str()).custom_headers(headers);
     let served = if oauth.is_some() {
         let client: BoxFuture<'static, _> =
             Box::pin(oauth::client(spec.clone(), around.clone(), http));
@@ -181,7 +188,12 @@ pub(super) fn way_out(spec: &ServerSpec, around: &Around) -> NetHttp {
         Launch::Stdio { .. } => petasos_net::Tls::default(),
     };
     // A call waits for its first byte as long as it may take; the start has its own deadline.
-    NetHttp { net: Arc::clone(&around.net), tls, owner: spec.name.as_str().into(), first_byte: spec.call }
+    NetHttp {
+        net: Arc::clone(&around.net),
+        tls,
+        owner: spec.name.as_str().into(),
+        first_byte: spec.call,
+    }
 }
 
 fn connected(served: Served) -> Result<Link, Fault> {

@@ -19,7 +19,9 @@ fn page(cursor: Option<String>) -> Option<PaginatedRequestParams> {
     cursor.map(|cursor| PaginatedRequestParams::default().with_cursor(Some(cursor)))
 }
 
-async fn in_time<T>(asked: impl Future<Output = Result<T, ServiceError>>) -> Result<T, ServiceError> {
+async fn in_time<T>(
+    asked: impl Future<Output = Result<T, ServiceError>>,
+) -> Result<T, ServiceError> {
     let waited = wait::until(Instant::now() + PAGE, "a page of an MCP server", asked).await;
     waited.unwrap_or(Err(ServiceError::Timeout { timeout: PAGE }))
 }

@@ -122,15 +122,17 @@ pub async fn login(
     options: &LoginOptions,
     browser: &dyn Browser,
 ) -> Result<(), LoginError> {
-    let failed = |error: AuthError| LoginError::Failed { server: spec.name.clone(), why: error.to_string() };
+    let failed =
+        |error: AuthError| LoginError::Failed { server: spec.name.clone(), why: error.to_string() };
     let (_, oauth) = oauth_of(spec).ok_or_else(|| LoginError::Local(spec.name.clone()))?;
     let mut manager = manager(spec, around).await.map_err(failed)?;
     let challenge = options.challenge.as_deref().filter(|challenge| !challenge.is_empty());
     let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(failed)?;
     let documents = found.metadata.additional_fields.get("client_id_metadata_document_supported");
-    let by_document = options.metadata_url.as_ref().filter(|_| {
-        documents.and_then(serde_json::Value::as_bool).unwrap_or(false)
-    });
+    let by_document = options
+        .metadata_url
+        .as_ref()
+        .filter(|_| documents.and_then(serde_json::Value::as_bool).unwrap_or(false));
     manager.set_metadata(found.metadata);
     let mut request = AuthorizationRequest::new(&options.redirect)
         .with_client_name(oauth.client_name.as_deref().unwrap_or("Petasos"));
@@ -141,7 +143,9 @@ pub async fn login(
     };
     let kept = kept(spec, around);
     let client = match (&oauth.client_id, by_document) {
-        (Some(id), _) => Registered { client_id: id.clone(), client_secret: oauth.client_secret.clone() },
+        (Some(id), _) => {
+            Registered { client_id: id.clone(), client_secret: oauth.client_secret.clone() }
+        }
         (None, Some(document)) => Registered { client_id: document.clone(), client_secret: None },
         (None, None) => {
             let wanted = match scopes {
@@ -159,7 +163,8 @@ pub async fn login(
     if let Some(secret) = &client.client_secret {
         request = request.with_client_secret(secret);
     }
-    let session = AuthorizationSession::new(manager, request).await.map_err(|(_, error)| failed(error))?;
+    let session =
+        AuthorizationSession::new(manager, request).await.map_err(|(_, error)| failed(error))?;
     let ended = browser.visit(session.get_authorization_url()).await;
     let ended = ended.map_err(LoginError::Unfinished)?;
     session.handle_callback_url(&ended).await.map(drop).map_err(failed)
@@ -205,17 +210,21 @@ impl Registered {
 /// Signs in without a person: the client itself is the one that is let in.
 pub async fn login_as_client(spec: &ServerSpec, around: &Around) -> Result<(), LoginError> {
     use rmcp::transport::ClientCredentialsConfig;
-    let failed = |error: AuthError| LoginError::Failed { server: spec.name.clone(), why: error.to_string() };
+    let failed =
+        |error: AuthError| LoginError::Failed { server: spec.name.clone(), why: error.to_string() };
     let (url, oauth) = oauth_of(spec).ok_or_else(|| LoginError::Local(spec.name.clone()))?;
     let resource = Some(url.to_string());
     let (Some(client_id), Some(client_secret)) = (oauth.client_id, oauth.client_secret) else {
-        return Err(LoginError::Unfinished("`oauth.client_id` and `oauth.client_secret` are needed".to_owned()));
+        return Err(LoginError::Unfinished(
+            "`oauth.client_id` and `oauth.client_secret` are needed".to_owned(),
+        ));
     };
     let mut manager = manager(spec, around).await.map_err(failed)?;
     let found = manager.resolve_metadata().await.map_err(failed)?;
     manager.set_metadata(found.metadata);
     let scopes = oauth.scope.unwrap_or_default().split_whitespace().map(str::to_owned).collect();
-    let config = ClientCredentialsConfig::ClientSecret { client_id, client_secret, scopes, resource };
+    let config =
+        ClientCredentialsConfig::ClientSecret { client_id, client_secret, scopes, resource };
     manager.validate_client_credentials_metadata(&config).map_err(failed)?;
     manager.configure_client_credentials(&config).map_err(failed)?;
     manager.exchange_client_credentials(&config).await.map(drop).map_err(failed)

@@ -90,7 +90,11 @@ impl Shelf<'_> {
         let Some(blob) = &resource.blob else { return resource.text.clone().unwrap_or_default() };
         let kind = resource.mime_type.as_deref().unwrap_or("application/octet-stream");
         match self.keep("documents", blob, kind) {
-            Ok((path, size)) => format!("[binary resource {}: {kind}, {size} bytes, kept at {}]", resource.uri, path.display()),
+            Ok((path, size)) => format!(
+                "[binary resource {}: {kind}, {size} bytes, kept at {}]",
+                resource.uri,
+                path.display()
+            ),
             Err(why) => format!("[binary resource {} was not kept: {why}]", resource.uri),
         }
     }
@@ -107,7 +111,8 @@ impl Shelf<'_> {
         if data.len() / 4 > BLOB_MAX / 3 {
             return Err(format!("it is larger than {BLOB_MAX} bytes"));
         }
-        let bytes = STANDARD.decode(data.trim()).map_err(|error| format!("it is no base64: {error}"))?;
+        let bytes =
+            STANDARD.decode(data.trim()).map_err(|error| format!("it is no base64: {error}"))?;
         let name: Vec<String> =
             Sha256::digest(&bytes).iter().take(12).map(|byte| format!("{byte:02x}")).collect();
         let folder = self.home.join("cache").join(folder);
@@ -166,9 +171,13 @@ mod tests {
         let image = Piece::Image { data: "aGk=".to_owned(), mime_type: "image/png".to_owned() };
         let text = read(&given(vec![image]))["result"].as_str().unwrap().to_owned();
         assert!(text.starts_with("MEDIA:") && text.ends_with(".png"), "{text}");
-        let broken = Piece::Audio { data: "not base64".to_owned(), mime_type: "audio/wav".to_owned() };
+        let broken =
+            Piece::Audio { data: "not base64".to_owned(), mime_type: "audio/wav".to_owned() };
         assert!(read(&given(vec![broken]))["result"].as_str().unwrap().contains("was not kept"));
-        let link = Piece::ResourceLink { uri: "u://x".to_owned(), name: "n".to_owned(), mime_type: None };
-        assert!(read(&given(vec![link]))["result"].as_str().unwrap().contains("mcp__s__read_resource"));
+        let link =
+            Piece::ResourceLink { uri: "u://x".to_owned(), name: "n".to_owned(), mime_type: None };
+        assert!(
+            read(&given(vec![link]))["result"].as_str().unwrap().contains("mcp__s__read_resource")
+        );
     }
 }

@@ -54,10 +54,11 @@ fn prompt(limits: &Sampling, request: &Value) -> Result<Prompt, String> {
         ..Prompt::default()
     };
     prompt.messages = messages.flat_map(message).collect();
-    let rounds = prompt.messages.iter().filter(|message| {
-        matches!(message, Message::Assistant(said) if !said.tool_calls.is_empty())
-    });
-    let asked = request.get("maxTokens").and_then(Value::as_u64).unwrap_or(u64::from(limits.max_tokens));
+    let rounds = prompt.messages.iter().filter(
+        |message| matches!(message, Message::Assistant(said) if !said.tool_calls.is_empty()),
+    );
+    let asked =
+        request.get("maxTokens").and_then(Value::as_u64).unwrap_or(u64::from(limits.max_tokens));
     prompt.max_tokens = Some(u32::try_from(asked).unwrap_or(u32::MAX).min(limits.max_tokens));
     if rounds.count() < TOOL_ROUNDS {
         let tools = request.get("tools").and_then(Value::as_array).into_iter().flatten();
@@ -98,12 +99,13 @@ fn message(value: &Value) -> Vec<Message> {
     }
     let parts: Vec<Part> = blocks.iter().filter_map(part).collect();
     if text_at(value, "role") == "assistant" {
-        let calls = blocks.iter().filter(|block| is(block, "tool_use")).map(|block| RequestedCall {
-            id: text_at(block, "id").into(),
-            name: text_at(block, "name").into(),
-            arguments: block.get("input").map(Value::to_string).unwrap_or_default(),
-            provider_data: None,
-        });
+        let calls =
+            blocks.iter().filter(|block| is(block, "tool_use")).map(|block| RequestedCall {
+                id: text_at(block, "id").into(),
+                name: text_at(block, "name").into(),
+                arguments: block.get("input").map(Value::to_string).unwrap_or_default(),
+                provider_data: None,
+            });
         let content = Some(Content::Parts(parts).text()).filter(|text| !text.is_empty());
         made.push(Message::Assistant(Assistant {
             content,

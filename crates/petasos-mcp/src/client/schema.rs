@@ -43,7 +43,14 @@ fn depth(value: &Value) -> usize {
 const BY_NAME: [&str; 4] = ["properties", "$defs", "patternProperties", "dependentSchemas"];
 /// Keywords whose values are schemas or lists of them.
 const NESTED: [&str; 9] = [
-    "items", "anyOf", "oneOf", "allOf", "not", "additionalProperties", "prefixItems", "contains",
+    "items",
+    "anyOf",
+    "oneOf",
+    "allOf",
+    "not",
+    "additionalProperties",
+    "prefixItems",
+    "contains",
     "then",
 ];
 
@@ -109,10 +116,13 @@ fn shape_object(object: &mut Map<String, Value>) {
     if !object.get("properties").is_some_and(Value::is_object) {
         object.insert("properties".to_owned(), json!({}));
     }
-    let known: Vec<String> =
-        object["properties"].as_object().map(|known| known.keys().cloned().collect()).unwrap_or_default();
+    let known: Vec<String> = object["properties"]
+        .as_object()
+        .map(|known| known.keys().cloned().collect())
+        .unwrap_or_default();
     if let Some(Value::Array(required)) = object.get_mut("required") {
-        required.retain(|name| name.as_str().is_some_and(|name| known.iter().any(|one| one == name)));
+        required
+            .retain(|name| name.as_str().is_some_and(|name| known.iter().any(|one| one == name)));
     }
 }
 
@@ -152,7 +162,9 @@ mod tests {
         assert!(fitted(deep).unwrap_err().contains("nested"));
         let wide: Map<String, Value> =
             (0..20_000).map(|n| (format!("property_{n}"), json!({ "type": "string" }))).collect();
-        assert!(fitted(json!({ "type": "object", "properties": wide })).unwrap_err().contains("bytes"));
+        assert!(
+            fitted(json!({ "type": "object", "properties": wide })).unwrap_err().contains("bytes")
+        );
         assert!(fitted(json!({ "type": "array" })).unwrap_err().contains("object"));
     }
 }

@@ -19,7 +19,7 @@ pub const START_BUDGET: Duration = Duration::from_millis(750);
 
 /// The servers of a program.
 pub struct Servers {
-    servers: Vec<Server>,
+    kept: Vec<Server>,
     broken: Vec<SpecError>,
     disabled: Vec<String>,
 }
@@ -73,17 +73,17 @@ impl Servers {
                 }
             }
         }
-        Self { servers: started(good, around), broken, disabled }
+        Self { kept: started(good, around), broken, disabled }
     }
 
     /// Starts just these.
     pub fn of(specs: Vec<ServerSpec>, around: &Around) -> Self {
-        Self { servers: started(specs, around), broken: Vec::new(), disabled: Vec::new() }
+        Self { kept: started(specs, around), broken: Vec::new(), disabled: Vec::new() }
     }
 
     /// Whether there is anything to wait for or to show.
     pub fn is_empty(&self) -> bool {
-        self.servers.is_empty() && self.broken.is_empty()
+        self.kept.is_empty() && self.broken.is_empty()
     }
 
     /// The start budget of a snapshot.
@@ -96,10 +96,11 @@ impl Servers {
     /// their own start may take.
     pub async fn settle(&self, within: Duration) {
         let deadline = Instant::now() + within;
-        let waits = self.servers.iter().map(|server| async move {
+        let waits = self.kept.iter().map(|server| async move {
             let spec = server.shared.spec();
             let required = server.shared.faces.iter().any(|face| face.required);
-            let until = if required { deadline.max(Instant::now() + spec.connect) } else { deadline };
+            let until =
+                if required { deadline.max(Instant::now() + spec.connect) } else { deadline };
             let mut state = server.shared.state.subscribe();
             let settled = state.wait_for(State::is_settled);
             if tokio::time::timeout_at(until.into(), settled).await.is_err() {
@@ -118,7 +119,7 @@ impl Servers {
 
     /// How all of them are doing, by name.
     pub fn views(&self) -> Vec<ServerView> {
-        let mut views: Vec<ServerView> = self.servers.iter().flat_map(Server::views).collect();
+        let mut views: Vec<ServerView> = self.kept.iter().flat_map(Server::views).collect();
         views.extend(self.broken.iter().map(|error| ServerView {
             name: error.name.clone(),
             state: State::Failed(error.problem.clone()),
@@ -141,22 +142,24 @@ impl Servers {
 
     /// A line for the model about servers that are not ready; none when all are.
     pub fn notice(&self) -> Option<String> {
-        let troubled = self.views().into_iter().filter(|view| {
-            !matches!(view.state, State::Ready | State::Resting | State::Disabled)
-        });
-        let lines: Vec<String> = troubled.map(|view| format!("{}: {}", view.name, view.state)).collect();
+        let troubled = self
+            .views()
+            .into_iter()
+            .filter(|view| !matches!(view.state, State::Ready | State::Resting | State::Disabled));
+        let lines: Vec<String> =
+            troubled.map(|view| format!("{}: {}", view.name, view.state)).collect();
         (!lines.is_empty()).then(|| format!("MCP servers that are not ready: {}", lines.join("; ")))
     }
 
     /// What a server said when it last asked for a sign-in.
     pub fn challenge(&self, name: &str) -> Option<String> {
         let named = |server: &&Server| server.shared.faces.iter().any(|face| face.name == name);
-        self.servers.iter().find(named)?.shared.challenge.lock().clone()
+        self.kept.iter().find(named)?.shared.challenge.lock().clone()
     }
 
     /// Asks a server to connect again at once.
     pub fn reconnect(&self, name: &str) {
-        for server in &self.servers {
+        for server in &self.kept {
             if server.shared.faces.iter().any(|face| face.name == name) {
                 server.shared.nudge.notify_one();
             }
@@ -195,7 +198,12 @@ impl Server {
                 .iter()
                 .map(|name| name.as_str().to_owned())
                 .collect(),
-            notes: face.notes.iter().cloned().chain(self.shared.left_out.lock().iter().cloned()).collect(),
+            notes: face
+                .notes
+                .iter()
+                .cloned()
+                .chain(self.shared.left_out.lock().iter().cloned())
+                .collect(),
         };
         self.shared.faces.iter().map(view).collect()
     }
@@ -209,6 +217,8 @@ impl Drop for Server {
 
 impl fmt::Debug for Servers {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_list().entries(self.views().iter().map(|view| (&view.name, view.state.word()))).finish()
+        f.debug_list()
+            .entries(self.views().iter().map(|view| (&view.name, view.state.word())))
+            .finish()
     }
 }

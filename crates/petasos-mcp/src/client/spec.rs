@@ -11,6 +11,7 @@ use sha2::{Digest as _, Sha256};
 
 /// One server, as the configuration describes it.
 #[derive(Debug, Clone)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
 pub struct ServerSpec {
     /// Its name.
     pub name: String,
@@ -46,6 +47,7 @@ pub struct ServerSpec {
 
 /// How a server is reached.
 #[derive(Debug, Clone)]
+#[expect(clippy::large_enum_variant, reason = "there is one for each server")]
 pub enum Launch {
     /// A program on this machine.
     Stdio {
@@ -152,7 +154,9 @@ impl ServerSpec {
         let object = entry.as_object().ok_or_else(|| fault("the entry is no map".to_owned()))?;
         let mut notes = Vec::new();
         let launch = launch(object, settings, &mut notes).map_err(fault)?;
-        let seconds = |key: &str, usual: u64| limit(object, key, &mut Vec::new()).unwrap_or(Duration::from_secs(usual));
+        let seconds = |key: &str, usual: u64| {
+            limit(object, key, &mut Vec::new()).unwrap_or(Duration::from_secs(usual))
+        };
         let lifecycle = object.get("lifecycle").and_then(Value::as_object);
         let mut recycled = |key: &str| {
             let own = limit(object, key, &mut notes);
@@ -194,9 +198,11 @@ impl ServerSpec {
     /// What it is, for people: the command line or the address, without secrets.
     pub fn shown(&self) -> String {
         match &self.launch {
-            Launch::Stdio { command, args, .. } => {
-                std::iter::once(command).chain(args).map(String::as_str).collect::<Vec<_>>().join(" ")
-            }
+            Launch::Stdio { command, args, .. } => std::iter::once(command)
+                .chain(args)
+                .map(String::as_str)
+                .collect::<Vec<_>>()
+                .join(" "),
             Launch::Http { url, .. } => {
                 let mut shown = url.clone();
                 shown.set_query(None);
@@ -225,7 +231,9 @@ fn launch(
     }
     for unsupported in ["client_cert", "client_key"] {
         if object.get(unsupported).is_some_and(|value| !value.is_null()) {
-            return Err(format!("`{unsupported}` is not supported: connect through a proxy that presents it"));
+            return Err(format!(
+                "`{unsupported}` is not supported: connect through a proxy that presents it"
+            ));
         }
     }
     let url = checked_url(&url).map_err(|error| error.to_string())?;
@@ -253,7 +261,8 @@ fn tls(verify: Option<&Value>, settings: &Settings) -> Tls {
 }
 
 fn oauth(value: Option<&Value>) -> OauthSpec {
-    let text = |key: &str| Some(value?.get(key)?.as_str()?.to_owned()).filter(|text| !text.is_empty());
+    let text =
+        |key: &str| Some(value?.get(key)?.as_str()?.to_owned()).filter(|text| !text.is_empty());
     let port = value.and_then(|value| value.get("redirect_port")?.as_u64());
     OauthSpec {
         client_id: text("client_id"),

@@ -63,7 +63,8 @@ fn find(command: &str, settings: &Settings) -> PathBuf {
         return PathBuf::from(command);
     }
     let path = settings.variable("PATH").map_or("", |path| path.value.expose());
-    let mut folders: Vec<PathBuf> = path.split(':').filter(|f| !f.is_empty()).map(PathBuf::from).collect();
+    let mut folders: Vec<PathBuf> =
+        path.split(':').filter(|f| !f.is_empty()).map(PathBuf::from).collect();
     if matches!(command, "npx" | "npm" | "node" | "uvx" | "uv") {
         folders.push(settings.home().join("node/bin"));
         folders.push(settings.user_home().join(".local/bin"));

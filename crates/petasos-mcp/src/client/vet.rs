@@ -8,8 +8,7 @@ use regex::Regex;
 use super::spec::Launch;
 
 /// Shells whose inline scripts are looked at.
-const SHELLS: [&str; 9] =
-    ["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "pwsh", "powershell"];
+const SHELLS: [&str; 9] = ["sh", "bash", "zsh", "dash", "ksh", "fish", "ash", "pwsh", "powershell"];
 
 #[expect(clippy::unwrap_used, reason = "the patterns are constants that a test compiles")]
 static CARRIES_AWAY: LazyLock<Regex> = LazyLock::new(|| {
@@ -41,8 +40,14 @@ static NESTS_IN: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// Things that no honest entry holds.
-const KNOWN_BAD: [&str; 6] =
-    ["webhook.site/", "requestbin.", "burpcollaborator.net", "interact.sh", "oastify.com", "pipedream.net/"];
+const KNOWN_BAD: [&str; 6] = [
+    "webhook.site/",
+    "requestbin.",
+    "burpcollaborator.net",
+    "interact.sh",
+    "oastify.com",
+    "pipedream.net/",
+];
 
 /// Why an entry is refused, if it is.
 pub fn vet(launch: &Launch) -> Result<(), String> {

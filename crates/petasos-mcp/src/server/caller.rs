@@ -161,7 +161,8 @@ impl Caller {
     fn able(&self, ability: &str) -> bool {
         let client = self.peer.peer_info();
         let abilities = client.and_then(|client| serde_json::to_value(&client.capabilities).ok());
-        abilities.is_some_and(|abilities| abilities.get(ability).is_some_and(|able| !able.is_null()))
+        abilities
+            .is_some_and(|abilities| abilities.get(ability).is_some_and(|able| !able.is_null()))
     }
 
     async fn answered<T, E: fmt::Display>(

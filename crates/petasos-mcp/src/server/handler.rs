@@ -162,8 +162,8 @@ impl ServerHandler for Handler {
         let arguments = request.arguments.unwrap_or_default();
         let outcome = self.offer.call(&request.name, arguments, &caller).await;
         let outcome = outcome.map_err(|error| wire(&error))?;
-        let content = outcome.content.iter().map(crate::content::Piece::to_wire).collect();
-        let mut result = CallToolResult::success(content);
+        let pieces = outcome.content.iter().map(crate::content::Piece::to_wire).collect();
+        let mut result = CallToolResult::success(pieces);
         result.is_error = Some(outcome.is_error);
         result.structured_content = outcome.structured;
         Ok(result.into())

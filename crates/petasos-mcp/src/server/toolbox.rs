@@ -19,9 +19,7 @@ use tokio::sync::mpsc;
 use super::approve::ByElicitation;
 use super::caller::Caller;
 use crate::content::{Attached, Piece};
-use crate::offer::{
-    Ability, Identity, Offer, OfferError, OfferedResource, OfferedTool, Outcome,
-};
+use crate::offer::{Ability, Identity, Offer, OfferError, OfferedResource, OfferedTool, Outcome};
 
 /// How many pieces of output may wait for a slow client before the newest are dropped.
 const TOLD_MAX: usize = 64;
@@ -238,7 +236,10 @@ impl Offer for Toolbox {
         if self.logs.is_none() {
             return Vec::new();
         }
-        vec![template("sessions", "A conversation"), template("jobs", "The log of a background job")]
+        vec![
+            template("sessions", "A conversation"),
+            template("jobs", "The log of a background job"),
+        ]
     }
 
     fn read<'a>(&'a self, uri: &'a str) -> BoxFuture<'a, Result<Attached, OfferError>> {
@@ -247,8 +248,8 @@ impl Offer for Toolbox {
                 Some(logs) => logs.read(uri).await,
                 None => None,
             };
-            let text = text
-                .ok_or_else(|| OfferError::Unknown { kind: "resource", name: uri.to_owned() })?;
+            let text =
+                text.ok_or_else(|| OfferError::Unknown { kind: "resource", name: uri.to_owned() })?;
             let mime_type = Some("text/plain".to_owned());
             Ok(Attached { uri: uri.to_owned(), mime_type, text: Some(text), blob: None })
         })

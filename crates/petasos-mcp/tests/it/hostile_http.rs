@@ -122,7 +122,8 @@ async fn headers_of_the_user_go_to_the_server_and_nowhere_else() {
         _ => asked.usual(),
     })
     .await;
-    let entry = json!({ "url": web.url(), "headers": { "X-Key": "secret", "Authorization": "Bearer t" } });
+    let entry =
+        json!({ "url": web.url(), "headers": { "X-Key": "secret", "Authorization": "Bearer t" } });
     let _servers = kit.start(&[("web", entry)]).await;
     assert!(kit.echo("web", "x").await.contains("heard"));
 }

@@ -33,7 +33,12 @@ impl Policy for Careful {
             return Verdict::Allow;
         }
         let why = "it is called danger".to_owned();
-        Verdict::Ask(vec![Finding { key: "danger".into(), why, span: None, widest: Scope::Session }])
+        Verdict::Ask(vec![Finding {
+            key: "danger".into(),
+            why,
+            span: None,
+            widest: Scope::Session,
+        }])
     }
 }
 
@@ -89,7 +94,8 @@ async fn serve(kit: &Kit, token: Option<&str>) -> Served {
     add(&registry, "waits", "mine", Says("waits"));
     add(&registry, "other", "theirs", Says("other"));
     let approver = Arc::new(ByElicitation::new());
-    let door = Dispatcher::new(Arc::clone(&registry), Arc::new(Careful), Arc::clone(&approver) as _);
+    let door =
+        Dispatcher::new(Arc::clone(&registry), Arc::new(Careful), Arc::clone(&approver) as _);
     let catalogue = Arc::new(Catalogue::new(Arc::clone(&registry), Arc::new(Checks::default())));
     let surroundings = (Arc::clone(&kit.around.settings), Arc::new(Ports::default()));
     let selection = Selection { enabled: Some(vec!["mine".to_owned()]), ..Selection::default() };
@@ -111,7 +117,11 @@ async fn serve(kit: &Kit, token: Option<&str>) -> Served {
 struct Person(bool);
 
 impl Approver for Person {
-    fn ask<'a>(&'a self, request: &'a ApprovalRequest, _: &'a CallContext) -> BoxFuture<'a, Answer> {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ApprovalRequest,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Answer> {
         assert!(request.subject.contains("danger"), "{}", request.subject);
         let answer = if self.0 {
             Answer::Allowed { scope: Scope::Once, by: Who::Person(None) }
@@ -140,7 +150,10 @@ async fn only_the_chosen_toolsets_are_offered_and_changes_are_told() {
     let served = serve(&kit, None).await;
     let servers = kit.start(&[("us", json!({ "url": served.url }))]).await;
     let tools = view(&servers, "us").tools;
-    assert!(tools.contains(&"mcp__us__danger".to_owned()) && !tools.contains(&"mcp__us__other".to_owned()));
+    assert!(
+        tools.contains(&"mcp__us__danger".to_owned())
+            && !tools.contains(&"mcp__us__other".to_owned())
+    );
     add(&served.registry, "newcomer", "mine", Says("new"));
     let new = "mcp__us__newcomer".to_owned();
     eventually("the new tool is told", || view(&servers, "us").tools.contains(&new)).await;
@@ -153,7 +166,10 @@ async fn logs_are_resources() {
     let served = serve(&kit, None).await;
     let _servers = kit.start(&[("us", json!({ "url": served.url }))]).await;
     let list = kit.call("mcp__us__list_resources", json!({})).await;
-    assert!(list.contains("petasos://jobs/proc_1") && list.contains("petasos://sessions/{id}"), "{list}");
+    assert!(
+        list.contains("petasos://jobs/proc_1") && list.contains("petasos://sessions/{id}"),
+        "{list}"
+    );
     let uri = json!({ "uri": "petasos://jobs/proc_1" });
     assert!(kit.call("mcp__us__read_resource", uri).await.contains("line one"));
     let uri = json!({ "uri": "petasos://jobs/other" });

@@ -36,21 +36,31 @@ fn answer(base: &str, state: &Mutex<Guarded>, asked: &Asked) -> Told {
     let (path, query) = asked.path.split_once('?').unwrap_or((&asked.path, ""));
     match path {
         "/.well-known/oauth-protected-resource" | "/.well-known/oauth-protected-resource/mcp" => {
-            Told::json(200, &json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }))
+            Told::json(
+                200,
+                &json!({ "resource": format!("{base}/mcp"), "authorization_servers": [base] }),
+            )
         }
-        "/.well-known/oauth-authorization-server" => Told::json(200, &json!({
-            "issuer": base, "authorization_endpoint": format!("{base}/authorize"),
-            "token_endpoint": format!("{base}/token"), "registration_endpoint": format!("{base}/register"),
-            "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
-        })),
-        "/register" => Told::json(201, &json!({
-            "client_id": "made-up", "redirect_uris": asked.body["redirect_uris"], "client_name": "x",
-        })),
+        "/.well-known/oauth-authorization-server" => Told::json(
+            200,
+            &json!({
+                "issuer": base, "authorization_endpoint": format!("{base}/authorize"),
+                "token_endpoint": format!("{base}/token"), "registration_endpoint": format!("{base}/register"),
+                "response_types_supported": ["code"], "code_challenge_methods_supported": ["S256"],
+            }),
+        ),
+        "/register" => Told::json(
+            201,
+            &json!({
+                "client_id": "made-up", "redirect_uris": asked.body["redirect_uris"], "client_name": "x",
+            }),
+        ),
         "/authorize" => {
             let query = form(query);
             assert_eq!(query.get("code_challenge_method").map(String::as_str), Some("S256"));
             state.challenges.insert("the-code".to_owned(), query["code_challenge"].clone());
-            let target = format!("http://localhost:1/callback?code=the-code&state={}", query["state"]);
+            let target =
+                format!("http://localhost:1/callback?code=the-code&state={}", query["state"]);
             Told { status: 302, ..Told::default() }.with("location", &target)
         }
         "/token" => token(&mut state, &form(&asked.text)),
@@ -59,7 +69,8 @@ fn answer(base: &str, state: &Mutex<Guarded>, asked: &Asked) -> Told {
             if shown == format!("Bearer {}", state.good) {
                 return asked.usual();
             }
-            let metadata = format!("Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource\"");
+            let metadata =
+                format!("Bearer resource_metadata=\"{base}/.well-known/oauth-protected-resource\"");
             Told { status: 401, ..Told::default() }.with("www-authenticate", &metadata)
         }
         _ => Told { status: 404, ..Told::default() },
@@ -69,12 +80,16 @@ fn answer(base: &str, state: &Mutex<Guarded>, asked: &Asked) -> Told {
 fn token(state: &mut Guarded, asked: &HashMap<String, String>) -> Told {
     match asked.get("grant_type").map(String::as_str) {
         Some("authorization_code") => {
-            assert!(asked.contains_key("code_verifier") && state.challenges.contains_key("the-code"));
+            assert!(
+                asked.contains_key("code_verifier") && state.challenges.contains_key("the-code")
+            );
         }
         Some("refresh_token") => {
             state.refreshes += 1;
             // A refresh token works once.
-            if state.refresh_refused || asked["refresh_token"] != format!("refresh-{}", state.issued) {
+            if state.refresh_refused
+                || asked["refresh_token"] != format!("refresh-{}", state.issued)
+            {
                 return Told::json(400, &json!({ "error": "invalid_grant" }));
             }
         }
@@ -82,10 +97,13 @@ fn token(state: &mut Guarded, asked: &HashMap<String, String>) -> Told {
     }
     state.issued += 1;
     state.good = format!("token-{}", state.issued);
-    Told::json(200, &json!({
-        "access_token": state.good, "token_type": "Bearer", "expires_in": 3600,
-        "refresh_token": format!("refresh-{}", state.issued),
-    }))
+    Told::json(
+        200,
+        &json!({
+            "access_token": state.good, "token_type": "Bearer", "expires_in": 3600,
+            "refresh_token": format!("refresh-{}", state.issued),
+        }),
+    )
 }
 
 struct Headless(Arc<petasos_net::Net>);
@@ -134,7 +152,10 @@ async fn a_sign_in_lasts_through_refreshes_and_says_when_it_is_over() {
     state.lock().good = "revoked".to_owned();
     let (first, second) = tokio::join!(kit.echo("web", "x"), kit.echo("web", "y"));
     assert!(first.contains("heard") && second.contains("heard"), "{first} {second}");
-    assert!(kit.home.agent().join("mcp-tokens/web.previous.json").exists(), "one generation is kept");
+    assert!(
+        kit.home.agent().join("mcp-tokens/web.previous.json").exists(),
+        "one generation is kept"
+    );
     drop(twin);
 
     state.lock().good = "revoked".to_owned();

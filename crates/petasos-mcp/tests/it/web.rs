@@ -21,7 +21,8 @@ pub(crate) struct Asked {
 impl Asked {
     pub(crate) fn header(&self, name: &str) -> Option<String> {
         let name = format!("{}:", name.to_ascii_lowercase());
-        let line = self.headers.lines().find(|line| line.to_ascii_lowercase().starts_with(&name))?;
+        let line =
+            self.headers.lines().find(|line| line.to_ascii_lowercase().starts_with(&name))?;
         Some(line.split_once(':')?.1.trim().to_owned())
     }
 
@@ -45,7 +46,9 @@ impl Asked {
             "tools/list" => self.result(json!({ "tools": [
                 { "name": "echo", "inputSchema": { "type": "object", "properties": {} } },
             ] })),
-            "tools/call" => self.result(json!({ "content": [{ "type": "text", "text": "heard" }] })),
+            "tools/call" => {
+                self.result(json!({ "content": [{ "type": "text", "text": "heard" }] }))
+            }
             "ping" => self.result(json!({})),
             _ if self.method == "POST" => Told { status: 202, ..Told::default() },
             _ => Told { status: 405, ..Told::default() },
@@ -75,7 +78,8 @@ impl Told {
     }
 
     fn bytes(&self) -> Vec<u8> {
-        let mut text = format!("HTTP/1.1 {} X\r\ncontent-length: {}\r\n", self.status, self.body.len());
+        let mut text =
+            format!("HTTP/1.1 {} X\r\ncontent-length: {}\r\n", self.status, self.body.len());
         for (name, value) in &self.headers {
             text.push_str(&format!("{name}: {value}\r\n"));
         }

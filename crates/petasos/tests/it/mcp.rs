@@ -39,15 +39,27 @@ fn a_host_lists_and_calls_our_tools_over_pipes() {
     let home = Home::temp();
     home.write("work/note.txt", "remember the milk\n");
     let client = json!({ "name": "test", "version": "1" });
-    let start = json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
-    let answers = talk(&home, &[
-        request(1, "initialize", start),
-        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
-        request(2, "tools/list", json!({})),
-        request(3, "tools/call", json!({ "name": "read_file", "arguments": { "path": "note.txt" } })),
-        request(4, "tools/call", json!({ "name": "terminal", "arguments": { "command": "rm -rf ~/x" } })),
-        request(5, "tools/call", json!({ "name": "todo", "arguments": {} })),
-    ]);
+    let start =
+        json!({ "protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client });
+    let answers = talk(
+        &home,
+        &[
+            request(1, "initialize", start),
+            json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }),
+            request(2, "tools/list", json!({})),
+            request(
+                3,
+                "tools/call",
+                json!({ "name": "read_file", "arguments": { "path": "note.txt" } }),
+            ),
+            request(
+                4,
+                "tools/call",
+                json!({ "name": "terminal", "arguments": { "command": "rm -rf ~/x" } }),
+            ),
+            request(5, "tools/call", json!({ "name": "todo", "arguments": {} })),
+        ],
+    );
     let of = |id: u32| answers.iter().find(|answer| answer["id"] == id).expect("an answer");
     assert_eq!(of(1)["result"]["protocolVersion"], "2025-06-18");
     let tools = of(2)["result"]["tools"].as_array().expect("tools");
@@ -67,11 +79,18 @@ fn a_server_is_added_tested_listed_and_removed() {
     let script = script.to_str().expect("a path");
     let added = petasos(&home).run(&["mcp", "add", "small", "--", "python3", script]);
     assert_eq!(added.code, Some(0), "{}", added.stderr);
-    assert!(added.stdout.contains("ready") && added.stdout.contains("mcp__small__hello"), "{}", added.stdout);
+    assert!(
+        added.stdout.contains("ready") && added.stdout.contains("mcp__small__hello"),
+        "{}",
+        added.stdout
+    );
     let listed = petasos(&home).run(&["mcp", "list", "--json"]).json();
     assert_eq!(listed[0]["transport"], "stdio");
     let tested = petasos(&home).run(&["mcp", "test", "--json"]).json();
-    assert_eq!((&tested[0]["state"], &tested[0]["tools"]), (&json!("ready"), &json!(["mcp__small__hello"])));
+    assert_eq!(
+        (&tested[0]["state"], &tested[0]["tools"]),
+        (&json!("ready"), &json!(["mcp__small__hello"]))
+    );
     assert_eq!(petasos(&home).run(&["mcp", "remove", "small"]).code, Some(0));
     assert_eq!(petasos(&home).run(&["mcp", "list", "--json"]).json(), json!([]));
     assert_eq!(petasos(&home).run(&["mcp", "test", "small"]).code, Some(1));

@@ -36,7 +36,8 @@ impl Callback {
     pub async fn answer(&self, within: Duration) -> io::Result<String> {
         let deadline = Instant::now() + within;
         loop {
-            let accepted = wait::until(deadline, "the browser to come back", self.listener.accept());
+            let accepted =
+                wait::until(deadline, "the browser to come back", self.listener.accept());
             let (stream, _) = accepted
                 .await
                 .map_err(|error| io::Error::new(io::ErrorKind::TimedOut, error.to_string()))??;
@@ -60,7 +61,8 @@ impl Callback {
             head.extend_from_slice(piece.get(..count).unwrap_or_default());
         }
         let head = String::from_utf8_lossy(&head);
-        let target = head.lines().next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
+        let target =
+            head.lines().next().and_then(|line| line.split(' ').nth(1)).unwrap_or_default();
         let is_answer = target.starts_with("/callback?");
         let (status, text) = if is_answer {
             ("200 OK", "You are signed in. This page can be closed.")

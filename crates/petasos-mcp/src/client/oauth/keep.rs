@@ -90,6 +90,7 @@ impl Kept {
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it stands in `map_err`")]
 fn store(error: impl ToString) -> AuthError {
     AuthError::CredentialStoreError(error.to_string())
 }

@@ -5,7 +5,9 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use petasos_net::{Follow, Method, Net, NetError, Request, Tls, checked_url};
-use rmcp::transport::{OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest};
+use rmcp::transport::{
+    OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
+};
 
 const ANSWER_MAX: usize = 1024 * 1024;
 const WITHIN: Duration = Duration::from_secs(30);
@@ -34,7 +36,8 @@ impl OverNet {
         let (status, headers) = (reply.status, reply.headers.clone());
         let body = reply.bytes(ANSWER_MAX, WITHIN).await?;
         let mut response = http::Response::new(body.to_vec());
-        *response.status_mut() = http::StatusCode::from_u16(status).unwrap_or(http::StatusCode::BAD_GATEWAY);
+        *response.status_mut() =
+            http::StatusCode::from_u16(status).unwrap_or(http::StatusCode::BAD_GATEWAY);
         *response.headers_mut() = headers;
         Ok(response)
     }

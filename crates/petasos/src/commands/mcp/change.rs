@@ -70,8 +70,9 @@ impl Add {
                 entry.insert("args".to_owned(), json!(args));
             }
             (None, None) => {
-                return Err(Report::usage("neither `--url` nor a program is given")
-                    .hint("petasos mcp add files -- npx -y @modelcontextprotocol/server-filesystem ."));
+                return Err(Report::usage("neither `--url` nor a program is given").hint(
+                    "petasos mcp add files -- npx -y @modelcontextprotocol/server-filesystem .",
+                ));
             }
         }
         if self.sse {
@@ -186,7 +187,9 @@ impl Import {
                 home.join("Library/Application Support/Claude/claude_desktop_config.json"),
             ],
             Some(Client::ClaudeCode) => vec![here.join(".mcp.json"), home.join(".claude.json")],
-            Some(Client::Cursor) => vec![here.join(".cursor/mcp.json"), home.join(".cursor/mcp.json")],
+            Some(Client::Cursor) => {
+                vec![here.join(".cursor/mcp.json"), home.join(".cursor/mcp.json")]
+            }
             Some(Client::Vscode) | None => vec![
                 here.join(".vscode/mcp.json"),
                 home.join(".config/Code/User/mcp.json"),

@@ -67,7 +67,10 @@ impl Person {
         let oauth = match &spec.launch {
             Launch::Http { oauth, .. } => oauth.clone().unwrap_or_default(),
             Launch::Stdio { .. } => {
-                return Err(Report::usage(format!("`{}` is a program and has no sign-in", spec.name)));
+                return Err(Report::usage(format!(
+                    "`{}` is a program and has no sign-in",
+                    spec.name
+                )));
             }
         };
         if let Some(redirect) = oauth.redirect_uri {

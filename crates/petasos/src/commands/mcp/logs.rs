@@ -25,7 +25,9 @@ impl Logs {
         let bytes = match std::fs::read(&file) {
             Ok(bytes) => bytes,
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-            Err(error) => return Err(Report::new(format!("{}: {error}", file.display())).code("io")),
+            Err(error) => {
+                return Err(Report::new(format!("{}: {error}", file.display())).code("io"));
+            }
         };
         let text = String::from_utf8_lossy(&bytes);
         let mut lines: Vec<&str> = text.lines().collect();

@@ -51,7 +51,8 @@ impl Shelf {
     }
 
     async fn log(&self, id: &str) -> Option<String> {
-        let view = self.jobs().list_all().into_iter().find(|view| view.session_id.as_str() == id)?;
+        let view =
+            self.jobs().list_all().into_iter().find(|view| view.session_id.as_str() == id)?;
         let cx = CallContext::new(Arc::clone(&self.settings), Surface::Mcp, view.owner);
         let page = self.jobs().log(&view.session_id, Lines::Last(LINES), &cx).await;
         Some(page.ok()??.output)
