@@ -204,9 +204,10 @@ fn answered(answer: &Answer) -> Value {
         Answer::Allowed { scope: Scope::Once, .. } => ("once", None),
         Answer::Allowed { scope: Scope::Session, .. } => ("session", None),
         Answer::Allowed { scope: Scope::Always, .. } => ("always", None),
-        Answer::Denied { .. } => ("deny", None),
         Answer::Expired { .. } => ("timeout", None),
-        Answer::Undeliverable { .. } | Answer::ReviewerUnavailable { .. } => ("deny", None),
+        Answer::Denied { .. }
+        | Answer::Undeliverable { .. }
+        | Answer::ReviewerUnavailable { .. } => ("deny", None),
     };
     json!({ "choice": choice, "decided_by": by })
 }

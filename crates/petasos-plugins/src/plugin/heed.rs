@@ -50,12 +50,11 @@ impl Hook for PluginHook {
             let Some(plugin) = self.plugin.upgrade() else { return Ok(Directive::Pass) };
             let kind = moment.kind();
             let none;
-            let cx = match moment.cx() {
-                Some(cx) => cx,
-                None => {
-                    none = plugin.own_context();
-                    &none
-                }
+            let cx = if let Some(cx) = moment.cx() {
+                cx
+            } else {
+                none = plugin.own_context();
+                &none
             };
             let params = json!({ "event": kind.as_str(), "payload": payload::fields(moment) });
             let answers = match plugin.ask("hook.fire", params, cx).await {
@@ -68,8 +67,8 @@ impl Hook for PluginHook {
                 Err(error) => return Err(HookError(error.to_string())),
             };
             let answers = answers.as_array().map_or(std::slice::from_ref(&answers), Vec::as_slice);
-            let valid = answers.iter().filter_map(|one| answer::directive(kind, one).ok());
-            let first = valid.filter(|directive| *directive != Directive::Pass).next();
+            let mut valid = answers.iter().filter_map(|one| answer::directive(kind, one).ok());
+            let first = valid.find(|directive| *directive != Directive::Pass);
             Ok(match first.unwrap_or(Directive::Pass) {
                 Directive::Append(text) => {
                     Directive::Append(spill::fit(text, &self.name, &cx.settings))

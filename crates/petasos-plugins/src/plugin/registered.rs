@@ -56,7 +56,7 @@ pub struct Registered {
 
 impl Plugin {
     /// Puts a new set in the place of the old one: what only the old one had is removed.
-    pub(crate) fn replace_registered(self: &Arc<Self>, new: Registered) {
+    pub(crate) fn replace_registered(self: &Arc<Self>, new: &Registered) {
         let old = std::mem::replace(&mut *self.registered.lock(), new.clone());
         for name in old.tools.difference(&new.tools) {
             if let Err(error) = self.host.registry.deregister(name, &self.origin) {

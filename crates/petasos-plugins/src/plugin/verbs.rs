@@ -37,7 +37,7 @@ impl Session {
     pub(super) fn settle(&self) {
         let Some(plugin) = self.plugin.upgrade() else { return };
         let Some(new) = self.collecting.lock().take() else { return };
-        plugin.replace_registered(new);
+        plugin.replace_registered(&new);
         plugin.host.middleware.deregister(&plugin.name());
         for (kind, id) in std::mem::take(&mut *self.frames.lock()) {
             frames::register(&plugin, &kind, id);
@@ -54,7 +54,7 @@ impl Session {
         drop(collecting);
         let mut next = plugin.registered();
         change(&mut next);
-        plugin.replace_registered(next);
+        plugin.replace_registered(&next);
     }
 
     async fn verb(&self, method: &str, params: Value) -> Result<Value, String> {
@@ -74,7 +74,7 @@ impl Session {
             "ctx.dispatch_tool" => self.dispatch_tool(&plugin, params).await,
             "ctx.inject_message" => Ok(json!(plugin.host.inject(&params))),
             "ctx.llm.complete" => {
-                facade::complete(&plugin, &params, self.context(&plugin, &params)).await
+                facade::complete(&plugin, &params, context(&plugin, &params)).await
             }
             "ctx.log" => {
                 plugin.log.line(params.get("message").and_then(Value::as_str).unwrap_or_default());
@@ -134,7 +134,7 @@ impl Session {
 
     fn register_command(&self, plugin: &Arc<Plugin>, params: &Value) -> Result<Value, String> {
         let info = command(params)?;
-        if plugin.host.reserved_commands.iter().any(|name| *name == info.name) {
+        if plugin.host.reserved_commands.contains(&info.name) {
             return Err(format!(
                 "`/{}` is a command of the program: choose another name",
                 info.name
@@ -170,15 +170,9 @@ impl Session {
         json!(false)
     }
 
-    /// The call that the plugin is in, or surroundings of its own.
-    fn context(&self, plugin: &Arc<Plugin>, params: &Value) -> CallContext {
-        let token = params.get("token").and_then(Value::as_str);
-        token.and_then(|token| plugin.call(token)).unwrap_or_else(|| plugin.own_context())
-    }
-
     async fn dispatch_tool(&self, plugin: &Arc<Plugin>, params: Value) -> Result<Value, String> {
         let door = plugin.host.door.as_ref().ok_or("no tools can be called here")?;
-        let mut cx = self.context(plugin, &params);
+        let mut cx = context(plugin, &params);
         cx.principal = Principal::Plugin(plugin.manifest.key.clone());
         // The loop's own state is not a plugin's to use.
         cx.seat = None;
@@ -203,6 +197,12 @@ impl Server for Session {
     ) -> BoxFuture<'static, Result<Value, String>> {
         Box::pin(async move { self.verb(&method, params).await })
     }
+}
+
+/// The call that the plugin is in, or surroundings of its own.
+fn context(plugin: &Arc<Plugin>, params: &Value) -> CallContext {
+    let token = params.get("token").and_then(Value::as_str);
+    token.and_then(|token| plugin.call(token)).unwrap_or_else(|| plugin.own_context())
 }
 
 fn text<'a>(params: &'a Value, name: &str) -> &'a str {

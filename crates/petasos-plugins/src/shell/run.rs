@@ -61,19 +61,18 @@ pub(super) async fn run(
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    let helper = processes.start(helper).await.map_err(failed)?;
+    let helper = processes.start(helper).await.map_err(|error| failed(&error))?;
     let hand = std::sync::Arc::clone(&helper.hand);
     let deadline = started + spec.timeout;
-    let said = match wait::until(deadline, "a shell hook", converse(helper, &input)).await {
-        Ok(said) => said?,
-        Err(_) => {
-            if let Err(error) = hand.kill(GRACE).await {
-                tracing::warn!(%error, hook = spec.command, "a hook may still run");
-            }
-            let seconds = spec.timeout.as_secs();
-            return Err(HookError(format!("it did not answer within {seconds} s")));
+    let said = wait::until(deadline, "a shell hook", converse(helper, &input)).await;
+    let Ok(said) = said else {
+        if let Err(error) = hand.kill(GRACE).await {
+            tracing::warn!(%error, hook = spec.command, "a hook may still run");
         }
+        let seconds = spec.timeout.as_secs();
+        return Err(HookError(format!("it did not answer within {seconds} s")));
     };
+    let said = said?;
     let directive = understood(spec.event, &said).map(|wanted| match wanted {
         Directive::Append(text) => Directive::Append(spill::fit(text, &spec.name, &cx.settings)),
         other => other,
@@ -81,7 +80,7 @@ pub(super) async fn run(
     Ok(Ran { said, directive, took: started.elapsed() })
 }
 
-fn failed(error: EnvError) -> HookError {
+fn failed(error: &EnvError) -> HookError {
     HookError(error.to_string())
 }
 
@@ -126,7 +125,7 @@ async fn converse(helper: Helper, input: &str) -> Result<Said, HookError> {
         drop(stdin);
     };
     let ((), out, err, exit) = tokio::join!(write, read(stdout), read(stderr), hand.exited());
-    let code = exit.map_err(failed)?.code();
+    let code = exit.map_err(|error| failed(&error))?.code();
     Ok(Said { stdout: out?, stderr: err?, code })
 }
 

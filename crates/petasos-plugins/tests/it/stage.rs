@@ -189,7 +189,7 @@ impl Stage {
             door: Some(Arc::clone(&self.door) as Arc<dyn Door>),
             model: Some(Arc::new(Parrot)),
             reserved_commands: vec!["help".to_owned()],
-            injector: Default::default(),
+            injector: arc_swap::ArcSwapOption::default(),
         })
         .await
     }
