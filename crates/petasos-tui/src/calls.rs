@@ -194,11 +194,9 @@ mod tests {
     #[test]
     fn durations_are_short() {
         let shown = |millis| lasted(Duration::from_millis(millis));
-        assert_eq!([shown(40), shown(9_940), shown(60_000), shown(125_000)], [
-            "0.0 s",
-            "9.9 s",
-            "60 s",
-            "2 min 5 s"
-        ]);
+        assert_eq!(
+            [shown(40), shown(9_940), shown(60_000), shown(125_000)],
+            ["0.0 s", "9.9 s", "60 s", "2 min 5 s"]
+        );
     }
 }

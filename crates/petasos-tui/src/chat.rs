@@ -211,7 +211,10 @@ impl Chat {
             view,
             agent: None,
             working: None,
-            busy: settings.text("display.busy_input_mode").and_then(Busy::named).unwrap_or(Busy::Interrupt),
+            busy: settings
+                .text("display.busy_input_mode")
+                .and_then(Busy::named)
+                .unwrap_or(Busy::Interrupt),
             footer: flag("display.show_cost").unwrap_or_default()
                 || flag("display.runtime_footer").unwrap_or_default(),
             queue: VecDeque::new(),
@@ -231,7 +234,9 @@ impl Chat {
         };
         chat.tell(&greeting);
         for name in refused {
-            chat.remark(&format!("/{name} is built in; the added command of that name is not used"));
+            chat.remark(&format!(
+                "/{name} is built in; the added command of that name is not used"
+            ));
         }
         Ok(chat)
     }
@@ -261,16 +266,21 @@ impl Chat {
             let jobs = self.engine.ports.jobs.clone();
             let inbox = self.agent.as_ref().map(Agent::inbox);
             tokio::select! {
-                said = self.input.message() => return self.said(said).await,
+                said = self.input.message() => {
+                    self.said(said);
+                    return Ok(());
+                }
                 signal = self.signals.next() => {
                     let said = match signal {
                         Signal::Interrupt => Said::Interrupt,
                         Signal::End => Said::End,
                     };
-                    return match self.input.interrupt().await {
-                        Said::Line(line) => self.said(Said::Line(line)).await,
-                        _ => self.said(said).await,
+                    let said = match self.input.interrupt().await {
+                        Said::Line(line) => Said::Line(line),
+                        _ => said,
                     };
+                    self.said(said);
+                    return Ok(());
                 }
                 Some(event) = self.events.recv() => self.aside(event),
                 Some(ask) = self.questions.0.recv() => {
@@ -287,7 +297,7 @@ impl Chat {
         }
     }
 
-    async fn said(&mut self, said: Said) -> Result<(), ChatError> {
+    fn said(&mut self, said: Said) {
         match said {
             Said::Line(line) => {
                 self.interrupted = None;
@@ -309,7 +319,6 @@ impl Chat {
             Said::End => self.ending = true,
             Said::Broken => {}
         }
-        Ok(())
     }
 
     /// The terminal is ours from here on; a message that was just sent is not lost.

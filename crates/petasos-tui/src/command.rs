@@ -90,7 +90,9 @@ fn find(name: &str) -> Option<&'static Slash> {
 }
 
 fn names(added: &[Arc<dyn Extra>]) -> impl Iterator<Item = String> {
-    let built = SLASHES.iter().flat_map(|slash| [slash.name].into_iter().chain(slash.aliases.iter().copied()));
+    let built = SLASHES
+        .iter()
+        .flat_map(|slash| [slash.name].into_iter().chain(slash.aliases.iter().copied()));
     built.map(str::to_owned).chain(added.iter().map(|extra| extra.name().to_owned()))
 }
 
@@ -119,7 +121,7 @@ mod tests {
             self.0
         }
 
-        fn about(&self) -> &str {
+        fn about(&self) -> &'static str {
             "does something"
         }
 
@@ -169,10 +171,42 @@ mod tests {
     #[test]
     fn what_hermes_users_type_is_known() {
         for name in [
-            "help", "model", "provider", "tools", "toolsets", "new", "reset", "clear", "resume",
-            "sessions", "branch", "fork", "title", "compress", "usage", "steer", "queue", "stop",
-            "approve", "deny", "rollback", "undo", "retry", "history", "save", "status", "verbose",
-            "reasoning", "yolo", "config", "jobs", "busy", "footer", "redraw", "quit", "exit",
+            "help",
+            "model",
+            "provider",
+            "tools",
+            "toolsets",
+            "new",
+            "reset",
+            "clear",
+            "resume",
+            "sessions",
+            "branch",
+            "fork",
+            "title",
+            "compress",
+            "usage",
+            "steer",
+            "queue",
+            "stop",
+            "approve",
+            "deny",
+            "rollback",
+            "undo",
+            "retry",
+            "history",
+            "save",
+            "status",
+            "verbose",
+            "reasoning",
+            "yolo",
+            "config",
+            "jobs",
+            "busy",
+            "footer",
+            "redraw",
+            "quit",
+            "exit",
         ] {
             assert!(find(name).is_some(), "{name}");
         }

@@ -66,7 +66,7 @@ pub(crate) struct Composer {
 impl Composer {
     /// Begins its thread; nothing is shown before [`Composer::next`].
     pub(crate) fn start(options: ComposerOptions) -> Self {
-        let (wishes, wished) = blocking::channel();
+        let (wishes, waiting) = blocking::channel();
         let (sender, said) = mpsc::unbounded_channel();
         let stop = Arc::new(AtomicBool::new(false));
         let printer = ExternalPrinter::new(NOTICES_MAX);
@@ -75,8 +75,8 @@ impl Composer {
         std::thread::spawn(move || {
             let mut line = editor(&options, signal).with_external_printer(printer);
             let prompt = Prompt { colour: options.colour };
-            while wished.recv().is_ok() {
-                if sender.send(read(&mut line, &prompt)).is_err() {
+            while waiting.recv().is_ok() {
+                if sender.send(read(&mut line, prompt)).is_err() {
                     return;
                 }
             }
@@ -128,8 +128,10 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>) -> Reedline {
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
     let interrupt = ReedlineEvent::ExecuteHostCommand(INTERRUPT.to_owned());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('c'), interrupt);
-    let complete =
-        ReedlineEvent::UntilFound(vec![ReedlineEvent::Menu(MENU.to_owned()), ReedlineEvent::MenuNext]);
+    let complete = ReedlineEvent::UntilFound(vec![
+        ReedlineEvent::Menu(MENU.to_owned()),
+        ReedlineEvent::MenuNext,
+    ]);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
     let menu = ReedlineMenu::EngineCompleter(Box::new(ColumnarMenu::default().with_name(MENU)));
     let completer = Complete::new(options.commands.clone(), options.workspace.clone());
@@ -152,9 +154,9 @@ fn history(file: Option<&Path>) -> FileBackedHistory {
         .unwrap_or_default()
 }
 
-fn read(line: &mut Reedline, prompt: &Prompt) -> Said {
+fn read(line: &mut Reedline, prompt: Prompt) -> Said {
     loop {
-        match line.read_line(prompt) {
+        match line.read_line(&prompt) {
             Ok(Signal::Success(text)) => {
                 // A history that cannot be written is no reason to lose the message.
                 line.sync_history().unwrap_or_default();

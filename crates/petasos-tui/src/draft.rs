@@ -37,7 +37,7 @@ pub(crate) enum Key {
 /// Reads keys on a thread of its own until it is dropped.
 #[derive(Debug)]
 pub(crate) struct Keys {
-    pub(crate) keys: mpsc::UnboundedReceiver<Key>,
+    pub(crate) pressed: mpsc::UnboundedReceiver<Key>,
     wanted: Arc<AtomicBool>,
     reader: Option<std::thread::JoinHandle<()>>,
 }
@@ -46,11 +46,11 @@ impl Keys {
     /// Takes the terminal's keys.
     pub(crate) fn take() -> std::io::Result<Self> {
         crossterm::terminal::enable_raw_mode()?;
-        let (sender, keys) = mpsc::unbounded_channel();
+        let (sender, pressed) = mpsc::unbounded_channel();
         let wanted = Arc::new(AtomicBool::new(true));
         let still = Arc::clone(&wanted);
         let reader = std::thread::spawn(move || read(&sender, &still));
-        Ok(Self { keys, wanted, reader: Some(reader) })
+        Ok(Self { pressed, wanted, reader: Some(reader) })
     }
 }
 
@@ -170,7 +170,14 @@ mod tests {
     fn keys_make_a_line() {
         let mut draft = Draft::default();
         let text = |text: &str| Key::Text(text.to_owned());
-        for key in [text("one twx"), Key::Backspace, text("o thr"), Key::Word, text("日本"), Key::Backspace] {
+        for key in [
+            text("one twx"),
+            Key::Backspace,
+            text("o thr"),
+            Key::Word,
+            text("日本"),
+            Key::Backspace,
+        ] {
             assert_eq!(draft.apply(&key), None);
         }
         assert_eq!(draft.text(), "one two 日");

@@ -5,7 +5,7 @@
 
 mod languages;
 
-use languages::{Kind, LANGUAGES, Language, Quote};
+use languages::{Kind, LANGUAGES, Language, Quote, Reach};
 
 use crate::line::{Colour, Line, Style};
 
@@ -76,7 +76,7 @@ impl Highlighter {
             let open = Open { close: quote.mark, escapes: quote.escapes, style: TEXT };
             self.open = Some(open);
             let after = self.inside(after, open, line);
-            if !quote.lines {
+            if quote.reach != Reach::Lines {
                 self.open = None;
             }
             return after;
@@ -125,12 +125,13 @@ fn starts(rest: &str, quote: &Quote) -> bool {
         return false;
     }
     // In Rust a single quote also begins a lifetime: only one that closes soon is a text.
-    !quote.brief || rest.chars().skip(1).take(4).any(|sign| sign == '\'')
+    quote.reach != Reach::Brief || rest.chars().skip(1).take(4).any(|sign| sign == '\'')
 }
 
 /// A word, a number, or one other sign.
 fn word<'a>(rest: &'a str, language: &Language, line: &mut Line) -> &'a str {
-    let belongs = |sign: char| sign.is_alphanumeric() || sign == '_' || language.joins.contains(sign);
+    let belongs =
+        |sign: char| sign.is_alphanumeric() || sign == '_' || language.joins.contains(sign);
     let first = rest.chars().next().unwrap_or(' ');
     if !belongs(first) {
         let (sign, after) = rest.split_at_checked(first.len_utf8()).unwrap_or((rest, ""));
@@ -146,7 +147,8 @@ fn word<'a>(rest: &'a str, language: &Language, line: &mut Line) -> &'a str {
 fn style(word: &str, after: &str, language: &Language) -> Style {
     let folded = word.to_lowercase();
     let wanted = if language.folds { folded.as_str() } else { word };
-    if word.starts_with(|sign: char| sign.is_ascii_digit()) || language.constants.contains(&wanted) {
+    if word.starts_with(|sign: char| sign.is_ascii_digit()) || language.constants.contains(&wanted)
+    {
         CONSTANT
     } else if language.keywords.contains(&wanted) {
         KEYWORD
@@ -173,7 +175,8 @@ mod tests {
 
     fn shown(info: &str, text: &str) -> String {
         let mut highlighter = Highlighter::new(info);
-        let lines: Vec<String> = text.lines().map(|line| highlighter.line(line).ansi(true)).collect();
+        let lines: Vec<String> =
+            text.lines().map(|line| highlighter.line(line).ansi(true)).collect();
         lines.join("\n").replace('\u{1b}', "^")
     }
 
@@ -182,7 +185,11 @@ mod tests {
         for (info, text, expected) in [
             ("rust", "let x = 1; // no", "^[35mlet^[0m x = ^[33m1^[0m; ^[2m// no^[0m"),
             ("rust,ignore", "f(\"a\\\"b\")", "^[34mf^[0m(^[32m\"a\\\"b\"^[0m)"),
-            ("rs", "fn a<'a>(x: &'a str, c: 'x')", "^[35mfn^[0m a<'a>(x: &'a str, c: ^[32m'x'^[0m)"),
+            (
+                "rs",
+                "fn a<'a>(x: &'a str, c: 'x')",
+                "^[35mfn^[0m a<'a>(x: &'a str, c: ^[32m'x'^[0m)",
+            ),
             ("python", "x = '''a\nb''' # c", "x = ^[32m'''a^[0m\n^[32mb'''^[0m ^[2m# c^[0m"),
             ("sql", "SELECT 1", "^[35mSELECT^[0m ^[33m1^[0m"),
             ("yaml", "name: \"x\" # y", "^[34mname^[0m: ^[32m\"x\"^[0m ^[2m# y^[0m"),

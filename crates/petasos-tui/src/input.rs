@@ -60,7 +60,7 @@ impl Input {
                 let mut whole = String::new();
                 while let Some(line) = lines.recv().await {
                     match line.strip_suffix('\\') {
-                        Some(line) => whole.push_str(&format!("{line}\n")),
+                        Some(line) => whole.extend([line, "\n"]),
                         None => return Said::Line((whole + &line).trim().to_owned()),
                     }
                 }
@@ -121,7 +121,7 @@ impl Input {
             return std::future::pending().await;
         }
         let pressed = match (&mut self.keys, &mut self.source) {
-            (Some(keys), _) => keys.keys.recv().await.map(Pressed::Key),
+            (Some(keys), _) => keys.pressed.recv().await.map(Pressed::Key),
             (None, Source::Lines(lines)) => lines.recv().await.map(Pressed::Line),
             (None, Source::Composer(_)) => return std::future::pending().await,
         };

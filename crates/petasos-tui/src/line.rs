@@ -284,7 +284,9 @@ fn visible(text: &str) -> String {
             '\r' => {}
             '\u{7f}' => out.push('␡'),
             sign if sign.is_control() => {
-                out.push(char::from_u32(0x2400 + u32::from(sign)).filter(|_| sign < ' ').unwrap_or('␦'));
+                out.push(
+                    char::from_u32(0x2400 + u32::from(sign)).filter(|_| sign < ' ').unwrap_or('␦'),
+                );
             }
             sign => out.push(sign),
         }

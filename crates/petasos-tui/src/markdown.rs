@@ -56,15 +56,14 @@ impl Stream {
             return Vec::new();
         }
         let mut lines = Vec::new();
-        match &self.fence {
-            Some(fence) => lines.push(fence.clone().line(&self.pending)),
-            None => {
-                self.gap(&mut lines);
-                match Fence::open(self.pending.trim_end_matches('\n')) {
-                    Some(fence) => lines.push(fence.opening()),
-                    None => lines.extend(block::render(&self.pending, canvas)),
-                }
-            }
+        if let Some(fence) = &self.fence {
+            lines.push(fence.clone().line(&self.pending));
+            return lines;
+        }
+        self.gap(&mut lines);
+        match Fence::open(self.pending.trim_end_matches('\n')) {
+            Some(fence) => lines.push(fence.opening()),
+            None => lines.extend(block::render(&self.pending, canvas)),
         }
         lines
     }
@@ -106,9 +105,10 @@ impl Stream {
             return true;
         }
         self.skip_blank_lines();
-        let opened = self.pending.split_once('\n').and_then(|(line, rest)| {
-            Some((Fence::open(line)?, rest.to_owned()))
-        });
+        let opened = self
+            .pending
+            .split_once('\n')
+            .and_then(|(line, rest)| Some((Fence::open(line)?, rest.to_owned())));
         if let Some((fence, rest)) = opened {
             self.gap(lines);
             lines.push(fence.opening());

@@ -3,6 +3,7 @@
 //! Whoever asks holds a [`Person`]; the chat holds the other end. The chat decides nothing: what an
 //! answer means is up to whoever asked.
 
+use std::fmt::Write as _;
 use std::io;
 
 use petasos_agent::engine::{Asker, Question};
@@ -84,7 +85,7 @@ impl Asker for Person {
 fn shown(question: &Question) -> String {
     let mut text = format!("\n❓ {}\n", question.text);
     for (at, choice) in question.choices.iter().enumerate() {
-        text.push_str(&format!("  {}. {choice}\n", at + 1));
+        writeln!(text, "  {}. {choice}", at + 1).unwrap_or_default();
     }
     text.push_str(if question.choices.is_empty() {
         "Your answer:"

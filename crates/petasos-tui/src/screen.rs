@@ -79,12 +79,12 @@ impl Screen {
         if self.look.live {
             let columns = self.size().0 - 1;
             for (at, line) in live.iter().enumerate() {
-                let line = line.cut(columns);
+                let row = line.cut(columns);
                 if at > 0 {
                     text.push_str("\r\n");
                 }
-                text.push_str(&line.ansi(self.look.colour));
-                self.live.push(line.width());
+                text.push_str(&row.ansi(self.look.colour));
+                self.live.push(row.width());
             }
         }
         self.write(&text);
@@ -220,7 +220,7 @@ mod tests {
             screen.plain("wor");
             screen.plain("ds\u{1b}[2J");
             let line = Line::of(Style::BOLD, "x");
-            screen.draw(&[line.clone()], &[line]);
+            screen.draw(std::slice::from_ref(&line), std::slice::from_ref(&line));
         });
         assert_eq!(text, "words␛[2J\r\nx\r\n");
     }

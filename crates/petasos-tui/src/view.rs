@@ -126,11 +126,16 @@ impl View {
         match event {
             Event::Notice { text } => self.note(text, canvas),
             Event::ToolOutputRisk { tool, risk, findings, .. } => {
-                let text = format!("{tool} brought text that looks like instructions ({risk} risk: {})", findings.join(", "));
+                let text = format!(
+                    "{tool} brought text that looks like instructions ({risk} risk: {})",
+                    findings.join(", ")
+                );
                 self.note(&text, canvas);
             }
             Event::Compressed { before, after, how, .. } => {
-                self.stay.push(faint(format!("✂ shortened from about {before} to {after} tokens ({how})")));
+                self.stay.push(faint(format!(
+                    "✂ shortened from about {before} to {after} tokens ({how})"
+                )));
             }
             Event::Steered { text, .. } => self.stay.push(faint(format!("↪ heard: {text}"))),
             Event::SubagentStarted { goal, .. } => {

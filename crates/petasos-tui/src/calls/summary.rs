@@ -3,17 +3,38 @@
 //! Results are shown from a preview that may be cut in the middle of its JSON, so fields are looked
 //! for in the text where it does not parse.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 /// Arguments that say the most, in this order.
 const TELLING: &[&str] = &[
-    "command", "path", "pattern", "query", "url", "urls", "goal", "question", "session_id", "name",
-    "action", "code", "text",
+    "command",
+    "path",
+    "pattern",
+    "query",
+    "url",
+    "urls",
+    "goal",
+    "question",
+    "session_id",
+    "name",
+    "action",
+    "code",
+    "text",
 ];
 /// Fields of results that say the most, in this order.
 const RESULT: &[&str] = &[
-    "error", "output", "summary", "message", "user_response", "content", "result", "status",
-    "matches", "total_lines",
+    "error",
+    "output",
+    "summary",
+    "message",
+    "user_response",
+    "content",
+    "result",
+    "status",
+    "matches",
+    "total_lines",
 ];
 const LONG: usize = 160;
 
@@ -95,7 +116,7 @@ fn one_line(text: &str) -> String {
     if line.len() < first.len() {
         line.push('…');
     } else if more > 0 {
-        line.push_str(&format!(" (+{more} lines)"));
+        write!(line, " (+{more} lines)").unwrap_or_default();
     }
     line
 }

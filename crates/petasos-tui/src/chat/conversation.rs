@@ -44,7 +44,11 @@ impl Chat {
     }
 
     /// A conversation that has no title is called by its first words.
-    pub(super) async fn suggest_title(&self, agent: &Agent, message: &str) -> Result<(), StoreError> {
+    pub(super) async fn suggest_title(
+        &self,
+        agent: &Agent,
+        message: &str,
+    ) -> Result<(), StoreError> {
         if !agent.transcript().rows().is_empty() {
             return Ok(());
         }

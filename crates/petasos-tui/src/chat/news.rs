@@ -28,9 +28,7 @@ impl Chat {
     pub(super) fn jobs_told(&mut self) {
         let session = match (&self.agent, &self.working) {
             (Some(agent), _) => Some((agent.session().clone(), Some(agent.inbox()))),
-            (None, Some(working)) => {
-                Some((working.session.clone(), working.inbox.clone()))
-            }
+            (None, Some(working)) => Some((working.session.clone(), working.inbox.clone())),
             (None, None) => None,
         };
         let (Some(jobs), Some((session, inbox))) = (self.engine.ports.jobs.clone(), session) else {
@@ -50,7 +48,8 @@ impl Chat {
         let Some(inbox) = self.agent.as_ref().map(petasos_agent::Agent::inbox) else {
             return Ok(());
         };
-        let words: Vec<String> = inbox.drain().iter().map(petasos_agent::steer::Word::text).collect();
+        let words: Vec<String> =
+            inbox.drain().iter().map(petasos_agent::steer::Word::text).collect();
         if words.is_empty() {
             return Ok(());
         }

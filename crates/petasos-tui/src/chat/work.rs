@@ -52,8 +52,7 @@ impl Chat {
                 Outcome::Replied => self.foot(&end),
                 Outcome::Interrupted => self.complain("stopped; the conversation is kept"),
                 Outcome::OutOfBudget => self.complain("the requests of this turn are used up"),
-                Outcome::Refused => self.complain(&end.text),
-                Outcome::Halted => self.complain(&end.text),
+                Outcome::Refused | Outcome::Halted => self.complain(&end.text),
             },
             Err(error) => {
                 self.complain(&error.to_string());
@@ -68,7 +67,11 @@ impl Chat {
 
     fn foot(&mut self, end: &TurnEnd) {
         if self.footer {
-            let cost = if end.cost_usd > 0.0 { format!(" · ${:.4}", end.cost_usd) } else { String::new() };
+            let cost = if end.cost_usd > 0.0 {
+                format!(" · ${:.4}", end.cost_usd)
+            } else {
+                String::new()
+            };
             self.remark(&format!(
                 "{} requests · {} tokens in, {} out{cost}",
                 end.requests,
@@ -132,7 +135,10 @@ impl Chat {
         let working = Working {
             cancel: CancellationToken::new(),
             inbox: None,
-            session: self.agent.as_ref().map_or_else(|| SessionId::new(""), |a| a.session().clone()),
+            session: self
+                .agent
+                .as_ref()
+                .map_or_else(|| SessionId::new(""), |a| a.session().clone()),
         };
         self.view.begin("waiting for your answer");
         self.asked(ask);

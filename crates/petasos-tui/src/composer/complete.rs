@@ -27,15 +27,18 @@ impl Complete {
         let span = Span { start, end: before.len() };
         if start == 0 && word.starts_with('/') && !word.get(1..).unwrap_or_default().contains('/') {
             let commands = self.commands.iter().filter(|(name, _)| name.starts_with(word));
-            return commands.map(|(name, about)| offer(name.clone(), Some(about), span, true)).collect();
+            return commands
+                .map(|(name, about)| offer(name.clone(), Some(about), span, true))
+                .collect();
         }
         let (mark, path) = word.strip_prefix('@').map_or(("", word), |path| ("@", path));
         let wanted = mark == "@" || path.contains('/') || path.starts_with(['.', '~']);
-        if !wanted { Vec::new() } else { self.paths(mark, path, span) }
+        if wanted { self.paths(mark, path, span) } else { Vec::new() }
     }
 
     fn paths(&self, mark: &str, path: &str, span: Span) -> Vec<Suggestion> {
-        let (folder, name) = path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
+        let (folder, name) =
+            path.rsplit_once('/').map_or(("", path), |(folder, name)| (folder, name));
         let shown = path.strip_suffix(name).unwrap_or_default();
         let from = match folder {
             "" if path.starts_with('/') => PathBuf::from("/"),

@@ -27,10 +27,7 @@ impl reedline::Prompt for Prompt {
         Cow::Borrowed("· ")
     }
 
-    fn render_prompt_history_search_indicator(
-        &self,
-        search: PromptHistorySearch,
-    ) -> Cow<'_, str> {
+    fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
         Cow::Owned(format!("(earlier: {}) ", search.term))
     }
 }

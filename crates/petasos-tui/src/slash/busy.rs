@@ -9,10 +9,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &[],
     usage: "[interrupt|queue|steer]",
     about: "What a message does while the agent works",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     if !words.is_empty() {
         let known = Busy::named(words);
         chat.busy = known.ok_or_else(|| format!("`{words}` is none of {}", SLASH.usage))?;

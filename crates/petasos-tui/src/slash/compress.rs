@@ -17,11 +17,8 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     let Some(mut agent) = chat.agent.take() else { return Ok(Next::Done) };
     let mut cx = chat.backstage.context(agent.session());
     cx.events = chat.sink();
-    let working = Working {
-        cancel: cx.cancel.clone(),
-        inbox: None,
-        session: agent.session().clone(),
-    };
+    let working =
+        Working { cancel: cx.cancel.clone(), inbox: None, session: agent.session().clone() };
     chat.view.begin("summing up");
     let focus = (!words.is_empty()).then_some(words);
     let stopped = {

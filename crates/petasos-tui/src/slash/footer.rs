@@ -8,10 +8,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["statusbar"],
     usage: "[on|off]",
     about: "Show tokens and cost below replies",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     chat.footer = super::verbose::switched(words, chat.footer)?;
     chat.remark(if chat.footer { "facts below replies" } else { "no facts below replies" });
     Ok(Next::Done)

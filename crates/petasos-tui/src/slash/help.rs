@@ -1,5 +1,7 @@
 //! `/help`: the commands.
 
+use std::fmt::Write as _;
+
 use crate::chat::Chat;
 use crate::command::{Next, Slash};
 use crate::slash::SLASHES;
@@ -9,23 +11,26 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["commands", "?"],
     usage: "",
     about: "Show the commands",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(Ok(run(chat, words)))),
 };
 
-async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, _words: &str) -> Next {
     let mut text = String::new();
     for slash in SLASHES {
-        let aliases: String = slash.aliases.iter().map(|name| format!(" /{name}")).collect();
-        let aliases = if aliases.is_empty() { aliases } else { format!(" (also{aliases})") };
-        let usage = if slash.usage.is_empty() { String::new() } else { format!(" {}", slash.usage) };
-        text.push_str(&format!("- `/{}{usage}` {}{aliases}\n", slash.name, slash.about));
+        let aliases = match slash.aliases {
+            [] => String::new(),
+            aliases => format!(" (also /{})", aliases.join(" /")),
+        };
+        let usage =
+            if slash.usage.is_empty() { String::new() } else { format!(" {}", slash.usage) };
+        writeln!(text, "- `/{}{usage}` {}{aliases}", slash.name, slash.about).unwrap_or_default();
     }
     for extra in &chat.extras {
-        text.push_str(&format!("- `/{}` {}\n", extra.name(), extra.about()));
+        writeln!(text, "- `/{}` {}", extra.name(), extra.about()).unwrap_or_default();
     }
     text.push_str(KEYS);
     chat.tell(&text);
-    Ok(Next::Done)
+    Next::Done
 }
 
 const KEYS: &str = "\nEnter sends; Alt-Enter, Ctrl-J or a backslash at the end go on in the next \

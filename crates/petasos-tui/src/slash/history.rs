@@ -13,11 +13,12 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &[],
     usage: "[how many]",
     about: "Show the conversation so far",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
-    let most = if words.is_empty() { 20 } else { words.parse().map_err(|_| "how many? /history 20")? };
+fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
+    let most =
+        if words.is_empty() { 20 } else { words.parse().map_err(|_| "how many? /history 20")? };
     let columns = chat.screen.canvas().columns;
     let canvas = chat.screen.canvas();
     let agent = chat.begun()?;
@@ -33,7 +34,7 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
                     lines.push(Line::of(Style::FAINT, &text).cut(columns));
                 }
             }
-            _ => continue,
+            Message::Tool(_) => continue,
         }
         lines.push(Line::new());
     }

@@ -1,5 +1,7 @@
 //! `/jobs`: what this conversation runs in the background.
 
+use std::fmt::Write as _;
+
 use petasos_contract::jobs::{JobId, Lines};
 
 use crate::chat::Chat;
@@ -34,8 +36,14 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
         _ => {
             let mut text = String::new();
             for job in jobs.list(&cx) {
-                let state = job.exit_code.map_or("runs".to_owned(), |code| format!("ended with {code}"));
-                text.push_str(&format!("- `{}` {state}, {} s: {}\n", job.session_id, job.uptime_seconds, job.command));
+                let state =
+                    job.exit_code.map_or("runs".to_owned(), |code| format!("ended with {code}"));
+                writeln!(
+                    text,
+                    "- `{}` {state}, {} s: {}",
+                    job.session_id, job.uptime_seconds, job.command
+                )
+                .unwrap_or_default();
             }
             chat.tell(if text.is_empty() { "no background job" } else { &text });
         }

@@ -19,7 +19,9 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     if asked.wish == Wish::default() {
         let text = chat.backstage.page(Page::Provider, "", &chat.choice).await?;
         chat.tell(&text);
-        chat.remark("/model NAME [--provider P] changes it; /models lists what the provider offers");
+        chat.remark(
+            "/model NAME [--provider P] changes it; /models lists what the provider offers",
+        );
         return Ok(Next::Done);
     }
     chat.quiet()?;
@@ -68,7 +70,7 @@ struct Asked {
 impl Asked {
     /// Reads the words; dashes that a phone made long are dashes.
     fn read(words: &str) -> Result<Self, String> {
-        let words = words.replace('—', "--").replace('–', "--");
+        let words = words.replace(['—', '–'], "--");
         let mut asked = Self { wish: Wish::default(), reach: Reach::Session };
         let mut words = words.split_whitespace();
         while let Some(word) = words.next() {

@@ -8,10 +8,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["reset", "clear"],
     usage: "",
     about: "Begin a new conversation",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
     chat.quiet()?;
     chat.forget();
     chat.remark("a new conversation begins with your next message; /sessions lists the others");

@@ -8,17 +8,17 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["next"],
     usage: "<words>",
     about: "Say something when the agent is done",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(Ok(run(chat, words)))),
 };
 
-async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, words: &str) -> Next {
     if words.is_empty() {
         let waiting: Vec<String> = chat.queue.iter().map(|it| format!("- {it}\n")).collect();
         chat.tell(if waiting.is_empty() { "nothing waits" } else { "waiting:" });
         chat.tell(&waiting.concat());
-        return Ok(Next::Done);
+        return Next::Done;
     }
     chat.queue.push_back(words.to_owned());
     chat.remark(&format!("⏳ next: {words}"));
-    Ok(Next::Done)
+    Next::Done
 }

@@ -8,10 +8,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["exit", "q"],
     usage: "",
     about: "Leave; the conversation is kept",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(Ok(run(chat, words)))),
 };
 
-async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, _words: &str) -> Next {
     chat.remark("bye");
-    Ok(Next::Quit)
+    Next::Quit
 }

@@ -10,10 +10,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["think"],
     usage: "[show|hide|off|minimal|low|medium|high|xhigh|max]",
     about: "Show what the model thinks, or how hard it should",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     match words {
         "" | "show" | "hide" | "on" => {
             chat.view.reasoning = super::verbose::switched(words, chat.view.reasoning)?;
@@ -22,7 +22,8 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
         }
         level => {
             let effort = serde_json::from_value(serde_json::Value::from(level));
-            let effort: Effort = effort.map_err(|_| format!("`{level}` is no level: {}", SLASH.usage))?;
+            let effort: Effort =
+                effort.map_err(|_| format!("`{level}` is no level: {}", SLASH.usage))?;
             chat.quiet()?;
             chat.choice.effort = Some(effort);
             if let Some(agent) = chat.quiet()? {

@@ -23,7 +23,8 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
             text.push_str(&row(head, &head.preview));
         }
     } else {
-        let query = Query { text: words.to_owned(), one_per_lineage: true, limit: 20, ..Query::default() };
+        let query =
+            Query { text: words.to_owned(), one_per_lineage: true, limit: 20, ..Query::default() };
         let hits = store.search(&query).await.map_err(|error| error.to_string())?;
         for hit in &hits {
             let found = hit.snippet.replace(">>>", "**").replace("<<<", "**");

@@ -14,7 +14,9 @@ pub(super) static SLASH: Slash = Slash {
 async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
     let head = chat.head().await?;
     let (id, title, count) = match &head {
-        Some(head) => (head.id.as_str(), head.title.as_deref().unwrap_or("(no title)"), head.messages),
+        Some(head) => {
+            (head.id.as_str(), head.title.as_deref().unwrap_or("(no title)"), head.messages)
+        }
         None => ("(begins with your first message)", "", 0),
     };
     let settings = &chat.choice.settings;
@@ -24,7 +26,8 @@ async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
     };
     let model = named(&chat.choice.model, "model.default");
     let provider = named(&chat.choice.provider, "model.provider");
-    let toolsets = chat.choice.selection.enabled.as_ref().map_or("(default)".to_owned(), |it| it.join(", "));
+    let toolsets =
+        chat.choice.selection.enabled.as_ref().map_or("(default)".to_owned(), |it| it.join(", "));
     let works = if chat.working.is_some() { "yes" } else { "no" };
     let asks = if chat.backstage.unasked() { "off (yolo)" } else { "on" };
     let text = format!(
@@ -32,7 +35,9 @@ async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
          | model | {model} from {provider} |\n| toolsets | {toolsets} |\n| workspace | {} |\n\
          | works now | {works} |\n| waiting messages | {} |\n| typing while it works | {} |\n\
          | asking for approval | {asks} |\n",
-        settings.workspace().display(), chat.queue.len(), chat.busy.name(),
+        settings.workspace().display(),
+        chat.queue.len(),
+        chat.busy.name(),
     );
     chat.tell(&text);
     Ok(Next::Done)

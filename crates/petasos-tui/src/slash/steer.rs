@@ -8,10 +8,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["tell"],
     usage: "<words>",
     about: "Tell the agent something while it works",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     if words.is_empty() {
         return Err("say what the agent should know: /steer <words>".to_owned());
     }

@@ -8,10 +8,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["interrupt"],
     usage: "",
     about: "Stop what runs",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
     if chat.working.is_none() {
         return Err("nothing runs; background jobs are listed by /jobs".to_owned());
     }

@@ -21,7 +21,9 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     chat.quiet()?;
     chat.choice.selection.enabled = match words {
         "default" => chat.chosen_at_first.clone(),
-        names => Some(names.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect()),
+        names => Some(
+            names.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        ),
     };
     let selection = chat.choice.selection.clone();
     if let Some(agent) = chat.quiet()? {

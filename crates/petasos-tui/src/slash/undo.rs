@@ -38,5 +38,5 @@ pub(super) async fn take_back(chat: &mut Chat) -> Result<String, String> {
     let resumed = Agent::resume(engine, choice, &session).await;
     let (agent, _) = resumed.map_err(|error| error.to_string())?;
     chat.agent = Some(agent);
-    Ok(text.to_string())
+    Ok(text)
 }

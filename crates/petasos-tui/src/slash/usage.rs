@@ -23,7 +23,12 @@ async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
         "| | |\n|---|---|\n| requests | {} |\n| tokens read | {} ({hit} % from the cache) |\n\
          | tokens written | {} ({} of them reasoning) |\n| cost | ${:.4}, as far as it is known |\n\
          | messages | {} |\n| window | {window} tokens |\n",
-        used.requests, used.prompt(), used.output, used.reasoning, head.cost_usd, head.messages,
+        used.requests,
+        used.prompt(),
+        used.output,
+        used.reasoning,
+        head.cost_usd,
+        head.messages,
     ));
     Ok(Next::Done)
 }

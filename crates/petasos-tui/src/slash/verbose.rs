@@ -9,10 +9,10 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &[],
     usage: "[on|off]",
     about: "Show more of what tools print",
-    run: |chat, words| Box::pin(run(chat, words)),
+    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
 };
 
-async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
+fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     let on = switched(words, chat.view.detail == Detail::Verbose)?;
     chat.view.detail = if on { Detail::Verbose } else { Detail::Usual };
     chat.remark(if on { "everything that tools print is shown" } else { "one line a call" });

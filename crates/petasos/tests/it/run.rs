@@ -34,8 +34,7 @@ fn standard_input_and_files_are_part_of_the_prompt() {
     home.write("work/notes.txt", "from a file\n");
     home.write("work/dot.png", [0x89, b'P', b'N', b'G']);
     let program = petasos(&home).input("from a pipe\n");
-    let finished =
-        program.run(&["run", "look", "--file", "notes.txt", "--file", "dot.png"]);
+    let finished = program.run(&["run", "look", "--file", "notes.txt", "--file", "dot.png"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let said = asked(&model).to_string();
     for part in ["look", "from a pipe", "from a file", "notes.txt", "data:image/png;base64,iVBO"] {

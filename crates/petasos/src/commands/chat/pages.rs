@@ -1,5 +1,6 @@
 //! Pages of text for slash commands, from the same functions that the commands of the program ask.
 
+use std::fmt::Write as _;
 use std::time::Duration;
 
 use petasos_agent::engine::Choice;
@@ -54,7 +55,7 @@ async fn tools(stage: &Stage, about: &str, choice: &Choice) -> String {
             Fate::NotRegistered => continue,
             Fate::Unavailable(why) | Fate::Withdrawn(why) => format!(" — not offered: {why}"),
         };
-        text.push_str(&format!("- {emoji} `{name}`{state}\n"));
+        writeln!(text, "- {emoji} `{name}`{state}").unwrap_or_default();
     }
     if text.is_empty() { "no such tool in these toolsets".to_owned() } else { text }
 }
@@ -66,7 +67,7 @@ async fn toolsets(stage: &Stage) -> String {
     for view in views {
         let state = if view.available { "" } else { " (nothing of it works here)" };
         let names: Vec<&str> = view.tools.iter().map(petasos_contract::ToolName::as_str).collect();
-        text.push_str(&format!("- **{}**{state}: {}\n", view.name, names.join(", ")));
+        writeln!(text, "- **{}**{state}: {}", view.name, names.join(", ")).unwrap_or_default();
     }
     text
 }
@@ -77,7 +78,7 @@ fn providers(stage: &Stage) -> String {
     let mut text = String::new();
     for provider in view.table.providers() {
         if resolve(&Request::of(&provider.id), settings, &view).outcome.is_ok() {
-            text.push_str(&format!("- `{}` {}\n", provider.id, provider.name));
+            writeln!(text, "- `{}` {}", provider.id, provider.name).unwrap_or_default();
         }
     }
     if text.is_empty() {
@@ -105,15 +106,16 @@ async fn provider(stage: &Stage, choice: &Choice) -> String {
             Verdict::Refused => "✗",
             Verdict::Passed => "·",
         };
-        text.push_str(&format!("- {mark} {}: {} ({})\n", candidate.rule, candidate.what, candidate.why));
+        writeln!(text, "- {mark} {}: {} ({})", candidate.rule, candidate.what, candidate.why)
+            .unwrap_or_default();
     }
     match &resolved.outcome {
         Ok(runtime) => {
             let model = runtime.model.as_deref().unwrap_or("(the provider's default)");
             let place = runtime.base_url.as_str();
-            text.push_str(&format!("\n**{model}** from {} at {place}", runtime.provider));
+            write!(text, "\n**{model}** from {} at {place}", runtime.provider).unwrap_or_default();
         }
-        Err(error) => text.push_str(&format!("\n**nobody answers**: {error}")),
+        Err(error) => write!(text, "\n**nobody answers**: {error}").unwrap_or_default(),
     }
     text
 }
@@ -125,8 +127,10 @@ async fn models(stage: &Stage, about: &str, choice: &Choice) -> Result<String, S
     let runtime = runtime.map_err(|error| error.to_string())?;
     let net = stage.host.net();
     let listed = list(&net, &runtime, LISTING_DEADLINE).await.map_err(|error| error.to_string())?;
-    let named = listed.iter().filter(|model| model.id.contains(about));
-    let text: String = named.map(|model| format!("- `{}`\n", model.id)).collect();
+    let mut text = String::new();
+    for model in listed.iter().filter(|model| model.id.contains(about)) {
+        writeln!(text, "- `{}`", model.id).unwrap_or_default();
+    }
     Ok(if text.is_empty() { format!("no model of it contains `{about}`") } else { text })
 }
 
@@ -144,10 +148,11 @@ fn config(stage: &Stage, about: &str) -> String {
     let mut text = format!("**{}** {}\n\n", explained.key, explained.doc.unwrap_or_default());
     for candidate in &explained.candidates {
         let why = candidate.passed_over.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        text.push_str(&format!("- `{}` from {}{why}\n", candidate.value, candidate.source));
+        writeln!(text, "- `{}` from {}{why}", candidate.value, candidate.source)
+            .unwrap_or_default();
     }
     if let Some(nearest) = &explained.nearest {
-        text.push_str(&format!("nothing reads this key; did you mean `{nearest}`?"));
+        write!(text, "nothing reads this key; did you mean `{nearest}`?").unwrap_or_default();
     }
     text
 }
@@ -158,10 +163,12 @@ async fn checkpoints(stage: &Stage) -> Result<String, String> {
     let mut text = String::new();
     for copy in copies {
         let age = copy.made.elapsed().unwrap_or_default().as_secs() / 60;
-        text.push_str(&format!("- `{}` {}, {age} minutes ago\n", copy.id, copy.why));
+        writeln!(text, "- `{}` {}, {age} minutes ago", copy.id, copy.why).unwrap_or_default();
     }
     if text.is_empty() {
-        text.push_str("no copy of this workspace yet; they are made before the agent changes files");
+        text.push_str(
+            "no copy of this workspace yet; they are made before the agent changes files",
+        );
     } else {
         text.push_str("\n`/rollback NUMBER` goes back to one.");
     }

@@ -19,9 +19,8 @@ pub(super) struct Told {
 impl Told {
     /// With the emoji of these tools.
     pub(super) fn new(out: Out, catalogue: Arc<Catalogue>) -> Self {
-        let emoji = move |tool: &str| {
-            catalogue.registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned()
-        };
+        let emoji =
+            move |tool: &str| catalogue.registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned();
         Self { out, progress: Mutex::new(Progress::new(Arc::new(emoji))) }
     }
 }

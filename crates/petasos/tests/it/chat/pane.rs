@@ -50,7 +50,17 @@ impl Pane {
         let (width, folder) = (start.columns.to_string(), home.workspace());
         let folder = folder.to_str().expect("a readable path");
         pane.tmux(&[
-            "-f", "/dev/null", "-u", "new-session", "-d", "-x", &width, "-y", "40", "-c", folder,
+            "-f",
+            "/dev/null",
+            "-u",
+            "new-session",
+            "-d",
+            "-x",
+            &width,
+            "-y",
+            "40",
+            "-c",
+            folder,
             &command,
         ])
         .expect("tmux starts");
@@ -118,13 +128,15 @@ impl Pane {
     pub(crate) fn ready_after(&self, text: &str) -> String {
         self.until(&format!("a prompt below `{text}`"), |screen| {
             let below = screen.rsplit_once(text).map(|(_, below)| below);
-            below.is_some_and(|below| matches!(below.lines().last().map(str::trim), Some("❯" | ">")))
+            below
+                .is_some_and(|below| matches!(below.lines().last().map(str::trim), Some("❯" | ">")))
         })
     }
 
     #[expect(clippy::disallowed_methods, reason = "tests start the terminal that they test in")]
     fn tmux(&self, arguments: &[&str]) -> Option<String> {
-        let output = Command::new("tmux").args(["-L", &self.server]).args(arguments).output().ok()?;
+        let output =
+            Command::new("tmux").args(["-L", &self.server]).args(arguments).output().ok()?;
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
     }
 }
