@@ -10,6 +10,7 @@ pub mod jwt;
 pub mod keep;
 pub mod keyring;
 pub mod login;
+pub mod minted;
 pub mod oauth;
 pub mod pool;
 pub mod refresh;

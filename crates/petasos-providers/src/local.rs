@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::credential::VaultView;
+use crate::credential::minted::Mints;
 use crate::resolve::{Resolved, resolve};
 use crate::runtime::BaseUrl;
 
@@ -62,8 +63,9 @@ async fn probe_at(places: &[Known; 4], net: &Net, within: Duration) -> Vec<Local
     [a, b, c, d].into_iter().flatten().collect()
 }
 
-/// Resolves; when nothing is configured at all, looks for servers on this machine and resolves
-/// once more. What surfaces ask and what `provider explain` shows.
+/// Resolves; when a cloud's token is missing, mints it, and when nothing is configured at all, looks
+/// for servers on this machine; then resolves once more. What surfaces ask and what
+/// `provider explain` shows.
 pub async fn resolve_here(
     request: &crate::Request,
     settings: &Settings,
@@ -77,6 +79,7 @@ pub async fn resolve_here(
 #[derive(Debug)]
 pub struct Finder {
     places: [Known; 4],
+    mints: Mints,
     found: Mutex<Option<(Instant, Vec<LocalServer>)>>,
 }
 
@@ -89,7 +92,14 @@ impl Default for Finder {
 impl Finder {
     /// A finder that looks at these places.
     pub fn at(places: [Known; 4]) -> Self {
-        Self { places, found: Mutex::new(None) }
+        Self { places, mints: Mints::default(), found: Mutex::new(None) }
+    }
+
+    /// The same finder with other places that mint tokens.
+    #[must_use]
+    pub fn with_mints(mut self, mints: Mints) -> Self {
+        self.mints = mints;
+        self
     }
 
     /// Resolves, with the servers of this machine as the last resort.
@@ -100,7 +110,16 @@ impl Finder {
         mut view: VaultView,
         net: &Net,
     ) -> Resolved {
-        let resolved = resolve(request, settings, &view);
+        let mut resolved = resolve(request, settings, &view);
+        if let Err(error) = &mut resolved.outcome
+            && Mints::lifts(error.code)
+        {
+            let code = error.code;
+            match Box::pin(self.mints.fill(code, &mut view, settings, net)).await {
+                Ok(()) => return resolve(request, settings, &view),
+                Err(why) => error.message = format!("{}: {why}", error.message),
+            }
+        }
         let nothing = matches!(&resolved.outcome, Err(error) if error.code == NOTHING);
         if !nothing {
             return resolved;

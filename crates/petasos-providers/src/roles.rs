@@ -273,7 +273,10 @@ mod tests {
         let plan = plan(Role::Subagent, &Prompt::default(), &settings, &Table::built_in());
         let first = plan.candidates.first().unwrap();
         assert_eq!(first.base_url.as_deref(), Some("http://127.0.0.1:1/v1"));
-        assert_eq!((first.provider.as_deref(), first.model.as_deref()), (Some("custom"), Some("small")));
+        assert_eq!(
+            (first.provider.as_deref(), first.model.as_deref()),
+            (Some("custom"), Some("small"))
+        );
         assert_eq!(providers(Role::Main, &own).0, ["main"]);
     }
 }

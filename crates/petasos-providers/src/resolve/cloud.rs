@@ -11,6 +11,7 @@ use super::endpoint::not_allowed;
 use super::keys::{Claim, Key, missing_key};
 use super::scene::Scene;
 use super::{Outcome, ResolveError, Verdict};
+use crate::credential::minted;
 use crate::runtime::{Aws, AwsKeys, BaseUrl, EndpointKind, Launch, Source};
 use crate::table::Provider;
 
@@ -78,15 +79,17 @@ fn at_azure(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
         let error = ResolveError::new("missing_base_url", &provider.id, message);
         return Err(error.hint("set `model.base_url` or `AZURE_FOUNDRY_BASE_URL`"));
     };
-    if scene.saved.get("auth_mode").and_then(Value::as_str) == Some("entra_id") {
-        let message = "Microsoft Entra tokens are not minted by this version".to_owned();
-        let error = ResolveError::new("entra_unsupported", &provider.id, message);
-        return Err(error.hint("use an API key: `AZURE_FOUNDRY_API_KEY`"));
-    }
     scene.trace(format!("endpoint {url}"), Verdict::Taken, format!("from {place}"));
     let claim = Claim::exactly(&provider.id, &url);
     let encrypted =
         url.origin().is_some_and(|origin| origin.is_encrypted() || origin.is_loopback());
+    let by_entra = scene.saved.get("auth_mode").and_then(Value::as_str) == Some("entra_id");
+    if by_entra && encrypted && place != "the request" {
+        let key = entra_key(scene, &provider.id, &claim)?;
+        let mut parts = Parts::new(&provider.id, url, EndpointKind::Registry);
+        (parts.provider, parts.key) = (Some(provider), Some(key));
+        return Ok(scene.assemble(parts));
+    }
     let mut key = scene.explicit_key(&claim);
     if key.is_none() && scene.is_saved_for(&provider.id) {
         key = scene.saved_key(&claim);
@@ -103,7 +106,26 @@ fn at_azure(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     Ok(scene.assemble(parts))
 }
 
-/// Vertex: project and region make the address; the token is minted elsewhere.
+/// A token of Microsoft Entra, minted before this resolution; never another kind of key instead.
+fn entra_key(scene: &mut Scene<'_>, provider: &str, claim: &Claim) -> Result<Key, ResolveError> {
+    let stored = scene.vault.store.login(minted::ENTRA_LOGIN).and_then(|login| login.access);
+    let (owner, scope) = (claim.owner.clone(), claim.scope.clone());
+    let key = stored.map(|secret| Key {
+        owner,
+        secret,
+        scope,
+        source: Source::Entra,
+        pool: None,
+        expiry: None,
+    });
+    key.ok_or_else(|| {
+        let message = "there is no Microsoft Entra token".to_owned();
+        let error = ResolveError::new(minted::ENTRA, provider, message);
+        error.hint("set `AZURE_TENANT_ID`, `AZURE_CLIENT_ID` and `AZURE_CLIENT_SECRET`")
+    })
+}
+
+/// Vertex: project and region make the address; the token is minted before.
 pub(crate) fn vertex(scene: &mut Scene<'_>) -> Option<Outcome> {
     let provider = picked(scene, "vertex")?;
     Some(at_vertex(scene, provider))
@@ -135,9 +157,11 @@ fn at_vertex(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     });
     let Some(key) = key else {
         let message = "there is no Google Cloud token for Vertex".to_owned();
-        let mut error = ResolveError::new("vertex_auth_missing", "vertex", message);
+        let mut error = ResolveError::new(minted::VERTEX, "vertex", message);
         error.relogin_required = true;
-        return Err(error.hint("pass one: `--api-key \"$(gcloud auth print-access-token)\"`"));
+        return Err(error.hint(
+            "set `GOOGLE_APPLICATION_CREDENTIALS` or run `gcloud auth application-default login`",
+        ));
     };
     let mut parts = Parts::new("vertex", url, EndpointKind::Registry);
     parts.provider = Some(provider);

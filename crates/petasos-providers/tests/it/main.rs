@@ -8,6 +8,7 @@ mod hostile;
 mod keyring;
 mod logins;
 mod mangled;
+mod minted;
 mod refresh;
 mod routes;
 mod service;

@@ -1,7 +1,9 @@
 //! `petasos provider`, `auth` and `model`: choices, their reasons, and what is kept.
 
 use petasos_testkit::Home;
+use serde_json::json;
 
+use crate::loopback::{Loopback, Say};
 use crate::petasos;
 
 #[test]
@@ -72,4 +74,14 @@ fn a_saved_model_is_the_choice_of_every_surface() {
 fn an_unknown_role_is_bad_usage() {
     let finished = petasos(&Home::temp()).run(&["provider", "resolve", "--role", "nonsense"]);
     assert_eq!(finished.code, Some(2));
+}
+
+#[test]
+fn a_test_call_tells_what_the_model_can_do() {
+    let call = Say::Calls(vec![("report", json!({ "word": "ready" }))]);
+    let model = Loopback::saying(vec![call]);
+    let tested = petasos(&model.home()).run(&["provider", "test", "--json"]).json();
+    assert_eq!(tested["capabilities"]["tools"], "called", "{tested}");
+    assert_eq!(tested["capabilities"]["streaming"], true);
+    assert!(tested["latency_ms"].is_u64());
 }

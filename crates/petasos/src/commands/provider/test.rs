@@ -1,16 +1,22 @@
-//! `provider test`: one real, tiny call, with how long it took and who answered.
+//! `provider test`: one real, tiny call, with how long it took, who answered and what it can do.
 
 use std::process::ExitCode;
-use std::time::Instant;
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
 
 use clap::Args;
-use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_contract::message::Message;
-use petasos_contract::model::{Model as _, ModelError, Prompt, Reply, Role};
+use petasos_contract::model::{
+    Definition, Delta, DeltaSink, DeltaSubscriber, Model as _, ModelError, Prompt, Reason, Reply,
+    Role, ToolChoice,
+};
+use petasos_contract::{SessionId, ToolName};
+use serde::Serialize;
 use serde_json::json;
 
 use crate::command::Session;
+use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
@@ -25,43 +31,157 @@ pub(super) struct Test {
     model: Option<String>,
 }
 
+/// What was seen in the answer; nothing here is taken from a table.
+#[derive(Debug, Serialize)]
+struct Capabilities {
+    /// Whether the answer came in pieces.
+    streaming: bool,
+    /// How long the first piece took.
+    first_token_ms: Option<u64>,
+    tools: Tools,
+    /// Whether it showed reasoning.
+    reasoning: bool,
+    /// Whether it told how much it used.
+    usage: bool,
+}
+
+/// What became of the tool that was offered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+enum Tools {
+    /// It was called.
+    Called,
+    /// It was accepted and not called.
+    Ignored,
+    /// A request with a tool was refused; one without was not.
+    Refused,
+}
+
 impl Test {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
         let host = session.host.get()?;
-        let prompt = Prompt {
-            messages: vec![Message::user("Reply with the single word: ready")],
-            provider: self.provider.clone(),
-            model: self.model.clone(),
-            max_tokens: Some(64),
-            ..Prompt::default()
-        };
-        let cx = host.call_context(Surface::OneShot, SessionId::new("provider-test"));
-        let client = host.model();
-        let started = Instant::now();
-        let answer = host.wait(client.ask(&prompt, Role::Main, &cx))?;
-        let latency_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        match answer {
-            Ok(reply) => Ok(told(out, &reply, latency_ms)),
+        let answered = host.wait(self.ask(host))?;
+        match answered {
+            Ok(Answered { reply, latency_ms, capabilities }) => {
+                Ok(told(out, &reply, latency_ms, &capabilities))
+            }
             Err(error) => Err(failed(out, &error)),
         }
     }
+
+    /// Asks with a tool that must be called; where tools are refused, once more without.
+    async fn ask(&self, host: &Host) -> Result<Answered, ModelError> {
+        match self.ask_once(host, true).await {
+            Err(error) if is_about_tools(&error) => {
+                let mut answered = self.ask_once(host, false).await?;
+                answered.capabilities.tools = Tools::Refused;
+                Ok(answered)
+            }
+            answered => answered,
+        }
+    }
+
+    async fn ask_once(&self, host: &Host, with_tool: bool) -> Result<Answered, ModelError> {
+        let first = Arc::new(First::now());
+        let mut prompt = Prompt {
+            messages: vec![Message::user("Report the single word: ready")],
+            provider: self.provider.clone(),
+            model: self.model.clone(),
+            max_tokens: Some(64),
+            deltas: DeltaSink::to(Arc::clone(&first) as _),
+            ..Prompt::default()
+        };
+        if with_tool {
+            prompt.tools = Arc::new([report_tool()]);
+            prompt.tool_choice = ToolChoice::Required;
+        }
+        let cx = host.call_context(Surface::OneShot, SessionId::new("provider-test"));
+        let reply = host.model().ask(&prompt, Role::Main, &cx).await?;
+        let called = !reply.message.tool_calls.is_empty();
+        let capabilities = Capabilities {
+            streaming: first.seen.get().is_some(),
+            first_token_ms: first.seen.get().copied().map(millis),
+            tools: if called { Tools::Called } else { Tools::Ignored },
+            reasoning: reply.message.reasoning.is_some(),
+            usage: reply.usage.output > 0,
+        };
+        Ok(Answered { reply, latency_ms: millis(first.begun.elapsed()), capabilities })
+    }
 }
 
-fn told(out: Out, reply: &Reply, latency_ms: u64) -> ExitCode {
-    let text = reply.message.content.as_deref().unwrap_or_default();
+struct Answered {
+    reply: Reply,
+    latency_ms: u64,
+    capabilities: Capabilities,
+}
+
+/// Notes when the first piece came.
+struct First {
+    begun: Instant,
+    seen: OnceLock<Duration>,
+}
+
+impl First {
+    fn now() -> Self {
+        Self { begun: Instant::now(), seen: OnceLock::new() }
+    }
+}
+
+impl DeltaSubscriber for First {
+    fn take(&self, _attempt: u32, _delta: &Delta) {
+        self.seen.get_or_init(|| self.begun.elapsed());
+    }
+}
+
+fn report_tool() -> Definition {
+    Definition {
+        name: ToolName::new("report"),
+        description: "Reports one word.".to_owned(),
+        parameters: json!({
+            "type": "object",
+            "properties": { "word": { "type": "string", "description": "The word" } },
+            "required": ["word"],
+        }),
+    }
+}
+
+/// Whether leaving the tool out may help.
+fn is_about_tools(error: &ModelError) -> bool {
+    matches!(error.reason, Reason::ToolSchema | Reason::UnsupportedParameter | Reason::Format)
+}
+
+fn millis(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn told(out: Out, reply: &Reply, latency_ms: u64, capabilities: &Capabilities) -> ExitCode {
+    let call = reply.message.tool_calls.first().map(|call| call.arguments.as_str());
+    let text = call.or(reply.message.content.as_deref()).unwrap_or_default();
     if out.is_json() {
         out.value(&json!({
             "ok": true, "provider": reply.served.provider, "model": reply.served.model,
-            "latency_ms": latency_ms, "reply": text, "usage": reply.usage, "steps": reply.path,
+            "latency_ms": latency_ms, "capabilities": capabilities, "reply": text,
+            "usage": reply.usage, "steps": reply.path,
         }));
-    } else {
-        let mark = out.paint(Style::Good, "✓");
-        let (provider, model) = (&reply.served.provider, &reply.served.model);
-        out.line(format!("{mark} {provider} ({model}) answered in {latency_ms} ms: {text:?}"));
-        for step in &reply.path {
-            out.line(out.paint(Style::Faint, &format!("  {}", json!(step))));
-        }
+        return ExitCode::SUCCESS;
+    }
+    let mark = out.paint(Style::Good, "✓");
+    let (provider, model) = (&reply.served.provider, &reply.served.model);
+    out.line(format!("{mark} {provider} ({model}) answered in {latency_ms} ms: {text:?}"));
+    let first = capabilities.first_token_ms;
+    let streaming = first
+        .map_or("no streaming".to_owned(), |ms| format!("streams (first piece after {ms} ms)"));
+    let tools = match capabilities.tools {
+        Tools::Called => "calls tools",
+        Tools::Ignored => "accepts tools but did not call one",
+        Tools::Refused => "refuses tools",
+    };
+    let reasoning = if capabilities.reasoning { "shows reasoning" } else { "shows no reasoning" };
+    let usage = if capabilities.usage { "reports usage" } else { "reports no usage" };
+    out.line(format!("  {streaming}; {tools}; {reasoning}; {usage}"));
+    for step in &reply.path {
+        out.line(out.paint(Style::Faint, &format!("  {}", json!(step))));
     }
     ExitCode::SUCCESS
 }
