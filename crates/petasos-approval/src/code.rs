@@ -4,9 +4,12 @@
 //! that are put together in plain sight; `walk` looks at the calls. It is no
 //! interpreter: what it cannot see stays unknown.
 
+pub(crate) mod alias;
 pub(crate) mod calls;
 pub(crate) mod evaluate;
 pub(crate) mod scan;
+pub(crate) mod sed;
+pub(crate) mod sight;
 pub(crate) mod walk;
 pub(crate) mod windows;
 
@@ -31,6 +34,8 @@ pub enum Language {
     AppleScript,
     /// PowerShell and `cmd`.
     PowerShell,
+    /// Rules of `make`.
+    Make,
     /// Anything else with calls and strings.
     Other,
 }

@@ -58,7 +58,7 @@ pub fn judge_delete(path: &str, recursive: bool, facts: &Facts) -> Judgement {
 fn judge_path(deed: Deed, path: &str, facts: &Facts) -> Judgement {
     let mut engine = Engine::new(facts, path);
     let resolved = crate::path::resolve(path, facts.cwd.as_deref(), &facts.home);
-    let touch = Touch { deed, path: &resolved, elevated: false, facts };
+    let touch = Touch::new(deed, &resolved, false, facts);
     let span = Cut::new(0, path.len());
     let leaf = || path.to_owned();
     engine.report.touch(&touch, Span { start: span.start, end: span.end }, &leaf);

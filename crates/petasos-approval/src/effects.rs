@@ -2,7 +2,7 @@
 
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
-use crate::flow::value::Arg;
+use crate::flow::value::{Arg, Taint};
 use crate::wrappers;
 
 /// A path in an argument and what is done to it.
@@ -31,20 +31,16 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "rsync" => synchronise(call, &mut found),
         "cp" | "gcp" | "install" | "ginstall" | "mv" | "gmv" | "ln" | "scp" | "ditto"
         | "rename" | "copy" | "pax" => copy(call, &mut found),
-        "tee" | "sponge" | "truncate" | "touch" | "vipw" | "sudoedit" | "ed" => {
+        "tee" | "sponge" | "truncate" | "touch" | "vipw" | "sudoedit" | "ed" | "ex" => {
             for operand in call.operands() {
                 push(&mut found, Deed::Write, operand);
             }
         }
         "nano" | "vim" | "vi" | "nvim" | "emacs" => {
-            for operand in call.operands().filter(|_| {
-                call.elevated || call.stdin.text.is_some() || call.flag('c') || call.program == "ex"
-            }) {
-                push(&mut found, Deed::Write, operand);
-            }
-        }
-        "ex" => {
-            for operand in call.operands() {
+            for operand in call
+                .operands()
+                .filter(|_| call.elevated || call.stdin.text.is_some() || call.flag('c'))
+            {
                 push(&mut found, Deed::Write, operand);
             }
         }
@@ -79,7 +75,11 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
                 push(&mut found, Deed::Read, operand);
             }
         }
-        "mkfifo" | "mknod" | "gunzip" | "chattr" => {}
+        "git" if call.operand(0) == "clone" => {
+            if let Some(place) = call.operands().nth(2) {
+                push(&mut found, Deed::Write, place);
+            }
+        }
         _ => {}
     }
     found
@@ -101,20 +101,22 @@ fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
         }
         return;
     }
-    let deed = if call.program == "srm" || call.program == "wipe" {
+    let deed = if matches!(call.program, "srm" | "wipe" | "shred" | "scrub") {
         Deed::Delete { recursive, bulk: true, narrowed: false }
     } else {
         deed
     };
     for operand in call.operands() {
-        push(found, deed, operand);
+        let listed = operand.taint.has(Taint::LISTING);
+        let bulk = Deed::Delete { recursive, bulk: true, narrowed: call.narrowed };
+        push(found, if listed { bulk } else { deed }, operand);
     }
 }
 
 /// `Remove-Item -Recurse` and `rd /s`.
 fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
     let recursive = call.args.iter().any(|arg| {
-        arg.text.eq_ignore_ascii_case("/s") || arg.text.to_ascii_lowercase().starts_with("-rec")
+        arg.text.eq_ignore_ascii_case("/s") || arg.text.to_ascii_lowercase().starts_with("-r")
     });
     let deed = Deed::Delete { recursive, bulk: false, narrowed: false };
     for operand in call.operands().filter(|arg| !(arg.text.starts_with('/') && arg.text.len() < 3))
@@ -164,6 +166,11 @@ fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
             _ => (*destination).clone(),
         };
         push(found, Deed::Delete { recursive: true, bulk: true, narrowed: false }, &path);
+    }
+    if call.long("--remove-source-files") {
+        for source in sources {
+            push(found, TREE, source);
+        }
     }
     if !is_remote(&destination.text) {
         push(found, Deed::Write, destination);
@@ -218,7 +225,10 @@ fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
         destination.text.ends_with('/') || destination.is(".") || destination.text.ends_with("/.");
     if !is_remote(&destination.text) || !matches!(call.program, "scp") {
         push(found, Deed::Write, &destination);
-        for source in sources.iter().filter(|_| directory || named.is_some()) {
+        let place = crate::path::resolve(&destination.text, call.cwd, &call.facts.home);
+        // Where the directory says it all, the names in it add nothing.
+        let settled = crate::path::target(&place, call.facts) != crate::path::Target::Ordinary;
+        for source in sources.iter().filter(|_| (directory || named.is_some()) && !settled) {
             let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
             push(
                 found,
@@ -308,10 +318,8 @@ fn stream_edit(call: &Call<'_>, found: &mut Vec<Found>) {
     });
     if !script_given && !operands.is_empty() {
         let script = operands.remove(0);
-        for piece in script.text.split([';', '\n']) {
-            if let Some((_, path)) = piece.split_once("w /") {
-                push(found, Deed::Write, &Arg { text: format!("/{path}"), ..script.clone() });
-            }
+        for path in crate::code::sed::written(&script.text) {
+            push(found, Deed::Write, &Arg { text: path, ..script.clone() });
         }
     } else if script_given && call.flag_word("-e") && !operands.is_empty() {
         operands.remove(0);
@@ -334,12 +342,30 @@ fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
         "wget" => &["-O", "--output-document"],
         "openssl" => &["-out"],
         "curl" => &["-o", "--output", "--dump-header", "-D"],
+        "ssh-keygen"
+            if ["-l", "-y", "-F", "-B", "-L", "-e"].iter().any(|flag| call.flag_word(flag)) =>
+        {
+            &[]
+        }
         "ssh-keygen" => &["-f"],
         "crontab" => &[],
         _ => &["-o", "--output"],
     };
-    if let Some(path) = call.option(names) {
+    let clustered = match call.program {
+        "curl" => call.clustered('o'),
+        "wget" => call.clustered('O'),
+        _ => None,
+    };
+    if let Some(path) = call.option(names).or(clustered) {
         push(found, Deed::Write, &path);
+    }
+    if let Some(folder) = call
+        .option(&["-P", "--directory-prefix", "--output-dir"])
+        .filter(|_| matches!(call.program, "wget" | "curl"))
+    {
+        let url = call.operands().last().map(|arg| arg.text.as_str()).unwrap_or_default();
+        let name = url.rsplit('/').next().unwrap_or_default();
+        push(found, Deed::Write, &Arg { text: format!("{}/{name}", folder.text), ..folder });
     }
     if call.program == "openssl"
         && let Some(path) = call.option(&["-in"])
@@ -381,9 +407,10 @@ fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     let extracts = call.program == "unzip"
         || call.flag('x')
         || call.long("--extract")
+        || call.program == "cpio" && call.flag('i')
         || !first.starts_with('-') && first.contains('x') && first.len() < 8;
     if extracts {
-        if let Some(path) = call.option(&["-C", "--directory", "-d"]) {
+        if let Some(path) = call.option(&["-C", "--directory", "-d", "-D"]) {
             push(found, Deed::Write, &path);
         }
         return;
@@ -394,7 +421,12 @@ fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     for operand in call.operands() {
         push(found, Deed::Read, operand);
     }
-    if call.long("--remove-files") {
+    let moves = match call.program {
+        "zip" => call.flag('m') || call.long("--move"),
+        "7z" => call.flag_word("-sdel"),
+        _ => call.long("--remove-files"),
+    };
+    if moves {
         for operand in call.operands().skip(usize::from(!first.starts_with('-'))) {
             push(found, TREE, operand);
         }

@@ -12,6 +12,7 @@ pub(crate) mod decode;
 pub(crate) mod engine;
 pub(crate) mod expand;
 pub(crate) mod filter;
+pub(crate) mod guess;
 pub(crate) mod parameter;
 pub(crate) mod printf;
 pub(crate) mod produce;

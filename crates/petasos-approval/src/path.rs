@@ -49,6 +49,14 @@ pub(crate) fn resolve(text: &str, cwd: Option<&str>, home: &str) -> String {
             Some(("", tail)) => format!("{home}/{tail}"),
             _ => text.to_owned(),
         }
+    } else if let Some(rest) = text
+        .strip_prefix("/proc/self/root")
+        .or_else(|| text.strip_prefix("/proc/1/root"))
+        .filter(|rest| rest.is_empty() || rest.starts_with('/'))
+    {
+        format!("/{rest}")
+    } else if let Some(rest) = text.strip_prefix("/proc/self/cwd").filter(|_| cwd.is_some()) {
+        format!("{}{rest}", cwd.unwrap_or_default())
     } else if text.starts_with('/') {
         text.to_owned()
     } else if let Some(tail) = text.strip_prefix("file://") {

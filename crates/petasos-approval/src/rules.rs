@@ -32,6 +32,7 @@ mod malformed;
 mod mounts;
 mod opaque_code;
 mod packages;
+mod permission_sweep;
 mod persistence;
 mod power;
 mod publish;
@@ -44,6 +45,7 @@ mod security_off;
 mod sensitive_delete;
 mod services;
 mod setuid;
+mod snapshot_delete;
 mod sql;
 mod startup_write;
 mod sudo_flags;
@@ -76,6 +78,8 @@ pub(crate) enum Signal {
     KillAll,
     WorldWritable,
     Power,
+    HistoryOff,
+    Preload,
 }
 
 /// When a rule speaks.
@@ -145,6 +149,7 @@ pub static RULES: &[&Rule] = &[
     &mounts::RULE,
     &opaque_code::RULE,
     &packages::RULE,
+    &permission_sweep::RULE,
     &persistence::RULE,
     &power::RULE,
     &publish::RULE,
@@ -157,6 +162,7 @@ pub static RULES: &[&Rule] = &[
     &sensitive_delete::RULE,
     &services::RULE,
     &setuid::RULE,
+    &snapshot_delete::RULE,
     &sql::RULE,
     &startup_write::RULE,
     &sudo_flags::RULE,

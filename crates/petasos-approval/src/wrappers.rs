@@ -20,6 +20,7 @@ use crate::table::Table;
 use std::sync::LazyLock;
 
 pub(crate) use each::{find_roots, is_narrowed};
+pub(crate) use escapes::make_rules;
 
 /// Something a wrapper runs.
 #[derive(Debug)]
@@ -39,6 +40,8 @@ pub(crate) enum Inner {
 pub(crate) struct Inners {
     pub(crate) name: &'static str,
     pub(crate) list: Vec<Inner>,
+    /// Variables that hold for what is run.
+    pub(crate) assigns: Vec<(String, Arg)>,
     pub(crate) elevated: bool,
     pub(crate) bulk: bool,
     pub(crate) narrowed: bool,

@@ -85,7 +85,7 @@ fn runs(name: &str, owner: &str, last: &str) -> Option<Action> {
         {
             Action::Command
         }
-        "execute" if owner == "os" => Action::Command,
+        "execute" | "cmd" if owner == "os" => Action::Command,
         "execvp" | "execv" | "execve" | "execvpe" | "execl" | "execlp" | "execle" | "spawnl"
         | "spawnlp" | "spawnv" | "spawnvp" | "pcntl_exec" | "posix_spawnp" => Action::Replace,
         _ => return None,

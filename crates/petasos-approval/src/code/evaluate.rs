@@ -105,17 +105,17 @@ impl Reader<'_> {
             match self.tokens.get(at) {
                 Some(Token::Sign('+' | '.' | '~')) => {
                     let (right, next) = self.operand(at + 1, nesting + 1);
-                    value = concatenated(&value, &right, "");
+                    value = self.joined(value, &right, "");
                     at = next;
                 }
                 Some(Token::Sign('/')) => {
                     let (right, next) = self.operand(at + 1, nesting + 1);
-                    value = concatenated(&value, &right, "/");
+                    value = self.joined(value, &right, "/");
                     at = next;
                 }
                 Some(Token::Text(_)) if matches!(value, Value::Text(_)) => {
                     let (right, next) = self.operand(at, nesting + 1);
-                    value = concatenated(&value, &right, "");
+                    value = self.joined(value, &right, "");
                     at = next;
                 }
                 Some(Token::Sign('*')) => {
@@ -130,6 +130,19 @@ impl Reader<'_> {
                 }
                 _ => return (value, at),
             }
+        }
+    }
+
+    /// Puts `right` behind `left`, in place where both are plain text.
+    fn joined(&mut self, left: Value, right: &Value, between: &str) -> Value {
+        match (left, right) {
+            (Value::Text(mut text), Value::Text(more)) if text.len() + more.len() < 1 << 16 => {
+                self.steps = self.steps.saturating_sub(more.len() / 64);
+                text.push_str(between);
+                text.push_str(more);
+                Value::Text(text)
+            }
+            (left, right) => concatenated(&left, right, between),
         }
     }
 
@@ -249,7 +262,12 @@ impl Reader<'_> {
         if last == "homedir" || name.ends_with("Dir.home") {
             return (Value::Text(self.home.clone()), at + 1);
         }
-        (self.constants.get(name).cloned().unwrap_or(Value::Unknown), at + 1)
+        let value = self.constants.get(name).cloned().unwrap_or(Value::Unknown);
+        if let Value::Text(text) = &value {
+            // Long texts are dear to copy over and over.
+            self.steps = self.steps.saturating_sub(text.len() / 32);
+        }
+        (value, at + 1)
     }
 
     fn function(&mut self, name: &str, last: &str, args: &[Value]) -> Value {

@@ -155,6 +155,11 @@ impl Scanner {
             Language::Perl | Language::Ruby | Language::Php => {
                 Token::Command(blank_braces(&text, "#{"))
             }
+            Language::JavaScript
+                if matches!(self.tokens.last(), Some(Token::Name(name)) if name.ends_with('$')) =>
+            {
+                Token::Command(blank_braces(&text, "${"))
+            }
             Language::JavaScript => Token::Text(blank_braces(&text, "${")),
             _ => Token::Text(text),
         });

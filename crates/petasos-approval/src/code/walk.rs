@@ -1,8 +1,10 @@
 //! Looks at the calls of program text and reports what they would do.
 
+use super::alias;
 use super::calls::{self, Action};
 use super::evaluate::{self, Reader, Value};
 use super::scan::{self, Token};
+use super::sight::Seen;
 use super::{Language, windows};
 use crate::flow::engine::{Engine, NESTING_MAX};
 use crate::flow::report::{Deed, Touch};
@@ -15,24 +17,6 @@ use crate::sql;
 use crate::wrappers::Inner;
 use std::collections::HashMap;
 use std::ops::Range;
-
-/// Things seen anywhere in the text that mean something together.
-#[derive(Debug, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "independent sightings")]
-struct Seen {
-    network: bool,
-    shell: bool,
-    duplicates: bool,
-    lists: bool,
-    deletes: bool,
-    evaluates: bool,
-    decodes: bool,
-    forks: bool,
-    loops: bool,
-    environment: bool,
-    sends: bool,
-    walked: Option<String>,
-}
 
 impl Engine<'_> {
     /// Judges the text of a program by the calls that can be seen in it.
@@ -60,9 +44,20 @@ impl Engine<'_> {
             decoded: false,
             steps: 200_000 + tokens.len() * 8,
         };
+        let others = alias::names(&tokens, language);
+        let seen = Seen::default();
         let mut walker =
-            Walker { engine: self, reader, language, span, seen: Seen::default(), receiver: None };
-        walker.walk();
+            Walker { engine: self, reader, language, span, seen, others, receiver: None };
+        let loops = alias::loops(&tokens);
+        let rounds = loops.values().map(Vec::len).max().unwrap_or(1).clamp(1, 8);
+        for round in 0..rounds {
+            for (name, items) in &loops {
+                if let Some(item) = items.get(round).or_else(|| items.last()) {
+                    walker.reader.constants.insert(name.clone(), Value::Text(item.clone()));
+                }
+            }
+            walker.walk();
+        }
         walker.conclude();
         if walker.reader.steps == 0 {
             walker.engine.report.signal(Signal::Limit, span, "code");
@@ -72,14 +67,16 @@ impl Engine<'_> {
     }
 }
 
-struct Walker<'w, 'e, 't> {
-    engine: &'w mut Engine<'e>,
-    reader: Reader<'t>,
-    language: Language,
-    span: Span,
-    seen: Seen,
+pub(super) struct Walker<'w, 'e, 't> {
+    pub(super) engine: &'w mut Engine<'e>,
+    pub(super) reader: Reader<'t>,
+    pub(super) language: Language,
+    pub(super) span: Span,
+    pub(super) seen: Seen,
+    /// Names that were given to known functions.
+    pub(super) others: HashMap<String, String>,
     /// Value of the call before a method name, and where that name stands.
-    receiver: Option<(usize, Value)>,
+    pub(super) receiver: Option<(usize, Value)>,
 }
 
 impl Walker<'_, '_, '_> {
@@ -95,18 +92,23 @@ impl Walker<'_, '_, '_> {
                 Token::Text(text) => self.text(text, at),
                 Token::Name(name) => {
                     self.notice(name, at);
-                    self.name(name, at);
+                    match alias::known(name, &self.others) {
+                        Some(known) => self.name(&known, at),
+                        None => self.name(name, at),
+                    }
                 }
                 Token::Sign(_) | Token::Number(_) => {}
             }
         }
     }
 
-    fn sign(&self, at: usize, sign: char) -> bool {
+    pub(super) fn sign(&self, at: usize, sign: char) -> bool {
         self.reader.tokens.get(at) == Some(&Token::Sign(sign))
     }
 
     fn text(&mut self, text: &str, at: usize) {
+        // A function by its name, as PHP hands it to `array_map`.
+        self.seen.deletes |= self.language == Language::Php && matches!(text, "unlink" | "rmdir");
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
         self.seen.shell |= text.starts_with("sh ")
@@ -122,6 +124,16 @@ impl Walker<'_, '_, '_> {
                 self.touch(Deed::Write, text);
             }
         }
+        if at >= 1 && self.sign(at - 1, '[') && self.sign(at + 1, ']') && self.sign(at + 2, '(') {
+            let (args, end) = self.reader.arguments(at + 2, 0);
+            self.act(&format!("child_process.{text}"), &args, at, end);
+        }
+        let method = self.reader.tokens.get(at + 1);
+        if matches!(method, Some(Token::Name(name)) if name == ".execute")
+            && self.language == Language::Other
+        {
+            self.shell(text.to_owned());
+        }
         if self.language == Language::AppleScript
             && at >= 1
             && matches!(self.reader.tokens.get(at - 1), Some(Token::Name(name)) if name == "script")
@@ -130,36 +142,14 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    /// Names that mean something wherever they stand.
-    fn notice(&mut self, name: &str, at: usize) {
-        let last = name.rsplit(['.', ':']).next().unwrap_or_default();
-        self.seen.network |= calls::reaches_network(name);
-        self.seen.evaluates |= last == "eval";
-        self.seen.duplicates |=
-            matches!(last, "dup2" | "pty" | "spawn" | "for_fd" | "dup" | "pipe" | "reopen")
-                || name.starts_with("pty");
-        self.seen.forks |= last == "fork" || last == "pcntl_fork";
-        self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");
-        self.seen.lists |= calls::lists_files(name);
-        self.seen.sends |= matches!(
-            last,
-            "post" | "put" | "send" | "sendall" | "request" | "urlopen" | "fetch" | "write"
-        );
-        if calls::lists_files(name) && self.sign(at + 1, '(') {
-            let (args, _) = self.reader.arguments(at + 1, 0);
-            if let Some(Value::Text(text)) = args.first() {
-                self.seen.walked = Some(text.clone());
-            }
-        }
-        self.seen.environment |=
-            (last == "environ" || name == "process.env" || name == "ENV" || name == "%ENV")
-                && !matches!(
-                    self.reader.tokens.get(at + 1),
-                    Some(Token::Sign('[' | '{') | Token::Name(_))
-                );
-    }
-
     fn name(&mut self, name: &str, at: usize) {
+        let piped = self.language == Language::Awk
+            && self.sign(at + 1, '|')
+            && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(word)) if word == "getline");
+        if let Some(Value::Text(command)) = self.reader.constants.get(name).filter(|_| piped) {
+            self.shell(command.clone());
+            return;
+        }
         if self.sign(at + 1, '=')
             && !self.sign(at + 2, '=')
             && !self.sign(at + 2, '>')
@@ -182,11 +172,13 @@ impl Walker<'_, '_, '_> {
             self.reader.tokens.get(at + 1),
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
         );
-        if !self.sign(at + 1, '(') && !loose {
+        // `File.rm_rf!("x")`: the sign belongs to the name.
+        let open = at + 1 + usize::from(self.sign(at + 1, '!') && self.sign(at + 2, '('));
+        if !self.sign(open, '(') && !loose {
             return;
         }
-        let (args, end) = if self.sign(at + 1, '(') {
-            self.reader.arguments(at + 1, 0)
+        let (args, end) = if self.sign(open, '(') {
+            self.reader.arguments(open, 0)
         } else {
             self.loose_arguments(at + 1)
         };
@@ -233,7 +225,11 @@ impl Walker<'_, '_, '_> {
         (values, at)
     }
 
-    fn shell(&mut self, text: String) {
+    pub(super) fn shell(&mut self, mut text: String) {
+        // A command that ends in a blank goes on with something that is not known.
+        if text.ends_with(' ') {
+            text.push(UNKNOWN);
+        }
         let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
         let code = Arg { text, span: self.span, glob: false, taint };
         self.engine.via.push("code");
@@ -248,10 +244,9 @@ impl Walker<'_, '_, '_> {
         self.engine.via.pop();
     }
 
-    fn touch(&mut self, deed: Deed, text: &str) {
+    pub(super) fn touch(&mut self, deed: Deed, text: &str) {
         let path = self.engine.resolve(text);
-        let touch =
-            Touch { deed, path: &path, elevated: self.engine.elevated, facts: self.engine.facts };
+        let touch = Touch::new(deed, &path, self.engine.elevated, self.engine.facts);
         let leaf = || format!("code touching {}", crate::flow::report::shown(text));
         self.engine.report.touch(&touch, self.span, &leaf);
     }
@@ -308,7 +303,20 @@ impl Walker<'_, '_, '_> {
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         let subject = self.subject(name, args, at);
         match action {
-            Action::Command | Action::Program | Action::Replace => self.run(action, args),
+            Action::Command | Action::Program | Action::Replace => {
+                self.seen.runs_unknown |= first.text().starts_with(UNKNOWN);
+                match (
+                    alias::listed_arguments(self.reader.tokens.get(at..end).unwrap_or_default()),
+                    &first,
+                ) {
+                    (Some(rest), Value::Text(program)) => {
+                        let mut argv = vec![program.clone()];
+                        argv.extend(rest);
+                        self.program(argv);
+                    }
+                    _ => self.run(action, args),
+                }
+            }
             Action::DeleteTree => {
                 self.touch(
                     Deed::Delete { recursive: true, bulk: false, narrowed: false },
@@ -318,10 +326,8 @@ impl Walker<'_, '_, '_> {
             Action::DeleteMaybeTree => self.delete_maybe_tree(name, at..end, &subject),
             Action::Delete => {
                 self.seen.deletes = true;
-                self.touch(
-                    Deed::Delete { recursive: false, bulk: false, narrowed: false },
-                    &subject,
-                );
+                let recursive = self.says_recursive(at..end);
+                self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &subject);
             }
             Action::Open => self.open(args, &subject),
             Action::Write => self.touch(Deed::Write, &subject),
@@ -358,13 +364,16 @@ impl Walker<'_, '_, '_> {
     }
 
     fn delete_maybe_tree(&mut self, name: &str, inside: Range<usize>, subject: &str) {
-        let tokens = self.reader.tokens.get(inside).unwrap_or_default();
-        let recursive =
-            tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "recursive"));
+        let recursive = self.says_recursive(inside);
         if recursive || name.starts_with("fs.") || name.starts_with('.') {
             self.seen.deletes = true;
             self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, subject);
         }
+    }
+
+    fn says_recursive(&self, inside: Range<usize>) -> bool {
+        let tokens = self.reader.tokens.get(inside).unwrap_or_default();
+        tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "recursive"))
     }
 
     fn move_file(&mut self, source: &Value, target: Option<&Value>) {
@@ -444,37 +453,6 @@ impl Walker<'_, '_, '_> {
             let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
             let code = Arg { text: text.clone(), span: self.span, glob: false, taint };
             self.engine.run_inner(Inner::Code(self.language, code), self.span);
-        }
-    }
-
-    /// What the sightings mean together.
-    fn conclude(&mut self) {
-        let span = self.span;
-        let seen = &self.seen;
-        let decodes = self.reader.decoded || seen.decodes;
-        let mut signals = Vec::new();
-        if seen.network && seen.shell && (seen.duplicates || seen.evaluates) {
-            signals.push(Signal::ReverseShell);
-        }
-        if seen.evaluates && seen.network {
-            signals.push(Signal::RemoteCode);
-        }
-        if seen.evaluates && decodes {
-            signals.push(Signal::DecodedCode);
-        }
-        if seen.forks && seen.loops {
-            signals.push(Signal::ForkBomb);
-        }
-        if seen.environment && seen.network && seen.sends {
-            signals.push(Signal::Exfiltration);
-        }
-        let sweep = seen.lists && seen.deletes;
-        let root = seen.walked.clone().unwrap_or_else(|| UNKNOWN.to_string());
-        for signal in signals {
-            self.engine.report.signal(signal, span, "code");
-        }
-        if sweep {
-            self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, &root);
         }
     }
 }

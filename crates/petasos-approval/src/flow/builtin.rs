@@ -11,6 +11,9 @@ use crate::shell::{Source, Span};
 use crate::wrappers::Inner;
 use std::rc::Rc;
 
+/// The longest path of a directory that is remembered.
+const PATH_MAX: usize = 4096;
+
 impl Engine<'_> {
     /// Carries out a builtin; `None` when `name` is not one that matters.
     pub(super) fn builtin(&mut self, name: &str, argv: &[Arg], span: Span) -> Option<Stream> {
@@ -25,12 +28,21 @@ impl Engine<'_> {
             }
             "unset" => {
                 for arg in args {
+                    if arg.is("HISTFILE") {
+                        self.report.signal(Signal::HistoryOff, span, "unset HISTFILE");
+                    }
                     self.state.unset(&arg.text);
                 }
             }
             "read" => self.read(args),
             "mapfile" | "readarray" => self.read_lines(args),
-            "set" => self.set_positional(args),
+            "set" if args.is_empty() => return Some(Stream::unknown(Taint::ENVIRONMENT)),
+            "set" => {
+                if matches!(args, [flag, word, ..] if flag.is("+o") && word.is("history")) {
+                    self.report.signal(Signal::HistoryOff, span, "set +o history");
+                }
+                self.set_positional(args);
+            }
             "shift" => self.shift_positional(),
             "alias" => {
                 for arg in args {
@@ -81,13 +93,18 @@ impl Engine<'_> {
 
     fn change_directory(&mut self, args: &[Arg]) {
         let target = args.iter().find(|arg| !arg.text.starts_with('-') || arg.is("-"));
+        if let Some(target) = target.filter(|_| !self.clones.is_empty()) {
+            let path = self.resolve(&target.text);
+            self.moved_into_clone |= self.clones.contains(&path);
+        }
         self.state.cwd = match target {
             None => Some(self.home()),
             Some(arg) if arg.is("-") => None,
             Some(arg) if arg.is_unknown() => None,
             Some(arg) => {
                 let path = self.resolve(&arg.text);
-                path.starts_with('/').then_some(path)
+                // No system has a longer one.
+                (path.starts_with('/') && path.len() <= PATH_MAX).then_some(path)
             }
         };
     }
@@ -97,21 +114,27 @@ impl Engine<'_> {
             if let Some((name, text)) = arg.text.split_once('=') {
                 let value = Value { text: text.to_owned(), taint: arg.taint, ..Value::default() };
                 self.state.set(name, value);
-                if crate::wrappers::runs_value(name) && text.contains([' ', ';', '|', '$']) {
-                    self.run_inner(Inner::Shell(Arg::new(text, arg.span), Vec::new()), span);
-                }
+                let value = Arg { text: text.to_owned(), ..arg.clone() };
+                self.assigned(name, &value, span);
             }
         }
     }
 
     fn read(&mut self, args: &[Arg]) {
         let mut names: Vec<&Arg> = Vec::new();
+        let mut array = false;
         let mut rest = args.iter();
         while let Some(arg) = rest.next() {
-            if arg.text.starts_with('-')
-                && matches!(arg.text.as_str(), "-p" | "-t" | "-n" | "-N" | "-d" | "-u" | "-i")
+            if arg.is("-u")
+                && let Some(number) = rest.next()
+            {
+                self.read_descriptor(&number.text);
+            } else if arg.text.starts_with('-')
+                && matches!(arg.text.as_str(), "-p" | "-t" | "-n" | "-N" | "-d" | "-i")
             {
                 rest.next();
+            } else if arg.text.starts_with('-') && arg.text.contains('a') {
+                array = true;
             } else if !arg.text.starts_with('-') {
                 names.push(arg);
             }
@@ -122,7 +145,17 @@ impl Engine<'_> {
             *text = tail;
             line
         });
-        let taint = self.stdin.taint;
+        let mut taint = self.stdin.taint;
+        if self.looping > 0 && line.is_none() && taint != Taint::NONE {
+            // Names that come line by line are a list, whoever wrote it.
+            taint = taint.with(Taint::LISTING);
+        }
+        if let (true, Some(name)) = (array, names.first()) {
+            let items = line.map(|line| line.split_whitespace().map(str::to_owned).collect());
+            self.state.set(&name.text, Value { array: items, ..Value::unknown(taint) });
+            return;
+        }
+        let separators = self.separators();
         let last = names.len().saturating_sub(1);
         let mut rest = line.clone().unwrap_or_default();
         for (position, name) in names.iter().enumerate() {
@@ -131,8 +164,9 @@ impl Engine<'_> {
                 Some(_) if position == last => rest.trim().to_owned(),
                 Some(_) => {
                     let trimmed = rest.trim_start().to_owned();
-                    let (word, tail) =
-                        trimmed.split_once([' ', '\t']).unwrap_or((trimmed.as_str(), ""));
+                    let (word, tail) = trimmed
+                        .split_once(|letter| separators.contains(letter))
+                        .unwrap_or((trimmed.as_str(), ""));
                     let word = word.to_owned();
                     tail.clone_into(&mut rest);
                     word
@@ -142,7 +176,19 @@ impl Engine<'_> {
         }
     }
 
+    /// Takes the text of another descriptor for standard input.
+    pub(super) fn read_descriptor(&mut self, number: &str) {
+        if let Some(stream) = self.state.files.get(&format!("/dev/fd/{number}")) {
+            self.stdin = stream.clone();
+        }
+    }
+
     fn read_lines(&mut self, args: &[Arg]) {
+        if let Some(at) = args.iter().position(|arg| arg.is("-u"))
+            && let Some(number) = args.get(at + 1)
+        {
+            self.read_descriptor(&number.text);
+        }
         if let Some(arg) = args.iter().rfind(|arg| !arg.text.starts_with('-')) {
             let items: Option<Vec<String>> =
                 self.stdin.text.as_ref().map(|text| text.lines().map(str::to_owned).collect());
@@ -152,7 +198,9 @@ impl Engine<'_> {
     }
 
     fn shift_positional(&mut self) {
-        if let Some(args) = self.state.positional.clone() {
+        if let Some(args) = self.state.positional.clone()
+            && self.charge(args.len() * 64, Span::default())
+        {
             self.state.positional = Some(Rc::new(args.get(1..).unwrap_or_default().to_vec()));
         }
     }
@@ -194,7 +242,7 @@ impl Engine<'_> {
             None => {
                 let argv = [Arg::new("stdin", span)];
                 self.signal_code(stdin.taint.without(Taint::OPAQUE), span, &argv);
-                if stdin.taint.has(Taint::PROGRAM.with(Taint::LISTING))
+                if stdin.taint.has(Taint::PROGRAM.with(Taint::LISTING).with(Taint::REWRITTEN))
                     && !stdin.taint.has(Taint::DOWNLOADED.with(Taint::DECODED))
                 {
                     self.report.signal(Signal::OpaqueCode, span, "stdin");
@@ -208,9 +256,12 @@ impl Engine<'_> {
         if matches!(file.text.as_str(), "/dev/stdin" | "-" | "/proc/self/fd/0" | "/dev/fd/0") {
             return self.run_stdin(language, args, span);
         }
-        let path = self.resolve(&file.text);
+        let path = self.resolve(&file.text).replace("/proc/self/fd/", "/dev/fd/");
         let Some(stream) = self.state.files.get(&path).cloned() else {
-            if self.unpacked && !file.is_unknown() {
+            if language == Language::Make && !file.taint.has(Taint::DOWNLOADED) {
+                return Stream::unknown(Taint::PROGRAM);
+            }
+            if self.unpacked && !file.is_unknown() || self.is_cloned_script(&path) {
                 self.report.signal(Signal::RemoteCode, span, render(std::slice::from_ref(file)));
             }
             self.signal_code(file.taint.without(Taint::OPAQUE), span, std::slice::from_ref(file));
@@ -243,6 +294,12 @@ impl Engine<'_> {
         span: Span,
     ) -> Stream {
         self.signal_code(code.taint, span, std::slice::from_ref(&code));
+        if language == Language::Make {
+            for inner in crate::wrappers::make_rules(&code) {
+                self.run_inner(inner, span);
+            }
+            return Stream::unknown(Taint::PROGRAM);
+        }
         if language != Language::Shell {
             return self.run_program_text(language, &code);
         }

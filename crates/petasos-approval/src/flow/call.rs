@@ -2,7 +2,7 @@
 
 use super::engine::{Engine, NESTING_MAX};
 use super::report::{Deed, Touch, render};
-use super::value::{Arg, Stream, Taint};
+use super::value::{Arg, Stream, Taint, Value};
 use crate::code::Language;
 use crate::effects;
 use crate::facts::Facts;
@@ -28,6 +28,8 @@ pub(crate) struct Call<'c> {
     pub(crate) elevated: bool,
     pub(crate) bulk: bool,
     pub(crate) narrowed: bool,
+    /// The directory the command runs in, when it is known.
+    pub(crate) cwd: Option<&'c str>,
     pub(crate) facts: &'c Facts,
 }
 
@@ -112,8 +114,15 @@ impl<'c> Call<'c> {
                 return true;
             }
         }
-        self.args.len() == 1
-            && self.args.iter().any(|arg| arg.is("help") || arg.is("-h") || arg.is("-V"))
+        // `-h` behind a verb asks for help only where a verb comes first.
+        let verbal = matches!(
+            self.program,
+            "kubectl" | "docker" | "podman" | "helm" | "git" | "cargo" | "npm" | "gh" | "terraform"
+        );
+        let last = self.args.last();
+        verbal && last.is_some_and(|arg| arg.is("-h") || arg.is("-help"))
+            || self.args.len() == 1
+                && self.args.iter().any(|arg| arg.is("help") || arg.is("-h") || arg.is("-V"))
     }
 }
 
@@ -129,10 +138,11 @@ impl Engine<'_> {
         let outlet = self.redirects(script, &simple.redirects);
         let stream = if argv.is_empty() || simple.assigns.iter().all(|assign| assign.declared) {
             for assign in &simple.assigns {
-                self.assign(script, assign);
+                let value = self.assign(script, assign);
+                self.assigned(script.source.get(assign.name), &value, span);
             }
             if argv.is_empty() {
-                Stream::empty()
+                self.only_redirected(simple)
             } else {
                 self.captured_dispatch(&argv, span, &outlet)
             }
@@ -193,9 +203,16 @@ impl Engine<'_> {
         assigns: &[(String, Arg)],
     ) -> Stream {
         let Some(first) = argv.first() else { return Stream::empty() };
+        if !self.charge(argv.len() * 40, span) {
+            return Stream::unknown(Taint::NONE);
+        }
         if self.nesting >= NESTING_MAX || self.via.len() >= NESTING_MAX as usize {
             self.report.signal(Signal::Limit, span, render(argv));
             return Stream::unknown(Taint::NONE);
+        }
+        let foreign = Taint::DECODED.with(Taint::DOWNLOADED);
+        if first.taint.has(foreign) && !first.is_unknown() && !first.text.contains('/') {
+            self.signal_code(first.taint.without(Taint::OPAQUE), span, argv);
         }
         if self.hides(first) {
             self.report.signal(Signal::HiddenName, first.span, render(argv));
@@ -258,6 +275,9 @@ impl Engine<'_> {
         } else {
             base
         };
+        if let Some(argv) = super::guess::start_script(first, args) {
+            return self.run_call("service", &argv, span, assigns);
+        }
         if let Some(stream) = self.builtin(program, argv, span) {
             return stream;
         }
@@ -275,14 +295,10 @@ impl Engine<'_> {
         self.report.leaf(argv, &self.via, span);
         self.report.effect(EffectKind::Run, &first.text, first.span);
         for (name, value) in assigns {
-            if wrappers::runs_value(name)
-                && !value.text.is_empty()
-                && value.text.contains([' ', ';', '|', '/', '$'])
-            {
-                self.run_inner(Inner::Shell(value.clone(), Vec::new()), span);
-            }
+            self.assigned(name, value, span);
         }
         let stdin = std::mem::take(&mut self.stdin);
+        let cwd = self.state.cwd.clone();
         let call = Call {
             program,
             name: first,
@@ -292,6 +308,7 @@ impl Engine<'_> {
             elevated: self.elevated,
             bulk: self.bulk,
             narrowed: self.narrowed,
+            cwd: cwd.as_deref(),
             facts: self.facts,
         };
         let help = call.asks_help();
@@ -317,6 +334,9 @@ impl Engine<'_> {
             _ if first.text.contains('/') => self.run_path(&call),
             _ => self.output(&call),
         };
+        if unwrapped.is_none() && !help {
+            self.follow_unknown(&call);
+        }
         if let Some(inners) = unwrapped {
             let inner_output = self.run_inners(inners, span);
             output.append(inner_output);
@@ -338,11 +358,30 @@ impl Engine<'_> {
         }
         self.report.softened += u32::from(inners.throwaway);
         self.via.push(inners.name);
+        let mark = (!inners.assigns.is_empty()).then(|| self.state.enter());
+        for (name, value) in inners.assigns {
+            let value = Value { text: value.text, taint: value.taint, ..Value::default() };
+            self.state.set(&name, value);
+        }
         let mut output = Stream::empty();
         for inner in inners.list {
+            let size = match &inner {
+                Inner::Argv(argv) => argv.len() * 80,
+                Inner::Shell(code, args) => code.text.len() * 8 + args.len() * 80,
+                _ => 100,
+            };
+            if !self.charge(size + 100, span) {
+                break;
+            }
             output.append(self.run_inner(inner, span));
         }
+        if let Some(mark) = mark {
+            self.state.leave(mark);
+        }
         self.via.pop();
+        if matches!(inners.name, "ssh" | "slogin" | "rsh" | "mosh") {
+            output.taint = output.taint.with(Taint::DOWNLOADED);
+        }
         self.report.softened -= u32::from(inners.throwaway);
         (self.elevated, self.bulk, self.narrowed, self.state.cwd) = saved;
         output
@@ -350,7 +389,7 @@ impl Engine<'_> {
 
     pub(crate) fn touch(&mut self, deed: Deed, arg: &Arg, call: &Call<'_>) {
         let path = self.resolve(&arg.text);
-        let touch = Touch { deed, path: &path, elevated: call.elevated, facts: self.facts };
+        let touch = Touch::new(deed, &path, call.elevated, self.facts);
         let leaf = || {
             let mut argv = vec![call.name.clone()];
             argv.extend(call.args.iter().take(15).cloned());
@@ -377,48 +416,6 @@ impl Engine<'_> {
         stream
     }
 
-    /// A command whose name is not known before it runs.
-    fn unknown_program(
-        &mut self,
-        argv: &[Arg],
-        base: &str,
-        span: Span,
-        assigns: &[(String, Arg)],
-    ) -> Stream {
-        let Some((first, args)) = argv.split_first() else { return Stream::empty() };
-        let taint = first.taint;
-        self.signal_code(taint, span, argv);
-        let bare: String = base.chars().filter(|letter| *letter != UNKNOWN).collect();
-        if !bare.is_empty() && (rules::knows(&bare) || wrappers::knows(&bare)) {
-            let mut respelt = argv.to_vec();
-            if let Some(name) = respelt.first_mut() {
-                name.text = bare;
-            }
-            return self.dispatch(&respelt, span, assigns);
-        }
-        if looks_destructive(args)
-            || args.iter().any(|arg| crate::path::is_vital(&self.resolve(&arg.text), self.facts))
-        {
-            self.report.signal(Signal::UnknownProgram, span, render(argv));
-        }
-        self.report.leaf(argv, &self.via, span);
-        Stream::unknown(Taint::PROGRAM.with(taint))
-    }
-
-    /// A command name with a pattern: every program it may be is looked at.
-    fn globbed_program(&mut self, argv: &[Arg], base: &str, span: Span) -> Stream {
-        self.report.signal(Signal::HiddenName, span, render(argv));
-        for name in rules::matching(base) {
-            let mut respelt = argv.to_vec();
-            if let Some(first) = respelt.first_mut() {
-                name.clone_into(&mut first.text);
-                first.glob = false;
-            }
-            self.dispatch(&respelt, span, &[]);
-        }
-        Stream::unknown(Taint::PROGRAM)
-    }
-
     /// Reports code of doubtful origin that is about to run.
     pub(crate) fn signal_code(&mut self, taint: Taint, span: Span, argv: &[Arg]) {
         if taint.has(Taint::DOWNLOADED) {
@@ -438,6 +435,7 @@ impl Engine<'_> {
         let Some(stream) = self.state.files.get(&path).cloned() else {
             if self.unpacked
                 && (call.name.text.starts_with("./") || call.name.text.starts_with("/tmp/"))
+                || self.is_cloned_script(&path)
             {
                 self.report.signal(Signal::RemoteCode, call.span, call.name.text.clone());
             }
@@ -471,23 +469,6 @@ fn respelt(argv: &[Arg]) -> Option<Vec<Arg>> {
         })
         .collect();
     changed.then_some(plain)
-}
-
-fn looks_destructive(args: &[Arg]) -> bool {
-    args.iter().any(|arg| {
-        matches!(
-            arg.text.as_str(),
-            "-rf"
-                | "-fr"
-                | "-Rf"
-                | "-rF"
-                | "--force"
-                | "--hard"
-                | "--no-preserve-root"
-                | "-fdx"
-                | "--recursive"
-        )
-    })
 }
 
 /// A word quoted so that a shell reads it back unchanged.

@@ -17,8 +17,8 @@ const DEPTH_MAX: u32 = 120;
 /// Loop passes over the whole analysis; the rest is judged with unknown values.
 const PASSES_MAX: u32 = 1500;
 /// Work allowed for any command, and more for each byte of it.
-const WORK_BASE: u64 = 6_000_000;
-const WORK_PER_BYTE: u64 = 400;
+const WORK_BASE: u64 = 2_000_000;
+const WORK_PER_BYTE: u64 = 150;
 /// Values longer than this are not carried around.
 pub(crate) const VALUE_MAX: usize = 1 << 20;
 
@@ -46,6 +46,14 @@ pub(crate) struct Engine<'a> {
     pub(crate) running: Vec<Box<str>>,
     /// Inside a pipe or background job of a running function.
     pub(crate) forked: u32,
+    /// Loops around the current command.
+    pub(crate) looping: u32,
+    /// Directories that this line cloned from elsewhere.
+    pub(crate) clones: Vec<String>,
+    /// The shell went into one of them.
+    pub(crate) moved_into_clone: bool,
+    /// Commands behind `>(…)` that wait for what is written to them.
+    pub(crate) waiting: Vec<(String, Rc<Script>, Steps)>,
     /// An archive from the network was unpacked on this line.
     pub(crate) unpacked: bool,
     /// A descriptor of this shell is a network connection.
@@ -77,6 +85,10 @@ impl<'a> Engine<'a> {
             choices: 1,
             running: Vec::new(),
             forked: 0,
+            looping: 0,
+            clones: Vec::new(),
+            moved_into_clone: false,
+            waiting: Vec::new(),
             unpacked: false,
             socket: false,
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
@@ -106,7 +118,7 @@ impl<'a> Engine<'a> {
             self.report.signal(Signal::Limit, whole, "");
             return Stream::unknown(Taint::NONE);
         }
-        if !self.charge(source.text.len() + 256, whole) {
+        if !self.charge(source.text.len().saturating_mul(16) + 400, whole) {
             return Stream::unknown(Taint::NONE);
         }
         self.nesting += 1;
@@ -129,12 +141,15 @@ impl<'a> Engine<'a> {
         }
         self.depth += 1;
         for step in steps {
-            if self.exhausted {
+            if !self.charge(60, Span::default()) {
                 break;
             }
             let branch = (step.link == Link::Or).then(|| self.state.branch());
             if step.background {
                 self.forked += 1;
+                if self.looping > 0 && starts_itself(script, &step.node) {
+                    self.report.signal(Signal::ForkBomb, Span::default(), "$0");
+                }
             }
             let stream = self.node(script, &step.node);
             if step.background {
@@ -167,6 +182,9 @@ impl<'a> Engine<'a> {
         let last = stages.len().saturating_sub(1);
         let mut stream = Stream::empty();
         self.forked += 1;
+        if stages.iter().filter(|stage| starts_itself(script, stage)).count() > 1 {
+            self.report.signal(Signal::ForkBomb, Span::default(), "$0");
+        }
         for (position, stage) in stages.iter().enumerate() {
             if position > 0 {
                 self.stdin = stream;
@@ -286,6 +304,7 @@ impl<'a> Engine<'a> {
         };
         // A loop that copies itself is entered twice, never more.
         let rounds = if self.passes > 0 { lines.max(2) } else { 1 };
+        self.looping += 1;
         for _ in 0..rounds {
             if !self.spend_pass() && output.taint != Taint::NONE {
                 break;
@@ -293,6 +312,7 @@ impl<'a> Engine<'a> {
             self.steps(script, condition);
             output.append(self.steps(script, body));
         }
+        self.looping -= 1;
         output
     }
 
@@ -333,6 +353,9 @@ impl<'a> Engine<'a> {
             self.report.signal(Signal::Limit, span, name);
             return Stream::unknown(Taint::NONE);
         }
+        if !self.charge(args.len() * 8 + 100, span) {
+            return Stream::unknown(Taint::NONE);
+        }
         let outer = self.state.positional.replace(Rc::new(args));
         let forked = self.forked;
         if self.running.is_empty() {
@@ -347,4 +370,13 @@ impl<'a> Engine<'a> {
         self.state.positional = outer;
         stream
     }
+}
+
+/// Whether `node` runs the script it stands in once more.
+fn starts_itself(script: &Script, node: &Node) -> bool {
+    let Node::Simple(simple) = node else { return false };
+    simple.words.first().is_some_and(|word| {
+        let text = script.source.get(word.cut).trim_matches('"');
+        matches!(text.strip_prefix("./").unwrap_or(text), "$0" | "${0}" | "$BASH_SOURCE")
+    })
 }

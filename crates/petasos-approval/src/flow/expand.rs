@@ -86,6 +86,9 @@ impl Engine<'_> {
             && let Some(expanded) = brace::expand(script, word)
         {
             for pieces in expanded {
+                if !self.charge(300, span) {
+                    return;
+                }
                 let mut fields = Fields::default();
                 for (position, piece) in pieces.iter().enumerate() {
                     match piece {
@@ -187,7 +190,11 @@ impl Engine<'_> {
                 let outer = std::mem::replace(&mut self.stdin, Stream::unknown(Taint::OPAQUE));
                 self.substitute(script, steps);
                 self.stdin = outer;
-                fields.push("/dev/fd/59");
+                let path = format!("/dev/fd/out{}", self.waiting.len());
+                fields.push(&path);
+                if self.waiting.len() < 64 {
+                    self.waiting.push((path, Rc::clone(script), steps.clone()));
+                }
             }
         }
     }
@@ -196,7 +203,7 @@ impl Engine<'_> {
         let separators = self.separators();
         let count = values.len();
         for (position, value) in values.into_iter().enumerate() {
-            if !self.charge(value.text.len(), span) {
+            if !self.charge(value.text.len() * 3, span) {
                 return;
             }
             fields.current.taint = fields.current.taint.with(value.taint);
@@ -230,7 +237,7 @@ impl Engine<'_> {
                     let values = self.parameter(script, parameter, true, span);
                     let count = values.len();
                     for (position, value) in values.into_iter().enumerate() {
-                        if !self.charge(value.text.len(), span) {
+                        if !self.charge(value.text.len() * 3, span) {
                             return;
                         }
                         fields.current.taint = fields.current.taint.with(value.taint);
@@ -339,7 +346,7 @@ impl Engine<'_> {
         self.state.cwd.clone().unwrap_or_else(|| UNKNOWN.to_string())
     }
 
-    fn separators(&self) -> String {
+    pub(super) fn separators(&self) -> String {
         match self.state.get("IFS") {
             Some(value) if !value.text.contains(UNKNOWN) => value.text.clone(),
             _ => " \t\n".to_owned(),

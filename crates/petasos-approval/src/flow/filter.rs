@@ -2,6 +2,7 @@
 //! `tr`, `sed s///`, `cut`, `head`, `tail`.
 
 use super::value::Arg;
+use crate::code::sed;
 
 /// Texts longer than this are not rewritten.
 const TEXT_MAX: usize = 1 << 18;
@@ -101,31 +102,37 @@ fn translate(args: &[Arg], input: &str) -> Option<String> {
     )
 }
 
-/// Plain `s/a/b/` scripts, without pattern signs.
+/// Scripts of plain `s/a/b/` commands; of patterns only line ends and whole lines.
 fn substitute(args: &[Arg], input: &str) -> Option<String> {
     let mut output = input.to_owned();
     let mut seen = false;
     for arg in args.iter().filter(|arg| !arg.text.starts_with('-')) {
-        for script in arg.text.split(';') {
-            let script = script.trim();
-            let rest = script.strip_prefix('s')?;
-            let mark = rest.chars().next()?;
-            let mut pieces = rest.get(mark.len_utf8()..)?.split(mark);
-            let (from, to, flags) = (pieces.next()?, pieces.next()?, pieces.next().unwrap_or(""));
-            let plain =
-                |text: &str| text.chars().all(|letter| !"\\.*[]^$+?(){}|&".contains(letter));
-            if from.is_empty() || !plain(from) || !plain(to) || flags.contains('e') {
+        for step in sed::steps(&arg.text) {
+            let sed::Step::Replace { from, to, flags } = step else { return None };
+            if from.is_empty() || flags.contains(['e', 'w']) || output.len() > TEXT_MAX {
                 return None;
             }
-            output = if flags.contains('g') {
-                output.replace(from, to)
-            } else {
-                each_line(&output, |line| line.replacen(from, to, 1))
-            };
+            output = replaced(&output, &from, &to, flags.contains('g'))?;
             seen = true;
         }
     }
     seen.then_some(output)
+}
+
+fn replaced(input: &str, from: &str, to: &str, all: bool) -> Option<String> {
+    let plain = |text: &str| text.chars().all(|letter| !"\\.*[]^$+?(){}|&".contains(letter));
+    let insert = |old: &str| to.replace('&', old);
+    if to.contains('\\') {
+        return None;
+    }
+    Some(match from {
+        "^" => each_line(input, |line| format!("{to}{line}")),
+        "$" => each_line(input, |line| format!("{line}{to}")),
+        ".*" | "^.*$" | "^.*" | ".*$" | "\\(.*\\)" => each_line(input, insert),
+        _ if !plain(from) => return None,
+        _ if all => input.replace(from, &insert(from)),
+        _ => each_line(input, |line| line.replacen(from, &insert(from), 1)),
+    })
 }
 
 fn take_lines(args: &[Arg], input: &str, from_start: bool) -> String {

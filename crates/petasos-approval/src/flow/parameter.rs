@@ -61,7 +61,7 @@ impl Engine<'_> {
                 let change = self.prepare(script, operation);
                 for value in &mut values {
                     let size = value.text.len();
-                    if !self.charge(size + change.cost(size), span) {
+                    if !self.charge(size * 4 + change.cost(size) * 8, span) {
                         return Vec::new();
                     }
                     value.text = change.apply(&value.text);
@@ -108,6 +108,13 @@ impl Engine<'_> {
     }
 
     fn element(&mut self, name: &str, index: &str, quoted: bool, span: Span) -> Vec<Arg> {
+        let number = self.number(index);
+        let length =
+            self.state.get(name).and_then(|value| value.array.as_ref()).map_or(0, Vec::len);
+        let every = matches!(index, "@" | "*");
+        if every && !self.charge(length * 64, span) {
+            return Vec::new();
+        }
         let Some(value) = self.state.get(name) else {
             return vec![Arg::new(UNKNOWN.to_string(), span)];
         };
@@ -122,8 +129,14 @@ impl Engine<'_> {
         if index == "@" || index == "*" {
             return array.iter().map(arg).collect();
         }
-        let array = array.clone();
-        match self.number(index) {
+        let keyed = array.last().is_some_and(|item| item.starts_with('['));
+        let entry = format!("[{index}]=");
+        let items = array.iter().rev().take(if keyed { array.len() } else { 0 });
+        let found = items.filter_map(|item| item.strip_prefix(&entry)).next();
+        if let Some(found) = found {
+            return vec![Arg { text: found.to_owned(), span, glob: false, taint }];
+        }
+        match number {
             Some(number) => {
                 let length = i64::try_from(array.len()).unwrap_or(i64::MAX);
                 let at = if number < 0 { length + number } else { number };
@@ -136,7 +149,10 @@ impl Engine<'_> {
 
     pub(crate) fn positional(&mut self, span: Span) -> Vec<Arg> {
         match &self.state.positional {
-            Some(args) => args.as_ref().clone(),
+            Some(args) => {
+                let args = Rc::clone(args);
+                if self.charge(args.len() * 64, span) { args.as_ref().clone() } else { Vec::new() }
+            }
             None => vec![Arg::new(UNKNOWN.to_string(), span)],
         }
     }
@@ -241,7 +257,7 @@ impl Change {
         if pattern.contains(['*', '?', '[']) {
             size * size * pattern.len().min(256) / 16
         } else {
-            0
+            size
         }
     }
 

@@ -4,6 +4,7 @@ use super::call::Call;
 use super::engine::Engine;
 use super::value::{Arg, Stream, Taint};
 use super::{decode, filter, printf};
+use crate::shell::normalise::UNKNOWN;
 
 /// Programs whose output comes from the network.
 const DOWNLOADERS: [&str; 14] = [
@@ -20,7 +21,7 @@ const FILTERS: [&str; 26] = [
 impl Engine<'_> {
     /// The output of a plain command.
     pub(super) fn output(&mut self, call: &Call<'_>) -> Stream {
-        let stdin = &self.stdin;
+        let taint = self.stdin.taint;
         match call.program {
             "echo" if self.captured => {
                 Stream { text: Some(echo(call.args)), taint: taint_of(call.args) }
@@ -43,35 +44,63 @@ impl Engine<'_> {
             | "base58" => self.decoder(call),
             "gunzip" | "zcat" | "bzcat" | "bunzip2" | "xzcat" | "unxz" | "lz4" | "zstdcat"
             | "unzstd" | "gpg" | "ccrypt" | "age" | "uncompress" | "lzcat" | "brotli"
-            | "unlzma" => Stream::unknown(Taint::DECODED.with(stdin.taint)),
+            | "unlzma" => Stream::unknown(Taint::DECODED.with(taint)),
             "gzip" | "bzip2" | "xz" | "zstd" => {
                 let decodes =
                     call.flag('d') || call.long("--decompress") || call.long("--uncompress");
-                let taint = if decodes { Taint::DECODED } else { Taint::PROGRAM };
-                Stream::unknown(taint.with(stdin.taint))
+                let origin = if decodes { Taint::DECODED } else { Taint::PROGRAM };
+                Stream::unknown(origin.with(taint))
             }
             "rot13" | "caesar" => {
-                Stream { text: stdin.text.as_deref().map(decode::rot13), taint: stdin.taint }
+                Stream { text: self.stdin.text.as_deref().map(decode::rot13), taint }
             }
             "env" | "printenv" | "export" | "set" | "declare" => {
                 Stream::unknown(Taint::ENVIRONMENT)
             }
-            "pgrep" | "pidof" | "ps" => Stream::unknown(Taint::PROCESSES),
+            "pgrep" | "pidof" | "ps" | "jps" | "lsof" | "ss" | "netstat" | "fuser" => {
+                Stream::unknown(Taint::PROCESSES)
+            }
+            "history" => Stream::unknown(Taint::ENVIRONMENT),
+            "gh" | "gcloud" | "az" | "aws" | "kubectl" | "vault" | "op" | "pass" | "bw"
+            | "security" | "secret-tool" | "doppler" | "git" | "gpg2" | "keyring" | "heroku"
+                if prints_secrets(call) =>
+            {
+                Stream::unknown(Taint::TOKEN.with(Taint::PROGRAM))
+            }
+            "find" if self.sweeps(call) => swept(call),
+            "ls" if self.lists_disks(call) => {
+                let names: Vec<&str> = call.operands().map(|arg| arg.text.as_str()).collect();
+                Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
+            }
             "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),
+            name if DOWNLOADERS.contains(&name) => self.download(call),
+            name if FILTERS.contains(&name) => self.filtered(call),
+            _ => self.plain_output(call).unwrap_or(Stream::unknown(Taint::PROGRAM.with(taint))),
+        }
+    }
+
+    /// The output of small tools that print what their arguments say.
+    fn plain_output(&mut self, call: &Call<'_>) -> Option<Stream> {
+        Some(match call.program {
             "which" | "type" => which(call.args),
             "command" if call.flag('v') || call.flag('V') => which(call.args),
             "pwd" => Stream::known(self.working_directory()),
-            "mktemp" => Stream::known(format!("/tmp/tmp.{}", crate::shell::normalise::UNKNOWN)),
+            "mktemp" => Stream::known(format!("/tmp/tmp.{UNKNOWN}")),
             "true" | "false" | ":" | "cd" | "test" | "[" | "mkdir" | "sleep" => Stream::empty(),
+            "readlink" | "realpath" if call.operand(0).starts_with('/') => {
+                Stream::known(self.resolve(call.operand(0)))
+            }
             "basename" | "dirname" => split_path(call),
-            "seq" => seq(call.args),
+            "seq" => {
+                let stream = seq(call.args);
+                self.charge(stream.text.as_ref().map_or(0, String::len) * 8, call.span);
+                stream
+            }
             "yes" => Stream::known(
                 call.args.iter().map(|arg| arg.text.as_str()).collect::<Vec<_>>().join(" ") + "\n",
             ),
-            name if DOWNLOADERS.contains(&name) => self.download(call),
-            name if FILTERS.contains(&name) => self.filtered(call),
-            _ => Stream::unknown(Taint::PROGRAM.with(stdin.taint)),
-        }
+            _ => return None,
+        })
     }
 
     fn download(&self, call: &Call<'_>) -> Stream {
@@ -123,6 +152,11 @@ impl Engine<'_> {
             input.text = None;
             return input;
         }
+        let size = input.text.as_ref().map_or(0, String::len);
+        if !self.charge(size.saturating_mul(if call.program == "tr" { 60 } else { 12 }), call.span)
+        {
+            return Stream::unknown(input.taint);
+        }
         if operands.len() > 64 {
             return Stream::unknown(input.taint.with(Taint::OPAQUE));
         }
@@ -137,7 +171,13 @@ impl Engine<'_> {
         };
         let text = input.text.as_deref().and_then(|text| filter::run(call.program, &inner, text));
         Stream {
-            taint: if text.is_none() { input.taint.with(Taint::OPAQUE) } else { input.taint },
+            taint: match text {
+                Some(_) => input.taint,
+                None if matches!(call.program, "cat" | "tee" | "pv" | "sponge" | "nl") => {
+                    input.taint.with(Taint::OPAQUE)
+                }
+                None => input.taint.with(Taint::OPAQUE).with(Taint::REWRITTEN),
+            },
             text,
         }
     }
@@ -146,11 +186,29 @@ impl Engine<'_> {
     pub(super) fn file_taint(&self, path: &str) -> Taint {
         if crate::path::is_secret(path, self.facts) || crate::path::is_environment_file(path) {
             Taint::SECRET.with(Taint::OPAQUE)
-        } else if path.starts_with("/proc/") && path.ends_with("/environ") {
+        } else if path.starts_with("/proc/") && path.ends_with("/environ")
+            || path.ends_with("_history")
+        {
             Taint::ENVIRONMENT
         } else {
             Taint::OPAQUE
         }
+    }
+
+    /// Whether a `find` lists all of the root, a home or a system directory.
+    fn sweeps(&self, call: &Call<'_>) -> bool {
+        self.captured
+            && !crate::wrappers::is_narrowed(call.args)
+            && crate::wrappers::find_roots(call.args)
+                .iter()
+                .any(|root| crate::path::is_vital(&self.resolve(&root.text), self.facts))
+    }
+
+    /// Whether the names that `ls` prints are those of disks.
+    fn lists_disks(&self, call: &Call<'_>) -> bool {
+        self.captured
+            && call.operands().next().is_some()
+            && call.operands().all(|arg| crate::path::is_disk(&self.resolve(&arg.text)))
     }
 
     fn decoder(&mut self, call: &Call<'_>) -> Stream {
@@ -255,4 +313,42 @@ fn seq(args: &[Arg]) -> Stream {
     Stream::known(
         (first..=last).fold(String::new(), |text, number| text + &number.to_string() + "\n"),
     )
+}
+
+/// Whether the output of `call` is a key, a token or a password.
+fn prints_secrets(call: &Call<'_>) -> bool {
+    let (first, second) = (call.operand(0), call.operand(1));
+    let third = call.operand(2);
+    match call.program {
+        "gh" => first == "auth" && second == "token",
+        "gcloud" => first == "auth" && second.starts_with("print-"),
+        "az" => first == "account" && second == "get-access-token",
+        "aws" => {
+            first == "configure" && matches!(second, "get" | "export-credentials")
+                || first == "secretsmanager" && second.starts_with("get-secret")
+                || first == "ssm" && second.starts_with("get-parameter")
+        }
+        "kubectl" => {
+            first == "get" && (second.starts_with("secret") || third.starts_with("secret"))
+        }
+        "vault" => matches!(first, "read") || first == "kv" && second == "get",
+        "op" => matches!(first, "read" | "item"),
+        "pass" | "bw" | "keyring" => !first.is_empty() && !matches!(first, "ls" | "list" | "git"),
+        "security" => first.starts_with("find-") || first == "dump-keychain",
+        "secret-tool" => first == "lookup",
+        "doppler" => first == "secrets",
+        "git" => first == "credential" && second == "fill",
+        "heroku" => first.starts_with("config"),
+        _ => false,
+    }
+}
+
+/// Everything below the roots of a `find`.
+fn swept(call: &Call<'_>) -> Stream {
+    let roots = crate::wrappers::find_roots(call.args);
+    let text = roots
+        .iter()
+        .take(16)
+        .fold(String::new(), |text, root| text + root.text.trim_end_matches('/') + "/**\n");
+    Stream { text: Some(text), taint: Taint::LISTING }
 }

@@ -29,11 +29,13 @@ impl Engine<'_> {
                 RedirectKind::HereDocument => {
                     let Some(document) = script.documents.get(redirect.document) else { continue };
                     let body = self.expand_document(script, &document.parts);
-                    self.stdin = Stream { text: Some(body.text), taint: body.taint };
+                    let stream = Stream { text: Some(body.text), taint: body.taint };
+                    self.arrive(redirect.descriptor, stream);
                 }
                 RedirectKind::HereString => {
                     let word = self.expand_text(script, &redirect.target);
-                    self.stdin = Stream { text: Some(word.text + "\n"), taint: word.taint };
+                    let stream = Stream { text: Some(word.text + "\n"), taint: word.taint };
+                    self.arrive(redirect.descriptor, stream);
                 }
                 kind => {
                     let mut args = self.expand_all(script, std::slice::from_ref(&redirect.target));
@@ -65,23 +67,40 @@ impl Engine<'_> {
                 || arg.text.trim_end_matches('-').bytes().all(|byte| byte.is_ascii_digit())
                 || arg.is_unknown())
         {
+            let connected = outlet.files.iter().any(|(path, _)| path == "/dev/tcp");
+            if connected && descriptor.is_none_or(|number| number == 0) && arg.is("1") {
+                self.report.signal(Signal::ReverseShell, span, "/dev/tcp");
+            }
             if self.socket && !matches!(arg.text.as_str(), "-" | "0" | "1" | "2") {
                 self.stdin = Stream::unknown(Taint::DOWNLOADED);
+            } else {
+                self.read_descriptor(arg.text.trim_end_matches('-'));
             }
             return;
         }
         let path = self.resolve(&arg.text);
         if kind == RedirectKind::Read {
             self.touch_path(Deed::Read, arg, &path);
-            self.stdin = match self.state.files.get(&path) {
+            let stream = match self.state.files.get(&path) {
                 Some(stream) => stream.clone(),
                 None => Stream::unknown(self.file_taint(&path).with(arg.taint)),
             };
+            self.arrive(descriptor, stream);
             return;
         }
         self.touch_path(Deed::Write, arg, &path);
         if descriptor.is_none_or(|number| number == 1) && path != "/dev/null" {
             outlet.files.push((path, kind == RedirectKind::Append));
+        }
+    }
+
+    /// Text that a descriptor is opened on.
+    fn arrive(&mut self, descriptor: Option<u32>, stream: Stream) {
+        match descriptor {
+            Some(number) if number > 0 => {
+                self.write_file(format!("/dev/fd/{number}"), stream, false);
+            }
+            _ => self.stdin = stream,
         }
     }
 
@@ -111,7 +130,7 @@ impl Engine<'_> {
     }
 
     fn touch_path(&mut self, deed: Deed, arg: &Arg, path: &str) {
-        let touch = Touch { deed, path, elevated: self.elevated, facts: self.facts };
+        let touch = Touch::new(deed, path, self.elevated, self.facts);
         let leaf = || format!("redirect {}", super::report::shown(&arg.text));
         // Reading by redirection shows nothing by itself; what reads it may.
         if deed == Deed::Write || self.captured || crate::path::is_secret(path, self.facts) {
@@ -142,6 +161,15 @@ impl Engine<'_> {
     }
 
     pub(super) fn write_file(&mut self, path: String, stream: Stream, append: bool) {
+        let reader = self.waiting.iter_mut().find(|(waits, ..)| *waits == path);
+        if let Some((waits, script, steps)) = reader {
+            waits.clear();
+            let (script, steps) = (Rc::clone(script), steps.clone());
+            let outer = std::mem::replace(&mut self.stdin, stream);
+            self.substitute(&script, &steps);
+            self.stdin = outer;
+            return;
+        }
         if self.state.files.len() >= FILES_MAX && !self.state.files.contains_key(&path) {
             return;
         }
@@ -167,9 +195,10 @@ impl Engine<'_> {
                 }
             }
             "tee" | "sponge" => {
-                for operand in call.operands() {
+                let append = call.flag('a');
+                for operand in call.operands().take(FILES_MAX) {
                     let path = self.resolve(&operand.text);
-                    self.write_file(path, stdin.clone(), call.flag('a'));
+                    self.write_file(path, stdin.clone(), append);
                 }
             }
             "dd" => {
@@ -187,9 +216,10 @@ impl Engine<'_> {
                 }
             }
             "curl" | "wget" | "aria2c" | "fetch" | "axel" | "http" | "scp" | "ftp" | "sftp"
-            | "tftp" => {
+            | "tftp" | "rsync" => {
                 self.track_download(call);
             }
+            "git" if call.operand(0) == "clone" => self.track_clone(call),
             "tar" | "unzip" | "bsdtar" | "7z" | "gunzip" | "cpio" | "unar" => {
                 self.track_archive(call, stdin);
             }
@@ -202,19 +232,15 @@ impl Engine<'_> {
             "wget" => &["-O", "--output-document"],
             _ => &["-o", "--output", "--out"],
         };
-        if let Some(path) = call.option(names) {
+        let letter = if call.program == "wget" { 'O' } else { 'o' };
+        let named = call.option(names).or_else(|| call.clustered(letter));
+        if let Some(path) = named.filter(|_| !matches!(call.program, "scp" | "rsync")) {
             let path = self.resolve(&path.text);
             self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
             return;
         }
-        if call.program == "scp" {
-            let operands: Vec<&Arg> = call.operands().collect();
-            if let [source, destination] = operands.as_slice()
-                && source.text.contains(':')
-            {
-                let path = self.resolve(&destination.text);
-                self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
-            }
+        if matches!(call.program, "scp" | "rsync") {
+            self.track_remote_copy(call);
             return;
         }
         if call.program == "curl" && !call.flag('O') && !call.long("--remote-name") {
@@ -234,6 +260,45 @@ impl Engine<'_> {
         }
     }
 
+    /// `scp host:file place`: the file is then at the place, or in it.
+    fn track_remote_copy(&mut self, call: &Call<'_>) {
+        let operands: Vec<&Arg> = call.operands().collect();
+        let Some((destination, sources)) = operands.split_last() else { return };
+        for source in sources.iter().filter(|source| source.text.contains(':')) {
+            let name = source.text.rsplit(['/', ':']).next().unwrap_or_default();
+            for path in [destination.text.clone(), format!("{}/{name}", destination.text)] {
+                let path = self.resolve(&path);
+                self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
+            }
+        }
+    }
+
+    fn track_clone(&mut self, call: &Call<'_>) {
+        let operands: Vec<&Arg> = call.operands().skip(1).collect();
+        let Some(url) = operands.first().filter(|url| url.text.contains([':', '/'])) else {
+            return;
+        };
+        let place = match operands.get(1) {
+            Some(place) => place.text.clone(),
+            None => {
+                let name = url.text.trim_end_matches('/').rsplit(['/', ':']).next();
+                name.unwrap_or_default().trim_end_matches(".git").to_owned()
+            }
+        };
+        if !place.is_empty() && self.clones.len() < 16 {
+            self.clones.push(self.resolve(&place));
+        }
+    }
+
+    /// Whether `path` is a script out of a repository that this line has just fetched.
+    pub(super) fn is_cloned_script(&self, path: &str) -> bool {
+        self.clones.iter().any(|clone| {
+            path.strip_prefix(clone.as_str())
+                .and_then(|rest| rest.strip_prefix('/'))
+                .is_some_and(is_installer)
+        }) || !self.clones.is_empty() && self.moved_into_clone && is_installer(path)
+    }
+
     fn track_archive(&mut self, call: &Call<'_>, stdin: &Stream) {
         let from_net = stdin.taint.has(Taint::DOWNLOADED)
             || call.args.iter().any(|arg| {
@@ -244,6 +309,17 @@ impl Engine<'_> {
                     .is_some_and(|stream| stream.taint.has(Taint::DOWNLOADED))
             });
         self.unpacked |= from_net;
+    }
+
+    /// The value of a variable that is about to be given a new one.
+    fn taken(&mut self, name: &str) -> Option<Value> {
+        let size = self.state.get(name).map_or(0, |value| {
+            value.text.len() + value.array.as_ref().map_or(0, |array| array.len() * 32)
+        });
+        if !self.state.is_top() && !self.charge(size, Span::default()) {
+            return None;
+        }
+        self.state.take(name)
     }
 
     /// Carries out an assignment and returns the value given.
@@ -266,13 +342,16 @@ impl Engine<'_> {
                 }
             }
         };
-        let old = self.state.get(&name).cloned();
+        let changes = assign.append || assign.index.is_some();
+        let old = if changes { self.taken(&name) } else { None };
         if let Some(index) = &assign.index {
             let index = self.expand_text(script, index).text;
             let at =
                 self.number(&index).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < 4096);
             let mut array = old.and_then(|old| old.array).unwrap_or_default();
-            if let Some(at) = at {
+            if at.is_none() && array.len() < 4096 {
+                array.push(format!("[{index}]={}", value.text));
+            } else if let Some(at) = at {
                 array.resize(array.len().max(at + 1), String::new());
                 if let Some(slot) = array.get_mut(at) {
                     slot.clone_from(&value.text);
@@ -302,4 +381,22 @@ impl Engine<'_> {
         self.state.set(&name, value);
         arg
     }
+}
+
+/// A script that sets something up, by its name.
+fn is_installer(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let stem = name.split('.').next().unwrap_or_default();
+    matches!(
+        stem,
+        "install"
+            | "setup"
+            | "bootstrap"
+            | "run"
+            | "init"
+            | "deploy"
+            | "start"
+            | "exploit"
+            | "payload"
+    ) && name != "setup.cfg"
 }

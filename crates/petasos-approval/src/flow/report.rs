@@ -3,6 +3,7 @@
 
 use super::value::Arg;
 use crate::facts::Facts;
+use crate::path::{self, Target};
 use crate::rules::{self, Rule, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
@@ -32,6 +33,15 @@ pub(crate) struct Touch<'a> {
     pub(crate) path: &'a str,
     pub(crate) elevated: bool,
     pub(crate) facts: &'a Facts,
+    /// What writing or deleting it means; nothing is asked of paths that are read.
+    pub(crate) target: Target,
+}
+
+impl<'a> Touch<'a> {
+    pub(crate) fn new(deed: Deed, path: &'a str, elevated: bool, facts: &'a Facts) -> Self {
+        let target = if deed == Deed::Read { Target::Ordinary } else { path::target(path, facts) };
+        Self { deed, path, elevated, facts, target }
+    }
 }
 
 #[derive(Debug, Default)]
@@ -81,7 +91,9 @@ impl Report {
 
     pub(crate) fn raise(&mut self, rule: &'static Rule, span: Span, leaf: &dyn Fn() -> String) {
         let severity = if self.softened > 0 { Severity::Ask } else { rule.severity };
-        let known = |finding: &Finding| finding.rule == rule.key && finding.severity == severity;
+        let known = |finding: &Finding| {
+            std::ptr::eq(finding.rule, rule.key) && finding.severity == severity
+        };
         // One finding a rule is enough to decide; a few more help a person.
         if self.analysis.findings.iter().filter(|finding| known(finding)).count() >= 8
             || self.analysis.findings.iter().any(|finding| known(finding) && finding.span == span)

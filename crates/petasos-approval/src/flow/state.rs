@@ -121,6 +121,16 @@ impl State {
         }
     }
 
+    /// Whether changes need no record, because nothing encloses them.
+    pub(crate) fn is_top(&self) -> bool {
+        self.scopes == 0
+    }
+
+    /// The value of a variable that is set again at once; not copied where nothing encloses it.
+    pub(crate) fn take(&mut self, name: &str) -> Option<Value> {
+        if self.is_top() { self.variables.remove(name) } else { self.variables.get(name).cloned() }
+    }
+
     pub(crate) fn unset(&mut self, name: &str) {
         self.set(name, Value::default());
         self.set_function(name, None);

@@ -28,6 +28,10 @@ impl Taint {
 
     /// What a shell prints that takes its commands from a stream.
     pub(crate) const SHELL: Self = Self(256);
+    /// What a tool that prints keys and tokens printed.
+    pub(crate) const TOKEN: Self = Self(512);
+    /// Put together by a text tool in a way that was not followed.
+    pub(crate) const REWRITTEN: Self = Self(1024);
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

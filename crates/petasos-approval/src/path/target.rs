@@ -51,7 +51,10 @@ pub(crate) fn target(path: &str, facts: &Facts) -> Target {
             return found;
         }
     }
-    if path.contains("/.ssh/") || path.starts_with(".ssh/") || path.ends_with("/.ssh") {
+    // Below a plain relative directory it is a fixture of a project, not a home.
+    let fixture = path.starts_with(|first: char| first.is_ascii_alphanumeric());
+    if !fixture && (path.contains("/.ssh/") || path.starts_with(".ssh/") || path.ends_with("/.ssh"))
+    {
         return Target::Credential;
     }
     if path == ".git/hooks" || path.contains(".git/hooks/") && !path.ends_with(".sample") {
@@ -260,9 +263,32 @@ fn system_target(path: &str) -> Target {
         && !path.starts_with("/private/var/folders");
     if path.ends_with("docker.sock") || under(&CONFIG) || mirror {
         Target::SystemConfig
-    } else if under(&FILES) {
+    } else if under(&FILES) || shadows(path) {
         Target::SystemFile
     } else {
         Target::Ordinary
     }
+}
+
+/// A program of one's own in the place of one that everybody calls.
+fn shadows(path: &str) -> bool {
+    path.strip_prefix("/usr/local/bin/")
+        .or_else(|| path.strip_prefix("/usr/local/sbin/"))
+        .is_some_and(|name| {
+            matches!(
+                name,
+                "sudo"
+                    | "su"
+                    | "ssh"
+                    | "ls"
+                    | "cat"
+                    | "sh"
+                    | "bash"
+                    | "ps"
+                    | "git"
+                    | "curl"
+                    | "login"
+                    | "passwd"
+            )
+        })
 }

@@ -44,6 +44,10 @@ pub(super) static RULE: Rule = Rule {
             "new-localuser",
             "remove-localuser",
             "add-localgroupmember",
+            "aws",
+            "gcloud",
+            "az",
+            "kubectl",
         ],
         check,
     )],
@@ -54,8 +58,16 @@ pub(super) static RULE: Rule = Rule {
         "echo root:x | chpasswd",
         "visudo -f /etc/sudoers",
         "ssh-copy-id -i k.pub host",
+        "aws iam create-access-key --user-name x",
     ],
-    passes: &["passwd -S", "chage -l me", "id", "groups"],
+    passes: &[
+        "passwd -S",
+        "chage -l me",
+        "id",
+        "groups",
+        "aws iam list-users",
+        "kubectl get rolebinding",
+    ],
 };
 
 fn check(call: &Call<'_>) -> bool {
@@ -71,6 +83,35 @@ fn check(call: &Call<'_>) -> bool {
             .iter()
             .any(|arg| arg.text.starts_with("user") || arg.text.starts_with("group")),
         "htpasswd" => false,
+        "aws" => {
+            call.operand(0) == "iam"
+                && [
+                    "create-access-key",
+                    "create-user",
+                    "create-login-profile",
+                    "attach-",
+                    "put-",
+                    "add-",
+                    "update-",
+                    "create-role",
+                    "create-policy",
+                ]
+                .iter()
+                .any(|stem| call.operand(1).starts_with(stem))
+        }
+        "gcloud" => {
+            call.operands()
+                .take(4)
+                .any(|arg| arg.text.ends_with("-iam-policy-binding") || arg.is("set-iam-policy"))
+                || call.operands().any(|arg| arg.is("keys"))
+                    && call.operands().any(|arg| arg.is("create"))
+        }
+        "az" => call.operand(0) == "role" && call.operand(2) == "create",
+        "kubectl" => {
+            call.operand(0) == "create"
+                && call.operand(1).ends_with("rolebinding")
+                && !call.args.iter().any(|arg| arg.text.starts_with("--dry-run"))
+        }
         _ => {
             !call.args.is_empty()
                 || matches!(call.program, "chpasswd" | "newusers" | "vipw" | "vigr")

@@ -2,7 +2,7 @@
 
 use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
-use crate::path::{self, Target};
+use crate::path::Target;
 use crate::verdict::Severity;
 
 /// Writes the agent's own settings, rules or credentials.
@@ -21,5 +21,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && path::target(touch.path, touch.facts) == Target::Agent
+    touch.deed == Deed::Write && touch.target == Target::Agent
 }

@@ -17,8 +17,16 @@ pub(super) static RULE: Rule = Rule {
         "ls | xargs rm",
         r#"find . -name core -exec sh -c 'rm "$1"' _ {} \;"#,
         "fd -e log -x rm",
+        r#"find . -type f | while read f; do rm "$f"; done"#,
+        "shred -u secrets.txt",
     ],
-    passes: &["find . -name x -print", "rm a b c", "ls | xargs wc -l", "find . -name '*-delete*'"],
+    passes: &[
+        "find . -name x -print",
+        "rm a b c",
+        r#"read -r f; rm "$f""#,
+        "ls | xargs wc -l",
+        "find . -name '*-delete*'",
+    ],
 };
 
 fn check(touch: &Touch<'_>) -> bool {

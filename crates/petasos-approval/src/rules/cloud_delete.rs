@@ -12,6 +12,10 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[Check::Call(
         &[
+            "curl",
+            "http",
+            "https",
+            "xh",
             "aws",
             "gcloud",
             "az",
@@ -94,6 +98,8 @@ pub(super) static RULE: Rule = Rule {
         "doctl compute droplet delete 1",
         "heroku apps:destroy -a x",
         "gsutil rm -r gs://b",
+        "curl -X DELETE https://api.github.com/repos/o/r",
+        "gh run delete 1",
     ],
     passes: &[
         "aws s3 ls",
@@ -104,6 +110,8 @@ pub(super) static RULE: Rule = Rule {
         "gh pr list",
         "aws s3 cp a s3://b/a",
         "pulumi preview",
+        "curl -X DELETE http://localhost:3000/items/1",
+        "terraform destroy -help",
     ],
 };
 
@@ -111,10 +119,19 @@ fn check(call: &Call<'_>) -> bool {
     if call.args.iter().any(|arg| {
         matches!(
             arg.text.as_str(),
-            "--dry-run" | "--dryrun" | "--what-if" | "-dry-run" | "help" | "--dry-run=true"
+            "--dry-run"
+                | "--dryrun"
+                | "--what-if"
+                | "-dry-run"
+                | "help"
+                | "-help"
+                | "--dry-run=true"
         )
     }) {
         return false;
+    }
+    if matches!(call.program, "curl" | "http" | "https" | "xh") {
+        return deletes_remote(call);
     }
     let first = call.operand(0);
     let words = || call.operands().map(|arg| arg.text.as_str());
@@ -140,7 +157,6 @@ fn check(call: &Call<'_>) -> bool {
             words().nth(1).is_some_and(|verb| {
                 verb == "delete" || verb == "archive" && first == "repo" || verb == "delete-asset"
             }) && first != "alias"
-                && first != "run"
                 || first == "api"
                     && call
                         .option(&["-X", "--method"])
@@ -165,6 +181,31 @@ fn check(call: &Call<'_>) -> bool {
         "rosa" | "ocm" | "oci" | "ibmcloud" | "openstack" => words().any(deletes),
         _ => call.operands().take(6).any(|arg| deletes(&arg.text)) || sync_deletes(call),
     }
+}
+
+/// A `DELETE` request to another machine.
+fn deletes_remote(call: &Call<'_>) -> bool {
+    let verb = match call.program {
+        "curl" => call.option(&["-X", "--request"]).or_else(|| call.clustered('X')),
+        _ => call.operands().next().cloned(),
+    };
+    let local = |text: &str| {
+        let place = text.split_once("://").map_or(text, |(_, rest)| rest);
+        let host = place.split(['/', '?']).next().unwrap_or_default();
+        let host = host.rsplit('@').next().unwrap_or_default();
+        let name =
+            if host.starts_with('[') { host } else { host.split(':').next().unwrap_or_default() };
+        matches!(name, "localhost" | "0.0.0.0" | "")
+            || name.starts_with("127.")
+            || name.starts_with("[::1]")
+            || name.ends_with(".local")
+            || name.ends_with(".test")
+            || name.ends_with(".localhost")
+    };
+    verb.is_some_and(|verb| verb.is("DELETE") || verb.is("delete"))
+        && call.args.iter().any(|arg| {
+            (arg.text.contains("://") || arg.text.starts_with("api.")) && !local(&arg.text)
+        })
 }
 
 fn sync_deletes(call: &Call<'_>) -> bool {

@@ -150,6 +150,7 @@ fn is_group(word: &str) -> bool {
     matches!(
         word,
         "container"
+            | "cluster"
             | "compose"
             | "volume"
             | "network"

@@ -2,7 +2,7 @@
 
 use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
-use crate::path::{self, Target};
+use crate::path::Target;
 use crate::verdict::Severity;
 
 /// Writes SSH keys, tokens or other credentials.
@@ -23,5 +23,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && path::target(touch.path, touch.facts) == Target::Credential
+    touch.deed == Deed::Write && touch.target == Target::Credential
 }

@@ -137,6 +137,7 @@ fn partitions(call: &Call<'_>) -> bool {
 
 fn erases(call: &Call<'_>) -> bool {
     match call.program {
+        "wipefs" if call.flag('n') || call.long("--no-act") => false,
         "wipefs" => call.flag('a') || call.flag('o') || call.long("--all"),
         "badblocks" => call.flag('w'),
         "hdparm" => call.args.iter().any(|arg| {

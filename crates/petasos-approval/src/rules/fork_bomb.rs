@@ -15,10 +15,13 @@ pub(super) static RULE: Rule = Rule {
         "bomb() { bomb | bomb & }; bomb",
         "perl -e 'fork while fork'",
         "f(){ f & f & }; f",
+        "while true; do $0 & done",
+        "./$0 | ./$0 &",
     ],
     passes: &[
         "greet() { echo hi; }; greet",
         "f() { sleep 1 & }; f",
+        r#""$0" --inner | tee log"#,
         "python3 -c 'import os; print(os.getpid())'",
     ],
 };

@@ -3,6 +3,7 @@
 use super::git_words::Git;
 use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::flow::report::{Deed, Touch};
 use crate::verdict::Severity;
 
 /// Rewrites or deletes history, branches or tags.
@@ -11,7 +12,10 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["git branch force delete"],
     description: "rewrites or deletes history, branches or tags",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["git", "hub", "git-filter-repo", "bfg", "git-filter-branch"], check)],
+    checks: &[
+        Check::Touch(internals),
+        Check::Call(&["git", "hub", "git-filter-repo", "bfg", "git-filter-branch"], check),
+    ],
     matches: &[
         "git filter-branch --tree-filter true HEAD",
         "git branch -D old",
@@ -23,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
         "bfg --delete-files x",
         "git rebase -i HEAD~3",
         "git commit --amend",
+        "rm -f .git/refs/heads/main",
     ],
     passes: &[
         "git branch -d merged",
@@ -30,6 +35,7 @@ pub(super) static RULE: Rule = Rule {
         "git tag v1.2.0",
         "git branch -a",
         "git gc",
+        "rm -f .git/index.lock",
         "git pull --rebase origin main",
     ],
 };
@@ -80,4 +86,19 @@ fn check(call: &Call<'_>) -> bool {
         "notes" => git.operand(0) == "prune",
         _ => false,
     }
+}
+
+/// Files in which git keeps branches, commits and what is staged.
+fn internals(touch: &Touch<'_>) -> bool {
+    if !matches!(touch.deed, Deed::Write | Deed::Delete { .. }) {
+        return false;
+    }
+    let Some((head, rest)) = touch.path.rsplit_once(".git/") else { return false };
+    (head.is_empty() || head.ends_with('/'))
+        && !rest.ends_with(".lock")
+        && ["refs", "objects", "HEAD", "packed-refs", "index", "logs", "ORIG_HEAD"].iter().any(
+            |part| {
+                rest.strip_prefix(part).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
+            },
+        )
 }

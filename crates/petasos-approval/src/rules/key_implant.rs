@@ -1,7 +1,7 @@
 //! Adds a trusted key, certificate or hook.
 
 use super::git_words::Git;
-use super::{Check, Rule};
+use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::verdict::Severity;
 
@@ -11,41 +11,55 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "adds a trusted key, certificate or hook",
     severity: Severity::Ask,
-    checks: &[Check::Call(
-        &[
-            "ssh-import-id",
-            "ssh-import-id-gh",
-            "update-ca-certificates",
-            "trust",
-            "security",
-            "certutil",
-            "git",
-            "loginctl",
-            "systemctl",
-            "update-alternatives",
-            "ldconfig",
-            "hash",
-            "dpkg-divert",
-            "xdg-mime",
-            "launchctl",
-            "ssh-import-id-lp",
-            "enable",
-            "crontab",
-        ],
-        check,
-    )],
+    checks: &[
+        Check::Signal(Signal::Preload),
+        Check::Call(
+            &[
+                "ssh-import-id",
+                "ssh-import-id-gh",
+                "update-ca-certificates",
+                "trust",
+                "security",
+                "certutil",
+                "git",
+                "loginctl",
+                "systemctl",
+                "update-alternatives",
+                "ldconfig",
+                "hash",
+                "dpkg-divert",
+                "xdg-mime",
+                "launchctl",
+                "ssh-import-id-lp",
+                "enable",
+                "crontab",
+                "update-rc.d",
+                "chkconfig",
+                "rc-update",
+                "npm",
+                "pnpm",
+                "yarn",
+            ],
+            check,
+        ),
+    ],
     matches: &[
         "ssh-import-id gh:eve",
         "git config --global core.hooksPath /tmp/h",
         "loginctl enable-linger bob",
         "security add-trusted-cert -d x.crt",
         "systemctl enable --now evil",
+        "update-rc.d evil defaults",
+        "LD_PRELOAD=/tmp/x.so ls",
+        "npm config set strict-ssl false",
     ],
     passes: &[
         r#"git config user.name "CI Bot""#,
         "systemctl is-enabled x",
         "git config --list",
         "loginctl list-sessions",
+        "LD_PRELOAD=/usr/lib/libjemalloc.so ./server",
+        "npm config get registry",
     ],
 };
 
@@ -82,9 +96,24 @@ fn check(call: &Call<'_>) -> bool {
                 && (git.exact("--global")
                     || git.exact("--system")
                     || git.operands().next().is_some_and(|key| {
-                        key.text.to_ascii_lowercase().contains("hookspath")
-                            || key.text.to_ascii_lowercase().contains("sshcommand")
+                        let key = key.text.to_ascii_lowercase();
+                        // Hooks that are part of the project are the usual case.
+                        key.contains("hookspath") && git.operand(1).starts_with(['/', '~'])
+                            || key.contains("sshcommand")
                     }))
+        }
+        "update-rc.d" | "chkconfig" | "rc-update" => call
+            .args
+            .iter()
+            .any(|arg| matches!(arg.text.as_str(), "defaults" | "enable" | "on" | "add" | "--add")),
+        "npm" | "pnpm" | "yarn" => {
+            let (verb, key) = (call.operand(1), call.operand(2));
+            first == "config"
+                && verb == "set"
+                && (key.contains("_auth")
+                    || key.starts_with("strict-ssl")
+                        && call.args.iter().any(|arg| arg.text.ends_with("false"))
+                    || key.starts_with("script-shell"))
         }
         "loginctl" => first == "enable-linger",
         "systemctl" => first == "enable",

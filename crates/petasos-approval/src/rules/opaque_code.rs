@@ -15,6 +15,8 @@ pub(super) static RULE: Rule = Rule {
         r#"ls | awk '{print "mv " $1 " x"}' | sh"#,
         "$CMD -rf /",
         "$(cat cmd.txt)",
+        "jq -r .cmd p.json | sh",
+        r#"eval "$(< payload)""#,
     ],
     passes: &[
         r#"eval "$(ssh-agent -s)""#,

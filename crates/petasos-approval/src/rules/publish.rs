@@ -12,6 +12,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[Check::Call(
         &[
+            "ansible-galaxy",
             "npm",
             "pnpm",
             "yarn",
@@ -94,6 +95,8 @@ pub(super) static RULE: Rule = Rule {
         "gh release create v1",
         "dotnet nuget push x.nupkg",
         "python3 -m twine upload dist/*",
+        "npm --access public publish",
+        "cargo +nightly publish --no-verify",
     ],
     passes: &[
         "npm publish --dry-run",
@@ -104,6 +107,7 @@ pub(super) static RULE: Rule = Rule {
         "gem list",
         "poetry build",
         "gh release list",
+        "npm run publish",
     ],
 };
 
@@ -127,13 +131,17 @@ fn package(call: &Call<'_>) -> bool {
             matches!(first, "publish" | "unpublish" | "deprecate" | "dist-tag" | "access" | "owner")
                 && !(matches!(first, "dist-tag" | "access" | "owner")
                     && matches!(second, "ls" | "list" | "" | "get"))
+                || publishes_behind_options(call)
                 || first == "npm" && second == "publish"
                 || first == "workspace" && has("publish")
         }
         "cargo" => {
-            matches!(first, "publish" | "yank" | "owner")
-                && !(first == "owner" && call.flag_word("--list"))
+            let verb = if first.starts_with('+') { second } else { first };
+            matches!(verb, "publish" | "yank" | "owner")
+                && !(verb == "owner" && call.flag_word("--list"))
+                || verb == "release" && (call.flag_word("--execute") || call.flag_word("-x"))
         }
+        "ansible-galaxy" => call.operands().take(2).any(|arg| arg.is("publish")),
         "twine" => first == "upload",
         "gem" => matches!(first, "push" | "yank"),
         "poetry" | "uv" | "flit" | "hatch" | "pdm" | "vsce" | "ovsx" | "lerna" | "mix" | "dart"
@@ -205,4 +213,18 @@ fn release(call: &Call<'_>) -> bool {
         "lein" => first == "deploy",
         _ => false,
     }
+}
+
+/// `npm --access public publish`, `npm pub`: the verb is not the first word, or cut short.
+fn publishes_behind_options(call: &Call<'_>) -> bool {
+    let words: Vec<&str> = call.operands().take(4).map(|arg| arg.text.as_str()).collect();
+    let at = words.iter().position(|word| {
+        *word == "publish"
+            || call.program == "npm" && matches!(*word, "pub" | "publ" | "publi" | "publis")
+    });
+    let options = call.args.first().is_some_and(|arg| arg.text.starts_with('-'));
+    at.is_some_and(|at| at == 0 || options && at < 3)
+        && !words
+            .iter()
+            .any(|word| matches!(*word, "run" | "run-script" | "test" | "help" | "exec"))
 }

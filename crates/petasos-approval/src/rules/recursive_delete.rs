@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Touch(check),
         Check::Call(&["rm", "rmdir", "rd", "del", "erase", "ri", "remove-item"], windows),
+        Check::Call(&["trash-empty", "gio", "gvfs-trash", "ansible"], emptied),
     ],
     matches: &[
         "rm -r build",
@@ -28,6 +29,9 @@ pub(super) static RULE: Rule = Rule {
         "rsync -a --delete empty/ public/",
         r#"powershell -Command "Remove-Item -Recurse -Force build""#,
         r#"cmd /c "rd /s /q build""#,
+        "trash-empty",
+        "zip -rm a.zip src",
+        "ansible web -m file -a 'path=/srv/x state=absent'",
     ],
     passes: &["rm file.txt", "rm -f a.o b.o", "rm --help", "rmdir empty", "echo rm -rf x"],
 };
@@ -43,4 +47,22 @@ fn windows(call: &Call<'_>) -> bool {
         lower == "/s" && (quiet || !matches!(call.program, "rm" | "rmdir"))
             || lower.len() > 3 && "-recurse".starts_with(&lower) && lower.starts_with("-rec")
     })
+}
+
+/// What was put aside is gone for good, here or on the machines of an inventory.
+fn emptied(call: &Call<'_>) -> bool {
+    match call.program {
+        "gio" => call.operand(0) == "trash" && call.long("--empty"),
+        "gvfs-trash" => call.long("--empty"),
+        "ansible" => {
+            call.option(&["-a", "--args"]).is_some_and(|args| {
+                ["state=absent", "state=stopped", "state=restarted", "state=reloaded"]
+                    .iter()
+                    .any(|state| args.text.contains(state))
+            }) || call
+                .option(&["-m", "--module-name"])
+                .is_some_and(|module| module.is("reboot") || module.is("ansible.builtin.reboot"))
+        }
+        _ => true,
+    }
 }

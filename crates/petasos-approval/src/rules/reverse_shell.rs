@@ -43,6 +43,7 @@ pub(super) static RULE: Rule = Rule {
                 "lua",
                 "ngrok",
                 "cloudflared",
+                "ztcp",
             ],
             check,
         ),
@@ -94,6 +95,7 @@ fn check(call: &Call<'_>) -> bool {
         "bash" | "sh" | "zsh" | "dash" | "ksh" => {
             call.flag_word("-i") && call.stdin.taint.has(Taint::DOWNLOADED)
         }
+        "ztcp" => !call.flag('L') && !call.flag('c') && call.operands().count() >= 2,
         "powercat" | "pwncat" | "msfconsole" | "msfvenom" => true,
         "xterm" => call.option(&["-display"]).is_some_and(|display| display.text.contains('.')),
         "awk" | "gawk" => call.args.iter().any(|arg| arg.text.contains("/inet/")),

@@ -1,7 +1,8 @@
 //! Switches off auditing, mandatory access control or protection.
 
-use super::{Check, Rule};
+use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::flow::report::{Deed, Touch};
 use crate::verdict::Severity;
 
 /// Switches off auditing, mandatory access control or protection.
@@ -10,64 +11,70 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["security tooling"],
     description: "switches off auditing, mandatory access control or protection",
     severity: Severity::Ask,
-    checks: &[Check::Call(
-        &[
-            "setenforce",
-            "aa-disable",
-            "aa-complain",
-            "aa-teardown",
-            "auditctl",
-            "apparmor_parser",
-            "spctl",
-            "csrutil",
-            "set-mppreference",
-            "sysctl",
-            "swapoff",
-            "selinuxenabled",
-            "fail2ban-client",
-            "freshclam",
-            "semanage",
-            "getenforce",
-            "tmutil",
-            "xattr",
-            "defaults",
-            "bcdedit",
-            "vssadmin",
-            "wevtutil",
-            "clear-eventlog",
-            "reg",
-            "set-executionpolicy",
-            "modprobe",
-            "rmmod",
-            "insmod",
-            "setsebool",
-            "history",
-            "chattr",
-            "mokutil",
-            "nvram",
-            "kextload",
-            "kextunload",
-            "journalctl",
-            "ulimit",
-            "osqueryctl",
-            "falconctl",
-            "chage",
-            "faillock",
-            "ssh-keyscan",
-            "fdesetup",
-            "cipher",
-            "wbadmin",
-            "add-mppreference",
-            "disable-computerrestore",
-            "net",
-            "sudo",
-            "ip",
-            "ifconfig",
-            "nmcli",
-            "unset",
-        ],
-        check,
-    )],
+    checks: &[
+        Check::Signal(Signal::HistoryOff),
+        Check::Touch(traces),
+        Check::Call(
+            &[
+                "dmesg",
+                "tccutil",
+                "setenforce",
+                "aa-disable",
+                "aa-complain",
+                "aa-teardown",
+                "auditctl",
+                "apparmor_parser",
+                "spctl",
+                "csrutil",
+                "set-mppreference",
+                "sysctl",
+                "swapoff",
+                "selinuxenabled",
+                "fail2ban-client",
+                "freshclam",
+                "semanage",
+                "getenforce",
+                "tmutil",
+                "xattr",
+                "defaults",
+                "bcdedit",
+                "vssadmin",
+                "wevtutil",
+                "clear-eventlog",
+                "reg",
+                "set-executionpolicy",
+                "modprobe",
+                "rmmod",
+                "insmod",
+                "setsebool",
+                "history",
+                "chattr",
+                "mokutil",
+                "nvram",
+                "kextload",
+                "kextunload",
+                "journalctl",
+                "ulimit",
+                "osqueryctl",
+                "falconctl",
+                "chage",
+                "faillock",
+                "ssh-keyscan",
+                "fdesetup",
+                "cipher",
+                "wbadmin",
+                "add-mppreference",
+                "disable-computerrestore",
+                "net",
+                "sudo",
+                "ip",
+                "ifconfig",
+                "nmcli",
+                "unset",
+            ],
+            check,
+        ),
+    ],
     matches: &[
         "setenforce 0",
         "auditctl -e 0",
@@ -77,6 +84,12 @@ pub(super) static RULE: Rule = Rule {
         "history -c",
         "journalctl --vacuum-time=1s",
         "vssadmin delete shadows /all",
+        "unset HISTFILE",
+        "export HISTFILE=/dev/null",
+        "set +o history",
+        "ln -sf /dev/null ~/.bash_history",
+        "> /var/log/auth.log",
+        "dmesg -C",
     ],
     passes: &[
         "getenforce",
@@ -86,6 +99,10 @@ pub(super) static RULE: Rule = Rule {
         "history",
         "journalctl -u nginx",
         "spctl --status",
+        "export HISTSIZE=10000",
+        "tail /var/log/auth.log",
+        "grep ssh ~/.bash_history",
+        "echo x >> /var/log/app/app.log",
     ],
 };
 
@@ -95,6 +112,8 @@ fn check(call: &Call<'_>) -> bool {
     };
     let first = call.operand(0);
     match call.program {
+        "dmesg" => call.flag('C') || call.flag('c') || call.long("--clear"),
+        "tccutil" => first == "reset",
         "setenforce" => any(&["0", "permissive"]),
         "aa-disable"
         | "aa-complain"
@@ -108,7 +127,9 @@ fn check(call: &Call<'_>) -> bool {
         | "kextunload"
         | "disable-computerrestore" => true,
         "auditctl" => {
-            call.flag_word("-e") && any(&["0"]) || call.flag_word("-D") || call.flag_word("-d")
+            call.option(&["-e"]).is_some_and(|state| state.is("0"))
+                || call.flag_word("-D")
+                || call.flag_word("-d")
         }
         "apparmor_parser" => call.flag('R') || call.long("--remove"),
         "spctl" => any(&["--master-disable", "--global-disable", "--disable"]),
@@ -132,6 +153,17 @@ fn check(call: &Call<'_>) -> bool {
         "vssadmin" | "wbadmin" => any(&["delete", "resize"]),
         "wevtutil" => any(&["cl", "clear-log"]),
         "reg" => any(&["delete", "add", "import"]),
+        _ => machine(call),
+    }
+}
+
+/// Modules, histories, firmware and network interfaces.
+fn machine(call: &Call<'_>) -> bool {
+    let any = |words: &[&str]| {
+        call.args.iter().any(|arg| words.iter().any(|word| arg.text.eq_ignore_ascii_case(word)))
+    };
+    let first = call.operand(0);
+    match call.program {
         "modprobe" => {
             call.flag('r')
                 || call.long("--remove")
@@ -160,4 +192,38 @@ fn check(call: &Call<'_>) -> bool {
         "nmcli" => any(&["off", "delete"]),
         _ => false,
     }
+}
+
+/// Logs and histories that tell who did what.
+fn traces(touch: &Touch<'_>) -> bool {
+    const LOGS: [&str; 12] = [
+        "auth.log",
+        "syslog",
+        "messages",
+        "secure",
+        "wtmp",
+        "btmp",
+        "lastlog",
+        "kern.log",
+        "faillog",
+        "utmp",
+        "system.log",
+        "audit",
+    ];
+    if !matches!(touch.deed, Deed::Write | Deed::Delete { .. }) {
+        return false;
+    }
+    let name = touch.path.rsplit('/').next().unwrap_or_default();
+    if touch.path.contains('/')
+        && matches!(
+            name,
+            ".bash_history" | ".zsh_history" | ".sh_history" | ".ash_history" | "fish_history"
+        )
+    {
+        return true;
+    }
+    touch.path.strip_prefix("/var/log/").is_some_and(|rest| {
+        let first = rest.split('/').next().unwrap_or_default();
+        LOGS.contains(&first) || first == "journal" || matches!(first, "*" | "*.log")
+    })
 }

@@ -24,7 +24,7 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(touch: &Touch<'_>) -> bool {
     matches!(touch.deed, Deed::Delete { .. })
-        && (path::target(touch.path, touch.facts) != Target::Ordinary
+        && (touch.target != Target::Ordinary
             || path::is_system_area(touch.path)
             || path::is_vital(touch.path, touch.facts))
 }

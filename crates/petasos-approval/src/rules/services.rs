@@ -10,87 +10,59 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["stop/restart system service"],
     description: "stops, restarts, disables or masks a service",
     severity: Severity::Ask,
-    checks: &[
-        Check::Call(
-            &[
-                "systemctl",
-                "service",
-                "launchctl",
-                "rc-service",
-                "sv",
-                "supervisorctl",
-                "pm2",
-                "brew",
-                "initctl",
-                "update-rc.d",
-                "chkconfig",
-                "rc-update",
-                "monit",
-                "s6-svc",
-                "svcadm",
-                "net",
-                "sc",
-                "stop-service",
-                "restart-service",
-                "systemd-run",
-                "forever",
-                "nginx",
-                "apachectl",
-                "apache2ctl",
-                "pg_ctl",
-                "pg_ctlcluster",
-                "invoke-rc.d",
-                "synoservice",
-                "loginctl",
-                "god",
-                "machinectl",
-                "stop",
-                "restart",
-                "circusctl",
-                "nssm",
-                "rcctl",
-                "svc",
-                "snap",
-                "caddy",
-                "rabbitmqctl",
-                "mysqladmin",
-                "catalina.sh",
-                "httpd",
-            ],
-            check,
-        ),
-        Check::Call(
-            &[
-                "apache2",
-                "nginx",
-                "mysql",
-                "postgresql",
-                "ssh",
-                "sshd",
-                "docker",
-                "cron",
-                "networking",
-                "redis-server",
-                "cups",
-                "bluetooth",
-                "network-manager",
-                "tomcat",
-                "jenkins",
-                "ufw",
-                "rsyslog",
-                "postfix",
-                "memcached",
-                "mariadb",
-                "php-fpm",
-                "haproxy",
-                "named",
-                "httpd",
-                "firewalld",
-                "auditd",
-            ],
-            script,
-        ),
-    ],
+    checks: &[Check::Call(
+        &[
+            "systemctl",
+            "service",
+            "launchctl",
+            "rc-service",
+            "sv",
+            "supervisorctl",
+            "pm2",
+            "brew",
+            "initctl",
+            "update-rc.d",
+            "chkconfig",
+            "rc-update",
+            "monit",
+            "s6-svc",
+            "svcadm",
+            "net",
+            "sc",
+            "stop-service",
+            "restart-service",
+            "systemd-run",
+            "forever",
+            "nginx",
+            "apachectl",
+            "apache2ctl",
+            "pg_ctl",
+            "pg_ctlcluster",
+            "invoke-rc.d",
+            "synoservice",
+            "loginctl",
+            "god",
+            "machinectl",
+            "stop",
+            "restart",
+            "circusctl",
+            "nssm",
+            "rcctl",
+            "svc",
+            "snap",
+            "caddy",
+            "rabbitmqctl",
+            "mysqladmin",
+            "catalina.sh",
+            "httpd",
+            "heroku",
+            "railway",
+            "gcloud",
+            "az",
+            "redis-cli",
+        ],
+        check,
+    )],
     matches: &[
         "systemctl stop nginx",
         "sudo systemctl restart postgresql",
@@ -98,6 +70,8 @@ pub(super) static RULE: Rule = Rule {
         "service mysql stop",
         "systemctl mask apparmor",
         "/etc/init.d/apache2 restart",
+        "/etc/init.d/anything stop",
+        "systemctl -H root@h stop x",
         "supervisorctl stop all",
         "pm2 delete all",
         "launchctl unload ~/x.plist",
@@ -110,6 +84,8 @@ pub(super) static RULE: Rule = Rule {
         "service nginx status",
         "pm2 list",
         "brew services list",
+        "/etc/init.d/apache2 status",
+        "heroku ps",
     ],
 };
 
@@ -119,7 +95,7 @@ fn check(call: &Call<'_>) -> bool {
 
 /// The service managers that systems come with.
 fn system(call: &Call<'_>) -> bool {
-    let verb = call.operand(0);
+    let verb = verb_behind_options(call);
     match call.program {
         "systemctl" | "machinectl" => matches!(
             verb,
@@ -199,9 +175,12 @@ fn supervisor(call: &Call<'_>) -> bool {
                 | "k"
                 | "x"
         ),
-        "supervisorctl" | "circusctl" => {
-            matches!(verb, "stop" | "restart" | "shutdown" | "remove" | "reload" | "quit")
-        }
+        "supervisorctl" | "circusctl" => call.operands().take(2).any(|arg| {
+            matches!(
+                arg.text.as_str(),
+                "stop" | "restart" | "shutdown" | "remove" | "reload" | "quit"
+            )
+        }),
         "pm2" | "forever" => matches!(
             verb,
             "delete" | "stop" | "kill" | "restart" | "del" | "stopall" | "restartall" | "unstartup"
@@ -243,12 +222,29 @@ fn daemon(call: &Call<'_>) -> bool {
         "rabbitmqctl" => matches!(verb, "stop" | "stop_app" | "shutdown"),
         "mysqladmin" => call.flag_word("shutdown"),
         "catalina.sh" => verb == "stop",
+        "heroku" => {
+            matches!(verb, "ps:stop" | "ps:restart" | "restart" | "maintenance:on" | "ps:kill")
+        }
+        "railway" => verb == "down",
+        "gcloud" | "az" => call.operands().skip(1).take(3).any(|arg| {
+            matches!(arg.text.as_str(), "stop" | "deallocate" | "restart" | "reset" | "suspend")
+        }),
         _ => false,
     }
 }
 
-/// A start script called by path.
-fn script(call: &Call<'_>) -> bool {
-    (call.name.text.contains("/init.d/") || call.name.text.contains("/rc.d/"))
-        && matches!(call.operand(0), "stop" | "restart" | "force-reload" | "force-stop")
+/// The verb behind options that take a value, such as the host of `-H`.
+fn verb_behind_options<'c>(call: &Call<'c>) -> &'c str {
+    const VALUES: [&str; 10] =
+        ["-H", "--host", "-M", "--machine", "-t", "--type", "-p", "--property", "-s", "--signal"];
+    let mut rest = call.args.iter();
+    while let Some(arg) = rest.next() {
+        if VALUES.contains(&arg.text.as_str()) && matches!(call.program, "systemctl" | "machinectl")
+        {
+            rest.next();
+        } else if !arg.text.starts_with('-') {
+            return arg.text.as_str();
+        }
+    }
+    ""
 }

@@ -51,11 +51,13 @@ pub(super) static RULE: Rule = Rule {
                 "vertica",
                 "vsql",
                 "athena",
+                "heroku",
             ],
             check,
         ),
         Check::Call(
             &[
+                "influx",
                 "dropdb",
                 "dropuser",
                 "mysqladmin",
@@ -132,6 +134,9 @@ pub(super) static RULE: Rule = Rule {
         r#"sqlite3 app.db "DELETE FROM sessions WHERE 1=1""#,
         "redis-cli FLUSHALL",
         "dropdb app",
+        "clickhouse-client --query='TRUNCATE TABLE x'",
+        "redis-cli config set dir /root/.ssh",
+        "influx delete --bucket x --start 0 --stop 1",
         "mongosh --eval 'db.dropDatabase()'",
         r"psql mydb <<SQL
 DELETE FROM audit_log;
@@ -144,6 +149,7 @@ SQL",
         r#"echo "DROP TABLE users""#,
         r#"psql -c "select count(*) from users""#,
         "redis-cli GET x",
+        "redis-cli SET note FLUSHALL",
         "grep 'DROP TABLE' a.sql",
         "python manage.py test",
         r#"sqlite3 app.db "SELECT 'drop table x'""#,
@@ -162,6 +168,7 @@ fn check(call: &Call<'_>) -> bool {
         let text = text
             .split_once("--command=")
             .or_else(|| text.split_once("--execute="))
+            .or_else(|| text.split_once("--query="))
             .map_or(text, |(_, sql)| sql);
         let text = text
             .strip_prefix("-c")
@@ -217,6 +224,7 @@ fn tools(call: &Call<'_>) -> bool {
         "consul" => call.operand(0) == "kv" && call.operand(1) == "delete" && call.long("-recurse"),
         "cypher-shell" => has(call, &["detach delete", "drop database", "drop constraint"]),
         "curl" => deletes_index(call),
+        "influx" => call.operand(0) == "delete",
         "nats" => matches!(call.operand(1), "rm" | "purge" | "del"),
         _ => false,
     }
@@ -236,15 +244,49 @@ fn deletes_index(call: &Call<'_>) -> bool {
 }
 
 fn redis(call: &Call<'_>) -> bool {
+    const VALUES: [&str; 14] = [
+        "-h",
+        "-p",
+        "-s",
+        "-a",
+        "-n",
+        "-u",
+        "-r",
+        "-i",
+        "--user",
+        "--pass",
+        "--pattern",
+        "-d",
+        "-x",
+        "-t",
+    ];
     let words = |text: &str| {
         matches!(
             text.to_ascii_uppercase().as_str(),
             "FLUSHALL" | "FLUSHDB" | "SHUTDOWN" | "DEBUG" | "SWAPDB"
         )
     };
-    call.args.iter().any(|arg| words(&arg.text))
-        || call.stdin.text.as_deref().is_some_and(|text| text.split_whitespace().any(words))
-        || call.args.iter().any(|arg| arg.text.to_ascii_uppercase().contains("FLUSHALL"))
+    let mut rest = call.args.iter();
+    let mut command = Vec::new();
+    while let Some(arg) = rest.next() {
+        if command.is_empty() && arg.text.starts_with('-') {
+            if VALUES.contains(&arg.text.as_str()) {
+                rest.next();
+            }
+        } else {
+            command.push(arg.text.to_ascii_uppercase());
+        }
+    }
+    let at = |position: usize| command.get(position).map(String::as_str).unwrap_or_default();
+    let script = at(0) == "EVAL" && (at(1).contains("FLUSH") || at(1).contains("SHUTDOWN"));
+    let setting = at(0) == "CONFIG" && at(1) == "SET" && matches!(at(2), "DIR" | "DBFILENAME");
+    words(at(0))
+        || at(0).split_whitespace().next().is_some_and(words)
+        || script
+        || setting
+        || call.stdin.text.as_deref().is_some_and(|text| {
+            text.lines().filter_map(|line| line.split_whitespace().next()).any(words)
+        })
         || call.bulk
             && call.args.iter().any(|arg| {
                 arg.text.eq_ignore_ascii_case("del") || arg.text.eq_ignore_ascii_case("unlink")

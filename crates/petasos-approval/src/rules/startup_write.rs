@@ -2,7 +2,7 @@
 
 use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
-use crate::path::{self, Target};
+use crate::path::Target;
 use crate::verdict::Severity;
 
 /// Writes a file that every new shell runs.
@@ -22,5 +22,5 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && path::target(touch.path, touch.facts) == Target::Startup
+    touch.deed == Deed::Write && touch.target == Target::Startup
 }

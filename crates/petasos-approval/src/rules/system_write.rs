@@ -36,8 +36,8 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(touch: &Touch<'_>) -> bool {
     touch.deed == Deed::Write
-        && (path::target(touch.path, touch.facts) == Target::SystemConfig
-            || path::target(touch.path, touch.facts) == Target::SystemFile
+        && (touch.target == Target::SystemConfig
+            || touch.target == Target::SystemFile
             || touch.elevated && path::is_system_area(touch.path)
             || path::is_vital(touch.path, touch.facts) && touch.path == "/")
 }

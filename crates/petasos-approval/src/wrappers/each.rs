@@ -216,6 +216,7 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
         inners.excess = true;
         return;
     }
+    let named = call.option(&["-name", "-iname"]);
     let mut rest = call.args;
     while let Some(at) = rest
         .iter()
@@ -233,7 +234,6 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
             })
             .unwrap_or(rest.len());
         let command = rest.get(..end).unwrap_or_default();
-        let named = call.option(&["-name", "-iname"]);
         for root in &roots {
             let found = match &named {
                 Some(name) => Arg { text: format!("{}/{}", root.text, name.text), ..root.clone() },
@@ -254,7 +254,18 @@ fn finder(call: &Call<'_>, inners: &mut Inners) {
         return;
     };
     let mut command = call.args.get(at + 1..).unwrap_or_default().to_vec();
-    let item = Arg::new(UNKNOWN.to_string(), call.span);
+    let before = call.args.get(..at).unwrap_or_default();
+    let mut operands = before.iter().filter(|arg| !arg.text.starts_with('-'));
+    let everything =
+        operands.next().is_some_and(|pattern| matches!(pattern.text.as_str(), "." | ""))
+            && !before.iter().any(|arg| arg.is("-e") || arg.is("--extension") || arg.is("-g"));
+    let item = match operands.next() {
+        Some(root) if everything => {
+            inners.narrowed = false;
+            Arg { text: format!("{}/**", root.text.trim_end_matches('/')), ..root.clone() }
+        }
+        _ => Arg::new(UNKNOWN.to_string(), call.span),
+    };
     if !command.iter().any(|arg| arg.text.contains("{}")) {
         command.push(item.clone());
     }

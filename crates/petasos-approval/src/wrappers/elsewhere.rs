@@ -132,7 +132,8 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
         "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p",
         "-Q", "-R", "-S", "-W", "-w",
     ];
-    for arg in call.args {
+    let host = call.args.len() - command_after_options(call.args, &VALUES).len();
+    for arg in call.args.iter().take(host.saturating_add(4)) {
         for key in ["ProxyCommand=", "ProxyCommand ", "LocalCommand=", "KnownHostsCommand="] {
             if let Some((_, code)) = arg.text.split_once(key) {
                 let code = Arg { text: code.to_owned(), ..arg.clone() };
@@ -272,16 +273,75 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
     inners.throwaway =
         verb == "run" && !mounted && !matches!(call.program, "docker-compose" | "podman-compose");
     let command = command_after_options(rest, &CONTAINER_VALUES);
-    let command = command.get(1..).unwrap_or_default();
+    let mounts = mounts(rest);
+    let command: Vec<Arg> = command.iter().skip(1).map(|arg| on_host(arg, &mounts)).collect();
     match entry {
         Some(entry) if !entry.text.is_empty() => {
             let mut argv = vec![entry];
             argv.extend(command.iter().cloned());
             inners.list.push(Inner::Argv(argv));
         }
-        _ if !command.is_empty() => inners.list.push(Inner::Argv(command.to_vec())),
+        _ if !command.is_empty() => inners.list.push(Inner::Argv(command)),
         _ => {}
     }
+}
+
+/// Places in a container and what of the host is mounted there.
+fn mounts(args: &[Arg]) -> Vec<(String, String)> {
+    let mut found = Vec::new();
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next().filter(|_| found.len() < 16) {
+        let value = match arg.text.as_str() {
+            "-v" | "--volume" | "--mount" => rest.next().map(|arg| arg.text.clone()),
+            text => ["-v", "--volume=", "--mount="]
+                .iter()
+                .find_map(|name| text.strip_prefix(name))
+                .map(str::to_owned),
+        };
+        let Some(value) = value else { continue };
+        let field = |names: [&str; 3]| {
+            value.split(',').find_map(|part| {
+                let (name, path) = part.split_once('=')?;
+                names.contains(&name).then(|| path.to_owned())
+            })
+        };
+        let pair = match (field(["source", "src", ""]), field(["target", "destination", "dst"])) {
+            (Some(host), Some(place)) => Some((place, host)),
+            _ => {
+                let mut parts = value.split(':');
+                match (parts.next(), parts.next()) {
+                    (Some(host), Some(place)) => Some((place.to_owned(), host.to_owned())),
+                    _ => None,
+                }
+            }
+        };
+        // Only paths: a name is a volume that the host does not see.
+        found.extend(pair.filter(|(place, host)| {
+            place.len() > 1 && place.starts_with('/') && host.starts_with(['/', '~', '.'])
+        }));
+    }
+    found
+}
+
+/// An argument with paths in the container replaced by those of the host.
+fn on_host(arg: &Arg, mounts: &[(String, String)]) -> Arg {
+    let translated = |word: &str| {
+        mounts.iter().find_map(|(place, host)| {
+            let tail = word.strip_prefix(place.trim_end_matches('/'))?;
+            (tail.is_empty() || tail.starts_with('/'))
+                .then(|| format!("{}{tail}", host.trim_end_matches('/')))
+                .map(|path| if path.is_empty() { "/".to_owned() } else { path })
+        })
+    };
+    if mounts.is_empty() || arg.text.len() > 4096 {
+        return arg.clone();
+    }
+    let words: Vec<String> = arg
+        .text
+        .split(' ')
+        .map(|word| translated(word).unwrap_or_else(|| word.to_owned()))
+        .collect();
+    Arg { text: words.join(" "), ..arg.clone() }
 }
 
 fn cluster(call: &Call<'_>, inners: &mut Inners) {
@@ -323,7 +383,12 @@ fn keyword(call: &Call<'_>, inners: &mut Inners) {
     let Some(at) = call.args.iter().position(|arg| VERBS.contains(&arg.text.as_str())) else {
         if matches!(call.program, "jexec" | "systemd-nspawn" | "orb") {
             inners.list.push(Inner::Argv(
-                command_after(call.args, &["-D", "-M", "-u", "--directory"], 1).to_vec(),
+                command_after(
+                    call.args,
+                    &["-D", "-M", "-u", "--directory", "-i", "--image", "--machine"],
+                    usize::from(call.program == "jexec"),
+                )
+                .to_vec(),
             ));
         }
         return;

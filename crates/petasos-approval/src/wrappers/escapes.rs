@@ -3,7 +3,7 @@
 
 use super::prefix::command_after;
 use super::{Inner, Inners, Wrapper};
-use crate::code::Language;
+use crate::code::{Language, sed};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 
@@ -11,8 +11,8 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
         "vim", "vi", "nvim", "ex", "view", "rvim", "gvim", "emacs", "ed", "red", "tar", "bsdtar",
         "gtar", "zip", "rsync", "scp", "sftp", "rg", "ag", "sort", "man", "less", "more", "make",
-        "gmake", "cmake", "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed", "gsed",
-        "socat", "ncat", "nc",
+        "gmake", "cmake", "nmap", "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed",
+        "gsed", "socat", "ncat", "nc",
     ],
     unwrap,
 };
@@ -62,6 +62,11 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                 _ => rest,
             };
             inners.list.push(Inner::Argv(rest.to_vec()));
+        }
+        "nmap" => {
+            if let Some(script) = call.option(&["--script"]) {
+                inners.list.push(Inner::File(Language::Other, script, Vec::new()));
+            }
         }
         "gdb" | "lldb" => debugger(call, inners),
         "psql" | "sqlite3" | "mysql" | "mariadb" => database(call, inners),
@@ -113,10 +118,12 @@ fn lisp(code: &Arg, inners: &mut Inners) {
 }
 
 fn editor(call: &Call<'_>, inners: &mut Inners) {
-    let mut rest = call.args.iter();
+    let mut rest = call.args.iter().peekable();
     while let Some(arg) = rest.next() {
-        let code = if matches!(arg.text.as_str(), "-c" | "--cmd" | "-s" | "-S") {
-            rest.next().cloned()
+        let code = if matches!(arg.text.as_str(), "-c" | "--cmd" | "-s" | "-S")
+            || arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.ends_with('c')
+        {
+            rest.next_if(|next| !next.text.starts_with('+')).cloned()
         } else {
             arg.text.strip_prefix('+').map(|text| Arg { text: text.to_owned(), ..arg.clone() })
         };
@@ -143,6 +150,13 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
     });
     if let Some((_, command)) = command {
         shell(Arg { text: command.to_owned(), ..code.clone() }, inners);
+    }
+    if let Some((_, tail)) = text.split_once("delete(")
+        && tail.contains("rf")
+    {
+        let path = tail.split(['"', '\'']).nth(1).unwrap_or_default();
+        let argv = ["rm", "-rf", path].map(|word| Arg { text: word.to_owned(), ..code.clone() });
+        inners.list.push(Inner::Argv(argv.to_vec()));
     }
     if let Some((_, tail)) = text.split_once("system(") {
         let command = tail.trim_start().trim_start_matches(['"', '\'']);
@@ -210,14 +224,27 @@ fn makefile(call: &Call<'_>, inners: &mut Inners) {
     if let Some(text) = call.option(&["--eval", "-E"]) {
         recipe(&text.text.clone(), &text, inners);
     }
-    if call
-        .option(&["-f", "--file", "--makefile"])
-        .is_some_and(|file| file.is("-") || file.is("/dev/stdin"))
-    {
-        for line in call.stdin.text.iter().flat_map(|text| text.lines()).take(512) {
-            recipe(line, &Arg::new(line, call.span), inners);
+    match call.option(&["-f", "--file", "--makefile"]) {
+        Some(file) if file.is("-") || file.is("/dev/stdin") => {
+            inners.list.push(Inner::Stdin(Language::Make, Vec::new()));
+        }
+        Some(file) => inners.list.push(Inner::File(Language::Make, file, Vec::new())),
+        None => {
+            for name in ["Makefile", "makefile", "GNUmakefile"] {
+                let file = Arg::new(name, call.span);
+                inners.list.push(Inner::File(Language::Make, file, Vec::new()));
+            }
         }
     }
+}
+
+/// What the rules of a makefile run.
+pub(crate) fn make_rules(code: &Arg) -> Vec<Inner> {
+    let mut inners = Inners::default();
+    for line in code.text.lines().take(512) {
+        recipe(line, &Arg { text: line.to_owned(), ..code.clone() }, &mut inners);
+    }
+    inners.list
 }
 
 fn recipe(text: &str, arg: &Arg, inners: &mut Inners) {
@@ -303,43 +330,20 @@ fn stream_editor(call: &Call<'_>, inners: &mut Inners) {
     let scripts =
         call.option(&["-e", "--expression"]).into_iter().chain(call.operands().next().cloned());
     for script in scripts {
-        let text = script.text.trim();
-        let code = text
-            .strip_prefix("1e ")
-            .or_else(|| text.strip_prefix("e "))
-            .or_else(|| text.strip_prefix("$e "));
-        if let Some(code) = code {
-            shell(Arg { text: code.to_owned(), ..script.clone() }, inners);
-        }
-        let pieces = substitution(text);
-        if let [_, replacement, flags, ..] = pieces.as_slice()
-            && flags.contains('e')
-            && flags.bytes().all(|byte| b"egip0123456789mIM".contains(&byte))
-        {
-            shell(Arg { text: replacement.clone(), ..script.clone() }, inners);
-        }
-    }
-}
-
-/// The parts of `s/a/b/flags`, escaped separators taken as they are meant.
-fn substitution(text: &str) -> Vec<String> {
-    let mut letters = text.strip_prefix('s').unwrap_or_default().chars();
-    let Some(mark) = letters.next() else { return Vec::new() };
-    let mut pieces = vec![String::new()];
-    while let Some(letter) = letters.next() {
-        let letter = match letter {
-            '\\' => letters.next().unwrap_or_default(),
-            _ if letter == mark => {
-                pieces.push(String::new());
-                continue;
+        for step in sed::steps(&script.text) {
+            match step {
+                sed::Step::Run(text) if !text.trim().is_empty() => {
+                    shell(Arg { text, ..script.clone() }, inners);
+                }
+                sed::Step::Replace { to, flags, .. }
+                    if flags.split('w').next().is_some_and(|flags| flags.contains('e')) =>
+                {
+                    shell(Arg { text: to, ..script.clone() }, inners);
+                }
+                _ => {}
             }
-            _ => letter,
-        };
-        if let Some(last) = pieces.last_mut() {
-            last.push(letter);
         }
     }
-    pieces
 }
 
 fn network(call: &Call<'_>, inners: &mut Inners) {

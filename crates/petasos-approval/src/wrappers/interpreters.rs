@@ -50,6 +50,37 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "racket",
         "bpython",
         "raku",
+        "ghci",
+        "runghc",
+        "runhaskell",
+        "erl",
+        "octave",
+        "gnuplot",
+        "clojure",
+        "clj",
+        "bb",
+        "kotlin",
+        "crystal",
+        "janet",
+        "fennel",
+        "wish",
+        "gjs",
+        "qjs",
+        "swipl",
+        "gforth",
+        "scilab",
+        "matlab",
+        "clisp",
+        "ecl",
+        "newlisp",
+        "pike",
+        "io",
+        "m4",
+        "csi",
+        "gosh",
+        "escript",
+        "rakudo",
+        "nim",
     ],
     unwrap,
 };
@@ -59,6 +90,7 @@ fn language(program: &str) -> Language {
         "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
         "perl" | "perl5" | "raku" => Language::Perl,
         "ruby" | "jruby" | "irb" => Language::Ruby,
+        "gjs" | "qjs" => Language::JavaScript,
         "php" => Language::Php,
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Language::Awk,
         "osascript" => Language::AppleScript,
@@ -76,8 +108,18 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         awk(call, inners);
         return;
     }
-    if matches!(call.program, "deno" | "bun") && matches!(call.operand(0), "eval" | "x") {
+    if matches!(call.program, "deno" | "bun") && matches!(call.operand(0), "eval" | "x" | "run") {
         subcommand(call, language, inners);
+        return;
+    }
+    if matches!(call.program, "tclsh" | "wish") && call.operands().next().is_none() {
+        if let Some(text) = &call.stdin.text {
+            expect_script(&Arg::new(text.as_str(), call.span), inners);
+        }
+        inners.list.push(Inner::Stdin(language, Vec::new()));
+        return;
+    }
+    if language == Language::Other && other_code(call, inners) {
         return;
     }
     if call.program == "expect" {
@@ -104,7 +146,15 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 
 /// `deno eval CODE`, `bun x PROGRAM`.
 fn subcommand(call: &Call<'_>, language: Language, inners: &mut Inners) {
-    if call.operand(0) == "x" {
+    if call.operand(0) == "run" {
+        let mut rest = call.args.iter().skip_while(|arg| !arg.is("run")).skip(1);
+        let file = rest.find(|arg| !arg.text.starts_with('-') || arg.is("-"));
+        inners.list.push(match file {
+            Some(file) if file.is("-") => Inner::Stdin(language, Vec::new()),
+            Some(file) => Inner::File(language, file.clone(), Vec::new()),
+            None => return,
+        });
+    } else if call.operand(0) == "x" {
         let rest: Vec<Arg> = call.operands().skip(1).cloned().collect();
         inners.list.push(Inner::Argv(rest));
     } else if let Some(code) = call.operands().nth(1) {
@@ -136,6 +186,13 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
             found = true;
             at += 1;
         } else if text == "-m" && language == Language::Python {
+            // Modules that take code for arguments.
+            if call.args.get(at + 1).is_some_and(|module| module.is("timeit") || module.is("trace"))
+            {
+                for code in call.args.iter().skip(at + 2).filter(|arg| arg.text.contains('(')) {
+                    inners.list.push(Inner::Code(language, code.clone()));
+                }
+            }
             return None;
         } else if matches!(text, "-" | "/dev/stdin") {
             inners.list.push(Inner::Stdin(language, Vec::new()));
@@ -191,14 +248,38 @@ fn code_letters(language: Language) -> &'static [char] {
         | Language::AppleScript
         | Language::Shell
         | Language::Awk
+        | Language::Make
         | Language::PowerShell => &['e'],
     }
 }
 
-/// `spawn` in an `expect` script starts a program.
+/// Code of a lesser-known language behind whatever option it has for it.
+fn other_code(call: &Call<'_>, inners: &mut Inners) -> bool {
+    let code = |arg: &&Arg| {
+        arg.text.contains(['(', '"', '\''])
+            && arg.text.contains([' ', '('])
+            && !arg.text.starts_with("--")
+    };
+    let mut found = false;
+    for arg in call.args.iter().filter(code).take(16) {
+        inners.list.push(Inner::Code(Language::Other, arg.clone()));
+        found = true;
+    }
+    found
+}
+
+/// `spawn` in an `expect` script starts a program, and so does `exec` of Tcl.
 fn expect_script(code: &Arg, inners: &mut Inners) {
-    for piece in code.text.split([';', '\n']) {
-        if let Some(command) = piece.trim_start().strip_prefix("spawn ") {
+    for piece in code.text.split([';', '\n', '[', ']']).take(2048) {
+        let piece = piece.trim_start();
+        if let Some(path) = piece.strip_prefix("file delete -force") {
+            let argv = ["rm", "-rf"].into_iter().chain(path.split_whitespace());
+            let argv = argv.map(|word| Arg { text: word.to_owned(), ..code.clone() }).collect();
+            inners.list.push(Inner::Argv(argv));
+        }
+        let command =
+            ["spawn ", "exec ", "system "].iter().find_map(|verb| piece.strip_prefix(verb));
+        if let Some(command) = command {
             inners
                 .list
                 .push(Inner::Shell(Arg { text: command.to_owned(), ..code.clone() }, Vec::new()));
@@ -208,11 +289,21 @@ fn expect_script(code: &Arg, inners: &mut Inners) {
 
 fn push_code(language: Language, code: Option<&Arg>, inners: &mut Inners) {
     if let Some(code) = code {
+        // IPython runs what follows an exclamation mark.
+        for line in
+            code.text.lines().filter_map(|line| line.trim_start().strip_prefix('!')).take(64)
+        {
+            let line = Arg { text: line.to_owned(), ..code.clone() };
+            inners
+                .list
+                .extend((language == Language::Python).then(|| Inner::Shell(line, Vec::new())));
+        }
         inners.list.push(Inner::Code(language, code.clone()));
     }
 }
 
 fn awk(call: &Call<'_>, inners: &mut Inners) {
+    let mut given = String::new();
     let mut at = 0;
     let mut found = false;
     while let Some(arg) = call.args.get(at) {
@@ -222,7 +313,16 @@ fn awk(call: &Call<'_>, inners: &mut Inners) {
                 found = true;
                 at += 2;
             }
-            "-F" | "-v" | "--assign" | "--field-separator" | "-i" | "--include" => at += 2,
+            "-v" | "--assign" => {
+                if let Some((name, value)) =
+                    call.args.get(at + 1).and_then(|arg| arg.text.split_once('='))
+                {
+                    let value = value.replace('\\', "\\\\").replace('"', "\\\"");
+                    given = format!("{given}{name}=\"{value}\";");
+                }
+                at += 2;
+            }
+            "-F" | "--field-separator" | "-i" | "--include" => at += 2,
             "-f" | "--file" => {
                 if let Some(file) = call.args.get(at + 1) {
                     inners.list.push(Inner::File(Language::Awk, file.clone(), Vec::new()));
@@ -238,7 +338,11 @@ fn awk(call: &Call<'_>, inners: &mut Inners) {
             _ => break,
         }
     }
-    if !found {
-        push_code(Language::Awk, call.args.get(at), inners);
+    if !found && let Some(code) = call.args.get(at) {
+        let code = match given.as_str() {
+            "" => code.clone(),
+            given => Arg { text: format!("{given}{}", code.text), ..code.clone() },
+        };
+        push_code(Language::Awk, Some(&code), inners);
     }
 }

@@ -18,7 +18,7 @@ const fn row(name: &'static str, values: &'static [&'static str], skip: usize) -
     Row { name, values, skip }
 }
 
-const ROWS: [Row; 92] = [
+const ROWS: [Row; 136] = [
     row(
         "sudo",
         &[
@@ -161,6 +161,50 @@ const ROWS: [Row; 92] = [
     row("sem", &["-j", "--id", "--jobs"], 0),
     row("choom", &["-n", "-p"], 0),
     row("uidmapshift", &[], 99),
+    row("chronic", &[], 0),
+    row("faketime", &["-f"], 1),
+    row("ifne", &[], 0),
+    row("lckdo", &["-w", "-W", "-q"], 1),
+    row("setlock", &[], 1),
+    row("softlimit", &["-m", "-d", "-s", "-l", "-a", "-o", "-p", "-f", "-c", "-t", "-r"], 0),
+    row("envdir", &[], 1),
+    row("setuidgid", &[], 1),
+    row("envuidgid", &[], 1),
+    row("with-contenv", &[], 0),
+    row("tini", &["-p", "-e"], 0),
+    row("dumb-init", &["-r", "--rewrite"], 0),
+    row("catatonit", &[], 0),
+    row("run-one", &[], 0),
+    row("run-this-one", &[], 0),
+    row("multitime", &["-n", "-s", "-I", "-i", "-o", "-r", "-f"], 0),
+    row("aa-exec", &["-p", "--profile", "-n"], 0),
+    row("sandbox-exec", &["-f", "-p", "-n", "-D"], 0),
+    row("please", &["-u", "--user"], 0),
+    row("dzdo", &["-u", "-g"], 0),
+    row("pfexec", &[], 0),
+    row("gksudo", &["-u"], 0),
+    row("gksu", &["-u"], 0),
+    row("systemd-cat", &["-t", "-p", "--identifier", "--priority"], 0),
+    row("nsjail", &["-c", "-u", "-g", "--chroot", "--user"], 0),
+    row("minijail0", &["-u", "-g", "-C", "-b", "-S"], 0),
+    row("schroot", &["-c", "--chroot", "-u", "--user", "-d"], 0),
+    row("arch-chroot", &["-u"], 1),
+    row("flatpak-spawn", &["--env", "--directory"], 0),
+    row("gamemoderun", &[], 0),
+    row("prime-run", &[], 0),
+    row("optirun", &[], 0),
+    row("mangohud", &[], 0),
+    row("box64", &[], 0),
+    row("qemu-x86_64-static", &["-L", "-E"], 0),
+    row("dotenv-cli", &["-e"], 0),
+    row("godotenv", &["-f"], 0),
+    row("summon", &["-f", "-p", "-e"], 0),
+    row("heaptrack", &["-o"], 0),
+    row("uftrace", &[], 1),
+    row("scriptreplay", &[], 99),
+    row("abduco", &["-e"], 1),
+    row("onchange", &[], 1),
+    row("reflex", &["-r", "-g", "-R", "-G"], 0),
 ];
 
 const NAMES: [&str; ROWS.len()] = {
@@ -213,7 +257,21 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     {
         return;
     }
-    inners.list.push(Inner::Argv(rest.to_vec()));
+    let before = call.args.len() - rest.len();
+    for arg in call.args.iter().take(before).filter(|arg| is_assignment(&arg.text)).take(64) {
+        if let Some((name, value)) = arg.text.split_once('=') {
+            let value = Arg { text: value.to_owned(), ..arg.clone() };
+            inners.assigns.push((name.to_owned(), value));
+        }
+    }
+    match rest {
+        [code]
+            if code.text.contains(' ') && !matches!(row.name, "exec" | "command" | "builtin") =>
+        {
+            inners.list.push(Inner::Shell(code.clone(), Vec::new()));
+        }
+        rest => inners.list.push(Inner::Argv(rest.to_vec())),
+    }
 }
 
 /// The arguments from the first that is neither option, value nor assignment.

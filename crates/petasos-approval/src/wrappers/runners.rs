@@ -71,6 +71,24 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "nq",
         "env-cmd",
         "cross-env",
+        "lerna",
+        "opam",
+        "stack",
+        "cabal",
+        "rbenv",
+        "pyenv",
+        "chamber",
+        "rustup",
+        "nvm",
+        "repo",
+        "sops",
+        "dtach",
+        "just",
+        "ssh-agent",
+        "guix",
+        "pixi",
+        "rye",
+        "devbox",
     ],
     unwrap: runner,
 };
@@ -111,6 +129,24 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
             }
         }
         "start-stop-daemon" => daemon(call, inners),
+        "repo" => {
+            if let Some(at) = call.args.iter().position(|arg| arg.is("-c")) {
+                join(call.args.get(at + 1..).unwrap_or_default(), inners);
+            }
+        }
+        "sops" => {
+            if let Some(code) =
+                call.operands().nth(2).filter(|_| call.operand(0).starts_with("exec-"))
+            {
+                shell(code.clone(), inners);
+            }
+        }
+        "just" => option_shell(call, &["-c", "--command", "--shell"], inners),
+        "dtach" | "ssh-agent" => {
+            let skip = usize::from(call.program == "dtach");
+            let rest = command_after(call.args, &["-E", "-r", "-a", "-t", "-P"], skip);
+            inners.list.push(Inner::Argv(rest.to_vec()));
+        }
         "dpkg" | "apt" | "apt-get" => package_hooks(call, inners),
         _ => project_runner(call, inners),
     }
@@ -256,30 +292,7 @@ fn project_runner(call: &Call<'_>, inners: &mut Inners) {
         shell(code, inners);
         return;
     }
-    let verb = call.operand(0);
-    let runs = matches!(
-        (call.program, verb),
-        (
-            "npm" | "pnpm" | "yarn" | "bundle" | "mise" | "asdf" | "direnv" | "aws-vault" | "cargo",
-            "exec" | "dlx" | "x"
-        ) | (
-            "poetry"
-                | "pipenv"
-                | "uv"
-                | "hatch"
-                | "pdm"
-                | "conda"
-                | "mamba"
-                | "micromamba"
-                | "op"
-                | "doppler"
-                | "infisical"
-                | "foreman",
-            "run" | "start"
-        ) | ("nix", "develop" | "shell" | "run")
-            | ("pnpm" | "yarn", "node")
-    ) || matches!(call.program, "cross-env" | "env-cmd" | "tsp" | "nq");
-    if !runs {
+    if !runs_tail(call) {
         return;
     }
     if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
@@ -301,7 +314,58 @@ fn project_runner(call: &Call<'_>, inners: &mut Inners) {
         &["-n", "--name", "-p", "--package", "--with", "--env-file", "-w", "--filter"],
         skip,
     );
-    if !rest.is_empty() {
-        inners.list.push(Inner::Argv(rest.to_vec()));
+    match rest {
+        [code] if code.text.contains(' ') => shell(code.clone(), inners),
+        [] => {}
+        rest => inners.list.push(Inner::Argv(rest.to_vec())),
     }
+}
+
+/// Whether the verb of a runner is followed by a command.
+fn runs_tail(call: &Call<'_>) -> bool {
+    let verb = call.operand(0);
+    matches!(
+        (call.program, verb),
+        (
+            "npm"
+                | "pnpm"
+                | "yarn"
+                | "bundle"
+                | "mise"
+                | "asdf"
+                | "direnv"
+                | "aws-vault"
+                | "cargo"
+                | "lerna"
+                | "opam"
+                | "stack"
+                | "cabal"
+                | "rbenv"
+                | "pyenv"
+                | "chamber"
+                | "rustup"
+                | "nvm",
+            "exec" | "dlx" | "x"
+        ) | (
+            "poetry"
+                | "pipenv"
+                | "uv"
+                | "hatch"
+                | "pdm"
+                | "conda"
+                | "mamba"
+                | "micromamba"
+                | "op"
+                | "doppler"
+                | "infisical"
+                | "foreman"
+                | "rustup"
+                | "guix"
+                | "pixi"
+                | "rye"
+                | "devbox",
+            "run" | "start" | "shell"
+        ) | ("nix", "develop" | "shell" | "run")
+            | ("pnpm" | "yarn", "node")
+    ) || matches!(call.program, "cross-env" | "env-cmd" | "tsp" | "nq")
 }

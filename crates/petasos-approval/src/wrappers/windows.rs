@@ -37,6 +37,22 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             ));
             return;
         }
+        let takes_value = [
+            "-windowstyle",
+            "-executionpolicy",
+            "-version",
+            "-inputformat",
+            "-outputformat",
+            "-workingdirectory",
+            "-configurationname",
+        ]
+        .iter()
+        .any(|option| lower.len() > 1 && option.starts_with(&lower))
+            || matches!(lower.as_str(), "-ep" | "-exec" | "-wd");
+        if takes_value && lower != "-c" {
+            rest.next();
+            continue;
+        }
         if lower.len() > 1 && "-command".starts_with(&lower) || !lower.starts_with('-') {
             let mut words: Vec<&str> = rest.map(|arg| arg.text.as_str()).collect();
             if !lower.starts_with('-') {

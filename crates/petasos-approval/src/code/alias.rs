@@ -1,0 +1,144 @@
+//! Other names that program text gives to functions and modules, and the commands
+//! that hide in options and in languages without a table of their own.
+
+use super::Language;
+use super::calls;
+use super::scan::Token;
+use std::collections::HashMap;
+
+/// Names kept at most.
+const NAMES_MAX: usize = 512;
+
+/// Which known name an other name stands for.
+pub(super) fn names(tokens: &[Token], language: Language) -> HashMap<String, String> {
+    let mut found = HashMap::new();
+    for (at, token) in tokens.iter().enumerate() {
+        if found.len() >= NAMES_MAX {
+            break;
+        }
+        let Token::Name(name) = token else { continue };
+        let ahead = |steps: usize| tokens.get(at + steps);
+        match (ahead(1), ahead(2)) {
+            // `import shutil as s`, `from os import system as x`
+            (Some(Token::Name(word)), Some(Token::Name(other)))
+                if word == "as" && matches!(language, Language::Python | Language::JavaScript) =>
+            {
+                found.insert(other.clone(), name.clone());
+            }
+            // `{execSync: x} = require(…)`
+            (Some(Token::Sign(':')), Some(Token::Name(other)))
+                if language == Language::JavaScript && calls::action(name).is_some() =>
+            {
+                found.insert(other.clone(), name.clone());
+            }
+            // `f = os.system`
+            (Some(Token::Sign('=')), Some(Token::Name(other)))
+                if !matches!(ahead(3), Some(Token::Sign('(' | '.' | '[')))
+                    && name != other
+                    && calls::action(other).is_some() =>
+            {
+                found.insert(name.clone(), other.clone());
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// Names that run over a list of strings: `for c in ["a", "b"]`.
+pub(super) fn loops(tokens: &[Token]) -> HashMap<String, Vec<String>> {
+    let mut found = HashMap::new();
+    for (at, window) in tokens.windows(4).enumerate() {
+        let [Token::Name(word), Token::Name(name), Token::Name(within), Token::Sign('[' | '(')] =
+            window
+        else {
+            continue;
+        };
+        if word != "for" || !matches!(within.as_str(), "in" | "of") || found.len() >= 16 {
+            continue;
+        }
+        let inside = tokens.iter().skip(at + 4);
+        let items: Vec<String> = inside
+            .take_while(|token| matches!(token, Token::Text(_) | Token::Sign(',')))
+            .filter_map(|token| match token {
+                Token::Text(text) => Some(text.clone()),
+                _ => None,
+            })
+            .take(8)
+            .collect();
+        if !items.is_empty() {
+            found.insert(name.clone(), items);
+        }
+    }
+    found
+}
+
+/// `name` with its other name taken back; `None` when it has none.
+pub(super) fn known(name: &str, others: &HashMap<String, String>) -> Option<String> {
+    if others.is_empty() {
+        return None;
+    }
+    if let Some(whole) = others.get(name) {
+        return Some(whole.clone());
+    }
+    let (head, tail) = name.split_once('.')?;
+    others.get(head).map(|module| format!("{module}.{tail}"))
+}
+
+/// The words of `args: [...]` among the tokens of a call.
+pub(super) fn listed_arguments(tokens: &[Token]) -> Option<Vec<String>> {
+    let at = tokens
+        .windows(3)
+        .position(|three| matches!(three, [Token::Name(name), Token::Sign(':'), Token::Sign('[')] if name == "args"))?;
+    let inside = tokens.iter().skip(at + 3).take_while(|token| **token != Token::Sign(']'));
+    let words = inside.filter_map(|token| match token {
+        Token::Text(text) => Some(text.clone()),
+        _ => None,
+    });
+    Some(words.take(64).collect())
+}
+
+/// Whether a name of any language starts a program.
+pub(super) fn runs_program(name: &str) -> bool {
+    let last = name.rsplit(['.', ':', '/']).next().unwrap_or_default();
+    matches!(
+        last,
+        "system"
+            | "shell"
+            | "sh"
+            | "cmd"
+            | "exec"
+            | "run"
+            | "execute"
+            | "popen"
+            | "spawn"
+            | "process"
+            | "Process"
+            | "callCommand"
+            | "callProcess"
+            | "readProcess"
+            | "open_port"
+            | "unix"
+            | "syscmd"
+            | "esyscmd"
+            | "program"
+            | "Command"
+    )
+}
+
+/// The strings of a text, each alone and all in a row, as commands they may be.
+pub(super) fn possible_commands(tokens: &[Token]) -> Vec<String> {
+    let texts: Vec<&str> = tokens
+        .iter()
+        .filter_map(|token| match token {
+            Token::Text(text) if !text.is_empty() => Some(text.as_str()),
+            _ => None,
+        })
+        .take(32)
+        .collect();
+    let mut found: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    if texts.len() > 1 {
+        found.push(texts.join(" "));
+    }
+    found
+}

@@ -1,0 +1,110 @@
+//! What is seen anywhere in program text and means something only together:
+//! a connection and a shell, a decoder and an evaluator, a listing and a delete.
+
+use super::evaluate::Value;
+use super::scan::Token;
+use super::walk::Walker;
+use super::{Language, alias, calls};
+use crate::flow::report::Deed;
+use crate::rules::Signal;
+use crate::shell::normalise::UNKNOWN;
+
+/// Things seen anywhere in the text that mean something together.
+#[derive(Debug, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "independent sightings")]
+pub(super) struct Seen {
+    pub(super) network: bool,
+    pub(super) shell: bool,
+    pub(super) duplicates: bool,
+    pub(super) lists: bool,
+    pub(super) deletes: bool,
+    pub(super) evaluates: bool,
+    pub(super) decodes: bool,
+    pub(super) forks: bool,
+    pub(super) loops: bool,
+    pub(super) environment: bool,
+    pub(super) sends: bool,
+    pub(super) sockets: bool,
+    /// Something of a language without a table starts a program.
+    pub(super) runs: bool,
+    /// A program is started whose name is not in the text.
+    pub(super) runs_unknown: bool,
+    pub(super) walked: Option<String>,
+}
+
+impl Walker<'_, '_, '_> {
+    /// Names that mean something wherever they stand.
+    pub(super) fn notice(&mut self, name: &str, at: usize) {
+        let last = name.rsplit(['.', ':']).next().unwrap_or_default();
+        self.seen.network |= calls::reaches_network(name);
+        self.seen.evaluates |= last == "eval";
+        self.seen.duplicates |=
+            matches!(last, "dup2" | "pty" | "spawn" | "for_fd" | "dup" | "pipe" | "reopen")
+                || name.starts_with("pty");
+        self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
+            || name == "codecs.decode";
+        self.seen.sockets |= matches!(last, "socket" | "TCPSocket" | "fsockopen" | "Socket")
+            || name == "net.connect";
+        self.seen.duplicates |= matches!(last, "stdin" | "stdout")
+            && self.sign(at + 1, '=')
+            && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(value)) if !value.ends_with("PIPE") && !value.starts_with("sys.") && !value.ends_with("DEVNULL") && !value.contains("open"));
+        self.seen.runs |= self.language == Language::Other && alias::runs_program(name);
+        self.seen.forks |= last == "fork" || last == "pcntl_fork";
+        self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");
+        self.seen.lists |= calls::lists_files(name);
+        self.seen.sends |= matches!(
+            last,
+            "post" | "put" | "send" | "sendall" | "request" | "urlopen" | "fetch" | "write"
+        );
+        if calls::lists_files(name) && self.sign(at + 1, '(') {
+            let (args, _) = self.reader.arguments(at + 1, 0);
+            if let Some(Value::Text(text)) = args.first() {
+                self.seen.walked = Some(text.clone());
+            }
+        }
+        self.seen.environment |=
+            (last == "environ" || name == "process.env" || name == "ENV" || name == "%ENV")
+                && !matches!(
+                    self.reader.tokens.get(at + 1),
+                    Some(Token::Sign('[' | '{') | Token::Name(_))
+                );
+    }
+
+    /// What the sightings mean together.
+    pub(super) fn conclude(&mut self) {
+        let span = self.span;
+        let seen = &self.seen;
+        let decodes = self.reader.decoded || seen.decodes;
+        let mut signals = Vec::new();
+        if seen.network && seen.shell && (seen.duplicates || seen.evaluates)
+            || seen.sockets && seen.network && seen.runs_unknown
+        {
+            signals.push(Signal::ReverseShell);
+        }
+        if seen.evaluates && seen.network {
+            signals.push(Signal::RemoteCode);
+        }
+        if seen.evaluates && decodes {
+            signals.push(Signal::DecodedCode);
+        }
+        if seen.forks && seen.loops {
+            signals.push(Signal::ForkBomb);
+        }
+        if seen.environment && seen.network && seen.sends {
+            signals.push(Signal::Exfiltration);
+        }
+        let guessed =
+            if seen.runs { alias::possible_commands(self.reader.tokens) } else { Vec::new() };
+        let sweep = seen.lists && seen.deletes;
+        let root = seen.walked.clone().unwrap_or_else(|| UNKNOWN.to_string());
+        for command in guessed {
+            self.shell(command);
+        }
+        for signal in signals {
+            self.engine.report.signal(signal, span, "code");
+        }
+        if sweep {
+            self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, &root);
+        }
+    }
+}

@@ -1,0 +1,236 @@
+//! Commands in places where no table says so: behind a program nobody has heard of,
+//! in a start script's name, in a variable that some program runs.
+
+use super::call::Call;
+use super::engine::Engine;
+use super::report::render;
+use super::value::{Arg, Stream, Taint};
+use crate::rules::{self, Signal};
+use crate::shell::Span;
+use crate::shell::normalise::UNKNOWN;
+use crate::shell::tree::{RedirectKind, Simple};
+use crate::wrappers::{self, Inner};
+
+/// Programs whose arguments are words to show, to look for or to name files.
+const PLAIN: [&str; 64] = [
+    "echo",
+    "printf",
+    "print",
+    "say",
+    "espeak",
+    "figlet",
+    "toilet",
+    "cowsay",
+    "cowthink",
+    "banner",
+    "lolcat",
+    "logger",
+    "notify-send",
+    "wall",
+    "write",
+    "info",
+    "whatis",
+    "apropos",
+    "tldr",
+    "cheat",
+    "howdoi",
+    "which",
+    "whereis",
+    "type",
+    "hash",
+    "help",
+    "ls",
+    "dir",
+    "cat",
+    "touch",
+    "mkdir",
+    "stat",
+    "file",
+    "wc",
+    "test",
+    "[",
+    "grep",
+    "egrep",
+    "fgrep",
+    "zgrep",
+    "rg",
+    "ag",
+    "ack",
+    "ugrep",
+    "code",
+    "subl",
+    "open",
+    "xdg-open",
+    "tree",
+    "du",
+    "df",
+    "basename",
+    "dirname",
+    "realpath",
+    "readlink",
+    "pgrep",
+    "history",
+    "complete",
+    "compgen",
+    "jq",
+    "yq",
+    "task",
+    "todo.sh",
+    "jrnl",
+];
+
+/// Options that a delete, a copy or a shell is called with, directly behind its name.
+fn announces(name: &str, next: &str) -> bool {
+    let option = next.starts_with('-') && next.len() > 1;
+    match name {
+        "rm" | "shred" | "chmod" | "chown" => {
+            option || name == "chmod" && next.bytes().all(|byte| byte.is_ascii_digit())
+        }
+        "sh" | "bash" | "zsh" | "dash" | "ksh" => next.starts_with('-') && next.contains('c'),
+        "python" | "python3" | "perl" | "ruby" | "node" => {
+            matches!(next, "-c" | "-e" | "-E" | "--eval")
+        }
+        "dd" => next.contains('='),
+        "git" => matches!(next, "push" | "reset" | "clean" | "checkout" | "branch" | "-C" | "-c"),
+        "find" => next.starts_with(['.', '/', '~']),
+        "sudo" | "xargs" | "env" => true,
+        "docker" | "podman" => matches!(next, "rm" | "stop" | "kill" | "system" | "volume"),
+        "systemctl" => matches!(next, "stop" | "restart" | "disable" | "mask"),
+        "kubectl" => next == "delete",
+        "terraform" => next == "destroy",
+        name => name.starts_with("mkfs.") && next.starts_with("/dev/"),
+    }
+}
+
+/// `/etc/init.d/NAME verb` said the way the service manager says it.
+pub(super) fn start_script(first: &Arg, args: &[Arg]) -> Option<Vec<Arg>> {
+    let (folder, name) = first.text.rsplit_once('/')?;
+    if !(folder.ends_with("/init.d") || folder.ends_with("/rc.d")) {
+        return None;
+    }
+    let word = |text: &str| Arg { text: text.to_owned(), ..first.clone() };
+    let mut argv = vec![word("service"), word(name)];
+    argv.extend(args.iter().cloned());
+    Some(argv)
+}
+
+impl Engine<'_> {
+    /// A command whose name is not known before it runs.
+    pub(super) fn unknown_program(
+        &mut self,
+        argv: &[Arg],
+        base: &str,
+        span: Span,
+        assigns: &[(String, Arg)],
+    ) -> Stream {
+        let Some((first, args)) = argv.split_first() else { return Stream::empty() };
+        let taint = first.taint;
+        self.signal_code(taint, span, argv);
+        let bare: String = base.chars().filter(|letter| *letter != UNKNOWN).collect();
+        if !bare.is_empty() && (rules::knows(&bare) || wrappers::knows(&bare)) {
+            let mut respelt = argv.to_vec();
+            if let Some(name) = respelt.first_mut() {
+                name.text = bare;
+            }
+            return self.dispatch(&respelt, span, assigns);
+        }
+        if looks_destructive(args)
+            || args.iter().any(|arg| crate::path::is_vital(&self.resolve(&arg.text), self.facts))
+        {
+            self.report.signal(Signal::UnknownProgram, span, render(argv));
+        }
+        self.report.leaf(argv, &self.via, span);
+        Stream::unknown(Taint::PROGRAM.with(taint))
+    }
+
+    /// A command name with a pattern: every program it may be is looked at.
+    pub(super) fn globbed_program(&mut self, argv: &[Arg], base: &str, span: Span) -> Stream {
+        self.report.signal(Signal::HiddenName, span, render(argv));
+        if !self.charge(100_000, span) {
+            return Stream::unknown(Taint::PROGRAM);
+        }
+        for name in rules::matching(base) {
+            let mut respelt = argv.to_vec();
+            if let Some(first) = respelt.first_mut() {
+                name.clone_into(&mut first.text);
+                first.glob = false;
+            }
+            self.dispatch(&respelt, span, &[]);
+        }
+        Stream::unknown(Taint::PROGRAM)
+    }
+
+    /// Looks for a command in the arguments of a program that no table knows.
+    pub(super) fn follow_unknown(&mut self, call: &Call<'_>) {
+        if rules::knows(call.program) || PLAIN.contains(&call.program) {
+            return;
+        }
+        let found = call.args.windows(2).take(24).position(|pair| match pair {
+            [name, next] => {
+                let base = name.text.rsplit('/').next().unwrap_or_default();
+                announces(base, &next.text)
+            }
+            _ => false,
+        });
+        let Some(at) = found else { return };
+        let argv = call.args.get(at..).unwrap_or_default().to_vec();
+        self.via.push("unknown program");
+        self.run_inner(Inner::Argv(argv), call.span);
+        self.via.pop();
+    }
+
+    /// What a command that is nothing but redirections prints: `$(< file)`.
+    pub(super) fn only_redirected(&self, simple: &Simple) -> Stream {
+        let reads = simple.assigns.is_empty()
+            && simple.redirects.iter().any(|redirect| {
+                redirect.kind == RedirectKind::Read && redirect.descriptor.is_none_or(|at| at == 0)
+            });
+        if reads && self.captured { self.stdin.clone() } else { Stream::empty() }
+    }
+
+    /// What giving a variable its value makes some program run later.
+    pub(super) fn assigned(&mut self, name: &str, value: &Arg, span: Span) {
+        let text = value.text.as_str();
+        if wrappers::runs_value(name) && text.contains([' ', ';', '|', '/', '$']) {
+            self.run_inner(Inner::Shell(value.clone(), Vec::new()), span);
+            return;
+        }
+        match name {
+            "PS0" | "PS1" | "PS2" | "PS4" if text.contains(['$', '`']) => {
+                let shown =
+                    Arg { text: format!(": \"{}\"", text.replace('"', "\\\"")), ..value.clone() };
+                self.run_inner(Inner::Shell(shown, Vec::new()), span);
+            }
+            "HISTFILE" if text == "/dev/null" || text.is_empty() => {
+                self.report.signal(Signal::HistoryOff, span, name);
+            }
+            "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" if text == "0" => {
+                self.report.signal(Signal::HistoryOff, span, name);
+            }
+            "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" => {
+                let loose = ["/tmp/", "/var/tmp/", "/dev/shm/", "./"];
+                if loose.iter().any(|place| text.starts_with(place)) {
+                    self.report.signal(Signal::Preload, span, name);
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
+fn looks_destructive(args: &[Arg]) -> bool {
+    args.iter().any(|arg| {
+        matches!(
+            arg.text.as_str(),
+            "-rf"
+                | "-fr"
+                | "-Rf"
+                | "-rF"
+                | "--force"
+                | "--hard"
+                | "--no-preserve-root"
+                | "-fdx"
+                | "--recursive"
+        )
+    })
+}

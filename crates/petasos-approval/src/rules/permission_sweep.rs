@@ -1,0 +1,36 @@
+//! Changes permissions or owners of a whole system directory.
+
+use super::{Check, Rule};
+use crate::flow::call::Call;
+use crate::path;
+use crate::verdict::Severity;
+
+/// Changes permissions or owners of a whole system directory.
+pub(super) static RULE: Rule = Rule {
+    key: "permission sweep of a system directory",
+    aliases: &[],
+    description: "changes permissions or owners of the root, a home or a system directory, with everything in it",
+    severity: Severity::Ask,
+    checks: &[Check::Call(&["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"], check)],
+    matches: &[
+        "chmod -R 000 /",
+        "chown -R nobody /usr",
+        "chgrp --recursive users /etc",
+        "cd / && chmod -R 700 *",
+        "sudo setfacl -R -m u:bob:rwx /var",
+    ],
+    passes: &[
+        "chmod -R u+rwX .",
+        "chown -R bob:bob ~/projects/x",
+        "chmod 755 /usr/local/bin/x",
+        "chmod -R go-w dist",
+    ],
+};
+
+fn check(call: &Call<'_>) -> bool {
+    let recursive = call.flag('R') || call.long("--recursive");
+    recursive
+        && call.operands().skip(1).any(|arg| {
+            path::is_vital(&path::resolve(&arg.text, call.cwd, &call.facts.home), call.facts)
+        })
+}
