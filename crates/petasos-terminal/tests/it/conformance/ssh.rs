@@ -5,7 +5,7 @@ use crate::ssh::server::{Machine, server};
 
 #[tokio::test]
 async fn a_machine_over_ssh_conforms() {
-    let Some(server) = server("a_machine_over_ssh_conforms", Machine::Whole) else { return };
+    let Some(server) = server("a_machine_over_ssh_conforms", Machine::Apart) else { return };
     conforms(Bed::new("ssh", server.stage()).await).await;
 }
 

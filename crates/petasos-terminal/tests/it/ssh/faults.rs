@@ -40,6 +40,14 @@ fn sockets(stage: &Stage) -> Vec<PathBuf> {
     entries.filter(ours).collect()
 }
 
+/// Cuts the connections and waits until this side has noticed: a command in between would have an
+/// unknown outcome.
+async fn cut(server: &Server, stage: &Stage) {
+    server.cut_connections();
+    let noticed = |folder: &PathBuf| fs::read_dir(folder).unwrap().next().is_none();
+    eventually("this side notices", || sockets(stage).iter().all(noticed)).await;
+}
+
 fn outcome_is_unknown(result: Option<Result<String, EnvError>>) {
     let error = result.unwrap().unwrap_err();
     assert!(matches!(error, EnvError::Lost { .. }), "{error:?}");
@@ -72,7 +80,7 @@ async fn a_cut_connection_is_replaced_by_the_next_call() {
     let stage = server.stage();
     stage.output("export KEPT=yes").await;
     for _ in 0..3 {
-        server.cut_connections();
+        cut(&server, &stage).await;
         assert_eq!(stage.output("echo $KEPT").await.trim(), "yes");
     }
 }
@@ -89,7 +97,7 @@ async fn a_job_outlives_its_connection_and_is_really_killed() {
     let whole = |path: &Path| fs::read_to_string(path).is_ok_and(|text| text.ends_with('\n'));
     eventually("the job begins", || whole(&own) && whole(&child)).await;
     let pids = [pid_in(&own), pid_in(&child)];
-    server.cut_connections();
+    cut(&server, &stage).await;
     stage.output("true").await;
     assert!(pids.iter().all(|pid| lives(*pid)), "a job must not end with a connection");
     stage.engine.jobs().kill(&started.job, &cx).await.unwrap();

@@ -18,7 +18,10 @@ const SSHD: &str = "/usr/sbin/sshd";
 /// What the machine behind the server has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Machine {
+    /// The one that the test runs on.
     Whole,
+    /// The same with processes of its own.
+    Apart,
     /// No bash; `sh` is dash.
     Dash,
     /// No bash; `sh` is busybox.
@@ -105,7 +108,7 @@ impl Server {
         let log = File::options().create(true).append(true).open(self.path("log")).unwrap();
         let sshd = format!("exec {SSHD} -D -e -f {}", config.display());
         let script = match self.machine {
-            Machine::Whole => sshd,
+            Machine::Whole | Machine::Apart => sshd,
             Machine::Full => {
                 format!("mount -t tmpfs -o size=256k none /mnt && chmod 1777 /mnt && {sshd}")
             }
@@ -119,7 +122,7 @@ impl Server {
             Machine::Whole => Command::new("/bin/sh"),
             _ => {
                 let mut command = Command::new("unshare");
-                command.args(["-m", "/bin/sh"]);
+                command.args(["-m", "-p", "--fork", "--kill-child", "--mount-proc", "/bin/sh"]);
                 command
             }
         };
