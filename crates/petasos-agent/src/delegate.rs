@@ -340,8 +340,8 @@ impl Child {
     async fn work(self, task: &Task) -> Report {
         let started = Instant::now();
         let (mut agent, words) = match self.seated(task).await {
-            Ok(Seated::ToWork(agent, words)) => (agent, words),
-            Ok(Seated::Ended(report)) => return report,
+            Ok(Seated::ToWork(agent, words)) => (*agent, words),
+            Ok(Seated::Ended(report)) => return *report,
             Err(error) => return Report::failed(self.index, &error.to_string()),
         };
         let child = agent.session().clone();

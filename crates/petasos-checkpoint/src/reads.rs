@@ -5,23 +5,105 @@
 
 /// Programs that change no file whatever their arguments are.
 const READERS: &[&str] = &[
-    ":", "[", "arch", "basename", "cal", "cat", "cd", "cksum", "cmp", "column", "comm", "cut", "date",
-    "df", "diff", "dirname", "du", "echo", "egrep", "expr", "false", "fgrep", "file", "fold", "free",
-    "getconf", "getent", "grep", "groups", "head", "hexdump", "hostname", "id", "join", "jq", "ldd",
-    "less", "ls", "lsblk", "lscpu", "md5sum", "nl", "nm", "nproc", "od", "paste", "pgrep", "printenv",
-    "printf", "ps", "pwd", "readelf", "readlink", "realpath", "rg", "seq", "sha1sum", "sha256sum",
-    "size", "sleep", "stat", "strings", "sum", "tac", "tail", "test", "tr", "true", "tty", "type",
-    "uname", "uptime", "wc", "whereis", "which", "who", "whoami", "xxd", "yes",
+    ":",
+    "[",
+    "arch",
+    "basename",
+    "cal",
+    "cat",
+    "cd",
+    "cksum",
+    "cmp",
+    "column",
+    "comm",
+    "cut",
+    "date",
+    "df",
+    "diff",
+    "dirname",
+    "du",
+    "echo",
+    "egrep",
+    "expr",
+    "false",
+    "fgrep",
+    "file",
+    "fold",
+    "free",
+    "getconf",
+    "getent",
+    "grep",
+    "groups",
+    "head",
+    "hexdump",
+    "hostname",
+    "id",
+    "join",
+    "jq",
+    "ldd",
+    "less",
+    "ls",
+    "lsblk",
+    "lscpu",
+    "md5sum",
+    "nl",
+    "nm",
+    "nproc",
+    "od",
+    "paste",
+    "pgrep",
+    "printenv",
+    "printf",
+    "ps",
+    "pwd",
+    "readelf",
+    "readlink",
+    "realpath",
+    "rg",
+    "seq",
+    "sha1sum",
+    "sha256sum",
+    "size",
+    "sleep",
+    "stat",
+    "strings",
+    "sum",
+    "tac",
+    "tail",
+    "test",
+    "tr",
+    "true",
+    "tty",
+    "type",
+    "uname",
+    "uptime",
+    "wc",
+    "whereis",
+    "which",
+    "who",
+    "whoami",
+    "xxd",
+    "yes",
 ];
 
 /// Subcommands of git that change no file of the workspace.
-const GIT_READERS: &[&str] =
-    &["blame", "describe", "diff", "grep", "log", "ls-files", "rev-parse", "shortlog", "show", "status"];
+const GIT_READERS: &[&str] = &[
+    "blame",
+    "describe",
+    "diff",
+    "grep",
+    "log",
+    "ls-files",
+    "rev-parse",
+    "shortlog",
+    "show",
+    "status",
+];
 
 /// Whether the line plainly changes no file.
 pub(crate) fn only_reads(script: &str) -> bool {
     let Some(words) = words(script) else { return false };
-    words.split(|word| word.is_empty()).filter(|command| !command.is_empty()).all(|command| {
+    words.split(String::is_empty).filter(|command| !command.is_empty()).all(|command| {
         let mut names = command.iter().map(String::as_str);
         match names.next() {
             Some("git") => names.next().is_some_and(|name| GIT_READERS.contains(&name)),
@@ -41,21 +123,22 @@ fn words(script: &str) -> Option<Vec<String>> {
             ('`' | '\\', None | Some('"')) => return None,
             ('$', None | Some('"')) if letters.peek() == Some(&'(') => return None,
             (end, Some(open)) if end == open => quote = None,
-            (letter, Some(_)) => word.push(letter),
             (open @ ('\'' | '"'), None) => {
                 quote = Some(open);
                 // An empty argument is a word, not the end of a command.
                 word.push('\u{1}');
             }
             ('>', None) => skip_harmless(&mut letters)?,
-            ('<' | '(' | ')' | '{' | '}' | '#' | '=' | '!', None) if word.is_empty() => return None,
+            ('<' | '(' | ')' | '{' | '}' | '#' | '=' | '!', None) if word.is_empty() => {
+                return None;
+            }
             ('<', None) => return None,
             (';' | '\n' | '|' | '&', None) => {
                 flush(&mut word, &mut words);
                 words.push(String::new());
             }
             (space, None) if space.is_whitespace() => flush(&mut word, &mut words),
-            (letter, None) => word.push(letter),
+            (letter, _) => word.push(letter),
         }
     }
     flush(&mut word, &mut words);

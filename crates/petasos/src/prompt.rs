@@ -26,4 +26,3 @@ pub(crate) fn confirm(out: Out, question: &str) -> Result<bool, Report> {
     let answer = line(out, &format!("{question} [y/N]"))?;
     Ok(matches!(answer.to_lowercase().as_str(), "y" | "yes"))
 }
-

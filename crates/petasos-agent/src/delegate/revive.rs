@@ -30,9 +30,9 @@ pub(super) fn heard(id: &str) -> String {
 /// A child on its way to work.
 pub(super) enum Seated {
     /// With these words.
-    ToWork(Agent, String),
+    ToWork(Box<Agent>, String),
     /// It had ended already.
-    Ended(Report),
+    Ended(Box<Report>),
 }
 
 impl Delegation {
@@ -101,13 +101,13 @@ impl Child {
                 Some(context) => format!("{}\n\nContext:\n{context}", task.goal),
                 None => task.goal.clone(),
             };
-            return Ok(Seated::ToWork(agent, words));
+            return Ok(Seated::ToWork(Box::new(agent), words));
         };
         let resumed = Agent::resume(engine, self.choice.clone(), &session).await;
         let (agent, _) = match resumed {
             Err(TurnError::Store(StoreError::NotFound { .. })) => {
                 let why = "the program ended before it began";
-                return Ok(Seated::Ended(Report::failed(self.index, why)));
+                return Ok(Seated::Ended(Box::new(Report::failed(self.index, why))));
             }
             resumed => resumed?,
         };
@@ -115,17 +115,17 @@ impl Child {
             Some(Message::Assistant(said)) if said.tool_calls.is_empty() => {
                 let mut report = Report::failed(self.index, "");
                 report.status = "completed";
-                report.exit_reason = "replied".to_owned();
+                "replied".clone_into(&mut report.exit_reason);
                 report.summary = super::cut(said.text(), self.room);
                 report.error = None;
                 report.tokens = Tokens::default();
                 report.session_id = Some(session.to_string());
-                Seated::Ended(report)
+                Seated::Ended(Box::new(report))
             }
-            Some(_) => Seated::ToWork(agent, GO_ON.to_owned()),
+            Some(_) => Seated::ToWork(Box::new(agent), GO_ON.to_owned()),
             None => {
                 let why = "the program ended before it was told its task";
-                Seated::Ended(Report::failed(self.index, why))
+                Seated::Ended(Box::new(Report::failed(self.index, why)))
             }
         })
     }

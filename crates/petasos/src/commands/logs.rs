@@ -51,9 +51,10 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let logs: Logs = parse(matches)?;
     let Some(job) = &logs.job else { return own::show(&logs, session) };
     let (out, last) = (session.out, logs.last);
-    let page = session.host.get()?.with_job(job, |jobs, id, cx| async move {
-        jobs.log(&id, Lines::Last(last), &cx).await
-    })?;
+    let page = session
+        .host
+        .get()?
+        .with_job(job, |jobs, id, cx| async move { jobs.log(&id, Lines::Last(last), &cx).await })?;
     if out.is_json() {
         out.value(&page);
     } else {

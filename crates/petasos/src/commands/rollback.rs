@@ -114,7 +114,10 @@ fn named(
 }
 
 fn none(cx: &CallContext) -> String {
-    format!("there are no checkpoints of `{}`, the folder this was started in", cx.workspace.display())
+    format!(
+        "there are no checkpoints of `{}`, the folder this was started in",
+        cx.workspace.display()
+    )
 }
 
 fn show(out: Out, list: &[Checkpoint], cx: &CallContext) {

@@ -85,6 +85,7 @@ fn mask(host: &Host, unmasked: bool) -> impl Fn(&str) -> String + Send + Clone +
     }
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
 fn report(error: StoreError) -> Report {
     let code = match &error {
         StoreError::NotFound { .. } => "not_found",

@@ -30,6 +30,7 @@ pub(super) static COMMAND: Command = Command {
 
 /// Arguments of `setup`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 struct Setup {
     /// Use this provider
     #[arg(long)]
@@ -71,7 +72,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     if !out.is_json() {
         show(out, &tried);
     }
-    let chosen = choose(out, &tried, asks, setup.no_test)?;
+    let chosen = setup.choose(out, &tried, asks)?;
     // A script that did not say `--yes` is told and nothing else.
     let saves = !setup.dry_run && (setup.yes || asks);
     let file = match chosen {
@@ -117,7 +118,8 @@ impl Setup {
 fn nothing_found(session: &Session) -> Report {
     let user = session.host.inputs().user_home.as_deref();
     let hermes = user.is_some_and(|home| home.join(".hermes").is_dir());
-    let first = if hermes { "`petasos import hermes` takes over your Hermes home; or " } else { "" };
+    let first =
+        if hermes { "`petasos import hermes` takes over your Hermes home; or " } else { "" };
     Report::new("no key and no local model server was found").code("no_provider_configured").hint(
         format!(
             "{first}set a key such as OPENROUTER_API_KEY, `petasos auth login PROVIDER`, or start \
@@ -144,22 +146,31 @@ fn show(out: Out, tried: &[Tried]) {
     }
 }
 
-/// The one that is used: the person's choice, else the first that answered.
-fn choose(out: Out, tried: &[Tried], asks: bool, untried: bool) -> Result<Option<&Tried>, Report> {
-    let usable = |one: &&Tried| one.ok == Some(true) || (untried && one.candidate.model.is_some());
-    let first = tried.iter().find(usable);
-    if !asks {
-        return Ok(first);
-    }
-    let answer = prompt::line(out, "Use which? (number; Enter takes the first that answered)")?;
-    if answer.is_empty() {
-        return Ok(first);
-    }
-    let at = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
-    match at.and_then(|at| tried.get(at)) {
-        Some(one) if one.candidate.model.is_some() => Ok(Some(one)),
-        Some(_) => Err(Report::usage("no model is known for it").hint("name one with --model")),
-        None => Err(Report::usage(format!("`{answer}` is not in the list"))),
+impl Setup {
+    /// The one that is used: the person's choice, else the first that answered.
+    fn choose<'a>(
+        &self,
+        out: Out,
+        tried: &'a [Tried],
+        asks: bool,
+    ) -> Result<Option<&'a Tried>, Report> {
+        let untried = self.no_test;
+        let usable =
+            |one: &&Tried| one.ok == Some(true) || (untried && one.candidate.model.is_some());
+        let first = tried.iter().find(usable);
+        if !asks {
+            return Ok(first);
+        }
+        let answer = prompt::line(out, "Use which? (number; Enter takes the first that answered)")?;
+        if answer.is_empty() {
+            return Ok(first);
+        }
+        let at = answer.parse::<usize>().ok().and_then(|number| number.checked_sub(1));
+        match at.and_then(|at| tried.get(at)) {
+            Some(one) if one.candidate.model.is_some() => Ok(Some(one)),
+            Some(_) => Err(Report::usage("no model is known for it").hint("name one with --model")),
+            None => Err(Report::usage(format!("`{answer}` is not in the list"))),
+        }
     }
 }
 
@@ -167,7 +178,11 @@ fn finish(out: Out, chosen: Option<&Tried>, file: Option<&std::path::Path>) {
     match (chosen, file) {
         (Some(chosen), Some(file)) => {
             let model = chosen.candidate.model.as_deref().unwrap_or_default();
-            let place = format!("{model} from {} is saved in {}", chosen.candidate.provider, file.display());
+            let place = format!(
+                "{model} from {} is saved in {}",
+                chosen.candidate.provider,
+                file.display()
+            );
             out.line(format!("{} {place}", out.paint(Style::Good, "✓")));
             out.line("try it: petasos run \"what is in this folder?\"");
         }

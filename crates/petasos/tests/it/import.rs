@@ -85,7 +85,10 @@ fn a_home_is_taken_over_and_stays_as_it_was() {
     let config = std::fs::read_to_string(home.agent().join("config.yaml")).expect("a file");
     assert!(config.contains("# mine") && !config.contains("nonsense"), "{config}");
     let resolved = petasos(&home).run(&["provider", "resolve", "--json"]).json();
-    assert_eq!((&resolved["provider"], &resolved["model"]), (&"openrouter".into(), &"some/model".into()));
+    assert_eq!(
+        (&resolved["provider"], &resolved["model"]),
+        (&"openrouter".into(), &"some/model".into())
+    );
     let shown = petasos(&home).run(&["sessions", "show", "Lamp"]).stdout;
     assert!(shown.contains("the green one"), "{shown}");
     for file in ["SOUL.md", "memories/MEMORY.md", "skills/lamps/SKILL.md", "auth.json"] {

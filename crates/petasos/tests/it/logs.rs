@@ -109,8 +109,12 @@ fn a_collector_gets_the_spans_of_a_turn_without_content() {
     let head = trace["head"].as_str().expect("text").to_lowercase();
     assert!(head.starts_with("post /v1/traces ") && head.contains("x-team: lamps"), "{head}");
     let spans = spans(&trace);
-    let names: Vec<&str> = spans.iter().map(|span| span["name"].as_str().expect("a name")).collect();
-    assert_eq!(names, ["chat double", "execute_tool terminal", "chat double", "invoke_agent petasos"]);
+    let names: Vec<&str> =
+        spans.iter().map(|span| span["name"].as_str().expect("a name")).collect();
+    assert_eq!(
+        names,
+        ["chat double", "execute_tool terminal", "chat double", "invoke_agent petasos"]
+    );
     let root = &spans[3];
     for span in &spans[..3] {
         assert_eq!((&span["traceId"], &span["parentSpanId"]), (&root["traceId"], &root["spanId"]));

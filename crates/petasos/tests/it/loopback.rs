@@ -97,7 +97,8 @@ fn serve(
     let say = script.next().unwrap_or(Say::Text("done"));
     match say {
         Say::Fail(status) => {
-            let error = json!({ "error": { "message": "the double fails", "type": "server_error" } });
+            let error =
+                json!({ "error": { "message": "the double fails", "type": "server_error" } });
             respond(&mut socket, status, "application/json", &error.to_string())
         }
         say if streams => {

@@ -103,15 +103,25 @@ fn a_conversation_is_renamed_forked_archived_and_deleted() {
     assert!(run(&["rename", "latest", "Lamp", "colour"]).stdout.contains("`Lamp colour`"));
     let shown = run(&["show", "Lamp colour", "--json"]).json();
     let until = shown["messages"][0]["id"].to_string();
-    let fork = run(&["fork", "lamp colour", "--until", &until, "--title", "Other", "--json"]).json();
-    assert_eq!((&fork["session"]["messages"], &fork["session"]["lineage"]), (&1.into(), &"fork".into()));
+    let fork =
+        run(&["fork", "lamp colour", "--until", &until, "--title", "Other", "--json"]).json();
+    assert_eq!(
+        (&fork["session"]["messages"], &fork["session"]["lineage"]),
+        (&1.into(), &"fork".into())
+    );
     let taken = run(&["rename", "Other", "Lamp colour", "--json"]);
     assert_eq!(taken.json()["error"]["code"], "title_taken");
     assert_eq!(run(&["archive", "Other"]).code, Some(0));
     assert_eq!(run(&["list", "--json"]).json()["sessions"].as_array().unwrap().len(), 1);
     assert_eq!(run(&["delete", "Other"]).code, Some(2), "nobody is there to confirm");
-    assert_eq!(run(&["delete", "Other", "nonsense", "--yes", "--json"]).json()["error"]["code"], "not_found");
-    assert_eq!(run(&["delete", "Other", "--yes", "--json"]).json()["deleted"].as_array().unwrap().len(), 1);
+    assert_eq!(
+        run(&["delete", "Other", "nonsense", "--yes", "--json"]).json()["error"]["code"],
+        "not_found"
+    );
+    assert_eq!(
+        run(&["delete", "Other", "--yes", "--json"]).json()["deleted"].as_array().unwrap().len(),
+        1
+    );
     assert_eq!(run(&["show", "Other"]).code, Some(1));
 }
 

@@ -10,7 +10,11 @@ fn a_server_that_answers_is_saved_and_used() {
     let model = Loopback::saying(vec![Say::Text("ready"), Say::Text("hello")]);
     let home = Home::temp();
     let told = petasos(&home).run(&["setup", "--base-url", &model.url, "--yes", "--json"]).json();
-    assert_eq!((&told["found"][0]["ok"], &told["chosen"]["model"]), (&true.into(), &"double".into()), "{told}");
+    assert_eq!(
+        (&told["found"][0]["ok"], &told["chosen"]["model"]),
+        (&true.into(), &"double".into()),
+        "{told}"
+    );
     assert!(told["saved"].as_str().expect("a file").ends_with("config.yaml"));
     let ran = petasos(&home).run(&["run", "say hello"]);
     assert_eq!(ran.stdout.trim(), "hello", "{}", ran.stderr);
@@ -34,7 +38,10 @@ fn what_does_not_answer_is_told_and_not_saved() {
     let told = petasos(&home).run(&["setup", "--base-url", &model.url, "--yes", "--json"]);
     assert_eq!(told.code, Some(1));
     let told = told.json();
-    assert_eq!((&told["found"][0]["ok"], &told["chosen"]), (&false.into(), &serde_json::Value::Null));
+    assert_eq!(
+        (&told["found"][0]["ok"], &told["chosen"]),
+        (&false.into(), &serde_json::Value::Null)
+    );
     assert!(!home.agent().join("config.yaml").exists());
 }
 

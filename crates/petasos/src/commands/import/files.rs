@@ -87,9 +87,11 @@ fn skills(moved: &Move<'_>, items: &mut Vec<Item>) -> io::Result<()> {
         match copy_tree(&entry.path(), &ours, moved.go) {
             Ok(left_out) => {
                 taken += 1;
-                items.extend(left_out.into_iter().map(|(file, why)| {
-                    Item::left_out(format!("skills/{name}/{file}"), why)
-                }));
+                items.extend(
+                    left_out
+                        .into_iter()
+                        .map(|(file, why)| Item::left_out(format!("skills/{name}/{file}"), why)),
+                );
             }
             Err(error) => items.push(Item::failed(what, error)),
         }

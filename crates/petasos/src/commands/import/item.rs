@@ -37,6 +37,10 @@ impl Item {
         Self { what: what.into(), state: State::LeftOut, why: why.into() }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "it is what `map_err` and its like hand over"
+    )]
     pub(super) fn failed(what: impl Into<String>, why: impl ToString) -> Self {
         Self { what: what.into(), state: State::Failed, why: why.to_string() }
     }

@@ -23,7 +23,8 @@ const LOOK: Duration = Duration::from_millis(250);
 pub(super) fn show(logs: &Logs, session: &Session) -> Result<ExitCode, Report> {
     let out = session.out;
     let path = home::places(session.host.inputs())?.home.join(FOLDER).join(ALL);
-    let failed = |error: io::Error| Report::new(format!("`{}`: {error}", path.display())).code("io");
+    let failed =
+        |error: io::Error| Report::new(format!("`{}`: {error}", path.display())).code("io");
     let mut lines = Vec::new();
     // The file before this one has the beginning when this one is still short.
     let mut older = path.clone().into_os_string();
@@ -104,5 +105,9 @@ fn tell(out: Out, line: &str) {
         Least::Info | Least::Debug | Least::Trace => Style::Faint,
     };
     let word = out.paint(style, &format!("{level:?}").to_uppercase());
-    out.line(format!("{} {word} {}: {what}", out.paint(Style::Faint, time), out.paint(Style::Faint, who)));
+    out.line(format!(
+        "{} {word} {}: {what}",
+        out.paint(Style::Faint, time),
+        out.paint(Style::Faint, who)
+    ));
 }

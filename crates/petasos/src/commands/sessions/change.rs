@@ -139,7 +139,9 @@ impl Delete {
         let heads = heads.collect::<Result<Vec<_>, _>>()?;
         if !self.yes {
             if !prompt::somebody_is_there(out) {
-                return Err(Report::usage("nobody is there to confirm this").hint("--yes does not ask"));
+                return Err(
+                    Report::usage("nobody is there to confirm this").hint("--yes does not ask")
+                );
             }
             for head in &heads {
                 super::list::line(out, head);

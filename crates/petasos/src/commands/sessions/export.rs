@@ -8,7 +8,7 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use petasos_contract::SessionId;
-use petasos_contract::store::{Filter, SessionStore as _};
+use petasos_contract::store::{Filter, SessionHead, SessionStore as _};
 use petasos_store::Format;
 use serde_json::{Value, json};
 
@@ -18,6 +18,7 @@ use crate::report::Report;
 
 /// Arguments of `sessions export`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(super) struct Export {
     /// Its id, the beginning of it, its title, or `latest`
     #[arg(required_unless_present = "all")]
@@ -51,14 +52,13 @@ impl Export {
         let out = session.out;
         let host = session.host.get()?;
         let store = host.store()?;
-        let sessions: Vec<SessionId> = match &self.session {
-            Some(handle) => vec![find(host, &store, handle)?.session()],
-            None => {
-                let limit = usize::try_from(i64::MAX).unwrap_or(usize::MAX);
-                let filter = Filter { all_sources: true, archived: true, limit, ..Filter::default() };
-                let heads = host.wait(store.list(&filter))?.map_err(report)?;
-                heads.iter().map(petasos_contract::store::SessionHead::session).collect()
-            }
+        let sessions: Vec<SessionId> = if let Some(handle) = &self.session {
+            vec![find(host, &store, handle)?.session()]
+        } else {
+            let limit = usize::try_from(i64::MAX).unwrap_or(usize::MAX);
+            let filter = Filter { all_sources: true, archived: true, limit, ..Filter::default() };
+            let heads = host.wait(store.list(&filter))?.map_err(report)?;
+            heads.iter().map(SessionHead::session).collect()
         };
         let format = match self.format {
             Shape::Jsonl => Format::Jsonl,

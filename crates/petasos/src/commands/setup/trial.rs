@@ -37,6 +37,10 @@ impl Tried {
         Self { candidate, ok: None, latency_ms: None, error: None }
     }
 
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "it is what `map_err` and its like hand over"
+    )]
     fn failed(candidate: Candidate, why: impl ToString) -> Self {
         let error = Some(why.to_string());
         Self { candidate, ok: Some(false), latency_ms: None, error }
