@@ -288,7 +288,14 @@ impl Chat {
                     self.hear_out(ask).await?;
                     return Ok(());
                 }
-                () = news::jobs_changed(jobs.as_ref()) => self.jobs_told(),
+                () = news::jobs_changed(jobs.as_ref()) => {
+                    let news = self.job_news();
+                    if !news.is_empty() {
+                        self.leave_composer().await;
+                        self.tell_jobs(&news);
+                        return self.follow_news().await;
+                    }
+                }
                 () = news::arrival(inbox.as_ref()) => {
                     self.leave_composer().await;
                     return self.follow_news().await;

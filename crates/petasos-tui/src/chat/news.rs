@@ -24,18 +24,20 @@ pub(super) async fn arrival(inbox: Option<&Inbox>) {
 }
 
 impl Chat {
-    /// Shows what happened to the jobs of this conversation and leaves it for the model.
-    pub(super) fn jobs_told(&mut self) {
-        let session = match (&self.agent, &self.working) {
-            (Some(agent), _) => Some((agent.session().clone(), Some(agent.inbox()))),
-            (None, Some(working)) => Some((working.session.clone(), working.inbox.clone())),
-            (None, None) => None,
-        };
-        let (Some(jobs), Some((session, inbox))) = (self.engine.ports.jobs.clone(), session) else {
-            return;
-        };
-        for event in jobs.drain(&session) {
-            let (short, long) = told(&event);
+    /// What happened to the jobs of this conversation since the last look.
+    pub(super) fn job_news(&self) -> Vec<JobEvent> {
+        match (self.engine.ports.jobs.as_ref(), self.session()) {
+            (Some(jobs), Some(session)) => jobs.drain(&session),
+            _ => Vec::new(),
+        }
+    }
+
+    /// Shows it and leaves it for the model.
+    pub(super) fn tell_jobs(&mut self, news: &[JobEvent]) {
+        let running = self.working.as_ref().and_then(|working| working.inbox.clone());
+        let inbox = running.or_else(|| self.agent.as_ref().map(petasos_agent::Agent::inbox));
+        for event in news {
+            let (short, long) = told(event);
             self.remark(&format!("⚙ {short}"));
             if let (Some(inbox), Some(long)) = (&inbox, long) {
                 inbox.news(long);

@@ -120,7 +120,10 @@ impl Chat {
                 Some(ask) = self.questions.0.recv() => self.asked(ask),
                 pressed = self.input.pressed() => self.pressed(pressed).await,
                 signal = self.signals.next() => self.signalled(signal),
-                () = news::jobs_changed(jobs.as_ref()) => self.jobs_told(),
+                () = news::jobs_changed(jobs.as_ref()) => {
+                    let news = self.job_news();
+                    self.tell_jobs(&news);
+                }
                 _ = frames.tick() => {}
             }
             if drawn.elapsed() >= SOONEST {

@@ -66,7 +66,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             Some(session) => {
                 let resumed = Agent::resume(engine, choice, &session).await;
                 let (agent, repairs) = resumed.map_err(|error| failed(&error))?;
-                repairs.iter().for_each(|repair| out.remark(format!("repaired: {repair}")));
+                for repair in repairs {
+                    out.remark(format!("repaired: {repair}"));
+                }
                 agent
             }
         };

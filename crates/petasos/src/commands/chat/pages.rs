@@ -49,13 +49,13 @@ async fn tools(stage: &Stage, about: &str, choice: &Choice) -> String {
     let mut text = String::new();
     for (name, fate) in defined.fates.iter().filter(|(name, _)| name.as_str().contains(about)) {
         let emoji = snapshot.emoji(name.as_str(), "⚙").to_owned();
-        let state = match fate {
+        let beside = match fate {
             Fate::Offered => String::new(),
             Fate::Deferred => " (found by search)".to_owned(),
             Fate::NotRegistered => continue,
             Fate::Unavailable(why) | Fate::Withdrawn(why) => format!(" — not offered: {why}"),
         };
-        writeln!(text, "- {emoji} `{name}`{state}").unwrap_or_default();
+        writeln!(text, "- {emoji} `{name}`{beside}").unwrap_or_default();
     }
     if text.is_empty() { "no such tool in these toolsets".to_owned() } else { text }
 }
@@ -65,9 +65,9 @@ async fn toolsets(stage: &Stage) -> String {
     let views = stage.host.catalogue().toolsets(&cx).await;
     let mut text = String::new();
     for view in views {
-        let state = if view.available { "" } else { " (nothing of it works here)" };
+        let beside = if view.available { "" } else { " (nothing of it works here)" };
         let names: Vec<&str> = view.tools.iter().map(petasos_contract::ToolName::as_str).collect();
-        writeln!(text, "- **{}**{state}: {}", view.name, names.join(", ")).unwrap_or_default();
+        writeln!(text, "- **{}**{beside}: {}", view.name, names.join(", ")).unwrap_or_default();
     }
     text
 }
