@@ -110,7 +110,12 @@ fn defaults(schema: &Value) -> Value {
 impl ClientHandler for Answers {
     fn get_info(&self) -> ClientConfig {
         let spec = self.shared.spec();
-        let mut can = json!({ "roots": { "listChanged": false } });
+        let mut can = json!({});
+        // A server that is told directories forgets those on its command line: it is told only
+        // what the entry names.
+        if !spec.roots.is_empty() {
+            can["roots"] = json!({ "listChanged": false });
+        }
         if spec.sampling.enabled && self.shared.around.model.is_some() {
             can["sampling"] = json!({ "tools": {} });
         }
@@ -163,9 +168,7 @@ impl ClientHandler for Answers {
         &self,
         _: RequestContext<RoleClient>,
     ) -> Result<ListRootsResult, ErrorData> {
-        let named = &self.shared.spec().roots;
-        let workspace = self.shared.around.settings.workspace().display().to_string();
-        let roots = if named.is_empty() { std::slice::from_ref(&workspace) } else { named };
+        let roots = &self.shared.spec().roots;
         let roots = roots.iter().map(|root| {
             let uri = if root.contains("://") { root.clone() } else { format!("file://{root}") };
             Root::new(uri)

@@ -39,7 +39,7 @@ pub struct ServerSpec {
     pub sampling: Sampling,
     /// Whether and how long it may ask the user.
     pub elicitation: Option<Duration>,
-    /// Directories that it is shown; the workspace when there are none.
+    /// Directories that it is shown, where it asks.
     pub roots: Vec<String>,
     /// What a person should know about the entry.
     pub notes: Vec<String>,

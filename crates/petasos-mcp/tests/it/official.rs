@@ -54,7 +54,7 @@ async fn the_everything_server_shows_media_resources_and_prompts() {
     let kit = Kit::new();
     let url = known["everything-http"]["url"].clone();
     let _servers = kit.start(&[("all", json!({ "url": url }))]).await;
-    let image = kit.call("mcp__all__get-tiny-image", json!({})).await;
+    let image = kit.call("mcp__all__get_tiny_image", json!({})).await;
     assert!(image.contains("MEDIA:") && image.contains(".png"), "{image}");
     let structured = json!({ "location": "New York" });
     let structured = kit.call("mcp__all__get_structured_content", structured).await;
