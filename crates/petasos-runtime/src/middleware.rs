@@ -5,6 +5,8 @@
 
 mod asking;
 mod attended;
+#[cfg(test)]
+mod tests;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
