@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc as blocking;
+use std::time::Duration;
 
 use reedline::{
     ColumnarMenu, EditCommand, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers,
@@ -26,6 +27,9 @@ const MENU: &str = "completion";
 const INTERRUPT: &str = "interrupt";
 /// Notices that wait while somebody types; more are shown later.
 const NOTICES_MAX: usize = 256;
+/// How long it may take to give the terminal back. One whose terminal is gone never does: the
+/// reader below it sees the end of its input and asks again at once.
+const GIVES_BACK: Duration = Duration::from_millis(500);
 
 /// What came of asking for a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -103,9 +107,12 @@ impl Composer {
             return Said::Broken;
         }
         self.stop.store(true, Ordering::Release);
-        let said = self.next().await;
+        let said = tokio::time::timeout(GIVES_BACK, self.next()).await;
         self.stop.store(false, Ordering::Release);
-        said
+        said.unwrap_or_else(|_| {
+            self.reading = false;
+            Said::End
+        })
     }
 
     /// Shows something above the line that is being typed.

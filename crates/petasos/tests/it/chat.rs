@@ -2,6 +2,8 @@
 
 mod pane;
 
+use std::time::{Duration, Instant};
+
 use petasos_testkit::Home;
 use serde_json::{Value, json};
 
@@ -305,4 +307,27 @@ fn a_narrow_window_and_a_resized_one_are_enough() {
     let screen =
         pane.until("the second answer", |screen| screen.matches("quick brown").count() == 2);
     assert_eq!(screen.matches("❯ wait").count(), 1, "{screen}");
+}
+
+#[test]
+fn a_chat_whose_window_was_closed_ends() {
+    let model = Loopback::saying(vec![]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("closed", &home, &Start::default()) else { return };
+    pane.see("❯");
+    let home_of_the_chat = format!("HOME={}", home.user().display());
+    assert!(lives(&home_of_the_chat));
+    drop(pane);
+    let deadline = Instant::now() + Duration::from_secs(20);
+    while lives(&home_of_the_chat) {
+        assert!(Instant::now() < deadline, "it goes on without a terminal");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
+/// Whether a process has this in its environment.
+fn lives(variable: &str) -> bool {
+    let processes = std::fs::read_dir("/proc").expect("the processes of this machine");
+    let has = |bytes: Vec<u8>| bytes.split(|byte| *byte == 0).any(|one| one == variable.as_bytes());
+    processes.flatten().any(|one| std::fs::read(one.path().join("environ")).is_ok_and(has))
 }
