@@ -4,8 +4,12 @@ use divan::{Bencher, black_box};
 use petasos_approval::{Facts, judge_command};
 use std::time::Instant;
 
+#[path = "../tests/it/shapes.rs"]
+mod shapes;
+
 fn main() {
     corpus_figures();
+    shape_figures();
     divan::main();
 }
 
@@ -42,6 +46,32 @@ fn corpus_figures() {
         at(99),
         at(100)
     );
+}
+
+/// Inputs of 50 KB and 100 KB made to hurt: the slowest, and those that grow too fast.
+#[expect(clippy::print_stdout, reason = "a benchmark reports on its standard output")]
+fn shape_figures() {
+    let facts = Facts::default();
+    let fastest = |command: &str| {
+        let runs = (0..5).map(|_| {
+            let start = Instant::now();
+            black_box(judge_command(command, &facts));
+            start.elapsed()
+        });
+        runs.min().unwrap_or_default()
+    };
+    let whole = shapes::all(100_000);
+    let half = shapes::all(50_000);
+    let mut figures: Vec<_> = whole
+        .iter()
+        .zip(&half)
+        .map(|((name, long), (_, short))| (fastest(long), fastest(short), *name))
+        .collect();
+    figures.sort_unstable();
+    println!("shapes: {} of 100 KB, slowest first", figures.len());
+    for (long, short, name) in figures.iter().rev().take(12) {
+        println!("  {name}: {long:?}, at half the size {short:?}");
+    }
 }
 
 #[divan::bench]

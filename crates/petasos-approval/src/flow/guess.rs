@@ -192,7 +192,9 @@ impl Engine<'_> {
     pub(super) fn assigned(&mut self, name: &str, value: &Arg, span: Span) {
         let text = value.text.as_str();
         if wrappers::runs_value(name) && text.contains([' ', ';', '|', '/', '$']) {
-            self.run_inner(Inner::Shell(value.clone(), Vec::new()), span);
+            // `LESSOPEN` marks a pipe in front of its command.
+            let text = text.trim_start_matches(['|', '-']).to_owned();
+            self.run_inner(Inner::Shell(Arg { text, ..value.clone() }, Vec::new()), span);
             return;
         }
         match name {

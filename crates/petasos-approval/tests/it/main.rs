@@ -7,6 +7,7 @@ mod differential;
 mod doors;
 mod examples;
 mod policy;
+mod shapes;
 mod spans;
 mod speed;
 mod vectors;

@@ -84,3 +84,10 @@ fn commands_nested_beyond_the_limit_are_blocked() {
     let deep = format!("{}reboot{}", "$(".repeat(200), ")".repeat(200));
     assert_eq!(timed(&deep), Verdict::Block);
 }
+
+#[test]
+fn every_shape_made_to_hurt_is_judged_in_time() {
+    for (_, command) in crate::shapes::all(20_000) {
+        timed(&command);
+    }
+}

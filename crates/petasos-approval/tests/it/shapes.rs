@@ -1,0 +1,115 @@
+//! Inputs made to hurt, of any size; shared by the tests and the benchmark.
+
+/// A name and a command of about `size` bytes for every shape.
+pub(crate) fn all(size: usize) -> Vec<(&'static str, String)> {
+    let mut found = repeated(size);
+    found.extend(framed(size));
+    found.extend(grown(size));
+    found
+}
+
+fn filled(piece: &str, size: usize) -> String {
+    piece.repeat((size / piece.len()).max(1))
+}
+
+/// One piece over and over, then a command.
+fn repeated(size: usize) -> Vec<(&'static str, String)> {
+    [
+        ("sudo", "sudo "),
+        ("assignments before", "env A=1 "),
+        ("nice", "nice -n 1 "),
+        ("xargs", "xargs "),
+        ("eval", "eval "),
+        ("ssh", "ssh h "),
+        ("containers", "docker exec c "),
+        ("busybox", "busybox "),
+        ("shells", "bash -c "),
+        ("lists", "a;"),
+        ("background", "a&"),
+        ("alternatives", "a||"),
+        ("pipes", "a|b|"),
+        ("subshells", "(a=1);"),
+        ("functions called", "f() { ls; };f;"),
+        ("branches", "if a;then b=1;fi;"),
+        ("loops", "while a;do b;done;"),
+        ("ranges", "echo {1..100};"),
+        ("braces", "{a,b}"),
+        ("patterns as names", "r?m;"),
+        ("documents", "cat <<E\nx\nE\n"),
+        ("open documents", "<<A "),
+        ("strings read", "cat <<<a;"),
+        ("arms", "case x in a) ls;; esac;"),
+        ("arithmetic", "((a=a*a+b));"),
+        ("array slots", "a[1]=2;"),
+        ("array growth", "a+=(x);"),
+        ("text growth", "a+=x;"),
+        ("open substitutions", "$("),
+        ("substitutions", "$(ls)"),
+        ("backquotes", "`ls` "),
+        ("open backquotes", "`\\`"),
+        ("open quotes", "\"$("),
+        ("escapes", "\\a"),
+        ("wide letters", "\u{ff52}\u{ff4d} x;"),
+        ("terminal escapes", "\u{1b}[31m"),
+        ("continuations", "\\\n"),
+        ("directories", "cd abc;"),
+        ("files", "a>b;"),
+        ("processes", "cat <(ls);"),
+        ("defaults", "${a:-"),
+        ("aliases", "alias a='a a';a;"),
+        ("filters", "seq 500 | cat;"),
+    ]
+    .into_iter()
+    .map(|(name, piece)| (name, filled(piece, size) + "ls"))
+    .collect()
+}
+
+/// Much of one thing inside one command.
+fn framed(size: usize) -> Vec<(&'static str, String)> {
+    let inside =
+        |before: &str, piece: &str, after: &str| format!("{before}{}{after}", filled(piece, size));
+    vec![
+        ("arguments", inside("rm -rf ", "a ", "")),
+        ("sources", inside("cp ", "a ", "/etc/")),
+        ("targets", inside("ls | tee ", "a ", "")),
+        ("roots", inside("find ", "a ", "-delete")),
+        ("clauses", inside("find . ", "-exec rm {} \\; ", "")),
+        ("steps up", inside("rm -rf ", "/..", "")),
+        ("alternatives of a brace", inside("echo {", "a,", "b}")),
+        ("an array", inside("a=(", "x ", "); echo \"${a[@]}\"")),
+        ("positionals", inside("set -- ", "a ", "; echo \"$@\"")),
+        ("program text", inside("python3 -c '", "f(\"x\" + a);", "'")),
+        ("open calls", inside("python3 -c '", "f([", "'")),
+        ("sums of text", inside("node -e 'x=", "\"a\"+", "\"b\"'")),
+        ("doubled text", inside("python3 -c 'a=\"x\"\n", "a=a+a\n", "'")),
+        ("stream edits", inside("echo a | sed '", "s/a/bb/;", "' | sh")),
+        ("conditions", inside("psql -c 'DELETE FROM t WHERE ", "a OR ", "1'")),
+        ("decoded text", inside("echo ", "bHM7", " | base64 -d | sh")),
+        ("a document for a shell", inside("bash <<E\n", "ls; ", "\nE\n")),
+        ("a makefile", inside("make -f - <<E\n", "a:\n\tls\n", "E\n")),
+        ("lines read", inside("while read l; do eval $l; done <<E\n", "ls\n", "E\n")),
+    ]
+}
+
+/// Two halves that multiply, or depth that multiplies.
+fn grown(size: usize) -> Vec<(&'static str, String)> {
+    let both = |before: &str, first: &str, between: &str, second: &str| {
+        format!("{before}{}{between}{}", filled(first, size / 2), filled(second, size / 2))
+    };
+    vec![
+        ("shifts", both("set -- ", "a ", ";", "shift;")),
+        ("slots of an array", both("a=(", "x ", ");", "echo \"${a[1]}\";")),
+        ("copies of an array", both("a=(", "x ", ");", "echo \"${a[@]}\";")),
+        ("translations", both("echo ", "x", "", "|tr a b")),
+        ("reversals", both("echo ", "x", "", "|rev")),
+        ("replacements", both("x=", "a", ";", "echo ${x//a/b};")),
+        ("deep loops", "for i in a b;do ".repeat(50) + &filled("b;", size) + &"done;".repeat(50)),
+        ("deep branches", "if a;then ".repeat(60) + &filled("b;", size) + &"fi;".repeat(60)),
+        (
+            "functions of functions",
+            (0..size / 24)
+                .fold(String::new(), |text, at| format!("{text}f{at}(){{ f{0};f{0};}};", at + 1))
+                + "f0",
+        ),
+    ]
+}
