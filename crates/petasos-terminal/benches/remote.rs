@@ -117,13 +117,24 @@ async fn docker(host: &str) {
 
 async fn ssh(config: &str, host: &str) {
     let folder = tempfile::tempdir().unwrap();
-    let terminal = json!({ "backend": "ssh", "ssh_host": host, "ssh_config": config });
+    let key = std::env::var("SSH_KEY").unwrap_or_default();
+    let terminal =
+        json!({ "backend": "ssh", "ssh_host": host, "ssh_config": config, "ssh_key": key });
     let cx = context(folder.path(), &terminal, &[("PATH", "/usr/local/bin:/usr/bin:/bin")]);
     let engine = Engine::new(None);
     engine.of(&cx).await.unwrap();
     let socket = folder.path().join("direct");
     let path = format!("ControlPath={}", socket.display());
-    let shared = ["-F", config, "-o", "ControlMaster=auto", "-o", "ControlPersist=60", "-o", &path];
+    let shared = ["-F", config, "-i", &key, "-o", &path];
+    // The shared connection must not hold the pipes of the first command.
+    let quiet = Direct::new("ssh")
+        .args(shared)
+        .args(["-M", "-N", "-f", host])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .status();
+    assert!(quiet.unwrap().success());
     let mut words = vec!["ssh".to_owned()];
     words.extend(shared.map(str::to_owned));
     words.extend([host.to_owned(), format!("bash -c '{SCRIPT}'")]);

@@ -23,7 +23,6 @@ use petasos_contract::environment::{
     Capability, Ending, EnvError, Exports, Health, Isolation, Process, Size, Stderr,
 };
 
-pub(crate) use boot::quote;
 pub(crate) use capture::{Captured, capture, collect};
 pub(crate) use channel::{ChannelInput, ChannelProcess, Event};
 pub(crate) use host::{HostPrograms, find_program};

@@ -106,7 +106,7 @@ fn may_set(name: &str) -> bool {
 }
 
 /// One word for a shell.
-pub(crate) fn quote(text: &str) -> String {
+fn quote(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 

@@ -241,6 +241,12 @@ impl RemoteProcess {
                     continue;
                 }
                 self.has_exited = true;
+                // All that the command wrote is here and nobody of it lives: how long the carrier
+                // takes to notice is of no interest.
+                self.stream_closed |= self.ended.is_some()
+                    && self.is_drained
+                    && exit.survivors == 0
+                    && (self.parts.stderr == Stderr::Joined || self.parts.is_terminal);
                 if let Some(control) = &self.control {
                     control.lives.store(exit.survivors > 0, Ordering::Relaxed);
                 }

@@ -18,9 +18,9 @@ sleep 0.$z 2>/dev/null || sleep 1
 done
 c=137; [ -e "$d/exit" ] && IFS= read -r c <"$d/exit"
 set -- $(grep -lszF "PETASOS_RUN=$r" /proc/[0-9]*/environ 2>/dev/null)
+[ "$w" ] && kill $w
+rm -rf "$d"
 __pf O
 __pf "E$c $#
 " >&2
-[ "$w" ] && kill $w
-rm -rf "$d"
 exit 0
