@@ -106,13 +106,19 @@ impl FileSync {
         let known = match known {
             Some(known) => known,
             None if near.is_empty() => return Ok(Manifest::new()),
-            None => far.manifest().await?.into_iter().filter(|(rel, hash)| near.get(rel) == Some(hash)).collect(),
+            None => far
+                .manifest()
+                .await?
+                .into_iter()
+                .filter(|(rel, hash)| near.get(rel) == Some(hash))
+                .collect(),
         };
         let plan = plan::up(&near, &known);
         let mut common = known;
         for batch in self.host.batches(&plan.upload) {
             let batch = batch?;
-            let names: Vec<(Rel, plan::Hash)> = batch.iter().map(|file| (file.rel.clone(), file.hash.clone())).collect();
+            let names: Vec<(Rel, plan::Hash)> =
+                batch.iter().map(|file| (file.rel.clone(), file.hash.clone())).collect();
             far.put(batch).await?;
             common.extend(names);
         }

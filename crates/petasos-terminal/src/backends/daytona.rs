@@ -22,7 +22,9 @@ use petasos_contract::{BoxFuture, Settings};
 use petasos_net::{Net, NetOptions};
 
 use crate::backend::{BackendDef, Opening};
-use crate::hosted::{HostedSettings, Programs, Repeat, VendorError, address, has_terminals, variable};
+use crate::hosted::{
+    HostedSettings, Programs, Repeat, VendorError, address, has_terminals, variable,
+};
 use crate::remote::{Carrier, Order, Profile, Remote};
 use crate::settings::TerminalSettings;
 use crate::sync::FileSync;
@@ -44,7 +46,10 @@ fn usable(settings: &Settings) -> Result<(), String> {
     address(settings, "DAYTONA_API_URL", API)?;
     match variable(settings, "DAYTONA_API_KEY") {
         Some(_) => Ok(()),
-        None => Err("`DAYTONA_API_KEY` is not set: put a key of Daytona's dashboard into `.env`".to_owned()),
+        None => {
+            Err("`DAYTONA_API_KEY` is not set: put a key of Daytona's dashboard into `.env`"
+                .to_owned())
+        }
     }
 }
 
@@ -132,7 +137,8 @@ async fn bring(api: &Api, plan: &Plan, label: &str) -> Result<Live, VendorError>
     let sandbox = sandbox::acquire(api, plan).await?;
     let opened = async {
         let toolbox = Arc::new(Toolbox { api: api.clone(), url: api.toolbox(&sandbox)? });
-        let programs = Programs::open(Arc::clone(&toolbox) as _, "daytona", label.to_owned()).await?;
+        let programs =
+            Programs::open(Arc::clone(&toolbox) as _, "daytona", label.to_owned()).await?;
         Ok(Live { id: sandbox.id.clone(), toolbox, programs })
     };
     match opened.await {
@@ -191,9 +197,9 @@ impl Carrier for Daytona {
             let asked = live.toolbox.run("exit 0".to_owned(), HEALTH, Repeat::Harmless).await;
             match asked {
                 Err(error) => Health::Lost { reason: error.to_string() },
-                Ok(_) if !live.programs.lives() => {
-                    Health::Degraded { reason: "commands cannot be started at the moment".to_owned() }
-                }
+                Ok(_) if !live.programs.lives() => Health::Degraded {
+                    reason: "commands cannot be started at the moment".to_owned(),
+                },
                 Ok(_) => match self.sync.trouble() {
                     Some(reason) => Health::Degraded { reason },
                     None => Health::Ready { detail: format!("{} ({})", self.label, live.id) },

@@ -204,7 +204,10 @@ impl Carrier for Modal {
             if !over {
                 return Err(why.clone());
             }
-            tracing::warn!(target = self.target(), "the sandbox was over; a new one takes its place");
+            tracing::warn!(
+                target = self.target(),
+                "the sandbox was over; a new one takes its place"
+            );
             self.books.forget(&live.lease);
             let new = bring(&self.plane, &self.hosted, &self.books, &self.tls).await;
             let new = new.map_err(|error| error.lost("modal"))?;
@@ -224,16 +227,17 @@ impl Carrier for Modal {
             match self.plane.ended(&live.lease.running.sandbox).await {
                 Err(error) => Health::Lost { reason: error.to_string() },
                 Ok(Some(result)) => {
-                    let reason = format!("the sandbox is over: {}; the next command starts another", result.reason());
+                    let reason = format!(
+                        "the sandbox is over: {}; the next command starts another",
+                        result.reason()
+                    );
                     Health::Lost { reason }
                 }
-                Ok(None) => match self.sync.trouble() {
-                    Some(reason) => Health::Degraded { reason },
-                    None => {
-                        let detail = format!("{}, {}", self.target(), live.way.describe());
-                        Health::Ready { detail }
-                    }
-                },
+                Ok(None) => {
+                    let detail = format!("{}, {}", self.target(), live.way.describe());
+                    let trouble = self.sync.trouble().map(|reason| Health::Degraded { reason });
+                    trouble.unwrap_or(Health::Ready { detail })
+                }
             }
         })
     }

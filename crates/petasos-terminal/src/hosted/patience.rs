@@ -64,7 +64,7 @@ mod tests {
 
     async fn attempts(repeat: Repeat, error: VendorError) -> u32 {
         let made = Cell::new(0);
-        let deadline = Instant::now() + Duration::from_secs(60);
+        let deadline = Instant::now() + Duration::from_mins(1);
         let result: Result<(), _> = patiently(deadline, repeat, |_| {
             made.set(made.get() + 1);
             let error = error.clone();
@@ -91,7 +91,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_wait_longer_than_the_deadline_is_not_begun() {
-        let after = Some(Duration::from_secs(3600));
+        let after = Some(Duration::from_hours(1));
         let limited = VendorError::RateLimited { why: "x".to_owned(), after };
         assert_eq!(attempts(Repeat::Harmless, limited).await, 1);
     }

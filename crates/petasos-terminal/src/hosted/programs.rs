@@ -21,7 +21,7 @@ use tokio::sync::mpsc;
 use super::{Repeat, VendorError};
 use crate::ids;
 use crate::remote::{ChannelInput, ChannelProcess, Event, Order};
-use news::News;
+use news::{Fate, News};
 use relay::Relay;
 use scripts::At;
 
@@ -48,8 +48,7 @@ pub(crate) trait Calls: Send + Sync {
     ) -> BoxFuture<'_, Result<Said, VendorError>>;
 
     /// Puts a file there.
-    fn put<'a>(&'a self, path: &'a str, bytes: Vec<u8>)
-    -> BoxFuture<'a, Result<(), VendorError>>;
+    fn put<'a>(&'a self, path: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), VendorError>>;
 }
 
 /// How long a quick call may take.
@@ -113,15 +112,12 @@ impl Programs {
         needs_relay: bool,
     ) -> Result<Self, VendorError> {
         let folder = format!("/tmp/.petasos.{}", ids::hex(6));
-        let relay = if needs_relay {
-            Some(Relay::open(Arc::clone(&calls), &folder).await?)
-        } else {
-            None
-        };
+        let relay =
+            if needs_relay { Some(Relay::open(Arc::clone(&calls), &folder).await?) } else { None };
         let garbage = Arc::default();
         let (abandon, abandoned) = mpsc::unbounded_channel();
-        let _sweeper = Owned::start(sweep(Arc::clone(&calls), abandoned));
-        Ok(Self { calls, backend, target, folder, relay, garbage, abandon, _sweeper })
+        let sweeper = Owned::start(sweep(Arc::clone(&calls), abandoned));
+        Ok(Self { calls, backend, target, folder, relay, garbage, abandon, _sweeper: sweeper })
     }
 
     /// Whether the target answers and, where one is needed, the starting call is still open.
@@ -151,7 +147,7 @@ impl Programs {
         let script = scripts::start(&folder, &order, inline, relay, &garbage);
         let said = self.calls.run(script, SHORT, Repeat::OnlyUnacted).await.map_err(failed)?;
         let news = News::parse(&said.text).map_err(|why| failed(VendorError::Unknown { why }))?;
-        if let Some(why) = news.not_started {
+        if let Some(Fate::NotStarted(why)) = news.fate {
             return Err(EnvError::NotStarted { what: "the command".to_owned(), why });
         }
         let (tell, events) = mpsc::channel(16);
@@ -238,7 +234,7 @@ impl Fetcher {
                 News::parse(&said.text).map_err(|why| VendorError::Unknown { why })
             });
             let told = match news {
-                Ok(news) if news.is_gone => Err(gone(&self.target)),
+                Ok(news) if news.fate.is_some() => Err(gone(&self.target)),
                 Ok(news) => self.pass_on(news, &tell).await,
                 Err(error) => Err(error.lost(&self.target)),
             };
@@ -304,7 +300,7 @@ impl Typist {
 
     async fn run(&self, script: String) -> Result<(), VendorError> {
         // A program that does not read makes its writer wait, as a pipe does.
-        let said = self.calls.run(script, Duration::from_secs(600), Repeat::OnlyUnacted).await?;
+        let said = self.calls.run(script, Duration::from_mins(10), Repeat::OnlyUnacted).await?;
         match said.code {
             0 => Ok(()),
             _ => Err(VendorError::Refused { why: "it takes no more input".to_owned() }),

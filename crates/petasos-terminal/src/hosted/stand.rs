@@ -45,7 +45,10 @@ pub(crate) async fn finish(process: &mut dyn Process) -> (Vec<u8>, Vec<u8>, i32)
 /// What every hosted carrier must be able to do, whatever is on top of it.
 pub(crate) async fn carries(carrier: &dyn Carrier, has_terminals: bool) {
     let said = run(carrier, order("printf 'a\\0\\377'; echo e >&2; exit 7", &[])).await;
-    assert_eq!((said.output.as_slice(), said.errors.as_str(), said.code), (&b"a\0\xff"[..], "e", 7));
+    assert_eq!(
+        (said.output.as_slice(), said.errors.as_str(), said.code),
+        (&b"a\0\xff"[..], "e", 7)
+    );
     let said = run(carrier, order("printf %s \"$1\"", &["it's $HOME\n\"x\""])).await;
     assert_eq!(String::from_utf8_lossy(&said.output), "it's $HOME\n\"x\"");
     let mut with_variable = order("printf %s \"$NAME\"", &[]);

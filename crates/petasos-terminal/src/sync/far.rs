@@ -13,7 +13,7 @@ use super::rel::Rel;
 use crate::remote::{Carrier, Order, capture};
 
 /// How long the target may be silent.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where the files are over there, below its home.
 const ROOT: &str = ".hermes";

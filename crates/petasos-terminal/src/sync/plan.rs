@@ -45,7 +45,10 @@ pub(super) fn changed(
     takes_back: impl Fn(&Rel) -> bool,
 ) -> Vec<(Rel, Hash)> {
     let differs = theirs.iter().filter(|(rel, hash)| common.get(*rel) != Some(*hash));
-    differs.filter(|(rel, _)| takes_back(rel)).map(|(rel, hash)| (rel.clone(), hash.clone())).collect()
+    differs
+        .filter(|(rel, _)| takes_back(rel))
+        .map(|(rel, hash)| (rel.clone(), hash.clone()))
+        .collect()
 }
 
 /// What becomes of one file that changed over there.

@@ -109,12 +109,17 @@ fn read(home: &Path, name: &str) -> Option<String> {
 async fn only_what_changed_travels_and_only_what_is_ours_is_removed() {
     let home = tempfile::tempdir().unwrap();
     let (sync, far) = (sync(home.path(), &["keys/a.json"]), Memory::default());
-    for (name, text) in [("skills/x/run.sh", "1"), ("cache/web/p", "2"), ("keys/a.json", "k"), ("other", "no")] {
+    for (name, text) in
+        [("skills/x/run.sh", "1"), ("cache/web/p", "2"), ("keys/a.json", "k"), ("other", "no")]
+    {
         write(home.path(), name, text);
     }
     far.edit("skills/theirs", "t");
     let common = sync.up(&far, None).await.unwrap();
-    assert_eq!((far.text("skills/x/run.sh").as_deref(), far.text("keys/a.json").as_deref()), (Some("1"), Some("k")));
+    assert_eq!(
+        (far.text("skills/x/run.sh").as_deref(), far.text("keys/a.json").as_deref()),
+        (Some("1"), Some("k"))
+    );
     assert_eq!(far.text("other"), None);
     let before = *far.puts.lock();
     let common = sync.up(&far, Some(common)).await.unwrap();
@@ -122,7 +127,10 @@ async fn only_what_changed_travels_and_only_what_is_ours_is_removed() {
     write(home.path(), "cache/web/p", "3");
     fs::remove_file(home.path().join("skills/x/run.sh")).unwrap();
     let common = sync.up(&far, Some(common)).await.unwrap();
-    assert_eq!((far.text("cache/web/p").as_deref(), far.text("skills/x/run.sh")), (Some("3"), None));
+    assert_eq!(
+        (far.text("cache/web/p").as_deref(), far.text("skills/x/run.sh")),
+        (Some("3"), None)
+    );
     assert_eq!(far.text("skills/theirs").as_deref(), Some("t"), "not ours to remove");
     // Changed over there after we brought it: removing ours must not remove that.
     far.edit("cache/web/p", "theirs now");
@@ -151,7 +159,8 @@ async fn links_stores_and_paths_upward_never_travel() {
     write(home.path(), ".env", "KEY=1");
     write(home.path(), "skills/real", "r");
     std::os::unix::fs::symlink(outside.path(), home.path().join("skills/folder")).unwrap();
-    std::os::unix::fs::symlink(outside.path().join("secret"), home.path().join("skills/file")).unwrap();
+    std::os::unix::fs::symlink(outside.path().join("secret"), home.path().join("skills/file"))
+        .unwrap();
     std::os::unix::fs::symlink(outside.path(), home.path().join("cache")).unwrap();
     let sync = sync(home.path(), &[".env", "../secret", "/etc/passwd", "a/../../b", ".env.local"]);
     let far = Memory::default();
@@ -194,15 +203,17 @@ async fn what_changed_there_comes_back_and_newer_edits_of_the_host_stay() {
     assert_eq!(now(&copy).as_deref(), Some("remote"));
 }
 
-/// What one side does to one of a few files: nothing, remove, or write a content.
-fn edits() -> impl Strategy<Value = Vec<Option<Option<u8>>>> {
-    prop::collection::vec(prop::option::of(prop::option::of(0..4_u8)), 4)
+/// What one side does to one of a few files: write one of four contents, remove it, or nothing.
+fn edits() -> impl Strategy<Value = Vec<u8>> {
+    prop::collection::vec(0..9_u8, 4)
 }
 
-fn apply(edits: &[Option<Option<u8>>], mut act: impl FnMut(&str, Option<String>)) {
+fn apply(edits: &[u8], mut act: impl FnMut(&str, Option<String>)) {
     for (at, edit) in edits.iter().enumerate() {
-        if let Some(content) = edit {
-            act(&format!("skills/{at}"), content.map(|content| content.to_string()));
+        match edit {
+            0..4 => act(&format!("skills/{at}"), Some(edit.to_string())),
+            4..6 => act(&format!("skills/{at}"), None),
+            _ => {}
         }
     }
 }

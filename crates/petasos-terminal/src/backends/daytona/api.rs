@@ -108,27 +108,21 @@ struct Call<'a> {
 
 impl Api {
     /// The interface at an address.
-    pub(super) fn new(
-        net: Arc<Net>,
-        base: Url,
-        key: Secret,
-        organization: Option<String>,
-    ) -> Self {
+    pub(super) fn new(net: Arc<Net>, base: Url, key: Secret, organization: Option<String>) -> Self {
         let credential = Credential {
             owner: "daytona".to_owned(),
             secret: key,
             scope: scope(&base),
             scheme: Scheme::Bearer,
         };
-        let limits =
-            Limits { short: Duration::from_secs(40), create: Duration::from_secs(180) };
+        let limits = Limits { short: Duration::from_secs(40), create: Duration::from_mins(3) };
         Self { net, base, credential, organization, limits }
     }
 
     /// Makes a sandbox; never twice.
     pub(super) async fn create(&self, new: &NewSandbox) -> Result<Sandbox, VendorError> {
         let body = serde_json::to_value(new).unwrap_or(Value::Null);
-        let call = self.call(Method::POST, "sandbox", Some(body))?;
+        let call = self.call(Method::POST, "sandbox", Some(body));
         let call = Call { within: self.limits.create, repeat: Repeat::OnlyUnacted, ..call };
         read(&self.send(call).await?)
     }
@@ -136,7 +130,7 @@ impl Api {
     /// A sandbox by number or name.
     pub(super) async fn get(&self, reference: &str) -> Result<Sandbox, VendorError> {
         let path = format!("sandbox/{reference}");
-        read(&self.send(self.call(Method::GET, &path, None)?).await?)
+        read(&self.send(self.call(Method::GET, &path, None)).await?)
     }
 
     /// The sandboxes with these labels.
@@ -144,10 +138,10 @@ impl Api {
         &self,
         labels: &BTreeMap<String, String>,
     ) -> Result<Vec<Sandbox>, VendorError> {
-        let mut url = self.url("sandbox/paginated")?;
+        let mut url = below(&self.base, "sandbox/paginated");
         let labels = serde_json::to_string(labels).unwrap_or_default();
         url.query_pairs_mut().append_pair("labels", &labels).append_pair("limit", "100");
-        let call = Call { url, ..self.call(Method::GET, "sandbox/paginated", None)? };
+        let call = Call { url, ..self.call(Method::GET, "sandbox/paginated", None) };
         let page: Page = read(&self.send(call).await?)?;
         Ok(page.items)
     }
@@ -155,19 +149,19 @@ impl Api {
     /// Starts a stopped sandbox; one that runs is left alone.
     pub(super) async fn start(&self, id: &str) -> Result<(), VendorError> {
         let path = format!("sandbox/{id}/start");
-        self.send(self.call(Method::POST, &path, None)?).await.map(drop)
+        self.send(self.call(Method::POST, &path, None)).await.map(drop)
     }
 
     /// Stops a sandbox; its files stay.
     pub(super) async fn stop(&self, id: &str) -> Result<(), VendorError> {
         let path = format!("sandbox/{id}/stop");
-        self.send(self.call(Method::POST, &path, None)?).await.map(drop)
+        self.send(self.call(Method::POST, &path, None)).await.map(drop)
     }
 
     /// Removes a sandbox; one that is gone is no fault.
     pub(super) async fn delete(&self, id: &str) -> Result<(), VendorError> {
         let path = format!("sandbox/{id}");
-        match self.send(self.call(Method::DELETE, &path, None)?).await {
+        match self.send(self.call(Method::DELETE, &path, None)).await {
             Ok(_) | Err(VendorError::Missing { .. }) => Ok(()),
             Err(error) => Err(error),
         }
@@ -184,8 +178,8 @@ impl Api {
         let body = json!({ "command": command, "timeout": within.as_secs().max(1) });
         // Ours is a little longer, so that the vendor's own word on a timeout arrives.
         let within = within + Duration::from_secs(5);
-        let url = below(toolbox, "process/execute")?;
-        let call = Call { url, within, repeat, ..self.call(Method::POST, "", Some(body))? };
+        let url = below(toolbox, "process/execute");
+        let call = Call { url, within, repeat, ..self.call(Method::POST, "", Some(body)) };
         let call = Call { what: "process/execute", ..call };
         read(&self.send(call).await?)
     }
@@ -197,7 +191,7 @@ impl Api {
         files: &[(&str, &[u8])],
     ) -> Result<(), VendorError> {
         let (kind, body) = multipart::encode(files);
-        let url = below(toolbox, "files/bulk-upload")?;
+        let url = below(toolbox, "files/bulk-upload");
         let request = Request::new(Method::POST, url).header("content-type", &kind)?;
         let within = self.limits.short + Duration::from_secs(body.len() as u64 / 200_000);
         let body = bytes::Bytes::from(body);
@@ -219,22 +213,13 @@ impl Api {
             let why = format!("the key may go to {} and not to `{url}`", self.credential.scope);
             return Err(VendorError::Refused { why });
         }
-        below(&url, &sandbox.id)
+        Ok(below(&url, &sandbox.id))
     }
 
-    fn url(&self, path: &str) -> Result<Url, VendorError> {
-        below(&self.base, path)
-    }
-
-    fn call<'a>(
-        &self,
-        method: Method,
-        what: &'a str,
-        body: Option<Value>,
-    ) -> Result<Call<'a>, VendorError> {
+    fn call<'a>(&self, method: Method, what: &'a str, body: Option<Value>) -> Call<'a> {
         let body = body.map(|body| body.to_string().into_bytes()).unwrap_or_default();
         let (kind, within, repeat) = ("application/json", self.limits.short, Repeat::Harmless);
-        Ok(Call { method, url: self.url(what)?, kind, body, within, repeat, what })
+        Call { method, url: below(&self.base, what), kind, body, within, repeat, what }
     }
 
     fn dressed(&self, request: Request, within: Duration) -> Result<Request, VendorError> {
@@ -255,8 +240,8 @@ impl Api {
             };
             let request = Request::new(call.method.clone(), call.url.clone());
             let request = request.header("content-type", call.kind).map_err(VendorError::from);
-            let request = request
-                .and_then(|request| self.dressed(request.body(body.clone()), attempt));
+            let request =
+                request.and_then(|request| self.dressed(request.body(body.clone()), attempt));
             async move { self.answer(request?, attempt, call.what).await }
         })
         .await
@@ -294,11 +279,11 @@ fn scope(base: &Url) -> Scope {
     }
 }
 
-fn below(base: &Url, path: &str) -> Result<Url, VendorError> {
+fn below(base: &Url, path: &str) -> Url {
     let mut url = base.clone();
     let whole = format!("{}/{path}", base.path().trim_end_matches('/'));
     url.set_path(&whole);
-    Ok(url)
+    url
 }
 
 fn retry_after(reply: &Reply) -> Option<Duration> {
@@ -309,9 +294,10 @@ fn retry_after(reply: &Reply) -> Option<Duration> {
 
 fn refusal(status: u16, after: Option<Duration>, body: &[u8], what: &str) -> VendorError {
     let said: Option<Value> = serde_json::from_slice(body).ok();
-    let message = said.as_ref().and_then(|said| said.get("message")).map(|message| {
-        message.as_str().map_or_else(|| message.to_string(), str::to_owned)
-    });
+    let message = said
+        .as_ref()
+        .and_then(|said| said.get("message"))
+        .map(|message| message.as_str().map_or_else(|| message.to_string(), str::to_owned));
     let message: String = message.unwrap_or_default().chars().take(300).collect();
     let why = format!("`{what}` gave HTTP {status} {message}").trim().to_owned();
     match status {

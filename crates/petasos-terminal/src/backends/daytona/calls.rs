@@ -34,11 +34,7 @@ impl Calls for Toolbox {
         })
     }
 
-    fn put<'a>(
-        &'a self,
-        path: &'a str,
-        bytes: Vec<u8>,
-    ) -> BoxFuture<'a, Result<(), VendorError>> {
+    fn put<'a>(&'a self, path: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), VendorError>> {
         Box::pin(async move { self.api.upload(&self.url, &[(path, &bytes)]).await })
     }
 }

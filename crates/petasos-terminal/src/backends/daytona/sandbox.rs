@@ -11,7 +11,7 @@ use crate::ids;
 const DISK_MAX: u32 = 10;
 
 /// How long a sandbox may take to start; a new image is built first.
-const STARTING: Duration = Duration::from_secs(600);
+const STARTING: Duration = Duration::from_mins(10);
 
 /// Whose sandboxes these are.
 const MARK: &str = "petasos";

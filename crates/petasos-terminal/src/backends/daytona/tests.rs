@@ -74,12 +74,12 @@ async fn a_kept_sandbox_sleeps_and_comes_back_with_its_files() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_sandbox_of_a_dead_program_is_removed_by_the_next() {
-    let Some(api) = stand_in("the_sandbox_of_a_dead_program_is_removed_by_the_next") else { return };
-    let dead = NewSandbox { labels: sandbox::labels_of("1-1"), ..empty() };
-    let alive = NewSandbox {
-        labels: sandbox::labels_of(&crate::hosted::Owner::this().label()),
-        ..empty()
+    let Some(api) = stand_in("the_sandbox_of_a_dead_program_is_removed_by_the_next") else {
+        return;
     };
+    let dead = NewSandbox { labels: sandbox::labels_of("1-1"), ..empty() };
+    let alive =
+        NewSandbox { labels: sandbox::labels_of(&crate::hosted::Owner::this().label()), ..empty() };
     let (dead, alive) = (api.create(&dead).await.unwrap(), api.create(&alive).await.unwrap());
     sandbox::remove_orphans(&api).await;
     assert!(matches!(api.get(&dead.id).await, Err(VendorError::Missing { .. })));
@@ -162,10 +162,16 @@ async fn bad_answers_end_in_time_with_a_word_and_create_nothing_twice() {
 
 #[tokio::test]
 async fn a_wrong_key_is_said_and_a_missing_one_makes_it_unusable() {
-    let Some(good) = stand_in("a_wrong_key_is_said_and_a_missing_one_makes_it_unusable") else { return };
+    let Some(good) = stand_in("a_wrong_key_is_said_and_a_missing_one_makes_it_unusable") else {
+        return;
+    };
     drop(good);
     let url = stand::told("", "daytona", "DAYTONA_API_URL").unwrap();
     let refused = api(&url, "wrong").get("x").await;
     assert!(matches!(refused, Err(VendorError::Credential { .. })), "{refused:?}");
-    assert!(usable(&Settings::from_values(serde_json::Map::new())).unwrap_err().contains("DAYTONA_API_KEY"));
+    assert!(
+        usable(&Settings::from_values(serde_json::Map::new()))
+            .unwrap_err()
+            .contains("DAYTONA_API_KEY")
+    );
 }

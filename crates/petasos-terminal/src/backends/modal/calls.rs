@@ -59,11 +59,12 @@ impl Way {
         let target = format!("modal:{}", running.sandbox);
         let task = running.task.clone();
         let shell = Arc::new(Shell { lane: lane.clone(), task: task.clone() });
-        let programs = Programs::open_where_needed(Arc::clone(&shell) as _, "modal", target.clone());
+        let programs =
+            Programs::open_where_needed(Arc::clone(&shell) as _, "modal", target.clone());
         let programs = programs.await?;
         let (abandon, abandoned) = mpsc::unbounded_channel();
-        let _sweeper = Owned::start(sweep(abandoned));
-        Ok(Self { target, lane, task, programs, shell, abandon, _sweeper })
+        let sweeper = Owned::start(sweep(abandoned));
+        Ok(Self { target, lane, task, programs, shell, abandon, _sweeper: sweeper })
     }
 
     /// Starts a program.
@@ -134,7 +135,7 @@ impl Drop for Streams {
 impl Streams {
     async fn serve(mut self, order: Order, tell: mpsc::Sender<Event>, typing: ChannelInput) {
         let typist = Owned::start(type_in(Arc::clone(&self.hand), order, typing, tell.clone()));
-        let ended = self.follow(&tell).await;
+        let ended = Box::pin(self.follow(&tell)).await;
         drop(typist);
         if ended.is_ok() {
             self.abandon = None;
@@ -147,8 +148,7 @@ impl Streams {
 
     /// Both streams to their ends, and the end of the program as soon as it is known.
     async fn follow(&self, tell: &mpsc::Sender<Event>) -> Result<(), VendorError> {
-        let (output, errors) =
-            (self.pass(Channel::Output, tell), self.pass(Channel::Errors, tell));
+        let (output, errors) = (self.pass(Channel::Output, tell), self.pass(Channel::Errors, tell));
         let exit = async {
             let deadline = std::time::Instant::now() + Duration::from_secs(LIFETIME.into());
             while std::time::Instant::now() < deadline {
@@ -179,12 +179,7 @@ impl Streams {
 }
 
 /// Writes what a command reads: first what the order brings, then what is typed.
-async fn type_in(
-    hand: Hand,
-    order: Order,
-    mut typing: ChannelInput,
-    tell: mpsc::Sender<Event>,
-) {
+async fn type_in(hand: Hand, order: Order, mut typing: ChannelInput, tell: mpsc::Sender<Event>) {
     let mut done = hand.lock().await.write(&order.stdin).await;
     if !order.open && done.is_ok() {
         done = hand.lock().await.close().await;
@@ -219,15 +214,12 @@ impl Calls for Shell {
     ) -> BoxFuture<'_, Result<Said, VendorError>> {
         Box::pin(async move {
             let deadline = std::time::Instant::now() + within;
-            crate::hosted::patiently(deadline, repeat, |left| self.once(&script, left)).await
+            let once = |left| Box::pin(self.once(&script, left));
+            crate::hosted::patiently(deadline, repeat, once).await
         })
     }
 
-    fn put<'a>(
-        &'a self,
-        path: &'a str,
-        bytes: Vec<u8>,
-    ) -> BoxFuture<'a, Result<(), VendorError>> {
+    fn put<'a>(&'a self, path: &'a str, bytes: Vec<u8>) -> BoxFuture<'a, Result<(), VendorError>> {
         Box::pin(async move {
             let script = r#"umask 077; mkdir -p "${1%/*}" && cat > "$1""#;
             let command = ["sh", "-c", script, "petasos", path].map(str::to_owned).to_vec();
@@ -235,7 +227,7 @@ impl Calls for Shell {
             let mut writer = exec.writer();
             writer.write(&bytes).await?;
             writer.close().await?;
-            match exec.wait(Duration::from_secs(60)).await? {
+            match exec.wait(Duration::from_mins(1)).await? {
                 Some(ending) if ending.code() == 0 => Ok(()),
                 _ => Err(VendorError::Refused { why: format!("`{path}` cannot be written") }),
             }

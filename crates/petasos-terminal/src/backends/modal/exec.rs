@@ -7,8 +7,8 @@ use petasos_contract::environment::Ending;
 
 use super::messages::{
     ContainerExecGetOutputRequest, ContainerExecPutInputRequest, ContainerExecRequest,
-    ContainerExecResponse, ContainerExecWaitRequest, ContainerExecWaitResponse, Empty,
-    OUTPUT_PIPE, RuntimeInputMessage, RuntimeOutputBatch, STDERR, STDOUT,
+    ContainerExecResponse, ContainerExecWaitRequest, ContainerExecWaitResponse, Empty, OUTPUT_PIPE,
+    RuntimeInputMessage, RuntimeOutputBatch, STDERR, STDOUT,
 };
 use super::plane::Plane;
 use super::router::Router;
@@ -165,17 +165,15 @@ impl Reader {
             None => self.begin().await?,
         };
         match open {
-            Open::Router(mut reading) => match reading.next(HELD_MAX).await? {
-                Some(data) => {
-                    self.at += data.len() as u64;
-                    self.open = Some(Open::Router(reading));
-                    Ok(Some(data))
-                }
-                None => {
+            Open::Router(mut reading) => {
+                let Some(data) = reading.next(HELD_MAX).await? else {
                     self.done = true;
-                    Ok(None)
-                }
-            },
+                    return Ok(None);
+                };
+                self.at += data.len() as u64;
+                self.open = Some(Open::Router(reading));
+                Ok(Some(data))
+            }
             Open::Plane(mut stream) => match stream.next(HELD_MAX).await? {
                 Some(batch) => {
                     self.at = batch.batch_index;
@@ -251,8 +249,10 @@ impl Writer {
             Lane::Plane(plane) => {
                 let message_index = self.at + 1;
                 let input = RuntimeInputMessage { message: data.to_vec(), message_index, eof };
-                let question =
-                    ContainerExecPutInputRequest { exec_id: self.exec.id.clone(), input: Some(input) };
+                let question = ContainerExecPutInputRequest {
+                    exec_id: self.exec.id.clone(),
+                    input: Some(input),
+                };
                 let manner = Manner::once(SHORT);
                 let _: Empty = plane.wire.call("ContainerExecPutInput", &question, manner).await?;
                 self.at = message_index;

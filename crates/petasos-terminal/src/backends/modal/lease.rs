@@ -95,8 +95,12 @@ impl Books {
             let running = Running { sandbox, task: String::new() };
             let orphan = Lease { running };
             match self.end(plane, &orphan).await {
-                Ok(()) => tracing::info!(id = orphan.running.sandbox, "ended a dead program's sandbox"),
-                Err(error) => tracing::warn!(%error, id = orphan.running.sandbox, "an orphan is left"),
+                Ok(()) => {
+                    tracing::info!(id = orphan.running.sandbox, "ended a dead program's sandbox");
+                }
+                Err(error) => {
+                    tracing::warn!(%error, id = orphan.running.sandbox, "an orphan is left");
+                }
             }
         }
     }

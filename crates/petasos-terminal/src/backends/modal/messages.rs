@@ -200,6 +200,7 @@ pub(super) struct SandboxIdResponse {
 }
 
 #[derive(Clone, PartialEq, Message)]
+#[expect(clippy::struct_field_names, reason = "the vendor's names")]
 pub(super) struct SandboxGetFromNameRequest {
     #[prost(string, tag = "1")]
     pub(super) sandbox_name: String,

@@ -32,8 +32,8 @@ const BUILDER: &str = "2024.10";
 
 const SHORT: Duration = Duration::from_secs(30);
 /// A container may wait for a machine and an image for its download.
-const STARTING: Duration = Duration::from_secs(180);
-const BUILDING: Duration = Duration::from_secs(900);
+const STARTING: Duration = Duration::from_mins(3);
+const BUILDING: Duration = Duration::from_mins(15);
 
 /// The control plane with a user's token.
 #[derive(Debug, Clone)]
@@ -121,13 +121,11 @@ impl Plane {
             Some(result) => result,
             None => self.built(&answer.image_id).await?,
         };
-        match result.status() {
-            GenericStatus::Success => Ok(answer.image_id),
-            _ => {
-                let why = format!("the image `{name}` cannot be built: {}", result.reason());
-                Err(VendorError::Refused { why })
-            }
+        if result.status() == GenericStatus::Success {
+            return Ok(answer.image_id);
         }
+        let why = format!("the image `{name}` cannot be built: {}", result.reason());
+        Err(VendorError::Refused { why })
     }
 
     /// Follows a build to its end; the stream is taken up again where it broke off.

@@ -97,7 +97,7 @@ impl Router {
             file_descriptor: i32::from(errors),
         };
         // Headers may come with the first output only, which may be hours away.
-        let within = Duration::from_secs(3600);
+        let within = Duration::from_hours(1);
         let wire = self.wire.lock().clone();
         match wire.stream("TaskExecStdioRead", &question, within).await {
             Err(VendorError::Credential { .. }) => {
@@ -133,8 +133,7 @@ impl Router {
         exec: &str,
         within: Duration,
     ) -> Result<Option<Ending>, VendorError> {
-        let question =
-            TaskExecWaitRequest { task_id: self.task.clone(), exec_id: exec.to_owned() };
+        let question = TaskExecWaitRequest { task_id: self.task.clone(), exec_id: exec.to_owned() };
         let deadline = Instant::now() + within;
         let waited: Result<TaskExecWaitResponse, _> =
             self.call("TaskExecWait", &question, Manner::harmless(within)).await;

@@ -108,7 +108,8 @@ async fn an_expired_token_of_the_router_is_renewed_and_a_broken_stream_taken_up(
     double.expire();
     assert_eq!(stand::run(&modal, stand::order("echo renewed", &[])).await.output, b"renewed\n");
     double.cut_streams_after(3);
-    let said = stand::run(&modal, stand::order("for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done", &[]));
+    let said =
+        stand::run(&modal, stand::order("for i in 1 2 3 4 5 6; do echo $i; sleep 0.05; done", &[]));
     assert_eq!(said.await.output, b"1\n2\n3\n4\n5\n6\n");
     assert_eq!(double.starts_of("for i in"), 1, "no command runs twice");
 }

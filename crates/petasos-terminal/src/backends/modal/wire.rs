@@ -114,7 +114,9 @@ impl<A: Message + Default> Stream<A> {
     pub(super) async fn next(&mut self, idle: Duration) -> Result<Option<A>, VendorError> {
         match self.messages.next(idle).await.map_err(told)? {
             None => Ok(None),
-            Some(bytes) => A::decode(bytes).map(Some).map_err(|error| unreadable(self.method, &error)),
+            Some(bytes) => {
+                A::decode(bytes).map(Some).map_err(|error| unreadable(self.method, &error))
+            }
         }
     }
 }
@@ -133,12 +135,16 @@ fn told(error: GrpcError) -> VendorError {
         GrpcError::Http { .. } | GrpcError::Garbage { .. } => VendorError::Unknown { why },
         GrpcError::Status(status) => match status.code {
             Status::NOT_FOUND => VendorError::Missing { why },
-            Status::RESOURCE_EXHAUSTED => {
-                VendorError::RateLimited { why, after: asked(&status) }
-            }
+            Status::RESOURCE_EXHAUSTED => VendorError::RateLimited { why, after: asked(&status) },
             Status::UNAUTHENTICATED | Status::PERMISSION_DENIED => VendorError::Credential { why },
             // Cancelled, unknown, deadline, aborted, internal, unavailable, data loss.
-            1 | 2 | Status::DEADLINE_EXCEEDED | 10 | Status::INTERNAL | Status::UNAVAILABLE | 15 => {
+            1
+            | 2
+            | Status::DEADLINE_EXCEEDED
+            | 10
+            | Status::INTERNAL
+            | Status::UNAVAILABLE
+            | 15 => {
                 match asked(&status) {
                     // A vendor that says when to come back has turned the call away.
                     Some(after) => VendorError::RateLimited { why, after: Some(after) },

@@ -20,10 +20,17 @@ pub(super) struct News {
     pub(super) errors_ended: bool,
     /// The program has ended with this code.
     pub(super) exit: Option<i32>,
+    /// Why there is no news, and will be none.
+    pub(super) fate: Option<Fate>,
+}
+
+/// Why a program has no news.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Fate {
     /// It was not started, and never will be.
-    pub(super) not_started: Option<String>,
+    NotStarted(String),
     /// Its folder is gone.
-    pub(super) is_gone: bool,
+    Gone,
 }
 
 impl News {
@@ -48,8 +55,8 @@ impl News {
                     let code = rest.trim().parse();
                     news.exit = Some(code.map_err(|_| format!("`{rest}` is no exit code"))?);
                 }
-                "petasos-not-started" => news.not_started = Some(rest.to_owned()),
-                "petasos-gone" => news.is_gone = true,
+                "petasos-not-started" => news.fate = Some(Fate::NotStarted(rest.to_owned())),
+                "petasos-gone" => news.fate = Some(Fate::Gone),
                 "petasos-end" => return Ok(news),
                 // Images greet, warn about locales, and so on.
                 _ => {}

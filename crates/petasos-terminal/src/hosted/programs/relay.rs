@@ -15,7 +15,7 @@ use crate::hosted::{Repeat, VendorError};
 use crate::ids;
 
 /// The longest that a program may be started by one relay.
-const LIFE: Duration = Duration::from_secs(24 * 3600);
+const LIFE: Duration = Duration::from_hours(24);
 
 /// The open call.
 #[derive(Debug)]
@@ -28,20 +28,22 @@ pub(super) struct Relay {
 pub(super) async fn is_needed(calls: &dyn Calls) -> Result<bool, VendorError> {
     let token = format!("petasos-{}", ids::hex(6));
     let file = format!("/tmp/.{token}");
-    // The pattern must not find itself: numbers of processes repeat where each call has its own.
-    let rest = token.trim_start_matches('p');
-    let (start, look) = (
-        format!(
-            "mkdir {file} && echo 'echo $$ > \"$1/pid\"; sleep 30; : {token}' > {file}/go\n\
-             detach {file}\n\
-             w=0; while [ ! -s {file}/pid ] && [ $w -lt 50 ]; do w=$((w+1)); sleep 0.02 2>/dev/null || sleep 1; done"
-        ),
-        format!(
-            "p=$(cat {file}/pid 2>/dev/null)\n\
-             if [ \"$p\" ] && tr '\\0' ' ' < \"/proc/$p/cmdline\" 2>/dev/null | grep -q '[p]{rest}'; then\n\
-             echo petasos-shared; kill \"$p\"; else echo petasos-apart; fi\n\
-             rm -rf {file}"
-        ),
+    // Whoever looks must not carry the token in its own arguments: numbers of processes repeat
+    // where each call has its own.
+    let tail = token.trim_start_matches("petasos");
+    let start = format!(
+        "mkdir {file} && echo 'echo $$ > \"$1/pid\"; sleep 30; : {token}' > {file}/go\n\
+         detach {file}\n\
+         w=0; while [ ! -s {file}/pid ] && [ $w -lt 50 ]; do w=$((w+1)); sleep 0.02 2>/dev/null || sleep 1; done"
+    );
+    let look = format!(
+        "a=petasos b={tail}\n\
+         p=$(cat \"/tmp/.$a$b/pid\" 2>/dev/null)\n\
+         case \"$p:$(tr '\\0' ' ' 2>/dev/null < \"/proc/$p/cmdline\")\" in\n\
+         ?*:*\"/tmp/.$a$b/go\"*) echo petasos-shared; kill \"$p\" ;;\n\
+         *) echo petasos-apart ;;\n\
+         esac\n\
+         rm -rf \"/tmp/.$a$b\""
     );
     calls.run(format!("{DETACH}{}", whole(&start)), SHORT, Repeat::OnlyUnacted).await?;
     let said = calls.run(whole(&look), SHORT, Repeat::Harmless).await?;

@@ -97,45 +97,46 @@ const FETCH: &str = r#"news() {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct At {
     pub(super) folder: String,
-    output: u64,
-    errors: u64,
+    output: Stream,
+    errors: Stream,
     /// What the last answer brought; the next question tells that it has arrived.
     arrived: Vec<String>,
-    output_ended: bool,
-    errors_ended: bool,
     exited: bool,
+}
+
+/// One stream: the next piece, and whether there will be none.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+struct Stream {
+    next: u64,
+    ended: bool,
+}
+
+impl Stream {
+    fn take(&mut self, letter: char, pieces: u64, ended: bool) -> Vec<String> {
+        let from = self.next;
+        self.next += pieces;
+        self.ended |= ended;
+        (from..self.next).map(|at| format!("{letter}{at}")).collect()
+    }
 }
 
 impl At {
     /// The beginning.
     pub(super) fn of(folder: String, order: &Order) -> Self {
-        let errors_ended = !is_apart(order);
-        let arrived = Vec::new();
-        Self {
-            folder,
-            output: 0,
-            errors: 0,
-            arrived,
-            output_ended: false,
-            errors_ended,
-            exited: false,
-        }
+        let errors = Stream { next: 0, ended: !is_apart(order) };
+        let (output, arrived) = (Stream::default(), Vec::new());
+        Self { folder, output, errors, arrived, exited: false }
     }
 
     /// Whether there is nothing more to come.
     pub(super) fn is_over(&self) -> bool {
-        self.exited && self.output_ended && self.errors_ended
+        self.exited && self.output.ended && self.errors.ended
     }
 
     /// Moves on by what has arrived.
     pub(super) fn take(&mut self, news: &News) {
-        let outputs = (self.output..self.output + news.outputs).map(|at| format!("o{at}"));
-        let errors = (self.errors..self.errors + news.pieces_of_errors).map(|at| format!("e{at}"));
-        self.arrived = outputs.chain(errors).collect();
-        self.output += news.outputs;
-        self.errors += news.pieces_of_errors;
-        self.output_ended |= news.output_ended;
-        self.errors_ended |= news.errors_ended;
+        self.arrived = self.output.take('o', news.outputs, news.output_ended);
+        self.arrived.extend(self.errors.take('e', news.pieces_of_errors, news.errors_ended));
         self.exited |= news.exit.is_some();
     }
 }
@@ -156,20 +157,30 @@ pub(super) fn whole(body: &str) -> String {
 
 /// The text that becomes the program.
 pub(crate) fn program_text(order: &Order) -> String {
-    let mut text = String::new();
-    for (name, value) in &order.variables {
-        text.push_str(&format!("export {name}={}\n", quoted(value)));
-    }
+    let exports = order.variables.iter();
+    let mut lines: Vec<String> =
+        exports.map(|(name, value)| format!("export {name}={}", quoted(value))).collect();
     let words: Vec<String> = order.argv.iter().map(|word| quoted(word)).collect();
-    match order.pty {
-        None => text.push_str(&format!("exec {}\n", words.join(" "))),
+    let words = words.join(" ");
+    lines.push(match order.pty {
+        None => format!("exec {words}"),
         Some(size) => {
-            let sized = format!("stty rows {} cols {}; exec {}", size.rows, size.columns, words.join(" "));
-            text.push_str(&format!("exec script -qefc {} /dev/null\n", quoted(&sized)));
+            let sized = format!("stty rows {} cols {}; exec {words}", size.rows, size.columns);
+            format!("exec script -qefc {} /dev/null", quoted(&sized))
         }
-    }
-    text
+    });
+    lines.push(String::new());
+    lines.join("\n")
 }
+
+/// Waits until the runner has begun; decides that it never will when it has not.
+const BEGUN: &str = "w=0
+while [ ! -e began ] && [ $w -lt 500 ]; do w=$((w+1)); sleep 0.01 2>/dev/null || sleep 1; done
+if [ ! -e began ] && mkdir taken 2>/dev/null; then
+  echo petasos-not-started nothing in the sandbox takes commands; echo petasos-end; return
+fi
+i=0 j=0 told_o= told_e= told_x= gone= limit=6
+news";
 
 /// Brings a program, starts it, and tells what it said at once.
 pub(super) fn start(
@@ -180,57 +191,47 @@ pub(super) fn start(
     garbage: &[String],
 ) -> String {
     let place = quoted(folder);
-    let mut body = String::from("umask 077\n");
-    for old in garbage {
-        body.push_str(&format!("rm -rf {}\n", quoted(old)));
-    }
-    body.push_str(&format!("mkdir -p {place} && cd {place} || {{ echo petasos-not-started no folder in the sandbox can be made; echo petasos-end; return; }}\n"));
-    let write = |body: &mut String, name: &str, bytes: &[u8]| {
-        body.push_str(&format!("printf %s {} | base64 -d > {name}\n", STANDARD.encode(bytes)));
+    let write = |name: &str, bytes: &[u8]| {
+        format!("printf %s {} | base64 -d > {name}", STANDARD.encode(bytes))
     };
-    write(&mut body, "run", program_text(order).as_bytes());
-    write(&mut body, "go", format!("{PIECES}{RUNNER}").as_bytes());
-    if inline {
-        write(&mut body, "in0", &order.stdin);
-    } else {
-        body.push_str(&format!("mv {place}.in in0\n"));
-    }
-    for (flag, wanted) in [("open", order.open), ("apart", is_apart(order))] {
-        if wanted {
-            body.push_str(&format!(": > {flag}\n"));
-        }
-    }
-    match relay {
-        None => body.push_str(&format!("detach {place}\n")),
+    let mut lines = vec!["umask 077".to_owned()];
+    lines.extend(garbage.iter().map(|old| format!("rm -rf {}", quoted(old))));
+    lines.push(format!(
+        "mkdir -p {place} && cd {place} || {{ echo petasos-not-started no folder can be made; \
+         echo petasos-end; return; }}"
+    ));
+    lines.push(write("run", program_text(order).as_bytes()));
+    lines.push(write("go", format!("{PIECES}{RUNNER}").as_bytes()));
+    lines.push(if inline { write("in0", &order.stdin) } else { format!("mv {place}.in in0") });
+    let flags = [("open", order.open), ("apart", is_apart(order))];
+    lines.extend(flags.iter().filter(|(_, wanted)| *wanted).map(|(flag, _)| format!(": > {flag}")));
+    lines.push(match relay {
+        None => format!("detach {place}"),
         // Opened for both ways, so that a relay that is gone does not make the starter wait.
-        Some(fifo) => {
-            body.push_str(&format!("printf '%s\\n' {place} 1<>{}\n", quoted(&fifo)));
-        }
-    }
-    body.push_str(
-        "w=0\nwhile [ ! -e began ] && [ $w -lt 500 ]; do w=$((w+1)); sleep 0.01 2>/dev/null || sleep 1; done\n",
-    );
-    body.push_str("if [ ! -e began ] && mkdir taken 2>/dev/null; then echo petasos-not-started nothing in the sandbox takes commands; echo petasos-end; return; fi\n");
-    body.push_str("i=0 j=0 told_o= told_e= told_x= gone= limit=6\nnews\n");
-    format!("{FETCH}{DETACH}{}", whole(&body))
+        Some(fifo) => format!("printf '%s\\n' {place} 1<>{}", quoted(&fifo)),
+    });
+    lines.push(BEGUN.to_owned());
+    format!("{FETCH}{DETACH}{}", whole(&lines.join("\n")))
 }
 
 /// Asks for news, and tells what has arrived.
 pub(super) fn fetch(at: &At, seconds: u32) -> String {
-    let mut body = format!("gone=; cd {} 2>/dev/null || gone=1\n", quoted(&at.folder));
-    if !at.arrived.is_empty() {
-        body.push_str(&format!("[ \"$gone\" ] || rm -f {}\n", at.arrived.join(" ")));
-    }
     let flag = |told: bool| if told { "1" } else { "" };
-    body.push_str(&format!(
-        "i={} j={} told_o={} told_e={} told_x={} limit={}\nnews\n",
-        at.output,
-        at.errors,
-        flag(at.output_ended),
-        flag(at.errors_ended),
+    let arrived = match at.arrived.as_slice() {
+        [] => String::new(),
+        arrived => format!("[ \"$gone\" ] || rm -f {}", arrived.join(" ")),
+    };
+    let body = format!(
+        "gone=; cd {} 2>/dev/null || gone=1\n{arrived}\n\
+         i={} j={} told_o={} told_e={} told_x={} limit={}\nnews",
+        quoted(&at.folder),
+        at.output.next,
+        at.errors.next,
+        flag(at.output.ended),
+        flag(at.errors.ended),
         flag(at.exited),
         40 + seconds * 10,
-    ));
+    );
     format!("{FETCH}{}", whole(&body))
 }
 
@@ -246,10 +247,7 @@ pub(super) fn write_input(folder: &str, bytes: &[u8]) -> String {
 
 /// Ends the input of a program; of one that has ended there is nothing to end.
 pub(super) fn close_input(folder: &str) -> String {
-    whole(&format!(
-        "cd {} && if [ ! -e exit ] && [ -p x ]; then echo 1<>x; fi",
-        quoted(folder)
-    ))
+    whole(&format!("cd {} && if [ ! -e exit ] && [ -p x ]; then echo 1<>x; fi", quoted(folder)))
 }
 
 /// Ends the input of a program that nobody listens to, and removes its folder when it has ended.

@@ -56,7 +56,8 @@ impl Double {
         std::fs::File::create(folder.path().join("ca.pem"))
             .and_then(|mut file| std::io::Write::write_all(&mut file, made.cert.pem().as_bytes()))
             .unwrap();
-        let key = rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
+        let key =
+            rustls::pki_types::PrivateKeyDer::try_from(made.signing_key.serialize_der()).unwrap();
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut config = rustls::ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -108,10 +109,11 @@ async fn listen(listener: TcpListener, tls: Option<tokio_rustls::TlsAcceptor>, s
         tasks.push(Owned::start(async move {
             match tls {
                 None => talk(socket, state).await,
-                Some(tls) => match tls.accept(socket).await {
-                    Ok(socket) => talk(socket, state).await,
-                    Err(_) => {}
-                },
+                Some(tls) => {
+                    if let Ok(socket) = tls.accept(socket).await {
+                        talk(socket, state).await;
+                    }
+                }
             }
         }));
     }
@@ -155,11 +157,14 @@ async fn answer(
     let one = |message: Vec<u8>| vec![message];
     let sandbox_id = "sb-1".to_owned();
     let messages = match method {
-        "AppGetOrCreate" => one(AppGetOrCreateResponse { app_id: "ap-1".to_owned() }.encode_to_vec()),
+        "AppGetOrCreate" => {
+            one(AppGetOrCreateResponse { app_id: "ap-1".to_owned() }.encode_to_vec())
+        }
         "EnvironmentGetOrCreate" => one(EnvironmentGetOrCreateResponse::default().encode_to_vec()),
         // Not built yet: whoever asks must follow the build.
         "ImageGetOrCreate" => {
-            one(ImageGetOrCreateResponse { image_id: "im-1".to_owned(), result: None }.encode_to_vec())
+            one(ImageGetOrCreateResponse { image_id: "im-1".to_owned(), result: None }
+                .encode_to_vec())
         }
         "ImageJoinStreaming" => vec![
             ImageJoinStreamingResponse { result: None, entry_id: "1".to_owned() }.encode_to_vec(),
@@ -167,11 +172,10 @@ async fn answer(
                 .encode_to_vec(),
         ],
         "SandboxCreate" => one(SandboxIdResponse { sandbox_id }.encode_to_vec()),
-        "SandboxGetTaskId" => one(SandboxGetTaskIdResponse {
-            task_id: Some("ta-1".to_owned()),
-            task_result: None,
+        "SandboxGetTaskId" => {
+            one(SandboxGetTaskIdResponse { task_id: Some("ta-1".to_owned()), task_result: None }
+                .encode_to_vec())
         }
-        .encode_to_vec()),
         "SandboxWait" => one(SandboxWaitResponse::default().encode_to_vec()),
         "SandboxTerminate" => {
             let ended = SandboxTerminateRequest::decode(message).unwrap();

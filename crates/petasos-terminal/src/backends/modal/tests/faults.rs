@@ -5,7 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
+use base64::Engine as _;
 use petasos_contract::wait::Owned;
+use prost::Message as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
 
@@ -40,18 +42,18 @@ async fn server(mood: Mood) -> (String, Arc<AtomicUsize>, Owned<()>) {
     (url, asked, task)
 }
 
-async fn serve(mut socket: tokio::net::TcpStream, mood: Mood, asked: Arc<AtomicUsize>) {
+async fn serve(mut socket: tokio::net::TcpStream, mood: Mood, requests: Arc<AtomicUsize>) {
     if mood == Mood::NotHttp {
-        asked.fetch_add(1, Ordering::SeqCst);
+        requests.fetch_add(1, Ordering::SeqCst);
         drop(socket.write_all(b"SSH-2.0-OpenSSH_9.2\r\n").await);
         let mut rest = Vec::new();
         drop(socket.read_to_end(&mut rest).await);
         return;
     }
     let mut connection = h2::server::handshake(socket).await.unwrap();
-    let mut held = Vec::new();
+    let mut unanswered = Vec::new();
     while let Some(Ok((_, mut respond))) = connection.accept().await {
-        asked.fetch_add(1, Ordering::SeqCst);
+        requests.fetch_add(1, Ordering::SeqCst);
         let head = http::Response::builder().header("content-type", "application/grpc");
         match mood {
             Mood::Http(code) => {
@@ -69,7 +71,7 @@ async fn serve(mut socket: tokio::net::TcpStream, mood: Mood, asked: Arc<AtomicU
                 let mut body = respond.send_response(head.body(()).unwrap(), false).unwrap();
                 drop(body.send_data(bytes::Bytes::from_static(b"<html>not grpc"), true));
             }
-            Mood::Silent | Mood::NotHttp => held.push(respond),
+            Mood::Silent | Mood::NotHttp => unanswered.push(respond),
         }
     }
 }
@@ -110,8 +112,6 @@ async fn bad_answers_end_in_time_and_nothing_is_done_twice() {
     let (error, _) = ask(Mood::Status("8", None), Manner::once(limit)).await;
     assert!(matches!(error, VendorError::RateLimited { .. }), "{error:?}");
     // The vendor says when to come back, inside what it attaches to its status.
-    use base64::Engine as _;
-    use prost::Message as _;
     let policy = RpcRetryPolicy { retry_after_secs: 60.0 }.encode_to_vec();
     let type_url = "type.googleapis.com/modal.client.RPCRetryPolicy".to_owned();
     let details = StatusDetails { details: vec![AnyMessage { type_url, value: policy }] };

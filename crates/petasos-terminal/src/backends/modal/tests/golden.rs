@@ -5,8 +5,8 @@ use prost::Message;
 use super::super::messages::*;
 
 fn hex(text: &str) -> Vec<u8> {
-    let digit = |byte: u8| char::from(byte).to_digit(16).unwrap() as u8;
-    text.as_bytes().chunks(2).map(|pair| digit(pair[0]) << 4 | digit(pair[1])).collect()
+    let pairs = text.as_bytes().chunks(2).map(|pair| std::str::from_utf8(pair).unwrap());
+    pairs.map(|pair| u8::from_str_radix(pair, 16).unwrap()).collect()
 }
 
 fn is<M: Message + Default + PartialEq + std::fmt::Debug>(message: &M, vendors: &str) {
