@@ -250,6 +250,10 @@ fn approve(session: &mut Session, command: Option<&str>) -> Result<ExitCode, Rep
         .filter(|hook| wanted(hook))
         .filter(|hook| !allowlist.allows(hook) || allowlist.has_drifted(hook, settings))
         .collect();
+    if command.is_none() && !waiting.is_empty() && !prompt::somebody_is_there(out) {
+        return Err(Report::usage("nobody is there to ask")
+            .hint("name the command: `petasos hooks approve COMMAND`"));
+    }
     for hook in &waiting {
         // Naming a command is consent; without one each is asked about.
         let question = format!("{}: {}\nLet it run from now on?", hook.event_name, hook.command);
