@@ -30,6 +30,17 @@ pub(crate) struct Bench {
     pub(crate) cx: CallContext,
     pub(crate) ports: Ports,
     pub(crate) runtime: Runtime,
+    /// Closed at the end when it is not this machine's.
+    engine: Option<Arc<Engine>>,
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        if let Some(engine) = self.engine.take() {
+            let failed = self.runtime.block_on(engine.close_places());
+            assert!(failed.is_empty() || std::thread::panicking(), "{failed:?}");
+        }
+    }
 }
 
 impl Bench {
@@ -39,21 +50,25 @@ impl Bench {
 
     /// With settings; the workspace is `work`, the user's home `home`, the agent's `home/.agent`.
     pub(crate) fn with(settings: &Value) -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::made(tempfile::tempdir().unwrap(), settings, &[])
+    }
+
+    fn made(folder: TempDir, settings: &Value, variables: &[(&str, &str)]) -> Self {
         let root = folder.path().canonicalize().unwrap();
         let mut values = settings.as_object().unwrap().clone();
         values.entry("terminal").or_insert(json!({}))["auto_source_bashrc"] = json!(false);
-        let variable = Variable {
-            value: Secret::new("/usr/local/bin:/usr/bin:/bin"),
-            source: Source::Environment { variable: "PATH".to_owned() },
-        };
+        let usual = [("PATH", "/usr/local/bin:/usr/bin:/bin")];
+        let variables = usual.iter().chain(variables).map(|(name, value)| {
+            let source = Source::Environment { variable: (*name).to_owned() };
+            ((*name).to_owned(), Variable { value: Secret::new(*value), source })
+        });
         let known = Parts {
             home: root.join("home/.agent"),
             user_home: root.join("home"),
             workspace: root.join("work"),
             temp: root.join("tmp"),
             values,
-            variables: [("PATH".to_owned(), variable)].into(),
+            variables: variables.collect(),
             ..Parts::default()
         };
         for folder in [&known.home, &known.workspace, &known.temp] {
@@ -65,7 +80,7 @@ impl Bench {
         ports.file_memory = Some(FileMemory::new());
         // One thread, as commands have it: a tool that blocks it hangs.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        Self { _folder: folder, root, cx, ports, runtime }
+        Self { _folder: folder, root, cx, ports, runtime, engine: None }
     }
 
     /// With the terminal of this machine.
@@ -75,6 +90,32 @@ impl Bench {
         Engine::new(None).fill(&mut bench.ports);
         drop(inside);
         bench
+    }
+
+    /// With a terminal in a container that has the same folder at the same path; `None` without
+    /// an engine, which is said.
+    #[expect(clippy::disallowed_methods, reason = "the service tells its address by a variable")]
+    pub(crate) fn docker(test: &str, settings: &Value) -> Option<Self> {
+        let told = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let host = told("PETASOS_TEST_DOCKER_DOCKER_HOST").or_else(|| told("DOCKER_HOST"));
+        let Some(host) = host else {
+            petasos_testkit::skip(test, "docker", "no engine: start scripts/services/docker.sh");
+            return None;
+        };
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap();
+        let mut settings = settings.clone();
+        let terminal = &mut settings["terminal"];
+        terminal["backend"] = json!("docker");
+        terminal["docker_image"] = json!("petasos-test:latest");
+        terminal["container_persistent"] = json!(false);
+        terminal["docker_volumes"] = json!([format!("{0}:{0}", root.display())]);
+        terminal["cwd"] = json!(root.join("work"));
+        let mut bench = Self::made(folder, &settings, &[("DOCKER_HOST", &host)]);
+        let engine = Engine::new(None);
+        engine.fill(&mut bench.ports);
+        bench.engine = Some(engine);
+        Some(bench)
     }
 
     /// With a terminal that says it is another machine.
