@@ -17,11 +17,11 @@ use crate::settings::TerminalSettings;
 use crate::tree;
 
 /// How long starting, listing and stopping may take.
-const START: Duration = Duration::from_secs(120);
+const START: Duration = Duration::from_mins(2);
 const LIST: Duration = Duration::from_secs(15);
 const STOP: Duration = Duration::from_secs(20);
 /// How long building an image may take, downloads included.
-const BUILD: Duration = Duration::from_secs(600);
+const BUILD: Duration = Duration::from_mins(10);
 
 /// Variables that tell the program where its own files are.
 pub(super) const PLACES: &[&str] = &[

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, flock};
 
 /// How long another program may take to start or stop the container.
-const GATE_PATIENCE: Duration = Duration::from_secs(60);
+const GATE_PATIENCE: Duration = Duration::from_mins(1);
 const GATE_PAUSE: Duration = Duration::from_millis(50);
 
 /// The folder of one container with its locks.

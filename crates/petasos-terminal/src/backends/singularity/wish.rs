@@ -179,14 +179,14 @@ mod tests {
     use super::*;
     use serde_json::{Value, json};
 
-    fn of(terminal: Value) -> Result<Wish, String> {
+    fn of(terminal: &Value) -> Result<Wish, String> {
         let values = json!({ "terminal": terminal }).as_object().cloned().unwrap();
         Wish::of(&Settings::from_values(values))
     }
 
     #[test]
     fn the_usual_wish_is_the_one_of_the_specification() {
-        let wish = of(json!({})).unwrap();
+        let wish = of(&json!({})).unwrap();
         assert_eq!(wish.image, Image::Address(IMAGE.to_owned()));
         assert_eq!(wish.limits, Limits { cpus: 1.0, memory_mb: 5120 });
         assert!(wish.persistent && wish.binds.is_empty());
@@ -199,7 +199,7 @@ mod tests {
             "singularity_binds": ["/tmp:/data:ro", "/usr"],
             "scratch_dir": "/big",
         });
-        let wish = of(terminal).unwrap();
+        let wish = of(&terminal).unwrap();
         assert_eq!(wish.image, Image::Here("/images/a.sif".into()));
         let bind =
             |from: &str, to: &str, writable| Bind { from: from.into(), to: to.into(), writable };
@@ -221,7 +221,7 @@ mod tests {
             (json!({ "container_cpu": -1 }), "container_cpu"),
         ];
         for (terminal, key) in rows {
-            let why = of(terminal.clone()).unwrap_err();
+            let why = of(&terminal).unwrap_err();
             assert!(why.contains(&format!("`terminal.{key}`")), "{terminal}: {why}");
         }
     }

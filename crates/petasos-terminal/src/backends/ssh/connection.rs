@@ -50,16 +50,16 @@ impl Connection {
         let mut process = host.start(order).await.map_err(|error| no(&error.to_string()))?;
         let contact = contact(&mut *process);
         let deadline = Instant::now() + CONTACT;
-        let (code, said) = match wait::until(deadline, "the ssh connection", contact).await {
-            Ok(answer) => answer?,
-            Err(_) => {
-                let seconds = CONTACT.as_secs();
-                let why = format!(
-                    "`{label}` did not let us in within {seconds} s: check the host, the network and any jump host"
-                );
-                return Err(no(&why));
-            }
+        let contacted = wait::until(deadline, "the ssh connection", contact).await;
+        let Ok(answer) = contacted else {
+            let why = format!(
+                "`{label}` did not let us in within {} s: check the host, the network and any jump \
+                 host",
+                CONTACT.as_secs()
+            );
+            return Err(no(&why));
         };
+        let (code, said) = answer?;
         if code != 0 {
             return Err(no(&trouble::explain(&said, label)));
         }
@@ -93,8 +93,11 @@ impl Connection {
     pub(super) fn seat(self: &Arc<Self>) -> Option<Seat> {
         let seats = self.seats.load(Ordering::SeqCst);
         let free = |taken: usize| (taken < seats).then_some(taken + 1);
+        if self.is_gone() {
+            return None;
+        }
         let taken = self.taken.fetch_update(Ordering::SeqCst, Ordering::SeqCst, free);
-        (!self.is_gone() && taken.is_ok_and(|_| true)).then(|| Seat(Arc::clone(self)))
+        taken.is_ok().then(|| Seat(Arc::clone(self)))
     }
 
     /// The server refused one more command: it allows fewer than we thought.

@@ -13,11 +13,16 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Default, Deserialize)]
 #[serde(default)]
 struct Written {
-    ssh_host: Option<String>,
-    ssh_user: Option<String>,
-    ssh_port: Option<u32>,
-    ssh_key: Option<String>,
-    ssh_config: Option<String>,
+    #[serde(rename = "ssh_host")]
+    host: Option<String>,
+    #[serde(rename = "ssh_user")]
+    user: Option<String>,
+    #[serde(rename = "ssh_port")]
+    port: Option<u32>,
+    #[serde(rename = "ssh_key")]
+    key: Option<String>,
+    #[serde(rename = "ssh_config")]
+    config: Option<String>,
 }
 
 impl Section for Written {
@@ -41,17 +46,17 @@ impl Target {
     pub(super) fn of(settings: &Settings) -> Result<Self, String> {
         let written: Written = settings.section().map_err(|error| error.to_string())?;
         let home = settings.user_home();
-        let host = present(written.ssh_host).ok_or_else(|| {
+        let host = present(written.host).ok_or_else(|| {
             "`terminal.ssh_host` is not set: name the host, or an alias of your ssh configuration"
                 .to_owned()
         })?;
         let host = checked("terminal.ssh_host", host)?;
-        let user = present(written.ssh_user);
+        let user = present(written.user);
         let user = user.map(|user| checked("terminal.ssh_user", user)).transpose()?;
-        let port = written.ssh_port.filter(|_| chosen(settings, "terminal.ssh_port"));
+        let port = written.port.filter(|_| chosen(settings, "terminal.ssh_port"));
         let port = port.map(port_number).transpose()?;
-        let key = file("terminal.ssh_key", written.ssh_key, home)?;
-        let config = file("terminal.ssh_config", written.ssh_config, home)?;
+        let key = file("terminal.ssh_key", written.key, home)?;
+        let config = file("terminal.ssh_config", written.config, home)?;
         Ok(Self { host, user, port, key, config })
     }
 
@@ -109,7 +114,7 @@ mod tests {
     use petasos_contract::settings::{Layered, Parts};
     use serde_json::{Value, json};
 
-    fn of(terminal: Value) -> Result<Target, String> {
+    fn of(terminal: &Value) -> Result<Target, String> {
         let values = json!({ "terminal": terminal }).as_object().cloned().unwrap();
         Target::of(&Settings::from_values(values))
     }
@@ -123,7 +128,7 @@ mod tests {
             (json!({ "ssh_host": "::1", "ssh_user": "" }), "ssh:::1"),
         ];
         for (terminal, label) in rows {
-            assert_eq!(of(terminal).unwrap().label(), label);
+            assert_eq!(of(&terminal).unwrap().label(), label);
         }
     }
 
@@ -142,7 +147,7 @@ mod tests {
             (json!({ "ssh_host": "a", "ssh_config": "~/nonexistent" }), "ssh_config"),
         ];
         for (terminal, key) in rows {
-            let why = of(terminal.clone()).unwrap_err();
+            let why = of(&terminal).unwrap_err();
             assert!(why.contains(&format!("`terminal.{key}`")), "{terminal}: {why}");
         }
     }
