@@ -131,8 +131,8 @@ impl Engine<'_> {
         }
         let keyed = array.last().is_some_and(|item| item.starts_with('['));
         let entry = format!("[{index}]=");
-        let items = array.iter().rev().take(if keyed { array.len() } else { 0 });
-        let found = items.filter_map(|item| item.strip_prefix(&entry)).next();
+        let mut items = array.iter().rev().take(if keyed { array.len() } else { 0 });
+        let found = items.find_map(|item| item.strip_prefix(&entry));
         if let Some(found) = found {
             return vec![Arg { text: found.to_owned(), span, glob: false, taint }];
         }
