@@ -51,6 +51,17 @@ fn run(bench: &Bench, code: &str) -> Value {
 }
 
 #[test]
+fn a_script_runs_in_a_container() {
+    let Some(mut bench) = Bench::docker("a_script_in_a_container", &json!({})) else { return };
+    bench.ports.door = Some(Arc::new(Echo));
+    // The image's interpreter has no `json`, which calls of tools would need.
+    let code = "import os, sys\nprint(os.getcwd(), os.path.exists('/.dockerenv'))\nsys.exit(3)";
+    let told = run(&bench, code);
+    let expected = format!("{} True\n", bench.cx.workspace.display());
+    assert_eq!((&told["output"], &told["exit_code"]), (&json!(expected), &json!(3)), "{told}");
+}
+
+#[test]
 fn a_script_prints_and_calls_tools() {
     for bench in [bench(&json!({})), {
         let mut bench = Bench::elsewhere(&json!({}));
