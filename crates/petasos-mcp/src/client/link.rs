@@ -30,6 +30,8 @@ use super::{oauth, osv, stdio, vet};
 
 /// How long a program may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
+/// How long the error output of a program that ended is read on.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long the kind of answer is looked at.
 const PREFLIGHT: Duration = Duration::from_secs(5);
 /// The longest line that a program may write.
@@ -133,6 +135,10 @@ async fn begin_stdio(shared: &Arc<Shared>, program: &Program<'_>) -> Result<Link
         Err(error) => {
             if let Err(error) = helper.hand.kill(GRACE).await {
                 tracing::debug!(%error, "an MCP server did not end");
+            }
+            // Its last words are still in the pipe.
+            if tokio::time::timeout(LAST_WORDS, draining.join()).await.is_err() {
+                tracing::debug!("an MCP server's error output did not end with it");
             }
             return Err(with_complaints(fault(&error), &complaints));
         }
