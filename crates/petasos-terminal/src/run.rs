@@ -187,9 +187,7 @@ impl Engine {
         let cwd: TargetPath = match &command.workdir {
             // Elsewhere `~` is that place's own.
             Some(workdir) if !is_here && workdir.to_string().starts_with('~') => workdir.clone(),
-            Some(workdir) => {
-                shell::within(&here, &workdir.to_string(), cx.settings.user_home())
-            }
+            Some(workdir) => shell::within(&here, &workdir.to_string(), cx.settings.user_home()),
             None => shell::usable(here, facts),
         };
         let passwords = self.passwords.as_deref();

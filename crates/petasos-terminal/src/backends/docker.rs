@@ -11,10 +11,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
+use petasos_contract::BoxFuture;
 use petasos_contract::environment::{
     Capability, Ending, EnvError, Environment, Exports, Health, Isolation, Process,
 };
-use petasos_contract::BoxFuture;
 
 use crate::backend::{BackendDef, Opening};
 use crate::remote::{Carrier, HostPrograms, Order, Profile, Remote, capture};

@@ -23,8 +23,7 @@ pub(super) const KEEPER: &str = include_str!("scripts/keeper.sh");
 pub(super) const MARK: &str = "PETASOS_RUN";
 
 /// Names that a shell does not let anybody set.
-const READ_ONLY: &[&str] =
-    &["UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", MARK];
+const READ_ONLY: &[&str] = &["UID", "EUID", "PPID", "BASHOPTS", "SHELLOPTS", "BASH_VERSINFO", MARK];
 
 /// What a command reads after its orders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

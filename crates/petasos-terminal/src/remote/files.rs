@@ -4,9 +4,7 @@
 use std::io;
 use std::time::{Duration, Instant};
 
-use petasos_contract::environment::{
-    Entry, EnvError, FileKind, Files, Stat, Step, WriteMode,
-};
+use petasos_contract::environment::{Entry, EnvError, FileKind, Files, Stat, Step, WriteMode};
 use petasos_contract::path::{HostPath, TargetPath};
 use petasos_contract::{BoxFuture, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -269,7 +267,8 @@ impl RemoteFiles {
             while code.is_none() || !closed {
                 bytes.clear();
                 let deadline = Instant::now() + PATIENCE;
-                let next = wait::until(deadline, "the target to send a file", process.next(&mut bytes));
+                let next =
+                    wait::until(deadline, "the target to send a file", process.next(&mut bytes));
                 match next.await.map_err(|late| self.link.lost(&late.to_string()))?? {
                     Step::Output => {
                         file.write_all(&bytes).await.map_err(|error| host(from, &error))?;

@@ -150,7 +150,8 @@ impl Remote {
         };
         let mut holds = false;
         if let Some(size) = launch.pty {
-            let file = format!("{}/.petasos-{}", self.target.temp.trim_end_matches('/'), ids::hex(8));
+            let file =
+                format!("{}/.petasos-{}", self.target.temp.trim_end_matches('/'), ids::hex(8));
             self.put(&file, orders).await?;
             order.argv = self.argv(&boot::at_terminal(size), &[&file]);
             order.open = true;

@@ -197,11 +197,7 @@ impl RemoteProcess {
     /// Each stream tells by itself when the command begins, for they do not come in step.
     fn is_noise(&self, is_errors: bool) -> bool {
         let (output_begun, errors_begun) = self.begun;
-        if is_errors {
-            !errors_begun || self.parts.stderr == Stderr::Joined
-        } else {
-            !output_begun
-        }
+        if is_errors { !errors_begun || self.parts.stderr == Stderr::Joined } else { !output_begun }
     }
 
     fn hear(&mut self, frame: &[u8], is_errors: bool) {

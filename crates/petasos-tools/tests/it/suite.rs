@@ -42,7 +42,9 @@ fn the_file_tools_do_the_same_everywhere() {
 #[test]
 fn the_file_tools_do_the_same_in_a_container() {
     for (check, act) in CHECKS {
-        let Some(bench) = Bench::docker("the_file_tools_in_a_container", &json!({})) else { return };
+        let Some(bench) = Bench::docker("the_file_tools_in_a_container", &json!({})) else {
+            return;
+        };
         println!("{check}: docker");
         act(&bench);
     }

@@ -55,11 +55,18 @@ impl Cli {
 
     /// The program with these words after it.
     pub(super) fn argv(&self, words: &[&str]) -> Vec<String> {
-        std::iter::once(self.program.as_str()).chain(words.iter().copied()).map(str::to_owned).collect()
+        std::iter::once(self.program.as_str())
+            .chain(words.iter().copied())
+            .map(str::to_owned)
+            .collect()
     }
 
     /// Runs it to its end.
-    pub(super) async fn ask(&self, words: &[&str], patience: Duration) -> Result<Captured, EnvError> {
+    pub(super) async fn ask(
+        &self,
+        words: &[&str],
+        patience: Duration,
+    ) -> Result<Captured, EnvError> {
         let order = Order { argv: self.argv(words), ..Order::script("", &[]) };
         let started = self.programs.start(order).await?;
         collect(started, patience).await.map_err(|error| match error {
@@ -73,7 +80,11 @@ impl Cli {
     }
 
     /// Its output, when it went well.
-    pub(super) async fn told(&self, words: &[&str], patience: Duration) -> Result<String, EnvError> {
+    pub(super) async fn told(
+        &self,
+        words: &[&str],
+        patience: Duration,
+    ) -> Result<String, EnvError> {
         let done = self.ask(words, patience).await?;
         if done.code == 0 {
             return Ok(String::from_utf8_lossy(&done.output).trim().to_owned());
@@ -90,20 +101,31 @@ pub(super) fn not_started(why: String) -> EnvError {
 /// Whether the engine itself is out of reach.
 pub(super) fn is_unreachable(said: &str) -> bool {
     let said = said.to_lowercase();
-    ["cannot connect to the docker daemon", "error during connect", "connection refused",
-        "is the docker daemon running", "permission denied while trying to connect",
-        "cannot connect to podman"]
-        .iter()
-        .any(|word| said.contains(word))
+    [
+        "cannot connect to the docker daemon",
+        "error during connect",
+        "connection refused",
+        "is the docker daemon running",
+        "permission denied while trying to connect",
+        "cannot connect to podman",
+    ]
+    .iter()
+    .any(|word| said.contains(word))
 }
 
 /// Whether there is no such running container.
 pub(super) fn is_gone(said: &str) -> bool {
     let said = said.to_lowercase();
-    ["is not running", "no such container", "is paused", "is restarting", "container state improper",
-        "no container with name or id"]
-        .iter()
-        .any(|word| said.contains(word))
+    [
+        "is not running",
+        "no such container",
+        "is paused",
+        "is restarting",
+        "container state improper",
+        "no container with name or id",
+    ]
+    .iter()
+    .any(|word| said.contains(word))
 }
 
 /// The engine's complaint, and what to do about it.
@@ -114,9 +136,14 @@ pub(super) fn explain(said: &str) -> String {
         "no container engine answers: start docker or podman, or set `DOCKER_HOST`"
     } else if has(&["no space left on device", "disk quota exceeded"]) {
         "the disk is full: free some space, for example with `docker system prune`"
-    } else if has(&["unable to find image", "no such image", "manifest unknown", "pull access denied",
-        "repository does not exist", "image not known"])
-    {
+    } else if has(&[
+        "unable to find image",
+        "no such image",
+        "manifest unknown",
+        "pull access denied",
+        "repository does not exist",
+        "image not known",
+    ]) {
         "the image is not here and cannot be fetched: set `terminal.docker_image` to one that is, \
          or pull it"
     } else if has(&["permission denied"]) {
@@ -135,7 +162,10 @@ mod tests {
     #[test]
     fn complaints_say_what_to_do() {
         for (said, told) in [
-            ("Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?", "start docker"),
+            (
+                "Cannot connect to the Docker daemon at unix:///x. Is the docker daemon running?",
+                "start docker",
+            ),
             ("Unable to find image 'nope:1' locally", "terminal.docker_image"),
             ("write /var/lib/x: no space left on device", "disk is full"),
             ("something else", "something else"),

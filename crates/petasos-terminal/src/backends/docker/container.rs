@@ -95,8 +95,17 @@ impl Plan {
         let task = format!("label=hermes-task-id={}", self.task);
         let profile = format!("label=hermes-profile={}", self.profile);
         let words = [
-            "ps", "-a", "--no-trunc", "--filter", "label=petasos-kind=kept", "--filter", &task,
-            "--filter", &profile, "--format", "{{.ID}} {{.Label \"petasos-plan\"}} {{.State}}",
+            "ps",
+            "-a",
+            "--no-trunc",
+            "--filter",
+            "label=petasos-kind=kept",
+            "--filter",
+            &task,
+            "--filter",
+            &profile,
+            "--format",
+            "{{.ID}} {{.Label \"petasos-plan\"}} {{.State}}",
         ];
         let told = cli.told(&words, PATIENCE).await?;
         let mut stopped = None;
@@ -135,7 +144,10 @@ impl Plan {
                 tracing::warn!(%said, "the container engine cannot limit this container");
                 let id = self.run(cli, &[]).await.map_err(|said| not_started(explain(&said)))?;
                 let first = said.lines().next().unwrap_or_default();
-                Ok(Container { id, lacks: Some(format!("no limits of cpu, memory or pids: {first}")) })
+                Ok(Container {
+                    id,
+                    lacks: Some(format!("no limits of cpu, memory or pids: {first}")),
+                })
             }
             Err(said) => Err(not_started(explain(&said))),
         }
@@ -183,7 +195,13 @@ impl Plan {
     pub(super) async fn sweep(&self, cli: &Cli) {
         let profile = format!("label=hermes-profile={}", self.profile);
         let words = [
-            "ps", "-a", "--no-trunc", "--filter", "label=hermes-agent=1", "--filter", &profile,
+            "ps",
+            "-a",
+            "--no-trunc",
+            "--filter",
+            "label=hermes-agent=1",
+            "--filter",
+            &profile,
             "--format",
             "{{.ID}} {{.State}} {{.Label \"petasos-kind\"}} {{.Label \"petasos-owner\"}}",
         ];
@@ -257,9 +275,14 @@ fn hardening(docker: &DockerSettings) -> Vec<String> {
     words
 }
 
-fn storage(docker: &DockerSettings, settings: &Settings, task: &str) -> Result<Vec<String>, EnvError> {
+fn storage(
+    docker: &DockerSettings,
+    settings: &Settings,
+    task: &str,
+) -> Result<Vec<String>, EnvError> {
     let mut words = Vec::new();
-    let mut mount = |from: &Path, to: &str| words.extend(["-v".to_owned(), format!("{}:{to}", from.display())]);
+    let mut mount =
+        |from: &Path, to: &str| words.extend(["-v".to_owned(), format!("{}:{to}", from.display())]);
     let mounts_cwd = docker.docker_mount_cwd_to_workspace;
     if docker.container_persistent {
         let folder = docker.sandboxes(settings).join("docker").join(label(task));
@@ -298,7 +321,11 @@ fn expanded(volume: &str, settings: &Settings) -> String {
 /// A value that a label can hold.
 fn label(text: &str) -> String {
     let plain = |letter: char| {
-        if letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.') { letter } else { '-' }
+        if letter.is_ascii_alphanumeric() || matches!(letter, '-' | '_' | '.') {
+            letter
+        } else {
+            '-'
+        }
     };
     text.chars().map(plain).take(63).collect()
 }
@@ -322,7 +349,8 @@ fn seconds(text: &str) -> Option<u64> {
     let (year, month, day) = (next()?, next()?, next()?);
     let (hour, minute, second) = (next()?, next()?, next()?);
     // Days from the civil calendar, counted from a March so that leap days come last.
-    let (shifted_year, shifted_month) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (shifted_year, shifted_month) =
+        if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
     let era = shifted_year.div_euclid(400);
     let year_of_era = shifted_year - era * 400;
     let day_of_year = (153 * shifted_month + 2) / 5 + day - 1;

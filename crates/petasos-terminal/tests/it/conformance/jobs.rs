@@ -24,7 +24,8 @@ async fn end(bed: &Bed, job: &JobId) -> JobView {
 
 async fn says(bed: &Bed, job: &JobId, text: &str) {
     let begun = Instant::now();
-    while !bed.stage.engine.jobs().poll(job, &bed.stage.cx()).unwrap().output_preview.contains(text) {
+    while !bed.stage.engine.jobs().poll(job, &bed.stage.cx()).unwrap().output_preview.contains(text)
+    {
         assert!(begun.elapsed() < Duration::from_secs(20), "{text} never came");
         tokio::time::sleep(Duration::from_millis(10)).await;
     }

@@ -82,15 +82,27 @@ async fn a_kept_container_is_used_again_and_keeps_its_files() {
 #[tokio::test]
 async fn a_container_whose_program_died_is_cleared_away() {
     let Some(engine) = engine("a_container_whose_program_died") else { return };
-    let mut stage = engine.stage(&json!({ "docker_image": BUSYBOX, "container_persistent": false }));
+    let mut stage =
+        engine.stage(&json!({ "docker_image": BUSYBOX, "container_persistent": false }));
     stage.output("true").await;
     let first = engine.containers(&stage);
     // The same container, as a program that no longer lives would have left it.
     let labels = inspected(&engine, &first[0])["Config"]["Labels"].clone();
     let profile = format!("hermes-profile={}", labels["hermes-profile"].as_str().unwrap());
     let orphan = engine.ask(&[
-        "run", "-d", "--label", "hermes-agent=1", "--label", &profile, "--label",
-        "petasos-kind=throw-away", "--label", "petasos-owner=4194304-1", BUSYBOX, "sleep", "600",
+        "run",
+        "-d",
+        "--label",
+        "hermes-agent=1",
+        "--label",
+        &profile,
+        "--label",
+        "petasos-kind=throw-away",
+        "--label",
+        "petasos-owner=4194304-1",
+        BUSYBOX,
+        "sleep",
+        "600",
     ]);
     let before = std::mem::replace(&mut stage.engine, petasos_terminal::Engine::new(None));
     stage.output("true").await;
@@ -124,7 +136,8 @@ async fn a_mounted_folder_is_shared_and_said() {
 #[tokio::test]
 async fn a_task_can_have_a_place_of_its_own() {
     let Some(engine) = engine("a_task_can_have") else { return };
-    let mut stage = engine.stage(&json!({ "docker_image": BUSYBOX, "container_persistent": false }));
+    let mut stage =
+        engine.stage(&json!({ "docker_image": BUSYBOX, "container_persistent": false }));
     stage.values["terminal"]["backend"] = json!("local");
     let task = TaskId::new("apart");
     let own = Own { backend: Some("docker".to_owned()), ..Own::default() };

@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use clap::Args;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
-use petasos_contract::environment::{EnvError, Environments as _, Launch, Process, Size, Stdin, Step};
+use petasos_contract::environment::{
+    EnvError, Environments as _, Launch, Process, Size, Stdin, Step,
+};
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 use tokio::io::AsyncReadExt as _;
 
@@ -26,20 +28,19 @@ pub(super) struct Shell {
 impl Shell {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitCode, Report> {
         let host = session.host.get()?;
-        let terminal = OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
-            Report::new("a shell needs a terminal, and there is none")
-                .hint("`petasos term COMMAND` runs one command without it")
-        })?;
+        let terminal =
+            OpenOptions::new().read(true).write(true).open("/dev/tty").map_err(|_| {
+                Report::new("a shell needs a terminal, and there is none")
+                    .hint("`petasos term COMMAND` runs one command without it")
+            })?;
         let name = self.name.unwrap_or_else(|| configured(host).to_owned());
         let mut cx = host.call_context(Surface::Cli, SessionId::new("backend-shell"));
         // The configured place is the one that commands see; any other is only visited.
         if name != configured(host) {
             cx.task = own_place(host, &name, true)?;
         }
-        let size = tcgetwinsize(&terminal).map_or(Size::USUAL, |size| Size {
-            rows: size.ws_row,
-            columns: size.ws_col,
-        });
+        let size = tcgetwinsize(&terminal)
+            .map_or(Size::USUAL, |size| Size { rows: size.ws_row, columns: size.ws_col });
         let code = host.wait(async {
             let place = host.terminal().of(&cx).await?;
             let cwd = place.facts().cwd.clone();
@@ -101,7 +102,8 @@ struct Raw {
 
 impl Raw {
     fn new(terminal: std::fs::File) -> Result<Self, EnvError> {
-        let failed = |error: rustix::io::Errno| EnvError::Settings(format!("this terminal: {error}"));
+        let failed =
+            |error: rustix::io::Errno| EnvError::Settings(format!("this terminal: {error}"));
         let before = tcgetattr(terminal.as_fd()).map_err(failed)?;
         let mut raw = before.clone();
         raw.make_raw();
