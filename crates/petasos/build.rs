@@ -34,9 +34,8 @@ fn main() -> Result<(), petasos_index::Error> {
 fn link_the_unwinder() {
     const ARCHIVE: &str = "libgcc_eh.a";
     let compiler = Command::new("cc").arg(format!("-print-file-name={ARCHIVE}")).output();
-    let there = compiler.is_ok_and(|said| {
-        Path::new(String::from_utf8_lossy(&said.stdout).trim()).is_absolute()
-    });
+    let there = compiler
+        .is_ok_and(|said| Path::new(String::from_utf8_lossy(&said.stdout).trim()).is_absolute());
     let Some(folder) = std::env::var_os("OUT_DIR").filter(|_| there) else { return };
     let script = Path::new(&folder).join("libgcc_s.so");
     if std::fs::write(script, "INPUT(-lgcc_eh -lgcc -lc)\n").is_ok() {

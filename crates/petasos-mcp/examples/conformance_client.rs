@@ -63,6 +63,7 @@ struct Suite {
     as_client: bool,
 }
 
+#[expect(clippy::disallowed_methods, reason = "the suite speaks by variables")]
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Box<dyn Error>> {
     let url = std::env::args().next_back().ok_or("the address of the server is missing")?;

@@ -194,9 +194,8 @@ impl Messages {
                     Err(other) => {
                         let trailers = other.into_trailers().unwrap_or_default();
                         let ended = status(&trailers);
-                        self.status = Some(ended.ok_or_else(|| {
-                            self.garbage("its trailers hold no status")
-                        })?);
+                        self.status =
+                            Some(ended.ok_or_else(|| self.garbage("its trailers hold no status"))?);
                     }
                 },
             }

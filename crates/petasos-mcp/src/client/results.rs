@@ -170,7 +170,8 @@ mod tests {
     fn media_are_kept_as_files_and_links_name_their_reader() {
         let image = Piece::Image { data: "aGk=".to_owned(), mime_type: "image/png".to_owned() };
         let text = read(&given(vec![image]))["result"].as_str().unwrap().to_owned();
-        assert!(text.starts_with("MEDIA:") && text.ends_with(".png"), "{text}");
+        let kept = std::path::Path::new(text.strip_prefix("MEDIA:").unwrap());
+        assert_eq!(kept.extension().unwrap(), "png");
         let broken =
             Piece::Audio { data: "not base64".to_owned(), mime_type: "audio/wav".to_owned() };
         assert!(read(&given(vec![broken]))["result"].as_str().unwrap().contains("was not kept"));

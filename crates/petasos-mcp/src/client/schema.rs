@@ -130,6 +130,7 @@ fn shape_object(object: &mut Map<String, Value>) {
 mod tests {
     use super::*;
 
+    #[expect(clippy::needless_pass_by_value, reason = "written in place")]
     fn fitted(schema: Value) -> Result<Value, String> {
         fit(schema.as_object().unwrap())
     }

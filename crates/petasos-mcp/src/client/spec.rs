@@ -368,6 +368,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    #[expect(clippy::needless_pass_by_value, reason = "written in place")]
     fn read(entry: Value) -> Result<ServerSpec, SpecError> {
         ServerSpec::read("s", &entry, &Settings::from_values(Map::new()))
     }

@@ -35,7 +35,7 @@ async fn every_official_server_answers_a_call() {
         entries.push((name, entry));
     }
     let started = kit.start(&entries).await;
-    started.settle(std::time::Duration::from_secs(60)).await;
+    started.settle(std::time::Duration::from_mins(1)).await;
     for (name, _) in &entries {
         let shown = view(&started, name);
         assert_eq!(shown.state, State::Ready, "{shown:?}");

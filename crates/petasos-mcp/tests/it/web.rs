@@ -81,7 +81,7 @@ impl Told {
         let mut text =
             format!("HTTP/1.1 {} X\r\ncontent-length: {}\r\n", self.status, self.body.len());
         for (name, value) in &self.headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([name.as_str(), ": ", value.as_str(), "\r\n"]);
         }
         text.push_str("\r\n");
         [text.into_bytes(), self.body.clone()].concat()

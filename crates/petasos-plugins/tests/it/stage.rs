@@ -200,7 +200,7 @@ impl Stage {
 
     pub(crate) async fn call_in(&self, tool: &str, args: Value, cx: &CallContext) -> ToolResult {
         let call = ToolCall::new("c1", tool, args.to_string());
-        tokio::time::timeout(Duration::from_secs(60), self.door.dispatch(call, cx)).await.unwrap()
+        tokio::time::timeout(Duration::from_mins(1), self.door.dispatch(call, cx)).await.unwrap()
     }
 
     pub(crate) async fn text(&self, tool: &str, args: Value) -> String {

@@ -83,18 +83,18 @@ pub(super) fn orders(nonce: &str, launch: &Launch, variables: &Exports) -> Vec<u
     let mut text = format!("{nonce}\n");
     for (name, value) in variables {
         if may_set(name) {
-            text.push_str(&format!("export {name}={}\n", quote(value)));
+            text.extend(["export ", name, "=", &quote(value), "\n"]);
         }
     }
     for name in launch.unset.iter().filter(|name| may_set(name)) {
-        text.push_str(&format!("unset {name}\n"));
+        text.extend(["unset ", name, "\n"]);
     }
     let command = match &launch.program {
         Program::Shell(script) => script.clone(),
         Program::Argv(argv) => argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
     };
     let cwd = launch.cwd.to_string();
-    text.push_str(&format!("__pd={}\n__pc={}\n.{nonce}\n", quote(&cwd), quote(&command)));
+    text.extend(["__pd=", &quote(&cwd), "\n__pc=", &quote(&command), "\n.", nonce, "\n"]);
     text.into_bytes()
 }
 

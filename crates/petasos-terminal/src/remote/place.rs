@@ -1,6 +1,5 @@
 //! The place itself: a carrier, what was learned about its target, and the trait on top.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -21,7 +20,7 @@ use super::{Carrier, Order, Profile, capture};
 use crate::ids;
 
 /// How long a start may take until the shell in the target says its first word.
-const START_PATIENCE: Duration = Duration::from_secs(60);
+const START_PATIENCE: Duration = Duration::from_mins(1);
 
 /// A place behind a carrier.
 pub(crate) struct Remote {
@@ -53,7 +52,7 @@ impl Remote {
             isolation: profile.isolation,
             cwd: TargetPath::new(cwd),
             temp: TargetPath::new(target.temp.clone()),
-            capabilities: BTreeSet::from_iter(profile.capabilities.iter().copied()),
+            capabilities: profile.capabilities.iter().copied().collect(),
         };
         let name = Arc::from(profile.target.as_str());
         let link = Link { carrier, backend: profile.backend, target: name };

@@ -52,6 +52,7 @@ pub(super) struct Parts {
 }
 
 /// A program in a target.
+#[expect(clippy::struct_excessive_bools, reason = "what has come so far, in any order")]
 pub(super) struct RemoteProcess {
     parts: Parts,
     inner: Box<dyn Process>,
@@ -163,8 +164,8 @@ impl RemoteProcess {
         };
         let bytes = std::mem::take(&mut self.buffer);
         match step {
-            Step::Output => self.sort(&bytes, Step::Output),
-            Step::Errors => self.sort(&bytes, Step::Errors),
+            Step::Output => self.sort(&bytes, &Step::Output),
+            Step::Errors => self.sort(&bytes, &Step::Errors),
             Step::Exited(exit) => self.carrier_ending = Some(exit.ending),
             Step::Closed => {
                 self.stream_closed = true;
@@ -177,8 +178,8 @@ impl RemoteProcess {
         Ok(())
     }
 
-    fn sort(&mut self, bytes: &[u8], step: Step) {
-        let is_errors = step == Step::Errors;
+    fn sort(&mut self, bytes: &[u8], step: &Step) {
+        let is_errors = *step == Step::Errors;
         let splitter = if is_errors { &mut self.errors } else { &mut self.output };
         for piece in splitter.push(bytes) {
             match piece {

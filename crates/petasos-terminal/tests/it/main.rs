@@ -1,5 +1,6 @@
 //! Commands, trees, jobs and the sandbox, against real processes.
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
+#![expect(clippy::expect_used, reason = "what a test needs is named")]
 
 mod conformance;
 mod death;

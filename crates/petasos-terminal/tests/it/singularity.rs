@@ -2,6 +2,7 @@
 //! left after a fault.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
@@ -56,6 +57,7 @@ impl Apptainer {
     }
 
     /// The names of the containers that a stage has, and their first processes.
+    #[expect(clippy::disallowed_methods, reason = "what is compared with")]
     fn containers(&self, stage: &Stage) -> Vec<(String, i32)> {
         let mut command = Command::new(&self.program);
         command.args(["instance", "list", "--json"]).env("HOME", stage.home.path());
@@ -134,7 +136,8 @@ async fn kept_files_are_there_again_and_shared() {
 async fn only_named_folders_of_the_host_are_there() {
     let Some(apptainer) = apptainer("only_named_folders") else { return };
     let shared = tempfile::tempdir().unwrap();
-    fs::write(shared.path().join("in"), "from the host").unwrap();
+    let mut file = fs::File::create(shared.path().join("in")).unwrap();
+    file.write_all(b"from the host").unwrap();
     let here = shared.path().display();
     let binds = json!([format!("{here}:/data"), format!("{here}:/fixed:ro")]);
     let stage = apptainer.stage(&json!({ "singularity_binds": binds }));
@@ -199,6 +202,7 @@ async fn a_killed_container_leaves_the_outcome_unknown_and_the_next_call_works()
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "the crashed program is the test")]
 async fn a_container_left_by_a_crash_is_stopped_by_the_next_program() {
     let Some(apptainer) = apptainer("a_container_left_by_a_crash") else { return };
     let stage = apptainer.stage(&json!({}));

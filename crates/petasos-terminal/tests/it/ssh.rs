@@ -117,12 +117,9 @@ async fn an_agent_may_hold_the_key() {
     let Some(server) = server("an_agent_may_hold_the_key", Machine::Whole) else { return };
     let terminal = server.terminal();
     let config = fs::read_to_string(server.path("ssh_config")).unwrap();
-    let keyless: String = config
-        .lines()
-        .filter(|line| !line.contains("Identit"))
-        .map(|line| format!("{line}\n"))
-        .collect();
-    server::write(&server.path("ssh_config"), &format!("{keyless}  IdentityFile none\n"));
+    let mut keyless: Vec<&str> = config.lines().filter(|line| !line.contains("Identit")).collect();
+    keyless.push("  IdentityFile none\n");
+    server::write(&server.path("ssh_config"), &keyless.join("\n"));
     let mut stage = Stage::with(&terminal);
     let agent = agent(&server);
     stage.variable("SSH_AUTH_SOCK", &agent.socket);
@@ -151,17 +148,18 @@ fn agent(server: &Server) -> Agent {
         .stdout(std::process::Stdio::null())
         .spawn()
         .unwrap();
+    let agent = Agent { process, socket };
     let until = Instant::now() + Duration::from_secs(10);
     loop {
         let mut add = Command::new("ssh-add");
         let added = add
             .arg("-q")
             .arg(server.path("client"))
-            .env("SSH_AUTH_SOCK", &socket)
+            .env("SSH_AUTH_SOCK", &agent.socket)
             .stderr(std::process::Stdio::null())
             .status();
         if added.unwrap().success() {
-            return Agent { process, socket };
+            return agent;
         }
         assert!(Instant::now() < until, "the agent does not answer");
         std::thread::sleep(Duration::from_millis(20));

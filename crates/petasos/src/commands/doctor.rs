@@ -127,7 +127,7 @@ fn look_at_backends(host: &Host, findings: &mut Vec<Finding>) {
     }
     let mut what = format!("usable: {}", usable.join(", "));
     if !not.is_empty() {
-        what.push_str(&format!("; not set up: {}", not.join(", ")));
+        what.extend(["; not set up: ", &not.join(", ")]);
     }
     findings.push(Finding {
         hint: Some("`petasos backend check NAME` tries one from start to end".to_owned()),

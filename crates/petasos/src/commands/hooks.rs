@@ -69,7 +69,9 @@ fn events(session: &Session) -> ExitCode {
     if session.out.is_json() {
         session.out.value(&json!({ "events": names }));
     } else {
-        names.iter().for_each(|name| session.out.line(name));
+        for name in names {
+            session.out.line(name);
+        }
     }
     ExitCode::SUCCESS
 }
@@ -142,7 +144,7 @@ fn test(session: &mut Session, event: &str, tool: &str, args: &str) -> Result<Ex
     let mut failed = false;
     for hook in hooks {
         let ran = host.wait(example.try_out(hook, processes.as_ref()))?;
-        failed |= !matches!(&ran, Ok(Some(Ran { directive: Ok(_), .. })) | Ok(None));
+        failed |= !matches!(&ran, Ok(Some(Ran { directive: Ok(_), .. }) | None));
         let shown = shown(hook, &ran);
         if out.is_json() {
             out.value(&shown);

@@ -123,13 +123,16 @@ fn test(session: &mut Session, name: Option<&str>) -> Result<ExitCode, Report> {
         rows.push(json!({ "plugin": manifest.key, "state": state, "registered": registered }));
     }
     if rows.is_empty() {
-        let what = name.map_or("no plugin runs".to_owned(), |name| format!("`{name}` does not run"));
+        let what =
+            name.map_or("no plugin runs".to_owned(), |name| format!("`{name}` does not run"));
         return Err(Report::new(what).code("not_found").hint("`petasos plugins list` says why"));
     }
     if out.is_json() {
         out.value(&json!({ "plugins": rows }));
     } else {
-        rows.iter().for_each(|row| show(out, row));
+        for row in &rows {
+            show(out, row);
+        }
     }
     Ok(ExitCode::from(u8::from(failed > 0)))
 }

@@ -30,7 +30,8 @@ fn talk(home: &Home, messages: &[Value]) -> Vec<Value> {
     finished.stdout.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect()
 }
 
-fn request(id: u32, method: &str, params: Value) -> Value {
+fn request(id: u32, method: &str, params: impl Into<Value>) -> Value {
+    let params = params.into();
     json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })
 }
 

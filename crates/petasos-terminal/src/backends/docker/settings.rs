@@ -14,6 +14,7 @@ use crate::settings::TerminalSettings;
 /// The keys, as they are written.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
+#[expect(clippy::struct_excessive_bools, reason = "the shape of the configuration")]
 pub(super) struct DockerSettings {
     pub(super) container_cpu: f64,
     pub(super) container_memory: u64,

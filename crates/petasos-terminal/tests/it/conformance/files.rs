@@ -1,5 +1,7 @@
 //! Files, through the same door as commands.
 
+use std::io::Write as _;
+
 use petasos_contract::environment::{EnvError, FileKind, WriteMode};
 use petasos_contract::path::HostPath;
 
@@ -103,7 +105,7 @@ cases! { CASES;
         let place = bed.place().await;
         let (here, back) = (bed.stage.path().join("large"), bed.stage.path().join("back"));
         let content = bytes(20_000_000);
-        std::fs::write(&here, &content).unwrap();
+        std::fs::File::create(&here).unwrap().write_all(&content).unwrap();
         place.files().copy_in(&HostPath::new(&*here), &bed.path("large")).await.unwrap();
         let told = bed.stage.output(&format!("wc -c <{}/large", bed.folder)).await;
         assert_eq!(told.trim(), "20000000");

@@ -74,7 +74,8 @@ async fn a_full_disk_is_said_and_commands_go_on() {
     assert!(ran.output.contains("No space left"), "{}", ran.output);
     let place = stage.engine.of(&stage.cx()).await.unwrap();
     let path = TargetPath::new("/small/file");
-    let error = place.files().write(&path, &[7; 100_000], WriteMode::Replace).await.unwrap_err();
+    let error =
+        place.files().write(&path, &vec![7; 100_000], WriteMode::Replace).await.unwrap_err();
     assert!(error.to_string().contains("No space left"), "{error}");
     assert_eq!(place.files().read(&path, 0, 10).await.unwrap(), b"old\n");
     assert_eq!(stage.output("ls -A /small").await, "file\nfill\n");

@@ -1,5 +1,7 @@
 //! What a container is made with, and which one a call gets.
 
+use std::io::Write as _;
+
 use petasos_contract::TaskId;
 use petasos_contract::environment::{EnvError, Environments, Isolation};
 use petasos_contract::terminal::Terminal;
@@ -121,7 +123,8 @@ async fn a_mounted_folder_is_shared_and_said() {
         "docker_image": BUSYBOX, "container_persistent": false,
         "docker_mount_cwd_to_workspace": true,
     }));
-    std::fs::write(stage.path().join("seen"), "from here").unwrap();
+    let mut seen = std::fs::File::create(stage.path().join("seen")).unwrap();
+    seen.write_all(b"from here").unwrap();
     assert_eq!(stage.output("pwd; cat seen; echo back >answer").await, "/workspace\nfrom here");
     assert_eq!(std::fs::read_to_string(stage.path().join("answer")).unwrap(), "back\n");
     let place = stage.engine.of(&stage.cx()).await.unwrap();

@@ -118,13 +118,12 @@ impl Server {
                 format!("{} && {sh} && {sshd}", self.without_bash())
             }
         };
-        let mut command = match self.machine {
-            Machine::Whole => Command::new("/bin/sh"),
-            _ => {
-                let mut command = Command::new("unshare");
-                command.args(["-m", "-p", "--fork", "--kill-child", "--mount-proc", "/bin/sh"]);
-                command
-            }
+        let mut command = if self.machine == Machine::Whole {
+            Command::new("/bin/sh")
+        } else {
+            let mut command = Command::new("unshare");
+            command.args(["-m", "-p", "--fork", "--kill-child", "--mount-proc", "/bin/sh"]);
+            command
         };
         command.args(["-c", &script]).stdin(Stdio::null()).stdout(Stdio::null()).stderr(log);
         self.listener = Some(command.spawn().unwrap());

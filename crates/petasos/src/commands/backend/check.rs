@@ -33,7 +33,8 @@ pub(super) struct Check {
 /// One step.
 #[derive(Debug, Serialize)]
 struct Step {
-    step: &'static str,
+    #[serde(rename = "step")]
+    name: &'static str,
     ok: bool,
     what: String,
     milliseconds: u128,
@@ -54,7 +55,7 @@ impl Check {
         } else {
             for step in &steps {
                 let mark = if step.ok { out.paint(Style::Good, "✓") } else { "✗".to_owned() };
-                let (name, what) = (step.step, &step.what);
+                let (name, what) = (step.name, &step.what);
                 out.line(format!("{mark} {name:<8} {:>7} ms  {what}", step.milliseconds));
             }
         }
@@ -135,6 +136,6 @@ async fn timed<T>(
         Ok((what, value)) => (true, what, Some(value)),
         Err(what) => (false, what, None),
     };
-    steps.push(Step { step, ok, what, milliseconds });
+    steps.push(Step { name: step, ok, what, milliseconds });
     value
 }

@@ -18,6 +18,7 @@ use crate::report::Report;
 
 /// Arguments of `mcp add`.
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(super) struct Add {
     /// What to call the server: letters, digits, `-` and `_`
     name: String,
@@ -55,7 +56,9 @@ impl Add {
         let settings = petasos_config::load(session.host.inputs())?;
         let host = crate::host::Host::with_settings(std::sync::Arc::new(settings));
         let views = test::look(&host, Some(&self.name), Duration::from_secs(70))?;
-        views.iter().for_each(|view| test::show(session.out, view));
+        for view in &views {
+            test::show(session.out, view);
+        }
         Ok(ExitCode::SUCCESS)
     }
 

@@ -32,7 +32,9 @@ impl Test {
         if out.is_json() {
             out.value(&views);
         } else {
-            views.iter().for_each(|view| show(out, view));
+            for view in &views {
+                show(out, view);
+            }
         }
         Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }

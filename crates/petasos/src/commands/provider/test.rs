@@ -33,6 +33,7 @@ pub(super) struct Test {
 
 /// What was seen in the answer; nothing here is taken from a table.
 #[derive(Debug, Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 struct Capabilities {
     /// Whether the answer came in pieces.
     streaming: bool,
