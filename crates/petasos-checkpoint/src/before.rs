@@ -11,10 +11,10 @@ use parking_lot::Mutex;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::event::Event;
 use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
+use petasos_contract::reading::only_reads;
 use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
 
 use crate::checkpoints::Checkpoints;
-use crate::reads;
 use crate::take::{Taken, settings};
 
 /// Tells what a call would do; the host asks the registered tool.
@@ -85,7 +85,7 @@ impl Before {
 fn changes_files(effect: &Effect) -> bool {
     match effect {
         Effect::Write(_) | Effect::Code { .. } => true,
-        Effect::Command { script, .. } => !reads::only_reads(script),
+        Effect::Command { script, .. } => !only_reads(script),
         _ => false,
     }
 }

@@ -7,7 +7,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `checkpoints` | what everything starts from |
-//! | `before`, `reads` | takes a copy before the first change of a turn; what is no change |
+//! | `before` | takes a copy before the first change of a turn; what is no change |
 //! | `take`, `list`, `restore` | making, showing and undoing copies |
 //! | `store`, `git` | where copies are, and the program that makes them |
 //! | `settings` | how many, and how large |
@@ -17,7 +17,6 @@ mod checkpoints;
 mod error;
 mod git;
 mod list;
-mod reads;
 mod restore;
 mod settings;
 mod store;

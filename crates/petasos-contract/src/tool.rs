@@ -37,6 +37,8 @@ pub enum Concurrency {
     Safe,
     /// Those whose `path` does not overlap with ours.
     ByPath,
+    /// Any when its `command` plainly leaves no trace, otherwise none.
+    ByCommand,
     /// None: it runs alone.
     Barrier,
 }

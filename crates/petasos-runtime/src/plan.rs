@@ -10,6 +10,7 @@ use std::path::{Component, Path, PathBuf};
 
 use petasos_contract::call::{RawArguments, ToolCall};
 use petasos_contract::context::CallContext;
+use petasos_contract::reading::leaves_no_trace;
 use petasos_contract::tool::Concurrency;
 use serde_json::Value;
 
@@ -30,6 +31,8 @@ pub enum Segment {
 enum Place {
     Barrier,
     Anywhere,
+    /// Beside anything that names no path: nobody knows which files it looks at.
+    Command,
     At(PathBuf),
 }
 
@@ -38,21 +41,29 @@ pub fn plan(calls: &[ToolCall], tools: &Snapshot, cx: &CallContext) -> Vec<Segme
     let mut segments = Vec::new();
     let mut run: Vec<usize> = Vec::new();
     let mut reserved: Vec<PathBuf> = Vec::new();
+    let mut looking = false;
     for (at, call) in calls.iter().enumerate() {
-        match place(call, tools, cx) {
-            Place::Barrier => {
-                close(&mut segments, &mut run, &mut reserved);
-                push_sequential(&mut segments, at);
-            }
-            Place::Anywhere => run.push(at),
-            Place::At(path) => {
-                if reserved.iter().any(|other| overlap(&path, other)) {
-                    close(&mut segments, &mut run, &mut reserved);
-                }
-                reserved.push(path);
-                run.push(at);
-            }
+        let place = place(call, tools, cx);
+        let apart = match &place {
+            Place::Barrier => true,
+            Place::Anywhere => false,
+            Place::Command => !reserved.is_empty(),
+            Place::At(path) => looking || reserved.iter().any(|other| overlap(path, other)),
+        };
+        if apart {
+            close(&mut segments, &mut run, &mut reserved);
+            looking = false;
         }
+        match place {
+            Place::Barrier => {
+                push_sequential(&mut segments, at);
+                continue;
+            }
+            Place::Anywhere => {}
+            Place::Command => looking = true,
+            Place::At(path) => reserved.push(path),
+        }
+        run.push(at);
     }
     close(&mut segments, &mut run, &mut reserved);
     segments
@@ -91,6 +102,14 @@ fn place(call: &ToolCall, tools: &Snapshot, cx: &CallContext) -> Place {
     match entry.concurrency {
         Concurrency::Barrier => Place::Barrier,
         Concurrency::Safe => Place::Anywhere,
+        Concurrency::ByCommand => {
+            let is_set =
+                |name: &str| args.get(name).is_some_and(|value| *value != Value::Bool(false));
+            let script = args.get("command").and_then(Value::as_str).unwrap_or_default();
+            let alone = ["background", "pty", "workdir"].into_iter().any(is_set);
+            let free = !alone && !script.trim().is_empty() && leaves_no_trace(script);
+            if free { Place::Command } else { Place::Barrier }
+        }
         Concurrency::ByPath => {
             let path = args.get("path").and_then(Value::as_str).map(str::trim);
             match path.filter(|path| !path.is_empty()) {

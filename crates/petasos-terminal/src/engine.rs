@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::clock::{Clock, SystemClock};
@@ -11,7 +12,8 @@ use petasos_contract::environment::{EnvError, Environment, Environments, Sandbox
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
-use petasos_contract::terminal::Passwords;
+use petasos_contract::terminal::{Command, OnTimeout, Passwords, Terminal as _};
+use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, TaskId};
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
@@ -24,6 +26,9 @@ use crate::sandbox;
 use crate::settings::TerminalSettings;
 use crate::shell::{self, Shells};
 use crate::sudo::Sudo;
+
+/// How long warming may take before it is given up.
+const WARMING: Duration = Duration::from_secs(20);
 
 type Place = Arc<OnceCell<Arc<dyn Environment>>>;
 
@@ -99,6 +104,28 @@ impl Engine {
             .restore(&environment, &masker, settings)
             .await
             .map_err(|error| EnvError::Settings(format!("`processes.json` is unusable: {error}")))
+    }
+
+    /// Begins to learn what the login files of this machine set up, which the first command would
+    /// wait for. Nothing elsewhere: other places cost something before they are needed.
+    pub fn warm(self: &Arc<Self>, cx: CallContext) -> Option<Owned<()>> {
+        let terminal = TerminalSettings::of(&cx.settings).ok()?;
+        let engine = (terminal.backend == "local").then(|| Arc::clone(self))?;
+        Some(Owned::start(async move {
+            let nothing = Command {
+                script: ":".to_owned(),
+                workdir: None,
+                timeout: Some(WARMING),
+                pty: false,
+                on_timeout: OnTimeout::Kill,
+                stdin: None,
+                unconfined: false,
+            };
+            if let Err(error) = engine.run(nothing, &cx).await {
+                tracing::debug!(%error, "the terminal was not warmed");
+            }
+            engine.forget_session(&cx.session);
+        }))
     }
 
     /// Forgets where a session was and what it exported.

@@ -19,6 +19,7 @@ use petasos_contract::hook::Hook;
 use petasos_contract::jobs::{JobId, Jobs as _};
 use petasos_contract::model::Model;
 use petasos_contract::ports::Ports;
+use petasos_contract::wait::Owned;
 use petasos_contract::{CallContext, SessionId, Settings};
 use petasos_net::client::{Net, NetOptions};
 use petasos_providers::client::Client;
@@ -208,6 +209,11 @@ impl Host {
     /// Copies of the workspace from before it was changed.
     pub fn checkpoints(&self) -> Arc<Checkpoints> {
         Checkpoints::new(Arc::clone(&self.terminal) as _)
+    }
+
+    /// Lets the terminal get ready while a model is being asked; ends when dropped.
+    pub fn warm_terminal(&self) -> Option<Owned<()>> {
+        self.terminal.warm(self.call_context(Surface::OneShot, SessionId::new("warming")))
     }
 
     /// The engine that runs commands.

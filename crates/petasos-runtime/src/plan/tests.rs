@@ -20,7 +20,7 @@ fn world(folder: &std::path::Path) -> World {
         .map(|name| tool(name, Concurrency::ByPath))
         .collect();
     tools.push(tool("search_files", Concurrency::Safe));
-    tools.push(tool("terminal", Concurrency::Barrier));
+    tools.push(tool("terminal", Concurrency::ByCommand));
     tools.push(tool("clarify", Concurrency::Barrier));
     let mut world = World::with(tools);
     world.settings = settings_with(&json!({}), &[], folder);
@@ -42,6 +42,30 @@ fn at(path: &str) -> String {
 }
 
 use Segment::{Parallel as P, Sequential as S};
+
+#[test]
+fn commands_that_leave_no_trace_run_together_but_never_beside_a_file_tool() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |command: &str| json!({ "command": command }).to_string();
+    let (look, list, go) = (run("sleep 0.5 && echo 1"), run("ls -la"), run("cd /tmp"));
+    let (write, file) = (run("make"), at("a"));
+    let behind = json!({ "command": "ls", "background": true }).to_string();
+    let table: Vec<(Calls<'_>, Vec<Segment>)> = vec![
+        (vec![("terminal", &look), ("terminal", &list)], vec![P(vec![0, 1])]),
+        (vec![("terminal", &look), ("search_files", "{}")], vec![P(vec![0, 1])]),
+        (vec![("terminal", &look), ("terminal", &go)], vec![S(vec![0, 1])]),
+        (vec![("terminal", &look), ("terminal", &write)], vec![S(vec![0, 1])]),
+        (vec![("terminal", &look), ("terminal", &behind)], vec![S(vec![0, 1])]),
+        (vec![("write_file", &file), ("terminal", &look)], vec![S(vec![0, 1])]),
+        (
+            vec![("terminal", &look), ("terminal", &list), ("write_file", &file)],
+            vec![P(vec![0, 1]), S(vec![2])],
+        ),
+    ];
+    for (calls, wanted) in table {
+        assert_eq!(segments(folder.path(), &calls), wanted, "{calls:?}");
+    }
+}
 
 #[test]
 fn batches_are_cut_at_barriers_and_overlaps() {

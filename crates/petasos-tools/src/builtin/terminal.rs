@@ -17,7 +17,7 @@ use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
-use petasos_contract::tool::{Example, Limit, Tool};
+use petasos_contract::tool::{Concurrency, Example, Limit, Tool};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
@@ -36,6 +36,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Run a shell command, in the foreground or as a background process",
     emoji: "💻",
     core: true,
+    concurrency: Concurrency::ByCommand,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&CHECK),
     schema: schema::schema,

@@ -62,6 +62,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let choice = chat.conversation.choice(&host, Surface::Cli);
     let greeting = greeting(&host, &choice);
     let ended = host.wait(async {
+        let _warming = host.warm_terminal();
         let _guests = crate::guests::start(&host, Some(people), out).await?;
         let resume = chat.conversation.resumed(&*engine.store).await?;
         let setup = Setup {

@@ -60,6 +60,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let choice = run.conversation.choice(host, Surface::OneShot);
     let told = Arc::new(Told::new(out, Arc::clone(host.catalogue())));
     let ended = host.wait(async {
+        let _warming = host.warm_terminal();
         let _guests = crate::guests::start(host, people, out).await?;
         let mut agent = match run.conversation.resumed(&*engine.store).await? {
             None => Agent::begin(engine, choice).await.map_err(|error| failed(&error))?,

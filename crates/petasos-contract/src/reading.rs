@@ -1,4 +1,5 @@
-//! Whether a shell line plainly changes no file: then no copy has to be made before it.
+//! Whether a shell line plainly changes no file: then no copy has to be made before it, and it may
+//! run beside others. Here, because those who copy and those who plan must agree.
 //!
 //! Only lines of well-known readers count, joined by `;`, `&&`, `||` and `|`. Whatever is not
 //! understood at a glance may change files.
@@ -101,15 +102,25 @@ const GIT_READERS: &[&str] = &[
 ];
 
 /// Whether the line plainly changes no file.
-pub(crate) fn only_reads(script: &str) -> bool {
+pub fn only_reads(script: &str) -> bool {
+    all_commands(script, |command| match command {
+        ["git", name, ..] => GIT_READERS.contains(name),
+        [name, ..] => READERS.contains(name),
+        [] => true,
+    })
+}
+
+/// Whether the line plainly changes nothing that another one could see: no file, and not the
+/// directory of its shell.
+pub fn leaves_no_trace(script: &str) -> bool {
+    only_reads(script) && all_commands(script, |command| command.first() != Some(&"cd"))
+}
+
+fn all_commands(script: &str, fits: impl Fn(&[&str]) -> bool) -> bool {
     let Some(words) = words(script) else { return false };
     words.split(String::is_empty).filter(|command| !command.is_empty()).all(|command| {
-        let mut names = command.iter().map(String::as_str);
-        match names.next() {
-            Some("git") => names.next().is_some_and(|name| GIT_READERS.contains(&name)),
-            Some(name) => READERS.contains(&name),
-            None => true,
-        }
+        let command: Vec<&str> = command.iter().map(String::as_str).collect();
+        fits(&command)
     })
 }
 
@@ -182,7 +193,9 @@ mod tests {
             "echo \"\" && pwd",
         ] {
             assert!(only_reads(script), "{script}");
+            assert!(leaves_no_trace(script), "{script}");
         }
+        assert!(only_reads("cd /tmp; ls") && !leaves_no_trace("cd /tmp; ls"));
     }
 
     #[test]
