@@ -26,9 +26,8 @@ fn copy_sources(from: &Path, to: &Path) {
     for entry in std::fs::read_dir(from).expect("a folder").map(|entry| entry.expect("an entry")) {
         let (source, target) = (entry.path(), to.join(entry.file_name()));
         let name = entry.file_name().to_string_lossy().into_owned();
-        if name.starts_with(".git")
-            || matches!(name.as_str(), "target" | "fuzz" | "docs" | "scripts")
-        {
+        let unused = ["target", "fuzz", "docs", "scripts", "examples"].contains(&name.as_str());
+        if name.starts_with(".git") || unused && from.join("Cargo.lock").exists() {
             continue;
         }
         if source.is_dir() {
