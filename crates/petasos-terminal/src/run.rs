@@ -24,6 +24,8 @@ use crate::settings::TerminalSettings;
 use crate::shell;
 use crate::sudo::Prepared;
 
+/// How long a start that is no longer wanted may take to come up.
+const SETTLING: Duration = Duration::from_secs(1);
 /// Between TERM and KILL for a command whose time is up.
 const KILL_GRACE: Duration = Duration::from_secs(1);
 
@@ -97,14 +99,10 @@ impl Engine {
         let mut run = self.prepare(command, Lifetime::Call, cx).await?;
         let mut collector =
             Collector::new(&cx.settings, Arc::clone(&run.masker)).telling(&run.command, cx);
-        let spawned = tokio::select! {
-            spawned = run.environment.spawn(run.launch.clone(), cx) => spawned,
-            () = tokio::time::sleep_until(deadline.into()) => {
-                return Ok(self.told(&run, Collected::nothing(), Ended::TimedOut(timeout), cx));
-            }
-            () = cx.cancel.cancelled() => {
-                return Ok(self.told(&run, Collected::nothing(), Ended::Interrupted, cx));
-            }
+        let Some(spawned) = run.begun(deadline, cx).await else {
+            let cancelled = cx.cancel.is_cancelled();
+            let ended = if cancelled { Ended::Interrupted } else { Ended::TimedOut(timeout) };
+            return Ok(self.told(&run, Collected::nothing(), ended, cx));
         };
         let mut process = match spawned {
             Ok(process) => process,
@@ -274,6 +272,22 @@ impl Engine {
 }
 
 impl Run {
+    /// Starts it. A start that is no longer wanted has a moment to succeed, so that it is ended as
+    /// a command is and seen to be gone; nothing when it takes longer than that.
+    async fn begun(
+        &self,
+        deadline: Instant,
+        cx: &CallContext,
+    ) -> Option<Result<Box<dyn Process>, EnvError>> {
+        let mut spawning = self.environment.spawn(self.launch.clone(), cx);
+        tokio::select! {
+            spawned = &mut spawning => return Some(spawned),
+            () = tokio::time::sleep_until(deadline.into()) => {}
+            () = cx.cancel.cancelled() => {}
+        }
+        tokio::time::timeout(SETTLING, spawning).await.ok()
+    }
+
     /// Watches a command until it is over, its time is, or it asks.
     async fn watch(
         &self,

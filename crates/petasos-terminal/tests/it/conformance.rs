@@ -66,6 +66,10 @@ impl Bed {
         self
     }
 
+    fn is_remote(&self) -> bool {
+        self.name != "local"
+    }
+
     pub(crate) async fn place(&self) -> Arc<dyn Environment> {
         self.stage.engine.of(&self.stage.cx()).await.unwrap()
     }
@@ -105,7 +109,13 @@ fn all() -> impl Iterator<Item = (&'static str, Case)> {
         .copied()
 }
 
-/// Runs every case, prints the matrix, and fails when a case did.
+async fn holds(bed: &Arc<Bed>, case: Case) -> bool {
+    let under = Arc::clone(bed);
+    Owned::start(async move { case(&under).await }).join().await.is_some()
+}
+
+/// Runs every case, prints the matrix, and fails when a case did. A place behind a carrier has a
+/// second try, which the matrix tells: engines and networks have moods that are not ours.
 #[expect(clippy::print_stdout, reason = "the matrix is the result")]
 pub(crate) async fn conforms(bed: Bed) {
     let bed = Arc::new(bed);
@@ -115,12 +125,14 @@ pub(crate) async fn conforms(bed: Bed) {
         let result = if let Some((_, reason)) = bed.lacks.iter().find(|(lacks, _)| *lacks == name) {
             format!("no: {reason}")
         } else {
-            let under = Arc::clone(&bed);
-            let ran = Owned::start(async move { case(&under).await }).join().await;
-            if ran.is_none() {
-                failed.push(name);
-            }
-            let word = if ran.is_some() { "yes" } else { "FAILED" };
+            let word = match (holds(&bed, case).await, bed.is_remote()) {
+                (true, _) => "yes",
+                (false, true) if holds(&bed, case).await => "yes, at the second try",
+                (false, _) => {
+                    failed.push(name);
+                    "FAILED"
+                }
+            };
             format!("{word} ({} ms)", begun.elapsed().as_millis())
         };
         writeln!(matrix, "| {name} | {} | {result} |", bed.name).unwrap();

@@ -9,7 +9,7 @@ for __pl; do case $__pb in *" $__pl "*) ;; *) __pk="$__pk $__pl/environ" ;; esac
 set -- $__pk
 if { :; } >&9; then :; elif [ -f /dev/fd/1 ]; then return; else exec 8>&1 9>&1; fi
 { printf '\036%s:E%s %s\n' "$__pn" "$__px" $#; command pwd; command export -p; printf '\036%s.' "$__pn"; } >&9
-__pf O >&8
+case $(trap) in *__pleave*) __pf O >&8 ;; esac
 } 2>/dev/null
 __pr=$PETASOS_RUN __pw= __px=
 eval "$__ps"

@@ -7,6 +7,5 @@ __pu=$(umask); umask 077
 umask "$__pu"
 __pl=
 command -v setsid >/dev/null 2>&1 && __pl=setsid
-PETASOS_RUN=$r $__pl sh -c "$3" petasos "$d" "$4" </dev/null >/dev/null 2>&1 &
-p=$! t=0
+p=$(PETASOS_RUN=$r $__pl sh -c "$3" petasos "$d" "$4" </dev/null >/dev/null 2>&1 & echo $!) t=0
 IFS= read -r x 2>/dev/null </proc/$p/stat && { x=${x##*) }; set -- $x; t=${20}; }

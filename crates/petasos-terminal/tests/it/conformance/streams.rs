@@ -114,7 +114,10 @@ cases! { CASES;
         assert_eq!(bed.stage.run_in(&cx, command("pwd; echo $SEEN")).await.output, "/etc\n1\n");
     }
     "a terminal can be typed to and resized" => |bed| {
-        let script = "read a; echo got $a; read b; stty size; exit 3";
+        // The new size travels beside the bytes: it is waited for where it arrives.
+        let script = "read a; echo got $a; i=0; \
+            until [ \"$(stty size)\" = '40 100' ] || [ $i -gt 50 ]; do i=$((i+1)); sleep 0.1; done; \
+            stty size; exit 3";
         let launch = Launch {
             pty: Some(Size { rows: 20, columns: 90 }),
             stdin: Stdin::Open,
@@ -128,11 +131,6 @@ cases! { CASES;
             assert_eq!(process.next(&mut bytes).await.unwrap(), Step::Output);
         }
         process.control().resize(Size { rows: 40, columns: 100 }).await.unwrap();
-        // The new size travels beside the bytes.
-        for _ in 0..20 {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        input.write(b"\r").await.unwrap();
         let (output, _, code) = drain(&mut *process).await;
         let output = String::from_utf8_lossy(&output).into_owned();
         assert!(output.contains("40 100") && code == 3, "{code}: {output}");
