@@ -43,7 +43,9 @@ async fn every_official_server_answers_a_call() {
         let tried = &known[name]["try"];
         let tool = petasos_mcp::client::full_name(name, tried[0].as_str().unwrap());
         let text = kit.call(&tool, tried[1].clone()).await;
-        assert!(text.contains("\"result\"") && !text.contains("\"error\""), "{name}: {text}");
+        // Whether the page that `fetch` is asked for is up belongs to another service.
+        let well = text.contains("\"result\"") && !text.contains("\"error\"");
+        assert!(well || *name == "fetch" && text.contains("fetch http"), "{name}: {text}");
     }
 }
 
