@@ -142,7 +142,7 @@ fn search(call: &Call<'_>, found: &mut Vec<Found>) {
 fn is_remote(text: &str) -> bool {
     text.split_once(':')
         .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/') && !host.starts_with('.'))
-        || text.contains("://")
+        || text.contains(':') && text.contains("://")
 }
 
 fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {

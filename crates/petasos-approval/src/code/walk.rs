@@ -42,7 +42,7 @@ impl Engine<'_> {
             constants: HashMap::new(),
             home: self.home(),
             decoded: false,
-            steps: 200_000 + tokens.len() * 8,
+            steps: 60_000 + tokens.len() * 8,
         };
         let others = alias::names(&tokens, language);
         let seen = Seen::default();
@@ -84,7 +84,7 @@ impl Walker<'_, '_, '_> {
         let tokens = self.reader.tokens;
         for (at, token) in tokens.iter().enumerate() {
             // Without steps left nothing more is learnt, and the text is refused at the end.
-            if self.reader.steps == 0 || !self.engine.charge(40, self.span) {
+            if self.reader.steps == 0 || !self.engine.charge(100, self.span) {
                 return;
             }
             match token {

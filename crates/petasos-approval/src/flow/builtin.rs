@@ -140,11 +140,12 @@ impl Engine<'_> {
             }
         }
         let line = self.stdin.text.as_mut().map(|text| {
-            let (line, tail) = text.split_once('\n').unwrap_or((text.as_str(), ""));
-            let (line, tail) = (line.to_owned(), tail.to_owned());
-            *text = tail;
-            line
+            let end = text.find('\n').map_or(text.len(), |at| at + 1);
+            let line: String = text.drain(..end).collect();
+            line.trim_end_matches('\n').to_owned()
         });
+        // The rest moves up.
+        self.charge(self.stdin.text.as_ref().map_or(0, |text| text.len() / 8), Span::default());
         let mut taint = self.stdin.taint;
         if self.looping > 0 && line.is_none() && taint != Taint::NONE {
             // Names that come line by line are a list, whoever wrote it.
@@ -178,8 +179,8 @@ impl Engine<'_> {
 
     /// Takes the text of another descriptor for standard input.
     pub(super) fn read_descriptor(&mut self, number: &str) {
-        if let Some(stream) = self.state.files.get(&format!("/dev/fd/{number}")) {
-            self.stdin = stream.clone();
+        if let Some(stream) = self.held(&format!("/dev/fd/{number}")) {
+            self.stdin = stream;
         }
     }
 
@@ -230,7 +231,7 @@ impl Engine<'_> {
     }
 
     fn run_stdin(&mut self, language: Language, args: Vec<Arg>, span: Span) -> Stream {
-        let stdin = self.stdin.clone();
+        let stdin = self.copied_stdin();
         match stdin.text {
             Some(text) => {
                 let code = Arg { text, span, glob: false, taint: stdin.taint };
@@ -257,7 +258,7 @@ impl Engine<'_> {
             return self.run_stdin(language, args, span);
         }
         let path = self.resolve(&file.text).replace("/proc/self/fd/", "/dev/fd/");
-        let Some(stream) = self.state.files.get(&path).cloned() else {
+        let Some(stream) = self.held(&path) else {
             if language == Language::Make && !file.taint.has(Taint::DOWNLOADED) {
                 return Stream::unknown(Taint::PROGRAM);
             }

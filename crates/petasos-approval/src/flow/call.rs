@@ -130,11 +130,11 @@ impl Engine<'_> {
     /// One simple command: expansions, assignments, redirections, then the call.
     pub(super) fn command(&mut self, script: &Rc<Script>, simple: &Simple) -> Stream {
         let span = script.source.span(simple.cut);
-        if !self.charge(160, span) {
+        if !self.charge(320, span) {
             return Stream::unknown(Taint::NONE);
         }
         let argv = self.expand_all(script, &simple.words);
-        let outer_stdin = (!simple.redirects.is_empty()).then(|| self.stdin.clone());
+        let outer_stdin = (!simple.redirects.is_empty()).then(|| self.copied_stdin());
         let outlet = self.redirects(script, &simple.redirects);
         let stream = if argv.is_empty() || simple.assigns.iter().all(|assign| assign.declared) {
             for assign in &simple.assigns {
@@ -203,7 +203,7 @@ impl Engine<'_> {
         assigns: &[(String, Arg)],
     ) -> Stream {
         let Some(first) = argv.first() else { return Stream::empty() };
-        if !self.charge(argv.len() * 40, span) {
+        if !self.charge(argv.len() * 80, span) {
             return Stream::unknown(Taint::NONE);
         }
         if self.nesting >= NESTING_MAX || self.via.len() >= NESTING_MAX as usize {
@@ -327,7 +327,7 @@ impl Engine<'_> {
         for host in reach {
             self.report.effect(EffectKind::Reach, &host, span);
         }
-        self.stdin = stdin.clone();
+        self.stdin = self.copied(&stdin);
         self.track(&call, &stdin);
         let mut output = match &unwrapped {
             Some(inners) if inners.opaque && !inners.list.is_empty() => Stream::empty(),
@@ -366,11 +366,11 @@ impl Engine<'_> {
         let mut output = Stream::empty();
         for inner in inners.list {
             let size = match &inner {
-                Inner::Argv(argv) => argv.len() * 80,
-                Inner::Shell(code, args) => code.text.len() * 8 + args.len() * 80,
+                Inner::Argv(argv) => argv.len() * 100,
+                Inner::Shell(code, args) => code.text.len() * 40 + args.len() * 80,
                 _ => 100,
             };
-            if !self.charge(size + 100, span) {
+            if !self.charge(size + 300, span) {
                 break;
             }
             output.append(self.run_inner(inner, span));
@@ -388,6 +388,9 @@ impl Engine<'_> {
     }
 
     pub(crate) fn touch(&mut self, deed: Deed, arg: &Arg, call: &Call<'_>) {
+        if !self.charge(300, call.span) {
+            return;
+        }
         let path = self.resolve(&arg.text);
         let touch = Touch::new(deed, &path, call.elevated, self.facts);
         let leaf = || {

@@ -18,7 +18,7 @@ const DEPTH_MAX: u32 = 120;
 const PASSES_MAX: u32 = 1500;
 /// Work allowed for any command, and more for each byte of it.
 const WORK_BASE: u64 = 2_000_000;
-const WORK_PER_BYTE: u64 = 150;
+const WORK_PER_BYTE: u64 = 100;
 /// Values longer than this are not carried around.
 pub(crate) const VALUE_MAX: usize = 1 << 20;
 
@@ -111,6 +111,32 @@ impl<'a> Engine<'a> {
         !self.exhausted
     }
 
+    /// What flows in, once more; unknown where the copy cannot be paid for.
+    pub(crate) fn copied_stdin(&mut self) -> Stream {
+        let stdin = std::mem::take(&mut self.stdin);
+        let copy = self.copied(&stdin);
+        self.stdin = stdin;
+        copy
+    }
+
+    /// The same text once more, paid for by its length.
+    pub(crate) fn copied(&mut self, stream: &Stream) -> Stream {
+        let size = stream.text.as_ref().map_or(0, String::len);
+        if self.charge(size, Span::default()) {
+            stream.clone()
+        } else {
+            Stream::unknown(stream.taint)
+        }
+    }
+
+    /// What a file written by this line holds.
+    pub(crate) fn held(&mut self, path: &str) -> Option<Stream> {
+        let size = self.state.files.get(path)?.text.as_ref().map_or(0, String::len);
+        let paid = self.charge(size, Span::default());
+        let stream = self.state.files.get(path)?;
+        Some(if paid { stream.clone() } else { Stream::unknown(stream.taint) })
+    }
+
     /// Parses and runs text that a command hands to a shell.
     pub(crate) fn run_text(&mut self, source: Source) -> Stream {
         let whole = source.span(crate::shell::Cut::new(0, source.text.len()));
@@ -177,7 +203,7 @@ impl<'a> Engine<'a> {
     }
 
     fn pipeline(&mut self, script: &Rc<Script>, stages: &[Node]) -> Stream {
-        let outer_stdin = self.stdin.clone();
+        let outer_stdin = self.copied_stdin();
         let outer_captured = self.captured;
         let last = stages.len().saturating_sub(1);
         let mut stream = Stream::empty();
@@ -221,7 +247,7 @@ impl<'a> Engine<'a> {
             self.state.set_function(&name, Some(function));
             return Stream::empty();
         }
-        let outer_stdin = (!compound.redirects.is_empty()).then(|| self.stdin.clone());
+        let outer_stdin = (!compound.redirects.is_empty()).then(|| self.copied_stdin());
         let outer_captured = self.captured;
         let outlet = self.redirects(script, &compound.redirects);
         self.captured |= !outlet.files.is_empty();

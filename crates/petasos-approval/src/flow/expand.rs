@@ -210,11 +210,18 @@ impl Engine<'_> {
             if value.is_unknown() {
                 fields.started = true;
             }
-            fields.push_split(&value.text, &separators, span);
+            self.split(&value.text, &separators, fields, span);
             if position + 1 < count {
                 fields.end_field(span);
             }
         }
+    }
+
+    /// Splits text into fields, each of which is paid for.
+    fn split(&mut self, text: &str, separators: &str, fields: &mut Fields, span: Span) {
+        let before = fields.done.len();
+        fields.push_split(text, separators, span);
+        self.charge((fields.done.len() - before) * 150, span);
     }
 
     fn push_stream(&mut self, stream: Stream, fields: &mut Fields, split: Option<Span>) {
@@ -222,7 +229,7 @@ impl Engine<'_> {
         match (stream.text, split) {
             (Some(text), Some(span)) => {
                 let separators = self.separators();
-                fields.push_split(text.trim_end_matches('\n'), &separators, span);
+                self.split(text.trim_end_matches('\n'), &separators, fields, span);
             }
             (Some(text), None) => fields.push(text.trim_end_matches('\n')),
             (None, _) => fields.push(&UNKNOWN.to_string()),
@@ -304,6 +311,9 @@ impl Engine<'_> {
 
     /// Runs a substitution in a subshell and returns what it prints.
     pub(crate) fn substitute(&mut self, script: &Rc<Script>, steps: &Steps) -> Stream {
+        if !self.charge(300, Span::default()) {
+            return Stream::unknown(Taint::NONE);
+        }
         let captured = std::mem::replace(&mut self.captured, true);
         let choice = (self.choice, self.choices);
         let mark = self.state.enter();
@@ -348,7 +358,7 @@ impl Engine<'_> {
 
     pub(super) fn separators(&self) -> String {
         match self.state.get("IFS") {
-            Some(value) if !value.text.contains(UNKNOWN) => value.text.clone(),
+            Some(value) if !value.text.contains(UNKNOWN) => value.text.chars().take(64).collect(),
             _ => " \t\n".to_owned(),
         }
     }

@@ -61,7 +61,7 @@ impl Engine<'_> {
                 let change = self.prepare(script, operation);
                 for value in &mut values {
                     let size = value.text.len();
-                    if !self.charge(size * 4 + change.cost(size) * 8, span) {
+                    if !self.charge(size * 24 + change.cost(size) * 8, span) {
                         return Vec::new();
                     }
                     value.text = change.apply(&value.text);
@@ -159,6 +159,8 @@ impl Engine<'_> {
 
     /// A plain variable; what the line does not set is unknown.
     pub(crate) fn variable(&mut self, name: &str, span: Span) -> Arg {
+        let size = self.state.get(name).map_or(0, |value| value.text.len());
+        self.charge(size, span);
         if let Some(value) = self.state.get(name) {
             let count = value.others.len() + 1;
             let taint = value.taint;

@@ -133,23 +133,8 @@ impl Engine<'_> {
         if call.program == "tr" || call.program == "tee" {
             operands.clear();
         }
-        let mut input = Stream::empty();
-        for operand in &operands {
-            if operand.is("-") || operand.is("/dev/stdin") {
-                input.append(self.stdin.clone());
-                continue;
-            }
-            let path = self.resolve(&operand.text);
-            match self.state.files.get(&path) {
-                Some(stream) => input.append(stream.clone()),
-                None => input.append(Stream::unknown(self.file_taint(&path).with(operand.taint))),
-            }
-        }
-        if operands.is_empty() {
-            input = self.stdin.clone();
-        }
+        let input = self.filter_input(&operands);
         if !self.captured {
-            input.text = None;
             return input;
         }
         let size = input.text.as_ref().map_or(0, String::len);
@@ -180,6 +165,32 @@ impl Engine<'_> {
             },
             text,
         }
+    }
+
+    /// What the files of a filter hold, or what flows in; the text only where somebody takes it.
+    fn filter_input(&mut self, operands: &[&Arg]) -> Stream {
+        if operands.is_empty() {
+            return if self.captured {
+                self.copied_stdin()
+            } else {
+                Stream::unknown(self.stdin.taint)
+            };
+        }
+        let mut input = if self.captured { Stream::empty() } else { Stream::unknown(Taint::NONE) };
+        for operand in operands {
+            if operand.is("-") || operand.is("/dev/stdin") {
+                input.append(self.copied_stdin());
+                continue;
+            }
+            let path = self.resolve(&operand.text);
+            let held = match self.state.files.get(&path) {
+                Some(stream) if !self.captured => Some(Stream::unknown(stream.taint)),
+                _ => self.held(&path),
+            };
+            let unseen = || Stream::unknown(self.file_taint(&path).with(operand.taint));
+            input.append(held.unwrap_or_else(unseen));
+        }
+        input
     }
 
     /// Where the text of a file that this line did not write is from.

@@ -25,6 +25,9 @@ impl Engine<'_> {
         let mut outlet = Outlet::default();
         for redirect in redirects {
             let span = script.source.span(redirect.target.cut);
+            if !self.charge(250, span) {
+                break;
+            }
             match redirect.kind {
                 RedirectKind::HereDocument => {
                     let Some(document) = script.documents.get(redirect.document) else { continue };
@@ -81,10 +84,9 @@ impl Engine<'_> {
         let path = self.resolve(&arg.text);
         if kind == RedirectKind::Read {
             self.touch_path(Deed::Read, arg, &path);
-            let stream = match self.state.files.get(&path) {
-                Some(stream) => stream.clone(),
-                None => Stream::unknown(self.file_taint(&path).with(arg.taint)),
-            };
+            let stream = self
+                .held(&path)
+                .unwrap_or_else(|| Stream::unknown(self.file_taint(&path).with(arg.taint)));
             self.arrive(descriptor, stream);
             return;
         }
@@ -148,7 +150,8 @@ impl Engine<'_> {
                 self.leak(stream.taint, Span::default());
                 continue;
             }
-            self.write_file(path.clone(), stream.clone(), *append);
+            let copy = self.copied(&stream);
+            self.write_file(path.clone(), copy, *append);
         }
         Stream { text: Some(String::new()), taint: Taint::NONE }
     }
@@ -188,7 +191,7 @@ impl Engine<'_> {
                 let operands: Vec<&Arg> = call.operands().collect();
                 if let [source, destination] = operands.as_slice() {
                     let source = self.resolve(&source.text);
-                    if let Some(stream) = self.state.files.get(&source).cloned() {
+                    if let Some(stream) = self.held(&source) {
                         let destination = self.resolve(&destination.text);
                         self.write_file(destination, stream, false);
                     }
@@ -198,7 +201,8 @@ impl Engine<'_> {
                 let append = call.flag('a');
                 for operand in call.operands().take(FILES_MAX) {
                     let path = self.resolve(&operand.text);
-                    self.write_file(path, stdin.clone(), append);
+                    let copy = self.copied(stdin);
+                    self.write_file(path, copy, append);
                 }
             }
             "dd" => {
@@ -246,13 +250,15 @@ impl Engine<'_> {
         if call.program == "curl" && !call.flag('O') && !call.long("--remote-name") {
             return;
         }
-        let urls: Vec<String> = call.operands().map(|arg| arg.text.clone()).collect();
+        let folder = call.option(&["-P", "--directory-prefix", "--output-dir"]);
+        let urls: Vec<String> =
+            call.operands().take(FILES_MAX).map(|arg| arg.text.clone()).collect();
         for url in urls {
             let clean = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
             let Some(name) = clean.rsplit('/').next().filter(|name| !name.is_empty()) else {
                 continue;
             };
-            let path = match call.option(&["-P", "--directory-prefix", "--output-dir"]) {
+            let path = match &folder {
                 Some(directory) => self.resolve(&format!("{}/{name}", directory.text)),
                 None => self.resolve(name),
             };

@@ -87,6 +87,9 @@ fn framed(size: usize) -> Vec<(&'static str, String)> {
         ("decoded text", inside("echo ", "bHM7", " | base64 -d | sh")),
         ("a document for a shell", inside("bash <<E\n", "ls; ", "\nE\n")),
         ("a makefile", inside("make -f - <<E\n", "a:\n\tls\n", "E\n")),
+        ("addresses", inside("wget ", "http://a.b/ ", "")),
+        ("remote copies", inside("scp ", "a ", "h:")),
+        ("joined names", inside("php -r '", "$a.", "'")),
         ("lines read", inside("while read l; do eval $l; done <<E\n", "ls\n", "E\n")),
     ]
 }
@@ -103,6 +106,13 @@ fn grown(size: usize) -> Vec<(&'static str, String)> {
         ("translations", both("echo ", "x", "", "|tr a b")),
         ("reversals", both("echo ", "x", "", "|rev")),
         ("replacements", both("x=", "a", ";", "echo ${x//a/b};")),
+        ("words of a value", both("x='", "a ", "';", "for i in $x;do :;done;")),
+        ("names in a value", both("x='", "a ", "';", "rm $x;")),
+        ("raised letters", both("x=", "a", ";", "echo ${x^^};")),
+        ("lengths", both("x=", "a", ";", "echo ${#x};")),
+        ("a file read", both("echo ", "a", ">f;", "read x<f;")),
+        ("a file onto itself", both("echo ", "a", ">f;", "tee f<f;")),
+        ("a long body", both("while read l;do ", "ls;", "done<<E\n", "ls\n")),
         ("deep loops", "for i in a b;do ".repeat(50) + &filled("b;", size) + &"done;".repeat(50)),
         ("deep branches", "if a;then ".repeat(60) + &filled("b;", size) + &"fi;".repeat(60)),
         (
