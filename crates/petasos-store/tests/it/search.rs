@@ -72,3 +72,31 @@ async fn a_search_can_be_narrowed_and_ordered() {
     let newest = Query { sort: Sort::Newest, ..query("lamp") };
     assert!(store.search(&newest).await.unwrap()[0].snippet.contains("three"));
 }
+
+#[tokio::test]
+async fn what_is_newer_does_not_hide_what_is_wanted() {
+    let place = Place::new();
+    let store = place.open();
+    let old = begin(&store).await;
+    store.append(&old, vec![user("the lamp of old"), assistant("yes")]).await.unwrap();
+    let tools = begin(&store).await;
+    store.append(&tools, vec![user("begin"), calling(&["a"])]).await.unwrap();
+    let busy = begin(&store).await;
+    let rows = (0..900).map(|at| assistant(&format!("lamp {at}"))).collect();
+    store.append(&busy, rows).await.unwrap();
+    let wishes = [
+        Query { only: Some(old.clone()), ..query("lamp") },
+        Query { roles: vec!["user".to_owned()], ..query("lamp") },
+        Query { except: Some(busy.clone()), ..query("lamp") },
+    ];
+    for wish in wishes {
+        let found = store.search(&wish).await.unwrap();
+        assert_eq!(found.len(), 1, "{wish:?}");
+        assert_eq!(found[0].session.session(), old, "{wish:?}");
+    }
+    let each = Query { one_per_lineage: true, ..query("lamp") };
+    let found = store.search(&each).await.unwrap();
+    assert_eq!(found.len(), 2, "{found:?}");
+    let nobody = Query { only: Some(tools), ..query("lamp") };
+    assert!(store.search(&nobody).await.unwrap().is_empty());
+}
