@@ -9,7 +9,7 @@
 //! | `engine` | what agents share, and what one of them chooses |
 //! | `agent`, `turn`, `round` | a conversation, a turn of it, the calls of one reply |
 //! | `transcript`, `history`, `validate` | rows in memory, the outgoing copy, what providers insist on |
-//! | `prompt` | the system prompt |
+//! | `prompt`, `personality`, `skills` | the system prompt, and what parts of it are |
 //! | `compress` | fitting the window |
 //! | `budget`, `misbehaviour`, `steer` | how long, how patient, words from outside |
 //! | `moments` | what hooks are told of a conversation |
@@ -31,10 +31,12 @@ pub mod loop_tools;
 pub mod memory;
 pub mod misbehaviour;
 mod moments;
+pub mod personality;
 mod prompt;
 mod round;
 pub mod scripted;
 pub mod seat;
+pub mod skills;
 pub mod steer;
 pub mod threat;
 pub mod todo;

@@ -127,8 +127,8 @@ impl Agent {
         paths
     }
 
-    /// The session is left for good, perhaps for a new one. Surfaces call this when they end and
-    /// when the user asks for a fresh session; `reason` is `new_session`, `shutdown`,
+    /// The session is left for good, perhaps for one that is there already. Surfaces call this when
+    /// they end and when the user asks for a fresh session; `reason` is `new_session`, `shutdown`,
     /// `session_expired` or `session_boundary`.
     pub async fn leave(&self, reason: &str, new: Option<&SessionId>, cx: &CallContext) {
         let (hooks, model) = (self.hooks(), self.model_name());
@@ -137,10 +137,20 @@ impl Agent {
         let about = SessionMoment { cx: &own, model, reason, old, new };
         hooks.observe(&Moment::OnSessionFinalize(&about)).await;
         if let Some(new) = new {
-            let entered = CallContext { session: new.clone(), ..cx.clone() };
-            let about = SessionMoment { cx: &entered, model, reason, old, new: Some(new) };
-            hooks.observe(&Moment::OnSessionReset(&about)).await;
+            self.reset(reason, self.session(), new, cx).await;
         }
+    }
+
+    /// This session takes the place of another one that was left before it began.
+    pub async fn entered(&self, reason: &str, old: &SessionId, cx: &CallContext) {
+        self.reset(reason, old, self.session(), cx).await;
+    }
+
+    async fn reset(&self, reason: &str, old: &SessionId, new: &SessionId, cx: &CallContext) {
+        let entered = CallContext { session: new.clone(), ..cx.clone() };
+        let (model, old, new) = (self.model_name(), Some(old), Some(new));
+        let about = SessionMoment { cx: &entered, model, reason, old, new };
+        self.hooks().observe(&Moment::OnSessionReset(&about)).await;
     }
 }
 

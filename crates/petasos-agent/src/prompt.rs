@@ -4,7 +4,6 @@
 //! about the session. Later changes of any of these do not change it: the provider's cache holds.
 
 mod context_file;
-mod skills;
 
 use std::path::Path;
 
@@ -13,7 +12,7 @@ use petasos_contract::{CallContext, Settings};
 
 use crate::engine::Choice;
 use crate::memory::{Memory, Target};
-use crate::threat;
+use crate::{personality, skills, threat};
 
 const IDENTITY: &str = "You are Petasos, an agent that works with tools on the user's machine. Be \
     accurate and brief. Find things out with tools instead of guessing, do what was asked and no \
@@ -28,6 +27,7 @@ pub(crate) async fn assemble(choice: &Choice, memory: &Memory, cx: &CallContext)
     if let Some(own) = settings.text("agent.system_prompt").filter(|text| !text.trim().is_empty()) {
         parts.push(own.trim().to_owned());
     }
+    parts.extend(personality::configured(settings));
     if cx.grant.allows("skill_view") {
         parts.extend(skills::index(&settings.home().join("skills")).await);
     }

@@ -12,7 +12,7 @@ use std::time::Instant;
 
 use petasos_contract::call::ToolCall;
 use petasos_contract::event::Event;
-use petasos_contract::message::{Assistant, Content, Message};
+use petasos_contract::message::{Assistant, Content, Message, Part};
 use petasos_contract::model::{Definition, ModelError, Reason, Reply, Role, ToolChoice};
 use petasos_contract::reply::Usage;
 use petasos_contract::store::{Amend, Spent, Stored};
@@ -119,14 +119,20 @@ impl Agent {
         let words = self.seat.inbox.drain();
         let mut context: Vec<String> = words.iter().map(steer::Word::text).collect();
         context.extend(input.context);
-        let sent = match &input.content {
-            Content::Text(text) if !context.is_empty() => {
+        let mut content = input.content;
+        let sent = match &mut content {
+            _ if context.is_empty() => None,
+            Content::Text(text) => {
                 context.push(text.clone());
                 Some(context.join("\n\n"))
             }
-            _ => None,
+            // What is sent beside images cannot differ from what is stored.
+            Content::Parts(parts) => {
+                parts.insert(0, Part::Text { text: context.join("\n\n") });
+                None
+            }
         };
-        let message = Message::User { content: input.content };
+        let message = Message::User { content };
         let stored = Stored { sent, turn: Some(turn.id.clone()), ..Stored::new(message) };
         self.transcript.add(vec![stored]).await?;
         Ok(())

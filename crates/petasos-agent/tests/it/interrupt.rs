@@ -1,12 +1,14 @@
 //! Stop means stop: within a second, at every step, with a whole transcript.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use petasos_agent::{Act, Outcome, Scripted};
-use petasos_contract::event::Event;
+use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::model::Role;
 use serde_json::json;
+use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, told, when};
 
@@ -147,4 +149,57 @@ async fn while_the_conversation_is_summarised() {
     assert_eq!(end.unwrap().outcome, Outcome::Interrupted);
     assert_eq!(told(&agent).len(), 3, "nothing was lost");
     world.check(&agent).await;
+}
+
+/// Interrupts at the event of one number; nothing when the turn has fewer.
+struct At {
+    number: usize,
+    seen: AtomicUsize,
+    cancel: CancellationToken,
+}
+
+impl Subscriber for At {
+    fn take(&self, _: Event) {
+        if self.seen.fetch_add(1, Ordering::Relaxed) == self.number {
+            self.cancel.cancel();
+        }
+    }
+}
+
+#[tokio::test]
+async fn at_every_event_of_a_busy_turn() {
+    let acts = || {
+        [
+            Act::calls("first I look", &[("look", "{}"), ("look", "{}"), ("act", "{}")]),
+            Act::call("todo", r#"{"todos":[{"id":"a","content":"b","status":"pending"}]}"#),
+            Act::call("delegate_task", r#"{"goal":"help"}"#),
+            Act::call("clarify", r#"{"question":"Well?"}"#),
+            Act::call("act", r#"{"do":"fail"}"#),
+            Act::say("done"),
+        ]
+    };
+    let mut stopped = 0;
+    for number in 0.. {
+        let model = Scripted::new(acts()).otherwise(|_, _| Act::say("here I am"));
+        let world = World::new(model);
+        let mut agent = world.agent().await;
+        let mut cx = world.cx();
+        let cancel = cx.cancel.clone();
+        let at = Arc::new(At { number, seen: AtomicUsize::new(0), cancel });
+        cx.events = EventSink::to(Arc::clone(&at) as _);
+        let began = Instant::now();
+        let end = agent.turn("go".into(), &cx).await.unwrap();
+        assert!(began.elapsed() < Duration::from_secs(2), "event {number}: {:?}", began.elapsed());
+        world.check(&agent).await;
+        if at.seen.load(Ordering::Relaxed) <= number {
+            assert_eq!((end.outcome, end.text.as_str()), (Outcome::Replied, "done"));
+            break;
+        }
+        stopped += usize::from(end.outcome == Outcome::Interrupted);
+        let (mut again, repairs) = world.resume(agent.session()).await;
+        assert!(repairs.is_empty(), "event {number}: {repairs:?}");
+        again.turn("and now?".into(), &world.cx()).await.unwrap();
+        world.check(&again).await;
+    }
+    assert!(stopped > 20, "only {stopped} moments were interrupted");
 }

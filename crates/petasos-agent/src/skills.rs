@@ -5,25 +5,39 @@ use std::path::{Path, PathBuf};
 const SKILLS_MAX: usize = 200;
 const LINE_CHARS_MAX: usize = 160;
 
-/// The index; absent when there are no skills.
-pub(super) async fn index(folder: &Path) -> Option<String> {
-    let mut lines = Vec::new();
+/// A skill by its name and line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Skill {
+    /// How `skill_view` knows it.
+    pub name: String,
+    /// What it is about.
+    pub about: String,
+}
+
+/// Every skill below a folder, sorted.
+pub async fn listed(folder: &Path) -> Vec<Skill> {
+    let mut skills = Vec::new();
     for path in files(folder).await {
-        if let Some(text) = super::read(&path).await {
-            let name = field(&text, "name").unwrap_or_else(|| {
-                let parent = path.parent().and_then(Path::file_name);
-                parent.unwrap_or_default().to_string_lossy().into_owned()
-            });
-            let about = field(&text, "description").unwrap_or_default();
-            let about: String = about.chars().take(LINE_CHARS_MAX).collect();
-            lines.push(format!("- {name}: {about}"));
-        }
+        // A file that is not text is no skill.
+        let Ok(text) = tokio::fs::read_to_string(&path).await else { continue };
+        let name = field(&text, "name").unwrap_or_else(|| {
+            let parent = path.parent().and_then(Path::file_name);
+            parent.unwrap_or_default().to_string_lossy().into_owned()
+        });
+        let about = field(&text, "description").unwrap_or_default();
+        skills.push(Skill { name, about: about.chars().take(LINE_CHARS_MAX).collect() });
     }
-    lines.sort();
-    lines.dedup();
-    lines.truncate(SKILLS_MAX);
+    skills.sort();
+    skills.dedup();
+    skills
+}
+
+/// The index; absent when there are no skills.
+pub(crate) async fn index(folder: &Path) -> Option<String> {
+    let skills = listed(folder).await;
+    let lines = skills.iter().take(SKILLS_MAX).map(|skill| format!("- {}: {}", skill.name, skill.about));
     let heading = "# Skills\nRead one with `skill_view` before work it is about:";
-    (!lines.is_empty()).then(|| format!("{heading}\n{}", lines.join("\n")))
+    (!skills.is_empty()).then(|| format!("{heading}\n{}", lines.collect::<Vec<_>>().join("\n")))
 }
 
 /// `SKILL.md` one or two folders down.
