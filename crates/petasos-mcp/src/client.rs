@@ -33,7 +33,7 @@ mod stdio;
 mod vet;
 
 pub use register::full_name;
-pub use servers::{Missing, START_BUDGET, ServerView, Servers};
+pub use servers::{Missing, Reloaded, START_BUDGET, ServerView, Servers};
 pub use shared::Around;
 pub use spec::{Launch, OauthSpec, Sampling, ServerSpec, SpecError, ToolFilter};
 pub use state::State;

@@ -21,6 +21,8 @@ use crate::origin::{Credential, Origin, checked_url};
 use crate::proxy::Proxies;
 
 const REDIRECTS_MAX: u8 = 5;
+/// In the PEM frame of a key with a password.
+const LOCKED: &[u8] = b"ENCRYPTED";
 
 /// A connection with open streams is asked this often whether it still lives, and has as long to
 /// answer; a peer that vanished without a word is noticed by nothing else.
@@ -67,6 +69,15 @@ pub struct Tls {
     pub unverified: bool,
 }
 
+/// How we prove who we are, where the other side asks: a certificate with its key, both as PEM.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Identity {
+    /// The certificate, perhaps with its chain.
+    pub cert: PathBuf,
+    /// The key; in the same file when absent.
+    pub key: Option<PathBuf>,
+}
+
 /// Which redirects are followed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Follow {
@@ -95,6 +106,8 @@ pub struct Request {
     pub follow: Follow,
     /// How certificates are checked.
     pub tls: Tls,
+    /// The certificate that is shown when it is asked for; never to another origin.
+    pub identity: Option<Identity>,
     /// Whether HTTP/2 is spoken from the first byte, as gRPC needs it; else it is negotiated.
     pub http2: bool,
     /// How long the status line may take, redirects included.
@@ -113,6 +126,7 @@ impl Request {
             reach: Reach::Anywhere,
             follow: Follow::Anywhere,
             tls: Tls::default(),
+            identity: None,
             http2: false,
             first_byte: Duration::from_mins(1),
         }
@@ -146,11 +160,14 @@ impl Request {
     }
 }
 
+/// Requests of one kind share a client.
+type Kind = (Reach, Tls, Option<Identity>, bool);
+
 /// The way out.
 #[derive(Debug, Default)]
 pub struct Net {
     options: NetOptions,
-    clients: Mutex<HashMap<(Reach, Tls, bool), reqwest::Client>>,
+    clients: Mutex<HashMap<Kind, reqwest::Client>>,
 }
 
 impl Net {
@@ -163,19 +180,37 @@ impl Net {
     ///
     /// Fails when the credential may not go to the address: nothing is sent without it.
     pub async fn send(&self, request: Request) -> Result<Reply, NetError> {
-        let client = self.client(&request)?;
         let deadline = Instant::now() + request.first_byte;
         let host = request.url.host_str().unwrap_or_default().to_owned();
-        let walk = follow(&client, request);
+        let walk = self.follow(request);
         match wait::until(deadline, "the first byte of a reply", walk).await {
             Ok(reply) => reply,
             Err(_) => Err(NetError::FirstByteTimeout { host }),
         }
     }
 
+    /// Sends the request and follows redirects; what proves who we are leaves at the first foreign
+    /// origin.
+    async fn follow(&self, mut request: Request) -> Result<Reply, NetError> {
+        for _ in 0..=REDIRECTS_MAX {
+            request.reach.check_literal(&request.url)?;
+            let client = self.client(&request)?;
+            let response = send_once(&client, &request).await?;
+            if request.follow == Follow::Nowhere {
+                return Ok(Reply::new(request.url, response));
+            }
+            let Some(target) = redirect(&response, &request.url)? else {
+                return Ok(Reply::new(request.url, response));
+            };
+            step(&mut request, target, response.status());
+        }
+        let host = request.url.host_str().unwrap_or_default().to_owned();
+        Err(NetError::TooManyRedirects { host })
+    }
+
     fn client(&self, request: &Request) -> Result<reqwest::Client, NetError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (request.reach, request.tls.clone(), request.http2);
+        let key = (request.reach, request.tls.clone(), request.identity.clone(), request.http2);
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
@@ -216,6 +251,9 @@ impl Net {
         if tls.unverified {
             builder = builder.tls_danger_accept_invalid_certs(true);
         }
+        if let Some(identity) = &request.identity {
+            builder = builder.identity(shown(identity)?);
+        }
         builder.build().map_err(|error| NetError::Build { reason: error.to_string() })
     }
 }
@@ -226,20 +264,21 @@ fn authorities(path: &Path) -> Result<Vec<reqwest::Certificate>, NetError> {
     reqwest::Certificate::from_pem_bundle(&pem).map_err(|error| unreadable(error.to_string()))
 }
 
-/// Sends the request and follows redirects; the credential leaves at the first foreign origin.
-async fn follow(client: &reqwest::Client, mut request: Request) -> Result<Reply, NetError> {
-    for _ in 0..=REDIRECTS_MAX {
-        request.reach.check_literal(&request.url)?;
-        let response = send_once(client, &request).await?;
-        if request.follow == Follow::Nowhere {
-            return Ok(Reply::new(request.url, response));
-        }
-        let Some(target) = redirect(&response, &request.url)? else {
-            return Ok(Reply::new(request.url, response));
-        };
-        step(&mut request, target, response.status());
+/// The certificate and its key in one piece, as the client wants them.
+fn shown(identity: &Identity) -> Result<reqwest::Identity, NetError> {
+    let unusable = |path: &Path, reason: String| NetError::CaCert { path: path.to_owned(), reason };
+    let read = |path: &Path| std::fs::read(path).map_err(|error| unusable(path, error.to_string()));
+    let mut pem = read(&identity.cert)?;
+    if let Some(key) = &identity.key {
+        pem.push(b'\n');
+        pem.extend(read(key)?);
     }
-    Err(NetError::TooManyRedirects { host: request.url.host_str().unwrap_or_default().to_owned() })
+    let at = identity.key.as_deref().unwrap_or(&identity.cert);
+    if pem.windows(LOCKED.len()).any(|piece| piece == LOCKED) {
+        let reason = "its key has a password: `openssl pkey` writes one without".to_owned();
+        return Err(unusable(at, reason));
+    }
+    reqwest::Identity::from_pem(&pem).map_err(|error| unusable(at, crate::fault::root(&error)))
 }
 
 async fn send_once(
@@ -282,6 +321,7 @@ fn redirect(response: &reqwest::Response, from: &Url) -> Result<Option<Url>, Net
 fn step(request: &mut Request, target: Url, status: StatusCode) {
     if Origin::of(&request.url) != Origin::of(&target) {
         request.credential = None;
+        request.identity = None;
         let harmless = request.headers.iter().filter(|(name, _)| HARMLESS.contains(&name.as_str()));
         request.headers = harmless.map(|(name, value)| (name.clone(), value.clone())).collect();
     }

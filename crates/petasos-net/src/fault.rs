@@ -102,7 +102,7 @@ pub enum NetError {
         /// The last host.
         host: String,
     },
-    /// The extra certificate authority cannot be used.
+    /// An extra certificate authority or a certificate of our own cannot be used.
     #[error("`{}` is not a usable certificate file: {reason}", path.display())]
     CaCert {
         /// The file.

@@ -23,7 +23,7 @@ pub mod proxy;
 pub mod sse;
 
 pub use address::Reach;
-pub use client::{Follow, Net, NetOptions, Reply, Request, Tls};
+pub use client::{Follow, Identity, Net, NetOptions, Reply, Request, Tls};
 pub use fault::NetError;
 pub use grpc::{GrpcError, Messages, Status};
 pub use origin::{Allowed, Credential, Origin, Refused, Scheme, Scope, UrlRefused, checked_url};

@@ -16,6 +16,7 @@ const fn endpoint(name: &'static str, doc: &'static str) -> Row {
 #[rustfmt::skip]
 pub(super) static ROWS: &[Row] = &[
     secret("SUDO_PASSWORD", "Password for sudo"),
+    row(Ours("MCP_SERVER_TOKEN"), Secret, "What clients of `petasos mcp serve --http` show"),
     secret("OPENROUTER_API_KEY", "OpenRouter"),
     secret("OPENAI_API_KEY", "OpenAI"),
     secret("ANTHROPIC_API_KEY", "Anthropic"),

@@ -10,7 +10,7 @@ use futures::stream::{BoxStream, StreamExt as _};
 use http::{HeaderName, HeaderValue};
 use petasos_contract::Secret;
 use petasos_net::{
-    Credential, Method, Net, NetError, Origin, Reply, Request, Scheme, Scope, Tls, checked_url,
+    Credential, Identity, Method, Net, NetError, Origin, Reply, Request, Scheme, Scope, Tls, checked_url,
 };
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{
@@ -30,6 +30,7 @@ const BODY_MAX: usize = 16 * 1024 * 1024;
 pub(super) struct NetHttp {
     pub(super) net: Arc<Net>,
     pub(super) tls: Tls,
+    pub(super) identity: Option<Identity>,
     pub(super) owner: Arc<str>,
     pub(super) first_byte: Duration,
 }
@@ -56,6 +57,7 @@ impl NetHttp {
         let url = checked_url(uri)?;
         let mut request = Request::new(method, url.clone()).first_byte(self.first_byte).body(body);
         request.tls = self.tls.clone();
+        request.identity.clone_from(&self.identity);
         request = request.header("accept", "application/json, text/event-stream")?;
         for (name, value) in &head.headers {
             request.headers.insert(name.clone(), value.clone());

@@ -13,7 +13,7 @@ use super::link::Link;
 use super::list;
 use super::register::{self, Extras};
 use super::shared::{Live, Shared};
-use super::state::{Fault, State};
+use super::state::{Fault, State, WROTE};
 
 /// How often a first connection is tried again at once, and a lost one.
 const FIRST_RETRIES: u32 = 3;
@@ -127,7 +127,7 @@ async fn live(shared: Arc<Shared>, link: Link, life: u64) -> Option<Fault> {
         Lost::Broken(why) => {
             let wrote = link.complaints();
             let end = wrote.lines().rev().find(|line| !line.trim().is_empty());
-            let why = end.map_or(why.clone(), |end| format!("{why}; it wrote: {end}"));
+            let why = end.map_or(why.clone(), |end| format!("{why}{WROTE}{end}"));
             shared.set(State::Degraded(why));
             link.close().await;
             // A server that dies at once would otherwise be started in a circle.

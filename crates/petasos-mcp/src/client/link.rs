@@ -24,7 +24,7 @@ use super::http::NetHttp;
 use super::shared::{Around, Shared};
 use super::spec::{Launch, ServerSpec};
 use super::sse::OldSse;
-use super::state::Fault;
+use super::state::{Fault, WROTE};
 use super::stdio::{Complaints, Program};
 use super::{oauth, osv, stdio, vet};
 
@@ -152,9 +152,7 @@ fn with_complaints(fault: Fault, complaints: &Complaints) -> Fault {
     let tail = complaints.tail();
     let last = tail.lines().rev().find(|line| !line.trim().is_empty());
     match (fault, last) {
-        (Fault::Passing(reason), Some(last)) => {
-            Fault::Passing(format!("{reason}; it wrote: {last}"))
-        }
+        (Fault::Passing(reason), Some(last)) => Fault::Passing(format!("{reason}{WROTE}{last}")),
         (fault, _) => fault,
     }
 }
@@ -189,14 +187,15 @@ async fn begin_http(shared: &Arc<Shared>, first: bool) -> Result<Link, Fault> {
 
 /// The way out to a server at an address.
 pub(super) fn way_out(spec: &ServerSpec, around: &Around) -> NetHttp {
-    let tls = match &spec.launch {
-        Launch::Http { tls, .. } => tls.clone(),
-        Launch::Stdio { .. } => petasos_net::Tls::default(),
+    let (tls, identity) = match &spec.launch {
+        Launch::Http { tls, identity, .. } => (tls.clone(), identity.clone()),
+        Launch::Stdio { .. } => (petasos_net::Tls::default(), None),
     };
     // A call waits for its first byte as long as it may take; the start has its own deadline.
     NetHttp {
         net: Arc::clone(&around.net),
         tls,
+        identity,
         owner: spec.name.as_str().into(),
         first_byte: spec.call,
     }
@@ -227,6 +226,7 @@ async fn look(http: &NetHttp, url: &str) -> Result<(), Fault> {
     let Ok(url) = petasos_net::checked_url(url) else { return Ok(()) };
     let mut request = Request::new(Method::HEAD, url).first_byte(PREFLIGHT).body(Bytes::new());
     request.tls = http.tls.clone();
+    request.identity.clone_from(&http.identity);
     let Ok(reply) = http.net.send(request).await else { return Ok(()) };
     let kind = reply.headers.get("content-type").and_then(|kind| kind.to_str().ok());
     if reply.status == 200 && kind.is_some_and(|kind| kind.starts_with("text/html")) {

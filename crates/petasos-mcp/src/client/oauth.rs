@@ -2,17 +2,18 @@
 //!
 //! The SDK speaks the protocol over our network (`wire`) and keeps its tokens in our files
 //! (`keep`), where a refresh holds a lock that every process sees. `callback` waits for the answer
-//! of a browser on this machine.
+//! of a browser on this machine; `legacy` finds the sign-in of servers of the first specification.
 
 mod callback;
 mod keep;
+mod legacy;
 mod wire;
 
 use std::sync::Arc;
 
 use petasos_contract::BoxFuture;
-use petasos_net::Url;
-use rmcp::transport::auth::OAuthClientConfig;
+use petasos_net::{Origin, Url};
+use rmcp::transport::auth::{AuthorizationMetadata, OAuthClientConfig};
 use rmcp::transport::{
     AuthClient, AuthError, AuthorizationManager, AuthorizationRequest, AuthorizationSession,
     CredentialStore as _,
@@ -65,16 +66,36 @@ fn oauth_of(spec: &ServerSpec) -> Option<(&Url, OauthSpec)> {
     }
 }
 
+fn wire(spec: &ServerSpec, around: &Around) -> OverNet {
+    let (tls, identity) = match &spec.launch {
+        Launch::Http { url, tls, identity, .. } => {
+            (tls.clone(), identity.clone().map(|identity| (identity, Origin::of(url))))
+        }
+        Launch::Stdio { .. } => (petasos_net::Tls::default(), None),
+    };
+    OverNet { net: Arc::clone(&around.net), tls, identity }
+}
+
 async fn manager(spec: &ServerSpec, around: &Around) -> Result<AuthorizationManager, AuthError> {
     let (url, _) = oauth_of(spec).ok_or(AuthError::NoAuthorizationSupport)?;
-    let tls = match &spec.launch {
-        Launch::Http { tls, .. } => tls.clone(),
-        Launch::Stdio { .. } => petasos_net::Tls::default(),
-    };
-    let wire = Arc::new(OverNet { net: Arc::clone(&around.net), tls });
+    let wire = Arc::new(wire(spec, around));
     let mut manager = AuthorizationManager::new_with_oauth_http_client(url.as_str(), wire).await?;
     manager.set_credential_store(kept(spec, around));
     Ok(manager)
+}
+
+/// What the SDK found, or failed to find; a server of the first specification is asked the old way.
+async fn or_legacy(
+    found: Result<AuthorizationMetadata, AuthError>,
+    spec: &ServerSpec,
+    around: &Around,
+) -> Result<AuthorizationMetadata, AuthError> {
+    match (found, oauth_of(spec)) {
+        (Err(AuthError::AuthorizationServerMismatch { received_issuer, .. }), Some((url, _))) => {
+            legacy::metadata(url, received_issuer, &wire(spec, around)).await
+        }
+        (found, _) => found,
+    }
 }
 
 /// The way out with whatever tokens are kept; without any, the server's challenge tells.
@@ -89,7 +110,15 @@ pub(super) async fn client(
         other => Fault::Passing(other.to_string()),
     };
     let mut manager = manager(spec, around).await.map_err(fault)?;
-    let known = manager.initialize_from_store().await.map_err(fault)?;
+    let known = match manager.initialize_from_store().await {
+        Err(mismatch @ AuthError::AuthorizationServerMismatch { .. }) => {
+            let metadata = or_legacy(Err(mismatch), spec, around).await.map_err(fault)?;
+            manager.set_metadata(metadata);
+            manager.initialize_from_store().await
+        }
+        known => known,
+    };
+    let known = known.map_err(fault)?;
     if let Some(registered) = kept(spec, around).registered().filter(|_| known) {
         let config = registered.config(&redirect_of(spec));
         manager.configure_client(config).map_err(fault)?;
@@ -127,13 +156,14 @@ pub async fn login(
     let (_, oauth) = oauth_of(spec).ok_or_else(|| LoginError::Local(spec.name.clone()))?;
     let mut manager = manager(spec, around).await.map_err(failed)?;
     let challenge = options.challenge.as_deref().filter(|challenge| !challenge.is_empty());
-    let found = manager.resolve_metadata_from_challenge(challenge).await.map_err(failed)?;
-    let documents = found.metadata.additional_fields.get("client_id_metadata_document_supported");
+    let found = manager.resolve_metadata_from_challenge(challenge).await;
+    let found = or_legacy(found.map(|found| found.metadata), spec, around).await.map_err(failed)?;
+    let documents = found.additional_fields.get("client_id_metadata_document_supported");
     let by_document = options
         .metadata_url
         .as_ref()
         .filter(|_| documents.and_then(serde_json::Value::as_bool).unwrap_or(false));
-    manager.set_metadata(found.metadata);
+    manager.set_metadata(found);
     let mut request = AuthorizationRequest::new(&options.redirect)
         .with_client_name(oauth.client_name.as_deref().unwrap_or("Petasos"));
     let scopes = scopes(spec, around, &oauth, challenge).await;

@@ -13,9 +13,6 @@ use super::results::mask;
 use super::shared::Around;
 use super::spec::Sampling;
 
-/// More rounds of tools than this in one conversation are not continued with tools.
-const TOOL_ROUNDS: usize = 5;
-
 /// Asks the model; both sides in the protocol's shape.
 pub(super) async fn answer(
     model: &dyn Model,
@@ -60,7 +57,7 @@ fn prompt(limits: &Sampling, request: &Value) -> Result<Prompt, String> {
     let asked =
         request.get("maxTokens").and_then(Value::as_u64).unwrap_or(u64::from(limits.max_tokens));
     prompt.max_tokens = Some(u32::try_from(asked).unwrap_or(u32::MAX).min(limits.max_tokens));
-    if rounds.count() < TOOL_ROUNDS {
+    if rounds.count() < limits.max_tool_rounds {
         let tools = request.get("tools").and_then(Value::as_array).into_iter().flatten();
         prompt.tools = tools.map(definition).collect();
     }

@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use petasos_contract::Settings;
 use petasos_contract::wait::Owned;
 use serde::Serialize;
@@ -17,8 +18,16 @@ use super::{keeper, register};
 /// How long the first turn waits for servers, unless the configuration says otherwise.
 pub const START_BUDGET: Duration = Duration::from_millis(750);
 
-/// The servers of a program.
+/// How much of a reason the model reads.
+const REASON_MAX: usize = 200;
+
+/// The servers of a program. What it holds can change while it is used: see [`Servers::reload`].
 pub struct Servers {
+    now: Mutex<Now>,
+}
+
+#[derive(Default)]
+struct Now {
     kept: Vec<Server>,
     broken: Vec<SpecError>,
     disabled: Vec<String>,
@@ -28,6 +37,45 @@ struct Server {
     shared: Arc<Shared>,
     /// Ends the server, its program and all of its tree when dropped.
     _keeper: Owned<()>,
+}
+
+/// What a reload did, by names.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Reloaded {
+    /// Servers that were not there before.
+    pub started: Vec<String>,
+    /// Servers whose entry changed.
+    pub restarted: Vec<String>,
+    /// Servers that are gone.
+    pub stopped: Vec<String>,
+    /// Servers that run on as they are.
+    pub kept: Vec<String>,
+    /// Entries that cannot be used.
+    pub broken: Vec<String>,
+}
+
+impl Reloaded {
+    /// Whether nothing is different.
+    pub fn is_nothing(&self) -> bool {
+        self.started.is_empty() && self.restarted.is_empty() && self.stopped.is_empty()
+    }
+}
+
+impl fmt::Display for Reloaded {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let parts = [
+            ("started", &self.started),
+            ("restarted", &self.restarted),
+            ("stopped", &self.stopped),
+            ("unchanged", &self.kept),
+            ("unusable", &self.broken),
+        ];
+        let told = parts.iter().filter(|(_, names)| !names.is_empty());
+        let told: Vec<String> =
+            told.map(|(word, names)| format!("{word}: {}", names.join(", "))).collect();
+        f.write_str(if told.is_empty() { "no MCP servers are configured" } else { "" })?;
+        f.write_str(&told.join("; "))
+    }
 }
 
 /// How a server is doing.
@@ -62,28 +110,63 @@ impl Servers {
     /// Starts every enabled server of a snapshot, all at once; waits for none of them. Must be
     /// called on a runtime.
     pub fn start(around: &Around) -> Self {
-        let (mut good, mut broken, mut disabled) = (Vec::new(), Vec::new(), Vec::new());
-        for spec in ServerSpec::all(&around.settings) {
-            match spec {
-                Ok(spec) if spec.enabled => good.push(spec),
-                Ok(spec) => disabled.push(spec.name),
-                Err(error) => {
-                    tracing::warn!(%error, "an entry cannot be used");
-                    broken.push(error);
-                }
-            }
-        }
-        Self { kept: started(good, around), broken, disabled }
+        let (good, broken, disabled) = sorted(&around.settings);
+        Self { now: Mutex::new(Now { kept: started(good, around), broken, disabled }) }
     }
 
     /// Starts just these.
     pub fn of(specs: Vec<ServerSpec>, around: &Around) -> Self {
-        Self { kept: started(specs, around), broken: Vec::new(), disabled: Vec::new() }
+        Self { now: Mutex::new(Now { kept: started(specs, around), ..Now::default() }) }
+    }
+
+    /// Follows a newer snapshot: servers whose entries are the same run on untouched, others are
+    /// ended and started. Must be called on a runtime.
+    pub fn reload(&self, around: &Around) -> Reloaded {
+        let (good, broken, disabled) = sorted(&around.settings);
+        let mut wanted = groups(good);
+        let mut told = Reloaded {
+            broken: broken.iter().map(|error| error.name.clone()).collect(),
+            ..Reloaded::default()
+        };
+        let mut now = self.now.lock();
+        let mut before = Vec::new();
+        let mut stays = Vec::new();
+        for server in std::mem::take(&mut now.kept) {
+            let faces = described(&server.shared.faces);
+            match wanted.iter().position(|group| described(group) == faces) {
+                Some(at) => {
+                    told.kept.extend(wanted.swap_remove(at).into_iter().map(|face| face.name));
+                    stays.push(server);
+                }
+                // Gone before its successor begins, so that its tools are not taken for its.
+                None => before.extend(server.shared.faces.iter().map(|face| face.name.clone())),
+            }
+        }
+        let names = wanted.iter().flatten().map(|face| face.name.clone());
+        (told.restarted, told.started) = names.partition(|name| before.contains(name));
+        before.retain(|name| !told.restarted.contains(name));
+        told.stopped = before;
+        stays.extend(wanted.into_iter().map(|faces| Server::start(faces, around)));
+        *now = Now { kept: stays, broken, disabled };
+        for names in [&mut told.kept, &mut told.started, &mut told.restarted, &mut told.stopped] {
+            names.sort();
+        }
+        told
     }
 
     /// Whether there is anything to wait for or to show.
     pub fn is_empty(&self) -> bool {
-        self.kept.is_empty() && self.broken.is_empty()
+        let now = self.now.lock();
+        now.kept.is_empty() && now.broken.is_empty()
+    }
+
+    /// Whether a call to any of them runs now.
+    pub fn is_busy(&self) -> bool {
+        self.now.lock().kept.iter().any(|server| !server.shared.running.lock().is_empty())
+    }
+
+    fn shared(&self) -> Vec<Arc<Shared>> {
+        self.now.lock().kept.iter().map(|server| Arc::clone(&server.shared)).collect()
     }
 
     /// The start budget of a snapshot.
@@ -96,12 +179,12 @@ impl Servers {
     /// their own start may take.
     pub async fn settle(&self, within: Duration) {
         let deadline = Instant::now() + within;
-        let waits = self.kept.iter().map(|server| async move {
-            let spec = server.shared.spec();
-            let required = server.shared.faces.iter().any(|face| face.required);
+        let waits = self.shared().into_iter().map(|shared| async move {
+            let spec = shared.spec();
+            let required = shared.faces.iter().any(|face| face.required);
             let until =
                 if required { deadline.max(Instant::now() + spec.connect) } else { deadline };
-            let mut state = server.shared.state.subscribe();
+            let mut state = shared.state.subscribe();
             let settled = state.wait_for(State::is_settled);
             if tokio::time::timeout_at(until.into(), settled).await.is_err() {
                 tracing::info!(server = spec.name, "the MCP server joins when it is ready");
@@ -119,8 +202,9 @@ impl Servers {
 
     /// How all of them are doing, by name.
     pub fn views(&self) -> Vec<ServerView> {
-        let mut views: Vec<ServerView> = self.kept.iter().flat_map(Server::views).collect();
-        views.extend(self.broken.iter().map(|error| ServerView {
+        let now = self.now.lock();
+        let mut views: Vec<ServerView> = now.kept.iter().flat_map(Server::views).collect();
+        views.extend(now.broken.iter().map(|error| ServerView {
             name: error.name.clone(),
             state: State::Failed(error.problem.clone()),
             at: String::new(),
@@ -128,7 +212,7 @@ impl Servers {
             tools: Vec::new(),
             notes: Vec::new(),
         }));
-        views.extend(self.disabled.iter().map(|name| ServerView {
+        views.extend(now.disabled.iter().map(|name| ServerView {
             name: name.clone(),
             state: State::Disabled,
             at: String::new(),
@@ -136,39 +220,83 @@ impl Servers {
             tools: Vec::new(),
             notes: Vec::new(),
         }));
+        drop(now);
         views.sort_by(|a, b| a.name.cmp(&b.name));
         views
     }
 
-    /// A line for the model about servers that are not ready; none when all are.
+    /// What the model should know about servers that are not ready, a line each; none when all
+    /// are. What a server itself wrote is left out: it is a stranger's text.
     pub fn notice(&self) -> Option<String> {
-        let troubled = self
-            .views()
-            .into_iter()
-            .filter(|view| !matches!(view.state, State::Ready | State::Resting | State::Disabled));
-        let lines: Vec<String> =
-            troubled.map(|view| format!("{}: {}", view.name, view.state)).collect();
-        (!lines.is_empty()).then(|| format!("MCP servers that are not ready: {}", lines.join("; ")))
+        let troubled = self.views().into_iter().filter(|view| !is_well(&view.state));
+        let lines: Vec<String> = troubled.map(|view| told(&view)).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
     }
 
     /// What a server said when it last asked for a sign-in.
     pub fn challenge(&self, name: &str) -> Option<String> {
-        let named = |server: &&Server| server.shared.faces.iter().any(|face| face.name == name);
-        self.kept.iter().find(named)?.shared.challenge.lock().clone()
+        let named = |shared: &&Arc<Shared>| shared.faces.iter().any(|face| face.name == name);
+        let shared = self.shared();
+        let challenge = shared.iter().find(named)?.challenge.lock().clone();
+        challenge
     }
 
     /// Asks a server to connect again at once.
     pub fn reconnect(&self, name: &str) {
-        for server in &self.kept {
-            if server.shared.faces.iter().any(|face| face.name == name) {
-                server.shared.nudge.notify_one();
+        for shared in self.shared() {
+            if shared.faces.iter().any(|face| face.name == name) {
+                shared.nudge.notify_one();
             }
         }
     }
 }
 
-/// One keeper for all entries that start the same server.
-fn started(specs: Vec<ServerSpec>, around: &Around) -> Vec<Server> {
+fn is_well(state: &State) -> bool {
+    matches!(state, State::Ready | State::Resting | State::Disabled)
+}
+
+/// A server that is not ready, in one line for the model.
+fn told(view: &ServerView) -> String {
+    let name = &view.name;
+    let does = match &view.state {
+        State::Starting => "is starting: its tools join at a later turn".to_owned(),
+        State::NeedsAuth(_) => {
+            format!("needs a sign-in: the user runs `petasos mcp login {name}`")
+        }
+        other => {
+            let reason = other.reason().unwrap_or_default();
+            let reason = reason.split_once(super::state::WROTE).map_or(reason, |(ours, _)| ours);
+            let plain = reason.chars().map(|c| if c.is_control() { ' ' } else { c });
+            let short: String = plain.take(REASON_MAX).collect();
+            format!("{}: {}", other.word(), super::results::mask(&short))
+        }
+    };
+    format!("MCP server `{name}` {does}")
+}
+
+/// The entries of a snapshot: those to start, those that cannot work, those that are off.
+fn sorted(settings: &Settings) -> (Vec<ServerSpec>, Vec<SpecError>, Vec<String>) {
+    let (mut good, mut broken, mut disabled) = (Vec::new(), Vec::new(), Vec::new());
+    for spec in ServerSpec::all(settings) {
+        match spec {
+            Ok(spec) if spec.enabled => good.push(spec),
+            Ok(spec) => disabled.push(spec.name),
+            Err(error) => {
+                tracing::warn!(%error, "an entry cannot be used");
+                broken.push(error);
+            }
+        }
+    }
+    (good, broken, disabled)
+}
+
+/// Everything that entries say; equal texts mean that nothing changed.
+fn described(faces: &[ServerSpec]) -> String {
+    format!("{faces:?}")
+}
+
+/// Entries that start the same server belong together.
+fn groups(specs: Vec<ServerSpec>) -> Vec<Vec<ServerSpec>> {
     let mut groups: Vec<([u8; 32], Vec<ServerSpec>)> = Vec::new();
     for spec in specs {
         let digest = spec.digest();
@@ -177,14 +305,20 @@ fn started(specs: Vec<ServerSpec>, around: &Around) -> Vec<Server> {
             None => groups.push((digest, vec![spec])),
         }
     }
-    let start = |faces: Vec<ServerSpec>| {
-        let shared = Arc::new(Shared::new(faces, around.clone()));
-        Server { _keeper: Owned::start(keeper::keep(Arc::clone(&shared))), shared }
-    };
-    groups.into_iter().map(|(_, faces)| start(faces)).collect()
+    groups.into_iter().map(|(_, faces)| faces).collect()
+}
+
+/// One keeper for all entries that start the same server.
+fn started(specs: Vec<ServerSpec>, around: &Around) -> Vec<Server> {
+    groups(specs).into_iter().map(|faces| Server::start(faces, around)).collect()
 }
 
 impl Server {
+    fn start(faces: Vec<ServerSpec>, around: &Around) -> Self {
+        let shared = Arc::new(Shared::new(faces, around.clone()));
+        Self { _keeper: Owned::start(keeper::keep(Arc::clone(&shared))), shared }
+    }
+
     fn views(&self) -> Vec<ServerView> {
         let state = self.shared.state.borrow().clone();
         let tools = self.shared.around.registry.snapshot();

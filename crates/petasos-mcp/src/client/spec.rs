@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use petasos_contract::Settings;
-use petasos_net::{Tls, Url, checked_url};
+use petasos_net::{Identity, Tls, Url, checked_url};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
@@ -70,6 +70,8 @@ pub enum Launch {
         sse: bool,
         /// How certificates are checked.
         tls: Tls,
+        /// The certificate that we show.
+        identity: Option<Identity>,
         /// Whether the kind of answer is looked at first.
         preflight: bool,
         /// How it lets us in.
@@ -101,6 +103,8 @@ pub struct Sampling {
     pub timeout: Duration,
     /// How long an answer may be.
     pub max_tokens: u32,
+    /// After how many rounds of tools the model is asked without them; zero means from the start.
+    pub max_tool_rounds: usize,
     /// Which models; empty means all.
     pub allowed_models: Vec<String>,
     /// The model to use.
@@ -229,13 +233,6 @@ fn launch(
     if object.contains_key("command") {
         notes.push("both `url` and `command` are set, `url` is used".to_owned());
     }
-    for unsupported in ["client_cert", "client_key"] {
-        if object.get(unsupported).is_some_and(|value| !value.is_null()) {
-            return Err(format!(
-                "`{unsupported}` is not supported: connect through a proxy that presents it"
-            ));
-        }
-    }
     let url = checked_url(&url).map_err(|error| error.to_string())?;
     if !matches!(url.scheme(), "http" | "https") || url.host_str().is_none() {
         return Err(format!("`{url}` is no http or https address"));
@@ -246,6 +243,7 @@ fn launch(
         headers: texts(object.get("headers")),
         sse: text("transport").as_deref() == Some("sse"),
         tls: tls(object.get("ssl_verify"), settings),
+        identity: identity(object, settings)?,
         preflight: !flag(object.get("skip_preflight"), false) && oauth.is_none(),
         oauth,
     })
@@ -258,6 +256,43 @@ fn tls(verify: Option<&Value>, settings: &Settings) -> Tls {
         }
         other => Tls { ca_cert: None, unverified: !flag(other, true) },
     }
+}
+
+/// The certificate of our own: one file, a file and `client_key`, or a list of the two.
+fn identity(object: &Map<String, Value>, settings: &Settings) -> Result<Option<Identity>, String> {
+    let of = |key: &str| object.get(key).filter(|value| !value.is_null());
+    let key = of("client_key")
+        .map(|key| key.as_str().ok_or_else(|| "`client_key` is not the path of a file".to_owned()));
+    let key = key.transpose()?;
+    let paths: Vec<&str> = match of("client_cert") {
+        None if key.is_some() => {
+            return Err("`client_key` is set and `client_cert` is not: set both".to_owned());
+        }
+        None => return Ok(None),
+        Some(Value::String(path)) => std::iter::once(path.as_str()).chain(key).collect(),
+        Some(Value::Array(_)) if key.is_some() => {
+            return Err("`client_cert` is a list and `client_key` is set: use one".to_owned());
+        }
+        Some(Value::Array(list)) => list.iter().filter_map(Value::as_str).collect(),
+        Some(_) => Vec::new(),
+    };
+    let (cert, key) = match paths.as_slice() {
+        [cert] => (cert, None),
+        [cert, key] => (cert, Some(home_path(key, settings))),
+        [_, _, _] => {
+            let text = "a key with a password cannot be used: write it without one \
+                        (`openssl pkey -in KEY -out PLAIN`) and name `[cert, key]`";
+            return Err(text.to_owned());
+        }
+        _ => return Err("`client_cert` is a file, or a list of a certificate and a key".to_owned()),
+    };
+    let identity = Identity { cert: home_path(cert, settings), key };
+    for file in std::iter::once(&identity.cert).chain(&identity.key) {
+        if !file.is_file() {
+            return Err(format!("`{}` is not there: check `client_cert`", file.display()));
+        }
+    }
+    Ok(Some(identity))
 }
 
 fn oauth(value: Option<&Value>) -> OauthSpec {
@@ -295,6 +330,7 @@ fn sampling(value: Option<&Value>) -> Sampling {
         max_rpm: usize::try_from(number("max_rpm", 10)).unwrap_or(10),
         timeout: Duration::from_secs(number("timeout", 30)),
         max_tokens: u32::try_from(number("max_tokens_cap", 4096)).unwrap_or(4096),
+        max_tool_rounds: usize::try_from(number("max_tool_rounds", 5)).unwrap_or(5),
         allowed_models: names(of("allowed_models")).unwrap_or_default(),
         model: of("model").and_then(Value::as_str).map(str::to_owned),
     }
@@ -399,7 +435,10 @@ mod tests {
             (json!("x"), "no map"),
             (json!({ "url": "ftp://host/" }), "no http or https address"),
             (json!({ "url": "http://user@host/" }), "holds"),
-            (json!({ "url": "https://h/", "client_cert": "~/c.pem" }), "not supported"),
+            (json!({ "url": "https://h/", "client_cert": "/no/c.pem" }), "is not there"),
+            (json!({ "url": "https://h/", "client_key": "/no/k.pem" }), "set both"),
+            (json!({ "url": "https://h/", "client_cert": ["/a", "/b", "pw"] }), "password"),
+            (json!({ "url": "https://h/", "client_cert": ["/a"], "client_key": "/b" }), "use one"),
         ];
         for (entry, expected) in entries {
             let error = read(entry).unwrap_err().to_string();

@@ -4,6 +4,9 @@ use std::fmt;
 
 use serde::Serialize;
 
+/// Between our reason and the last words of the server itself, which are a stranger's.
+pub(super) const WROTE: &str = "; it wrote: ";
+
 /// The state of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(tag = "state", content = "reason", rename_all = "snake_case")]

@@ -23,6 +23,27 @@ async fn a_reply_that_drips_is_given_up_in_time() {
 }
 
 #[tokio::test]
+async fn a_call_whose_reply_drips_ends_at_its_deadline_and_others_go_on() {
+    let kit = Kit::new();
+    let slow = Web::serve(|asked| match asked.rpc() {
+        "tools/call" => Told { drip: Some(100), ..asked.usual() },
+        _ => asked.usual(),
+    })
+    .await;
+    let good = Web::serve(|asked| asked.usual()).await;
+    let entries = [
+        ("slow", json!({ "url": slow.url(), "timeout": 1 })),
+        ("good", json!({ "url": good.url() })),
+    ];
+    let servers = kit.start(&entries).await;
+    let begun = Instant::now();
+    let (late, soon) = tokio::join!(kit.echo("slow", "x"), kit.echo("good", "x"));
+    assert!(late.contains("did not answer within 1"), "{late}");
+    assert!(soon.contains("heard") && begun.elapsed() < Duration::from_secs(5), "{soon}");
+    assert_eq!(view(&servers, "good").state, State::Ready);
+}
+
+#[tokio::test]
 async fn a_web_page_is_told_apart_and_not_asked_again() {
     let kit = Kit::new();
     let asked = Arc::new(AtomicUsize::new(0));

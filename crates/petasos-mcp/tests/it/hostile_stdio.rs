@@ -35,6 +35,9 @@ async fn a_server_that_ends_at_once_says_what_it_wrote() {
     let servers = kit.start(&[("exit", kit.hostile("exit"))]).await;
     let state = view(&servers, "exit").state.to_string();
     assert!(state.contains("failed") && state.contains("the license is missing"), "{state}");
+    let notice = servers.notice().unwrap();
+    assert!(notice.starts_with("MCP server `exit` failed: "), "{notice}");
+    assert!(!notice.contains("license"), "the model does not read a stranger's words: {notice}");
     let log = std::fs::read_to_string(kit.home.agent().join("logs/mcp-stderr.log")).unwrap();
     assert!(log.contains("===== exit starts") && log.contains("the license is missing"));
     let missing = kit.start(&[("none", json!({ "command": "no-such-program-anywhere" }))]).await;

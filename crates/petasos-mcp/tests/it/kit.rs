@@ -4,23 +4,61 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::approval::{Intent, Nobody, Policy, Verdict};
+use parking_lot::Mutex;
+use petasos_contract::approval::{
+    Answer, ApprovalRequest, Approver, Intent, Nobody, Policy, Scope, Verdict, Who,
+};
 use petasos_contract::call::ToolCall;
 use petasos_contract::context::Surface;
+use petasos_contract::message::Assistant;
+use petasos_contract::model::{Model, ModelError, Prompt, Reply, Role};
 use petasos_contract::settings::{Parts, Source, Variable};
-use petasos_contract::{CallContext, Secret, SessionId, Settings};
+use petasos_contract::{BoxFuture, CallContext, Secret, SessionId, Settings};
 use petasos_mcp::client::{Around, ServerSpec, ServerView, Servers};
 use petasos_net::{Net, NetOptions};
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_terminal::Helpers;
 use petasos_testkit::Home;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 pub(crate) struct Allow;
 
 impl Policy for Allow {
     fn judge(&self, _: &Intent<'_>, _: &CallContext) -> Verdict {
         Verdict::Allow
+    }
+}
+
+/// Answers every prompt with the last words of it.
+pub(crate) struct Parrot;
+
+impl Model for Parrot {
+    fn ask<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        _: Role,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        let last = prompt.messages.last().map(|message| json!(message)["content"].to_string());
+        let text = format!("a parrot heard {}", last.unwrap_or_default());
+        let message = Assistant { content: Some(text), ..Assistant::default() };
+        Box::pin(std::future::ready(Ok(Reply { message, ..Reply::default() })))
+    }
+}
+
+/// Says yes, and remembers what it was asked.
+#[derive(Default)]
+pub(crate) struct Yes(pub(crate) Mutex<Vec<String>>);
+
+impl Approver for Yes {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ApprovalRequest,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Answer> {
+        self.0.lock().push(request.subject.clone());
+        let answer = Answer::Allowed { scope: Scope::Once, by: Who::Person(None) };
+        Box::pin(std::future::ready(answer))
     }
 }
 
@@ -34,29 +72,10 @@ pub(crate) struct Kit {
 impl Kit {
     pub(crate) fn new() -> Self {
         let home = Home::temp();
-        let variable = |name: &str, value: &str| {
-            let source = Source::Environment { variable: name.to_owned() };
-            (name.to_owned(), Variable { value: Secret::new(value), source })
-        };
-        let path = std::env::var("PATH").unwrap_or_default();
-        let parts = Parts {
-            home: home.agent(),
-            user_home: home.user().to_owned(),
-            workspace: home.workspace(),
-            temp: std::env::temp_dir(),
-            variables: [
-                variable("PATH", &path),
-                variable("HOME", home.user().to_str().unwrap()),
-                variable("OPENAI_API_KEY", "sk-canary-0123456789"),
-                // A name that nobody resolves: the list of malware is not asked in tests.
-                variable("OSV_ENDPOINT", "http://127.0.0.1:9/"),
-            ]
-            .into(),
-            ..Parts::default()
-        };
+        let settings = settings(&home, Map::new());
         let registry = Arc::new(Registry::new());
         let around = Around {
-            settings: Arc::new(Settings::new(parts)),
+            settings,
             net: Arc::new(Net::new(NetOptions::default())),
             processes: Some(Helpers::new()),
             registry: Arc::clone(&registry),
@@ -65,6 +84,11 @@ impl Kit {
         };
         let door = Arc::new(Dispatcher::new(registry, Arc::new(Allow), Arc::new(Nobody)));
         Self { home, around, door }
+    }
+
+    /// The settings with these servers.
+    pub(crate) fn configured(&self, servers: Value) -> Arc<Settings> {
+        settings(&self.home, Map::from_iter([("mcp_servers".to_owned(), servers)]))
     }
 
     pub(crate) fn spec(&self, name: &str, entry: &Value) -> ServerSpec {
@@ -111,6 +135,30 @@ impl Kit {
     pub(crate) async fn echo(&self, server: &str, text: &str) -> String {
         self.call(&format!("mcp__{server}__echo"), json!({ "text": text })).await
     }
+}
+
+fn settings(home: &Home, values: Map<String, Value>) -> Arc<Settings> {
+    let variable = |name: &str, value: &str| {
+        let source = Source::Environment { variable: name.to_owned() };
+        (name.to_owned(), Variable { value: Secret::new(value), source })
+    };
+    let path = std::env::var("PATH").unwrap_or_default();
+    Arc::new(Settings::new(Parts {
+        home: home.agent(),
+        user_home: home.user().to_owned(),
+        workspace: home.workspace(),
+        temp: std::env::temp_dir(),
+        values,
+        variables: [
+            variable("PATH", &path),
+            variable("HOME", home.user().to_str().unwrap()),
+            variable("OPENAI_API_KEY", "sk-canary-0123456789"),
+            // A name that nobody resolves: the list of malware is not asked in tests.
+            variable("OSV_ENDPOINT", "http://127.0.0.1:9/"),
+        ]
+        .into(),
+        ..Parts::default()
+    }))
 }
 
 pub(crate) fn view(servers: &Servers, name: &str) -> ServerView {

@@ -13,6 +13,7 @@
     reason = "tests read in the order of what happens"
 )]
 
+mod certificates;
 mod hostile_http;
 mod hostile_stdio;
 mod kit;

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use petasos_mcp::client::{START_BUDGET, Servers, State};
 use serde_json::{Value, json};
 
-use crate::kit::{Kit, eventually, view};
+use crate::kit::{Kit, eventually, lives, view};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_first_turn_waits_no_longer_than_the_budget() {
@@ -35,6 +35,35 @@ async fn the_first_turn_waits_no_longer_than_the_budget() {
         let server = format!("good{number}");
         assert!(kit.echo(&server, "hello").await.contains("hello"), "{server}");
     }
+}
+
+#[tokio::test]
+async fn a_reload_touches_only_what_changed() {
+    let mut kit = Kit::new();
+    let mut other = kit.hostile("good");
+    other["args"].as_array_mut().unwrap().push(json!("other"));
+    kit.around.settings = kit.configured(json!({ "same": kit.hostile("good"), "gone": other }));
+    let running = Servers::start(&kit.around);
+    running.settle(Duration::from_secs(20)).await;
+    let before = kit.pids();
+    assert!(kit.echo("gone", "x").await.contains('x'));
+
+    other["timeout"] = json!(7);
+    let entries = json!({
+        "same": kit.hostile("good"), "new": other, "off": { "command": "x", "enabled": false },
+        "bad": {},
+    });
+    kit.around.settings = kit.configured(entries);
+    let done = running.reload(&kit.around);
+    assert_eq!(done.to_string(), "started: new; stopped: gone; unchanged: same; unusable: bad");
+    running.settle(Duration::from_secs(20)).await;
+    assert!(
+        kit.echo("new", "hi").await.contains("hi") && kit.echo("same", "hi").await.contains("hi")
+    );
+    assert!(kit.around.registry.snapshot().get("mcp__gone__echo").is_none());
+    assert!(running.reload(&kit.around).is_nothing());
+    eventually("the old process is gone", || before.iter().filter(|pid| lives(**pid)).count() == 1)
+        .await;
 }
 
 #[tokio::test]

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use petasos_contract::wait::Owned;
 use serde_json::{Value, json};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpListener, TcpStream};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use tokio::net::TcpListener;
+use tokio_rustls::TlsAcceptor;
 
 /// What was asked.
 #[derive(Debug, Clone)]
@@ -115,12 +116,38 @@ impl Web {
         Self { address, _serving: serving }
     }
 
+    /// The same behind TLS.
+    pub(crate) async fn serve_tls(
+        tls: TlsAcceptor,
+        answer: impl Fn(&Asked) -> Told + Send + Sync + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = Arc::new(answer);
+        let serving = Owned::start(async move {
+            let mut connections = tokio::task::JoinSet::new();
+            while let Ok((stream, _)) = listener.accept().await {
+                let (tls, answer) = (tls.clone(), Arc::clone(&answer));
+                connections.spawn(async move {
+                    if let Ok(stream) = tls.accept(stream).await {
+                        connection(stream, answer).await;
+                    }
+                });
+            }
+        });
+        Self { address, _serving: serving }
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/mcp", self.address)
     }
 }
 
-async fn connection(mut stream: TcpStream, answer: Arc<impl Fn(&Asked) -> Told>) {
+trait Stream: AsyncRead + AsyncWrite + Unpin {}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Stream for S {}
+
+async fn connection(mut stream: impl Stream, answer: Arc<impl Fn(&Asked) -> Told>) {
     let mut held = Vec::new();
     while let Some(asked) = request(&mut stream, &mut held).await {
         let told = answer(&asked);
@@ -145,7 +172,7 @@ async fn connection(mut stream: TcpStream, answer: Arc<impl Fn(&Asked) -> Told>)
     }
 }
 
-async fn request(stream: &mut TcpStream, held: &mut Vec<u8>) -> Option<Asked> {
+async fn request(stream: &mut impl Stream, held: &mut Vec<u8>) -> Option<Asked> {
     let mut piece = [0_u8; 8192];
     loop {
         let text = String::from_utf8_lossy(held).into_owned();

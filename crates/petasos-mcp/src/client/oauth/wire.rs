@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use petasos_net::{Follow, Method, Net, NetError, Request, Tls, checked_url};
+use petasos_net::{
+    Follow, Identity, Method, Net, NetError, Origin, Request, Tls, Url, checked_url,
+};
 use rmcp::transport::{
     OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRedirectPolicy, OAuthHttpRequest,
 };
@@ -16,17 +18,35 @@ const WITHIN: Duration = Duration::from_secs(30);
 pub(super) struct OverNet {
     pub(super) net: Arc<Net>,
     pub(super) tls: Tls,
+    /// The certificate that we show to this origin, and to no other.
+    pub(super) identity: Option<(Identity, Option<Origin>)>,
 }
 
 impl OverNet {
+    fn identity_for(&self, url: &Url) -> Option<Identity> {
+        let own = self.identity.as_ref().filter(|(_, server)| *server == Origin::of(url));
+        own.map(|(identity, _)| identity.clone())
+    }
+
+    /// A document, read whole.
+    pub(super) async fn read(&self, url: &Url) -> Result<Bytes, NetError> {
+        let mut request = Request::new(Method::GET, url.clone()).first_byte(WITHIN);
+        request.tls = self.tls.clone();
+        request.identity = self.identity_for(url);
+        request.follow = Follow::Nowhere;
+        self.net.send(request).await?.bytes(ANSWER_MAX, WITHIN).await
+    }
+
     async fn send(&self, asked: OAuthHttpRequest) -> Result<http::Response<Vec<u8>>, NetError> {
         let (head, body) = asked.request.into_parts();
         let url = checked_url(&head.uri.to_string())?;
         let method = Method::from_bytes(head.method.as_str().as_bytes()).unwrap_or(Method::GET);
         let within = asked.timeout.unwrap_or(WITHIN).min(WITHIN);
+        let identity = self.identity_for(&url);
         let mut request = Request::new(method, url).first_byte(within).body(Bytes::from(body));
         request.headers = head.headers;
         request.tls = self.tls.clone();
+        request.identity = identity;
         request.follow = match asked.redirect_policy {
             OAuthHttpRedirectPolicy::Follow => Follow::Anywhere,
             // Codes and refresh tokens travel in bodies.
