@@ -206,7 +206,7 @@ async fn add_packages(discovered: &mut Discovered, host: &Surroundings) {
 }
 
 async fn packages(host: &Surroundings) -> Result<Vec<(String, String)>, String> {
-    let spec = HelperSpec::new("the list of packages", python::packages_argv(), &host.settings);
+    let spec = HelperSpec::new("the list of packages", python::packages_argv(&host.settings), &host.settings);
     let mut helper = host.processes.start(spec).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     helper.stdout.read_to_string(&mut text).await.map_err(|error| error.to_string())?;

@@ -1,5 +1,5 @@
 // A plugin without any package: JSON-RPC over stdin and stdout, one message a line.
-// Needs Node 22.6 or newer, which runs TypeScript as it is.
+// Written in TypeScript; `index.mjs` is the same without the types, for every Node from 18 on.
 
 import { createInterface } from "node:readline";
 

@@ -126,7 +126,7 @@ impl Plugin {
         let argv = match &manifest.command {
             Some(command) => command.clone(),
             None if manifest.module.is_some() || manifest.folder.join("__init__.py").is_file() => {
-                python::argv()
+                python::argv(&self.host.settings, &manifest.key, &manifest.folder)
             }
             None => {
                 return Err("it has neither a `command` nor an `__init__.py` with `register(ctx)`"
@@ -155,6 +155,13 @@ impl Plugin {
         Ok(spec)
     }
 
+    /// What the configuration says about this plugin.
+    fn entry(&self) -> Value {
+        let entries = self.host.settings.get("plugins.entries");
+        let own = entries.and_then(|entries| entries.get(&self.manifest.key));
+        own.cloned().unwrap_or_else(|| json!({}))
+    }
+
     fn greeting(&self) -> Value {
         let settings = self.setting("settings").or_else(|| self.setting("config"));
         json!({
@@ -170,6 +177,7 @@ impl Plugin {
             "home": self.host.settings.home(),
             "profile_name": self.host.profile_name(),
             "settings": settings.cloned().unwrap_or_else(|| json!({})),
+            "entry": self.entry(),
         })
     }
 

@@ -413,12 +413,26 @@ def load(plugin):
 
 
 def shims(greeting):
-    """The few host modules that plugins commonly import."""
+    """The few host modules that plugins commonly import. What is not here is not pretended."""
     home = Path(greeting.get("home") or ".")
-    constants = types.ModuleType("hermes_constants")
-    constants.get_hermes_home = lambda: home
-    constants.display_hermes_home = lambda: str(home)
-    sys.modules.setdefault("hermes_constants", constants)
+    key = (greeting.get("plugin") or {}).get("key", "")
+    entry = greeting.get("entry") or {}
+    module("hermes_constants", get_hermes_home=lambda: home, display_hermes_home=lambda: str(home),
+           get_config_path=lambda: home / "config.yaml", get_env_path=lambda: home / ".env")
+    module("hermes_cli", __path__=[])
+    # A plugin reads its own entry; the rest of the configuration is not handed out.
+    module("hermes_cli.config",
+           load_config=lambda *_a, **_k: {"plugins": {"entries": {key: json.loads(json.dumps(entry))}}},
+           get_env_value=lambda name, default=None: os.environ.get(name, default),
+           get_hermes_home=lambda: home)
+
+
+def module(name, **members):
+    if name in sys.modules:
+        return
+    made = types.ModuleType(name)
+    vars(made).update(members)
+    sys.modules[name] = made
 
 
 def packages():

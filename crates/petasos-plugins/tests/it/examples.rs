@@ -7,6 +7,7 @@ use petasos_contract::processes::{HelperSpec, Processes};
 use petasos_plugins::plugin::State;
 use petasos_terminal::Helpers;
 use serde_json::json;
+use tokio::io::AsyncReadExt as _;
 
 use crate::stage::Stage;
 
@@ -49,23 +50,41 @@ async fn the_rust_example_counts_words() {
     assert_eq!(counted, r#"{"words":3}"#);
 }
 
-/// Whether a `node` that runs TypeScript as it is exists here.
-async fn has_node(stage: &Stage) -> bool {
-    let argv = ["node", "--experimental-strip-types", "--eval", "0"].map(str::to_owned);
-    let spec = HelperSpec::new("node", argv.into(), &stage.settings());
-    match Helpers::new().start(spec).await {
-        Ok(helper) => helper.hand.exited().await.is_ok_and(|ending| ending.code() == 0),
-        Err(_) => false,
-    }
+/// What a program prints; nothing when it is not there or fails.
+async fn printed(stage: &Stage, argv: &[&str]) -> Option<String> {
+    let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+    let mut helper =
+        Helpers::new().start(HelperSpec::new("node", argv, &stage.settings())).await.ok()?;
+    let mut text = String::new();
+    helper.stdout.read_to_string(&mut text).await.unwrap();
+    let ending = helper.hand.exited().await.unwrap();
+    (ending.code() == 0).then_some(text)
+}
+
+/// The program that runs is the TypeScript without its types.
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "services tell where they are by variables")]
+async fn the_typescript_example_is_in_step_with_what_runs() {
+    let stage = stage("clock", "typescript");
+    let node = std::env::var("MCP_NODE").unwrap_or_else(|_| "node".to_owned());
+    let source = example("typescript/index.ts");
+    let strip = format!(
+        "const {{ stripTypeScriptTypes: strip }} = require('module'); \
+         process.stdout.write(strip(require('fs').readFileSync({source:?}, 'utf8')))"
+    );
+    let Some(stripped) = printed(&stage, &[&node, "--no-warnings", "-e", &strip]).await else {
+        let why = "no node of 22.13 or newer; `scripts/services/mcp.sh start` prints MCP_NODE";
+        petasos_testkit::skip("plugins::typescript_in_step", "mcp", why);
+        return;
+    };
+    let letters = |text: &str| text.split_whitespace().collect::<String>();
+    let runs = std::fs::read_to_string(example("typescript/index.mjs")).unwrap();
+    assert_eq!(letters(&stripped), letters(&runs));
 }
 
 #[tokio::test]
 async fn the_typescript_example_tells_the_time_and_guards() {
     let stage = stage("clock", "typescript");
-    if !has_node(&stage).await {
-        petasos_testkit::skip("plugins::typescript", "node", "22.6 or newer runs TypeScript");
-        return;
-    }
     let plugins = stage.plugins().await;
     let plugin = Arc::clone(plugins.get("clock").unwrap());
     assert_eq!(plugin.state(), State::Ready, "{plugin:?}");

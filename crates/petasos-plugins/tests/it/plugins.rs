@@ -52,6 +52,21 @@ def register(ctx):
                              handler_fn=lambda args: print("sunny in " + args.place) or 3)
     ctx.register_skill("how", Path(__file__).parent / "SKILL.md", "How to")
     ctx.register_web_search_provider(type("P", (), {"name": "mysearch"})())
+    ctx.register_platform(name="pigeon", label="Pigeon", adapter_factory=lambda config: None)
+    for kind in ("image_gen_provider", "video_gen_provider", "browser_provider", "tts_provider",
+                 "transcription_provider", "dashboard_auth_provider", "secret_source",
+                 "context_engine"):
+        getattr(ctx, "register_" + kind)(type("P", (), {"name": "mine"})())
+    ctx.register_slack_action_handler("button", lambda *a: None)
+    ctx.register_auxiliary_task("tidy", lambda: None)
+    try:
+        ctx.no_such_verb()
+    except AttributeError as error:
+        SEEN.append(["no verb", str(error)])
+    from hermes_cli.config import get_env_value, load_config
+    from hermes_constants import get_hermes_home
+    own = load_config()["plugins"]["entries"]["everything"]["settings"]["a"]["b"]
+    SEEN.append(["modules", own, get_env_value("WEATHER_TOKEN"), get_hermes_home().name])
     SEEN.append(["profile", ctx.profile_name])
     SEEN.append(["config", ctx.get_config("a.b", "none")])
     SEEN.append(["inject", ctx.inject_message("hi")])
@@ -113,7 +128,22 @@ async fn one_plugin_uses_every_verb() {
     assert_eq!(registered.tools.len(), 6, "{registered:?}");
     assert_eq!(registered.middleware.len(), 4);
     assert_eq!(registered.skills[0].name, "everything:how");
-    assert_eq!(registered.unserved, ["web_search_provider mysearch"]);
+    // What nothing here can use is accepted, and named.
+    let unserved = [
+        "web_search_provider mysearch",
+        "platform pigeon",
+        "image_gen_provider mine",
+        "video_gen_provider mine",
+        "browser_provider mine",
+        "tts_provider mine",
+        "transcription_provider mine",
+        "dashboard_auth_provider mine",
+        "secret_source mine",
+        "context_engine mine",
+        "slack_action_handler button",
+        "auxiliary_task tidy",
+    ];
+    assert_eq!(registered.unserved, unserved);
     assert!(registered.warnings.iter().any(|text| text.contains("no_such_hook")));
 
     let greeted = parsed(&stage.text("greet", json!({ "name": "Ada" })).await);
@@ -138,6 +168,8 @@ async fn one_plugin_uses_every_verb() {
     assert!(has(json!(["profile", "default"])) && has(json!(["config", "configured"])), "{seen}");
     assert!(has(json!(["inject", false])) && has(json!(["echo", "blocked"])), "{seen}");
     assert!(seen.to_string().contains("`/help` is a command of the program"), "{seen}");
+    assert!(has(json!(["no verb", "no_such_verb"])), "{seen}");
+    assert!(has(json!(["modules", "configured", "granted-token", "petasos"])), "{seen}");
     plugins.stop().await;
     assert!(stage.registry.snapshot().get("greet").is_none(), "what it brought is gone with it");
 }
@@ -251,4 +283,33 @@ async fn only_what_is_enabled_runs_and_disabled_wins() {
     assert_eq!(plugins.discovered().missing, ["nowhere"]);
     let session = SessionId::new("x");
     assert_eq!(session.as_str(), "x");
+}
+
+#[tokio::test]
+async fn an_installed_package_is_found_by_its_entry_point_with_the_configured_interpreter() {
+    let stage = Stage::new(json!({}));
+    let site = stage.workspace.path().join("site");
+    stage.file(
+        "site/weather_plugin.py",
+        "def register(ctx):\n    ctx.register_tool('sky', 't', {}, lambda args: 'blue')\n",
+    );
+    let info = "site/weather_plugin-1.0.dist-info";
+    stage.file(
+        &format!("{info}/METADATA"),
+        "Metadata-Version: 2.1\nName: weather-plugin\nVersion: 1.0\n",
+    );
+    stage.file(
+        &format!("{info}/entry_points.txt"),
+        "[hermes_agent.plugins]\nweather = weather_plugin\n",
+    );
+    // An environment of its own, as far as the program can tell.
+    let wrapper = format!("#!/bin/sh\nPYTHONPATH={} exec python3 \"$@\"\n", site.display());
+    let python = stage.file("python", &wrapper);
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    std::fs::set_permissions(&python, mode).unwrap();
+    let mut stage = stage;
+    stage.values = json!({ "plugins": { "enabled": ["weather"], "python": python } });
+    let plugins = stage.plugins().await;
+    assert_eq!(plugins.get("weather").unwrap().state(), State::Ready);
+    assert_eq!(stage.text("sky", json!({})).await, "blue");
 }
