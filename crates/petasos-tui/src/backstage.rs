@@ -33,6 +33,15 @@ pub struct Wish {
     pub provider: Option<String>,
 }
 
+/// What became of servers that offer tools.
+#[derive(Debug, Clone)]
+pub struct Refreshed {
+    /// The toolsets of the conversation from now on.
+    pub enabled: Option<Vec<String>>,
+    /// What was done, for the person.
+    pub told: String,
+}
+
 /// The program around the chat. Texts are Markdown, errors say what to do next.
 pub trait Backstage: Send + Sync {
     /// The surroundings of a turn.
@@ -74,4 +83,20 @@ pub trait Backstage: Send + Sync {
         session: &'a SessionId,
         file: &'a str,
     ) -> BoxFuture<'a, Result<String, String>>;
+
+    /// Follows the configured MCP servers: when `asked`, now; else where the file has changed since
+    /// the last look. Nothing when there is nothing to follow.
+    fn refresh_servers<'a>(
+        &'a self,
+        asked: bool,
+        choice: &'a Choice,
+    ) -> BoxFuture<'a, Result<Option<Refreshed>, String>> {
+        let _unused = (asked, choice);
+        Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// The next message that a plugin puts into the conversation; never comes where none can.
+    fn injected(&self) -> BoxFuture<'_, String> {
+        Box::pin(std::future::pending())
+    }
 }

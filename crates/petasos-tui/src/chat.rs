@@ -3,6 +3,7 @@
 //! It holds one conversation at a time. Everything it shows comes from events and pages; what
 //! anything means is decided below (the loop) or backstage (the program).
 
+mod aside;
 mod conversation;
 mod news;
 mod typed;
@@ -32,6 +33,7 @@ use crate::person::{Questions, Typed};
 use crate::screen::{Look, Screen};
 use crate::signals::{Signal, Signals};
 use crate::view::{self, Detail, View};
+use aside::Asides;
 
 pub(crate) use conversation::quoted;
 
@@ -127,6 +129,12 @@ pub(crate) struct Chat {
     pub(crate) busy: Busy,
     pub(crate) footer: bool,
     pub(crate) queue: VecDeque<String>,
+    /// What the model reads before the next message.
+    pub(crate) context: Vec<String>,
+    /// Tasks beside the conversation.
+    pub(crate) asides: Asides,
+    /// The conversation that was left for a new one, which has not begun yet.
+    pub(crate) left: Option<SessionId>,
     /// What to go back to after the next turn.
     pub(crate) once: Option<Choice>,
     /// The toolsets that the chat began with.
@@ -176,7 +184,9 @@ pub async fn run(setup: Setup) -> Result<Option<SessionId>, ChatError> {
         chat.adopt(&session).await?;
     }
     chat.queue.extend(first);
-    chat.converse().await?;
+    let conversed = chat.converse().await;
+    chat.leave("shutdown", None).await;
+    conversed?;
     Ok(chat.agent.map(|agent| agent.session().clone()))
 }
 
@@ -218,6 +228,9 @@ impl Chat {
             footer: flag("display.show_cost").unwrap_or_default()
                 || flag("display.runtime_footer").unwrap_or_default(),
             queue: VecDeque::new(),
+            context: Vec::new(),
+            asides: Asides::default(),
+            left: None,
             once: None,
             chosen_at_first: choice.selection.enabled.clone(),
             input,
@@ -265,6 +278,7 @@ impl Chat {
         loop {
             let jobs = self.engine.ports.jobs.clone();
             let inbox = self.agent.as_ref().map(Agent::inbox);
+            let backstage = Arc::clone(&self.backstage);
             tokio::select! {
                 said = self.input.message() => {
                     self.said(said);
@@ -296,9 +310,16 @@ impl Chat {
                         return self.follow_news().await;
                     }
                 }
+                Some(ended) = self.asides.ended.recv() => self.tell_aside(&ended),
                 () = news::arrival(inbox.as_ref()) => {
                     self.leave_composer().await;
                     return self.follow_news().await;
+                }
+                message = backstage.injected() => {
+                    self.leave_composer().await;
+                    self.remark(&format!("↪ from a plugin: {message}"));
+                    self.queue.push_back(message);
+                    return Ok(());
                 }
             }
         }

@@ -89,11 +89,13 @@ fn find(name: &str) -> Option<&'static Slash> {
     SLASHES.iter().copied().find(|slash| slash.name == name || slash.aliases.contains(&name))
 }
 
+/// The names that no added command can have.
+pub fn built_in() -> impl Iterator<Item = &'static str> {
+    SLASHES.iter().flat_map(|slash| [slash.name].into_iter().chain(slash.aliases.iter().copied()))
+}
+
 fn names(added: &[Arc<dyn Extra>]) -> impl Iterator<Item = String> {
-    let built = SLASHES
-        .iter()
-        .flat_map(|slash| [slash.name].into_iter().chain(slash.aliases.iter().copied()));
-    built.map(str::to_owned).chain(added.iter().map(|extra| extra.name().to_owned()))
+    built_in().map(str::to_owned).chain(added.iter().map(|extra| extra.name().to_owned()))
 }
 
 /// Every command with its one line, for completion.
@@ -205,6 +207,12 @@ mod tests {
             "busy",
             "footer",
             "redraw",
+            "reload-mcp",
+            "background",
+            "personality",
+            "skills",
+            "memory",
+            "copy",
             "quit",
             "exit",
         ] {

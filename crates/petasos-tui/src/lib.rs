@@ -32,8 +32,8 @@ mod signals;
 mod slash;
 mod view;
 
-pub use backstage::{Backstage, Page, Wish};
+pub use backstage::{Backstage, Page, Refreshed, Wish};
 pub use chat::{Busy, ChatError, Setup, run};
-pub use command::Extra;
+pub use command::{Extra, built_in};
 pub use person::{Person, Questions, Typed};
 pub use screen::Look;

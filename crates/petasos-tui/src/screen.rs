@@ -1,10 +1,14 @@
 //! The only writer to the terminal: lines that stay, and below them a live area that is redrawn.
 //!
 //! Lines that stay go to the scrollback like any program's output. The live area is erased and
-//! drawn again as a whole; how many rows it takes is counted with the width of the moment, so that
-//! a window that was resized in between is erased as well as it can be.
+//! drawn again as a whole; how many rows it takes is counted with the width of the moment. While a
+//! window is being resized nothing is drawn: what is counted now would be wrong when it arrives.
 
 use std::io::{self, Write};
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::line::Line;
 use crate::markdown::Canvas;
@@ -20,14 +24,18 @@ pub struct Look {
 
 const USUAL: (usize, usize) = (80, 24);
 const NARROWEST: usize = 20;
+/// A window that kept its size for so long is no longer being resized.
+const SETTLES: Duration = Duration::from_millis(120);
 
 /// The terminal.
 pub struct Screen {
     out: Box<dyn Write + Send>,
     look: Look,
-    /// Widths of the rows of the live area.
-    live: Vec<usize>,
+    /// The rows of the live area.
+    live: Vec<Line>,
     size: fn() -> (usize, usize),
+    /// The size that was last seen, and when it changed.
+    seen: ((usize, usize), Option<Instant>),
     /// Text without an end of line stands on the last line.
     open: bool,
 }
@@ -46,7 +54,8 @@ impl Screen {
 
     /// Any other place of a given size.
     pub fn new(out: Box<dyn Write + Send>, look: Look, size: fn() -> (usize, usize)) -> Self {
-        Self { out, look, live: Vec::new(), size, open: false }
+        let seen = (size(), None);
+        Self { out, look, live: Vec::new(), size, seen, open: false }
     }
 
     /// What it can do.
@@ -60,6 +69,15 @@ impl Screen {
         (columns.max(NARROWEST), rows.max(6))
     }
 
+    /// Whether the window has kept its size for a moment.
+    pub fn is_settled(&mut self) -> bool {
+        let size = (self.size)();
+        if size != self.seen.0 {
+            self.seen = (size, Some(Instant::now()));
+        }
+        self.seen.1.is_none_or(|changed| changed.elapsed() >= SETTLES)
+    }
+
     /// Where Markdown goes: one column less, so that no line wraps by itself.
     pub fn canvas(&self) -> Canvas {
         Canvas { columns: self.size().0 - 1, colour: self.look.colour }
@@ -67,6 +85,15 @@ impl Screen {
 
     /// Lines that stay, and the live area below them.
     pub fn draw(&mut self, stay: &[Line], live: &[Line]) {
+        let columns = self.size().0 - 1;
+        let live: Vec<Line> = if self.look.live {
+            live.iter().map(|line| line.cut(columns)).collect()
+        } else {
+            Vec::new()
+        };
+        if stay.is_empty() && live == self.live {
+            return;
+        }
         let mut text = self.erased();
         if self.open && !stay.is_empty() {
             text.push_str("\r\n");
@@ -76,17 +103,13 @@ impl Screen {
             text.push_str(&line.ansi(self.look.colour));
             text.push_str("\r\n");
         }
-        if self.look.live {
-            let columns = self.size().0 - 1;
-            for (at, line) in live.iter().enumerate() {
-                let row = line.cut(columns);
-                if at > 0 {
-                    text.push_str("\r\n");
-                }
-                text.push_str(&row.ansi(self.look.colour));
-                self.live.push(row.width());
+        for (at, row) in live.iter().enumerate() {
+            if at > 0 {
+                text.push_str("\r\n");
             }
+            text.push_str(&row.ansi(self.look.colour));
         }
+        self.live = live;
         self.write(&text);
     }
 
@@ -132,6 +155,14 @@ impl Screen {
         }
     }
 
+    /// Hands a text to the clipboard of the terminal; whether it may have one.
+    pub fn copy(&mut self, text: &str) -> bool {
+        if self.look.live {
+            self.write(&format!("\u{1b}]52;c;{}\u{7}", BASE64.encode(text)));
+        }
+        self.look.live
+    }
+
     /// A sound.
     pub fn ring(&mut self) {
         self.write("\u{7}");
@@ -150,7 +181,7 @@ impl Screen {
             return String::new();
         }
         let columns = self.size().0;
-        let rows: usize = self.live.drain(..).map(|width| width.div_ceil(columns).max(1)).sum();
+        let rows: usize = self.live.drain(..).map(|row| row.width().div_ceil(columns).max(1)).sum();
         match rows {
             0 | 1 => "\r\u{1b}[J".to_owned(),
             rows => format!("\r\u{1b}[{}A\u{1b}[J", rows - 1),
@@ -211,6 +242,19 @@ mod tests {
             screen.lines(&[line("end")]);
         });
         assert_eq!(text, "a\r\nb\r^[1A^[Jdone\r\nc\r^[Jend\r\n");
+    }
+
+    #[test]
+    fn what_is_there_already_is_not_drawn_again() {
+        let look = Look { colour: false, live: true };
+        let line = Line::of(Style::PLAIN, "a");
+        let text = written(look, |screen| {
+            for _ in 0..3 {
+                screen.draw(&[], std::slice::from_ref(&line));
+            }
+            assert!(screen.is_settled());
+        });
+        assert_eq!(text, "a");
     }
 
     #[test]

@@ -1,29 +1,35 @@
 //! Index of the slash commands. Kept in step with the folder by the build; do not edit.
 
 mod approve;
+mod background;
 mod branch;
 mod busy;
 mod compress;
 mod config;
+mod copy;
 mod deny;
 mod footer;
 mod help;
 mod history;
 mod jobs;
+mod memory;
 mod model;
 mod models;
 mod new;
+mod personality;
 mod provider;
 mod providers;
 mod queue;
 mod quit;
 mod reasoning;
 mod redraw;
+mod reload_mcp;
 mod resume;
 mod retry;
 mod rollback;
 mod save;
 mod sessions;
+mod skills;
 mod status;
 mod steer;
 mod stop;
@@ -42,29 +48,35 @@ use crate::command::Slash;
 #[rustfmt::skip]
 pub(crate) static SLASHES: &[&Slash] = &[
     &approve::SLASH,
+    &background::SLASH,
     &branch::SLASH,
     &busy::SLASH,
     &compress::SLASH,
     &config::SLASH,
+    &copy::SLASH,
     &deny::SLASH,
     &footer::SLASH,
     &help::SLASH,
     &history::SLASH,
     &jobs::SLASH,
+    &memory::SLASH,
     &model::SLASH,
     &models::SLASH,
     &new::SLASH,
+    &personality::SLASH,
     &provider::SLASH,
     &providers::SLASH,
     &queue::SLASH,
     &quit::SLASH,
     &reasoning::SLASH,
     &redraw::SLASH,
+    &reload_mcp::SLASH,
     &resume::SLASH,
     &retry::SLASH,
     &rollback::SLASH,
     &save::SLASH,
     &sessions::SLASH,
+    &skills::SLASH,
     &status::SLASH,
     &steer::SLASH,
     &stop::SLASH,

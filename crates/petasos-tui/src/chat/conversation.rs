@@ -40,7 +40,19 @@ impl Chat {
         if let Some(agent) = self.agent.take() {
             return Ok(agent);
         }
-        Ok(Agent::begin(Arc::clone(&self.engine), self.choice.clone()).await?)
+        let agent = Agent::begin(Arc::clone(&self.engine), self.choice.clone()).await?;
+        if let Some(old) = self.left.take() {
+            let cx = self.backstage.context(agent.session());
+            agent.entered("new_session", &old, &cx).await;
+        }
+        Ok(agent)
+    }
+
+    /// The conversation is left, perhaps for another: hooks hear of it.
+    pub(crate) async fn leave(&mut self, reason: &str, new: Option<&SessionId>) {
+        let Some(agent) = &self.agent else { return };
+        let cx = self.backstage.context(agent.session());
+        agent.leave(reason, new, &cx).await;
     }
 
     /// A conversation that has no title is called by its first words.
@@ -67,6 +79,8 @@ impl Chat {
         for repair in repairs {
             self.complain(&format!("repaired: {repair}"));
         }
+        self.leave("session_boundary", Some(session)).await;
+        self.left = None;
         self.agent = Some(agent);
         self.recap();
         Ok(())
@@ -96,9 +110,13 @@ impl Chat {
     }
 
     /// The next message begins a new conversation.
-    pub(crate) fn forget(&mut self) {
-        self.agent = None;
+    pub(crate) async fn forget(&mut self) {
+        self.leave("new_session", None).await;
+        if let Some(agent) = self.agent.take() {
+            self.left = Some(agent.session().clone());
+        }
         self.queue.clear();
+        self.context.clear();
     }
 }
 

@@ -1,9 +1,10 @@
 //! While something runs: the screen is drawn, keys are taken, questions are put, Ctrl-C stops it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_agent::Input as Message;
-use petasos_agent::{Outcome, TurnEnd, TurnError};
+use petasos_agent::{Agent, Outcome, TurnEnd, TurnError};
 use petasos_contract::SessionId;
 use tokio_util::sync::CancellationToken;
 
@@ -15,6 +16,8 @@ use crate::person::{Ask, Typed};
 use crate::signals::Signal;
 
 const FRAME: Duration = Duration::from_millis(80);
+/// A window that is still being resized after this long is drawn to all the same.
+const SETTLED_LATEST: Duration = Duration::from_millis(500);
 /// Drawing more often shows nothing more.
 const SOONEST: Duration = Duration::from_millis(25);
 
@@ -25,6 +28,9 @@ impl Chat {
         if let Err(error) = self.suggest_title(&agent, message).await {
             self.complain(&error.to_string());
         }
+        if let Err(why) = self.refresh_servers(false, Some(&mut agent)).await {
+            self.complain(&why);
+        }
         let mut cx = self.backstage.context(agent.session());
         cx.events = self.sink.clone();
         let working = Working {
@@ -34,7 +40,8 @@ impl Chat {
         };
         self.view.begin("thinking");
         let ended = {
-            let turn = Box::pin(agent.turn(Message::from(message), &cx));
+            let context = std::mem::take(&mut self.context);
+            let turn = Box::pin(agent.turn(Message { content: message.into(), context }, &cx));
             self.work(turn, working).await
         };
         if let Some(choice) = self.once.take() {
@@ -44,6 +51,24 @@ impl Chat {
         self.agent = Some(agent);
         self.conclude(ended?);
         Ok(())
+    }
+
+    /// Tools come and go between turns only; whether anything was done.
+    pub(crate) async fn refresh_servers(
+        &mut self,
+        asked: bool,
+        agent: Option<&mut Agent>,
+    ) -> Result<bool, String> {
+        let backstage = Arc::clone(&self.backstage);
+        let Some(done) = backstage.refresh_servers(asked, &self.choice).await? else {
+            return Ok(false);
+        };
+        if let Some(agent) = agent {
+            agent.choice_mut().selection.enabled.clone_from(&done.enabled);
+        }
+        self.choice.selection.enabled = done.enabled;
+        self.remark(&done.told);
+        Ok(true)
     }
 
     fn conclude(&mut self, ended: Result<TurnEnd, TurnError>) {
@@ -97,12 +122,21 @@ impl Chat {
             let canvas = self.screen.canvas();
             self.view.take(event, canvas);
         }
+        self.settle().await;
         let canvas = self.screen.canvas();
         self.view.end(canvas);
         self.draw(false);
         self.screen.bracketed(false);
         self.input.close_keys();
         Ok(done)
+    }
+
+    /// Waits for the end of a resize, but not for a window that never comes to rest.
+    async fn settle(&mut self) {
+        let latest = Instant::now() + SETTLED_LATEST;
+        while !self.screen.is_settled() && Instant::now() < latest {
+            tokio::time::sleep(SOONEST).await;
+        }
     }
 
     async fn watch<T>(&mut self, job: impl Future<Output = T>) -> T {
@@ -118,6 +152,7 @@ impl Chat {
                     self.view.take(event, canvas);
                 }
                 Some(ask) = self.questions.0.recv() => self.asked(ask),
+                Some(ended) = self.asides.ended.recv() => self.tell_aside(&ended),
                 pressed = self.input.pressed() => self.pressed(pressed).await,
                 signal = self.signals.next() => self.signalled(signal),
                 () = news::jobs_changed(jobs.as_ref()) => {
@@ -126,7 +161,7 @@ impl Chat {
                 }
                 _ = frames.tick() => {}
             }
-            if drawn.elapsed() >= SOONEST {
+            if drawn.elapsed() >= SOONEST && self.screen.is_settled() {
                 self.draw(true);
                 drawn = Instant::now();
             }

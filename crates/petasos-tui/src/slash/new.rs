@@ -8,12 +8,12 @@ pub(super) static SLASH: Slash = Slash {
     aliases: &["reset", "clear"],
     usage: "",
     about: "Begin a new conversation",
-    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
+    run: |chat, words| Box::pin(run(chat, words)),
 };
 
-fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
+async fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
     chat.quiet()?;
-    chat.forget();
+    chat.forget().await;
     chat.remark("a new conversation begins with your next message; /sessions lists the others");
     Ok(Next::Done)
 }

@@ -75,7 +75,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         };
         let mut cx = host.call_context(Surface::OneShot, agent.session().clone());
         cx.events = EventSink::to(told);
-        turn(&mut agent, input, &cx).await
+        let ended = turn(&mut agent, input, &cx).await;
+        agent.leave("shutdown", None, &cx).await;
+        ended
     })??;
     Ok(show(out, &ended))
 }
