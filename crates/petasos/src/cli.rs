@@ -21,8 +21,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
     if nothing_asked(&words) && io::stdin().is_terminal() && io::stdout().is_terminal() {
         words.push("chat".into());
     }
-    let program = asked_for(&words).map_or_else(program, |command| grammar(&[command]));
-    let matches = match program.try_get_matches_from(words) {
+    let mut program = asked_for(&words).map_or_else(program, |command| grammar(&[command]));
+    let matches = program.try_get_matches_from_mut(words);
+    // It ends with the program; taking it apart is work that every start would pay for.
+    std::mem::forget(program);
+    let matches = match matches {
         Ok(matches) => matches,
         Err(error) => return explain_usage(&error),
     };

@@ -271,6 +271,11 @@ impl Host {
         CallContext::new(Arc::clone(&self.settings), surface, session)
     }
 
+    /// Whether there is no process, place or connection that belongs to this host.
+    pub(crate) fn started_nothing(&self) -> bool {
+        !self.terminal.is_away() && self.extensions.get().is_none()
+    }
+
     /// Waits for what only looks: checks and definitions. It has a clock and a blocking pool but no
     /// sockets, which nothing of this needs and every start would pay for.
     pub fn glance<T>(&self, future: impl Future<Output = T>) -> io::Result<T> {

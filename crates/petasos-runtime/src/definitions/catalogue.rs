@@ -195,21 +195,19 @@ fn build(
     answers: &Answers,
     options: SearchOptions,
 ) -> Definitions {
-    let mut fates = BTreeMap::new();
     let mut present: Vec<&Arc<Entry>> = Vec::new();
-    for name in &resolution.tools {
-        let fate = match tools.get(name.as_str()) {
-            None => Fate::NotRegistered,
-            Some(entry) => missing(entry, answers).map_or_else(
-                || {
-                    present.push(entry);
-                    Fate::Offered
-                },
-                Fate::Unavailable,
-            ),
-        };
-        fates.insert(name.clone(), fate);
-    }
+    let mut fate = |name: &ToolName| match tools.get(name.as_str()) {
+        None => Fate::NotRegistered,
+        Some(entry) => missing(entry, answers).map_or_else(
+            || {
+                present.push(entry);
+                Fate::Offered
+            },
+            Fate::Unavailable,
+        ),
+    };
+    let fates = resolution.tools.iter().map(|name| (name.clone(), fate(name)));
+    let mut fates: BTreeMap<ToolName, Fate> = fates.collect();
     let mut shown = patched(&present, &mut fates);
     let mut deferred = BTreeSet::new();
     if !wanted.whole {

@@ -70,6 +70,7 @@ impl List {
         } else {
             print(out, &rows);
         }
+        session.host.leave();
         Ok(ExitCode::SUCCESS)
     }
 }
