@@ -18,6 +18,9 @@ pub enum Reach {
     Anywhere,
     /// Only the public internet: for addresses that a model or a page chose.
     PublicOnly,
+    /// Only a cloud's metadata service or this machine: for the keys that a cloud hands to what
+    /// runs in it, and for nothing that anybody else chose.
+    OwnMetadata,
 }
 
 /// An address that may not be reached.
@@ -36,11 +39,15 @@ impl Reach {
     /// Why an address is out of reach, or `None` when it is fine.
     pub fn objection(self, address: IpAddr) -> Option<&'static str> {
         let address = address.to_canonical();
+        if self == Self::OwnMetadata {
+            let own = is_metadata(address) || address.is_loopback();
+            return if own { None } else { Some("no cloud metadata service") };
+        }
         if is_metadata(address) {
             return Some("a cloud metadata service");
         }
         match self {
-            Self::Anywhere => None,
+            Self::Anywhere | Self::OwnMetadata => None,
             Self::PublicOnly if is_public(address) => None,
             Self::PublicOnly => Some("not on the public internet"),
         }
@@ -66,17 +73,21 @@ impl Reach {
 
 /// The addresses at which clouds hand credentials to whoever asks.
 fn is_metadata(address: IpAddr) -> bool {
-    const V4: [Ipv4Addr; 4] = [
+    const V4: [Ipv4Addr; 5] = [
         Ipv4Addr::new(169, 254, 169, 254),
         Ipv4Addr::new(169, 254, 170, 2),
+        Ipv4Addr::new(169, 254, 170, 23),
         Ipv4Addr::new(100, 100, 100, 200),
         Ipv4Addr::new(168, 63, 129, 16),
     ];
-    const V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
+    const V6: [Ipv6Addr; 2] = [
+        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+        Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x23),
+    ];
     match address {
         IpAddr::V4(address) => V4.contains(&address),
         IpAddr::V6(address) => {
-            address == V6 || embedded(address).is_some_and(|v4| V4.contains(&v4))
+            V6.contains(&address) || embedded(address).is_some_and(|v4| V4.contains(&v4))
         }
     }
 }
@@ -218,5 +229,9 @@ mod tests {
             );
         }
         assert_eq!(Reach::Anywhere.objection("192.168.1.7".parse().unwrap()), None);
+        for (text, own) in [("169.254.170.23", true), ("127.0.0.1", true), ("192.168.1.7", false)] {
+            let objection = Reach::OwnMetadata.objection(text.parse().unwrap());
+            assert_eq!(objection.is_none(), own, "{text}");
+        }
     }
 }

@@ -2,10 +2,11 @@
 //! environment.
 //!
 //! The usual variables are read (`HTTPS_PROXY`, `HTTP_PROXY`, `ALL_PROXY`, `NO_PROXY`, also in
-//! lower case). This machine itself is always reached directly.
+//! lower case). This machine itself and the services that only it can see are always reached
+//! directly.
 
 use petasos_contract::Settings;
-use url::Url;
+use url::{Host, Url};
 
 use crate::origin::{Origin, is_below};
 
@@ -44,7 +45,7 @@ impl Proxies {
     /// The proxy for an address, or `None` for a direct connection.
     pub fn of(&self, url: &Url) -> Option<&Url> {
         let origin = Origin::of(url)?;
-        if origin.is_loopback() || self.is_direct(&origin, url) {
+        if origin.is_loopback() || is_link_local(url) || self.is_direct(&origin, url) {
             return None;
         }
         let own = if origin.is_encrypted() { &self.https } else { &self.http };
@@ -78,6 +79,15 @@ impl Proxies {
             let port_fits = rule_port.is_none() || rule_port == port;
             port_fits && (host == name || (origin.domain().is_some() && is_below(host, name)))
         })
+    }
+}
+
+/// Addresses that no router passes on: what answers there answers this machine alone.
+fn is_link_local(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Ipv4(address)) => address.is_link_local(),
+        Some(Host::Ipv6(address)) => matches!(address.segments(), [0xfd00, 0xec2, ..] | [0xfe80..=0xfebf, ..]),
+        Some(Host::Domain(_)) | None => false,
     }
 }
 
