@@ -6,6 +6,8 @@
 
 mod attempt;
 mod memory;
+mod mixture;
+mod program;
 mod sign;
 mod target;
 mod walk;
@@ -17,6 +19,7 @@ use std::time::{Duration, Instant};
 use petasos_contract::clock::{Clock, SystemClock};
 use petasos_contract::event::Event;
 use petasos_contract::model::{Cost, Model, ModelError, Prompt, Reason, Reply, Role, Step};
+use petasos_contract::processes::Processes;
 use petasos_contract::{BoxFuture, CallContext, wait};
 use petasos_net::client::Net;
 
@@ -30,6 +33,7 @@ use crate::runtime::ProviderRuntime;
 use crate::table::Table;
 
 use memory::Memory;
+use mixture::Advice;
 
 /// A number in 0..1 that nobody can foresee.
 pub type Dice = fn() -> f64;
@@ -58,6 +62,8 @@ pub struct Client {
     turns: Turns,
     ledger: Ledger,
     memory: Memory,
+    advice: Advice,
+    processes: Option<Arc<dyn Processes>>,
     dice: Dice,
     pace: f64,
 }
@@ -90,9 +96,18 @@ impl Client {
             turns: Turns::default(),
             ledger: Ledger::default(),
             memory: Memory::default(),
+            advice: Advice::default(),
+            processes: None,
             dice,
             pace: 1.0,
         }
+    }
+
+    /// The same client that can start programs, for the providers that are some.
+    #[must_use]
+    pub fn with_processes(mut self, processes: Option<Arc<dyn Processes>>) -> Self {
+        self.processes = processes;
+        self
     }
 
     /// The same with dice of its own.
@@ -141,23 +156,23 @@ impl Client {
         Ok(listed)
     }
 
-    async fn run(
+    async fn follow(
         &self,
         prompt: &Prompt,
         role: Role,
         cx: &CallContext,
+        plan: &Plan,
     ) -> Result<Reply, ModelError> {
-        let plan = roles::plan(role, prompt, &cx.settings, &self.table);
         let own = plan.timeout.map(|span| Instant::now() + span);
         let deadline = own.map_or(cx.deadline, |own| own.min(cx.deadline));
         let mut walk = walk::Walk::new(self, prompt, role, cx);
-        let asked = wait::until(deadline, "a model's reply", walk.go(&plan));
+        let asked = wait::until(deadline, "a model's reply", walk.go(plan));
         let mut outcome = tokio::select! {
             biased;
             () = cx.cancel.cancelled() => {
                 Err(ModelError::new(Reason::Cancelled, "the question was interrupted"))
             }
-            asked = asked => asked.unwrap_or_else(|_| Err(late(&plan))),
+            asked = asked => asked.unwrap_or_else(|_| Err(late(plan))),
         };
         match &mut outcome {
             Ok(reply) => reply.path = walk.path,
@@ -166,11 +181,23 @@ impl Client {
         outcome
     }
 
+    /// Asks the candidates of a plan. Boxed, because a candidate may be made of others.
+    fn run<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        role: Role,
+        cx: &'a CallContext,
+        plan: &'a Plan,
+    ) -> BoxFuture<'a, Result<Reply, ModelError>> {
+        Box::pin(self.follow(prompt, role, cx, plan))
+    }
+
     /// Writes down who answered, what it cost, and bills it to its role.
     fn settle(&self, reply: &mut Reply, runtime: &ProviderRuntime, role: Role, cx: &CallContext) {
         let which =
             Which { base_url: runtime.base_url.as_str(), model: reply.served.model.as_str() };
-        let subscribed = matches!(runtime.provider.as_str(), "openai-codex" | "copilot");
+        let subscribed =
+            matches!(runtime.provider.as_str(), "openai-codex" | "copilot" | "copilot-acp");
         reply.cost = match reply.cost {
             Cost::Actual { usd } => Cost::Actual { usd },
             _ if subscribed => Cost::Included,
@@ -197,7 +224,10 @@ impl Model for Client {
         role: Role,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
-        Box::pin(self.run(prompt, role, cx))
+        Box::pin(async move {
+            let plan = roles::plan(role, prompt, &cx.settings, &self.table);
+            self.run(prompt, role, cx, &plan).await
+        })
     }
 }
 

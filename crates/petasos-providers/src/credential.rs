@@ -28,7 +28,7 @@ use petasos_contract::Settings;
 
 use crate::credential::aws::AwsProfiles;
 use crate::credential::borrowed::{ClaudeCode, CliLogin};
-use crate::credential::keyring::{Asked, Keyring};
+use crate::credential::keyring::{Asked, Keyring, Wish};
 use crate::credential::store::AuthFile;
 use crate::local::LocalServer;
 use crate::table::Table;
@@ -42,8 +42,9 @@ pub struct Vault {
     claude_code: PathBuf,
     codex_cli: PathBuf,
     qwen_cli: PathBuf,
-    /// Where new keys go when the user wants them in the keyring.
-    keyring: Option<Arc<dyn Keyring>>,
+    keyring: Arc<dyn Keyring>,
+    /// What the user wants done with the keyring.
+    wish: Wish,
 }
 
 impl Vault {
@@ -58,20 +59,21 @@ impl Vault {
             claude_code: user.join(".claude/.credentials.json"),
             codex_cli: codex.unwrap_or_else(|| user.join(".codex")).join("auth.json"),
             qwen_cli: user.join(".qwen/oauth_creds.json"),
-            keyring: wants_keyring(settings).then(keyring::of_system),
+            keyring: keyring::of_system(settings),
+            wish: Wish::of(settings),
         }
     }
 
     /// The same vault with another keyring.
     #[must_use]
     pub fn with_keyring(mut self, keyring: Arc<dyn Keyring>) -> Self {
-        self.keyring = Some(keyring);
+        self.keyring = keyring;
         self
     }
 
-    /// The keyring that new keys go to, when the user wants one.
-    pub fn keyring(&self) -> Option<&Arc<dyn Keyring>> {
-        self.keyring.as_ref()
+    /// The keyring, and what the user wants done with it.
+    pub(crate) fn keyring(&self) -> (&Arc<dyn Keyring>, Wish) {
+        (&self.keyring, self.wish)
     }
 
     /// The agent home, which holds `auth.json`.
@@ -133,7 +135,8 @@ impl Vault {
     fn asked(&self, view: &mut VaultView) -> Option<Asked> {
         let homes: Vec<&Path> =
             std::iter::once(self.home.as_path()).chain(self.root.as_deref()).collect();
-        Asked::of(self.keyring.as_ref(), &homes, view)
+        let keyring = (self.wish != Wish::Never).then_some(&self.keyring);
+        Asked::of(keyring, &homes, view)
     }
 
     fn files(&self, settings: &Settings) -> VaultView {
@@ -154,16 +157,13 @@ impl Vault {
             codex_cli,
             qwen_cli,
             aws,
+            aws_fetched: None,
             local: Vec::new(),
             now_ms,
             draw: now_ms,
             problems,
         }
     }
-}
-
-fn wants_keyring(settings: &Settings) -> bool {
-    settings.get("security.keyring").and_then(serde_json::Value::as_bool).unwrap_or(false)
 }
 
 /// A profile lives in `<root>/profiles/<name>`.
@@ -204,6 +204,8 @@ pub struct VaultView {
     pub qwen_cli: Option<CliLogin>,
     /// The profiles of Amazon's tools.
     pub aws: AwsProfiles,
+    /// Keys that Amazon handed to this container, cluster or machine; filled by whoever fetched them.
+    pub aws_fetched: Option<minted::amazon::Fetched>,
     /// Model servers found on this machine; filled by whoever probed.
     pub local: Vec<LocalServer>,
     /// When the picture was taken.
@@ -224,6 +226,7 @@ impl VaultView {
             codex_cli: None,
             qwen_cli: None,
             aws: AwsProfiles::default(),
+            aws_fetched: None,
             local: Vec::new(),
             now_ms,
             draw: 0,

@@ -79,6 +79,8 @@ pub struct Failure {
     pub param: Option<String>,
     /// Whether the body was a page for people and not an answer.
     pub is_page: bool,
+    /// What to do about it, where the provider wants something of its own.
+    pub advice: Option<String>,
 }
 
 impl Failure {
@@ -96,6 +98,7 @@ impl Failure {
             tool: None,
             param: None,
             is_page: false,
+            advice: None,
         }
     }
 
@@ -118,7 +121,10 @@ impl Failure {
     /// One line for a person: what happened and what to do.
     pub fn line(&self, target: &Target) -> String {
         let Target { provider, model, .. } = target;
-        let next = advice(self.reason, provider, model);
+        let next = match &self.advice {
+            Some(own) => format!(": {own}"),
+            None => advice(self.reason, provider, model),
+        };
         let what = self.what();
         let wait = self.retry_after.map(|wait| format!("; it asks to wait {} s", wait.as_secs()));
         format!("`{provider}` {what} for `{model}`{}{next}", wait.unwrap_or_default())

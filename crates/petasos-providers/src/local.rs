@@ -117,7 +117,10 @@ impl Finder {
             let code = error.code;
             match Box::pin(self.mints.fill(code, &mut view, settings, net)).await {
                 Ok(()) => return resolve(request, settings, &view),
-                Err(why) => error.message = format!("{}: {why}", error.message),
+                Err(why) => {
+                    error.message = format!("{}: {why}", error.message);
+                    error.code = Mints::without(code);
+                }
             }
         }
         let nothing = matches!(&resolved.outcome, Err(error) if error.code == NOTHING);

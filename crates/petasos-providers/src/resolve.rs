@@ -135,6 +135,7 @@ pub(crate) const RULES: &[(&str, Rule)] = &[
     ("vertex", cloud::vertex),
     ("bedrock", cloud::bedrock),
     ("copilot process", cloud::copilot_process),
+    ("codex process", cloud::codex_process),
     ("login", login::login),
     ("api key", api_key::api_key),
 ];

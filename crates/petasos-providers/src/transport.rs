@@ -9,9 +9,12 @@ pub mod eventstream;
 pub mod history;
 pub mod ids;
 pub mod images;
+pub mod lines;
 pub mod node;
+pub mod program;
 pub mod target;
 pub mod think;
+pub mod transcript;
 
 use petasos_contract::id::ToolName;
 use petasos_contract::model::{Prompt, Reason};
@@ -20,6 +23,7 @@ use crate::mode::Wire;
 use crate::transports::TRANSPORTS;
 
 pub use decode::{DecodeError, Decoder, Framing};
+pub use program::Program;
 pub use target::{Repair, Target};
 
 /// A dialect, as its file declares it.
@@ -35,6 +39,8 @@ pub struct TransportDef {
     pub encode: fn(&Prompt, &Target) -> Result<WireRequest, EncodeError>,
     /// Reads an answer in the given framing.
     pub decoder: fn(&Target, Framing) -> Box<dyn Decoder>,
+    /// How to talk, where the other side is a program and not an address.
+    pub program: Option<&'static Program>,
 }
 
 /// A request that only lacks its credential.
@@ -78,7 +84,7 @@ pub enum EncodeError {
     Body(String),
 }
 
-/// The transport of a dialect; none for those that are processes and not addresses.
+/// The transport of a dialect; none for the mixture, which has no wire of its own.
 pub fn of(wire: Wire) -> Option<&'static TransportDef> {
     TRANSPORTS.iter().find(|transport| transport.wire == wire).copied()
 }

@@ -27,7 +27,21 @@ pub(crate) struct Command {
     /// Adds its arguments.
     pub(crate) arguments: fn(clap::Command) -> clap::Command,
     /// Runs it.
-    pub(crate) run: fn(&ArgMatches, &mut Session) -> Result<ExitCode, Report>,
+    pub(crate) run: Run,
+}
+
+/// Runs a command.
+type Run = fn(&ArgMatches, &mut Session) -> Result<ExitCode, Report>;
+
+impl Command {
+    /// A command that is only the name of its actions.
+    pub(crate) const fn of_actions<A: Subcommand>(
+        name: &'static str,
+        about: &'static str,
+        run: Run,
+    ) -> Self {
+        Self { name, about, hidden: false, arguments: actions::<A>, run }
+    }
 }
 
 /// What a command works with.

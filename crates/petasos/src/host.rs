@@ -203,7 +203,8 @@ impl Host {
     pub fn model(&self) -> Client {
         let net = self.net();
         let (table, _problems) = Table::of(&self.settings);
-        Client::new(Arc::new(VaultRoutes::new(Arc::clone(&net))), net, table)
+        let client = Client::new(Arc::new(VaultRoutes::new(Arc::clone(&net))), net, table);
+        client.with_processes(self.ports.processes.clone())
     }
 
     /// Copies of the workspace from before it was changed.

@@ -62,9 +62,9 @@ pub(super) static KEYS: &[Key] = &[
     .tighten(On),
     key(
         "security.keyring",
-        Flag,
-        "false",
-        "Keep keys added by `auth login --key-stdin` in the keyring of the operating system",
+        Choice(&["off", "auto", "required"]),
+        "\"auto\"",
+        "Keep keys added by `auth login` in the keyring of the operating system: never, where one is at hand (the file says why not), or nowhere else",
     ),
     key("security.tirith_enabled", Flag, "true", "Scan commands with the external scanner")
         .tighten(On),

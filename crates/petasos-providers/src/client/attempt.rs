@@ -45,7 +45,7 @@ pub(super) struct Broken {
 }
 
 impl Attempt<'_> {
-    fn broken(&self, mut failure: Failure, partial: Option<Reply>) -> Box<Broken> {
+    pub(super) fn broken(&self, mut failure: Failure, partial: Option<Reply>) -> Box<Broken> {
         if let Some(credential) = &self.runtime.credential {
             let secret = &credential.secret;
             failure.message = failure.message.replace(secret.expose(), &secret.masked());
@@ -57,6 +57,9 @@ impl Attempt<'_> {
         let alone = |failure: Failure| self.broken(failure, None);
         let wire = self.wire();
         let transport = transport::of(wire).ok_or_else(|| alone(no_transport(wire)))?;
+        if let Some(program) = transport.program {
+            return Box::pin(self.run_program(transport, program)).await;
+        }
         let timeouts = self.timeouts();
         let deadline = Instant::now() + timeouts.whole;
         let request = self.request(transport, &timeouts)?;
@@ -93,7 +96,7 @@ impl Attempt<'_> {
         self.wire() == Wire::BedrockConverse || self.target.provider == "bedrock"
     }
 
-    fn timeouts(&self) -> Timeouts {
+    pub(super) fn timeouts(&self) -> Timeouts {
         let settings = &self.cx.settings;
         let spans = timeouts::of(self.runtime, &self.target.model, self.size.tokens, settings);
         match self.timeout {
@@ -188,7 +191,7 @@ impl Attempt<'_> {
         Ok(())
     }
 
-    fn conclude(
+    pub(super) fn conclude(
         &self,
         transport: &TransportDef,
         decoder: &mut dyn Decoder,
@@ -210,7 +213,7 @@ impl Attempt<'_> {
         })
     }
 
-    fn tell(&self, deltas: &mut Vec<Delta>) {
+    pub(super) fn tell(&self, deltas: &mut Vec<Delta>) {
         for delta in deltas.drain(..) {
             self.prompt.deltas.tell(self.number, &delta);
         }
@@ -251,7 +254,7 @@ fn page() -> Failure {
 }
 
 fn no_transport(wire: Wire) -> Failure {
-    let line = format!("{wire:?} is spoken by a program and not by an address");
+    let line = format!("{wire:?} has no dialect of its own");
     Failure::new(Reason::NotConfigured, line)
 }
 

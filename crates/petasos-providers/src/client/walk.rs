@@ -8,11 +8,12 @@ use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{ModelError, Prompt, Reason, Reply, Role, Step};
 
 use super::attempt::{Attempt, Broken};
-use super::{Client, target};
+use super::{Client, mixture, target};
 use crate::credential::usable::fingerprint;
 use crate::failure::{Failure, Size, ToolHint};
 use crate::fallback::{Resting, Wanted};
 use crate::guard;
+use crate::mode::Wire;
 use crate::recover::{self, Move, Options, Refresh, Tried};
 use crate::roles::Plan;
 use crate::runtime::ProviderRuntime;
@@ -172,6 +173,10 @@ impl<'a> Walk<'a> {
     ) -> Acted {
         let settings = &self.cx.settings;
         let mut next = recover::decide(failure, tried, options, (self.client.dice)());
+        if runtime.wire == Wire::Virtual && next != Move::GiveUp {
+            // Its members have been retried, renewed and repaired on their own.
+            return Acted::Leave { falls_back: options.has_fallback };
+        }
         if next == Move::Refresh {
             tried.refresh = Refresh::Done;
             if let Some(renewed) = self.client.routes.refresh(runtime, settings).await {
@@ -222,6 +227,9 @@ impl<'a> Walk<'a> {
         self.size.context = target.context_length;
         self.path
             .push(Step::Sent { provider: target.provider.clone(), model: target.model.clone() });
+        if runtime.wire == Wire::Virtual {
+            return self.mix(target).await;
+        }
         let attempt = Attempt {
             client: self.client,
             prompt: self.prompt,
@@ -236,6 +244,22 @@ impl<'a> Walk<'a> {
         reply.served = target::served(&target, runtime);
         self.client.settle(&mut reply, runtime, self.role, self.cx);
         Ok(reply)
+    }
+
+    /// Asks the mixture, whose members have been billed already.
+    async fn mix(&mut self, target: Target) -> Result<Reply, Box<Broken>> {
+        let asked =
+            mixture::ask(self.client, self.prompt, &target.model, self.cx, &mut self.path).await;
+        asked.map_err(|error| {
+            let failure = Failure {
+                status: error.status,
+                retry_after: error.retry_after,
+                context_length: error.context_length,
+                advice: Some(error.line.clone()),
+                ..Failure::new(error.reason, error.line.clone())
+            };
+            Box::new(Broken { failure, target, partial: None })
+        })
     }
 
     fn note(&mut self, failure: &Failure, runtime: &ProviderRuntime, tried: &mut Tried) {

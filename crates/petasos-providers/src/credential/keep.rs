@@ -6,6 +6,7 @@ use std::sync::Arc;
 use petasos_contract::{Secret, Settings};
 use serde::Serialize;
 
+use crate::credential::keyring::{Absent, Wish};
 use crate::credential::login::Login;
 use crate::credential::pool::{Entry, KEYRING, Status, Strategy};
 use crate::credential::store::{StoreError, update};
@@ -15,19 +16,22 @@ use crate::resolve::{Request, resolve};
 use crate::runtime::PoolRef;
 
 impl Vault {
-    /// Keeps a login that has just worked and makes its provider the active one.
-    pub async fn log_in(&self, provider: &str, login: &Login) -> Result<(), StoreError> {
+    /// Keeps a login that has just worked and makes its provider the active one. Logins renew
+    /// themselves under the lock of the store's own file, and so live there.
+    pub async fn log_in(&self, provider: &str, login: &Login) -> Result<Place, StoreError> {
+        let file = Place::File { because: None };
         if provider == "copilot" {
             // The GitHub token is a key to be exchanged, and may sit beside others.
-            let Some(secret) = login.access.clone() else { return Ok(()) };
-            return self.add_key(provider, "device_code", secret).await.map(|_| ());
+            let Some(secret) = login.access.clone() else { return Ok(file) };
+            return self.add_key(provider, "device_code", secret).await.map(|kept| kept.place);
         }
         update(self.home(), |file| {
             let generation = file.login(provider).map_or(0, |before| before.generation + 1);
             file.set_login(provider, &Login { generation, ..login.clone() });
             file.set_active(provider);
         })
-        .await
+        .await?;
+        Ok(file)
     }
 
     /// Forgets a login and the keys kept for a provider; whether there was anything.
@@ -41,30 +45,26 @@ impl Vault {
         })
         .await?;
         for entry in kept {
-            let keyring = self.keyring().map_or_else(keyring::of_system, Arc::clone);
+            let keyring = Arc::clone(self.keyring().0);
             let account = keyring::account(self.home(), provider, &entry.id);
             keyring::soon(move || keyring.remove(&account)).await?;
         }
         Ok(forgotten)
     }
 
-    /// Adds a key to a provider's pool and gives its id. When the user wants keys in the keyring
-    /// and it does not answer, nothing is kept: a file would be weaker than what was asked for.
+    /// Adds a key to a provider's pool: in the keyring where the user wants it and there is one,
+    /// else in the store's own file. When the user insists on the keyring and it does not answer,
+    /// nothing is kept: a file would be weaker than what was asked for.
     pub async fn add_key(
         &self,
         provider: &str,
         source: &str,
         secret: Secret,
-    ) -> Result<String, StoreError> {
+    ) -> Result<Kept, StoreError> {
         let id: String =
             super::usable::fingerprint(&secret).chars().skip("sha256:".len()).take(6).collect();
-        let mut kept_by = source;
-        if let Some(keyring) = self.keyring().map(Arc::clone) {
-            let account = keyring::account(self.home(), provider, &id);
-            let copy = secret.clone();
-            keyring::soon(move || keyring.set(&account, &copy)).await?;
-            kept_by = KEYRING;
-        }
+        let place = self.drawer(provider, &id, &secret).await?;
+        let kept_by = if place == Place::Keyring { KEYRING } else { source };
         update(self.home(), |file| {
             let last = file.pool(provider).iter().map(|entry| entry.priority).max();
             let entry = Entry {
@@ -82,9 +82,24 @@ impl Vault {
                 base_url: None,
             };
             file.set_entry(provider, &entry);
-            id
+            Kept { id, place }
         })
         .await
+    }
+
+    /// Puts a secret into the keyring, or says why a file has to do.
+    async fn drawer(&self, provider: &str, id: &str, secret: &Secret) -> Result<Place, StoreError> {
+        let (keyring, wish) = self.keyring();
+        if wish == Wish::Never {
+            return Ok(Place::File { because: None });
+        }
+        let (keyring, secret) = (Arc::clone(keyring), secret.clone());
+        let account = keyring::account(self.home(), provider, id);
+        match keyring::soon(move || keyring.set(&account, &secret)).await {
+            Ok(()) => Ok(Place::Keyring),
+            Err(absent) if wish == Wish::Required => Err(absent.into()),
+            Err(absent) => Ok(Place::File { because: Some(absent) }),
+        }
     }
 
     /// Counts a use of a pool's entry, for the strategies that go by it.
@@ -116,6 +131,27 @@ impl Vault {
         })
         .await
     }
+}
+
+/// A key that was added.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    /// Its id in the pool.
+    pub id: String,
+    /// Where its secret is.
+    pub place: Place,
+}
+
+/// Where a secret is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// In the keyring of the operating system.
+    Keyring,
+    /// In the store's own file, which only its owner can read.
+    File {
+        /// Why not in the keyring, when the user would have had it there.
+        because: Option<Absent>,
+    },
 }
 
 /// One credential as `auth status` shows it.

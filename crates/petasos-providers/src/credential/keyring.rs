@@ -1,15 +1,25 @@
 //! The keyring of the operating system: a place for keys that no file holds.
 //!
-//! `security.keyring: true` sends new keys there; the auth store keeps only a mark of each. A
-//! service that is missing or locked is absent and never waited for longer than two seconds. It is
-//! asked only for keys that were put there, so that nobody else pays for it.
+//! New keys go there when one is at hand (`security.keyring`); the auth store keeps only a mark of
+//! each. A service that is missing or locked is absent and never waited for longer than two
+//! seconds. It is asked only for keys that were put there, so that nobody else pays for it.
+
+#[cfg(not(target_os = "macos"))]
+mod bus;
+#[cfg(target_os = "macos")]
+mod keychain;
+#[cfg(not(target_os = "macos"))]
+mod secret_service;
+#[cfg(not(target_os = "macos"))]
+mod wire;
 
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use petasos_contract::Secret;
+use petasos_contract::{Secret, Settings};
+use serde_json::Value;
 
 use crate::credential::VaultView;
 use crate::credential::pool::Entry;
@@ -21,7 +31,7 @@ const WITHIN: Duration = Duration::from_secs(2);
 /// Why the keyring could not be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the keyring of the operating system is not at hand: {why}; unlock it, or set `security.keyring: false`"
+    "the keyring of the operating system is not at hand: {why}; unlock it, or set `security.keyring: off`"
 )]
 pub struct Absent {
     /// What happened.
@@ -45,61 +55,36 @@ pub trait Keyring: fmt::Debug + Send + Sync {
     fn remove(&self, account: &str) -> Result<(), Absent>;
 }
 
-/// The keyring of this build and machine.
-pub fn of_system() -> Arc<dyn Keyring> {
-    Arc::new(System)
+/// What the user wants done with keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Keep them in the store's own file, and ask no keyring.
+    Never,
+    /// Keep them in the keyring where there is one; else in the file, and say so.
+    WhenPresent,
+    /// Keep them in the keyring, or not at all.
+    Required,
 }
 
-#[derive(Debug)]
-struct System;
-
-#[cfg(feature = "keyring")]
-impl Keyring for System {
-    fn get(&self, account: &str) -> Result<Option<Secret>, Absent> {
-        match entry(account)?.get_password() {
-            Ok(text) => Ok(Some(Secret::new(text))),
-            Err(::keyring::Error::NoEntry) => Ok(None),
-            Err(error) => Err(Absent::because(error)),
-        }
-    }
-
-    fn set(&self, account: &str, secret: &Secret) -> Result<(), Absent> {
-        entry(account)?.set_password(secret.expose()).map_err(Absent::because)
-    }
-
-    fn remove(&self, account: &str) -> Result<(), Absent> {
-        match entry(account)?.delete_credential() {
-            Ok(()) | Err(::keyring::Error::NoEntry) => Ok(()),
-            Err(error) => Err(Absent::because(error)),
+impl Wish {
+    /// The wish of a snapshot.
+    pub fn of(settings: &Settings) -> Self {
+        match settings.get("security.keyring") {
+            Some(Value::String(word)) if word == "off" => Self::Never,
+            Some(Value::String(word)) if word == "required" => Self::Required,
+            Some(Value::Bool(false)) => Self::Never,
+            _ => Self::WhenPresent,
         }
     }
 }
 
-#[cfg(feature = "keyring")]
-fn entry(account: &str) -> Result<::keyring::v1::Entry, Absent> {
-    ::keyring::v1::Entry::new("petasos", account).map_err(|error| match error {
-        ::keyring::Error::NoDefaultStore => Absent::because("no service for secrets is running"),
-        other => Absent::because(other),
-    })
+/// The keyring of this machine and session.
+pub fn of_system(settings: &Settings) -> Arc<dyn Keyring> {
+    #[cfg(target_os = "macos")]
+    return Arc::new(keychain::Keychain::of(settings));
+    #[cfg(not(target_os = "macos"))]
+    Arc::new(secret_service::SecretService { bus: bus::address(settings) })
 }
-
-#[cfg(not(feature = "keyring"))]
-impl Keyring for System {
-    fn get(&self, _: &str) -> Result<Option<Secret>, Absent> {
-        Err(Absent::because(NOT_BUILT))
-    }
-
-    fn set(&self, _: &str, _: &Secret) -> Result<(), Absent> {
-        Err(Absent::because(NOT_BUILT))
-    }
-
-    fn remove(&self, _: &str) -> Result<(), Absent> {
-        Err(Absent::because(NOT_BUILT))
-    }
-}
-
-#[cfg(not(feature = "keyring"))]
-const NOT_BUILT: &str = "this program was built without the feature `keyring`";
 
 /// The account of a pool's entry. Homes are apart, as their files are.
 pub fn account(home: &Path, pool: &str, id: &str) -> String {
@@ -167,7 +152,7 @@ impl Asked {
         let Some(keyring) = keyring else {
             view.problems.push(format!(
                 "a key for `{}` is in the keyring, which is switched off; set \
-                 `security.keyring: true`, or log in again",
+                 `security.keyring: auto`, or log in again",
                 first.pool
             ));
             return None;

@@ -1,13 +1,15 @@
-//! Tokens that a cloud mints from what this machine holds: Google's for Vertex, Microsoft's for
-//! Azure. They live for an hour, belong to no login, and stay in memory.
+//! Tokens and keys that a cloud mints from what this machine holds: Google's for Vertex, Microsoft's
+//! for Azure, Amazon's for Bedrock. They live for an hour, belong to no login, and stay in memory.
 //!
 //! The resolver stays pure: it refuses with a code, a token is minted here, and it is asked again
 //! with that token in its picture of the vault.
 
+pub mod amazon;
 mod google;
 mod microsoft;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
@@ -20,11 +22,14 @@ use crate::credential::borrowed::Unreadable;
 use crate::credential::login::Login;
 use crate::credential::now_ms;
 use crate::credential::refresh::{RefreshError, judge};
+use amazon::{Fetched, Places};
 
 /// The resolver's word for a Vertex choice without a token.
 pub(crate) const VERTEX: &str = "vertex_auth_missing";
 /// The resolver's word for an Azure choice without an Entra token.
 pub(crate) const ENTRA: &str = "entra_auth_missing";
+/// The resolver's word for a Bedrock choice whose keys have to be fetched.
+pub(crate) const AMAZON: &str = "aws_auth_missing";
 /// Under which name the picture of the vault holds an Entra token.
 pub(crate) const ENTRA_LOGIN: &str = "entra";
 
@@ -38,7 +43,9 @@ const SKEW_MS: u64 = 120_000;
 pub struct Mints {
     google: String,
     microsoft: String,
+    amazon: Places,
     held: Mutex<BTreeMap<String, Login>>,
+    keys: Mutex<Option<(amazon::Source, Fetched)>>,
 }
 
 impl Default for Mints {
@@ -85,12 +92,25 @@ impl Mints {
     /// Asks these places: Google's token endpoint, and the folder of Microsoft's tenants.
     pub fn at(google: &str, microsoft: &str) -> Self {
         let (google, microsoft) = (google.to_owned(), microsoft.to_owned());
-        Self { google, microsoft, held: Mutex::default() }
+        let amazon = Places::default();
+        Self { google, microsoft, amazon, held: Mutex::default(), keys: Mutex::default() }
+    }
+
+    /// The same, with Amazon's services elsewhere.
+    #[must_use]
+    pub fn with_amazon(mut self, places: Places) -> Self {
+        self.amazon = places;
+        self
     }
 
     /// Whether a refusal with this code is one that a minted token can lift.
     pub(crate) fn lifts(code: &str) -> bool {
-        matches!(code, VERTEX | ENTRA)
+        matches!(code, VERTEX | ENTRA | AMAZON)
+    }
+
+    /// What a refusal is called once nothing could be minted.
+    pub(crate) fn without(code: &'static str) -> &'static str {
+        if code == AMAZON { "missing_api_key" } else { code }
     }
 
     /// Puts the token that this refusal asks for into the picture.
@@ -102,6 +122,10 @@ impl Mints {
         net: &Net,
     ) -> Result<(), MintError> {
         let (name, ask) = match code {
+            AMAZON => {
+                view.aws_fetched = Some(self.amazon_keys(settings, net).await?);
+                return Ok(());
+            }
             VERTEX => ("vertex", google::ask(&self.google, settings)?),
             _ => (ENTRA_LOGIN, microsoft::ask(&self.microsoft, settings)?),
         };
@@ -111,6 +135,22 @@ impl Mints {
         };
         view.store.set_login(name, &login);
         Ok(())
+    }
+
+    async fn amazon_keys(&self, settings: &Settings, net: &Net) -> Result<Fetched, MintError> {
+        let source = amazon::Source::of(settings, &self.amazon).ok_or_else(|| {
+            MintError::Missing("`AWS_EC2_METADATA_DISABLED` is set and nothing else is".to_owned())
+        })?;
+        let lives = |keys: &Fetched| keys.expires_at_ms.is_some_and(|at| now_ms() + SKEW_MS < at);
+        let held = self.keys.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some((of, keys)) = held.filter(|(of, keys)| *of == source && lives(keys)) {
+            tracing::debug!(?of, "keys that were fetched before still live");
+            return Ok(keys);
+        }
+        let fetched = source.fetch(&self.amazon, settings, net).await?;
+        let keep = Some((source, fetched.clone()));
+        *self.keys.lock().unwrap_or_else(PoisonError::into_inner) = keep;
+        Ok(fetched)
     }
 
     fn held(&self, account: &str) -> Option<Login> {
@@ -155,6 +195,13 @@ fn token(reply: &Value) -> Option<Login> {
         expires_at_ms: Some(now_ms().saturating_add(seconds.saturating_mul(1000))),
         ..Login::default()
     })
+}
+
+/// A secret that a file holds alone.
+fn from_file(path: &Path) -> Result<Secret, Unreadable> {
+    let unreadable =
+        |error: std::io::Error| Unreadable { path: path.to_owned(), problem: error.to_string() };
+    std::fs::read_to_string(path).map(|text| Secret::new(text.trim())).map_err(unreadable)
 }
 
 /// A variable that is set to something.

@@ -109,7 +109,7 @@ impl Scene<'_> {
 
     fn mode_option(&self, parts: &Parts<'_>) -> ModeOption {
         let runtime = self.saved.get("openai_runtime").and_then(Value::as_str);
-        if runtime == Some("codex_app_server") {
+        if runtime == Some("codex_app_server") && parts.key.is_none() {
             return ModeOption::CodexAppServer;
         }
         let guarded = || self.settings.get("bedrock.guardrail").is_some();

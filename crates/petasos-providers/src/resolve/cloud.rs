@@ -28,6 +28,22 @@ pub(crate) fn mixture(scene: &mut Scene<'_>) -> Option<Outcome> {
     Some(virtual_runtime(scene, provider, Source::Virtual))
 }
 
+/// The Codex program speaks for itself where the user chose it over the API.
+pub(crate) fn codex_process(scene: &mut Scene<'_>) -> Option<Outcome> {
+    let provider = picked(scene, "openai-codex").or_else(|| picked(scene, "openai-api"))?;
+    let runtime = scene.saved.get("openai_runtime").and_then(Value::as_str);
+    let explicit = scene.request.api_key.is_some() || scene.request.base_url.is_some();
+    if runtime != Some("codex_app_server") || explicit {
+        return None;
+    }
+    let launch = Launch { command: "codex".to_owned(), args: vec!["app-server".to_owned()] };
+    let outcome = virtual_runtime(scene, provider, Source::Process);
+    Some(outcome.map(|mut runtime| {
+        runtime.launch = Some(launch);
+        runtime
+    }))
+}
+
 /// The Copilot program speaks for itself.
 pub(crate) fn copilot_process(scene: &mut Scene<'_>) -> Option<Outcome> {
     let provider = picked(scene, "copilot-acp")?;
@@ -169,18 +185,12 @@ fn at_vertex(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     Ok(scene.assemble(parts))
 }
 
-/// The first variable that shows AWS credentials. No metadata service is asked.
-fn aws_sign(scene: &Scene<'_>) -> Option<&'static str> {
-    const SIGNS: [&str; 6] = [
-        "AWS_BEARER_TOKEN_BEDROCK",
-        "AWS_ACCESS_KEY_ID",
-        "AWS_PROFILE",
-        "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-        "AWS_CONTAINER_CREDENTIALS_FULL_URI",
-        "AWS_WEB_IDENTITY_TOKEN_FILE",
-    ];
-    SIGNS.into_iter().find(|name| scene.variable(name).is_some())
-}
+/// Variables that name a place where keys have to be fetched.
+const FETCHED_FROM: [&str; 3] = [
+    "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
+    "AWS_CONTAINER_CREDENTIALS_FULL_URI",
+    "AWS_WEB_IDENTITY_TOKEN_FILE",
+];
 
 /// What would let Bedrock be used at once. A profile counts only when a variable names it: half of
 /// all developers have a default one for other things.
@@ -192,6 +202,7 @@ pub(crate) fn aws_ready(scene: &Scene<'_>) -> Option<String> {
     set("AWS_BEARER_TOKEN_BEDROCK")
         .or_else(|| aws_keys(scene).and_then(|_| set("AWS_ACCESS_KEY_ID")))
         .or_else(|| profile.map(|name| format!("the AWS profile `{name}` has keys")))
+        .or_else(|| FETCHED_FROM.into_iter().find_map(set))
 }
 
 /// Bedrock: a bearer token, or keys that sign and never travel.
@@ -219,7 +230,10 @@ fn at_bedrock(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     let (keys, how) = match (aws_keys(scene), profile.and_then(|profile| profile.keys.clone())) {
         (Some(keys), _) => (Some(keys), "AWS_ACCESS_KEY_ID".to_owned()),
         (None, Some(keys)) => (Some(keys), format!("profile {}", named.unwrap_or("default"))),
-        (None, None) => (None, String::new()),
+        (None, None) => match &scene.vault.aws_fetched {
+            Some(fetched) => (Some(fetched.keys.clone()), fetched.how.to_owned()),
+            None => (None, String::new()),
+        },
     };
     if key.is_none() && keys.is_none() {
         return Err(no_aws_keys(scene));
@@ -248,15 +262,20 @@ fn bedrock_url(scene: &Scene<'_>, host: &str) -> Result<BaseUrl, ResolveError> {
     }
 }
 
-/// Names the sign that was found, when it is one whose keys would have to be fetched.
+/// No keys are written down; whoever asked may fetch those of the container, cluster or machine
+/// and resolve again.
 fn no_aws_keys(scene: &Scene<'_>) -> ResolveError {
+    if let Some(name) = scene.variable("AWS_PROFILE") {
+        let message = format!("the AWS profile `{name}` holds no keys");
+        let error = ResolveError::new("missing_api_key", "bedrock", message);
+        return error.hint("name a profile with keys, or set `AWS_BEARER_TOKEN_BEDROCK`");
+    }
     let names = ["AWS_BEARER_TOKEN_BEDROCK", "AWS_ACCESS_KEY_ID"].map(str::to_owned);
     let error = missing_key("bedrock", &names);
-    match aws_sign(scene) {
-        Some(sign) if !names.iter().any(|name| name == sign) => error.hint(format!(
-            "`{sign}` is set, but this version reads keys only from variables and profiles"
-        )),
-        _ => error,
+    // A token that may not go where the user points is no reason to look for other keys.
+    match scene.variable("AWS_BEARER_TOKEN_BEDROCK") {
+        Some(_) => error,
+        None => ResolveError { code: minted::AMAZON, ..error },
     }
 }
 

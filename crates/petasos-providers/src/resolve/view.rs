@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::{Candidate, ResolveError, Resolved};
 use crate::credential::jwt;
 use crate::mode::{ApiMode, Wire};
-use crate::runtime::{EndpointKind, Notice, ProviderRuntime, Source};
+use crate::runtime::{EndpointKind, Launch, Notice, ProviderRuntime, Source};
 
 /// A runtime as `provider resolve --json` prints it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -35,6 +35,9 @@ pub struct RuntimeView {
     pub endpoint_kind: EndpointKind,
     /// The origins that the key may go to.
     pub allowed_origins: Vec<String>,
+    /// The program that is started, where one is.
+    #[serde(flatten, skip_serializing_if = "Option::is_none")]
+    pub launch: Option<Launch>,
     /// What a person should be told once.
     pub notices: Vec<Notice>,
 }
@@ -59,6 +62,7 @@ impl From<&ProviderRuntime> for RuntimeView {
             wire: runtime.wire,
             endpoint_kind: runtime.endpoint_kind,
             allowed_origins: origins.iter().map(ToString::to_string).collect(),
+            launch: runtime.launch.clone(),
             notices: runtime.notices.clone(),
         }
     }

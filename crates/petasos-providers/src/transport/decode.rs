@@ -8,6 +8,7 @@ use petasos_net::sse::{self, SseError};
 use serde::Deserialize;
 
 use super::eventstream::{self, Frames};
+use super::lines::Lines;
 
 /// How an answer's bytes are cut into events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,6 +19,8 @@ pub enum Framing {
     Whole,
     /// Amazon's binary event stream.
     AmazonEvents,
+    /// One JSON text a line.
+    Lines,
 }
 
 impl Framing {
@@ -148,6 +151,7 @@ enum Reader {
     Events(sse::Parser),
     Whole(Vec<u8>),
     Amazon(Frames),
+    Lines(Lines),
 }
 
 impl<F: Fold + 'static> Framed<F> {
@@ -157,6 +161,7 @@ impl<F: Fold + 'static> Framed<F> {
             Framing::Events => Reader::Events(sse::Parser::new()),
             Framing::Whole => Reader::Whole(Vec::new()),
             Framing::AmazonEvents => Reader::Amazon(Frames::default()),
+            Framing::Lines => Reader::Lines(Lines::default()),
         };
         Box::new(Self { fold, frames })
     }
@@ -178,6 +183,9 @@ impl<F: Fold> Decoder for Framed<F> {
             }
             Reader::Amazon(frames) => frames.push(bytes, |frame: eventstream::Frame<'_>| {
                 fold.event(frame.kind, frame.payload, deltas)
+            }),
+            Reader::Lines(lines) => lines.push(bytes, |line| {
+                if fold.is_done() { Ok(()) } else { fold.event("", line, deltas) }
             }),
         }
     }
@@ -212,6 +220,8 @@ impl<F: Fold> Decoder for Framed<F> {
                 fold.whole(&text, deltas)?;
             }
             Reader::Amazon(frames) => frames.finish()?,
+            // A line without its end is a truncation, which `close` finds by itself.
+            Reader::Lines(_) => {}
         }
         self.fold.close(deltas)?;
         Ok(self.fold.reply())

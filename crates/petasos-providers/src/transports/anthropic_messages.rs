@@ -43,4 +43,5 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
     ],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Messages::new(target), framing),
+    program: None,
 };

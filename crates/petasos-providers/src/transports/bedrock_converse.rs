@@ -29,4 +29,5 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
     ],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Conversed::new(target), framing),
+    program: None,
 };

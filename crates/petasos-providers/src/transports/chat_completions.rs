@@ -35,4 +35,5 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
     ],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Chat::new(target), framing),
+    program: None,
 };

@@ -32,4 +32,5 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
     ],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Responses::new(target), framing),
+    program: None,
 };

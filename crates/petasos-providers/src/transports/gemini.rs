@@ -27,4 +27,5 @@ pub(super) static TRANSPORT: TransportDef = TransportDef {
     ],
     encode: request::encode,
     decoder: |target, framing| Framed::boxed(fold::Generated::new(target), framing),
+    program: None,
 };

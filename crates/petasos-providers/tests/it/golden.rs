@@ -45,6 +45,8 @@ pub(crate) fn target(wire: Wire) -> Target {
             "anthropic.claude-sonnet-4-5-20250929-v1:0",
             "https://bedrock-runtime.us-east-1.amazonaws.com",
         ),
+        Wire::CopilotAcp => ("copilot-acp", "copilot-acp", "acp://copilot"),
+        Wire::CodexAppServer => ("openai-codex", "gpt-5", "https://chatgpt.com/backend-api/codex"),
         _ => ("openrouter", "anthropic/claude-opus-4.5", "https://openrouter.ai/api/v1"),
     };
     Target {
@@ -138,6 +140,7 @@ pub(crate) fn recordings(transport: &TransportDef) -> Vec<Recorded> {
         let framing = match path.extension()?.to_str()? {
             "sse" => Framing::Events,
             "bin" => Framing::AmazonEvents,
+            "jsonl" => Framing::Lines,
             "json" if !expected => Framing::Whole,
             _ => return None,
         };
@@ -206,13 +209,22 @@ fn recorded_answers_are_read_the_same_at_every_cut() {
     }
 }
 
-/// The recorded answer of each dialect that has reasoning and two calls.
-pub(crate) const RICH: [&str; 5] =
-    ["thinking_tools", "reasoning_tools", "parallel", "reasoning_tools", "thoughts_tools"];
+/// The recorded answer of each dialect that has reasoning and two calls; programs run their own.
+pub(crate) const RICH: [(Wire, &str); 5] = [
+    (Wire::AnthropicMessages, "thinking_tools"),
+    (Wire::BedrockConverse, "reasoning_tools"),
+    (Wire::ChatCompletions, "parallel"),
+    (Wire::CodexResponses, "reasoning_tools"),
+    (Wire::Gemini, "thoughts_tools"),
+];
+
+fn rich() -> impl Iterator<Item = (&'static TransportDef, &'static str)> {
+    RICH.into_iter().map(|(wire, name)| (petasos_providers::transport::of(wire).unwrap(), name))
+}
 
 #[test]
 fn a_reply_goes_back_with_its_calls_in_order_and_its_signed_blocks_untouched() {
-    for (transport, name) in TRANSPORTS.iter().zip(RICH) {
+    for (transport, name) in rich() {
         let recordings = recordings(transport);
         let stem =
             |recorded: &&Recorded| recorded.path.file_stem().is_some_and(|stem| stem == name);
@@ -242,7 +254,7 @@ fn a_reply_goes_back_with_its_calls_in_order_and_its_signed_blocks_untouched() {
 
 #[test]
 fn a_strangers_signed_blocks_are_never_sent() {
-    for (transport, name) in TRANSPORTS.iter().zip(RICH) {
+    for (transport, name) in rich() {
         let recordings = recordings(transport);
         let stem =
             |recorded: &&Recorded| recorded.path.file_stem().is_some_and(|stem| stem == name);

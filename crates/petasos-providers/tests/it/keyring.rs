@@ -1,14 +1,16 @@
 //! Keys in the keyring of the operating system: what is on disk, and what happens without one.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
+use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
-use petasos_contract::settings::Parts;
+use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{Secret, Settings};
-use petasos_providers::credential::keep::status;
-use petasos_providers::credential::keyring::{Absent, Keyring, within};
+use petasos_providers::credential::keep::{Place, status};
+use petasos_providers::credential::keyring::{self, Absent, Keyring, within};
 use petasos_providers::{Request, Vault, resolve};
 use serde_json::json;
 
@@ -80,25 +82,46 @@ async fn a_key_in_the_keyring_is_used_and_no_file_holds_it() {
 #[tokio::test]
 async fn without_a_keyring_nothing_weaker_is_used_in_silence() {
     let home = tempfile::tempdir().unwrap();
-    let settings = settings(home.path(), &json!({}));
+    let key = || Secret::new("ds-0123456789");
     let drawer = Arc::new(Drawer::default());
-    let vault = Vault::of(&settings).with_keyring(drawer.clone());
+    let of = |word: &str| {
+        let settings = settings(home.path(), &json!({"security": {"keyring": word}}));
+        (Vault::of(&settings).with_keyring(drawer.clone()), settings)
+    };
     *drawer.locked.lock().unwrap() = true;
-    let error =
-        vault.add_key("deepseek", "manual", Secret::new("ds-0123456789")).await.unwrap_err();
+    let error = of("required").0.add_key("deepseek", "manual", key()).await.unwrap_err();
     assert!(error.to_string().contains("security.keyring"), "{error}");
     assert!(!home.path().join("auth.json").exists());
+    let kept = of("auto").0.add_key("zai", "manual", key()).await.unwrap();
+    assert_eq!(kept.place, Place::File { because: Some(Absent::because("it is locked")) });
 
     *drawer.locked.lock().unwrap() = false;
-    vault.add_key("deepseek", "manual", Secret::new("ds-0123456789")).await.unwrap();
-    let off = Vault::of(&settings).view(&settings);
-    assert!(off.problems[0].contains("switched off"), "{:?}", off.problems);
+    let kept = of("auto").0.add_key("deepseek", "manual", key()).await.unwrap();
+    assert_eq!(kept.place, Place::Keyring);
+    let (off, settings) = of("off");
+    let view = off.view(&settings);
+    assert!(view.problems[0].contains("switched off"), "{:?}", view.problems);
+    let kept = off.add_key("minimax", "manual", key()).await.unwrap();
+    assert_eq!(kept.place, Place::File { because: None });
+    assert_eq!(drawer.kept.lock().unwrap().len(), 1);
+}
+
+/// What a session without a desktop says at once, whatever the setting.
+#[tokio::test]
+async fn a_machine_without_a_session_keeps_keys_in_its_file_and_says_why() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings(home.path(), &json!({}));
+    let vault = Vault::of(&settings);
+    let kept = vault.add_key("deepseek", "manual", Secret::new("ds-0123456789")).await.unwrap();
+    let Place::File { because: Some(absent) } = kept.place else { panic!("{kept:?}") };
+    assert!(absent.why.contains("DBUS_SESSION_BUS_ADDRESS"), "{absent}");
+    assert!(vault.view(&settings).problems.is_empty());
 }
 
 #[test]
 fn who_put_nothing_there_never_asks_the_keyring() {
     let home = tempfile::tempdir().unwrap();
-    let settings = settings(home.path(), &json!({"security": {"keyring": true}}));
+    let settings = settings(home.path(), &json!({"security": {"keyring": "required"}}));
     let view = Vault::of(&settings).view(&settings);
     assert!(view.problems.is_empty(), "{:?}", view.problems);
 }
@@ -114,26 +137,83 @@ fn a_keyring_that_hangs_is_left_behind_after_two_seconds() {
     drop(never);
 }
 
-#[cfg(feature = "keyring")]
-#[test]
-fn the_keyring_of_this_machine_keeps_a_key_or_says_that_it_is_absent() {
-    use petasos_providers::credential::keyring::of_system;
-    let account = format!("test/{} in nowhere", std::process::id());
-    let started = Instant::now();
-    let (place, name) = (of_system(), account.clone());
-    let kept = within(move || place.set(&name, &Secret::new("ds-0123456789")));
-    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
-    match kept {
-        Err(absent) => {
-            println!("absent after {:?}: {absent}", started.elapsed());
-            assert!(!absent.why.is_empty());
-        }
-        Ok(()) => {
-            println!("kept after {:?}", started.elapsed());
-            assert_eq!(of_system().get(&account), Ok(Some(Secret::new("ds-0123456789"))));
-            assert_eq!(of_system().remove(&account), Ok(()));
-            assert_eq!(of_system().get(&account), Ok(None));
-            assert_eq!(of_system().remove(&account), Ok(()), "gone is gone");
+/// A bus and GNOME's keyring on it, both of their own; ended with the scene.
+struct Session {
+    address: String,
+    children: Vec<Child>,
+    _home: tempfile::TempDir,
+}
+
+impl Session {
+    /// `None` when the programs are not installed.
+    #[expect(clippy::disallowed_methods, reason = "a test starts the real service")]
+    fn start(password: &str) -> Option<Self> {
+        let home = tempfile::tempdir().unwrap();
+        let quiet = |program: &str| {
+            let mut command = Command::new(program);
+            command.env("HOME", home.path()).env("XDG_RUNTIME_DIR", home.path());
+            command.env_remove("DISPLAY").stdin(Stdio::piped()).stdout(Stdio::piped());
+            command.stderr(Stdio::null());
+            command
+        };
+        let bus = quiet("dbus-daemon").args(["--session", "--nofork", "--print-address"]).spawn();
+        let mut bus = bus.ok()?;
+        let mut address = String::new();
+        let mut told = BufReader::new(bus.stdout.take().unwrap());
+        told.read_line(&mut address).unwrap();
+        let address = address.trim().to_owned();
+        let mut session = Self { address, children: vec![bus], _home: home };
+        let mut daemon = Command::new("gnome-keyring-daemon");
+        daemon.args(["--foreground", "--unlock", "--components=secrets"]);
+        daemon.env("HOME", session._home.path()).env("XDG_RUNTIME_DIR", session._home.path());
+        daemon.env("DBUS_SESSION_BUS_ADDRESS", &session.address).env_remove("DISPLAY");
+        daemon.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut daemon = daemon.spawn().ok()?;
+        daemon.stdin.take().unwrap().write_all(password.as_bytes()).unwrap();
+        // It prints its control folder once it listens.
+        let mut told = BufReader::new(daemon.stdout.take().unwrap());
+        told.read_line(&mut String::new()).unwrap();
+        session.children.push(daemon);
+        Some(session)
+    }
+}
+
+impl Drop for Session {
+    fn drop(&mut self) {
+        for child in &mut self.children {
+            child.kill().unwrap();
+            child.wait().unwrap();
         }
     }
+}
+
+#[tokio::test]
+async fn the_keyring_of_a_real_session_keeps_a_key_that_no_file_holds() {
+    let test = "the_keyring_of_a_real_session_keeps_a_key_that_no_file_holds";
+    let Some(session) = Session::start("open sesame") else {
+        petasos_testkit::skip(test, "gnome-keyring-daemon", "it cannot be started");
+        return;
+    };
+    let home = tempfile::tempdir().unwrap();
+    let address = Variable { value: Secret::new(&*session.address), source: Source::Default };
+    let settings = Settings::new(Parts {
+        home: home.path().to_owned(),
+        user_home: home.path().join("user"),
+        variables: BTreeMap::from([("DBUS_SESSION_BUS_ADDRESS".to_owned(), address)]),
+        ..Parts::default()
+    });
+    let vault = Vault::of(&settings);
+    let kept = vault.add_key("deepseek", "manual", Secret::new("ds-0123456789")).await.unwrap();
+    assert_eq!(kept.place, Place::Keyring);
+    let file = std::fs::read_to_string(home.path().join("auth.json")).unwrap();
+    assert!(!file.contains("ds-0123456789"), "{file}");
+    let view = vault.view_soon(&settings).await;
+    assert!(view.problems.is_empty(), "{:?}", view.problems);
+    let runtime = resolve(&Request::of("deepseek"), &settings, &view).outcome.unwrap();
+    assert_eq!(runtime.credential.unwrap().secret, Secret::new("ds-0123456789"));
+    assert!(vault.log_out("deepseek").await.unwrap());
+    let gone = keyring::of_system(&settings);
+    let account = keyring::account(home.path(), "deepseek", &kept.id);
+    assert_eq!(gone.get(&account), Ok(None));
+    assert_eq!(gone.remove(&account), Ok(()), "gone is gone");
 }

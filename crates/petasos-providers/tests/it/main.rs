@@ -9,6 +9,7 @@ mod keyring;
 mod logins;
 mod mangled;
 mod minted;
+mod programs;
 mod refresh;
 mod routes;
 mod service;

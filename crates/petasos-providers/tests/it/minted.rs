@@ -13,6 +13,7 @@ use petasos_contract::settings::{Parts, Source as Origin, Variable};
 use petasos_contract::{Secret, Settings};
 use petasos_net::client::Net;
 use petasos_providers::credential::minted::Mints;
+use petasos_providers::credential::minted::amazon::Places;
 use petasos_providers::local::{Finder, Known};
 use petasos_providers::resolve::Resolved;
 use petasos_providers::{Request, Vault};
@@ -177,4 +178,123 @@ async fn a_minted_token_never_follows_an_address_from_the_request() {
     let resolved = finder(&server).resolve(&request, &settings, view, &Net::default()).await;
     assert!(resolved.outcome.is_err());
     assert!(server.ledger.lock().unwrap().bodies.is_empty());
+}
+
+/// Keys as Amazon's services hand them out.
+fn handed_out(expires: &str) -> String {
+    json!({"AccessKeyId": "ASIA0001", "SecretAccessKey": "handed-secret-01", "Token": "handed-token",
+        "Expiration": expires})
+    .to_string()
+}
+
+fn amazon(server: &TokenServer) -> Finder {
+    let nowhere = Known { name: "nobody", base_url: "http://127.0.0.1:9/v1" };
+    let at = || server.url.clone();
+    let places = Places { container: at(), machine: at(), trade: format!("{}/{{region}}", at()) };
+    Finder::at([nowhere; 4]).with_mints(Mints::at(&at(), &at()).with_amazon(places))
+}
+
+fn signs_with(resolved: &Resolved) -> (String, String, Option<String>) {
+    let runtime = resolved.outcome.as_ref().unwrap();
+    let keys = runtime.aws.as_ref().unwrap().keys.clone().unwrap();
+    let token = keys.session_token.map(|token| token.expose().to_owned());
+    assert!(runtime.credential.is_none(), "keys sign and never travel");
+    (runtime.source.to_string(), keys.access_key_id, token)
+}
+
+const LATER: &str = "2100-01-01T00:00:00Z";
+
+#[tokio::test]
+async fn a_container_is_handed_keys_for_bedrock_once() {
+    let folder = tempfile::tempdir().unwrap();
+    let word = folder.path().join("word");
+    std::fs::File::create(&word).unwrap().write_all(b"Bearer pod-word\n").unwrap();
+    let server = TokenServer::start().await;
+    let finder = amazon(&server);
+    let relative = [("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI", "/v2/credentials/1")];
+    let relative = settings(folder.path(), &json!({}), &relative);
+    server.say(200, &handed_out(LATER));
+    for _ in 0..2 {
+        let resolved = resolve(&finder, "bedrock", &relative).await;
+        let (source, id, token) = signs_with(&resolved);
+        assert_eq!((source.as_str(), id.as_str()), ("aws:container", "ASIA0001"));
+        assert_eq!(token.as_deref(), Some("handed-token"));
+    }
+    let full = format!("{}/role", server.url);
+    let full = [
+        ("AWS_CONTAINER_CREDENTIALS_FULL_URI", full.as_str()),
+        ("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE", word.to_str().unwrap()),
+    ];
+    let full = settings(folder.path(), &json!({}), &full);
+    // Keys that are about to end are asked for again.
+    for _ in 0..2 {
+        server.say(200, &handed_out("2001-01-01T00:00:00Z"));
+        signs_with(&resolve(&finder, "auto", &full).await);
+    }
+    let heads = server.ledger.lock().unwrap().heads.clone();
+    assert_eq!(heads.len(), 3, "{heads:?}");
+    assert!(heads[0].starts_with("GET /v2/credentials/1 "), "{heads:?}");
+    assert!(heads[1].contains("authorization: bearer pod-word"), "{heads:?}");
+}
+
+#[tokio::test]
+async fn a_stranger_who_names_himself_the_container_agent_is_not_believed() {
+    let folder = tempfile::tempdir().unwrap();
+    let url = [("AWS_CONTAINER_CREDENTIALS_FULL_URI", "http://192.0.2.1/keys")];
+    let settings = settings(folder.path(), &json!({}), &url);
+    let server = TokenServer::start().await;
+    let error = resolve(&amazon(&server), "bedrock", &settings).await.outcome.unwrap_err();
+    assert_eq!(error.code, "missing_api_key");
+    assert!(error.message.contains("no cloud metadata service"), "{}", error.message);
+}
+
+#[tokio::test]
+async fn a_cluster_trades_its_word_for_keys() {
+    let folder = tempfile::tempdir().unwrap();
+    let word = folder.path().join("word");
+    std::fs::File::create(&word).unwrap().write_all(b"eyJ.cluster.word").unwrap();
+    let server = TokenServer::start().await;
+    server.say(
+        200,
+        "<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>\
+         <AccessKeyId>ASIA0002</AccessKeyId><SecretAccessKey>traded</SecretAccessKey>\
+         <SessionToken>traded-token</SessionToken><Expiration>2100-01-01T00:00:00Z</Expiration>\
+         </Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>",
+    );
+    let variables = [
+        ("AWS_WEB_IDENTITY_TOKEN_FILE", word.to_str().unwrap()),
+        ("AWS_ROLE_ARN", "arn:aws:iam::1:role/petasos"),
+        ("AWS_REGION", "eu-west-1"),
+    ];
+    let settings = settings(folder.path(), &json!({}), &variables);
+    let resolved = resolve(&amazon(&server), "bedrock", &settings).await;
+    let (source, id, token) = signs_with(&resolved);
+    assert_eq!((source.as_str(), id.as_str()), ("aws:web identity", "ASIA0002"));
+    assert_eq!(token.as_deref(), Some("traded-token"));
+    let ledger = server.ledger.lock().unwrap();
+    assert!(ledger.heads[0].starts_with("POST /eu-west-1 "), "{:?}", ledger.heads);
+    let body = &ledger.bodies[0];
+    assert_eq!(field(body, "WebIdentityToken").as_deref(), Some("eyJ.cluster.word"));
+    assert_eq!(field(body, "RoleArn").as_deref(), Some("arn:aws:iam::1:role/petasos"));
+}
+
+#[tokio::test]
+async fn a_machine_is_asked_last_and_only_where_it_may_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let server = TokenServer::start().await;
+    let finder = amazon(&server);
+    let off = settings(folder.path(), &json!({}), &[("AWS_EC2_METADATA_DISABLED", "true")]);
+    let error = resolve(&finder, "bedrock", &off).await.outcome.unwrap_err();
+    assert_eq!(error.code, "missing_api_key");
+    assert!(server.ledger.lock().unwrap().heads.is_empty());
+    server.say(200, "session-word");
+    server.say(200, "petasos-role\n");
+    server.say(200, &handed_out(LATER));
+    let plain = settings(folder.path(), &json!({}), &[]);
+    let (source, id, _) = signs_with(&resolve(&finder, "bedrock", &plain).await);
+    assert_eq!((source.as_str(), id.as_str()), ("aws:instance", "ASIA0001"));
+    let heads = server.ledger.lock().unwrap().heads.clone();
+    assert!(heads[0].starts_with("PUT /latest/api/token "), "{heads:?}");
+    assert!(heads[2].contains("security-credentials/petasos-role "), "{heads:?}");
+    assert!(heads[2].contains("x-aws-ec2-metadata-token: session-word"), "{heads:?}");
 }

@@ -23,6 +23,8 @@ pub(crate) struct Ledger {
     pub(crate) script: VecDeque<(u16, String)>,
     /// Every body that arrived.
     pub(crate) bodies: Vec<String>,
+    /// Every head that arrived: the first line, and the headers in lower case.
+    pub(crate) heads: Vec<String>,
 }
 
 pub(crate) struct TokenServer {
@@ -56,7 +58,9 @@ impl TokenServer {
 
 async fn serve(socket: TcpStream, ledger: Arc<Mutex<Ledger>>, meeting: Arc<Barrier>) {
     let mut socket = BufReader::new(socket);
-    while let Some((path, body)) = read(&mut socket).await {
+    while let Some((head, body)) = read(&mut socket).await {
+        let path = head.split(' ').nth(1).unwrap_or_default().to_owned();
+        ledger.lock().unwrap().heads.push(head);
         if path == "/meet" {
             meeting.wait().await;
         }
@@ -106,12 +110,13 @@ async fn read(socket: &mut BufReader<TcpStream>) -> Option<(String, String)> {
         if header.trim().is_empty() {
             break;
         }
-        if let Some(value) = header.to_ascii_lowercase().strip_prefix("content-length:") {
+        let header = header.to_ascii_lowercase();
+        if let Some(value) = header.strip_prefix("content-length:") {
             length = value.trim().parse().unwrap();
         }
+        line.push_str(&header);
     }
     let mut body = vec![0; length];
     socket.read_exact(&mut body).await.ok()?;
-    let path = line.split(' ').nth(1)?.to_owned();
-    Some((path, String::from_utf8(body).unwrap()))
+    Some((line, String::from_utf8(body).unwrap()))
 }

@@ -59,7 +59,7 @@ async fn keys_join_a_pool_are_used_in_turn_and_wake_up_again() {
     let vault = Vault::of(&settings);
     let mut ids = Vec::new();
     for key in ["ds-0000000001", "ds-0000000002"] {
-        ids.push(vault.add_key("deepseek", "manual", Secret::new(key)).await.unwrap());
+        ids.push(vault.add_key("deepseek", "manual", Secret::new(key)).await.unwrap().id);
     }
     let mut used = Vec::new();
     for _ in 0..4 {

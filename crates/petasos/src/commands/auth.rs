@@ -5,22 +5,18 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
 use petasos_contract::Secret;
+use petasos_providers::credential::keep::Place;
 use petasos_providers::credential::login::Login;
 use petasos_providers::credential::oauth::{self, LoginError, Pkce};
 use petasos_providers::{Vault, credential};
 use serde_json::json;
 
-use crate::command::{Command, Session, actions, parse};
+use crate::command::{Command, Session, parse};
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-pub(super) static COMMAND: Command = Command {
-    name: "auth",
-    about: "Log in to providers, log out, and see what is kept",
-    hidden: false,
-    arguments: actions::<Action>,
-    run,
-};
+pub(super) static COMMAND: Command =
+    Command::of_actions::<Action>("auth", "Log in to providers, log out, and see what is kept", run);
 
 #[derive(Debug, Subcommand)]
 enum Action {
@@ -60,9 +56,9 @@ fn login(session: &mut Session, provider: &str, key_stdin: bool) -> Result<ExitC
             .hint("`petasos provider list` shows them all")
     })?;
     let id = known.id.clone();
-    if key_stdin {
+    let place = if key_stdin {
         let key = Secret::new(line("a key")?);
-        host.wait(vault.add_key(&id, "manual", key))?.map_err(report)?;
+        host.wait(vault.add_key(&id, "manual", key))?.map_err(report)?.place
     } else {
         let net = host.net();
         let login = if id == "anthropic" {
@@ -76,14 +72,31 @@ fn login(session: &mut Session, provider: &str, key_stdin: bool) -> Result<ExitC
         } else {
             host.wait(device(&id, &net, out))?.map_err(|error| refused(&error, &id))?
         };
-        host.wait(vault.log_in(&id, &login))?.map_err(report)?;
-    }
-    if out.is_json() {
-        out.value(&json!({ "provider": id, "logged_in": true }));
-    } else {
-        out.line(format!("{} {id} can be used", out.paint(Style::Good, "✓")));
-    }
+        host.wait(vault.log_in(&id, &login))?.map_err(report)?
+    };
+    tell_place(out, &id, &place);
     Ok(ExitCode::SUCCESS)
+}
+
+/// Says where the secret is now, and why not in a better place.
+fn tell_place(out: Out, id: &str, place: &Place) {
+    let (kept_in, because) = match place {
+        Place::Keyring => ("keyring", None),
+        Place::File { because } => ("file", because.as_ref().map(|absent| absent.why.as_str())),
+    };
+    if out.is_json() {
+        let told = json!({
+            "provider": id, "logged_in": true, "kept_in": kept_in, "because": because,
+        });
+        out.value(&told);
+        return;
+    }
+    let place = match (kept_in, because) {
+        ("keyring", _) => "in the keyring".to_owned(),
+        (_, None) => "in auth.json, which only you can read".to_owned(),
+        (_, Some(why)) => format!("in auth.json, which only you can read; no keyring: {why}"),
+    };
+    out.line(format!("{} {id} can be used; kept {place}", out.paint(Style::Good, "✓")));
 }
 
 /// Shows a code to type on another device and waits for it.

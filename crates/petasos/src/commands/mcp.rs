@@ -13,17 +13,12 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Subcommand};
 use petasos_mcp::client::ServerSpec;
 
-use crate::command::{Command, Session, actions, parse};
+use crate::command::{Command, Session, parse};
 use crate::host::Host;
 use crate::report::Report;
 
-pub(super) static COMMAND: Command = Command {
-    name: "mcp",
-    about: "Use MCP servers, and serve our tools over MCP",
-    hidden: false,
-    arguments: actions::<Action>,
-    run,
-};
+pub(super) static COMMAND: Command =
+    Command::of_actions::<Action>("mcp", "Use MCP servers, and serve our tools over MCP", run);
 
 #[derive(Debug, Subcommand)]
 enum Action {

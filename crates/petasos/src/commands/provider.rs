@@ -8,16 +8,11 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
 
-use crate::command::{Command, Session, actions, parse};
+use crate::command::{Command, Session, parse};
 use crate::report::Report;
 
-pub(super) static COMMAND: Command = Command {
-    name: "provider",
-    about: "Resolve, explain and test model providers",
-    hidden: false,
-    arguments: actions::<Action>,
-    run,
-};
+pub(super) static COMMAND: Command =
+    Command::of_actions::<Action>("provider", "Resolve, explain and test model providers", run);
 
 #[derive(Debug, Subcommand)]
 enum Action {

@@ -5,8 +5,7 @@ use std::path::Path;
 
 use petasos_contract::{Secret, Settings};
 
-use super::{Ask, MintError, variable};
-use crate::credential::borrowed::Unreadable;
+use super::{Ask, MintError, from_file, variable};
 use crate::credential::usable::fingerprint;
 
 const SCOPE: &str = "https://ai.azure.com/.default";
@@ -42,10 +41,4 @@ pub(super) fn ask(tenants: &str, settings: &Settings) -> Result<Ask, MintError> 
     }
     let url = format!("{tenants}/{tenant}/oauth2/v2.0/token");
     Ok(Ask { provider: "azure-foundry", url, form, account })
-}
-
-fn from_file(path: &Path) -> Result<Secret, Unreadable> {
-    let unreadable =
-        |error: std::io::Error| Unreadable { path: path.to_owned(), problem: error.to_string() };
-    std::fs::read_to_string(path).map(|text| Secret::new(text.trim())).map_err(unreadable)
 }

@@ -116,6 +116,9 @@ fn print_runtime(out: Out, view: &RuntimeView) {
     row("model", view.model.as_deref().unwrap_or("(the provider's default)"));
     row("dialect", view.api_mode.name());
     row("address", &view.base_url);
+    if let Some(launch) = &view.launch {
+        row("program", &format!("{} {}", launch.command, launch.args.join(" ")));
+    }
     let key = view.api_key.as_deref().unwrap_or("none is sent");
     row("key", &format!("{key}  from {}", view.source));
     if let Some(expires) = &view.expires_at {

@@ -1,0 +1,110 @@
+//! Who else answers, for how long, and what it is billed as.
+
+use std::sync::Arc;
+
+use petasos_contract::context::Surface;
+use petasos_contract::message::Message;
+use petasos_contract::model::{Model as _, Prompt, Role};
+use petasos_contract::settings::Parts;
+use petasos_contract::{CallContext, Settings, TurnId};
+use petasos_net::client::{Net, NetOptions};
+use petasos_providers::client::Client;
+use petasos_providers::route::VaultRoutes;
+use petasos_providers::table::Table;
+use serde_json::json;
+
+use super::scene::{Scene, Setup, told};
+use super::server::{Act, Server, error, stream};
+
+#[tokio::test]
+async fn a_turn_stays_where_it_fell_and_the_next_one_starts_at_the_first_again() {
+    let setup = Setup {
+        main: vec![error(403), stream("back")],
+        spare: vec![stream("one"), stream("two")],
+        has_spare: true,
+        ..Setup::default()
+    };
+    let scene = Scene::new(setup).await;
+    let cx = scene.context();
+    let texts = async |cx: &CallContext| {
+        scene.client.ask(&scene.prompt(), Role::Main, cx).await.unwrap().message.text().to_owned()
+    };
+    assert_eq!(texts(&cx).await, "one");
+    assert_eq!(texts(&cx).await, "two");
+    assert_eq!(
+        *scene.heard.notices.lock().unwrap(),
+        ["switched to `model-2` at `spare` for this turn"]
+    );
+    let next = CallContext { turn: TurnId::from("turn-1"), ..cx };
+    assert_eq!(texts(&next).await, "back");
+}
+
+#[tokio::test]
+async fn a_limited_primary_rests_in_the_next_turn_and_its_use_is_billed_by_role() {
+    let setup = Setup {
+        main: vec![error(429), error(429), stream("main again")],
+        spare: vec![stream("one"), stream("two")],
+        has_spare: true,
+        ..Setup::default()
+    };
+    let scene = Scene::new(setup).await;
+    let cx = scene.context();
+    let first = scene.client.ask(&scene.prompt(), Role::Main, &cx).await;
+    assert_eq!(
+        told(&first),
+        "main, rate_limit/429, wait 2000, main, rate_limit/429, skip absent, > spare, spare, = one"
+    );
+    let next = CallContext { turn: TurnId::from("turn-1"), ..cx };
+    let second = scene.client.ask(&scene.prompt(), Role::Subagent, &next).await;
+    assert_eq!(told(&second), "skip default, skip absent, > spare, spare, = two");
+    let lines = scene.client.ledger().lines(&next.session);
+    let roles: Vec<_> = lines.iter().map(|line| (line.role, line.usage.output)).collect();
+    assert_eq!(roles, [(Some(Role::Main), 2), (Some(Role::Subagent), 2)]);
+}
+
+#[tokio::test]
+async fn a_pool_in_the_store_is_rotated_and_remembers() {
+    let server = Server::start(vec![error(401), stream("ok"), stream("again")]).await;
+    let home = tempfile::tempdir().unwrap();
+    let entry = |id: &str, key: &str, priority: u32| {
+        json!({"id": id, "label": id, "auth_type": "api_key", "priority": priority,
+            "source": "manual", "access_token": key})
+    };
+    let pool = json!({"version": 1, "credential_pool": {"custom:box":
+        [entry("aaaaaa", "key-pool-0001", 0), entry("bbbbbb", "key-pool-0002", 1)]}});
+    let file = std::fs::File::create(home.path().join("auth.json")).unwrap();
+    serde_json::to_writer(file, &pool).unwrap();
+    let values = json!({"model": {"provider": "custom:box", "default": "m"},
+        "custom_providers": [{"name": "box", "base_url": server.url()}]});
+    let settings = Settings::new(Parts {
+        home: home.path().to_owned(),
+        user_home: home.path().to_owned(),
+        values: values.as_object().cloned().unwrap(),
+        ..Parts::default()
+    });
+    let net = Arc::new(Net::new(NetOptions::default()));
+    let routes = Arc::new(VaultRoutes::new(net.clone()));
+    let client = Client::new(routes, net, Table::built_in()).with_pace(0.001);
+    let cx = CallContext::new(Arc::new(settings), Surface::Cli, "s".into());
+    let prompt = Prompt { messages: vec![Message::user("hello")], ..Prompt::default() };
+    let first = client.ask(&prompt, Role::Main, &cx).await;
+    assert_eq!(told(&first), "custom, auth/401, rotated, custom, = ok");
+    assert_eq!(client.ask(&prompt, Role::Main, &cx).await.unwrap().message.text(), "again");
+    assert_eq!(server.keys(), ["key-pool-0001", "key-pool-0002", "key-pool-0002"]);
+}
+
+#[tokio::test]
+async fn a_side_task_with_its_own_provider_tells_of_a_broken_key_and_survives_a_busy_one() {
+    let values = json!({"auxiliary": {"compression": {"provider": "spare", "model": "small"}}});
+    let ask = async |spare: Vec<Act>| {
+        let setup = Setup { main: vec![stream("by main")], spare, ..Setup::default() };
+        let scene = Scene::new(setup).await;
+        let settings = Arc::new(Settings::from_values(values.as_object().cloned().unwrap()));
+        let cx = CallContext { settings, ..scene.context() };
+        told(&scene.client.ask(&scene.prompt(), Role::Compression, &cx).await)
+    };
+    assert_eq!(ask(vec![stream("by spare")]).await, "spare, = by spare");
+    assert_eq!(ask(vec![error(401)]).await, "spare, auth/401, gave up");
+    let busy = "spare, overloaded/503, wait 1000, spare, overloaded/503, > main, main, = by main";
+    assert_eq!(ask(vec![error(503), error(503)]).await, busy);
+}
