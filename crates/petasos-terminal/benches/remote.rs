@@ -21,7 +21,10 @@ use petasos_contract::{CallContext, Secret, SessionId, Settings};
 use petasos_terminal::Engine;
 use serde_json::{Value, json};
 
-const ROUNDS: usize = 60;
+const ROUNDS: usize = 40;
+const BLOCKS: usize = 5;
+const BLOCK: u32 = 20;
+const PAUSE: Duration = Duration::from_millis(300);
 const SCRIPT: &str = "echo hello";
 
 fn main() {
@@ -83,21 +86,48 @@ fn direct(words: &[String]) -> Duration {
     begun.elapsed()
 }
 
+async fn ours(engine: &Engine, cx: &CallContext) -> Duration {
+    let begun = Instant::now();
+    let ran = engine.run(command(), cx).await.unwrap();
+    let took = begun.elapsed();
+    assert_eq!((ran.output.as_str(), ran.ended), ("hello\n", Ended::Exited(0)));
+    took
+}
+
+/// With a pause before each, as between the calls of a model; and one right after another, where
+/// what is prepared for the next call is paid by this one.
 async fn compare(name: &str, engine: &Engine, cx: &CallContext, words: &[String]) {
-    engine.run(command(), cx).await.unwrap();
+    ours(engine, cx).await;
     direct(words);
-    let (mut ours, mut theirs) = (Vec::new(), Vec::new());
-    // Alternating, so that what else the machine does falls on both alike.
+    let (mut calls, mut bare) = (Vec::new(), Vec::new());
     for _ in 0..ROUNDS {
-        theirs.push(direct(words));
-        let begun = Instant::now();
-        let ran = engine.run(command(), cx).await.unwrap();
-        ours.push(begun.elapsed());
-        assert_eq!((ran.output.as_str(), ran.ended), ("hello\n", Ended::Exited(0)));
+        tokio::time::sleep(PAUSE).await;
+        bare.push(direct(words));
+        tokio::time::sleep(PAUSE).await;
+        calls.push(ours(engine, cx).await);
     }
-    let (ours, theirs) = (median(ours), median(theirs));
+    tell(name, "after a pause", median(calls), median(bare));
+    let (mut calls, mut bare) = (Vec::new(), Vec::new());
+    for _ in 0..BLOCKS {
+        tokio::time::sleep(PAUSE).await;
+        let begun = Instant::now();
+        for _ in 0..BLOCK {
+            direct(words);
+        }
+        bare.push(begun.elapsed() / BLOCK);
+        tokio::time::sleep(PAUSE).await;
+        let begun = Instant::now();
+        for _ in 0..BLOCK {
+            ours(engine, cx).await;
+        }
+        calls.push(begun.elapsed() / BLOCK);
+    }
+    tell(name, "one after another", median(calls), median(bare));
+}
+
+fn tell(name: &str, how: &str, ours: Duration, theirs: Duration) {
     let ratio = ours.as_secs_f64() / theirs.as_secs_f64();
-    println!("{name}: a call {ours:?}; the bare tool {theirs:?}; ratio {ratio:.2}");
+    println!("{name}, {how}: a call {ours:.1?}; the bare tool {theirs:.1?}; ratio {ratio:.2}");
 }
 
 async fn docker(host: &str) {

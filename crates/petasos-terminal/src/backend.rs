@@ -15,9 +15,15 @@ pub struct BackendDef {
     pub summary: &'static str,
     /// Whether it could be used with these settings, and why not; asks nobody outside.
     pub usable: fn(&Settings) -> Result<(), String>,
+    /// Asks whether such a place would answer, within two seconds and without making anything
+    /// that stays; `None` when there is nobody to ask before the first use.
+    pub reach: Option<Reach>,
     /// Makes a place of this kind.
     pub open: Open,
 }
+
+/// How it is asked whether a place would answer.
+pub type Reach = for<'a> fn(Opening<'a>) -> BoxFuture<'a, Result<(), String>>;
 
 /// How a place is made.
 pub type Open = for<'a> fn(Opening<'a>) -> BoxFuture<'a, Result<Arc<dyn Environment>, EnvError>>;

@@ -6,6 +6,7 @@ mod local;
 mod modal;
 mod singularity;
 mod ssh;
+mod vercel_sandbox;
 
 use crate::backend::{BackendDef, unique};
 
@@ -18,6 +19,7 @@ pub static BACKENDS: &[&BackendDef] = &[
     &modal::BACKEND,
     &singularity::BACKEND,
     &ssh::BACKEND,
+    &vercel_sandbox::BACKEND,
 ];
 
 const _: () = unique(BACKENDS);

@@ -4,15 +4,19 @@
 //! It speaks no vendor's language; each backend's own folder does.
 
 mod ledger;
+mod opening;
 mod patience;
 mod programs;
+mod rest;
 mod settings;
 #[cfg(test)]
 pub(crate) mod stand;
 
 pub(crate) use ledger::{Ledger, Owner};
+pub(crate) use opening::{Given, place, required};
 pub(crate) use patience::{Repeat, patiently};
 pub(crate) use programs::{Calls, Programs, Said, has_terminals, program_text};
+pub(crate) use rest::{Call, Rest, below, read};
 pub(crate) use settings::{HostedSettings, address, plain_name, variable};
 
 use std::time::Duration;

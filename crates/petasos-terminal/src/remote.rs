@@ -8,6 +8,7 @@
 mod boot;
 mod capture;
 mod channel;
+mod control;
 mod exports;
 mod files;
 mod frames;
@@ -17,6 +18,8 @@ mod kill;
 mod place;
 mod probe;
 mod process;
+mod spare;
+mod sweep;
 
 use petasos_contract::BoxFuture;
 use petasos_contract::environment::{
@@ -48,7 +51,12 @@ pub(crate) struct Order {
 impl Order {
     /// A script for `sh`, with its arguments as `$1`, `$2`, … and nothing to read.
     pub(crate) fn script(text: &str, arguments: &[&str]) -> Self {
-        let words = ["sh", "-c", text, "petasos"];
+        Self::of_shell("sh", text, arguments)
+    }
+
+    /// As [`Order::script`], for this shell.
+    pub(crate) fn of_shell(shell: &str, text: &str, arguments: &[&str]) -> Self {
+        let words = [shell, "-c", text, "petasos"];
         let argv = words.iter().chain(arguments).map(|word| (*word).to_owned()).collect();
         Self {
             argv,
@@ -122,4 +130,6 @@ pub(crate) struct Profile {
     /// Whether a program in the target sees the end of its input when we are gone. Commands then
     /// end with us; without it they are left to the carrier.
     pub(crate) lifeline: bool,
+    /// Whether a shell for the next command is started ahead.
+    pub(crate) ahead: bool,
 }

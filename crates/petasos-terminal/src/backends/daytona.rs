@@ -15,18 +15,14 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use petasos_contract::environment::{
-    Capability, Ending, EnvError, Environment, Exports, Health, Isolation, Process,
-};
+use petasos_contract::environment::{Ending, EnvError, Environment, Health, Process};
 use petasos_contract::{BoxFuture, Settings};
-use petasos_net::{Net, NetOptions};
 
 use crate::backend::{BackendDef, Opening};
 use crate::hosted::{
-    HostedSettings, Programs, Repeat, VendorError, address, has_terminals, variable,
+    Given, Programs, Repeat, VendorError, address, has_terminals, place, required, variable,
 };
-use crate::remote::{Carrier, Order, Profile, Remote};
-use crate::settings::TerminalSettings;
+use crate::remote::{Carrier, Order};
 use crate::sync::FileSync;
 use api::Api;
 use calls::Toolbox;
@@ -37,6 +33,7 @@ pub(super) static BACKEND: BackendDef = BackendDef {
     name: "daytona",
     summary: "a sandbox hosted by Daytona",
     usable,
+    reach: None,
     open: |opening| Box::pin(open(opening)),
 };
 
@@ -55,44 +52,16 @@ fn usable(settings: &Settings) -> Result<(), String> {
 
 async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
     let settings = opening.settings;
-    usable(settings).map_err(EnvError::Settings)?;
-    let hosted = HostedSettings::of(settings)?;
-    let terminal = TerminalSettings::of(settings)?;
+    let given = Given::of(settings, usable)?;
     let base = address(settings, "DAYTONA_API_URL", API).map_err(EnvError::Settings)?;
-    let key = variable(settings, "DAYTONA_API_KEY");
-    let key = key.ok_or_else(|| EnvError::Settings("`DAYTONA_API_KEY` is not set".to_owned()))?;
-    let net = Arc::new(Net::new(NetOptions::from_settings(settings)));
+    let key = required(settings, "DAYTONA_API_KEY")?;
     let text = |name: &str| variable(settings, name).map(|text| text.expose().to_owned());
-    let api = Api::new(net, base, key, text("DAYTONA_ORGANIZATION_ID"));
-    let plan = Plan::of(&hosted, opening.task, text("DAYTONA_TARGET"));
-    let carrier = Daytona::open(api, plan, FileSync::of(settings)).await?;
-    let profile = Profile {
-        backend: "daytona",
-        target: carrier.label.clone(),
-        isolation: Isolation::Apart,
-        cwd: terminal.cwd().filter(|cwd| !is_of_host(cwd)).map(str::to_owned),
-        base: Exports::new(),
-        capabilities: carrier.capabilities().await,
-        lifeline: true,
-    };
-    let carrier = Arc::new(carrier);
-    match Remote::open(Arc::clone(&carrier) as _, profile).await {
-        Ok(place) => Ok(place),
-        Err(error) => {
-            if let Err(leftover) = carrier.close().await {
-                tracing::warn!(%leftover, "a sandbox may be left behind");
-            }
-            Err(error)
-        }
-    }
-}
-
-/// Paths that mean this machine and nothing over there.
-pub(super) fn is_of_host(path: &str) -> bool {
-    let starts = ["/Users/", "/home/", "C:\\", "C:/"];
-    let relative = !path.starts_with(['/', '~']);
-    (relative || starts.iter().any(|start| path.starts_with(start)))
-        && !path.starts_with("/home/daytona")
+    let api = Api::new(Arc::clone(&given.net), base, key, text("DAYTONA_ORGANIZATION_ID"));
+    let plan = Plan::of(&given.hosted, opening.task, text("DAYTONA_TARGET"));
+    let carrier = Arc::new(Daytona::open(api, plan, FileSync::of(settings)).await?);
+    let ptys = has_terminals(&*carrier.live().toolbox).await;
+    let profile = given.profile("daytona", carrier.label.clone(), ptys);
+    place(Arc::clone(&carrier) as _, profile, async { carrier.close().await }).await
 }
 
 /// The way into a sandbox.
@@ -121,14 +90,6 @@ impl Daytona {
 
     fn live(&self) -> Arc<Live> {
         Arc::clone(&self.live.lock())
-    }
-
-    async fn capabilities(&self) -> Vec<Capability> {
-        let mut capabilities = vec![Capability::Stdin];
-        if has_terminals(&*self.live().toolbox).await {
-            capabilities.push(Capability::Pty);
-        }
-        capabilities
     }
 }
 

@@ -9,6 +9,7 @@ mod settings;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::BoxFuture;
@@ -31,12 +32,26 @@ pub(super) static BACKEND: BackendDef = BackendDef {
         DockerSettings::of(settings).map_err(|error| error.to_string())?;
         cli::program(settings).map(drop)
     },
+    reach: Some(|opening| Box::pin(reach(opening))),
     open: |opening| Box::pin(open(opening)),
 };
 
 /// Counts kills for memory, in either layout of the kernel.
 const MEMORY_KILLS: &str = "cat /sys/fs/cgroup/memory.events \
     /sys/fs/cgroup/memory/memory.oom_control 2>/dev/null; true";
+
+/// How long an engine may take to say which one it is.
+const REACH: Duration = Duration::from_millis(1800);
+
+async fn reach(opening: Opening<'_>) -> Result<(), String> {
+    let program = cli::program(opening.settings)?;
+    let programs = HostPrograms::new(opening, Exports::new()).await.map_err(|no| no.to_string())?;
+    let told = Cli::new(programs, &program).ask(&["version"], REACH).await;
+    match told.map_err(|error| error.to_string())? {
+        told if told.code == 0 => Ok(()),
+        told => Err(explain(&told.errors)),
+    }
+}
 
 async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
     let snapshot = opening.settings;
@@ -60,6 +75,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
         base: docker.variables(snapshot, &terminal),
         capabilities: vec![Capability::Pty, Capability::Stdin, Capability::Detach],
         lifeline: true,
+        ahead: true,
     };
     let docker =
         Arc::new(Docker { cli, plan, container: Mutex::new(container), kills: AtomicU64::new(0) });

@@ -33,6 +33,7 @@ pub(super) static BACKEND: BackendDef = BackendDef {
     name: "local",
     summary: "this machine, as the user who runs petasos",
     usable: |_| shell().map(drop),
+    reach: None,
     open: |opening| Box::pin(async move { open(opening).map(|local| local as _) }),
 };
 

@@ -17,16 +17,13 @@ mod wire;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use petasos_contract::environment::{
-    Capability, Ending, EnvError, Environment, Exports, Health, Isolation, Process,
-};
+use petasos_contract::environment::{Ending, EnvError, Environment, Health, Process};
 use petasos_contract::{BoxFuture, Settings};
-use petasos_net::{Net, NetOptions, Tls};
+use petasos_net::Tls;
 
 use crate::backend::{BackendDef, Opening};
-use crate::hosted::{HostedSettings, VendorError, address, variable};
-use crate::remote::{Carrier, Order, Profile, Remote};
-use crate::settings::TerminalSettings;
+use crate::hosted::{Given, HostedSettings, VendorError, address, place, required, variable};
+use crate::remote::{Carrier, Order};
 use crate::sync::FileSync;
 use calls::Way;
 use lease::{Books, Lease};
@@ -37,6 +34,7 @@ pub(super) static BACKEND: BackendDef = BackendDef {
     name: "modal",
     summary: "a sandbox hosted by Modal",
     usable,
+    reach: None,
     open: |opening| Box::pin(open(opening)),
 };
 
@@ -63,24 +61,21 @@ fn usable(settings: &Settings) -> Result<(), String> {
 
 async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
     let settings = opening.settings;
-    usable(settings).map_err(EnvError::Settings)?;
-    let hosted = HostedSettings::of(settings)?;
-    let terminal = TerminalSettings::of(settings)?;
+    let given = Given::of(settings, usable)?;
     let server = address(settings, "MODAL_SERVER_URL", SERVER).map_err(EnvError::Settings)?;
-    let secret = |name: &str| {
-        let value = variable(settings, name);
-        value.ok_or_else(|| EnvError::Settings(format!("`{name}` is not set")))
-    };
-    let (id, token) = (secret("MODAL_TOKEN_ID")?, secret("MODAL_TOKEN_SECRET")?);
+    let id = required(settings, "MODAL_TOKEN_ID")?;
+    let token = required(settings, "MODAL_TOKEN_SECRET")?;
     let environment = variable(settings, "MODAL_ENVIRONMENT");
     let environment = environment.map(|name| name.expose().to_owned()).unwrap_or_default();
-    let net = Arc::new(Net::new(NetOptions::from_settings(settings)));
-    let plane = Plane::new(net, server, (&id, token), environment);
+    let plane = Plane::new(Arc::clone(&given.net), server, (&id, token), environment);
     let books = Books::at(settings.home(), opening.task);
-    let sync = FileSync::of(settings);
-    let carrier = Modal::open(plane, hosted, books, sync, Tls::default()).await?;
-    let cwd = terminal.cwd().filter(|cwd| !super::daytona::is_of_host(cwd)).map(str::to_owned);
-    carrier.into_place(cwd).await
+    let (hosted, sync) = (given.hosted.clone(), FileSync::of(settings));
+    let carrier = Arc::new(Modal::open(plane, hosted, books, sync, Tls::default()).await?);
+    let ptys = carrier.live().way.has_terminals().await;
+    let profile = given.profile("modal", carrier.target(), ptys);
+    // What never worked has nothing worth keeping.
+    let undo = async { carrier.books.end(&carrier.plane, &carrier.live().lease).await };
+    place(Arc::clone(&carrier) as _, profile, undo).await
 }
 
 /// The way into a sandbox.
@@ -111,35 +106,6 @@ impl Modal {
         let live = bring(&plane, &hosted, &books, &tls).await;
         let live = live.map_err(|error| error.lost("modal"))?;
         Ok(Self { plane, hosted, books, tls, sync, live: Mutex::new(Arc::new(live)) })
-    }
-
-    async fn into_place(self, cwd: Option<String>) -> Result<Arc<dyn Environment>, EnvError> {
-        let live = self.live();
-        let mut capabilities = vec![Capability::Stdin];
-        if live.way.has_terminals().await {
-            capabilities.push(Capability::Pty);
-        }
-        let profile = Profile {
-            backend: "modal",
-            target: format!("modal:{}", live.lease.running.sandbox),
-            isolation: Isolation::Apart,
-            cwd,
-            base: Exports::new(),
-            capabilities,
-            lifeline: true,
-        };
-        let carrier = Arc::new(self);
-        match Remote::open(Arc::clone(&carrier) as _, profile).await {
-            Ok(place) => Ok(place),
-            Err(error) => {
-                // What never worked has nothing worth keeping.
-                let ended = carrier.books.end(&carrier.plane, &carrier.live().lease).await;
-                if let Err(leftover) = ended {
-                    tracing::warn!(%leftover, "a sandbox is left until its lifetime is over");
-                }
-                Err(error)
-            }
-        }
     }
 
     fn live(&self) -> Arc<Live> {

@@ -35,6 +35,7 @@ pub(super) static BACKEND: BackendDef = BackendDef {
         Wish::of(settings)?;
         engine::program(settings).map(drop)
     },
+    reach: None,
     open: |opening| Box::pin(open(opening)),
 };
 
@@ -59,6 +60,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
         base: Exports::new(),
         capabilities: vec![Capability::Pty, Capability::Stdin, Capability::Detach],
         lifeline: true,
+        ahead: true,
     };
     Remote::open(Arc::new(Apptainer { host, instance, sync }), profile).await
 }

@@ -9,6 +9,7 @@ mod connection;
 mod folder;
 mod hostkeys;
 mod pool;
+mod reach;
 mod session;
 mod target;
 mod trouble;
@@ -39,6 +40,7 @@ pub(super) static BACKEND: BackendDef = BackendDef {
         Target::of(settings)?;
         program(settings).map(drop)
     },
+    reach: Some(|opening| Box::pin(reach::reach(opening))),
     open: |opening| Box::pin(open(opening)),
 };
 
@@ -84,6 +86,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
         base: Exports::new(),
         capabilities: vec![Capability::Pty, Capability::Stdin, Capability::Detach],
         lifeline: true,
+        ahead: true,
     };
     Remote::open(carrier, profile).await
 }

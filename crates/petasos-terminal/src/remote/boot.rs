@@ -7,7 +7,7 @@ use petasos_contract::environment::{Exports, Launch, Program, Size, Stderr};
 
 const HEAD: &str = include_str!("scripts/head.sh");
 const COMMAND: &str = include_str!("scripts/command.sh");
-const LIFELINE: &str = include_str!("scripts/lifeline.sh");
+const INPUT: &str = include_str!("scripts/input.sh");
 const RUN: &str = include_str!("scripts/run.sh");
 const JOB: &str = include_str!("scripts/job.sh");
 const FIND: &str = include_str!("scripts/find.sh");
@@ -16,6 +16,8 @@ const FOLLOW: &str = include_str!("scripts/follow.sh");
 /// Ends what bears a mark: `$1` its first process, `$2` the mark, `$3` the grace in twentieths of
 /// a second, or `look` to only print what lives.
 pub(super) const KILL: &str = include_str!("scripts/kill.sh");
+/// Gives the terminal of a process another size: `$1` the process, `$2` rows, `$3` columns.
+pub(super) const RESIZE: &str = include_str!("scripts/resize.sh");
 /// Watches over one job: `$1` its folder, `$2` its shell.
 pub(super) const KEEPER: &str = include_str!("scripts/keeper.sh");
 
@@ -36,28 +38,39 @@ pub(super) enum Reads {
     Rest,
 }
 
-/// The text that runs a command; `$1` is [`KILL`].
-pub(super) fn command(stderr: Stderr, reads: Reads) -> String {
-    let joined = if stderr == Stderr::Joined { " 2>&1" } else { "" };
-    let input = match reads {
-        Reads::Lifeline => LIFELINE,
-        Reads::Nothing => "exec </dev/null\n",
-        Reads::Rest => "",
-    };
-    format!("{HEAD}exec 8>&1 9>&2{joined}\n{COMMAND}{input}{RUN}")
+impl Reads {
+    fn word(self) -> &'static str {
+        match self {
+            Self::Lifeline => "lifeline",
+            Self::Nothing => "nothing",
+            Self::Rest => "rest",
+        }
+    }
+}
+
+/// The text that runs any command without a terminal; `$1` is [`KILL`]. It knows nothing of the
+/// command, so that its shell can be started before there is one.
+pub(super) fn command() -> String {
+    format!("{HEAD}{COMMAND}{INPUT}{RUN}")
 }
 
 /// The text that runs a command at a terminal; `$1` is the file with its orders.
 pub(super) fn at_terminal(size: Size) -> String {
-    let head = HEAD.replace("IFS= read -r __pl", "IFS= read -r __pl <&7").replacen(
-        "IFS= read -r __pn",
-        "exec 7<\"$1\" && rm -f \"$1\" && IFS= read -r __pn <&7",
-        1,
-    );
+    let orders = "exec 6<&0 <\"$1\" && rm -f \"$1\" || exit 125\n";
     // A carrier may tell the size only after the start.
     let Size { rows, columns } = size;
-    let sized = format!("stty rows {rows} cols {columns} 2>/dev/null\n");
-    format!("{head}exec 7<&- 8>&1 9>&2\n{sized}{COMMAND}{RUN}")
+    let sized = format!("exec <&6 6<&-\nstty rows {rows} cols {columns} 2>/dev/null\n");
+    format!("{orders}{HEAD}{sized}{COMMAND}{RUN}")
+}
+
+/// The first words to a shell that waits for orders.
+pub(super) fn greeting(nonce: &str) -> Vec<u8> {
+    format!("{nonce}\n").into_bytes()
+}
+
+/// Asks a waiting shell whether it is there.
+pub(super) fn question(nonce: &str) -> Vec<u8> {
+    format!("?{nonce}\n").into_bytes()
 }
 
 /// The text that starts a job and follows it: `$1` its folder, `$2` its mark, `$3` [`KEEPER`],
@@ -78,9 +91,9 @@ fn following(lifeline: bool) -> String {
     FOLLOW.replace("#lifeline", if lifeline { watch } else { "" })
 }
 
-/// The orders for [`command`] and [`job`].
-pub(super) fn orders(nonce: &str, launch: &Launch, variables: &Exports) -> Vec<u8> {
-    let mut text = format!("{nonce}\n");
+/// The orders that follow the [`greeting`], for [`command`], [`at_terminal`] and [`job`].
+pub(super) fn orders(nonce: &str, launch: &Launch, variables: &Exports, reads: Reads) -> Vec<u8> {
+    let mut text = String::new();
     for (name, value) in variables {
         if may_set(name) {
             text.extend(["export ", name, "=", &quote(value), "\n"]);
@@ -94,6 +107,8 @@ pub(super) fn orders(nonce: &str, launch: &Launch, variables: &Exports) -> Vec<u
         Program::Argv(argv) => argv.iter().map(|word| quote(word)).collect::<Vec<_>>().join(" "),
     };
     let cwd = launch.cwd.to_string();
+    let joined = if launch.stderr == Stderr::Joined && launch.pty.is_none() { "1" } else { "" };
+    text.extend(["__pi=", reads.word(), " __pj=", joined, "\n"]);
     text.extend(["__pd=", &quote(&cwd), "\n__pc=", &quote(&command), "\n.", nonce, "\n"]);
     text.into_bytes()
 }
@@ -120,15 +135,16 @@ mod tests {
         let launch = Launch::shell("echo 'x'", TargetPath::new("/a b"));
         let names = [("A", "it's\ntwo"), ("1X", "no"), ("A-B", "no"), ("UID", "0")];
         let variables = names.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let text = orders("n", &launch, &Exports::from(variables));
-        let expected = "n\nexport A='it'\\''s\ntwo'\n__pd='/a b'\n__pc='echo '\\''x'\\'''\n.n\n";
+        let text = orders("n", &launch, &Exports::from(variables), Reads::Lifeline);
+        let expected = "export A='it'\\''s\ntwo'\n__pi=lifeline __pj=1\n__pd='/a b'\n\
+                        __pc='echo '\\''x'\\'''\n.n\n";
         assert_eq!(String::from_utf8(text).unwrap(), expected);
     }
 
     #[test]
     fn a_terminal_reads_its_orders_from_a_file() {
         let text = at_terminal(Size::USUAL);
-        assert!(text.starts_with("exec 7<\"$1\" && rm"), "{text}");
-        assert_eq!(text.matches("<&7").count(), 2, "{text}");
+        assert!(text.starts_with("exec 6<&0 <\"$1\" && rm"), "{text}");
+        assert!(text.contains("exec <&6 6<&-"), "{text}");
     }
 }

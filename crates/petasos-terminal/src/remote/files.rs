@@ -9,7 +9,7 @@ use petasos_contract::path::{HostPath, TargetPath};
 use petasos_contract::{BoxFuture, wait};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
-use super::process::Link;
+use super::control::Link;
 use super::{Captured, Order, capture};
 use crate::ids;
 

@@ -95,6 +95,8 @@ fn unfinished(bytes: &[u8], mark: &[u8]) -> usize {
 pub(super) enum Word {
     /// It begins: its process number and, for a job, when that began.
     Began(u32, u64),
+    /// A shell that was started ahead waits for orders.
+    Ready,
     /// The working directory cannot be entered.
     NoCwd(String),
     /// A job could not be set up.
@@ -118,6 +120,7 @@ pub(super) fn word(frame: &[u8]) -> Option<Word> {
             let pid = words.next()?.parse().ok()?;
             Some(Word::Began(pid, words.next().and_then(|word| word.parse().ok()).unwrap_or(0)))
         }
+        b'R' => Some(Word::Ready),
         b'C' => Some(Word::NoCwd(text())),
         b'S' => Some(Word::NotKept(text())),
         b'G' => Some(Word::Gone),

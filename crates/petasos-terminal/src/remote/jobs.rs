@@ -9,7 +9,7 @@ use petasos_contract::BoxFuture;
 use petasos_contract::environment::{EnvError, Input};
 use serde::{Deserialize, Serialize};
 
-use super::process::Link;
+use super::control::Link;
 use super::{Order, capture};
 
 /// How long typed text may wait for a program that does not read.

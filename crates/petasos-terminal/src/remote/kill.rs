@@ -14,11 +14,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 pub(super) async fn kill(
     carrier: &dyn Carrier,
     target: &str,
-    (pid, mark): (u32, &str),
+    (pid, mark): (Option<u32>, &str),
     grace: Duration,
 ) -> Result<(), EnvError> {
     let twentieths = grace.as_millis().div_ceil(50).to_string();
-    let order = Order::script(KILL, &[&pid.to_string(), mark, &twentieths]);
+    // Where there is no number, a word stands that no process has.
+    let pid = pid.map_or_else(|| "none".to_owned(), |pid| pid.to_string());
+    let order = Order::script(KILL, &[&pid, mark, &twentieths]);
     let lost = |why: String| EnvError::Lost {
         target: target.to_owned(),
         why: format!("process {pid} may still run there: {why}"),

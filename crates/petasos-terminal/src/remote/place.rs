@@ -4,23 +4,30 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{
-    EnvError, Environment, Exports, Facts, Files, Health, Isolation, Launch, Lifetime, Process,
-    Program, SandboxLevel, Stderr, Stdin,
+    EnvError, Environment, Exports, Facts, Files, Health, Input, Isolation, Launch, Lifetime,
+    Process, Program, SandboxLevel, Stdin,
 };
 use petasos_contract::path::TargetPath;
-use petasos_contract::{BoxFuture, CallContext, wait};
+use petasos_contract::wait::{self, Owned};
+use petasos_contract::{BoxFuture, CallContext};
 
 use super::boot::{self, KEEPER, KILL, MARK, Reads};
+use super::control::Link;
 use super::files::RemoteFiles;
 use super::frames::Word;
 use super::jobs::{Handle, JobInput};
 use super::probe::{self, Target};
-use super::process::{Link, Parts, RemoteProcess};
+use super::process::{Parts, RemoteProcess};
+use super::spare::{Spare, Spares};
+use super::sweep::Sweeper;
 use super::{Carrier, Order, Profile, capture};
 use crate::ids;
 
 /// How long a start may take until the shell in the target says its first word.
 const START_PATIENCE: Duration = Duration::from_mins(1);
+
+/// A program and what it is written to by.
+type Shell = (RemoteProcess, Option<Box<dyn Input>>);
 
 /// A place behind a carrier.
 pub(crate) struct Remote {
@@ -29,6 +36,8 @@ pub(crate) struct Remote {
     target: Target,
     facts: Facts,
     files: RemoteFiles,
+    spares: Spares,
+    _sweeper: Owned<()>,
 }
 
 impl Remote {
@@ -54,10 +63,12 @@ impl Remote {
             temp: TargetPath::new(target.temp.clone()),
             capabilities: profile.capabilities.iter().copied().collect(),
         };
-        let name = Arc::from(profile.target.as_str());
-        let link = Link { carrier, backend: profile.backend, target: name };
+        let name: Arc<str> = Arc::from(profile.target.as_str());
+        let (sweeper, task) = Sweeper::new(Arc::clone(&carrier), Arc::clone(&name));
+        let link = Link { carrier, backend: profile.backend, target: name, sweeper };
         let files = RemoteFiles::new(link.clone());
-        Ok(Arc::new(Self { link, profile, target, facts, files }))
+        let spares = Spares::new(link.clone(), &target.shell);
+        Ok(Arc::new(Self { link, profile, target, facts, files, spares, _sweeper: task }))
     }
 
     async fn start(&self, launch: &Launch, cx: &CallContext) -> Result<RemoteProcess, EnvError> {
@@ -66,9 +77,9 @@ impl Remote {
         let deadline = (Instant::now() + START_PATIENCE).min(cx.deadline);
         let begun = async {
             if launch.lifetime == Lifetime::Job && launch.pty.is_none() {
-                self.job(launch, confinement).await
+                self.job(launch, &confinement).await
             } else {
-                self.command(launch, confinement).await
+                self.command(launch, &confinement).await
             }
         };
         let begun = wait::until(deadline, "the first word of the target", begun).await;
@@ -115,7 +126,7 @@ impl Remote {
         variables
     }
 
-    fn parts(&self, launch: &Launch, variables: &Exports, confinement: String) -> Parts {
+    fn parts(&self, launch: &Launch, variables: &Exports, confined: &str) -> Parts {
         let mut given = self.target.plain.clone();
         given.extend(variables.clone());
         for name in &launch.unset {
@@ -129,81 +140,116 @@ impl Remote {
             keeps_state: matches!(launch.program, Program::Shell(_)),
             stderr: launch.stderr,
             is_terminal: launch.pty.is_some(),
-            confinement,
+            confinement: confined.to_owned(),
         }
     }
 
-    async fn command(
-        &self,
-        launch: &Launch,
-        confinement: String,
-    ) -> Result<RemoteProcess, EnvError> {
+    async fn command(&self, launch: &Launch, confined: &str) -> Result<RemoteProcess, EnvError> {
         let variables = self.variables(launch);
-        let parts = self.parts(launch, &variables, confinement);
-        let orders = boot::orders(&parts.nonce, launch, &variables);
-        let mut order = Order {
-            variables: vec![(MARK.to_owned(), parts.mark.clone())],
-            stderr: Stderr::Apart,
-            pty: launch.pty,
-            ..Order::script("", &[])
+        let reads = match &launch.stdin {
+            _ if launch.pty.is_some() => Reads::Rest,
+            Stdin::Closed if self.profile.lifeline => Reads::Lifeline,
+            Stdin::Closed => Reads::Nothing,
+            Stdin::Bytes(_) | Stdin::Open => Reads::Rest,
         };
-        let mut holds = false;
-        if let Some(size) = launch.pty {
-            let file =
-                format!("{}/.petasos-{}", self.target.temp.trim_end_matches('/'), ids::hex(8));
-            self.put(&file, orders).await?;
-            order.argv = self.argv(&boot::at_terminal(size), &[&file]);
-            order.open = true;
-        } else {
-            order.stdin = orders;
-            let reads = match &launch.stdin {
-                Stdin::Closed if self.profile.lifeline => Reads::Lifeline,
-                Stdin::Closed => Reads::Nothing,
-                Stdin::Bytes(_) | Stdin::Open => Reads::Rest,
-            };
-            holds = reads == Reads::Lifeline;
-            order.open = holds || launch.stdin == Stdin::Open;
-            if let Stdin::Bytes(bytes) = &launch.stdin {
-                order.stdin.extend_from_slice(bytes);
-            }
-            order.argv = self.argv(&boot::command(launch.stderr, reads), &[KILL]);
-        }
-        let stream = self.link.carrier.start(order).await?;
-        let mut process = RemoteProcess::new(stream, parts);
-        if holds {
-            process.hold();
+        let (mut process, mut input) = match self.ahead(launch, reads, &variables, confined).await {
+            Some(shell) => shell,
+            None => self.fresh(launch, reads, &variables, confined).await?,
+        };
+        if reads == Reads::Lifeline {
+            process.hold(input.take());
         }
         match process.begin().await? {
             Word::Began(pid, _) => process.begun(pid, None),
             word => return Err(refused(word, launch)),
         }
-        if !holds {
-            let mut input = process.take_input();
-            if let (Stdin::Bytes(bytes), Some(input), true) =
-                (&launch.stdin, &mut input, launch.pty.is_some())
-            {
-                input.write(bytes).await?;
-            }
-            process.types(input);
+        if self.profile.ahead {
+            self.spares.refill();
         }
+        if let (Stdin::Bytes(bytes), Some(input), true) =
+            (&launch.stdin, &mut input, launch.pty.is_some())
+        {
+            input.write(bytes).await?;
+        }
+        process.types(input);
         Ok(process)
     }
 
-    async fn job(&self, launch: &Launch, confinement: String) -> Result<RemoteProcess, EnvError> {
+    /// A shell that waited and now has its orders; `None` when there is none that answers.
+    async fn ahead(
+        &self,
+        launch: &Launch,
+        reads: Reads,
+        variables: &Exports,
+        confined: &str,
+    ) -> Option<Shell> {
+        // Given bytes are fed beside the reading of output, which only a fresh start does.
+        let given = matches!(launch.stdin, Stdin::Bytes(_)) || reads == Reads::Nothing;
+        if !self.profile.ahead || given || launch.pty.is_some() {
+            return None;
+        }
+        let Spare { stream, mut input, nonce, mark } = self.spares.take().await?;
+        let parts = Parts { nonce, mark, ..self.parts(launch, variables, confined) };
+        let orders = boot::orders(&parts.nonce, launch, variables, reads);
+        let mut process = RemoteProcess::new(stream, parts);
+        // Orders that did not go out whole are never obeyed.
+        if !process.is_ready(&mut *input).await || input.write(&orders).await.is_err() {
+            process.never_began();
+            return None;
+        }
+        Some((process, Some(input)))
+    }
+
+    /// A shell that is started now.
+    async fn fresh(
+        &self,
+        launch: &Launch,
+        reads: Reads,
+        variables: &Exports,
+        confined: &str,
+    ) -> Result<Shell, EnvError> {
+        let parts = self.parts(launch, variables, confined);
+        let mut stdin = boot::greeting(&parts.nonce);
+        stdin.extend(boot::orders(&parts.nonce, launch, variables, reads));
+        let shell = self.target.shell.as_str();
+        let mut order = if let Some(size) = launch.pty {
+            let temp = self.target.temp.trim_end_matches('/');
+            let file = format!("{temp}/.petasos-{}", ids::hex(8));
+            self.put(&file, stdin).await?;
+            let text = boot::at_terminal(size);
+            Order { pty: launch.pty, open: true, ..Order::of_shell(shell, &text, &[&file]) }
+        } else {
+            if let Stdin::Bytes(bytes) = &launch.stdin {
+                stdin.extend_from_slice(bytes);
+            }
+            let open = reads == Reads::Lifeline || launch.stdin == Stdin::Open;
+            Order { stdin, open, ..Order::of_shell(shell, &boot::command(), &[KILL]) }
+        };
+        order.variables = vec![(MARK.to_owned(), parts.mark.clone())];
+        let stream = self.link.carrier.start(order).await?;
+        let mut process = RemoteProcess::new(stream, parts);
+        let input = process.take_input();
+        Ok((process, input))
+    }
+
+    async fn job(&self, launch: &Launch, confined: &str) -> Result<RemoteProcess, EnvError> {
         let variables = self.variables(launch);
-        let parts = Parts { keeps_state: false, ..self.parts(launch, &variables, confinement) };
+        let parts = Parts { keeps_state: false, ..self.parts(launch, &variables, confined) };
         let folder =
             format!("{}/.petasos-jobs/{}", self.target.temp.trim_end_matches('/'), parts.mark);
         let arguments = [folder.as_str(), &parts.mark, KEEPER, &self.target.shell];
+        let mut stdin = boot::greeting(&parts.nonce);
+        stdin.extend(boot::orders(&parts.nonce, launch, &variables, Reads::Nothing));
         let order = Order {
-            stdin: boot::orders(&parts.nonce, launch, &variables),
+            stdin,
             open: self.profile.lifeline,
             ..Order::script(&boot::job(self.profile.lifeline), &arguments)
         };
         let mark = parts.mark.clone();
         let stream = self.link.carrier.start(order).await?;
         let mut process = RemoteProcess::new(stream, parts);
-        process.hold();
+        let input = process.take_input();
+        process.hold(input);
         let (pid, started) = match process.begin().await? {
             Word::Began(pid, started) => (pid, started),
             word => return Err(refused(word, launch)),
@@ -220,18 +266,19 @@ impl Remote {
         let parts = Parts {
             keeps_state: false,
             mark: handle.mark.clone(),
-            ..self.parts(&launch, &Exports::new(), "as it was started".to_owned())
+            ..self.parts(&launch, &Exports::new(), "as it was started")
         };
         let (pid, started) = (handle.pid.to_string(), handle.started.to_string());
         let arguments = [handle.folder.as_str(), &handle.mark, &pid, &started];
         let order = Order {
-            stdin: format!("{}\n", parts.nonce).into_bytes(),
+            stdin: boot::greeting(&parts.nonce),
             open: self.profile.lifeline,
             ..Order::script(&boot::follow(self.profile.lifeline), &arguments)
         };
         let stream = self.link.carrier.start(order).await?;
         let mut process = RemoteProcess::new(stream, parts);
-        process.hold();
+        let input = process.take_input();
+        process.hold(input);
         let deadline = Instant::now() + START_PATIENCE;
         let first = wait::until(deadline, "a job to be found", process.begin()).await;
         let first = first.map_err(|late| self.link.lost(&late.to_string()))??;
@@ -242,11 +289,6 @@ impl Remote {
         process.begun(pid, serde_json::to_string(&handle).ok());
         process.types(Some(Box::new(JobInput { link, folder, pid })));
         Ok(Some(Box::new(process)))
-    }
-
-    fn argv(&self, text: &str, arguments: &[&str]) -> Vec<String> {
-        let words = [self.target.shell.as_str(), "-c", text, "petasos"];
-        words.iter().chain(arguments).map(|word| (*word).to_owned()).collect()
     }
 
     /// Orders that cannot come by input, because a terminal is there.
@@ -327,6 +369,10 @@ impl Environment for Remote {
     }
 
     fn close(&self) -> BoxFuture<'_, Result<(), EnvError>> {
-        self.link.carrier.close()
+        Box::pin(async move {
+            self.spares.close().await;
+            self.link.sweeper.done().await;
+            self.link.carrier.close().await
+        })
     }
 }

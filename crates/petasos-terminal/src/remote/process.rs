@@ -2,42 +2,24 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use petasos_contract::BoxFuture;
 use petasos_contract::environment::{
-    Control, Ending, EnvError, Exit, Exports, Input, Process, Session, Size, Stderr, Step,
+    Control, Ending, EnvError, Exit, Exports, Input, Process, Session, Stderr, Step,
 };
+use petasos_contract::{BoxFuture, wait};
 
+use super::control::{Link, RemoteControl};
 use super::frames::{Piece, Splitter, Word, word};
-use super::{Carrier, exports, kill};
+use super::{boot, exports};
 
 /// How long output that was written before the end may take to come after it.
 const LATE_OUTPUT: Duration = Duration::from_secs(2);
-/// How often a tree without a stream is looked at.
-const LOOK_AGAIN: Duration = Duration::from_secs(2);
+/// How long a shell that was started ahead may take to say that it is there.
+const READY: Duration = Duration::from_secs(5);
 /// So much of what the carrier said is kept.
 const NOISE_MAX: usize = 4096;
-
-/// The carrier and how its target is called.
-#[derive(Clone)]
-pub(super) struct Link {
-    pub(super) carrier: Arc<dyn Carrier>,
-    pub(super) backend: &'static str,
-    pub(super) target: Arc<str>,
-}
-
-impl Link {
-    /// The way broke while something ran.
-    pub(super) fn lost(&self, why: &str) -> EnvError {
-        let why = format!(
-            "{why}; the command may have run and may still run, its outcome is unknown, and it was \
-             not run again"
-        );
-        EnvError::Lost { target: self.target.to_string(), why }
-    }
-}
 
 /// What a process is made from, besides its stream.
 pub(super) struct Parts {
@@ -62,6 +44,8 @@ pub(super) struct RemoteProcess {
     ready: VecDeque<(Step, Vec<u8>)>,
     noise: String,
     first: Option<Word>,
+    /// Whether the start came to an end of any kind.
+    is_settled: bool,
     /// Whether output and errors are the command's by now.
     begun: (bool, bool),
     ended: Option<(i32, u32, Vec<u8>)>,
@@ -88,6 +72,7 @@ impl RemoteProcess {
             ready: VecDeque::new(),
             noise: String::new(),
             first: None,
+            is_settled: false,
             begun: (false, false),
             ended: None,
             late_until: None,
@@ -102,8 +87,31 @@ impl RemoteProcess {
         }
     }
 
+    /// Asks a shell that was started ahead whether it is there. After `false` nothing has run.
+    pub(super) async fn is_ready(&mut self, input: &mut dyn Input) -> bool {
+        let question = boot::question(&self.parts.nonce);
+        let answer = async {
+            input.write(&question).await?;
+            self.first_word().await
+        };
+        let answer = wait::until(Instant::now() + READY, "a waiting shell", answer).await;
+        self.first = None;
+        matches!(answer, Ok(Ok(Word::Ready)))
+    }
+
+    /// Says that nothing was started, so that nothing needs to be ended.
+    pub(super) fn never_began(&mut self) {
+        self.is_settled = true;
+    }
+
     /// Waits for the first word. Without one nothing has run, unless the carrier knows better.
     pub(super) async fn begin(&mut self) -> Result<Word, EnvError> {
+        let first = self.first_word().await;
+        self.is_settled = true;
+        first
+    }
+
+    async fn first_word(&mut self) -> Result<Word, EnvError> {
         while self.first.is_none() {
             if self.carrier_ending.is_some() && self.stream_closed {
                 let ending = self.carrier_ending.unwrap_or(Ending::Code(-1));
@@ -130,13 +138,14 @@ impl RemoteProcess {
             handle,
             near: self.inner.control(),
             is_terminal: self.parts.is_terminal,
-            lives: AtomicBool::new(true),
+            lives: true.into(),
+            is_lost: false.into(),
         }));
     }
 
     /// What stays open for us and not for the command.
-    pub(super) fn hold(&mut self) {
-        self.lifeline = self.inner.input();
+    pub(super) fn hold(&mut self, input: Option<Box<dyn Input>>) {
+        self.lifeline = input;
     }
 
     /// What the command can be typed to by.
@@ -323,13 +332,28 @@ fn session(left: &[u8], given: &Exports) -> Option<Session> {
     (!left.is_empty()).then(|| exports::session(left, given)).flatten()
 }
 
+impl Drop for RemoteProcess {
+    fn drop(&mut self) {
+        // Whoever waited for the first word has gone; it may still begin.
+        if !self.is_settled {
+            self.parts.link.sweeper.end(None, &self.parts.mark);
+        }
+    }
+}
+
 impl Process for RemoteProcess {
     fn pid(&self) -> Option<u32> {
         self.control.as_ref().map(|control| control.pid)
     }
 
     fn next<'a>(&'a mut self, into: &'a mut Vec<u8>) -> BoxFuture<'a, Result<Step, EnvError>> {
-        Box::pin(self.step(into))
+        Box::pin(async move {
+            let step = self.step(into).await;
+            if let (Err(_), Some(control)) = (&step, &self.control) {
+                control.is_lost.store(true, Ordering::Relaxed);
+            }
+            step
+        })
     }
 
     fn input(&mut self) -> Option<Box<dyn Input>> {
@@ -345,58 +369,5 @@ impl Process for RemoteProcess {
 
     fn confinement(&self) -> &str {
         &self.parts.confinement
-    }
-}
-
-/// The hand that ends what runs in the target.
-struct RemoteControl {
-    link: Link,
-    pid: u32,
-    mark: String,
-    handle: Option<String>,
-    near: Arc<dyn Control>,
-    is_terminal: bool,
-    lives: AtomicBool,
-}
-
-impl Control for RemoteControl {
-    fn kill(&self, grace: Duration) -> BoxFuture<'_, Result<(), EnvError>> {
-        Box::pin(async move {
-            let Link { carrier, target, .. } = &self.link;
-            kill::kill(&**carrier, target, (self.pid, &self.mark), grace).await?;
-            self.lives.store(false, Ordering::Relaxed);
-            Ok(())
-        })
-    }
-
-    fn keep(&self) -> BoxFuture<'_, Result<Option<String>, EnvError>> {
-        Box::pin(async move { Ok(self.handle.clone()) })
-    }
-
-    fn emptied(&self) -> BoxFuture<'_, ()> {
-        Box::pin(async move {
-            while self.lives.load(Ordering::Relaxed) {
-                // A target that does not answer may still run it; it is asked again.
-                let left = kill::look(&*self.link.carrier, (self.pid, &self.mark)).await;
-                if left.is_ok_and(|left| left.is_empty()) {
-                    self.lives.store(false, Ordering::Relaxed);
-                    return;
-                }
-                tokio::time::sleep(LOOK_AGAIN).await;
-            }
-        })
-    }
-
-    fn resize(&self, size: Size) -> BoxFuture<'_, Result<(), EnvError>> {
-        if self.is_terminal {
-            return self.near.resize(size);
-        }
-        let what = "resize a program without a terminal";
-        let backend = self.link.backend;
-        Box::pin(async move { Err(EnvError::Unsupported { backend, what }) })
-    }
-
-    fn pids(&self) -> Vec<u32> {
-        if self.lives.load(Ordering::Relaxed) { vec![self.pid] } else { Vec::new() }
     }
 }

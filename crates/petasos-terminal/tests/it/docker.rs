@@ -15,9 +15,12 @@ pub(crate) const BUSYBOX: &str = "petasos-busybox:latest";
 /// A running engine.
 pub(crate) struct Engine {
     pub(crate) host: String,
+    /// The program to use in place of `docker`, such as `podman`.
+    program: Option<String>,
 }
 
-/// The engine of `scripts/services/docker.sh`, or a word on why the test does not run.
+/// The engine of `scripts/services/docker.sh`, or a word on why the test does not run. Another
+/// program with the same images is tried by `PETASOS_TEST_DOCKER_PROGRAM=/path/to/podman`.
 #[expect(clippy::disallowed_methods, reason = "the service tells its address by a variable")]
 pub(crate) fn engine(test: &str) -> Option<Engine> {
     let told = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
@@ -26,7 +29,7 @@ pub(crate) fn engine(test: &str) -> Option<Engine> {
         petasos_testkit::skip(test, "docker", "no engine: start scripts/services/docker.sh");
         return None;
     };
-    Some(Engine { host })
+    Some(Engine { host, program: told("PETASOS_TEST_DOCKER_PROGRAM") })
 }
 
 impl Engine {
@@ -38,13 +41,17 @@ impl Engine {
         }
         let mut stage = Stage::with(&whole);
         stage.variable("DOCKER_HOST", &self.host);
+        if let Some(program) = &self.program {
+            stage.variable("PETASOS_DOCKER_BINARY", program);
+        }
         stage
     }
 
     /// Asks the engine directly.
     #[expect(clippy::disallowed_methods, reason = "what is compared with")]
     pub(crate) fn ask(&self, words: &[&str]) -> String {
-        let output = Command::new("docker").args(words).env("DOCKER_HOST", &self.host).output();
+        let program = self.program.as_deref().unwrap_or("docker");
+        let output = Command::new(program).args(words).env("DOCKER_HOST", &self.host).output();
         let output = output.unwrap();
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "docker {words:?}: {errors}");

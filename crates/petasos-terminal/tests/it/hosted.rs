@@ -8,10 +8,6 @@ use crate::stage::Stage;
 pub(crate) const DETACH: (&str, &str) =
     ("a job is found again by its handle", "a sandbox is let go of at the end, with its jobs");
 
-/// The vendors' calls carry bytes and nothing beside them.
-pub(crate) const RESIZE: (&str, &str) =
-    ("a terminal can be typed to and resized", "the size of a terminal is fixed at its start");
-
 /// A stage on a stand-in, or a word on why the test does not run.
 #[expect(clippy::disallowed_methods, reason = "the services tell their addresses by variables")]
 pub(crate) fn stand_in(

@@ -7,13 +7,13 @@ use std::time::Instant;
 
 use petasos_contract::Secret;
 use petasos_contract::wait::Owned;
-use petasos_net::Url;
+use petasos_net::{Net, NetOptions, Url};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpListener;
 
 use super::api::{BuildInfo, Limits, NewSandbox};
 use super::*;
-use crate::hosted::stand;
+use crate::hosted::{HostedSettings, stand};
 
 fn api(url: &str, key: &str) -> Api {
     let net = Arc::new(Net::new(NetOptions::default()));
@@ -41,7 +41,7 @@ async fn a_sandbox_carries_programs_and_is_gone_at_the_end() {
     let Some(api) = stand_in("a_sandbox_carries_programs_and_is_gone_at_the_end") else { return };
     let home = tempfile::tempdir().unwrap();
     let carrier = Daytona::open(api.clone(), plan(false), no_sync(home.path())).await.unwrap();
-    let has_terminals = carrier.capabilities().await.contains(&Capability::Pty);
+    let has_terminals = has_terminals(&*carrier.live().toolbox).await;
     stand::carries(&carrier, has_terminals).await;
     let id = carrier.live().id.clone();
     let toolbox = carrier.live().toolbox.clone();

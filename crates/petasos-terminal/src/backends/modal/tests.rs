@@ -8,7 +8,7 @@ mod golden;
 use std::path::Path;
 
 use petasos_contract::Secret;
-use petasos_net::Url;
+use petasos_net::{Net, NetOptions, Url};
 
 use super::*;
 use crate::hosted::stand;

@@ -1,4 +1,3 @@
-__pf() { printf '\036%s:%s\036%s.' "$__pn" "$1" "$__pn"; }
 __pleave() {
 set +xe
 [ "$__pw" ] && kill -9 "$__pw"
@@ -9,8 +8,8 @@ for __pl; do case $__pb in *" $__pl "*) ;; *) __pk="$__pk $__pl/environ" ;; esac
 set -- $__pk
 if { :; } >&9; then :; elif [ -f /dev/fd/1 ]; then return; else exec 8>&1 9>&1; fi
 { printf '\036%s:E%s %s\n' "$__pn" "$__px" $#; command pwd; command export -p; printf '\036%s.' "$__pn"; } >&9
-case $(trap) in *__pleave*) __pf O >&8 ;; esac
 } 2>/dev/null
-__pr=$PETASOS_RUN __pw= __px=
+__pr=$PETASOS_RUN __pw= __px= __pi= __pj=
 eval "$__ps"
+if [ "$__pj" ]; then exec 8>&1 9>&2 2>&1; else exec 8>&1 9>&2; fi
 cd -- "$__pd" 2>/dev/null || { __pf "C$(cd -- "$__pd" 2>&1)" >&9; exit 126; }

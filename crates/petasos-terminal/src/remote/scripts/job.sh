@@ -1,4 +1,3 @@
-__pf() { printf '\036%s:%s\036%s.' "$__pn" "$1" "$__pn"; }
 d=$1 r=$2
 eval "$__ps"
 cd -- "$__pd" 2>/dev/null || { __pf "C$(cd -- "$__pd" 2>&1)" >&2; exit 126; }
