@@ -1,5 +1,6 @@
 //! Masks secrets: the exact values we know, and the shapes of keys that we do not.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use petasos_contract::Settings;
@@ -14,21 +15,28 @@ const VALUE_CHARS_MIN: usize = 8;
 const MASK: &str = "[masked]";
 
 /// Keys by their shape. The first group, if any, is kept: it says what was masked.
-static SHAPES: LazyLock<Option<Regex>> = LazyLock::new(|| {
+///
+/// One expression each, so that each is looked for by its own fixed letters: as one expression they
+/// took three times as long over a large output. Classes are ASCII, which is built in a tenth of
+/// the time.
+static SHAPES: LazyLock<Vec<Regex>> = LazyLock::new(|| {
     let shapes = [
-        r"\bsk-[A-Za-z0-9_-]{16,}",
-        r"\b(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})",
-        r"\bxox[abeoprs]-[A-Za-z0-9-]{10,}",
-        r"\b(?:AKIA|ASIA)[A-Z0-9]{16}\b",
-        r"\bAIza[A-Za-z0-9_-]{30,}",
-        r"\b(?:hf|npm|r8|gsk|fw|nvapi|pplx|tvly|exa|xai|dop_v1|shpat|rk_live|sk_live|SG)[_-][A-Za-z0-9_.-]{20,}",
-        r"\bya29\.[A-Za-z0-9_-]{20,}",
-        r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
-        r"\b\d{8,10}:AA[A-Za-z0-9_-]{32,}",
-        r"(?i:(?P<header>authorization:\s*(?:bearer|basic|token)\s+|x-api-key:\s*))[^\s\x22']{8,}",
-        r"(?P<login>\b[a-z][a-z0-9+.-]{1,15}://[^\s:/@]{0,64}:)[^\s@/]{3,}@",
+        r"(?-u:\b)sk-[A-Za-z0-9_-]{16,}",
+        r"(?-u:\b)(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,})",
+        r"(?-u:\b)xox[abeoprs]-[A-Za-z0-9-]{10,}",
+        r"(?-u:\b)(?:AKIA|ASIA)[A-Z0-9]{16}(?-u:\b)",
+        r"(?-u:\b)AIza[A-Za-z0-9_-]{30,}",
+        r"(?-u:\b)(?:hf|npm|r8|gsk|fw|nvapi|pplx|tvly|exa|xai|dop_v1|shpat|rk_live|sk_live|SG)[_-][A-Za-z0-9_.-]{20,}",
+        r"(?-u:\b)ya29\.[A-Za-z0-9_-]{20,}",
+        r"(?-u:\b)eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*",
+        r"(?-u:\b)[0-9]{8,10}:AA[A-Za-z0-9_-]{32,}",
+        r"(?i:(?P<header>authorization:[ \t-\r]*(?:bearer|basic|token)[ \t-\r]+|x-api-key:[ \t-\r]*))[^ \t-\r\x22']{8,}",
+        r"(?P<login>(?-u:\b)[a-z][a-z0-9+.-]{1,15}://[^ \t-\r:/@]{0,64}:)[^ \t-\r@/]{3,}@",
     ];
-    Regex::new(&shapes.join("|")).ok()
+    let compiled = |shape: &&str| {
+        Regex::new(shape).inspect_err(|error| tracing::error!(%error, "a mask is lost")).ok()
+    };
+    shapes.iter().filter_map(compiled).collect()
 });
 
 /// Assignments, for commands that print the environment.
@@ -92,21 +100,21 @@ impl Masker {
     /// Masks a piece that begins and ends where no secret is cut.
     pub(super) fn mask(&self, text: &str, key: &mut InKey) -> String {
         let mut masked = match &self.values {
-            Some(values) => values.replace_all(text, MASK).into_owned(),
-            None => text.to_owned(),
+            Some(values) => values.replace_all(text, MASK),
+            None => Cow::Borrowed(text),
         };
         if !self.on {
-            return masked;
+            return masked.into_owned();
         }
         if key.0 || masked.contains("PRIVATE KEY-----") {
-            masked = private_keys(&masked, key);
+            masked = Cow::Owned(private_keys(&masked, key));
         }
-        if let Some(shapes) = &*SHAPES
-            && shapes.is_match(&masked)
-        {
-            masked = shapes.replace_all(&masked, keep_label).into_owned();
+        for shape in SHAPES.iter() {
+            if let Cow::Owned(changed) = shape.replace_all(&masked, keep_label) {
+                masked = Cow::Owned(changed);
+            }
         }
-        masked
+        masked.into_owned()
     }
 }
 

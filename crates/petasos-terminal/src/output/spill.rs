@@ -13,6 +13,10 @@ use tokio::io::AsyncWriteExt;
 /// More than this is not kept.
 const BYTES_MAX: u64 = 4 << 30;
 
+/// A program prints in pieces of a few KB; each write of the file is a hop to another thread, so
+/// pieces are gathered up to this size.
+const GATHERED_BYTES: usize = 256 * 1024;
+
 /// Makes names of one process differ; it carries no meaning.
 static SERIAL: AtomicU64 = AtomicU64::new(0);
 
@@ -21,12 +25,13 @@ static SERIAL: AtomicU64 = AtomicU64::new(0);
 pub(crate) struct Spill {
     folder: PathBuf,
     file: Option<(File, PathBuf)>,
+    gathered: String,
     written: u64,
 }
 
 impl Spill {
     pub(crate) fn new(temp: &Path) -> Self {
-        Self { folder: temp.join("petasos-results"), file: None, written: 0 }
+        Self { folder: temp.join("petasos-results"), file: None, gathered: String::new(), written: 0 }
     }
 
     pub(super) fn is_open(&self) -> bool {
@@ -57,12 +62,20 @@ impl Spill {
 
     /// Adds text.
     pub(super) async fn write(&mut self, text: &str) {
-        let Some((file, path)) = &mut self.file else { return };
-        if self.written > BYTES_MAX {
+        if self.file.is_none() || self.written > BYTES_MAX {
             return;
         }
         self.written += text.len() as u64;
-        if let Err(error) = file.write_all(text.as_bytes()).await {
+        self.gathered.push_str(text);
+        if self.gathered.len() >= GATHERED_BYTES {
+            self.hand_over().await;
+        }
+    }
+
+    async fn hand_over(&mut self) {
+        let gathered = std::mem::take(&mut self.gathered);
+        let Some((file, path)) = &mut self.file else { return };
+        if let Err(error) = file.write_all(gathered.as_bytes()).await {
             tracing::warn!(%error, path = %path.display(), "whole output is not kept");
             self.file = None;
         }
@@ -70,6 +83,7 @@ impl Spill {
 
     /// Where the whole output is.
     pub(super) async fn close(mut self) -> Option<HostPath> {
+        self.hand_over().await;
         let (mut file, path) = self.file.take()?;
         match file.flush().await {
             Ok(()) => Some(HostPath::new(path)),
