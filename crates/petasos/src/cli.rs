@@ -114,6 +114,13 @@ fn grammar(commands: &[&'static Command]) -> Words {
                 .value_name("KEY=VALUE")
                 .action(ArgAction::Append)
                 .help("Override one configuration value for this run"),
+        )
+        .arg(
+            Arg::new("accept-hooks")
+                .long("accept-hooks")
+                .global(true)
+                .action(ArgAction::SetTrue)
+                .help("Run the configured shell hooks without asking about new ones"),
         );
     for command in commands {
         let subcommand = Words::new(command.name).about(command.about).hide(command.hidden);
@@ -125,6 +132,10 @@ fn grammar(commands: &[&'static Command]) -> Words {
 fn take_overrides(matches: &clap::ArgMatches, inputs: &mut Inputs) -> Result<(), Report> {
     if let Some(home) = matches.get_one::<String>("home") {
         inputs.environment.insert("PETASOS_HOME".to_owned(), home.clone());
+    }
+    if matches.get_flag("accept-hooks") {
+        let accepted = std::mem::take(inputs);
+        *inputs = accepted.with_override("hooks_auto_accept", "true", "--accept-hooks");
     }
     for pair in matches.get_many::<String>("set").into_iter().flatten() {
         let Some((key, value)) = pair.split_once('=') else {

@@ -8,11 +8,15 @@ use std::io::{self, BufRead as _, BufReader, Write as _};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::wait;
+use petasos_contract::context::Surface;
+use petasos_contract::{BoxFuture, SessionId, wait};
 use petasos_plugins::discover::is_configured;
+use petasos_plugins::plugin::CommandInfo;
 use petasos_plugins::shell::{Allowlist, HookSpec, is_safe_mode};
 use petasos_plugins::{Plugins, ShellHooks, Surroundings};
+use petasos_tui::{Extra, built_in};
 use tokio::runtime::Runtime;
+use tokio::sync::mpsc;
 
 use crate::host::Host;
 use crate::out::{Out, Reader};
@@ -57,7 +61,7 @@ impl Extensions {
             middleware: Arc::clone(host.middleware()),
             door: host.ports().door.clone(),
             model: Some(Arc::new(host.model())),
-            reserved_commands: RESERVED.iter().map(|name| (*name).to_owned()).collect(),
+            reserved_commands: built_in().map(str::to_owned).collect(),
             injector: arc_swap::ArcSwapOption::default(),
         };
         let mut builder = tokio::runtime::Builder::new_multi_thread();
@@ -93,29 +97,50 @@ impl Drop for Extensions {
     }
 }
 
-/// Commands that belong to the conversation itself.
-const RESERVED: &[&str] = &[
-    "help",
-    "quit",
-    "exit",
-    "new",
-    "reset",
-    "clear",
-    "model",
-    "tools",
-    "toolsets",
-    "undo",
-    "retry",
-    "compress",
-    "resume",
-    "title",
-    "usage",
-    "config",
-    "stop",
-    "approve",
-    "deny",
-    "background",
-];
+/// The commands that plugins add to a chat.
+pub(crate) fn slashes(host: &Arc<Host>) -> Vec<Arc<dyn Extra>> {
+    let plugins = host.extensions().plugins();
+    let commands = plugins.map(|plugins| plugins.commands()).unwrap_or_default();
+    let slash = |info| Arc::new(PluginSlash { host: Arc::clone(host), info }) as Arc<dyn Extra>;
+    commands.into_iter().map(slash).collect()
+}
+
+/// A command of a plugin, typed in a chat.
+struct PluginSlash {
+    host: Arc<Host>,
+    info: CommandInfo,
+}
+
+impl Extra for PluginSlash {
+    fn name(&self) -> &str {
+        &self.info.name
+    }
+
+    fn about(&self) -> &str {
+        &self.info.description
+    }
+
+    fn run<'a>(&'a self, words: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let gone = || format!("the plugin of /{} is gone", self.info.name);
+            let plugins = self.host.extensions().plugins().ok_or_else(gone)?;
+            let cx = self.host.call_context(Surface::Cli, SessionId::new("chat"));
+            plugins.run_command(&self.info.name, words, &cx).await.ok_or_else(gone)?
+        })
+    }
+}
+
+/// What plugins put into the conversation from now on. Elsewhere `inject_message` says false.
+pub(crate) fn injections(host: &Host) -> mpsc::UnboundedReceiver<String> {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    if let Some(plugins) = host.extensions().plugins() {
+        plugins.set_injector(Box::new(move |text, role| {
+            let text = if role == "user" { text.to_owned() } else { format!("[{role}] {text}") };
+            !text.trim().is_empty() && sender.send(text).is_ok()
+        }));
+    }
+    receiver
+}
 
 fn register_hooks(host: &Host) {
     let settings = host.settings();

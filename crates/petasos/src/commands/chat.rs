@@ -63,19 +63,20 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let greeting = greeting(&host, &choice);
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
-        let _guests = crate::guests::start(&host, Some(people), out).await?;
+        let guests = crate::guests::open(&host, Some(people), out).await?;
+        guests.watch(&inputs);
         let resume = chat.conversation.resumed(&*engine.store).await?;
         let setup = Setup {
             engine,
             choice,
-            backstage: Arc::new(Stage::new(Arc::clone(&host), inputs)),
+            backstage: Arc::new(Stage::new(Arc::clone(&host), inputs, guests)),
             questions,
             look,
             history: Some(host.settings().home().join(HISTORY_FILE)),
             resume,
             first: chat.prompt,
             greeting,
-            extras: Vec::new(),
+            extras: crate::extensions::slashes(&host),
         };
         let ended = petasos_tui::run(setup).await;
         ended.map_err(|error| Report::new(error.to_string()).code("chat"))

@@ -53,6 +53,7 @@ enum Action {
         lines: usize,
     },
     /// Run a command that a plugin adds to the program
+    #[command(disable_help_flag = true)]
     Run {
         /// The command
         command: String,

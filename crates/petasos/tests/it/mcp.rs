@@ -1,8 +1,14 @@
 //! `petasos mcp`: our tools for a host over standard input and output, and servers of others.
 
-use petasos_testkit::Home;
+use std::io::{BufRead as _, BufReader, Lines};
+use std::net::TcpListener;
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use petasos_testkit::{Home, Program, skip};
 use serde_json::{Value, json};
 
+use crate::loopback::{Loopback, Say};
 use crate::petasos;
 
 /// A server of a few lines.
@@ -122,4 +128,243 @@ fn servers_of_another_client_are_taken_over() {
     assert_eq!(petasos(&home).run(&["mcp", "list", "--json"]).json()[0]["at"], "npx -y x");
     let again = petasos(&home).run(&["mcp", "import", "cursor"]).stdout;
     assert!(again.contains("skipped"), "{again}");
+}
+
+/// A program of `scripts/services/mcp.sh`, by the variable that names it.
+#[expect(clippy::disallowed_methods, reason = "services tell where they are by variables")]
+fn official(test: &str, variable: &str) -> Option<String> {
+    let found = std::env::var(variable).ok();
+    if found.is_none() {
+        let why = format!("{variable} is not set; `scripts/services/mcp.sh start` prints it");
+        skip(test, "mcp", &why);
+    }
+    found
+}
+
+const CLIENTS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/services/mcp");
+
+/// What an official client is to do with our server.
+fn wanted(mut target: Value, decision: &str) -> String {
+    target["decision"] = json!(decision);
+    target["calls"] = json!([
+        ["read_file", { "path": "note.txt" }],
+        ["terminal", { "command": "rm -rf build" }],
+    ]);
+    target.to_string()
+}
+
+fn stdio(home: &Home) -> Value {
+    json!({
+        "command": env!("CARGO_BIN_EXE_petasos"), "args": ["mcp", "serve"],
+        "env": { "HOME": home.user(), "PATH": "/usr/local/bin:/usr/bin:/bin" },
+        "cwd": home.workspace(),
+    })
+}
+
+/// The server over HTTP; it ends with the test. Its error output stays open as long.
+struct Listening(Child, String, Lines<BufReader<ChildStderr>>);
+
+impl Drop for Listening {
+    fn drop(&mut self) {
+        self.0.kill().unwrap_or_default();
+        self.0.wait().expect("it ended");
+    }
+}
+
+/// The program, running.
+#[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
+fn begun(home: &Home, arguments: &[&str]) -> Child {
+    Command::new(env!("CARGO_BIN_EXE_petasos"))
+        .args(arguments)
+        .env_clear()
+        .env("HOME", home.user())
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .env("PETASOS_MCP_SERVER_TOKEN", "open-sesame")
+        .current_dir(home.workspace())
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("it starts")
+}
+
+fn listening(home: &Home) -> Listening {
+    let mut child = begun(home, &["mcp", "serve", "--http", "127.0.0.1:0"]);
+    let mut lines = BufReader::new(child.stderr.take().expect("a pipe")).lines();
+    let line = lines.find_map(|line| line.ok().filter(|line| line.contains("http://")));
+    let line = line.expect("an address");
+    let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("a url");
+    let url = url.to_owned();
+    Listening(child, url, lines)
+}
+
+#[test]
+fn official_clients_use_our_tools_and_answer_our_questions() {
+    let test = "official_clients_use_our_tools_and_answer_our_questions";
+    let (Some(python), Some(node), Some(modules)) = (
+        official(test, "MCP_PYTHON"),
+        official(test, "MCP_NODE"),
+        official(test, "MCP_NODE_MODULES"),
+    ) else {
+        return;
+    };
+    for way in ["stdio", "http"] {
+        for language in ["python", "typescript"] {
+            for (decision, gone) in [("deny", false), ("once", true)] {
+                let home = Home::temp();
+                home.write("work/note.txt", "remember the milk\n");
+                home.write("work/build/old.o", "x");
+                let listening = (way == "http").then(|| listening(&home));
+                let target = match &listening {
+                    Some(Listening(_, url, _)) => json!({ "url": url, "token": "open-sesame" }),
+                    None => stdio(&home),
+                };
+                let wanted = wanted(target, decision);
+                let (python_client, client) =
+                    (format!("{CLIENTS}/client.py"), format!("{CLIENTS}/client.mjs"));
+                let finished = match language {
+                    "python" => Program::new(&python, &home).run(&[&python_client, &wanted]),
+                    _ => Program::new(&node, &home).run(&[&client, &modules, &wanted]),
+                };
+                let about = format!("{language} over {way}, {decision}: {}", finished.stderr);
+                assert_eq!(finished.code, Some(0), "{about}");
+                let seen = finished.json();
+                let tools = seen["tools"].as_array().expect("tools");
+                assert!(tools.contains(&json!("terminal")) && !tools.contains(&json!("todo")));
+                let text = seen["results"][0]["text"].as_str().expect("text");
+                assert!(text.contains("remember the milk"), "{about}: {text}");
+                assert_eq!(seen["asked"].as_array().map(Vec::len), Some(1), "{about}: {seen}");
+                assert_eq!(seen["results"][1]["error"], json!(!gone), "{about}: {seen}");
+                assert_eq!(home.workspace().join("build").exists(), !gone, "{about}: {seen}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_official_inspector_lists_and_calls_our_tools() {
+    let test = "the_official_inspector_lists_and_calls_our_tools";
+    let (Some(node), Some(inspector)) =
+        (official(test, "MCP_NODE"), official(test, "MCP_INSPECTOR"))
+    else {
+        return;
+    };
+    let home = Home::temp();
+    home.write("work/note.txt", "remember the milk\n");
+    let inspect = |arguments: &[&str]| {
+        let server = [&inspector, "--cli", env!("CARGO_BIN_EXE_petasos"), "mcp", "serve"];
+        let finished = Program::new(&node, &home).run(&[&server[..], arguments].concat());
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        finished.json()
+    };
+    let listed = inspect(&["--method", "tools/list"]);
+    let tools = listed["tools"].as_array().expect("tools");
+    assert!(tools.iter().any(|tool| tool["name"] == "read_file"), "{listed}");
+    let called = inspect(&[
+        "--method",
+        "tools/call",
+        "--tool-name",
+        "read_file",
+        "--tool-arg",
+        "path=note.txt",
+    ]);
+    let text = called["content"][0]["text"].as_str().expect("text");
+    assert!(text.contains("remember the milk"), "{called}");
+}
+
+/// The configuration of a model and of servers beside it.
+fn with_servers(model: &Loopback, servers: &str) -> Home {
+    let home = model.home();
+    home.write(".petasos/config.yaml", format!("{}mcp_servers:\n{servers}", model.config()));
+    home
+}
+
+#[test]
+fn the_model_gets_the_tools_and_hears_of_servers_that_failed() {
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("mcp__small__hello", json!({}))]),
+        Say::Text("done"),
+    ]);
+    let servers =
+        "  small: {command: python3, args: [server.py]}\n  broken: {command: no-such-program}\n";
+    let home = with_servers(&model, servers);
+    home.write("work/server.py", SERVER);
+    let finished = petasos(&home).run(&["run", "--set", "mcp_discovery_timeout=20", "say hello"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let asked = model.asked();
+    let tools = asked[0]["tools"].as_array().expect("tools");
+    assert!(tools.iter().any(|tool| tool["function"]["name"] == "mcp__small__hello"), "{tools:?}");
+    let messages = asked[0]["messages"].as_array().expect("messages");
+    let said = messages.last().expect("a message")["content"].to_string();
+    assert!(said.contains("MCP server `broken` failed: "), "{said}");
+    assert!(said.contains("no-such-program") && said.contains("say hello"), "{said}");
+    assert!(finished.stderr.contains("`broken` is failed"), "people, too: {}", finished.stderr);
+    let system = messages[0]["content"].to_string();
+    assert!(!system.contains("broken"), "the prompt stays the same for every turn: {system}");
+}
+
+/// A server that misbehaves in the way that is named, and notes its processes.
+fn hostile(mode: &str) -> String {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../petasos-mcp/tests/it/hostile.py");
+    format!("  {mode}: {{command: python3, args: [{script}, {mode}, pids]}}\n")
+}
+
+fn lives(pid: &str) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !stat.is_empty() && !stat.contains(") Z ")
+}
+
+fn eventually(what: &str, mut holds: impl FnMut() -> bool) {
+    let until = Instant::now() + Duration::from_secs(30);
+    while !holds() {
+        assert!(Instant::now() < until, "never: {what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_killed_program_leaves_no_server_behind() {
+    // A model that never answers keeps the program waiting.
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}/v1", silent.local_addr().expect("an address"));
+    let home = Home::temp();
+    let config = format!(
+        "model: {{provider: custom, base_url: '{url}', default: m, api_key: sk-0123456789}}\nmcp_servers:\n{}",
+        hostile("child")
+    );
+    home.write(".petasos/config.yaml", config);
+    let mut program = begun(&home, &["run", "hello"]);
+    let noted = || std::fs::read_to_string(home.workspace().join("pids")).unwrap_or_default();
+    // The server, and a child of it that ran away into a session of its own.
+    eventually("both processes", || noted().lines().count() == 2);
+    assert!(noted().lines().all(lives));
+    program.kill().expect("it is killed");
+    program.wait().expect("it ended");
+    eventually("nobody is left", || !noted().lines().any(lives));
+}
+
+#[test]
+fn floods_and_huge_answers_cost_bounded_memory() {
+    const MOST_KB: u64 = 300 * 1024;
+    let huge = || Say::Calls(vec![("mcp__flood__echo", json!({ "text": "huge" }))]);
+    let model = Loopback::saying(vec![huge(), huge(), huge(), Say::Text("done")]);
+    let home = with_servers(&model, &hostile("flood"));
+    let mut program = begun(&home, &["run", "--set", "mcp_discovery_timeout=20", "hello"]);
+    let status = format!("/proc/{}/status", program.id());
+    let mut most = 0;
+    let ended = loop {
+        let text = std::fs::read_to_string(&status).unwrap_or_default();
+        let peak = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|peak| peak.trim().split(' ').next()?.parse().ok());
+        most = peak.unwrap_or(most).max(most);
+        if let Some(ended) = program.try_wait().expect("a state") {
+            break ended;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    assert!(ended.success(), "{ended}");
+    assert_eq!(model.asked().len(), 4);
+    let results = model.asked()[3]["messages"].to_string();
+    assert!(results.len() < 400_000, "{} characters reach the model", results.len());
+    assert!(most > 0 && most < MOST_KB, "{most} KB at most");
 }

@@ -9,12 +9,16 @@ use petasos_contract::context::Surface;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_providers::{Request, Vault, local};
 use petasos_runtime::registry::DEFAULT_EMOJI;
+use petasos_runtime::toolsets::choose;
 use petasos_store::Format;
-use petasos_tui::{Backstage, Page, Wish};
+use petasos_tui::{Backstage, Page, Refreshed, Wish};
 use serde_json::Value;
+use tokio::sync::mpsc;
 
 use super::pages;
 use crate::conversation::unasked;
+use crate::extensions::injections;
+use crate::guests::{Guests, News};
 use crate::host::Host;
 
 /// The program behind one chat.
@@ -22,16 +26,19 @@ use crate::host::Host;
 pub(super) struct Stage {
     pub(super) host: Arc<Host>,
     inputs: Inputs,
+    guests: Arc<Guests>,
+    injected: tokio::sync::Mutex<mpsc::UnboundedReceiver<String>>,
     /// The settings of the next turn, and whether somebody is asked.
     settings: Mutex<(Arc<Settings>, bool)>,
 }
 
 impl Stage {
-    /// A chat with this host.
-    pub(super) fn new(host: Arc<Host>, inputs: Inputs) -> Self {
+    /// A chat with this host and its servers.
+    pub(super) fn new(host: Arc<Host>, inputs: Inputs, guests: Arc<Guests>) -> Self {
         let settings = Arc::clone(host.settings());
         let off = settings.text("approvals.mode") == Some("off");
-        Self { host, inputs, settings: Mutex::new((settings, off)) }
+        let injected = tokio::sync::Mutex::new(injections(&host));
+        Self { host, inputs, guests, injected, settings: Mutex::new((settings, off)) }
     }
 
     fn present(&self) -> (Arc<Settings>, bool) {
@@ -69,6 +76,37 @@ impl Stage {
         atomic::write(&path, text.as_bytes(), atomic::Mode::Exactly(0o600))
             .map_err(|error| error.to_string())?;
         Ok(format!("saved to {}", path.display()))
+    }
+
+    async fn refreshed(&self, asked: bool, choice: &Choice) -> Result<Option<Refreshed>, String> {
+        let news = if asked {
+            Some(self.guests.reload(&self.inputs).await?)
+        } else {
+            self.guests.follow(&self.inputs).await?
+        };
+        let Some(news) = news else { return Ok(None) };
+        let mut told = format!("MCP servers: {}", news.done);
+        for trouble in self.guests.troubles() {
+            told.push('\n');
+            told.push_str(&trouble);
+        }
+        let enabled = choice.selection.enabled.clone();
+        let enabled = enabled.map(|enabled| self.followed(enabled, &news));
+        Ok(Some(Refreshed { enabled, told }))
+    }
+
+    /// The toolsets of a conversation after the servers changed: new ones come in where the list
+    /// is the configured one, and not where somebody chose another.
+    fn followed(&self, mut enabled: Vec<String>, news: &News) -> Vec<String> {
+        let tools = self.host.catalogue().registry().snapshot();
+        let before = choose("cli", &news.before, &tools).enabled;
+        if before.iter().all(|name| enabled.contains(name)) {
+            let after = choose("cli", &news.after, &tools).enabled;
+            let new = after.into_iter().filter(|name| news.done.started.contains(name));
+            enabled.extend(new.filter(|name| !before.contains(name)));
+        }
+        enabled.retain(|name| !news.done.stopped.contains(name));
+        enabled
     }
 
     async fn rolled_back(&self, copy: &str, cx: &CallContext) -> Result<String, String> {
@@ -146,5 +184,23 @@ impl Backstage for Stage {
         file: &'a str,
     ) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(self.saved(session, file))
+    }
+
+    fn refresh_servers<'a>(
+        &'a self,
+        asked: bool,
+        choice: &'a Choice,
+    ) -> BoxFuture<'a, Result<Option<Refreshed>, String>> {
+        Box::pin(self.refreshed(asked, choice))
+    }
+
+    fn injected(&self) -> BoxFuture<'_, String> {
+        Box::pin(async move {
+            match self.injected.lock().await.recv().await {
+                Some(message) => message,
+                // No plugin can send any.
+                None => std::future::pending().await,
+            }
+        })
     }
 }
