@@ -13,6 +13,7 @@
 //! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree` | owning whole process trees |
 //! | `processes` | helper programs of ours |
+//! | `exports` | what a shell left at its end |
 //! | `sandbox`, `childenv` | what a command may touch and see |
 //! | `output` | what the model sees of it |
 
@@ -20,6 +21,7 @@ pub mod backend;
 pub mod backends;
 pub mod childenv;
 mod engine;
+mod exports;
 mod hosted;
 mod ids;
 mod jobs;

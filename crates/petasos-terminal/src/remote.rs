@@ -9,12 +9,12 @@ mod boot;
 mod capture;
 mod channel;
 mod control;
-mod exports;
 mod files;
 mod frames;
 mod host;
 mod jobs;
 mod kill;
+mod outside;
 mod place;
 mod probe;
 mod process;
@@ -29,6 +29,7 @@ use petasos_contract::environment::{
 pub(crate) use capture::{Captured, capture, collect};
 pub(crate) use channel::{ChannelInput, ChannelProcess, Event};
 pub(crate) use host::{HostPrograms, find_program};
+pub(crate) use outside::outside;
 pub(crate) use place::Remote;
 
 /// One program to start in the target.

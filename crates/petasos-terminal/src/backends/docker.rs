@@ -146,7 +146,7 @@ impl Docker {
             Some(state) if state.starts_with("paused") => Err(not_started(format!(
                 "the container is paused: continue it with `docker unpause {id}`"
             ))),
-            Some(_) if self.cli.told(&["start", &id], PATIENCE).await.is_ok() => Ok(()),
+            Some(_) if self.cli.begin(&["start", &id], PATIENCE).await.is_ok() => Ok(()),
             Some(_) | None => {
                 remove(&self.cli, &id).await;
                 let new = self.plan.container(&self.cli).await?;

@@ -14,10 +14,11 @@ use petasos_contract::environment::{
 use petasos_contract::path::TargetPath;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
 
-use super::Order;
+use super::{Captured, Order, outside};
 use crate::backend::Opening;
-use crate::childenv;
+use crate::childenv::{self, Surroundings};
 use crate::engine::backend;
+use crate::settings::TerminalSettings;
 
 /// How long a carrying program may take to read its first input.
 const FEED_PATIENCE: Duration = Duration::from_secs(30);
@@ -78,6 +79,21 @@ impl HostPrograms {
             }
         }
         Ok(Box::new(Fed { process, input }))
+    }
+
+    /// Runs a program to its end and leaves what it started alone, which a carrier that makes
+    /// containers needs.
+    pub(crate) async fn leaving(
+        &self,
+        argv: &[String],
+        patience: Duration,
+    ) -> Result<Captured, String> {
+        let settings = &self.cx.settings;
+        let terminal = TerminalSettings::of(settings).map_err(|error| error.to_string())?;
+        let surroundings = Surroundings { install: None, terminal: false };
+        let mut variables = childenv::base(settings, &terminal, &surroundings);
+        variables.extend(self.grants.clone());
+        outside(argv, &variables, patience).await
     }
 
     /// The settings that the carrier was opened with.

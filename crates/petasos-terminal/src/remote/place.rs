@@ -64,7 +64,7 @@ impl Remote {
             capabilities: profile.capabilities.iter().copied().collect(),
         };
         let name: Arc<str> = Arc::from(profile.target.as_str());
-        let (sweeper, task) = Sweeper::new(Arc::clone(&carrier), Arc::clone(&name));
+        let (sweeper, task) = Sweeper::new(&carrier, Arc::clone(&name));
         let link = Link { carrier, backend: profile.backend, target: name, sweeper };
         let files = RemoteFiles::new(link.clone());
         let spares = Spares::new(link.clone(), &target.shell);

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use petasos_contract::environment::{EnvError, Exports};
 
-use super::exports::exported;
 use super::{Carrier, Order, capture};
+use crate::exports::exported;
 
 const PROBE: &str = include_str!("scripts/probe.sh");
 /// How long a target may take to answer; login files are part of it.

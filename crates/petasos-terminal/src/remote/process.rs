@@ -10,9 +10,10 @@ use petasos_contract::environment::{
 };
 use petasos_contract::{BoxFuture, wait};
 
+use super::boot;
 use super::control::{Link, RemoteControl};
 use super::frames::{Piece, Splitter, Word, word};
-use super::{boot, exports};
+use crate::exports;
 
 /// How long output that was written before the end may take to come after it.
 const LATE_OUTPUT: Duration = Duration::from_secs(2);

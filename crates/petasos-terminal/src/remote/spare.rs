@@ -95,6 +95,7 @@ impl Spares {
                 tracing::debug!(%error, "no shell could be started ahead");
             }
             stand.set(made.ok());
+            drop(link);
             tokio::time::sleep(LIFETIME).await;
             stand.set(None);
         });

@@ -1,7 +1,7 @@
 //! Ends what callers let go of: a second start in the target kills it, verified, so that nothing
 //! depends on the carrier telling the target that we are gone.
 
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use petasos_contract::wait::{self, Owned};
@@ -28,9 +28,10 @@ pub(super) struct Sweeper(mpsc::UnboundedSender<Errand>);
 
 impl Sweeper {
     /// A sweeper and its task, which ends with its owner.
-    pub(super) fn new(carrier: Arc<dyn Carrier>, target: Arc<str>) -> (Self, Owned<()>) {
+    pub(super) fn new(carrier: &Arc<dyn Carrier>, target: Arc<str>) -> (Self, Owned<()>) {
         let (errands, inbox) = mpsc::unbounded_channel();
-        (Self(errands), Owned::start(sweep(carrier, target, inbox)))
+        // It must not keep alive what goes with its place.
+        (Self(errands), Owned::start(sweep(Arc::downgrade(carrier), target, inbox)))
     }
 
     /// Ends everything that bears this mark; `pid` is its first process once that is known.
@@ -50,7 +51,7 @@ impl Sweeper {
 }
 
 async fn sweep(
-    carrier: Arc<dyn Carrier>,
+    carrier: Weak<dyn Carrier>,
     target: Arc<str>,
     mut inbox: mpsc::UnboundedReceiver<Errand>,
 ) {
@@ -59,7 +60,8 @@ async fn sweep(
         tasks.retain(|task| !task.is_finished());
         match errand {
             Errand::End { pid, mark } => {
-                let (carrier, target) = (Arc::clone(&carrier), Arc::clone(&target));
+                let Some(carrier) = carrier.upgrade() else { return };
+                let target = Arc::clone(&target);
                 tasks.push(Owned::start(async move { end(&*carrier, &target, pid, &mark).await }));
             }
             Errand::Tell(tell) => {

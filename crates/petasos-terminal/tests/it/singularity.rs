@@ -109,7 +109,8 @@ async fn a_thrown_away_container_leaves_nothing() {
     let Stage { engine, home, workspace, values } = stage;
     drop(engine);
     let stage = Stage { engine: Engine::new(None), home, workspace, values };
-    assert!(apptainer.containers(&stage).is_empty(), "an engine that goes takes it along");
+    let gone = || apptainer.containers(&stage).is_empty();
+    eventually("an engine that goes takes it along", gone).await;
     assert_eq!(left(&stage), [""; 0]);
 }
 

@@ -79,6 +79,19 @@ impl Cli {
         })
     }
 
+    /// Starts a container; it lives on when the engine has no daemon to hold it.
+    pub(super) async fn begin(
+        &self,
+        words: &[&str],
+        patience: Duration,
+    ) -> Result<String, String> {
+        let done = self.programs.leaving(&self.argv(words), patience).await?;
+        if done.code == 0 {
+            return Ok(String::from_utf8_lossy(&done.output).trim().to_owned());
+        }
+        Err(done.errors)
+    }
+
     /// Its output, when it went well.
     pub(super) async fn told(
         &self,
@@ -146,6 +159,9 @@ pub(super) fn explain(said: &str) -> String {
     ]) {
         "the image is not here and cannot be fetched: set `terminal.docker_image` to one that is, \
          or pull it"
+    } else if has(&["container-init binary not found", "docker-init"]) {
+        "the engine has no init program for containers: install `catatonit` (podman) or `tini` \
+         (docker)"
     } else if has(&["permission denied"]) {
         "the engine refuses this user: join its group, or run it without root"
     } else {
@@ -168,6 +184,7 @@ mod tests {
             ),
             ("Unable to find image 'nope:1' locally", "terminal.docker_image"),
             ("write /var/lib/x: no space left on device", "disk is full"),
+            ("Error: container-init binary not found on the host: stat /x", "catatonit"),
             ("something else", "something else"),
         ] {
             assert!(explain(said).contains(told), "{said}");

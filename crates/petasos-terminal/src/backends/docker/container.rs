@@ -122,7 +122,7 @@ impl Plan {
             }
         }
         let Some(id) = stopped else { return Ok(None) };
-        if cli.told(&["start", &id], PATIENCE).await.is_ok() {
+        if cli.begin(&["start", &id], PATIENCE).await.is_ok() {
             return Ok(Some(Container { id, lacks: None }));
         }
         remove(cli, &id).await;
@@ -175,14 +175,9 @@ impl Plan {
         words.push(self.settings.docker_image.clone());
         words.extend(["sleep", "infinity"].map(str::to_owned));
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
-        let done = cli.ask(&words, CREATE_PATIENCE).await;
-        let said = match done {
-            Ok(done) if done.code == 0 => {
-                let output = String::from_utf8_lossy(&done.output).into_owned();
-                return Ok(output.lines().last().unwrap_or_default().trim().to_owned());
-            }
-            Ok(done) => done.errors,
-            Err(error) => error.to_string(),
+        let said = match cli.begin(&words, CREATE_PATIENCE).await {
+            Ok(told) => return Ok(told.lines().last().unwrap_or_default().trim().to_owned()),
+            Err(said) => said,
         };
         if !super::cli::is_unreachable(&said) {
             remove(cli, &name).await;

@@ -15,10 +15,10 @@ use rustix::termios::LocalModes;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
+use super::found;
 use super::pipes::{self, Ours};
-use super::{found, script};
 use crate::keeper::{Line, Tree};
-use crate::{ready, tree};
+use crate::{exports, ready, tree};
 
 /// A started tree before it is a process.
 #[derive(Debug)]
@@ -131,7 +131,7 @@ impl LocalProcess {
 
     fn session(&self) -> Option<Session> {
         let left = self.left();
-        (!left.is_empty()).then(|| script::session(&left, &self.given)).flatten()
+        (!left.is_empty()).then(|| exports::session(&left, &self.given)).flatten()
     }
 
     fn lost(&self, never_began: bool) -> EnvError {

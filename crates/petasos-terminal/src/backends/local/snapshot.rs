@@ -10,7 +10,7 @@ use petasos_contract::path::TargetPath;
 use petasos_contract::wait;
 
 use super::{Local, script};
-use crate::childenv;
+use crate::{childenv, exports};
 use crate::settings::TerminalSettings;
 
 /// How long login files may take; commands then run without them, and the log says so.
@@ -77,8 +77,8 @@ fn differing(login: &[u8], plain: &[u8], terminal: &TerminalSettings) -> Snapsho
         let part = bytes.split(|byte| *byte == 0).nth(at).unwrap_or_default();
         String::from_utf8_lossy(part).into_owned()
     };
-    let mut exports = script::exported(&part(login, 0));
-    let before = script::exported(&part(plain, 0));
+    let mut exports = exports::exported(&part(login, 0));
+    let before = exports::exported(&part(plain, 0));
     exports.retain(|name, value| before.get(name) != Some(value) && may_keep(name, terminal));
     let functions = public_functions(&part(login, 1));
     let mut prelude = functions;

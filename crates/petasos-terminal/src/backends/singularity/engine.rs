@@ -4,15 +4,14 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use petasos_contract::Settings;
-use petasos_contract::wait;
 use serde::Deserialize;
 
 use super::argv::{self, Beginning};
 use crate::childenv::{self, Surroundings, Variables};
-use crate::remote::find_program;
+use crate::remote::{find_program, outside};
 use crate::settings::TerminalSettings;
 use crate::tree;
 
@@ -134,57 +133,10 @@ impl Engine {
     }
 
     /// Runs the program to its end; gives its output, or what it said when it failed.
-    #[expect(clippy::disallowed_methods, reason = "a container outlives whoever starts it")]
     async fn ask(&self, argv: Vec<String>, patience: Duration) -> Result<String, String> {
-        let (program, words) = argv.split_first().ok_or("no program")?;
-        let mut command = tokio::process::Command::new(program);
-        command.args(words).env_clear().envs(&self.variables).current_dir("/");
-        command.stdin(Stdio::null()).kill_on_drop(true);
-        // A container keeps the error pipe of its starter open, so files are read, not pipes.
-        let said = Said::new().map_err(|error| format!("no room for its words: {error}"))?;
-        let [output, errors] = said.ends().map_err(|error| error.to_string())?;
-        command.stdout(output).stderr(errors);
-        let mut child =
-            command.spawn().map_err(|error| format!("`{program}` cannot be started: {error}"))?;
-        let deadline = Instant::now() + patience;
-        let ended = wait::until(deadline, "apptainer", child.wait()).await;
-        let status = match ended {
-            Ok(status) => status.map_err(|error| error.to_string())?,
-            Err(_) => return Err(format!("it took longer than {} s", patience.as_secs())),
-        };
-        let (output, errors) = said.words();
-        if status.success() { Ok(output) } else { Err(format!("{errors}\n{output}")) }
-    }
-}
-
-/// What the program says, in memory.
-struct Said {
-    output: std::fs::File,
-    errors: std::fs::File,
-}
-
-impl Said {
-    fn new() -> std::io::Result<Self> {
-        let file = || {
-            let flags = rustix::fs::MemfdFlags::CLOEXEC;
-            rustix::fs::memfd_create("petasos-said", flags).map(std::fs::File::from)
-        };
-        Ok(Self { output: file()?, errors: file()? })
-    }
-
-    fn ends(&self) -> std::io::Result<[std::fs::File; 2]> {
-        Ok([self.output.try_clone()?, self.errors.try_clone()?])
-    }
-
-    fn words(&self) -> (String, String) {
-        let read = |file: &std::fs::File| {
-            use std::os::unix::fs::FileExt;
-            let mut bytes = vec![0; 1 << 20];
-            let count = file.read_at(&mut bytes, 0).unwrap_or(0);
-            bytes.truncate(count);
-            String::from_utf8_lossy(&bytes).into_owned()
-        };
-        (read(&self.output), read(&self.errors))
+        let said = outside(&argv, &self.variables, patience).await?;
+        let output = String::from_utf8_lossy(&said.output).into_owned();
+        if said.code == 0 { Ok(output) } else { Err(format!("{}\n{output}", said.errors)) }
     }
 }
 

@@ -1,16 +1,16 @@
-//! What a shell of the target left: its directory and the output of `export -p`, in the quoting
-//! of whichever shell it was.
+//! What a shell left at its end: its directory and the output of `export -p`, in the quoting of
+//! whichever shell it was.
 
 use petasos_contract::environment::{Exports, Session};
 use petasos_contract::path::TargetPath;
 
-use super::boot::MARK;
-
 /// Variables that say something about one shell and nothing about the session.
-const OF_ONE_SHELL: &[&str] = &["_", "SHLVL", "PWD", "TERM", MARK];
+const OF_ONE_SHELL: &[&str] = &["_", "SHLVL", "PWD", "TERM", "PETASOS_RUN"];
+/// What our own variables in a shell begin with.
+const OURS: &str = "__p";
 
 /// Reads what a shell left, against what it was given.
-pub(super) fn session(left: &[u8], given: &Exports) -> Option<Session> {
+pub(crate) fn session(left: &[u8], given: &Exports) -> Option<Session> {
     let text = String::from_utf8_lossy(left);
     let start = ["\ndeclare -", "\nexport "].iter().filter_map(|word| text.find(word)).min();
     let (cwd, rest) = match start {
@@ -19,7 +19,11 @@ pub(super) fn session(left: &[u8], given: &Exports) -> Option<Session> {
     };
     let cwd = cwd.trim_end_matches('\r');
     let mut exports = exported(rest);
-    let counts = |name: &str| !OF_ONE_SHELL.contains(&name) && !name.starts_with("__p");
+    let counts = |name: &str| {
+        let plain = |letter: char| letter.is_ascii_alphanumeric() || letter == '_';
+        !OF_ONE_SHELL.contains(&name) && !name.starts_with(OURS) && name.chars().all(plain)
+    };
+    // A shell that told nothing was cut short; it has not unset everything.
     let told = !exports.is_empty();
     let gone = |name: &&String| told && counts(name) && !exports.contains_key(*name);
     let unset = given.keys().filter(gone).cloned().collect();
@@ -28,8 +32,9 @@ pub(super) fn session(left: &[u8], given: &Exports) -> Option<Session> {
     Some(Session { cwd, exports, unset })
 }
 
-/// The variables in the output of `export -p` of any shell.
-pub(super) fn exported(text: &str) -> Exports {
+/// The variables in the output of `export -p` of any shell. Arrays and names without a value are
+/// left out.
+pub(crate) fn exported(text: &str) -> Exports {
     let mut exports = Exports::new();
     let mut rest = text.trim_start_matches(['\n', '\r']);
     while let Some((head, tail)) = rest.split_once(' ') {
