@@ -2,6 +2,7 @@
 
 use petasos_contract::call::Status;
 use petasos_contract::context::Principal;
+use petasos_contract::hook::{HookKind, Moment, RunMoment};
 use petasos_plugins::shell::{Allowlist, listing};
 use serde_json::{Value, json};
 
@@ -182,4 +183,22 @@ async fn after_a_call_nothing_can_be_changed_and_its_result_is_told() {
     let seen: Value = serde_json::from_str(&text).unwrap();
     assert_eq!(seen["extra"]["status"], "ok");
     assert_eq!(seen["tool_response"], r#"{"echo":{}}"#);
+}
+
+#[test]
+fn a_moment_that_nobody_wants_allocates_nothing() {
+    let stage = Stage::new(json!({}));
+    let cx = stage.cx();
+    let about =
+        RunMoment { cx: &cx, model: "m", completed: true, interrupted: false, reason: None };
+    let moment = Moment::OnSessionEnd(&about);
+    let mut waiting = std::task::Context::from_waker(std::task::Waker::noop());
+    let told = allocation_counter::measure(|| {
+        assert!(!stage.hooks.wants(HookKind::PreToolCall));
+        let told = std::pin::pin!(stage.hooks.observe(&moment));
+        assert!(told.poll(&mut waiting).is_ready());
+        let added = std::pin::pin!(stage.hooks.additions(&moment));
+        assert!(added.poll(&mut waiting).is_ready());
+    });
+    assert_eq!(told.count_total, 0, "{told:?}");
 }
