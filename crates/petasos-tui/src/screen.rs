@@ -24,8 +24,9 @@ pub struct Look {
 
 const USUAL: (usize, usize) = (80, 24);
 const NARROWEST: usize = 20;
-/// A window that kept its size for so long is no longer being resized.
-const SETTLES: Duration = Duration::from_millis(120);
+/// A window that kept its size for so long is no longer being resized. tmux shows a new size at once
+/// but tells a program of further ones only every 250 ms.
+const SETTLES: Duration = Duration::from_millis(400);
 
 /// The terminal.
 pub struct Screen {

@@ -17,7 +17,7 @@ use crate::signals::Signal;
 
 const FRAME: Duration = Duration::from_millis(80);
 /// A window that is still being resized after this long is drawn to all the same.
-const SETTLED_LATEST: Duration = Duration::from_millis(500);
+const SETTLED_LATEST: Duration = Duration::from_secs(2);
 /// Drawing more often shows nothing more.
 const SOONEST: Duration = Duration::from_millis(25);
 
