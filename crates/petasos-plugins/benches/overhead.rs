@@ -4,6 +4,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use divan::{Bencher, black_box};
 use petasos_contract::Args;
@@ -31,6 +32,80 @@ static COUNTED: divan::AllocProfiler = divan::AllocProfiler::system();
 
 fn main() {
     divan::main();
+    side_by_side();
+}
+
+/// Rounds in which everything that starts a program takes its turn, so that a busy machine is busy
+/// for all of them alike.
+const ROUNDS: usize = 300;
+
+/// Medians of interleaved rounds: the standard library's start of a program, ours of the same
+/// program with an owned tree, a call with that program as its hook, and a call without.
+fn side_by_side() {
+    let stage = Stage::new(&json!({}));
+    let hooked = with_hook();
+    let mut took: [Vec<Duration>; 4] = Default::default();
+    for _ in 0..ROUNDS {
+        let ways: [&dyn Fn(); 4] =
+            [&spawn, &|| start(&stage), &|| hooked.call("noop"), &|| stage.call("noop")];
+        for (way, took) in ways.iter().zip(&mut took) {
+            let begun = Instant::now();
+            way();
+            took.push(begun.elapsed());
+        }
+    }
+    let [bare, ours, hook, none] = took.map(|mut took| {
+        took.sort();
+        took.get(ROUNDS / 2).copied().unwrap_or_default().as_secs_f64() * 1e6
+    });
+    let text = format!(
+        "medians of {ROUNDS} interleaved rounds, in us: bare spawn {bare:.0}, owned start {ours:.0} \
+         ({:.2}), call with a hook {hook:.0} ({:.2} of bare, {:.2} of owned), call without {none:.1}\n",
+        ours / bare,
+        hook / bare,
+        hook / ours,
+    );
+    std::io::Write::write_all(&mut std::io::stdout(), text.as_bytes()).expect("printed");
+}
+
+/// The bare start of a program that reads its input and says nothing, by the standard library.
+#[expect(clippy::disallowed_methods, reason = "what ours is compared with")]
+fn spawn() {
+    use std::io::Write as _;
+    use std::process::{Command, Stdio};
+    let mut child = Command::new("cat")
+        .arg("-")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("a start");
+    child.stdin.take().expect("a pipe").write_all(b"{}").expect("written");
+    child.wait_with_output().expect("an end");
+}
+
+/// The same by us: its tree is owned, and ends with us however we end.
+fn start(stage: &Stage) {
+    stage.runtime.block_on(async {
+        let argv = ["cat".to_owned(), "-".to_owned()].to_vec();
+        let spec = HelperSpec::new("bare", argv, &stage.settings);
+        let mut helper = stage.processes.start(spec).await.expect("a start");
+        helper.stdin.write_all(b"{}").await.expect("written");
+        helper.stdin = Box::new(tokio::io::sink());
+        let mut text = Vec::new();
+        helper.stdout.read_to_end(&mut text).await.expect("read");
+        helper.hand.exited().await.expect("an end")
+    });
+}
+
+/// A stage on which that program is a hook after every call.
+fn with_hook() -> Stage {
+    let hook = json!([{ "command": "cat -" }]);
+    let values = json!({ "hooks_auto_accept": true, "hooks": { "post_tool_call": hook } });
+    let stage = Stage::new(&values);
+    let processes: Arc<dyn Processes> = Arc::clone(&stage.processes) as _;
+    ShellHooks::of(&stage.settings).register(&stage.hooks, &processes);
+    stage
 }
 
 /// Moments of a call and of a turn without hooks.
@@ -170,31 +245,22 @@ fn a_call_without_hooks(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| stage.call("noop"));
 }
 
-/// The bare start of a program that reads its input and says nothing.
+/// The bare spawn of a program by the standard library.
 #[divan::bench(min_time = 1)]
-fn the_bare_start_of_a_program(bencher: Bencher<'_, '_>) {
-    let stage = Stage::new(&json!({}));
-    bencher.bench_local(|| {
-        stage.runtime.block_on(async {
-            let argv = ["cat".to_owned(), "-".to_owned()].to_vec();
-            let spec = HelperSpec::new("bare", argv, &stage.settings);
-            let mut helper = stage.processes.start(spec).await.expect("a start");
-            helper.stdin.write_all(b"{}").await.expect("written");
-            helper.stdin = Box::new(tokio::io::sink());
-            let mut text = Vec::new();
-            helper.stdout.read_to_end(&mut text).await.expect("read");
-            helper.hand.exited().await.expect("an end")
-        })
-    });
+fn the_bare_spawn_of_a_program() {
+    spawn();
 }
 
-/// The same program as a hook before a call.
+/// The start of the same program by us.
+#[divan::bench(min_time = 1)]
+fn the_owned_start_of_a_program(bencher: Bencher<'_, '_>) {
+    let stage = Stage::new(&json!({}));
+    bencher.bench_local(|| start(&stage));
+}
+
+/// The same program as a hook around a call.
 #[divan::bench(min_time = 1)]
 fn a_call_with_a_hook_that_is_a_program(bencher: Bencher<'_, '_>) {
-    let hook = json!([{ "command": "cat -" }]);
-    let values = json!({ "hooks_auto_accept": true, "hooks": { "post_tool_call": hook } });
-    let stage = Stage::new(&values);
-    let processes: Arc<dyn Processes> = Arc::clone(&stage.processes) as _;
-    ShellHooks::of(&stage.settings).register(&stage.hooks, &processes);
+    let stage = with_hook();
     bencher.bench_local(|| stage.call("noop"));
 }
