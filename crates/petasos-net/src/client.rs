@@ -161,7 +161,7 @@ impl Request {
 }
 
 /// Requests of one kind share a client.
-type Kind = (Reach, Tls, Option<Identity>, bool);
+type Kind = (Reach, Tls, Option<Identity>, bool, bool);
 
 /// The way out.
 #[derive(Debug, Default)]
@@ -210,13 +210,20 @@ impl Net {
 
     fn client(&self, request: &Request) -> Result<reqwest::Client, NetError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        let key = (request.reach, request.tls.clone(), request.identity.clone(), request.http2);
+        let (tls, identity) = (request.tls.clone(), request.identity.clone());
+        let key = (request.reach, tls, identity, request.http2, self.is_plain(request));
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
         let client = self.build(request)?;
         clients.insert(key, client.clone());
         Ok(client)
+    }
+
+    /// Whether nothing of the request can be encrypted, so that no certificate is ever checked.
+    fn is_plain(&self, request: &Request) -> bool {
+        let bare = request.tls == Tls::default() && request.identity.is_none();
+        bare && request.url.scheme() == "http" && self.options.proxies.is_empty()
     }
 
     fn build(&self, request: &Request) -> Result<reqwest::Client, NetError> {
@@ -245,7 +252,10 @@ impl Net {
             let proxies = self.options.proxies.clone();
             builder = builder.proxy(reqwest::Proxy::custom(move |url| proxies.of(url).cloned()));
         }
-        if let Some(path) = &tls.ca_cert {
+        if self.is_plain(request) {
+            // Reading the system's authorities takes longer than a whole request to this machine.
+            builder = builder.tls_certs_only([]);
+        } else if let Some(path) = &tls.ca_cert {
             builder = builder.tls_certs_merge(authorities(path)?);
         }
         if tls.unverified {
