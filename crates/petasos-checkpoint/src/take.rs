@@ -70,7 +70,7 @@ pub(crate) async fn take(
     let candidates = git
         .run(
             "[ -e \"$GIT_DIR/HEAD\" ] || git init -q\n\
-             git ls-files -z --others --modified --exclude-standard",
+             exec git ls-files -z --others --modified --exclude-standard",
             Vec::new(),
             cx,
         )
