@@ -97,12 +97,47 @@ impl Drop for Extensions {
     }
 }
 
-/// The commands that plugins add to a chat.
+/// The commands that plugins add to a chat, and the one that starts plugins anew.
 pub(crate) fn slashes(host: &Arc<Host>) -> Vec<Arc<dyn Extra>> {
-    let plugins = host.extensions().plugins();
-    let commands = plugins.map(|plugins| plugins.commands()).unwrap_or_default();
+    let Some(plugins) = host.extensions().plugins() else { return Vec::new() };
     let slash = |info| Arc::new(PluginSlash { host: Arc::clone(host), info }) as Arc<dyn Extra>;
-    commands.into_iter().map(slash).collect()
+    let anew = Arc::new(PluginsAnew { plugins: Arc::clone(plugins) }) as Arc<dyn Extra>;
+    plugins.commands().into_iter().map(slash).chain([anew]).collect()
+}
+
+/// Starts plugins anew; what the old one registered and the new one does not is gone.
+struct PluginsAnew {
+    plugins: Arc<Plugins>,
+}
+
+impl Extra for PluginsAnew {
+    fn name(&self) -> &'static str {
+        "reload-plugins"
+    }
+
+    fn about(&self) -> &'static str {
+        "Start plugins anew: all, or the one that is named"
+    }
+
+    fn run<'a>(&'a self, words: &'a str) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let running = self.plugins.running().iter();
+            let wanted: Vec<_> =
+                running.filter(|one| words.is_empty() || one.manifest().key == words).collect();
+            if wanted.is_empty() {
+                return Err(format!("no plugin is named `{words}`: `petasos plugins list`"));
+            }
+            let mut lines = Vec::new();
+            for plugin in wanted {
+                let key = &plugin.manifest().key;
+                lines.push(match plugin.reload().await {
+                    Ok(()) => format!("- `{key}` is started anew"),
+                    Err(why) => format!("- `{key}` was not started: {why}"),
+                });
+            }
+            Ok(lines.join("\n"))
+        })
+    }
 }
 
 /// A command of a plugin, typed in a chat.

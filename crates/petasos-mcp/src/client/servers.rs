@@ -237,8 +237,7 @@ impl Servers {
     pub fn challenge(&self, name: &str) -> Option<String> {
         let named = |shared: &&Arc<Shared>| shared.faces.iter().any(|face| face.name == name);
         let shared = self.shared();
-        let challenge = shared.iter().find(named)?.challenge.lock().clone();
-        challenge
+        shared.iter().find(named)?.challenge.lock().clone()
     }
 
     /// Asks a server to connect again at once.

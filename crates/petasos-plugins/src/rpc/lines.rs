@@ -30,9 +30,13 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         loop {
             let fresh = self.buffer.get(self.searched..).unwrap_or_default();
             if let Some(at) = fresh.iter().position(|byte| *byte == b'\n') {
-                let rest = self.buffer.split_off(self.searched + at + 1);
-                let mut line = std::mem::replace(&mut self.buffer, rest);
-                line.pop();
+                let end = self.searched + at;
+                let line = self.buffer.get(..end).unwrap_or_default().to_vec();
+                self.buffer.drain(..=end);
+                // The room stays for the next line, except after an unusual one.
+                if self.buffer.capacity() > 4 * CHUNK {
+                    self.buffer.shrink_to(CHUNK);
+                }
                 self.searched = 0;
                 return Ok(Some(line));
             }

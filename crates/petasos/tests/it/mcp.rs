@@ -1,8 +1,8 @@
 //! `petasos mcp`: our tools for a host over standard input and output, and servers of others.
 
-use std::io::{BufRead as _, BufReader, Lines};
+use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::net::TcpListener;
-use std::process::{Child, ChildStderr, Command, Stdio};
+use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use petasos_testkit::{Home, Program, skip};
@@ -367,4 +367,106 @@ fn floods_and_huge_answers_cost_bounded_memory() {
     let results = model.asked()[3]["messages"].to_string();
     assert!(results.len() < 400_000, "{} characters reach the model", results.len());
     assert!(most > 0 && most < MOST_KB, "{most} KB at most");
+}
+
+/// A chat whose lines are typed by the test.
+struct Typing(Child, ChildStdin);
+
+impl Typing {
+    #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
+    fn begin(home: &Home) -> Self {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_petasos"))
+            .args(["chat", "--set", "mcp_discovery_timeout=20"])
+            .env_clear()
+            .env("HOME", home.user())
+            .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .current_dir(home.workspace())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("it starts");
+        let stdin = child.stdin.take().expect("a pipe");
+        Self(child, stdin)
+    }
+
+    fn line(&mut self, text: &str) {
+        writeln!(self.1, "{text}").expect("typed");
+    }
+
+    /// Ends the input; everything that was printed.
+    fn end(self) -> String {
+        let Self(child, stdin) = self;
+        drop(stdin);
+        let output = child.wait_with_output().expect("an end");
+        let texts = [output.stdout, output.stderr];
+        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).concat()
+    }
+}
+
+#[test]
+fn a_chat_follows_the_servers_of_a_changed_file() {
+    let model = Loopback::saying(Vec::new());
+    let home = model.home();
+    home.write("work/server.py", SERVER);
+    let with_small = format!(
+        "{}mcp_servers:\n  small: {{command: python3, args: [server.py]}}\n",
+        model.config()
+    );
+    let mut chat = Typing::begin(&home);
+    let turn = |chat: &mut Typing, number: usize| {
+        chat.line("hello");
+        eventually("the model is asked", || model.asked().len() == number);
+        model.asked()[number - 1]["tools"].to_string().contains("mcp__small__hello")
+    };
+    assert!(!turn(&mut chat, 1));
+    home.write(".petasos/config.yaml", with_small);
+    assert!(turn(&mut chat, 2), "a new server joins at the next turn");
+    home.write(".petasos/config.yaml", format!("{}mcp_servers: [broken\n", model.config()));
+    assert!(turn(&mut chat, 3), "a file that cannot be read changes nothing");
+    home.write(".petasos/config.yaml", model.config());
+    chat.line("/reload-mcp");
+    chat.line("/reload-mcp now");
+    assert!(!turn(&mut chat, 4), "a server that is gone is gone");
+    let printed = chat.end();
+    for expected in ["MCP servers: started: small", "cannot be read", "stopped: small"] {
+        assert!(printed.contains(expected), "{expected}: {printed}");
+    }
+    assert!(printed.contains("`/reload-mcp now` goes on"), "{printed}");
+}
+
+#[test]
+fn commands_and_messages_of_plugins_reach_the_chat() {
+    let model = Loopback::saying(Vec::new());
+    let home = model.home();
+    let plugin = "def register(ctx):\n\
+        \x20   ctx.register_command('shout', lambda raw: raw.upper() + '!', description='Shouts')\n\
+        \x20   ctx.register_command('poke', lambda raw: str(ctx.inject_message('poked by a plugin')))\n";
+    home.write(".petasos/plugins/loud/plugin.yaml", "name: loud\n");
+    home.write(".petasos/plugins/loud/__init__.py", plugin);
+    let config = format!("{}plugins:\n  enabled: [loud]\n", model.config());
+    home.write(".petasos/config.yaml", config);
+    let mut chat = Typing::begin(&home);
+    chat.line("/shout hello");
+    chat.line("/reload-plugins loud");
+    chat.line("/poke");
+    eventually("the model is asked", || !model.asked().is_empty());
+    let printed = chat.end();
+    assert!(printed.contains("HELLO!") && printed.contains("True"), "{printed}");
+    assert!(printed.contains("is started anew"), "{printed}");
+    assert!(model.asked()[0]["messages"].to_string().contains("poked by a plugin"));
+}
+
+#[test]
+fn hooks_are_accepted_for_one_run_by_a_flag() {
+    let home = Home::temp();
+    let hook = "hooks:\n  pre_tool_call:\n    - {command: 'echo no >&2; exit 2', shell: true}\n";
+    home.write(".petasos/config.yaml", hook);
+    let call = ["tools", "call", "read_file", r#"{"path":"x"}"#];
+    let without = petasos(&home).run(&call);
+    assert!(without.stderr.contains("nobody has agreed"), "{}", without.stderr);
+    let with = petasos(&home).run(&[&call[..], &["--accept-hooks"]].concat());
+    assert!(with.stdout.contains("\"error\":\"no\""), "{}", with.stdout);
+    let again = petasos(&home).run(&call);
+    assert!(again.stderr.contains("nobody has agreed"), "it is not remembered: {}", again.stderr);
 }

@@ -110,15 +110,14 @@ impl Serve {
             Report::new(error.to_string()).code("mcp_serve")
         };
         let listening = bind(options).await.map_err(refused)?;
-        out.remark(format!("serving MCP at {}", listening.url()));
-        match shown {
+        let access = match shown {
             // A token that was made just now is known to nobody else.
-            Some((token, Made::Now)) => {
-                out.remark(format!("token: {}", token.expose()));
-            }
-            Some((_, Made::Before)) => out.remark(format!("token: from PETASOS_{TOKEN}")),
-            None => out.remark("no token: every program of this machine may connect"),
-        }
+            Some((token, Made::Now)) => format!("token: {}", token.expose()),
+            Some((_, Made::Before)) => format!("token: from PETASOS_{TOKEN}"),
+            None => "no token: every program of this machine may connect".to_owned(),
+        };
+        // In one piece: whoever waits for the address may stop reading there.
+        out.remark(format!("serving MCP at {}\n{access}", listening.url()));
         listening.run(offer, stop).await;
         Ok(())
     }
