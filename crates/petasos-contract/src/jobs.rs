@@ -96,6 +96,9 @@ pub struct JobView {
     /// What it is watched for.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub watch_patterns: Vec<String>,
+    /// The pattern of the last watched line that was told.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub watch_hit: Option<String>,
     /// Whether its end will be told.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub notify_on_complete: bool,

@@ -3,11 +3,13 @@
 //! The engine behind it keeps working directories and exports, ends trees, decodes, masks and
 //! cuts output. Checks of the command's text and the shape of results belong to the tool.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use crate::BoxFuture;
 use crate::context::CallContext;
-use crate::environment::EnvError;
+use crate::environment::{EnvError, Sandbox, SandboxLevel};
+use crate::id::SessionId;
 use crate::jobs::{JobId, Notify};
 use crate::path::{HostPath, TargetPath};
 use crate::secret::Secret;
@@ -121,8 +123,24 @@ pub trait Terminal: Send + Sync {
     /// Whether commands could run with these settings, and why not; starts nothing.
     fn usable(&self, settings: &Settings) -> Result<(), String>;
 
+    /// As [`usable`](Self::usable), and whether the place answers, found out by asking it. It
+    /// answers within two seconds and makes nothing that stays.
+    fn reachable<'a>(&'a self, settings: &'a Arc<Settings>) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move { self.usable(settings) })
+    }
+
+    /// The confinement that the commands of this call should have.
+    fn sandbox(&self, cx: &CallContext) -> Result<Sandbox, EnvError>;
+
     /// Whether the commands of this call are confined.
-    fn confines(&self, cx: &CallContext) -> bool;
+    fn confines(&self, cx: &CallContext) -> bool {
+        // Settings that cannot be read refuse the command itself.
+        self.sandbox(cx).is_ok_and(|sandbox| sandbox.level != SandboxLevel::Off)
+    }
+
+    /// Lets the commands of a session see more of this program's variables, as a skill that was
+    /// loaded into it declares. Credentials of model providers stay out all the same.
+    fn pass_variables(&self, session: &SessionId, names: &[String]);
 
     /// The limits in force for this call.
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError>;

@@ -4,25 +4,24 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::clock::{Clock, SystemClock};
-use petasos_contract::environment::{EnvError, Environment, Environments, Sandbox};
+use petasos_contract::environment::{EnvError, Environment, Environments};
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
 use petasos_contract::terminal::{Command, OnTimeout, Passwords, Terminal as _};
-use petasos_contract::wait::Owned;
+use petasos_contract::wait::{self, Owned};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, TaskId};
 use serde_json::{Map, Value};
-use tokio::sync::OnceCell;
 
 use crate::backend::{BackendDef, Opening};
 use crate::backends::BACKENDS;
 use crate::jobs::JobTable;
 use crate::output::Masker;
-use crate::sandbox;
+use crate::places::{Key, Places};
 use crate::settings::TerminalSettings;
 use crate::shell::{self, Shells};
 use crate::sudo::Sudo;
@@ -30,22 +29,15 @@ use crate::sudo::Sudo;
 /// How long warming may take before it is given up.
 const WARMING: Duration = Duration::from_secs(20);
 
-type Place = Arc<OnceCell<Arc<dyn Environment>>>;
-
-/// What makes two calls share a place: the backend, what its settings say, the isolation.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Key {
-    backend: &'static str,
-    settings: u64,
-    task: String,
-}
+/// How long a place may take to answer whether it is there.
+const REACH: Duration = Duration::from_secs(2);
 
 /// The isolation of every task that has no place of its own.
 const SHARED: &str = "default";
 
 /// Everything this crate offers, for one program.
 pub struct Engine {
-    places: Mutex<HashMap<Key, Place>>,
+    places: Places,
     own_backends: Mutex<HashMap<TaskId, Own>>,
     pub(crate) shells: Shells,
     pub(crate) jobs: Arc<JobTable>,
@@ -71,7 +63,7 @@ impl Engine {
     pub fn with_clock(passwords: Option<Arc<dyn Passwords>>, clock: Arc<dyn Clock>) -> Arc<Self> {
         let install = std::env::current_exe().ok();
         Arc::new(Self {
-            places: Mutex::new(HashMap::new()),
+            places: Places::default(),
             own_backends: Mutex::new(HashMap::new()),
             shells: Shells::default(),
             jobs: Arc::new(JobTable::new(clock)),
@@ -146,12 +138,6 @@ impl Engine {
         masker
     }
 
-    /// The confinement that a call's commands should have.
-    pub(crate) fn wanted_sandbox(cx: &CallContext) -> Result<Sandbox, EnvError> {
-        let terminal = TerminalSettings::of(&cx.settings)?;
-        Ok(sandbox::wanted(&terminal, cx))
-    }
-
     /// Gives a task a place of its own, with another backend or image; applies to its next call.
     pub fn give_place(&self, task: TaskId, own: Own) {
         self.own_backends.lock().insert(task, own);
@@ -171,7 +157,7 @@ impl Engine {
         let terminal = TerminalSettings::of(&settings)?;
         let backend = backend(&terminal.backend)?;
         let key = key(backend, &settings, task);
-        let place = Arc::clone(self.places.lock().entry(key).or_default());
+        let place = self.places.take(&key, terminal.lifetime());
         let opening = Opening { settings: &settings, install: self.install.as_deref(), task };
         place.get_or_try_init(|| (backend.open)(opening)).await.cloned()
     }
@@ -185,28 +171,41 @@ impl Engine {
         };
         let terminal = TerminalSettings::of(&settings).ok()?;
         let backend = backend(&terminal.backend).ok()?;
-        let place = self.places.lock().get(&key(backend, &settings, task)).cloned();
-        place.and_then(|place| place.get().cloned())
+        self.places.opened(&key(backend, &settings, task))
+    }
+
+    /// Whether commands could run and their place answers; asks nobody about an open place, which
+    /// tells by itself what becomes of it.
+    pub(crate) async fn reach(&self, settings: &Arc<Settings>) -> Result<(), String> {
+        self.usable(settings)?;
+        let terminal = TerminalSettings::of(settings).map_err(|error| error.to_string())?;
+        let backend = backend(&terminal.backend).map_err(|error| error.to_string())?;
+        let Some(reach) = backend.reach else { return Ok(()) };
+        if self.places.opened(&key(backend, settings, SHARED)).is_some() {
+            return Ok(());
+        }
+        let opening = Opening { settings, install: self.install.as_deref(), task: SHARED };
+        let asked = wait::until(Instant::now() + REACH, "a place to answer", reach(opening)).await;
+        asked.unwrap_or_else(|_| {
+            let (name, seconds) = (backend.name, REACH.as_secs());
+            Err(format!("the {name} terminal did not answer within {seconds} s"))
+        })
     }
 
     /// Whether a place other than this machine is open.
     pub fn is_away(&self) -> bool {
-        self.places.lock().keys().any(|key| key.backend != "local")
+        self.places.is_away()
     }
 
     /// Lets go of every place but this machine: what is not kept is removed. Says what failed.
     pub async fn close_places(&self) -> Vec<EnvError> {
-        let places: Vec<Place> = {
-            let mut places = self.places.lock();
-            let away: Vec<Key> =
-                places.keys().filter(|key| key.backend != "local").cloned().collect();
-            away.iter().filter_map(|key| places.remove(key)).collect()
-        };
-        let mut failed = Vec::new();
-        for place in places.iter().filter_map(|place| place.get()) {
-            failed.extend(place.close().await.err());
-        }
-        failed
+        self.places.close().await
+    }
+
+    /// Closes places that nobody has used for `terminal.lifetime_seconds`, which also happens
+    /// every minute by itself; tells how many those were.
+    pub async fn close_idle(&self) -> usize {
+        self.places.sweep().await
     }
 }
 

@@ -76,6 +76,8 @@ pub(crate) struct Adopted {
     pub(crate) said: String,
     /// Whether it outlives this program, and in which kind of place.
     pub(crate) keep_in: Option<&'static str>,
+    /// Where it runs, which must not be closed as long as it does.
+    pub(crate) place: Arc<dyn Environment>,
 }
 
 impl std::fmt::Debug for JobTable {
@@ -190,8 +192,12 @@ impl JobTable {
         };
         let book = book(settings);
         let ended = id.clone();
+        // Whatever becomes of the task, the process is let go of before its place.
+        let held = (pump, adopted.place);
         let pump = Owned::start(async move {
+            let (pump, place) = held;
             pump.run().await;
+            drop(place);
             if let Err(error) = book.remove(&ended) {
                 tracing::debug!(%error, "a finished job stays in the book");
             }
@@ -214,7 +220,7 @@ impl JobTable {
             }
             if let Ok(Some(process)) = environment.find(&record.handle).await {
                 found += 1;
-                self.insert_found(record, process, masker, settings);
+                self.insert_found(record, (process, environment), masker, settings);
             } else {
                 tracing::info!(job = %record.session_id, "a job of an earlier run is gone");
                 book(settings).remove(&record.session_id)?;
@@ -227,7 +233,7 @@ impl JobTable {
     fn insert_found(
         &self,
         record: Record,
-        process: Box<dyn Process>,
+        (process, place): (Box<dyn Process>, &Arc<dyn Environment>),
         masker: &Arc<Masker>,
         settings: &Settings,
     ) {
@@ -251,6 +257,7 @@ impl JobTable {
             is_terminal: false,
             said: String::new(),
             keep_in: None,
+            place: Arc::clone(place),
         };
         self.insert(facts, adopted, masker, settings);
     }

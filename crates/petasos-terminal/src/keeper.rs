@@ -10,6 +10,7 @@
 
 mod begin;
 mod drain;
+mod group;
 mod keep;
 mod line;
 mod payload;
@@ -34,7 +35,7 @@ use rustix::net::{
 };
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
-pub(crate) use begin::{SCRIPT_FD, STATE_FD};
+pub(crate) use begin::{FILTER_FD, SCRIPT_FD, STATE_FD};
 pub(crate) use line::{Failure, Line, Tree, ending};
 pub(crate) use payload::{FLAG_TTY, FLAG_USERNS, Plan};
 pub(crate) use probe::{Namespaces, landlock_version, namespaces};
@@ -48,23 +49,32 @@ pub(crate) struct Keeper {
     pid: Pid,
     /// Absent on kernels before 5.3.
     handle: Option<OwnedFd>,
+    /// Where trees get groups, when that is allowed here.
+    groups: Option<group::Folder>,
 }
 
 impl Keeper {
     /// Makes the keeper. Costs a copy of the program's page tables, once.
     pub(crate) fn start() -> io::Result<Self> {
         let (ours, theirs) = pair()?;
+        let groups = group::Folder::make();
+        let folder = groups.as_ref().map_or(-1, |groups| groups.fd.as_raw_fd());
         // A handler of the program must not run in its copy before the copy has settled.
         let mask = sys::block_signals();
         let forked = sys::fork();
         if forked == Ok(0) {
-            keep::keep(theirs.as_raw_fd());
+            keep::keep(theirs.as_raw_fd(), folder);
         }
         sys::restore_signals(&mask);
         let pid = forked.map_err(io::Error::from_raw_os_error)?;
         let pid = Pid::from_raw(pid).ok_or(io::ErrorKind::Other)?;
         let handle = rustix::process::pidfd_open(pid, PidfdFlags::empty()).ok();
-        Ok(Self { socket: Some(ours), pid, handle })
+        Ok(Self { socket: Some(ours), pid, handle, groups })
+    }
+
+    /// Whether every tree has a control group of its own.
+    pub(crate) fn has_groups(&self) -> bool {
+        self.groups.is_some()
     }
 
     /// Whether it still makes sitters.
@@ -106,6 +116,25 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
         None,
     )?;
     Ok(pair)
+}
+
+/// A file in memory, to be read from its start.
+pub(crate) fn memory(name: &str, bytes: &[u8]) -> io::Result<OwnedFd> {
+    let file = rustix::fs::memfd_create(name, rustix::fs::MemfdFlags::CLOEXEC)?;
+    write_all(&file, bytes)?;
+    if !bytes.is_empty() {
+        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
+    }
+    Ok(file)
+}
+
+/// Writes all of it.
+pub(crate) fn write_all(fd: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let count = rustix::io::write(fd, bytes)?;
+        bytes = bytes.get(count..).unwrap_or_default();
+    }
+    Ok(())
 }
 
 fn send(socket: BorrowedFd<'_>, message: Message, fds: &[BorrowedFd<'_>]) -> io::Result<()> {

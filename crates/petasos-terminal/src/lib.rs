@@ -5,7 +5,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `engine` | the ports, and what they share |
+//! | `engine`, `places` | the ports, and what they share; the places that are open |
 //! | `run`, `shell`, `sudo`, `prompt` | commands of a session |
 //! | `jobs` | background jobs |
 //! | `backends` | places where commands run |
@@ -27,6 +27,7 @@ mod ids;
 mod jobs;
 mod keeper;
 mod output;
+mod places;
 mod processes;
 mod prompt;
 mod ready;

@@ -18,12 +18,11 @@ use petasos_contract::environment::{Ending, EnvError, Launch, Program, SandboxLe
 use petasos_contract::path::TargetPath;
 use petasos_contract::processes::{Helper, HelperHand, HelperSpec, Processes};
 use petasos_contract::{BoxFuture, CallContext, SessionId, wait};
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
 use crate::childenv::{self, Surroundings, Variables};
-use crate::keeper::{Failure, Keeper, Line, Plan, Role, Stage};
+use crate::keeper::{self, Failure, Keeper, Line, Plan, Role, Stage};
 use crate::sandbox::{self, Confinement};
 use crate::settings::TerminalSettings;
 use crate::tree;
@@ -99,7 +98,7 @@ impl Helpers {
     }
 
     fn sit(&self, prepared: &Prepared, pipes: &Pipes) -> io::Result<Line> {
-        let payload = memory(&prepared.plan.block())?;
+        let payload = keeper::memory("plan", &prepared.plan.block())?;
         let (line, theirs) = Line::open()?;
         let [stdin, stdout, stderr] = &pipes.theirs;
         let mut fds = vec![
@@ -109,7 +108,10 @@ impl Helpers {
             (Role::Stdout, stdout.as_fd()),
             (Role::Stderr, stderr.as_fd()),
         ];
-        fds.extend(prepared.confinement.ruleset.as_ref().map(|fd| (Role::Ruleset, fd.as_fd())));
+        let Confinement { ruleset, handed, .. } = &prepared.confinement;
+        for (role, fd) in [(Role::Ruleset, ruleset), (Role::Filter, handed)] {
+            fds.extend(fd.as_ref().map(|fd| (role, fd.as_fd())));
+        }
         if self.keeper()?.sit(&fds).is_err() {
             self.forget_keeper();
             self.keeper()?.sit(&fds)?;
@@ -249,15 +251,6 @@ impl Pipes {
         let (errors, stderr) = pipe_with(PipeFlags::CLOEXEC)?;
         Ok(Self { theirs: [stdin, stdout, stderr], ours: [input, output, errors] })
     }
-}
-
-fn memory(mut bytes: &[u8]) -> io::Result<OwnedFd> {
-    let file = memfd_create("plan", MemfdFlags::CLOEXEC)?;
-    while !bytes.is_empty() {
-        let count = rustix::io::write(&file, bytes)?;
-        bytes = bytes.get(count..).unwrap_or_default();
-    }
-    Ok(file)
 }
 
 fn not_started(spec: &HelperSpec, why: &str) -> EnvError {

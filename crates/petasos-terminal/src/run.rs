@@ -7,13 +7,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{
-    EnvError, Environment, Environments, Exit, Launch, Lifetime, Process, SandboxLevel, Size,
-    Stdin, Step,
+    EnvError, Environment, Environments, Exit, Launch, Lifetime, Process, Sandbox, SandboxLevel,
+    Size, Stdin, Step,
 };
 use petasos_contract::jobs::{JobId, Jobs, Notify};
 use petasos_contract::path::TargetPath;
 use petasos_contract::terminal::{Command, Ended, Limits, OnTimeout, Ran, Started, Terminal};
-use petasos_contract::{BoxFuture, CallContext, Settings, wait};
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
 
 use crate::engine::{Engine, backend};
 use crate::jobs::{Adopted, DRAIN_MAX, DRAIN_QUIET, Until};
@@ -61,9 +61,17 @@ impl Terminal for Engine {
         (backend.usable)(settings)
     }
 
-    fn confines(&self, cx: &CallContext) -> bool {
-        // Settings that cannot be read refuse the command itself.
-        Self::wanted_sandbox(cx).is_ok_and(|sandbox| sandbox.level != SandboxLevel::Off)
+    fn reachable<'a>(&'a self, settings: &'a Arc<Settings>) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(self.reach(settings))
+    }
+
+    fn sandbox(&self, cx: &CallContext) -> Result<Sandbox, EnvError> {
+        let terminal = TerminalSettings::of(&cx.settings)?;
+        Ok(sandbox::wanted(&terminal, cx))
+    }
+
+    fn pass_variables(&self, session: &SessionId, names: &[String]) {
+        self.shells.pass(session, names);
     }
 
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError> {
@@ -196,11 +204,12 @@ impl Engine {
             self.sudo.prepare(script, &*environment, passwords, cx).await
         };
         let mut launch = Launch::shell(prepared.script.clone(), cwd);
-        launch.exports = record.exports;
+        launch.exports = self.shells.passed(cx);
+        launch.exports.extend(record.exports);
         launch.unset = record.unset.into_iter().collect();
         launch.pty = command.pty.then_some(Size::USUAL);
         launch.lifetime = lifetime;
-        launch.sandbox = Self::wanted_sandbox(cx)?;
+        launch.sandbox = self.sandbox(cx)?;
         if command.unconfined {
             if launch.sandbox.required {
                 let why = "`terminal.sandbox_require` is `required`".to_owned();
@@ -350,6 +359,7 @@ impl Run {
             is_terminal: self.launch.pty.is_some(),
             said,
             keep_in: Some(self.environment.facts().backend),
+            place: Arc::clone(&self.environment),
         }
     }
 }

@@ -19,6 +19,7 @@ use petasos_contract::CallContext;
 use petasos_contract::environment::{EnvError, Launch, Sandbox, SandboxLevel};
 
 use crate::keeper::{self, FLAG_USERNS, Namespaces};
+use crate::settings::{By, TerminalSettings};
 
 pub(crate) use denial::denial;
 pub(crate) use paths::wanted;
@@ -28,6 +29,8 @@ pub(crate) use paths::wanted;
 pub(crate) struct Confinement {
     pub(crate) ruleset: Option<OwnedFd>,
     pub(crate) filter: Vec<[u8; 8]>,
+    /// A filter for the confining program to install.
+    pub(crate) handed: Option<OwnedFd>,
     pub(crate) mounts: Vec<(CString, CString)>,
     pub(crate) flags: u64,
     /// Words before the program, for a confining program.
@@ -42,7 +45,6 @@ pub(crate) struct Confinement {
 pub(crate) struct Ability {
     landlock: u32,
     namespaces: Namespaces,
-    bwrap: Option<PathBuf>,
 }
 
 impl Ability {
@@ -50,9 +52,14 @@ impl Ability {
         static ABILITY: OnceLock<Ability> = OnceLock::new();
         ABILITY.get_or_init(|| {
             let landlock = keeper::landlock_version();
-            let bwrap = if landlock == 0 { bwrap::usable() } else { None };
-            Self { landlock, namespaces: keeper::namespaces(), bwrap }
+            Self { landlock, namespaces: keeper::namespaces() }
         })
+    }
+
+    /// Found out only where it is needed: it takes a process.
+    fn bwrap() -> Option<&'static Path> {
+        static BWRAP: OnceLock<Option<PathBuf>> = OnceLock::new();
+        BWRAP.get_or_init(bwrap::usable).as_deref()
     }
 }
 
@@ -66,7 +73,9 @@ pub(crate) fn level() -> String {
     if ability.namespaces != Namespaces::Refused {
         parts.push("mount namespace".to_owned());
     }
-    parts.extend(ability.bwrap.as_ref().map(|path| path.display().to_string()));
+    if ability.landlock == 0 {
+        parts.extend(Ability::bwrap().map(|path| path.display().to_string()));
+    }
     if parts.is_empty() {
         return "no sandbox".to_owned();
     }
@@ -81,12 +90,17 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
     }
     let ability = Ability::of_this_machine();
     let scope = paths::Scope::of(wanted, cx);
-    if ability.landlock == 0 {
-        return bwrap::prepare(ability.bwrap.as_deref(), wanted, &scope);
+    match TerminalSettings::of(&cx.settings)?.sandbox_by {
+        By::Landlock if ability.landlock == 0 => return none(wanted),
+        By::Auto if ability.landlock == 0 => {
+            return bwrap::prepare(Ability::bwrap(), wanted, &scope);
+        }
+        By::Bwrap => return bwrap::prepare(Ability::bwrap(), wanted, &scope),
+        By::Auto | By::Landlock => {}
     }
     let fail = |why: String| EnvError::Sandbox { level: wanted.level.as_str(), why };
     let ruleset = landlock::ruleset(ability.landlock, &scope.writable).map_err(fail)?;
-    let filter = seccomp::filter(wanted.network, seccomp::Mounts::Refused).map_err(fail)?;
+    let filter = seccomp::filter(wanted.network).map_err(fail)?;
     let mut label = format!("{} (landlock {}, seccomp", wanted.level.as_str(), ability.landlock);
     let mut confinement = Confinement {
         ruleset: Some(ruleset),
@@ -126,7 +140,7 @@ fn text(path: &Path) -> Result<CString, String> {
 /// What is reported when nothing can confine.
 fn none(wanted: &Sandbox) -> Result<Confinement, EnvError> {
     let level = wanted.level.as_str();
-    let why = "the kernel has no Landlock and `bwrap` does not work here";
+    let why = "neither Landlock nor `bwrap` works here as `terminal.sandbox_by` asks";
     if wanted.required {
         return Err(EnvError::Sandbox { level, why: why.to_owned() });
     }

@@ -22,6 +22,8 @@ pub struct TerminalSettings {
     pub timeout: f64,
     /// The most seconds a call may ask for in the foreground.
     pub max_foreground_timeout: f64,
+    /// Seconds an unused place other than this machine is kept open; 0 for ever.
+    pub lifetime_seconds: f64,
     /// Seconds between asking a process to end and ending it.
     pub daemon_term_grace_seconds: f64,
     /// Variables that commands may see.
@@ -40,6 +42,8 @@ pub struct TerminalSettings {
     pub sandbox_require: Require,
     /// Whether a confined command may use the network.
     pub sandbox_network: Option<bool>,
+    /// What confines.
+    pub sandbox_by: By,
     /// Paths that a confined command may write besides the workspace.
     pub sandbox_writable: Vec<String>,
 }
@@ -55,6 +59,19 @@ pub enum Require {
     Required,
 }
 
+/// What confines a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum By {
+    /// Landlock where the kernel has it, else bubblewrap.
+    #[default]
+    Auto,
+    /// Landlock, mounts and seccomp.
+    Landlock,
+    /// Bubblewrap and seccomp.
+    Bwrap,
+}
+
 impl Default for TerminalSettings {
     fn default() -> Self {
         Self {
@@ -62,6 +79,7 @@ impl Default for TerminalSettings {
             cwd: ".".to_owned(),
             timeout: 180.0,
             max_foreground_timeout: 600.0,
+            lifetime_seconds: 300.0,
             daemon_term_grace_seconds: 2.0,
             env_passthrough: Vec::new(),
             home_mode: "auto".to_owned(),
@@ -71,6 +89,7 @@ impl Default for TerminalSettings {
             sandbox: SandboxLevel::Off,
             sandbox_require: Require::Preferred,
             sandbox_network: None,
+            sandbox_by: By::Auto,
             sandbox_writable: Vec::new(),
         }
     }
@@ -99,6 +118,11 @@ impl TerminalSettings {
     /// The grace between TERM and KILL.
     pub fn grace(&self) -> Duration {
         seconds(self.daemon_term_grace_seconds, 2.0)
+    }
+
+    /// How long an unused place is kept; `None` for ever.
+    pub fn lifetime(&self) -> Option<Duration> {
+        (self.lifetime_seconds > 0.0).then(|| seconds(self.lifetime_seconds, 300.0))
     }
 
     /// The configured starting directory, unless it only says "here".

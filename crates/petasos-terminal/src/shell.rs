@@ -11,11 +11,16 @@ use petasos_contract::environment::{Exports, Facts, Isolation, Session};
 use petasos_contract::path::TargetPath;
 use petasos_contract::{CallContext, SessionId, TaskId};
 
+use crate::childenv;
 use crate::settings::TerminalSettings;
 
 /// The records of all sessions.
 #[derive(Debug, Default)]
-pub(crate) struct Shells(Mutex<HashMap<(SessionId, TaskId), Record>>);
+pub(crate) struct Shells {
+    records: Mutex<HashMap<(SessionId, TaskId), Record>>,
+    /// Names of this program's variables that a session may see besides the usual ones.
+    passed: Mutex<HashMap<SessionId, BTreeSet<String>>>,
+}
 
 /// What one session carries from command to command.
 #[derive(Debug, Default, Clone)]
@@ -28,12 +33,12 @@ pub(crate) struct Record {
 impl Shells {
     /// What the session carries.
     pub(crate) fn record(&self, cx: &CallContext) -> Record {
-        self.0.lock().get(&key(cx)).cloned().unwrap_or_default()
+        self.records.lock().get(&key(cx)).cloned().unwrap_or_default()
     }
 
     /// Notes what a finished command left.
     pub(crate) fn note(&self, cx: &CallContext, session: Session) {
-        let mut records = self.0.lock();
+        let mut records = self.records.lock();
         let record = records.entry(key(cx)).or_default();
         if session.cwd.is_some() {
             record.cwd = session.cwd;
@@ -48,14 +53,29 @@ impl Shells {
         }
     }
 
+    /// Lets a session see more variables.
+    pub(crate) fn pass(&self, session: &SessionId, names: &[String]) {
+        let allowed = names.iter().filter(|name| !childenv::is_provider_secret(name)).cloned();
+        self.passed.lock().entry(session.clone()).or_default().extend(allowed);
+    }
+
+    /// Those variables, as far as they are set.
+    pub(crate) fn passed(&self, cx: &CallContext) -> Exports {
+        let passed = self.passed.lock();
+        let names = passed.get(&cx.session).into_iter().flatten();
+        let value = |name: &String| Some(cx.settings.variable(name)?.value.expose().to_owned());
+        names.filter_map(|name| Some((name.clone(), value(name)?))).collect()
+    }
+
     /// Sends a session somewhere.
     pub(crate) fn set_cwd(&self, cx: &CallContext, cwd: TargetPath) {
-        self.0.lock().entry(key(cx)).or_default().cwd = Some(cwd);
+        self.records.lock().entry(key(cx)).or_default().cwd = Some(cwd);
     }
 
     /// Forgets a session.
     pub(crate) fn forget(&self, session: &SessionId) {
-        self.0.lock().retain(|(owner, _), _| owner != session);
+        self.records.lock().retain(|(owner, _), _| owner != session);
+        self.passed.lock().remove(session);
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) static KEYS: &[Key] = &[
         .tighten(Order(&["preferred", "required"])),
     key("terminal.sandbox_network", Flag, "", "Whether a confined command may use the network").tighten(Off),
     key("terminal.sandbox_writable", Names, "[]", "Paths that a confined command may write besides the workspace"),
+    key("terminal.sandbox_by", Choice(&["auto", "landlock", "bwrap"]), "\"auto\"", "What confines: Landlock where the kernel has it, else bubblewrap"),
     key("terminal.sandbox_dir", Text, "", "Where persistent environments keep their files"),
     key("terminal.scratch_dir", Text, "", "Where singularity keeps its scratch files"),
     key("terminal.container_cpu", Number, "1", "CPUs of a container"),

@@ -143,7 +143,11 @@ impl Environment for Local {
     fn health(&self) -> BoxFuture<'_, Health> {
         Box::pin(async move {
             match self.keeper() {
-                Ok(_) => Health::Ready { detail: format!("{}, {}", self.shell, sandbox::level()) },
+                Ok(keeper) => {
+                    let groups = if keeper.has_groups() { ", control groups" } else { "" };
+                    let (shell, sandbox) = (self.shell, sandbox::level());
+                    Health::Ready { detail: format!("{shell}, {sandbox}{groups}") }
+                }
                 Err(error) => Health::Lost { reason: format!("no keeper process: {error}") },
             }
         })

@@ -133,6 +133,7 @@ impl Job {
             status: if state.ended.is_some() { JobStatus::Exited } else { JobStatus::Running },
             output_preview,
             watch_patterns: state.patterns.clone(),
+            watch_hit: state.watch.hit().map(str::to_owned),
             notify_on_complete: state.tells_end,
             exit_code: state.ended.map(|end| end.code),
             completion_reason: state.ended.map(|end| end.completion),

@@ -34,11 +34,25 @@ pub(super) struct Watch {
     strikes: u32,
     suppressed: u64,
     off: bool,
+    hit: Option<String>,
 }
 
 impl Watch {
     pub(super) fn new(patterns: Vec<String>) -> Self {
-        Self { patterns, told_at: None, dropped: false, strikes: 0, suppressed: 0, off: false }
+        Self {
+            patterns,
+            told_at: None,
+            dropped: false,
+            strikes: 0,
+            suppressed: 0,
+            off: false,
+            hit: None,
+        }
+    }
+
+    /// The pattern that was told last.
+    pub(super) fn hit(&self) -> Option<&str> {
+        self.hit.as_deref()
     }
 
     pub(super) fn is_on(&self) -> bool {
@@ -62,6 +76,7 @@ impl Watch {
             self.strikes = 0;
         }
         self.told_at = Some(now);
+        self.hit = Some(pattern.clone());
         self.dropped = false;
         let output: String = lines.iter().take(LINES_MAX).flat_map(|line| [*line, "\n"]).collect();
         let output: String = output.chars().take(CHARS_MAX).collect();

@@ -16,6 +16,8 @@ use super::wire::{FDS_MAX, Kind, Message, Role, Roles, Stage};
 pub(crate) const STATE_FD: i32 = 200;
 /// The descriptor of a script too long for an argument.
 pub(crate) const SCRIPT_FD: i32 = 201;
+/// The descriptor of a seccomp filter that the program itself installs.
+pub(crate) const FILTER_FD: i32 = 202;
 
 /// Waits for a request, hands its line to the sitter, and becomes the program.
 pub(super) fn wait(sitter_line: RawFd, sitter: i32) -> ! {
@@ -70,6 +72,7 @@ fn steps(
         (Role::Stderr, 2),
         (Role::State, STATE_FD),
         (Role::Script, SCRIPT_FD),
+        (Role::Filter, FILTER_FD),
     ];
     for (role, place) in places {
         if roles.fd(role) >= 0 && !sys::dup_to(roles.fd(role), place) {
@@ -81,10 +84,6 @@ fn steps(
     }
     sys::reset_signals();
     sys::no_core_files();
-    if roles.fd(Role::Group) >= 0 {
-        // Best effort: the tree is owned through its sitter in any case.
-        sys::write(roles.fd(Role::Group), b"0");
-    }
     let missing = (Stage::Payload, libc::EINVAL);
     if let Some(mounts) = plan.mounts() {
         arrange(mounts, plan.has(FLAG_USERNS)).map_err(at(Stage::Mounts))?;

@@ -14,15 +14,17 @@ use super::{sitter, trim};
 
 /// The end of the socket on which requests come, in the keeper and in all that wait.
 pub(super) const SOCKET: RawFd = 3;
+/// The folder in which groups are made, where there is one.
+pub(super) const GROUPS: RawFd = 4;
 /// How soon a sitter that could not be made is tried again.
 const AGAIN_MS: i32 = 20;
 
 /// Serves until the program is gone. Never returns: not even by a panic, which would unwind into
 /// a copy of the program.
-pub(super) extern "C" fn keep(socket: RawFd) -> ! {
+pub(super) extern "C" fn keep(socket: RawFd, groups: RawFd) -> ! {
     sys::setsid();
     sys::set_name(c"petasos-keep");
-    settle(socket);
+    settle(socket, groups);
     let Some((taken, told)) = sys::pipe() else { sys::exit(1) };
     if sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).is_err() {
         sys::exit(1);
@@ -106,7 +108,7 @@ fn leave(signals: RawFd, rows: &mut [Row]) -> ! {
 }
 
 /// Keeps nothing of the program but the socket, and is deaf to what a terminal sends.
-fn settle(socket: RawFd) {
+fn settle(socket: RawFd, groups: RawFd) {
     sys::reset_signals();
     for signal in [
         libc::SIGINT,
@@ -121,13 +123,18 @@ fn settle(socket: RawFd) {
         sys::ignore(signal);
     }
     let safe = sys::dup_above(socket, 16);
+    let groups = sys::dup_above(groups, 16);
     let null = sys::open(c"/dev/null", libc::O_RDWR);
     let null = sys::dup_above(null, 16);
     for place in 0..3 {
         sys::dup_to(null, place);
     }
     sys::dup_to(safe, SOCKET);
-    sys::close_from(4);
+    sys::close(GROUPS);
+    if groups >= 0 {
+        sys::dup_to(groups, GROUPS);
+    }
+    sys::close_from(5);
     sys::close_from_on_exec(3);
     if sys::chdir(c"/".as_ptr()).is_err() {
         sys::exit(1);

@@ -6,6 +6,7 @@
 
 use std::os::fd::RawFd;
 
+use super::group::Group;
 use super::keep::SOCKET;
 use super::survey::{self, Row};
 use super::sys::{self, Reaped, Received};
@@ -27,7 +28,17 @@ pub(super) fn sit(told: RawFd) -> ! {
     let signals = sys::signal_fd(libc::SIGCHLD, libc::SIGTERM);
     let Some((ours, theirs)) = sys::socket_pair().filter(|_| !alone) else { sys::exit(1) };
     let sitter = sys::getpid();
-    let pid = match sys::fork() {
+    let group = Group::make(sitter);
+    // A kernel that cannot do it has no use for the group either.
+    let (forked, group) = match group.map(|group| (group.fork(), group)) {
+        Some((Ok(pid), group)) => (Ok(pid), Some(group)),
+        Some((Err(_), group)) => {
+            group.remove();
+            (sys::fork(), None)
+        }
+        None => (sys::fork(), None),
+    };
+    let pid = match forked {
         Ok(0) => {
             sys::close(ours);
             begin::wait(theirs, sitter)
@@ -38,22 +49,29 @@ pub(super) fn sit(told: RawFd) -> ! {
     sys::close(theirs);
     sys::close(SOCKET);
     let rows = sys::scratch::<Row>(survey::ROWS_MAX).unwrap_or_default();
-    let line = taken(ours);
+    let line = taken(ours, group);
     sys::close(ours);
     sys::write(told, b"x");
     sys::close(told);
-    Sitter { line, signals, pid, rows, phase: Phase::Watching, status: None, kept: None }.watch()
+    let phase = Phase::Watching;
+    Sitter { line, signals, pid, rows, phase, status: None, kept: None, group }.watch()
 }
 
 /// Waits for the line of the request that our child has taken.
-fn taken(ours: RawFd) -> RawFd {
+fn taken(ours: RawFd, group: Option<Group>) -> RawFd {
     let mut fds = [-1; FDS_MAX];
     loop {
         match sys::receive(ours, &mut fds) {
             Received::Message(_, 1) => return fds[0],
             Received::Message(..) | Received::Nothing => {}
             // It ended without one: the program is gone.
-            Received::Gone => sys::exit(0),
+            Received::Gone => {
+                sys::reap_all();
+                if let Some(group) = group {
+                    group.remove();
+                }
+                sys::exit(0)
+            }
         }
     }
 }
@@ -84,6 +102,7 @@ struct Sitter {
     phase: Phase,
     status: Option<i32>,
     kept: Option<Kept>,
+    group: Option<Group>,
 }
 
 impl Sitter {
@@ -165,6 +184,9 @@ impl Sitter {
         {
             while drain::pour(kept.output, kept.log) {}
         }
+        if let Some(group) = self.group {
+            group.remove();
+        }
         sys::exit(0)
     }
 
@@ -231,6 +253,9 @@ impl Sitter {
     /// First everything is stopped, again and again until nothing new appears: a storm of forks
     /// would otherwise outrun the kills.
     fn kill(&mut self) {
+        if let Some(group) = self.group {
+            group.kill();
+        }
         let mut before = 0;
         for _ in 0..32 {
             let found = survey::descendants(self.rows, &mut |pid| sys::kill(pid, libc::SIGSTOP));

@@ -171,6 +171,12 @@ pub(crate) fn reap() -> Reaped {
     }
 }
 
+/// Waits until there are no children.
+pub(crate) fn reap_all() {
+    // SAFETY: no status is asked for.
+    while unsafe { libc::waitpid(-1, null_mut(), 0) } > 0 || errno() == libc::EINTR {}
+}
+
 pub(crate) fn kill(pid: i32, signal: c_int) {
     // SAFETY: takes two numbers.
     unsafe { libc::kill(pid, signal) };

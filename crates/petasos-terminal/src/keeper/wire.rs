@@ -93,8 +93,8 @@ pub(crate) enum Role {
     Script = 6,
     /// The Landlock ruleset.
     Ruleset = 7,
-    /// The `cgroup.procs` file of the call's own group.
-    Group = 8,
+    /// A seccomp filter that the program installs.
+    Filter = 8,
 }
 
 /// How many roles there are.

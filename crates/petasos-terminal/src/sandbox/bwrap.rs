@@ -1,4 +1,8 @@
 //! Bubblewrap, for kernels without Landlock.
+//!
+//! It arranges the same view of the files by mounts, and processes of its own, because nothing
+//! else keeps a command from those outside; the seccomp filter is its to install, after the mounts
+//! that the filter refuses.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -7,15 +11,49 @@ use petasos_contract::environment::{EnvError, Sandbox};
 
 use super::paths::Scope;
 use super::{Confinement, none, seccomp};
+use crate::keeper::{self, FILTER_FD};
 
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
+
+/// Everything read-only, with the command's own processes in `/proc`.
+const FIXED: &[&str] = &[
+    "--ro-bind",
+    "/",
+    "/",
+    "--dev-bind",
+    "/dev",
+    "/dev",
+    "--unshare-pid",
+    "--proc",
+    "/proc",
+    "--ro-bind",
+    "/proc/sys",
+    "/proc/sys",
+    "--ro-bind-try",
+    "/proc/sysrq-trigger",
+    "/proc/sysrq-trigger",
+    "--die-with-parent",
+];
+
+/// What root could undo the confinement with.
+const DROPPED: &[&str] = &[
+    "CAP_MKNOD",
+    "CAP_NET_ADMIN",
+    "CAP_SYS_ADMIN",
+    "CAP_SYS_BOOT",
+    "CAP_SYS_CHROOT",
+    "CAP_SYS_MODULE",
+    "CAP_SYS_PTRACE",
+    "CAP_SYS_RAWIO",
+];
 
 /// A `bwrap` that works here: it is run, not looked for.
 #[expect(clippy::disallowed_methods, reason = "this crate is the one that starts processes")]
 pub(super) fn usable() -> Option<PathBuf> {
     let works = |path: &&&str| {
         Command::new(path)
-            .args(["--ro-bind", "/", "/", "--", "/bin/true"])
+            .args(FIXED)
+            .args(["--", "/bin/true"])
             .env_clear()
             .stdin(Stdio::null())
             .stdout(Stdio::null())
@@ -35,22 +73,32 @@ pub(super) fn prepare(
     let Some(bwrap) = bwrap else { return none(wanted) };
     let fail = |why: String| EnvError::Sandbox { level: wanted.level.as_str(), why };
     let word = |path: &Path| path.to_string_lossy().into_owned();
-    let fixed = ["--ro-bind", "/", "/", "--dev-bind", "/dev", "/dev", "--die-with-parent"];
     let mut wrapper = vec![word(bwrap)];
-    wrapper.extend(fixed.map(str::to_owned));
+    wrapper.extend(FIXED.iter().map(|word| (*word).to_owned()));
+    let mut bind = |how: &str, from: &Path, to: &Path| {
+        wrapper.extend([how.to_owned(), word(from), word(to)]);
+    };
     for path in &scope.writable {
-        wrapper.extend(["--bind".to_owned(), word(path), word(path)]);
+        bind("--bind", path, path);
     }
     for path in scope.protected() {
-        wrapper.extend(["--ro-bind".to_owned(), word(path), word(path)]);
+        bind("--ro-bind", path, path);
+    }
+    for path in super::paths::sockets() {
+        bind("--bind", Path::new("/dev/null"), path);
+    }
+    for capability in DROPPED {
+        wrapper.extend(["--cap-drop", capability].map(str::to_owned));
     }
     if !wanted.network {
         wrapper.push("--unshare-net".to_owned());
     }
-    wrapper.push("--".to_owned());
-    let filter = seccomp::filter(wanted.network, seccomp::Mounts::Allowed).map_err(fail)?;
+    let filter = seccomp::filter(wanted.network).map_err(fail)?.concat();
+    let handed = keeper::memory("filter", &filter).map_err(|error| fail(error.to_string()))?;
+    wrapper.extend(["--seccomp".to_owned(), FILTER_FD.to_string(), "--".to_owned()]);
     let network = if wanted.network { "" } else { " without network" };
     let label = format!("{} (bwrap, seccomp){network}", wanted.level.as_str());
     let variables = scope.variables();
-    Ok(Confinement { filter, wrapper, variables, label, ..Confinement::default() })
+    let handed = Some(handed);
+    Ok(Confinement { handed, wrapper, variables, label, ..Confinement::default() })
 }

@@ -76,8 +76,7 @@ impl Scope {
         let writable = self.writable.iter().map(PathBuf::as_path).chain(shared);
         let writable = writable.map(|path| (c"w", path));
         let protected = self.protected.iter().map(|path| (c"r", path.as_path()));
-        let sockets = SOCKETS.iter().map(Path::new).filter(|path| path.exists());
-        let sockets = sockets.map(|path| (c"h", path));
+        let sockets = sockets().map(|path| (c"h", path));
         writable
             .chain(protected)
             .chain(sockets)
@@ -94,6 +93,11 @@ impl Scope {
         let temp = self.own_temp.as_ref().and_then(|path| path.to_str());
         temp.map(|path| ("TMPDIR".to_owned(), path.to_owned())).into_iter().collect()
     }
+}
+
+/// Those of the sockets that are there.
+pub(super) fn sockets() -> impl Iterator<Item = &'static Path> {
+    SOCKETS.iter().map(Path::new).filter(|path| path.exists())
 }
 
 fn private_temp(temp: &Path) -> Option<PathBuf> {

@@ -7,14 +7,7 @@ use seccompiler::{
     SeccompRule, TargetArch,
 };
 
-/// Whether the program may arrange mounts: only one that confines may.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Mounts {
-    Refused,
-    Allowed,
-}
-
-/// Other processes, the kernel, its keys and its clock.
+/// Other processes, the kernel, its keys, its clock and its mounts.
 const REFUSED: &[libc::c_long] = &[
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
@@ -46,9 +39,6 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
-];
-
-const MOUNTS: &[libc::c_long] = &[
     libc::SYS_mount,
     libc::SYS_umount2,
     libc::SYS_pivot_root,
@@ -64,8 +54,8 @@ const MOUNTS: &[libc::c_long] = &[
 ];
 
 /// The filter as the kernel reads it.
-pub(super) fn filter(network: bool, mounts: Mounts) -> Result<Vec<[u8; 8]>, String> {
-    program(network, mounts).map_err(|error| error.to_string()).map(|program| {
+pub(super) fn filter(network: bool) -> Result<Vec<[u8; 8]>, String> {
+    program(network).map_err(|error| error.to_string()).map(|program| {
         let row = |row: &seccompiler::sock_filter| {
             let (code, k) = (row.code.to_ne_bytes(), row.k.to_ne_bytes());
             [code[0], code[1], row.jt, row.jf, k[0], k[1], k[2], k[3]]
@@ -74,10 +64,9 @@ pub(super) fn filter(network: bool, mounts: Mounts) -> Result<Vec<[u8; 8]>, Stri
     })
 }
 
-fn program(network: bool, mounts: Mounts) -> Result<BpfProgram, seccompiler::BackendError> {
+fn program(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
-    let refused = REFUSED.iter().chain(if mounts == Mounts::Refused { MOUNTS } else { &[] });
-    rules.extend(refused.map(|call| (*call, Vec::new())));
+    rules.extend(REFUSED.iter().map(|call| (*call, Vec::new())));
     // Typing into a terminal on somebody's behalf.
     let typing = condition(1, SeccompCmpOp::Eq, libc::TIOCSTI)?;
     rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(vec![typing])?]);

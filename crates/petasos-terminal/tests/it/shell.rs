@@ -1,7 +1,7 @@
 //! What outlives a command, and what no command can break.
 
 use petasos_contract::environment::Environments;
-use petasos_contract::terminal::{Command, Ended};
+use petasos_contract::terminal::{Command, Ended, Terminal};
 
 use crate::stage::{CANARY, Stage, at, command, within};
 
@@ -138,6 +138,23 @@ async fn no_secret_reaches_a_child_or_its_output() {
     assert!(!env.contains(CANARY) && !env.contains("API_KEY"), "{env}");
     let echoed = stage.output(&format!("echo x{CANARY}x; echo MY_TOKEN=abc")).await;
     assert!(!echoed.contains(CANARY), "{echoed}");
+}
+
+#[tokio::test]
+async fn what_a_skill_declares_is_passed_to_its_session_and_no_provider_s_key_is() {
+    let mut stage = Stage::new();
+    stage.variable("WEATHER_STATION", "station-7");
+    let (one, two) = (stage.session("one"), stage.session("two"));
+    let names = ["WEATHER_STATION", "OPENAI_API_KEY", "NOT_SET"].map(str::to_owned);
+    stage.engine.pass_variables(&one.session, &names);
+    let show = "echo \"${WEATHER_STATION-none} ${OPENAI_API_KEY-none} ${NOT_SET-none}\"";
+    let seen = async |cx| stage.run_in(cx, command(show)).await.output;
+    assert_eq!(seen(&one).await, "station-7 none none\n");
+    assert_eq!(seen(&two).await, "none none none\n");
+    stage.run_in(&one, command("export WEATHER_STATION=mine")).await;
+    assert_eq!(seen(&one).await, "mine none none\n", "what the session says counts more");
+    stage.engine.forget_session(&one.session);
+    assert_eq!(seen(&one).await, "none none none\n");
 }
 
 #[tokio::test]

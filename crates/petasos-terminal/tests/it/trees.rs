@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use petasos_contract::environment::{Environments, Health};
 use petasos_contract::jobs::Jobs;
 use petasos_contract::terminal::{Command, Ended, OnTimeout, Terminal};
 
@@ -82,6 +83,30 @@ fn working_in(path: &std::path::Path) -> Vec<u32> {
         std::fs::read_link(format!("/proc/{pid}/cwd")).is_ok_and(|cwd| cwd.starts_with(path))
     };
     numbers.filter(here).collect()
+}
+
+#[tokio::test]
+async fn a_tree_has_a_control_group_where_that_is_allowed() {
+    let stage = Stage::new();
+    let environment = stage.engine.of(&stage.cx()).await.unwrap();
+    let Health::Ready { detail } = environment.health().await else { panic!("no terminal") };
+    if !detail.contains("control groups") {
+        println!("skipped: no control group can be made here: {detail}");
+        return;
+    }
+    let mine = std::fs::read_to_string("/proc/self/cgroup").unwrap();
+    let group =
+        |text: &str| text.lines().find_map(|line| line.strip_prefix("0::")).map(str::to_owned);
+    let script = "cat /proc/self/cgroup; setsid sh -c 'echo $$ > pid; exec sleep 60'";
+    let ran = stage.run_in(&stage.cx(), within(0.7, script)).await;
+    let own = group(&ran.output).unwrap();
+    assert_ne!(Some(&own), group(&mine).as_ref());
+    assert!(own.contains("/petasos-"), "{own}");
+    assert!(!lives(pid_in(&stage.path().join("pid"))));
+    let mounts = std::fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let mounted = mounts.lines().find(|line| line.contains(" - cgroup2 ")).unwrap();
+    let folder = format!("{}{own}", mounted.split(' ').nth(4).unwrap());
+    eventually("the end of the group", || !std::path::Path::new(&folder).exists()).await;
 }
 
 #[tokio::test]

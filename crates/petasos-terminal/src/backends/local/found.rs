@@ -115,9 +115,10 @@ impl Drop for Found {
 impl Found {
     async fn step(&mut self, into: &mut Vec<u8>) -> Result<Step, EnvError> {
         loop {
-            // Looked at before the output, so that what came before the end is not missed.
-            let over = exit_status(&self.handle.exit);
+            // Looked at before the output, so that what came before the end is not missed; and the
+            // sitter before the status, which it leaves before it goes.
             let gone = self.sitter_is_gone().await;
+            let over = exit_status(&self.handle.exit);
             if self.more(into).map_err(|error| lost(&error))? {
                 return Ok(Step::Output);
             }

@@ -4,10 +4,11 @@ use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use petasos_contract::environment::{Launch, Size, Stderr, Stdin};
-use rustix::fs::{MemfdFlags, memfd_create};
 use rustix::pipe::{PipeFlags, pipe_with};
 use rustix::pty::{OpenptFlags, grantpt, ioctl_tiocgptpeer, openpt, unlockpt};
 use rustix::termios::{Winsize, tcsetwinsize};
+
+use crate::keeper;
 
 /// What fits into a fresh pipe without anybody reading.
 const PIPE_BYTES: usize = 64 * 1024;
@@ -98,27 +99,9 @@ pub(super) fn resize(master: &OwnedFd, size: Size) -> io::Result<()> {
 /// Something that reads as these bytes and then ends.
 fn filled(bytes: &[u8]) -> io::Result<OwnedFd> {
     if bytes.len() > PIPE_BYTES {
-        return memory("stdin", bytes);
+        return keeper::memory("stdin", bytes);
     }
     let (theirs, ours) = pipe_with(PipeFlags::CLOEXEC)?;
-    write_all(&ours, bytes)?;
+    keeper::write_all(&ours, bytes)?;
     Ok(theirs)
-}
-
-/// A file in memory that holds these bytes, positioned at its start.
-pub(super) fn memory(name: &str, bytes: &[u8]) -> io::Result<OwnedFd> {
-    let file = memfd_create(name, MemfdFlags::CLOEXEC)?;
-    write_all(&file, bytes)?;
-    if !bytes.is_empty() {
-        rustix::fs::seek(&file, rustix::fs::SeekFrom::Start(0))?;
-    }
-    Ok(file)
-}
-
-fn write_all(fd: &OwnedFd, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let count = rustix::io::write(fd, bytes)?;
-        bytes = bytes.get(count..).unwrap_or_default();
-    }
-    Ok(())
 }

@@ -13,7 +13,7 @@ use petasos_contract::{CallContext, wait};
 use super::process::{LocalProcess, Parts};
 use super::{Local, pipes, script, snapshot};
 use crate::childenv::{self, Surroundings, Variables};
-use crate::keeper::{FLAG_TTY, Failure, Line, Plan, Role, Stage, Tree};
+use crate::keeper::{self, FLAG_TTY, Failure, Line, Plan, Role, Stage, Tree};
 use crate::sandbox::{self, Confinement};
 use crate::settings::TerminalSettings;
 
@@ -53,8 +53,8 @@ impl Local {
         variables.extend(confinement.variables.iter().cloned());
         let plan = self.plan(launch, &confinement, &argv, &variables)?;
         let opened = pipes::open(launch).map_err(|error| not_started(&error))?;
-        let state = keeps_state.then(|| pipes::memory("state", &[])).transpose();
-        let apart = apart.map(|text| pipes::memory("script", &text)).transpose();
+        let state = keeps_state.then(|| keeper::memory("state", &[])).transpose();
+        let apart = apart.map(|text| keeper::memory("script", &text)).transpose();
         let extras = Extras {
             state: state.map_err(|error| not_started(&error))?,
             script: apart.map_err(|error| not_started(&error))?,
@@ -190,7 +190,7 @@ impl Local {
         extras: &Extras,
         confinement: &Confinement,
     ) -> io::Result<Line> {
-        let payload = pipes::memory("plan", &plan.block())?;
+        let payload = keeper::memory("plan", &plan.block())?;
         let (line, theirs) = Line::open()?;
         let [stdin, stdout, stderr] = opened.theirs.three(&self.null);
         let mut fds = vec![
@@ -204,6 +204,7 @@ impl Local {
             (Role::State, &extras.state),
             (Role::Script, &extras.script),
             (Role::Ruleset, &confinement.ruleset),
+            (Role::Filter, &confinement.handed),
         ];
         for (role, fd) in optional {
             fds.extend(fd.as_ref().map(|fd| (role, fd.as_fd())));
