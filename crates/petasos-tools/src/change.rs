@@ -119,12 +119,13 @@ impl Changer {
     pub(crate) fn apply(&self, site: &Site<'_>, planned: &[Planned]) -> Result<Told, String> {
         let mut told = Told::default();
         let mut changes = Vec::with_capacity(planned.len());
+        let mut judged = Vec::with_capacity(planned.len());
         for plan in planned {
-            refuse_broken(site, plan)?;
+            judged.push(refuse_broken(site, plan)?);
             told.warnings.extend(self.stale(site, plan));
             changes.push(Change {
                 real: plan.file.real.clone(),
-                before: plan.file.bytes.clone(),
+                before: plan.file.bytes.as_deref(),
                 after: plan.after.as_ref().map(Text::bytes),
                 like: plan.like.clone(),
             });
@@ -136,7 +137,7 @@ impl Changer {
             let print = Fingerprint::of(change.after.as_deref().unwrap_or_default());
             self.memory.wrote(site.cx, &change.real, print);
         }
-        told.lint = lint::of(site, &self.sites, planned);
+        told.lint = lint::of(site, &self.sites, planned.iter().zip(judged));
         Ok(told)
     }
 
@@ -145,7 +146,8 @@ impl Changer {
         if is_off(site.cx) {
             return None;
         }
-        let stale = self.memory.stale(site.cx, &plan.file.real, &Fingerprint::of(bytes))?;
+        let print = || Fingerprint::of(bytes);
+        let stale = self.memory.stale(site.cx, &plan.file.real, print)?;
         let who = match stale {
             Stale::OtherAgent => "another agent",
             Stale::Somebody => "somebody else",
@@ -183,14 +185,15 @@ fn is_off(cx: &CallContext) -> bool {
     })
 }
 
-fn refuse_broken(site: &Site<'_>, plan: &Planned) -> Result<(), String> {
-    let Some(after) = &plan.after else { return Ok(()) };
-    let Some(language) = syntax::language(&plan.file.path) else { return Ok(()) };
-    let Some(error) = syntax::error(language, after.plain()) else { return Ok(()) };
+/// Refuses what would newly not parse; tells what is wrong where that is no reason to refuse.
+fn refuse_broken(site: &Site<'_>, plan: &Planned) -> Result<Option<String>, String> {
+    let Some(after) = &plan.after else { return Ok(None) };
+    let Some(language) = syntax::language(&plan.file.path) else { return Ok(None) };
+    let Some(error) = syntax::error(language, after.plain()) else { return Ok(None) };
     let before = plan.file.text().ok().flatten();
     let was_broken = before.is_some_and(|text| syntax::error(language, text.plain()).is_some());
     if was_broken && !plan.must_parse {
-        return Ok(());
+        return Ok(Some(error));
     }
     let name = site.shown(&plan.file.path);
     Err(format!(

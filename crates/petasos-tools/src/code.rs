@@ -6,7 +6,6 @@
 //! goes through the one door in its name.
 
 mod capture;
-mod confine;
 mod folder;
 mod gate;
 mod module;

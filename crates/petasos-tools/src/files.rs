@@ -6,11 +6,11 @@
 //! Nothing here knows about tools or their JSON.
 
 pub(crate) mod available;
+pub(crate) mod document;
 pub(crate) mod guard;
 pub(crate) mod kind;
 pub(crate) mod line;
 pub(crate) mod mask;
-pub(crate) mod notebook;
 pub(crate) mod open;
 pub(crate) mod place;
 pub(crate) mod search;

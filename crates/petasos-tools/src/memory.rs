@@ -114,11 +114,18 @@ impl FileMemory {
         writers.insert(path.to_owned(), key(cx));
     }
 
-    /// Whether a file is no longer what this session last saw, and who changed it.
-    pub(crate) fn stale(&self, cx: &CallContext, path: &Path, now: &Fingerprint) -> Option<Stale> {
-        let changed = self.with(cx, |record| record.is_changed(path, now));
+    /// Whether a file is no longer what this session last saw, and who changed it. What it is now
+    /// is asked only where that matters.
+    pub(crate) fn stale(
+        &self,
+        cx: &CallContext,
+        path: &Path,
+        now: impl FnOnce() -> Fingerprint,
+    ) -> Option<Stale> {
+        let seen = self.with(cx, |record| record.seen(path))?;
         let by_other = || self.writers.lock().get(path).is_some_and(|writer| *writer != key(cx));
-        changed.then(|| if by_other() { Stale::OtherAgent } else { Stale::Somebody })
+        let is_changed = !seen.is_same(&now());
+        is_changed.then(|| if by_other() { Stale::OtherAgent } else { Stale::Somebody })
     }
 
     /// Counts failed patches of a file; a write clears the count.

@@ -84,7 +84,8 @@ impl ExecuteCode {
             .settings
             .section()
             .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
-        let environments = self.ports.environments.as_ref().ok_or_else(|| {
+        let ports = self.ports.environments.as_ref().zip(self.ports.terminal.as_ref());
+        let (environments, terminal) = ports.ok_or_else(|| {
             ToolError::new("NoEnvironment", "this program has no terminal to run code in")
         })?;
         let started = Instant::now();
@@ -92,7 +93,8 @@ impl ExecuteCode {
         let cwd = environments.cwd(cx);
         let door = self.ports.door.clone();
         let timeout = settings.timeout().as_secs();
-        let job = Job { source, settings, environment, door, cwd, cx };
+        let sandbox = terminal.sandbox(cx)?;
+        let job = Job { source, settings, environment, door, cwd, sandbox, cx };
         let finished = code::run(job).await?;
         Ok(told(&finished, started, timeout, cx))
     }

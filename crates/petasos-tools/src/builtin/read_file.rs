@@ -20,9 +20,9 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::files::available::FILES;
+use crate::files::document::{self, Document};
 use crate::files::kind::{self, Kind};
 use crate::files::mask;
-use crate::files::notebook;
 use crate::files::open::Unreadable;
 use crate::files::site::{About, Site, Sites};
 use crate::files::watch::Watch;
@@ -68,8 +68,8 @@ fn schema() -> Value {
     json!({
         "description": "Read a text file. Lines come back numbered as `N|text`. Use offset and \
             limit to page through a large file: `next_offset` in the result is where to go on. \
-            Use this instead of cat, head, tail or sed in the terminal. Images and other binary \
-            files are refused.",
+            Use this instead of cat, head, tail or sed in the terminal. Notebooks, Word and Excel \
+            files come as text; images and other binary files are refused.",
         "parameters": {
             "type": "object",
             "properties": {
@@ -101,9 +101,6 @@ const LINES_USUAL: u64 = 500;
 
 /// Long enough to count the lines of several gigabytes, short enough for a conversation.
 const COUNTING_MAX: Duration = Duration::from_secs(20);
-
-/// A notebook is parsed whole.
-const NOTEBOOK_BYTES_MAX: u64 = 50_000_000;
 
 /// From so many requests for what the model has already on, it is refused.
 const REPEATS_REFUSED: u32 = 3;
@@ -195,6 +192,7 @@ impl SyncTool for ReadFile {
                 Ok(shape::unreadable(&path, &unreadable, &site))
             }
             Err(Failure::NotText(kind)) => Ok(shape::not_text(&path, kind, &site)),
+            Err(Failure::Document(kind, why)) => Ok(shape::no_document(&path, kind, &why, &site)),
             Err(Failure::Cancelled) => Err(ToolError::new("Cancelled", "the call was cancelled")),
         }
     }
@@ -220,6 +218,7 @@ fn page(input: &Input, settings: &Settings) -> Result<Page, SectionError> {
 enum Failure {
     Unreadable(Unreadable),
     NotText(Kind),
+    Document(Document, String),
     Cancelled,
 }
 
@@ -234,7 +233,7 @@ struct Text {
     window: Window,
     about: About,
     file_size: u64,
-    is_extracted: bool,
+    document: Option<Document>,
     print: Fingerprint,
 }
 
@@ -243,10 +242,13 @@ fn read(path: &Path, page: Page, site: &Site<'_>) -> Result<Text, Failure> {
     if about.is_folder {
         return Err(Unreadable::Folder.into());
     }
-    if is_notebook(path) && about.size <= NOTEBOOK_BYTES_MAX {
-        let bytes = site.bytes(&about, NOTEBOOK_BYTES_MAX)?;
-        if let Some(text) = notebook::text(&bytes) {
-            return extracted(&text, &bytes, page, about, site);
+    if let Some(kind) = Document::of(path).filter(|_| about.size <= document::BYTES_MAX) {
+        let bytes = site.bytes(&about, document::BYTES_MAX)?;
+        match kind.text(&bytes) {
+            Ok(text) => return extracted((kind, &text), &bytes, page, about, site),
+            // Any JSON is text and can be shown as such.
+            Err(_) if kind == Document::Notebook => {}
+            Err(why) => return Err(Failure::Document(kind, why)),
         }
     }
     if let Some(kind) = kind::by_name(path).or_else(|| kind::by_name(&about.real)) {
@@ -270,11 +272,11 @@ fn read(path: &Path, page: Page, site: &Site<'_>) -> Result<Text, Failure> {
         modified_ns: about.modified_ns,
         content: if window.is_partial { None } else { file.content() },
     };
-    Ok(Text { window, about, file_size, is_extracted: false, print })
+    Ok(Text { window, about, file_size, document: None, print })
 }
 
 fn extracted(
-    text: &str,
+    (kind, text): (Document, &str),
     bytes: &[u8],
     page: Page,
     about: About,
@@ -283,11 +285,8 @@ fn extracted(
     let watch = Watch::new(site.cx, COUNTING_MAX);
     let window = window::read(text.as_bytes(), page, &watch)?.ok_or(Failure::Cancelled)?;
     let file_size = about.size;
-    Ok(Text { window, about, file_size, is_extracted: true, print: Fingerprint::of(bytes) })
-}
-
-fn is_notebook(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("ipynb"))
+    let print = Fingerprint::of(bytes);
+    Ok(Text { window, about, file_size, document: Some(kind), print })
 }
 
 fn sample(file: &mut impl Read) -> io::Result<Vec<u8>> {

@@ -21,6 +21,7 @@ use petasos_contract::tool::{Concurrency, Example, Limit, Tool};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
 use serde_json::{Value, json};
 
+mod evidence;
 mod meaning;
 mod schema;
 mod servers;
@@ -54,7 +55,7 @@ pub(super) static CHECK: CheckDef = CheckDef {
             let Some(terminal) = &cx.ports.terminal else {
                 return Availability::Missing("this program has no terminal".to_owned());
             };
-            match terminal.usable(&cx.settings) {
+            match terminal.reachable(&cx.settings).await {
                 Ok(()) => Availability::Ready,
                 Err(reason) => Availability::Missing(reason),
             }

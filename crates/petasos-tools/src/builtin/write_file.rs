@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 
 use crate::change::{self, Changer, Planned};
 use crate::edit::own_words;
-use crate::edit::text::Text;
+use crate::edit::text::{Manner, Text};
 use crate::files::available::FILES;
 
 /// The definition.
@@ -81,8 +81,8 @@ impl WriteFile {
         Self(Changer::new(ports))
     }
 
-    fn write(&self, path: &str, content: &str, cx: &CallContext) -> Result<Value, Told> {
-        if let Some(why) = own_words::found_in(content) {
+    fn write(&self, path: &str, content: String, cx: &CallContext) -> Result<Value, Told> {
+        if let Some(why) = own_words::found_in(&content) {
             return Err(Told::Model(why.to_owned()));
         }
         let site = self.0.sites.open(cx)?;
@@ -93,9 +93,9 @@ impl WriteFile {
         let file = Changer::load(&site, &named, &real)?;
         let is_new = file.bytes.is_none();
         // A file that is no text has no line ends to keep.
-        let after = match file.text().ok().flatten() {
-            Some(before) => before.rewritten(content),
-            None => Text::fresh(content),
+        let after = match file.bytes.as_deref().map(Manner::of) {
+            Some(Ok(manner)) => manner.text(content),
+            Some(Err(_)) | None => Text::fresh(content),
         };
         let bytes_written = after.bytes().len();
         let planned = Planned { file, after: Some(after), like: None, must_parse: true };
@@ -132,8 +132,10 @@ impl From<ToolError> for Told {
 
 impl SyncTool for WriteFile {
     fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let path = args.text("path").filter(|path| !path.trim().is_empty());
-        let (path, content) = match (path, args.get("content")) {
+        let mut args = args.into_object();
+        let content = args.remove("content");
+        let path = args.get("path").and_then(Value::as_str).filter(|path| !path.trim().is_empty());
+        let (path, content) = match (path, content) {
             (None, _) => return Ok(refused("`path` is missing: name the file to write")),
             (_, None | Some(Value::Null)) => {
                 return Ok(refused(

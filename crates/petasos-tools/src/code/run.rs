@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{
-    EnvError, Environment, Exports, Launch, Process, Program, Stderr, Stdin, Step,
+    EnvError, Environment, Exports, Launch, Process, Program, Sandbox, Stderr, Stdin, Step,
 };
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Door;
@@ -14,7 +14,7 @@ use tokio::net::UnixListener;
 use super::capture::Capture;
 use super::folder::{self, Own};
 use super::gate::Gate;
-use super::{CodeSettings, Mode, confine, module, socket, spool};
+use super::{CodeSettings, Mode, module, socket, spool};
 use crate::files::site::there::{self, Script, quote};
 
 const STDOUT_BYTES_MAX: usize = 50_000;
@@ -34,6 +34,8 @@ pub(crate) struct Job<'a> {
     pub(crate) door: Option<Arc<dyn Door>>,
     /// Where it runs in project mode.
     pub(crate) cwd: TargetPath,
+    /// How far commands of this call are confined; so is the script.
+    pub(crate) sandbox: Sandbox,
     pub(crate) cx: &'a CallContext,
 }
 
@@ -210,7 +212,9 @@ fn launch(job: &Job<'_>, line: &Line, token: &str) -> Launch {
     launch.exports = line.exports(token);
     launch.stdin = Stdin::Closed;
     launch.stderr = Stderr::Apart;
-    launch.sandbox = confine::wanted(job.cx, folder);
+    launch.sandbox = job.sandbox.clone();
+    // Its own folder can always be written.
+    launch.sandbox.writable.push(folder.clone());
     launch
 }
 

@@ -1,4 +1,4 @@
-//! Whether a JSON, YAML or TOML text parses, judged by the file's name.
+//! Which language a file's name says it is, and whether a JSON, YAML or TOML text parses.
 //!
 //! Files that only look like one of these (JSON with comments, templates) are not judged.
 
@@ -15,8 +15,23 @@ pub(crate) enum Language {
     Yaml,
     /// TOML.
     Toml,
-    /// Python, which only its own program can judge.
+    /// A programming language, which only its own program can judge.
+    Code(Code),
+}
+
+/// A programming language whose checker may be installed where the file is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// Python.
     Python,
+    /// JavaScript.
+    JavaScript,
+    /// TypeScript.
+    TypeScript,
+    /// Go.
+    Go,
+    /// Rust.
+    Rust,
 }
 
 /// JSON by name, but tools read it with comments.
@@ -34,7 +49,11 @@ pub(crate) fn language(path: &Path) -> Option<Language> {
         }
         "yaml" | "yml" => Some(Language::Yaml),
         "toml" => Some(Language::Toml),
-        "py" | "pyi" => Some(Language::Python),
+        "py" | "pyi" => Some(Language::Code(Code::Python)),
+        "js" | "mjs" | "cjs" => Some(Language::Code(Code::JavaScript)),
+        "ts" | "mts" | "cts" => Some(Language::Code(Code::TypeScript)),
+        "go" => Some(Language::Code(Code::Go)),
+        "rs" => Some(Language::Code(Code::Rust)),
         _ => None,
     }
 }
@@ -48,7 +67,7 @@ pub(crate) fn error(language: Language, text: &str) -> Option<String> {
         Language::Yaml if is_template(text) => None,
         Language::Yaml => yaml(text),
         Language::Toml => text.parse::<toml::Table>().err().map(|error| told(&error.to_string())),
-        Language::Python => None,
+        Language::Code(_) => None,
     }
 }
 
@@ -58,7 +77,7 @@ pub(crate) fn name(language: Language) -> &'static str {
         Language::Json => "JSON",
         Language::Yaml => "YAML",
         Language::Toml => "TOML",
-        Language::Python => "Python",
+        Language::Code(_) => "code",
     }
 }
 

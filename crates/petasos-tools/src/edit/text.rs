@@ -3,6 +3,7 @@
 //! What is not changed keeps its very bytes: edits are made in the original text, at places that
 //! were found in the plain one.
 
+use std::borrow::Cow;
 use std::ops::Range;
 
 /// How a file writes its text.
@@ -16,6 +17,67 @@ pub(crate) enum Encoding {
     Utf16Little,
     /// UTF-16, the big end first.
     Utf16Big,
+}
+
+/// What a whole new text takes over from the old one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Manner {
+    encoding: Encoding,
+    ends: Ends,
+}
+
+/// How lines end.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ends {
+    /// Most with a carriage return.
+    Crlf,
+    /// Most without.
+    Plain,
+    /// There is none.
+    Unknown,
+}
+
+impl Manner {
+    /// How these bytes are written, without a copy of them.
+    pub(crate) fn of(bytes: &[u8]) -> Result<Self, NotText> {
+        let is_wide = bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff");
+        if is_wide {
+            let text = Text::new(bytes)?;
+            return Ok(Self { encoding: text.encoding, ends: text.ends() });
+        }
+        let (encoding, rest) = match bytes.strip_prefix(b"\xef\xbb\xbf") {
+            Some(rest) => (Encoding::Utf8Marked, rest),
+            None => (Encoding::Utf8, bytes),
+        };
+        let text = std::str::from_utf8(rest).map_err(|_| NotText)?;
+        let is_plain = memchr::memchr(b'\r', rest).is_none();
+        let ends = match (is_plain, memchr::memchr(b'\n', rest)) {
+            (_, None) => Ends::Unknown,
+            (true, Some(_)) => Ends::Plain,
+            (false, Some(_)) => Text::of(encoding, text.to_owned()).ends(),
+        };
+        Ok(Self { encoding, ends })
+    }
+
+    /// A whole new text in this manner.
+    pub(crate) fn text(self, content: String) -> Text {
+        let content = match content.strip_prefix('\u{feff}') {
+            Some(rest) => rest.to_owned(),
+            None => content,
+        };
+        Text::of(self.encoding, self.ends.applied(content))
+    }
+}
+
+impl Ends {
+    fn applied(self, text: String) -> String {
+        let has_returns = memchr::memchr(b'\r', text.as_bytes()).is_some();
+        match self {
+            Self::Crlf => text.replace("\r\n", "\n").replace('\n', "\r\n"),
+            Self::Plain if has_returns => text.replace("\r\n", "\n"),
+            Self::Plain | Self::Unknown => text,
+        }
+    }
 }
 
 /// A file's text.
@@ -50,8 +112,8 @@ impl Text {
     }
 
     /// A new file's text.
-    pub(crate) fn fresh(text: &str) -> Self {
-        Self::of(Encoding::Utf8, text.to_owned())
+    pub(crate) fn fresh(text: impl Into<String>) -> Self {
+        Self::of(Encoding::Utf8, text.into())
     }
 
     fn of(encoding: Encoding, original: String) -> Self {
@@ -76,11 +138,13 @@ impl Text {
         self.plain.as_deref().unwrap_or(&self.original)
     }
 
-    /// Whether most of its lines end with a carriage return.
-    pub(crate) fn is_crlf(&self) -> bool {
-        let is_any = !self.returns.is_empty();
-        is_any
-            && self.returns.len() * 2 > memchr::memchr_iter(b'\n', self.original.as_bytes()).count()
+    fn ends(&self) -> Ends {
+        let lines = memchr::memchr_iter(b'\n', self.original.as_bytes()).count();
+        match self.returns.len() * 2 > lines {
+            true => Ends::Crlf,
+            false if lines > 0 => Ends::Plain,
+            false => Ends::Unknown,
+        }
     }
 
     /// A place of the plain text, in the original one.
@@ -91,40 +155,29 @@ impl Text {
     /// The text with these places of the plain text replaced; they must not overlap.
     pub(crate) fn with(&self, edits: &[(Range<usize>, String)]) -> Self {
         let mut changed = String::with_capacity(self.original.len());
+        let ends = self.ends();
         let mut from = 0;
         for (span, text) in edits {
             let (start, end) = (self.original_at(span.start), self.original_at(span.end));
             changed.push_str(self.original.get(from..start).unwrap_or_default());
-            changed.push_str(&self.ended(text));
+            changed.push_str(&ends.applied(text.clone()));
             from = end;
         }
         changed.push_str(self.original.get(from..).unwrap_or_default());
         Self::of(self.encoding, changed)
     }
 
-    /// A whole new text that keeps this one's encoding and line ends.
-    pub(crate) fn rewritten(&self, text: &str) -> Self {
-        Self::of(self.encoding, self.ended(text.strip_prefix('\u{feff}').unwrap_or(text)))
-    }
-
-    /// New text with this file's line ends.
-    fn ended(&self, text: &str) -> String {
-        if self.is_crlf() {
-            return text.replace("\r\n", "\n").replace('\n', "\r\n");
-        }
-        let has_own = self.original.contains('\n');
-        if has_own { text.replace("\r\n", "\n") } else { text.to_owned() }
-    }
-
     /// The bytes of the file.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    pub(crate) fn bytes(&self) -> Cow<'_, [u8]> {
         let wide = |order: fn(u16) -> [u8; 2], mark: [u8; 2]| {
             let units = self.original.encode_utf16().flat_map(order);
-            mark.into_iter().chain(units).collect()
+            Cow::Owned(mark.into_iter().chain(units).collect())
         };
         match self.encoding {
-            Encoding::Utf8 => self.original.clone().into_bytes(),
-            Encoding::Utf8Marked => [b"\xef\xbb\xbf", self.original.as_bytes()].concat(),
+            Encoding::Utf8 => Cow::Borrowed(self.original.as_bytes()),
+            Encoding::Utf8Marked => {
+                Cow::Owned([b"\xef\xbb\xbf", self.original.as_bytes()].concat())
+            }
             Encoding::Utf16Little => wide(u16::to_le_bytes, [0xff, 0xfe]),
             Encoding::Utf16Big => wide(u16::to_be_bytes, [0xfe, 0xff]),
         }
@@ -154,7 +207,7 @@ mod tests {
             b"",
             b"mixed\r\nends\nand\rmore",
         ] {
-            assert_eq!(Text::new(bytes).unwrap().bytes(), bytes);
+            assert_eq!(*Text::new(bytes).unwrap().bytes(), *bytes);
         }
         assert_eq!(Text::new(b"caf\xe9"), Err(NotText));
         assert_eq!(Text::new(b"\xff\xfea"), Err(NotText));
@@ -165,10 +218,26 @@ mod tests {
         let text = Text::new(b"one\r\ntwo\r\nthree\r\nodd\n").unwrap();
         assert_eq!(text.plain(), "one\ntwo\nthree\nodd\n");
         let changed = text.with(&[(4..7, "2\nand a half".to_owned())]);
-        assert_eq!(changed.bytes(), b"one\r\n2\r\nand a half\r\nthree\r\nodd\n");
+        assert_eq!(*changed.bytes(), *b"one\r\n2\r\nand a half\r\nthree\r\nodd\n");
         let changed = text.with(&[(3..4, " ".to_owned()), (13..14, "!".to_owned())]);
-        assert_eq!(changed.bytes(), b"one two\r\nthree!odd\n");
-        assert_eq!(text.rewritten("a\nb\n").bytes(), b"a\r\nb\r\n");
-        assert_eq!(Text::fresh("a\r\nb").bytes(), b"a\r\nb");
+        assert_eq!(*changed.bytes(), *b"one two\r\nthree!odd\n");
+        assert_eq!(*Text::fresh("a\r\nb".to_owned()).bytes(), *b"a\r\nb");
+    }
+
+    #[test]
+    fn a_new_text_takes_over_how_the_old_one_was_written() {
+        for (old, new, written) in [
+            (&b"a\r\nb\r\n"[..], "a\nb\n", &b"a\r\nb\r\n"[..]),
+            (b"a\nb\n", "a\r\nb", b"a\nb"),
+            (b"a", "a\r\nb", b"a\r\nb"),
+            (b"a\rb", "a\r\nb", b"a\r\nb"),
+            (b"a\r\nb\nc\n", "x\ny", b"x\ny"),
+            (b"\xef\xbb\xbfa\n", "\u{feff}b", b"\xef\xbb\xbfb"),
+            (b"\xff\xfea\0\r\0\n\0", "b\n", b"\xff\xfeb\0\r\0\n\0"),
+        ] {
+            let text = Manner::of(old).unwrap().text(new.to_owned());
+            assert_eq!(*text.bytes(), *written, "{old:?}");
+        }
+        assert_eq!(Manner::of(b"caf\xe9"), Err(NotText));
     }
 }

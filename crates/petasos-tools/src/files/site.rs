@@ -10,7 +10,7 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use petasos_contract::environment::{Environment, Environments, Isolation};
+use petasos_contract::environment::{Environment, Environments};
 use petasos_contract::ports::Ports;
 use petasos_contract::{CallContext, ToolError};
 use tokio::runtime::Handle;
@@ -75,17 +75,11 @@ impl Sites {
         let Some(environments) = &self.0 else { return Ok(here(self.base(cx))) };
         let handle = Handle::current();
         let environment = there::wait(&handle, cx, "the terminal", environments.of(cx))?;
+        // Asked once the place is open: before, it would be a path of this machine.
         let base = self.base(cx);
         if environment.facts().backend == "local" {
             return Ok(here(base));
         }
-        let is_own = environment.facts().isolation == Isolation::Host;
-        // A path of this machine means nothing in another place.
-        let base = if !is_own && base == *cx.workspace {
-            environment.facts().cwd.as_path().to_owned()
-        } else {
-            base
-        };
         let there = There::new(environment, handle, cx);
         let home = there.home()?;
         Ok(Site { cx, home, base, guard: Guard::elsewhere(), there: Some(there) })
@@ -176,7 +170,9 @@ impl<'a> Site<'a> {
 
     /// All bytes of a regular file, which must not have more than so many.
     pub(crate) fn bytes(&self, about: &About, most: u64) -> Result<Vec<u8>, Unreadable> {
-        let mut bytes = Vec::new();
+        let size = usize::try_from(about.size.min(most)).unwrap_or_default();
+        // One more, so that the end is seen without growing.
+        let mut bytes = Vec::with_capacity(size + 1);
         self.reader(about)?.take(most + 1).read_to_end(&mut bytes)?;
         if bytes.len() as u64 > most {
             let told = format!("it has more than the {most} bytes that can be changed at once");
@@ -221,7 +217,7 @@ impl<'a> Site<'a> {
     }
 
     /// Writes, changes and removes files: all of them or none.
-    pub(crate) fn commit(&self, changes: &[Change]) -> Result<Done, WriteFault> {
+    pub(crate) fn commit(&self, changes: &[Change<'_>]) -> Result<Done, WriteFault> {
         match &self.there {
             Some(there) => there.commit(changes),
             None => write::commit(changes),

@@ -6,6 +6,7 @@
 
 mod stage;
 
+use std::borrow::Cow;
 use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
@@ -16,13 +17,13 @@ use stage::Staged;
 
 /// What one file becomes.
 #[derive(Debug, Clone)]
-pub(crate) struct Change {
+pub(crate) struct Change<'a> {
     /// The file, behind all links.
     pub(crate) real: PathBuf,
     /// What it was, when it was there.
-    pub(crate) before: Option<Vec<u8>>,
+    pub(crate) before: Option<&'a [u8]>,
     /// What it becomes; `None` removes it.
-    pub(crate) after: Option<Vec<u8>>,
+    pub(crate) after: Option<Cow<'a, [u8]>>,
     /// A file whose permissions a new one takes.
     pub(crate) like: Option<PathBuf>,
 }
@@ -98,13 +99,13 @@ pub(crate) fn target(path: &Path) -> Result<PathBuf, WriteFault> {
 }
 
 /// Writes, changes and removes files: all of them or none.
-pub(crate) fn commit(changes: &[Change]) -> Result<Done, WriteFault> {
+pub(crate) fn commit(changes: &[Change<'_>]) -> Result<Done, WriteFault> {
     commit_until(changes, &|_| Ok(()))
 }
 
 /// As [`commit`]; `hold` is asked before each rename and may make it fail.
 fn commit_until(
-    changes: &[Change],
+    changes: &[Change<'_>],
     hold: &dyn Fn(usize) -> io::Result<()>,
 ) -> Result<Done, WriteFault> {
     let mut staged: Vec<Staged> = Vec::with_capacity(changes.len());

@@ -1,8 +1,9 @@
 //! One session's record.
 
 use std::collections::HashMap;
-use std::hash::{DefaultHasher, Hasher};
 use std::path::{Path, PathBuf};
+
+use twox_hash::XxHash3_64;
 
 /// Enough for a long conversation, little enough to keep for many.
 const PAGES_MAX: usize = 1000;
@@ -22,13 +23,12 @@ pub(crate) struct Fingerprint {
 impl Fingerprint {
     /// Of a content that is known whole.
     pub(crate) fn of(bytes: &[u8]) -> Self {
-        // Written and not hashed as a slice: a reader that sees it in pieces must agree.
-        let mut hasher = DefaultHasher::new();
-        hasher.write(bytes);
-        Self { size: bytes.len() as u64, modified_ns: 0, content: Some(hasher.finish()) }
+        // A reader that sees it in pieces gets the same number.
+        let content = XxHash3_64::oneshot(bytes);
+        Self { size: bytes.len() as u64, modified_ns: 0, content: Some(content) }
     }
 
-    fn is_same(&self, other: &Self) -> bool {
+    pub(super) fn is_same(&self, other: &Self) -> bool {
         match (self.content, other.content) {
             (Some(left), Some(right)) => left == right,
             _ => (self.size, self.modified_ns) == (other.size, other.modified_ns),
@@ -94,7 +94,7 @@ impl Record {
         self.files.insert(path.to_owned(), print);
     }
 
-    pub(super) fn is_changed(&self, path: &Path, now: &Fingerprint) -> bool {
-        self.files.get(path).is_some_and(|seen| !seen.is_same(now))
+    pub(super) fn seen(&self, path: &Path) -> Option<Fingerprint> {
+        self.files.get(path).copied()
     }
 }

@@ -33,13 +33,13 @@ fn a_change_by_somebody_else_is_noticed_by_content() {
     let memory = FileMemory::default();
     let (one, two, path) = (cx("one"), cx("two"), Path::new("/f"));
     let (old, new) = (Fingerprint::of(b"old"), Fingerprint::of(b"new"));
-    assert_eq!(memory.stale(&one, path, &old), None);
+    assert_eq!(memory.stale(&one, path, || old), None);
     memory.saw(&one, path, Fingerprint { modified_ns: 7, ..old });
-    assert_eq!(memory.stale(&one, path, &old), None);
-    assert_eq!(memory.stale(&one, path, &new), Some(Stale::Somebody));
+    assert_eq!(memory.stale(&one, path, || old), None);
+    assert_eq!(memory.stale(&one, path, || new), Some(Stale::Somebody));
     memory.wrote(&two, path, new);
-    assert_eq!(memory.stale(&one, path, &new), Some(Stale::OtherAgent));
-    assert_eq!(memory.stale(&two, path, &new), None);
+    assert_eq!(memory.stale(&one, path, || new), Some(Stale::OtherAgent));
+    assert_eq!(memory.stale(&two, path, || new), None);
 }
 
 #[test]

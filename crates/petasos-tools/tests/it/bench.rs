@@ -1,13 +1,14 @@
 //! A workbench: a temporary workspace, and any built-in tool to run in it.
 
 use std::fs;
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::context::Surface;
 use petasos_contract::effect::Effects;
+use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{
@@ -85,7 +86,24 @@ impl Bench {
 
     /// With the terminal of this machine.
     pub(crate) fn local(settings: &Value) -> Self {
-        let mut bench = Self::with(settings);
+        Self::with(settings).at_the_terminal()
+    }
+
+    /// With the terminal of this machine and programs of the test's own, which are found first.
+    pub(crate) fn equipped(programs: &[(&str, &str)]) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let bin = folder.path().canonicalize().unwrap().join("bin");
+        fs::create_dir(&bin).unwrap();
+        for (name, script) in programs {
+            put(&bin.join(name), format!("#!/bin/sh\n{script}"));
+            fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
+        }
+        let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
+        Self::made(folder, &json!({}), &[("PATH", &path)]).at_the_terminal()
+    }
+
+    fn at_the_terminal(self) -> Self {
+        let mut bench = self;
         let inside = bench.runtime.enter();
         Engine::new(None).fill(&mut bench.ports);
         drop(inside);
@@ -94,28 +112,51 @@ impl Bench {
 
     /// With a terminal in a container that has the same folder at the same path; `None` without
     /// an engine, which is said.
-    #[expect(clippy::disallowed_methods, reason = "the service tells its address by a variable")]
-    pub(crate) fn docker(test: &str, settings: &Value) -> Option<Self> {
-        let told = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
-        let host = told("PETASOS_TEST_DOCKER_DOCKER_HOST").or_else(|| told("DOCKER_HOST"));
-        let Some(host) = host else {
+    pub(crate) fn docker(test: &str) -> Option<Self> {
+        let Some(host) = told("PETASOS_TEST_DOCKER_DOCKER_HOST").or_else(|| told("DOCKER_HOST"))
+        else {
             petasos_testkit::skip(test, "docker", "no engine: start scripts/services/docker.sh");
             return None;
         };
+        Some(Self::away(&[("DOCKER_HOST", &host)], |root| {
+            json!({
+                "backend": "docker",
+                "docker_image": "petasos-test:latest",
+                "container_persistent": false,
+                "docker_volumes": [format!("{0}:{0}", root.display())],
+                "cwd": root.join("work"),
+            })
+        }))
+    }
+
+    /// With a terminal behind a real sshd that has the same folder at the same path; `None`
+    /// without one, which is said.
+    pub(crate) fn ssh(test: &str) -> Option<Self> {
+        let Some(config) = told("PETASOS_TEST_SSHD_SSH_CONFIG").or_else(|| told("SSH_CONFIG"))
+        else {
+            petasos_testkit::skip(test, "sshd", "no server: start scripts/services/sshd.sh");
+            return None;
+        };
+        Some(Self::away(&[], |root| {
+            json!({
+                "backend": "ssh",
+                "ssh_host": "petasos-test",
+                "ssh_config": config,
+                "cwd": root.join("work"),
+            })
+        }))
+    }
+
+    /// With a terminal in another place.
+    fn away(variables: &[(&str, &str)], terminal: impl FnOnce(&Path) -> Value) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let root = folder.path().canonicalize().unwrap();
-        let mut settings = settings.clone();
-        let terminal = &mut settings["terminal"];
-        terminal["backend"] = json!("docker");
-        terminal["docker_image"] = json!("petasos-test:latest");
-        terminal["container_persistent"] = json!(false);
-        terminal["docker_volumes"] = json!([format!("{0}:{0}", root.display())]);
-        terminal["cwd"] = json!(root.join("work"));
-        let mut bench = Self::made(folder, &settings, &[("DOCKER_HOST", &host)]);
+        let settings = json!({ "terminal": terminal(&root) });
+        let mut bench = Self::made(folder, &settings, variables);
         let engine = Engine::new(None);
         engine.fill(&mut bench.ports);
         bench.engine = Some(engine);
-        Some(bench)
+        bench
     }
 
     /// With a terminal that says it is another machine.
@@ -124,6 +165,17 @@ impl Bench {
         let here = bench.ports.environments.take().unwrap();
         bench.ports.environments = Some(Arc::new(Elsewhere(here)));
         bench
+    }
+
+    /// Begins another conversation in a folder of its own.
+    pub(crate) fn go_to(&mut self, name: &str) {
+        let folder = self.root.join("work").join(name.replace(' ', "-"));
+        fs::create_dir_all(&folder).unwrap();
+        self.cx.session = SessionId::new(name);
+        self.cx.workspace = Arc::from(folder.as_path());
+        if let Some(environments) = &self.ports.environments {
+            environments.set_cwd(&self.cx, TargetPath::new(folder));
+        }
     }
 
     /// The same bench, seen by another conversation.
@@ -188,6 +240,12 @@ impl Bench {
     pub(crate) fn effects(&self, tool: &str, args: &Value) -> Effects {
         self.tool(tool).effects(&Args::try_from(args.clone()).unwrap(), &self.cx)
     }
+}
+
+/// What a service told about itself.
+#[expect(clippy::disallowed_methods, reason = "services tell their addresses by variables")]
+fn told(name: &str) -> Option<String> {
+    std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 
 #[expect(clippy::disallowed_methods, reason = "a test's own file needs no atomic writer")]

@@ -51,50 +51,54 @@ fn run(bench: &Bench, code: &str) -> Value {
 }
 
 #[test]
-fn a_script_runs_in_a_container() {
-    let Some(mut bench) = Bench::docker("a_script_in_a_container", &json!({})) else { return };
-    bench.ports.door = Some(Arc::new(Echo));
-    // The image's interpreter has no `json`, which calls of tools would need.
-    let code = "import os, sys\nprint(os.getcwd(), os.path.exists('/.dockerenv'))\nsys.exit(3)";
-    let told = run(&bench, code);
-    let expected = format!("{} True\n", bench.cx.workspace.display());
-    assert_eq!((&told["output"], &told["exit_code"]), (&json!(expected), &json!(3)), "{told}");
+fn a_script_prints_and_calls_tools() {
+    for bench in [bench(&json!({})), Bench::elsewhere(&json!({}))] {
+        prints_and_calls(bench);
+    }
 }
 
 #[test]
-fn a_script_prints_and_calls_tools() {
-    for bench in [bench(&json!({})), {
-        let mut bench = Bench::elsewhere(&json!({}));
-        bench.ports.door = Some(Arc::new(Echo));
-        bench
-    }] {
-        let told = run(
-            &bench,
-            "from petasos_tools import read_file, terminal, shell_quote, json_parse, retry\n\
-             import hermes_tools, os\n\
-             print(read_file('é.txt', limit=3))\n\
-             print(terminal('ls', timeout=5)['args'])\n\
-             print(hermes_tools.read_file('x')['tool'], shell_quote('a b'), json_parse('[1]'))\n\
-             print(retry(lambda: 7), os.getcwd())",
-        );
-        let cwd = bench.cx.workspace.display();
-        let expected = format!(
-            "{{'tool': 'read_file', 'args': {{'path': 'é.txt', 'offset': 1, 'limit': 3}}}}\n\
-             {{'command': 'ls', 'timeout': 5}}\nread_file 'a b' [1]\n7 {cwd}\n"
-        );
-        assert_eq!(told["output"], json!(expected), "{told}");
-        assert_eq!(
-            [
-                &told["status"],
-                &told["exit_code"],
-                &told["tool_calls_made"],
-                &told["stdout_truncated"]
-            ],
-            [&json!("success"), &json!(0), &json!(3), &json!(false)]
-        );
-        let left: Vec<_> = std::fs::read_dir(bench.cx.settings.temp()).unwrap().collect();
-        assert!(left.is_empty(), "{left:?}");
-    }
+fn a_script_in_a_container_prints_and_calls_tools() {
+    let test = "a_script_in_a_container_prints_and_calls_tools";
+    let Some(bench) = Bench::docker(test) else { return };
+    let told = run(&bench, "import os, sys\nprint(os.path.exists('/.dockerenv'))\nsys.exit(3)");
+    assert_eq!((&told["output"], &told["exit_code"]), (&json!("True\n"), &json!(3)), "{told}");
+    prints_and_calls(bench);
+}
+
+#[test]
+fn a_script_over_ssh_prints_and_calls_tools() {
+    let Some(bench) = Bench::ssh("a_script_over_ssh_prints_and_calls_tools") else { return };
+    let told = run(&bench, "import os, sys\nprint('SSH_CONNECTION' in os.environ)\nsys.exit(3)");
+    assert_eq!((&told["output"], &told["exit_code"]), (&json!("True\n"), &json!(3)), "{told}");
+    prints_and_calls(bench);
+}
+
+fn prints_and_calls(mut bench: Bench) {
+    bench.ports.door = Some(Arc::new(Echo));
+    let told = run(
+        &bench,
+        "from petasos_tools import read_file, terminal, shell_quote, json_parse, retry\n\
+         import hermes_tools, os\n\
+         print(read_file('é.txt', limit=3))\n\
+         print(terminal('ls', timeout=5)['args'])\n\
+         print(hermes_tools.read_file('x')['tool'], shell_quote('a b'), json_parse('[1]'))\n\
+         print(retry(lambda: 7), os.getcwd())",
+    );
+    let cwd = bench.cx.workspace.display();
+    let expected = format!(
+        "{{'tool': 'read_file', 'args': {{'path': 'é.txt', 'offset': 1, 'limit': 3}}}}\n\
+         {{'command': 'ls', 'timeout': 5}}\nread_file 'a b' [1]\n7 {cwd}\n"
+    );
+    assert_eq!(told["output"], json!(expected), "{told}");
+    assert_eq!(
+        [&told["status"], &told["exit_code"], &told["tool_calls_made"], &told["stdout_truncated"]],
+        [&json!("success"), &json!(0), &json!(3), &json!(false)]
+    );
+    let left = std::fs::read_dir(bench.cx.settings.temp()).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    let is_ours = |name: &std::ffi::OsString| name.to_string_lossy().contains("petasos-code");
+    assert!(!left.iter().any(is_ours), "{left:?}");
 }
 
 #[test]
@@ -300,7 +304,22 @@ impl Door for Late {
 
 #[test]
 fn inner_calls_pass_the_one_door() {
-    let mut bench = Bench::local(&json!({}));
+    passes_the_door(Bench::local(&json!({})));
+}
+
+#[test]
+fn inner_calls_from_a_container_pass_the_one_door() {
+    Bench::docker("inner_calls_from_a_container_pass_the_one_door")
+        .into_iter()
+        .for_each(passes_the_door);
+}
+
+#[test]
+fn inner_calls_over_ssh_pass_the_one_door() {
+    Bench::ssh("inner_calls_over_ssh_pass_the_one_door").into_iter().for_each(passes_the_door);
+}
+
+fn passes_the_door(mut bench: Bench) {
     let late = Arc::new(Late(OnceLock::new()));
     bench.ports.door = Some(Arc::clone(&late) as _);
     let registry = Arc::new(Registry::with_builtin(BUILTIN, &bench.ports));

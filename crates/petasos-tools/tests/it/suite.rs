@@ -39,15 +39,24 @@ fn the_file_tools_do_the_same_everywhere() {
     }
 }
 
-#[test]
-fn the_file_tools_do_the_same_in_a_container() {
+/// Runs every check in one place, each in a folder and a conversation of its own.
+fn holds(place: &str, test: &str, make: fn(&str) -> Option<Bench>) {
+    let Some(mut bench) = make(test) else { return };
     for (check, act) in CHECKS {
-        let Some(bench) = Bench::docker("the_file_tools_in_a_container", &json!({})) else {
-            return;
-        };
-        println!("{check}: docker");
+        println!("{check}: {place}");
+        bench.go_to(check);
         act(&bench);
     }
+}
+
+#[test]
+fn the_file_tools_do_the_same_in_a_container() {
+    holds("docker", "the_file_tools_do_the_same_in_a_container", Bench::docker);
+}
+
+#[test]
+fn the_file_tools_do_the_same_over_ssh() {
+    holds("ssh", "the_file_tools_do_the_same_over_ssh", Bench::ssh);
 }
 
 fn text(bench: &Bench, name: &str) -> String {

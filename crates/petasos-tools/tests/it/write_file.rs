@@ -96,3 +96,66 @@ fn secrets_are_masked_in_what_is_shown_and_kept_in_the_file() {
         format!("key = {key}\nother = 2\n")
     );
 }
+
+/// What each checker says about the text that it is given; the real ones are told apart below.
+const CHECKERS: &[(&str, &str)] = &[
+    (
+        "gofmt",
+        "grep -q broken || exit 0; echo '<standard input>:3:5: expected operand' >&2; exit 2",
+    ),
+    (
+        "rustfmt",
+        "grep -q broken || exit 0; echo 'error: expected expression' >&2\n\
+         echo ' --> <stdin>:2:9' >&2; exit 1",
+    ),
+    (
+        "tsc",
+        "for file; do :; done; grep -q import \"$file\" && { \
+         echo \"$file(1,1): error TS2307: Cannot find module\"; code=2; }\n\
+         grep -q broken \"$file\" && { echo \"$file(2,9): error TS1005: ';' expected.\"; code=2; }\n\
+         exit ${code:-0}",
+    ),
+];
+
+#[test]
+fn code_is_judged_by_its_own_program_and_only_new_errors_are_told() {
+    let bench = Bench::equipped(CHECKERS);
+    for (name, good, error) in [
+        ("a.go", "package a\n", "a.go: line 3: expected operand"),
+        ("a.rs", "fn a() {}\n", "a.rs: error: expected expression\nline 2"),
+        ("a.ts", "import x from 'x'\n", "a.ts: line 2: TS1005: ';' expected."),
+    ] {
+        let write = |text: &str| bench.run("write_file", &json!({ "path": name, "content": text }));
+        assert_eq!(write(good)["lint"], json!({ "status": "ok", "errors": [] }), "{name}");
+        let bad = format!("{good}broken\n");
+        assert_eq!(write(&bad)["lint"], json!({ "status": "errors", "errors": [error] }));
+        let still = format!("{bad}more\n");
+        assert_eq!(write(&still)["lint"]["errors"], json!([]), "it was broken before");
+    }
+    let bench = Bench::local(&json!({}));
+    let told = bench.run("write_file", &json!({ "path": "a.go", "content": "broken" }));
+    assert!(told.get("lint").is_none(), "nobody can judge: {told}");
+}
+
+#[test]
+fn python_and_javascript_are_judged_for_real() {
+    let bench = Bench::local(&json!({}));
+    let has_node = std::path::Path::new("/usr/bin/node").exists();
+    for (name, good, bad, error) in [
+        ("a.py", "x = 1\n", "x = 1\ny = (\n", "line 2: '(' was never closed"),
+        ("a.js", "const fs = require('fs')\n", "let a\nlet = ;\n", "line 2"),
+        ("b.js", "import a from 'b'\nexport const x = 1\n", "export {\n", "SyntaxError"),
+        ("a.mjs", "await 1\n", "await\n", "SyntaxError"),
+    ] {
+        if !has_node && !name.ends_with("py") {
+            petasos_testkit::skip("python_and_javascript_are_judged_for_real", "node", "none");
+            return;
+        }
+        let write = |text: &str| bench.run("write_file", &json!({ "path": name, "content": text }));
+        assert_eq!(write(good)["lint"], json!({ "status": "ok", "errors": [] }), "{name}");
+        let told = write(bad);
+        assert_eq!(told["lint"]["status"], "errors", "{told}");
+        assert!(told["lint"]["errors"][0].as_str().unwrap().contains(error), "{told}");
+        assert_eq!(told["bytes_written"], bad.len(), "it is written all the same");
+    }
+}

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{Input, Patch};
 use crate::builtin::write_file::Told;
 use crate::change::{self, Changer, Loaded, Planned};
+use crate::edit::text::Text;
 use crate::edit::v4a::{self, Outcome, Step};
 use crate::edit::{diff, own_words};
 use crate::files::mask;
@@ -93,7 +94,7 @@ fn told(site: &Site<'_>, planned: &[Planned], cx: &CallContext) -> Map<String, V
     for plan in planned {
         let name = site.shown(&plan.file.path);
         let before = plan.file.text().ok().flatten();
-        let plain = |text: &crate::edit::text::Text| text.plain().to_owned();
+        let plain = |text: &Text| text.plain().to_owned();
         let (old, new) = (before.as_ref().map(plain), plan.after.as_ref().map(plain));
         shown.push_str(&diff::unified(&name, old.as_deref(), new.as_deref()));
         let [modified, created, deleted] = &mut lists;
@@ -134,9 +135,9 @@ pub(super) fn verify(site: &Site<'_>, planned: &[Planned]) -> Result<(), String>
             (Ok(_), _) => return failed("is not what it should be"),
             (Err(_), _) => return failed("cannot be read back"),
         };
-        let wanted = plan.after.as_ref().map(crate::edit::text::Text::bytes).unwrap_or_default();
+        let wanted = plan.after.as_ref().map(Text::bytes).unwrap_or_default();
         match site.bytes(&about, wanted.len() as u64 + 1) {
-            Ok(bytes) if bytes == wanted => {}
+            Ok(bytes) if bytes == *wanted => {}
             Ok(_) => return failed("holds another content now"),
             Err(_) => return failed("cannot be read back"),
         }

@@ -1,7 +1,9 @@
 //! Takes a file's fingerprint while it is read, so that nothing is read twice.
 
-use std::hash::{DefaultHasher, Hasher};
+use std::hash::Hasher;
 use std::io::{self, Read};
+
+use twox_hash::XxHash3_64;
 
 /// Longer files are recognised by size and time.
 const BYTES_MAX: u64 = 16 << 20;
@@ -9,13 +11,13 @@ const BYTES_MAX: u64 = 16 << 20;
 /// A reader that remembers what went through it.
 pub(super) struct Printed<R> {
     inner: R,
-    hasher: DefaultHasher,
+    hasher: XxHash3_64,
     bytes: u64,
 }
 
 impl<R: Read> Printed<R> {
     pub(super) fn new(inner: R) -> Self {
-        Self { inner, hasher: DefaultHasher::new(), bytes: 0 }
+        Self { inner, hasher: XxHash3_64::new(), bytes: 0 }
     }
 
     /// The same number as in `Fingerprint::of` all bytes, when they were few enough.

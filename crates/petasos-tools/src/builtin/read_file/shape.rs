@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 
 use super::{Input, Text};
 use crate::edit::own_words;
+use crate::files::document::Document;
 use crate::files::kind::Kind;
 use crate::files::open::Unreadable;
 use crate::files::site::Site;
@@ -42,8 +43,8 @@ pub(super) fn told(read: &Text, input: &Input, page: Page) -> Value {
     if !hint.is_empty() {
         put("hint", json!(hint));
     }
-    if read.is_extracted {
-        put("extracted_document", json!("notebook"));
+    if let Some(document) = read.document {
+        put("extracted_document", json!(document.name()));
     }
     if is_more && *file_size > LARGE_BYTES && page.lines_max > LARGE_LINES {
         put(
@@ -126,6 +127,19 @@ pub(super) fn not_text(path: &Path, kind: Kind, site: &Site<'_>) -> ToolOutput {
         format!("`{name}` is a binary file and cannot be shown as text")
     };
     ToolOutput::plain_error(&message)
+}
+
+/// Why a document has no text, and what to do instead.
+pub(super) fn no_document(path: &Path, kind: Document, why: &str, site: &Site<'_>) -> ToolOutput {
+    let name = site.shown(path);
+    let kind = match kind {
+        Document::Notebook => "a notebook",
+        Document::Word => "a Word document",
+        Document::Excel => "an Excel workbook",
+    };
+    ToolOutput::plain_error(&format!(
+        "`{name}` cannot be read as {kind}: {why}. Look at it with a program in the terminal"
+    ))
 }
 
 /// The model has this page already.

@@ -7,7 +7,7 @@ use petasos_contract::jobs::Notify;
 use petasos_contract::terminal::{Ended, Ran, Started, SudoNote};
 use serde_json::{Map, Value, json};
 
-use super::{Wishes, meaning, result};
+use super::{Wishes, evidence, meaning, result};
 
 /// A command that did not run.
 pub(super) fn refused(message: &str, status: &str) -> Value {
@@ -68,6 +68,8 @@ pub(super) fn ran(command: &str, ran: Ran, pty_note: Option<&str>, cx: &CallCont
     };
     let mut told = result(&output, exit_code, error);
     let note = meaning::of(command, exit_code).filter(|_| matches!(ran.ended, Ended::Exited(_)));
+    let evidence =
+        evidence::of(command, exit_code).filter(|_| matches!(ran.ended, Ended::Exited(_)));
     let left = ran.left_running.map(|job| {
         json!({
             "session_id": job,
@@ -78,6 +80,7 @@ pub(super) fn ran(command: &str, ran: Ran, pty_note: Option<&str>, cx: &CallCont
     let confined = ran.confinement != "off";
     let optional = [
         ("exit_code_meaning", note.map(Value::from)),
+        ("verification_evidence", evidence),
         ("full_output", ran.whole.map(|path| json!(path))),
         ("left_running", left),
         ("sandbox", confined.then(|| json!(ran.confinement))),

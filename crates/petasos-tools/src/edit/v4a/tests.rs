@@ -8,7 +8,7 @@ use crate::edit::text::Text;
 fn applied(patch: &str, files: &[(&str, &str)]) -> Result<BTreeMap<String, Option<String>>, Fault> {
     let files: BTreeMap<_, _> = files.iter().copied().collect();
     let outcome =
-        simulate(&parse(patch)?, |path| Ok(files.get(path).map(|text| Text::fresh(text))))?;
+        simulate(&parse(patch)?, |path| Ok(files.get(path).map(|text| Text::fresh(*text))))?;
     let plain = |text: Option<Text>| text.map(|text| text.plain().to_owned());
     Ok(outcome.files.into_iter().map(|(path, text)| (path, plain(text))).collect())
 }

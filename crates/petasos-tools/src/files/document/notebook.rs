@@ -8,7 +8,7 @@ use serde_json::Value;
 const OUTPUT_CHARS_MAX: usize = 2000;
 
 /// The text of a notebook; `None` when it is none.
-pub(crate) fn text(json: &[u8]) -> Option<String> {
+pub(super) fn text(json: &[u8]) -> Option<String> {
     let notebook: Value = serde_json::from_slice(json).ok()?;
     let cells = notebook.get("cells")?.as_array()?;
     let mut text = String::new();

@@ -245,7 +245,7 @@ impl<'a> There<'a> {
     }
 
     /// One file after the other; when one fails, those before it get their old content back.
-    pub(super) fn commit(&self, changes: &[Change]) -> Result<Done, WriteFault> {
+    pub(super) fn commit(&self, changes: &[Change<'_>]) -> Result<Done, WriteFault> {
         let mut done = Done::default();
         for (index, change) in changes.iter().enumerate() {
             done.dirs_created |= change.before.is_none()
@@ -255,7 +255,7 @@ impl<'a> There<'a> {
                     .iter()
                     .take(index)
                     .rev()
-                    .map(|change| self.put(change, change.before.as_deref()))
+                    .map(|change| self.put(change, change.before))
                     .collect();
                 return Err(match undone {
                     Ok(_) => WriteFault::Environment(error),
@@ -268,7 +268,7 @@ impl<'a> There<'a> {
         Ok(done)
     }
 
-    fn put(&self, change: &Change, content: Option<&[u8]>) -> Result<(), EnvError> {
+    fn put(&self, change: &Change<'_>, content: Option<&[u8]>) -> Result<(), EnvError> {
         let path = TargetPath::new(&change.real);
         match content {
             Some(content) => {
@@ -283,7 +283,7 @@ impl<'a> There<'a> {
     }
 
     /// A file under a new name keeps the permissions it had under the old one.
-    fn like(&self, change: &Change) -> Result<(), EnvError> {
+    fn like(&self, change: &Change<'_>) -> Result<(), EnvError> {
         let Some(like) = &change.like else { return Ok(()) };
         let stat = self.wait(self.files().stat(&TargetPath::new(like)));
         let Some(mode) = stat.ok().and_then(|stat| stat.mode) else { return Ok(()) };

@@ -42,7 +42,7 @@ pub(super) struct Staged {
 
 impl Staged {
     /// Writes the draft. Nothing that has a name has changed when this fails.
-    pub(super) fn new(change: &Change, wants_backup: bool) -> io::Result<Self> {
+    pub(super) fn new(change: &Change<'_>, wants_backup: bool) -> io::Result<Self> {
         let path = change.real.clone();
         let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
@@ -74,7 +74,7 @@ impl Staged {
         &self.path
     }
 
-    fn write(&mut self, change: &Change) -> io::Result<()> {
+    fn write(&mut self, change: &Change<'_>) -> io::Result<()> {
         let known = self.known()?;
         self.was_there = known.is_some();
         let Some(content) = &change.after else { return Ok(()) };

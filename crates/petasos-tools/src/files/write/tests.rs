@@ -6,14 +6,9 @@ use std::path::Path;
 
 use super::*;
 
-fn change(path: &Path, after: Option<&str>) -> Change {
-    let before = fs::read(path).ok();
-    Change {
-        real: path.to_owned(),
-        before,
-        after: after.map(|text| text.as_bytes().to_vec()),
-        like: None,
-    }
+fn change<'a>(path: &Path, after: Option<&'a str>) -> Change<'a> {
+    let after = after.map(|text| text.as_bytes().into());
+    Change { real: path.to_owned(), before: None, after, like: None }
 }
 
 fn names(folder: &Path) -> Vec<String> {
