@@ -13,6 +13,7 @@ use petasos_contract::event::Event;
 use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
 use petasos_contract::reading::only_reads;
 use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
+use tokio::sync::OnceCell;
 
 use crate::checkpoints::Checkpoints;
 use crate::take::{Taken, settings};
@@ -30,9 +31,12 @@ pub struct Before {
     seen: Mutex<Seen>,
 }
 
+/// The copy of one turn: made by the first who changes something, waited for by the others.
+type Copy = Arc<OnceCell<()>>;
+
 #[derive(Default)]
 struct Seen {
-    turns: HashMap<SessionId, TurnId>,
+    turns: HashMap<SessionId, (TurnId, Copy)>,
     told: HashSet<(SessionId, String)>,
 }
 
@@ -48,19 +52,29 @@ impl Before {
         Self { checkpoints, effects, seen: Mutex::default() }
     }
 
-    /// Whether this is the first change of its turn; the answer is yes once.
-    fn is_first(&self, tool: &ToolName, args: &Args, cx: &CallContext) -> bool {
-        if self.seen.lock().turns.get(&cx.session) == Some(&cx.turn) {
-            return false;
+    /// The copy that must be there before this call may change something.
+    fn needed(&self, tool: &ToolName, args: &Args, cx: &CallContext) -> Option<Copy> {
+        let known = |seen: &Seen| {
+            let (turn, copy) = seen.turns.get(&cx.session)?;
+            (*turn == cx.turn).then(|| Arc::clone(copy))
+        };
+        let copy = known(&self.seen.lock());
+        if copy.is_some_and(|copy| copy.initialized()) {
+            return None;
         }
         if !(self.effects)(tool, args, cx).iter().any(changes_files) {
-            return false;
+            return None;
         }
         let mut seen = self.seen.lock();
+        if let Some(copy) = known(&seen) {
+            return Some(copy);
+        }
         if seen.turns.len() >= SESSIONS_MAX {
             *seen = Seen::default();
         }
-        seen.turns.insert(cx.session.clone(), cx.turn.clone()).as_ref() != Some(&cx.turn)
+        let copy = Copy::default();
+        seen.turns.insert(cx.session.clone(), (cx.turn.clone(), Arc::clone(&copy)));
+        Some(copy)
     }
 
     async fn copy(&self, tool: &ToolName, cx: &CallContext) {
@@ -103,8 +117,8 @@ impl AroundMiddleware for Before {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>> {
         Box::pin(async move {
-            if self.is_first(tool, &args, cx) {
-                self.copy(tool, cx).await;
+            if let Some(copy) = self.needed(tool, &args, cx) {
+                copy.get_or_init(|| self.copy(tool, cx)).await;
             }
             Ok(next(args).await?)
         })

@@ -260,9 +260,14 @@ async fn the_first_change_of_a_turn_is_preceded_by_a_copy() {
     assert_eq!(count().await, 1);
     call("write_file", "two", "4").await;
     assert_eq!(count().await, 2);
-    project.checkpoints.restore("1", &[], &project.cx).await.unwrap();
-    assert_eq!(project.get("a").unwrap(), "1");
-    assert_eq!(asked.load(Ordering::Relaxed), 3);
+    // Side by side: whoever is not the first waits for the copy all the same.
+    tokio::join!(call("write_file", "three", "5"), call("terminal", "three", "6"));
+    assert_eq!(count().await, 3);
+    for (checkpoint, content) in [("3", "4"), ("1", "1")] {
+        project.checkpoints.restore(checkpoint, &[], &project.cx).await.unwrap();
+        assert_eq!(project.get("a").unwrap(), content);
+    }
+    assert_eq!(asked.load(Ordering::Relaxed), 5);
 }
 
 #[tokio::test]
