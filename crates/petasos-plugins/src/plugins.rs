@@ -18,7 +18,7 @@ use tokio::io::AsyncReadExt;
 use crate::discover::{Discovered, Found, discover};
 use crate::manifest::Manifest;
 use crate::plugin::{CommandInfo, Plugin};
-use crate::python;
+use crate::{python, skills};
 
 /// How long the installed packages may take to be listed.
 const PACKAGES_DEADLINE: Duration = Duration::from_secs(10);
@@ -80,6 +80,8 @@ pub struct Plugins {
     host: Arc<Surroundings>,
     discovered: Discovered,
     running: Vec<Arc<Plugin>>,
+    /// Whether their skills are offered.
+    skills: bool,
 }
 
 impl Plugins {
@@ -99,7 +101,8 @@ impl Plugins {
             }
         });
         join_all(starts).await;
-        Self { host, discovered, running }
+        let skills = skills::offer(&running, &host);
+        Self { host, discovered, running, skills }
     }
 
     /// What was found, running or not.
@@ -172,6 +175,9 @@ impl Plugins {
 
     /// Ends them all and removes what they registered.
     pub async fn stop(&self) {
+        if self.skills {
+            skills::withdraw(&self.host);
+        }
         join_all(self.running.iter().map(|plugin| plugin.stop())).await;
     }
 }
@@ -206,7 +212,11 @@ async fn add_packages(discovered: &mut Discovered, host: &Surroundings) {
 }
 
 async fn packages(host: &Surroundings) -> Result<Vec<(String, String)>, String> {
-    let spec = HelperSpec::new("the list of packages", python::packages_argv(&host.settings), &host.settings);
+    let spec = HelperSpec::new(
+        "the list of packages",
+        python::packages_argv(&host.settings),
+        &host.settings,
+    );
     let mut helper = host.processes.start(spec).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     helper.stdout.read_to_string(&mut text).await.map_err(|error| error.to_string())?;

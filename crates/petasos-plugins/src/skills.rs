@@ -1,0 +1,169 @@
+//! `skill_view` for the skills that plugins bring, and for those of the home that a prompt lists.
+//!
+//! Reads below a skill's own folder and nowhere else; lists and changes nothing. It is registered
+//! only when a plugin brings a skill and no other tool has the name.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Weak};
+
+use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::tool::Concurrency;
+use petasos_contract::{Args, CallContext, ToolError, ToolOutput};
+use petasos_runtime::registry::{Entry, Intent, Origin};
+use serde_json::{Map, Value, json};
+
+use crate::plugin::Plugin;
+use crate::plugins::Surroundings;
+
+const NAME: &str = "skill_view";
+/// The most that is read of one file.
+const FILE_MAX: u64 = 1024 * 1024;
+const FILES_MAX: usize = 50;
+/// Where a skill keeps what it refers to.
+const SHELVES: [&str; 4] = ["references", "templates", "scripts", "assets"];
+
+/// Offers the skills of these plugins; whether there are any to offer.
+pub(crate) fn offer(plugins: &[Arc<Plugin>], host: &Surroundings) -> bool {
+    let any = plugins.iter().any(|plugin| !plugin.registered().skills.is_empty());
+    if !any || host.registry.snapshot().get(NAME).is_some() {
+        return false;
+    }
+    let view = SkillView {
+        plugins: plugins.iter().map(Arc::downgrade).collect(),
+        home: host.settings.home().join("skills"),
+    };
+    let mut entry = Entry::new(NAME, "skills", schema(), Arc::new(Blocking::new(view)));
+    entry.concurrency = Concurrency::Safe;
+    "📚".clone_into(&mut entry.emoji);
+    host.registry.register(entry, &Origin::core(), Intent::Add).is_ok()
+}
+
+/// Takes it away again.
+pub(crate) fn withdraw(host: &Surroundings) {
+    if let Err(error) = host.registry.deregister(NAME, &Origin::core()) {
+        tracing::debug!(%error, "skills stay offered");
+    }
+}
+
+fn schema() -> Map<String, Value> {
+    let text = |about: &str| json!({ "type": "string", "description": about });
+    Map::from_iter([
+        ("description".to_owned(), json!("Read a skill before work it is about.")),
+        (
+            "parameters".to_owned(),
+            json!({
+                "type": "object",
+                "properties": {
+                    "name": text("Its name; `plugin:name` for one of a plugin"),
+                    "file_path": text("One of the files that it names, instead of its main text"),
+                },
+                "required": ["name"],
+            }),
+        ),
+    ])
+}
+
+struct SkillView {
+    plugins: Vec<Weak<Plugin>>,
+    home: PathBuf,
+}
+
+impl SyncTool for SkillView {
+    fn call(&self, args: Args, _: &CallContext) -> Result<ToolOutput, ToolError> {
+        let name = args.text("name").unwrap_or_default().trim();
+        let shown = self.find(name).and_then(|skill| match args.text("file_path") {
+            Some(file) if !file.is_empty() => one_file(name, &skill, file),
+            _ => main_text(name, &skill),
+        });
+        Ok(match shown {
+            Ok(shown) => ToolOutput::Text(shown.to_string()),
+            Err(why) => ToolOutput::plain_error(&why),
+        })
+    }
+}
+
+impl SkillView {
+    /// The main file of a skill.
+    fn find(&self, name: &str) -> Result<PathBuf, String> {
+        let plugins = self.plugins.iter().filter_map(Weak::upgrade);
+        let mut skills = plugins.flat_map(|plugin| plugin.registered().skills);
+        if let Some(skill) = skills.find(|skill| skill.name == name) {
+            return Ok(main_file(PathBuf::from(skill.path)));
+        }
+        let place = name.replace(':', "/");
+        if place.is_empty() || place.starts_with('/') || place.split('/').any(|part| part == "..") {
+            return Err(format!("`{name}` is no name of a skill"));
+        }
+        let found = self.below_home(&place);
+        match found.as_slice() {
+            [one] => Ok(one.clone()),
+            [] => Err(format!("no skill is named `{name}`")),
+            many => {
+                let own = |path: &PathBuf| path.strip_prefix(&self.home).unwrap_or(path).to_owned();
+                let names: Vec<String> = many
+                    .iter()
+                    .filter_map(|path| Some(own(path).parent()?.display().to_string()))
+                    .collect();
+                Err(format!("several skills are named `{name}`: {}", names.join(", ")))
+            }
+        }
+    }
+
+    /// Skills of the home with this name, or at this place, one or two folders down.
+    fn below_home(&self, place: &str) -> Vec<PathBuf> {
+        let here = self.home.join(place);
+        let mut folders = vec![here];
+        if !place.contains('/') {
+            let categories = fs::read_dir(&self.home).into_iter().flatten().flatten();
+            folders.extend(categories.map(|entry| entry.path().join(place)));
+        }
+        folders.into_iter().map(|folder| folder.join("SKILL.md")).filter(|f| f.is_file()).collect()
+    }
+}
+
+fn main_file(path: PathBuf) -> PathBuf {
+    if path.is_dir() { path.join("SKILL.md") } else { path }
+}
+
+fn read(path: &Path) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("`{}`: {error}", path.display());
+    let file = fs::File::open(path).map_err(unreadable)?;
+    let mut bytes = Vec::new();
+    file.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(unreadable)?;
+    if bytes.len() as u64 > FILE_MAX {
+        return Err(format!("`{}` is larger than {FILE_MAX} bytes", path.display()));
+    }
+    String::from_utf8(bytes).map_err(|_| format!("`{}` is no text", path.display()))
+}
+
+fn main_text(name: &str, skill: &Path) -> Result<Value, String> {
+    let mut files = Vec::new();
+    if let Some(folder) = skill.parent().filter(|_| skill.ends_with("SKILL.md")) {
+        for shelf in SHELVES {
+            let entries = fs::read_dir(folder.join(shelf)).into_iter().flatten().flatten();
+            let names = entries.filter(|entry| entry.path().is_file());
+            let named =
+                names.map(|entry| format!("{shelf}/{}", entry.file_name().to_string_lossy()));
+            files.extend(named);
+        }
+        files.sort();
+        files.truncate(FILES_MAX);
+    }
+    let content = read(skill)?;
+    Ok(json!({ "success": true, "name": name, "content": content, "files": files }))
+}
+
+/// A file of the skill's folder, wherever links lead.
+fn one_file(name: &str, skill: &Path, file: &str) -> Result<Value, String> {
+    let missing = || format!("skill `{name}` has no file `{file}`");
+    let folder = skill.parent().filter(|_| skill.ends_with("SKILL.md")).ok_or_else(missing)?;
+    let folder = folder.canonicalize().map_err(|_| missing())?;
+    let path = folder.join(file).canonicalize().map_err(|_| missing())?;
+    if !path.starts_with(&folder) {
+        return Err(missing());
+    }
+    let content = read(&path)?;
+    Ok(json!({ "success": true, "name": name, "file": file, "content": content }))
+}
