@@ -19,6 +19,11 @@ pub(crate) use entry::Record;
 pub use entry::{Entry, Outcome, Reason};
 pub(crate) use mask::{MASK, masked, ranges as masked_ranges, secrets_of};
 
+/// Builds what the first entry needs, for programs that have a moment to spare before it.
+pub fn warm() {
+    mask::warm();
+}
+
 /// No line is longer, so that the last one is found in one read.
 const TAIL_BYTES: u64 = 256 * 1024;
 

@@ -42,6 +42,13 @@ use crate::report::Report;
 use crate::reviewer::ModelReviewer;
 use crate::telemetry::Telemetry;
 
+/// What gets ready beside a first request.
+#[derive(Debug)]
+pub struct Warming {
+    _terminal: Option<Owned<()>>,
+    _built: Owned<()>,
+}
+
 /// Settings, tools and engines of one program.
 #[derive(Debug)]
 pub struct Host {
@@ -212,9 +219,22 @@ impl Host {
         Checkpoints::new(Arc::clone(&self.terminal) as _)
     }
 
-    /// Lets the terminal get ready while a model is being asked; ends when dropped.
-    pub fn warm_terminal(&self) -> Option<Owned<()>> {
-        self.terminal.warm(self.call_context(Surface::OneShot, SessionId::new("warming")))
+    /// Lets the terminal, the rules and the masks get ready while a model is being asked; ends when
+    /// dropped.
+    pub fn warm_terminal(&self) -> Warming {
+        let cx = self.call_context(Surface::OneShot, SessionId::new("warming"));
+        let (terminal, settings) = (Arc::clone(&self.terminal), Arc::clone(&self.settings));
+        let build = move || {
+            petasos_approval::judge_command("echo a > b", &petasos_approval::Facts::default());
+            petasos_approval::log::warm();
+            terminal.masker(&settings).text("a");
+        };
+        let built = Owned::start(async move {
+            if let Err(error) = tokio::task::spawn_blocking(build).await {
+                tracing::debug!(%error, "rules and masks were not warmed");
+            }
+        });
+        Warming { _terminal: self.terminal.warm(cx), _built: built }
     }
 
     /// The engine that runs commands.

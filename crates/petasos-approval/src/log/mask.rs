@@ -34,6 +34,11 @@ static COMPILED: LazyLock<Vec<Regex>> = LazyLock::new(|| {
         .collect()
 });
 
+/// Builds the shapes before the first entry needs them.
+pub(super) fn warm() {
+    LazyLock::force(&COMPILED);
+}
+
 /// The values that must not be shown whatever they look like.
 pub(crate) fn secrets_of(settings: &Settings) -> Vec<String> {
     settings

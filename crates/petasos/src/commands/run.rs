@@ -6,7 +6,8 @@ mod told;
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::sync::Arc;
+use std::sync::{Arc, mpsc};
+use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use petasos_agent::agent::{Agent, Outcome, TurnEnd};
@@ -32,6 +33,9 @@ pub(super) static COMMAND: Command = Command {
 const EXIT_CODES: &str = "Exit codes: 0 answered, 1 failed, 2 bad usage, 3 requests used up \
     (--max-turns), 4 refused by the provider's filter, 5 stopped by a guardrail, 130 interrupted.";
 
+/// A pipe that is open for so long is worth a word.
+const PIPE_SILENT: Duration = Duration::from_secs(3);
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 struct Run {
@@ -49,18 +53,20 @@ struct Run {
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let run: Run = parse(matches)?;
-    let input = run.input()?;
     let out = session.out;
+    let input = run.input(out)?;
     let people = if run.unattended { None } else { session.people() };
     if run.conversation.yolo {
         session.host = LazyHost::new(run.conversation.inputs(session.host.inputs()));
     }
     let host = session.host.get()?;
-    let engine = host.agent(Arc::new(host.model()), people.clone())?;
-    let choice = run.conversation.choice(host, Surface::OneShot);
-    let told = Arc::new(Told::new(out, Arc::clone(host.catalogue())));
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
+        // The login shell begins before anything here takes time.
+        tokio::task::yield_now().await;
+        let engine = host.agent(Arc::new(host.model()), people.clone())?;
+        let choice = run.conversation.choice(host, Surface::OneShot);
+        let told = Arc::new(Told::new(out, Arc::clone(host.catalogue())));
         let _guests = crate::guests::start(host, people, out).await?;
         let mut agent = match run.conversation.resumed(&*engine.store).await? {
             None => Agent::begin(engine, choice).await.map_err(|error| failed(&error))?,
@@ -99,13 +105,12 @@ async fn turn(agent: &mut Agent, input: Input, cx: &CallContext) -> Result<TurnE
 
 impl Run {
     /// The prompt, what was piped in, and files.
-    fn input(&self) -> Result<Input, Report> {
+    fn input(&self, out: Out) -> Result<Input, Report> {
         let typed = self.prompt.iter().filter(|prompt| *prompt != "-").cloned();
         let mut parts: Vec<String> = typed.collect();
         if !std::io::stdin().is_terminal() {
-            let mut piped = String::new();
-            let read = std::io::stdin().lock().read_to_string(&mut piped);
-            read.map_err(|error| Report::usage(format!("standard input: {error}")))?;
+            let piped = piped(out);
+            let piped = piped.map_err(|error| Report::usage(format!("standard input: {error}")))?;
             parts.extend(Some(piped.trim().to_owned()).filter(|text| !text.is_empty()));
         }
         if parts.is_empty() && self.file.is_empty() {
@@ -114,6 +119,22 @@ impl Run {
         let content = attach::content(parts, &self.file)?;
         Ok(Input { content, context: Vec::new() })
     }
+}
+
+/// What comes through the pipe, to its end. One that nobody writes to and nobody closes is told.
+fn piped(out: Out) -> std::io::Result<String> {
+    let (sender, read) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut piped = String::new();
+        let read = std::io::stdin().lock().read_to_string(&mut piped);
+        // Whoever waited is gone only with the whole program.
+        sender.send(read.map(|_| piped)).unwrap_or_default();
+    });
+    let read = read.recv_timeout(PIPE_SILENT).or_else(|_| {
+        out.remark("waiting for the end of standard input; `</dev/null` gives none");
+        read.recv()
+    });
+    read.unwrap_or_else(|error| Err(std::io::Error::other(error)))
 }
 
 /// The answer; how the turn ended is the exit code.
