@@ -1,6 +1,18 @@
 //! Removes what is meant for a terminal and not for a reader: escape sequences and control
 //! characters. Sequences may be cut anywhere between two pieces.
 
+/// Bytes that are looked at before the next branch: the processor does many at once.
+const AT_ONCE: usize = 256;
+
+/// Whether there is nothing to remove. The control characters above ASCII all begin with 0xC2.
+fn is_plain(bytes: &[u8]) -> bool {
+    let is_odd = |byte: u8| {
+        let low = byte < b' ' && byte != b'\n' && byte != b'\t';
+        low | (byte == 0x7f) | (byte == 0xc2)
+    };
+    bytes.chunks(AT_ONCE).all(|some| !some.iter().fold(false, |odd, byte| odd | is_odd(*byte)))
+}
+
 /// A stripper that remembers where in a sequence it is.
 #[derive(Debug, Default)]
 pub(super) struct Plain {
@@ -27,8 +39,7 @@ enum State {
 impl Plain {
     /// Appends the readable part of `text`.
     pub(super) fn strip(&mut self, text: &str, into: &mut String) {
-        let clean = |byte: u8| byte >= b' ' && byte != 0x7f || byte == b'\n' || byte == b'\t';
-        if matches!(self.state, State::Text) && !self.after_return && text.bytes().all(clean) {
+        if matches!(self.state, State::Text) && !self.after_return && is_plain(text.as_bytes()) {
             into.push_str(text);
             return;
         }
