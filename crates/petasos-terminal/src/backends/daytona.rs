@@ -56,12 +56,14 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
     let base = address(settings, "DAYTONA_API_URL", API).map_err(EnvError::Settings)?;
     let key = required(settings, "DAYTONA_API_KEY")?;
     let text = |name: &str| variable(settings, name).map(|text| text.expose().to_owned());
-    let api = Api::new(Arc::clone(&given.net), base, key, text("DAYTONA_ORGANIZATION_ID"));
+    let organization = text("DAYTONA_ORGANIZATION_ID");
+    let api = Api::new(Arc::clone(&given.net), base, key, organization.as_deref());
     let plan = Plan::of(&given.hosted, opening.task, text("DAYTONA_TARGET"));
     let carrier = Arc::new(Daytona::open(api, plan, FileSync::of(settings)).await?);
     let ptys = has_terminals(&*carrier.live().toolbox).await;
     let profile = given.profile("daytona", carrier.label.clone(), ptys);
-    place(Arc::clone(&carrier) as _, profile, async { carrier.close().await }).await
+    let undo = async { carrier.close().await };
+    Box::pin(place(Arc::clone(&carrier) as _, profile, undo)).await
 }
 
 /// The way into a sandbox.

@@ -75,7 +75,7 @@ async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, EnvError> {
     let profile = given.profile("modal", carrier.target(), ptys);
     // What never worked has nothing worth keeping.
     let undo = async { carrier.books.end(&carrier.plane, &carrier.live().lease).await };
-    place(Arc::clone(&carrier) as _, profile, undo).await
+    Box::pin(place(Arc::clone(&carrier) as _, profile, undo)).await
 }
 
 /// The way into a sandbox.

@@ -10,7 +10,8 @@ mod api;
 mod carrier;
 #[cfg(feature = "vercel_sandbox")]
 mod credential;
-#[cfg(all(test, feature = "vercel_sandbox"))]
+#[cfg(feature = "vercel_sandbox")]
+#[cfg(test)]
 mod tests;
 
 use crate::backend::BackendDef;

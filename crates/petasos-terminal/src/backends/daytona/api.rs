@@ -85,7 +85,7 @@ pub(super) struct Limits {
 
 impl Api {
     /// The interface at an address.
-    pub(super) fn new(net: Arc<Net>, base: Url, key: Secret, organization: Option<String>) -> Self {
+    pub(super) fn new(net: Arc<Net>, base: Url, key: Secret, organization: Option<&str>) -> Self {
         let credential = Credential {
             owner: "daytona".to_owned(),
             secret: key,
@@ -94,7 +94,7 @@ impl Api {
         };
         let limits = Limits { short: Duration::from_secs(40), create: Duration::from_mins(3) };
         let mut rest = Rest::new(net, base, credential).header("x-daytona-source", "petasos");
-        if let Some(organization) = &organization {
+        if let Some(organization) = organization {
             rest = rest.header("x-daytona-organization-id", organization);
         }
         Self { rest, limits }

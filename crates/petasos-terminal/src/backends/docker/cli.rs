@@ -80,11 +80,7 @@ impl Cli {
     }
 
     /// Starts a container; it lives on when the engine has no daemon to hold it.
-    pub(super) async fn begin(
-        &self,
-        words: &[&str],
-        patience: Duration,
-    ) -> Result<String, String> {
+    pub(super) async fn begin(&self, words: &[&str], patience: Duration) -> Result<String, String> {
         let done = self.programs.leaving(&self.argv(words), patience).await?;
         if done.code == 0 {
             return Ok(String::from_utf8_lossy(&done.output).trim().to_owned());

@@ -10,8 +10,8 @@ use petasos_contract::path::TargetPath;
 use petasos_contract::wait;
 
 use super::{Local, script};
-use crate::{childenv, exports};
 use crate::settings::TerminalSettings;
+use crate::{childenv, exports};
 
 /// How long login files may take; commands then run without them, and the log says so.
 const PATIENCE: Duration = Duration::from_secs(10);

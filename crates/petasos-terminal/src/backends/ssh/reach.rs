@@ -66,9 +66,7 @@ fn way(configuration: &str) -> Way {
         ["proxyjump", "proxycommand"].iter().any(|key| !matches!(value(key), None | Some("none")));
     let port = value("port").and_then(|port| port.parse().ok());
     match (value("hostname"), port) {
-        (Some(host), Some(port)) if !goes_around => {
-            Way::Straight { host: host.to_owned(), port }
-        }
+        (Some(host), Some(port)) if !goes_around => Way::Straight { host: host.to_owned(), port },
         _ => Way::Around,
     }
 }

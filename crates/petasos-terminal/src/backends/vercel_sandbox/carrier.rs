@@ -49,7 +49,7 @@ pub(super) async fn open(opening: Opening<'_>) -> Result<Arc<dyn Environment>, E
     let ptys = has_terminals(&*live.commands).await;
     let profile = given.starting_in(HOME).profile("vercel_sandbox", carrier.label(), ptys);
     let undo = async { carrier.remove(&live).await };
-    place(Arc::clone(&carrier) as _, profile, undo).await
+    Box::pin(place(Arc::clone(&carrier) as _, profile, undo)).await
 }
 
 /// The sandbox that is wanted.
@@ -143,7 +143,9 @@ async fn bring(api: &Api, plan: &Plan) -> Result<Live, VendorError> {
     let kept = plan.kept();
     let mut new = plan.sandbox(&api.project, kept);
     let made = match api.create(&new).await {
-        Err(VendorError::Missing { why } | VendorError::Refused { why }) if new.source.is_some() => {
+        Err(VendorError::Missing { why } | VendorError::Refused { why })
+            if new.source.is_some() =>
+        {
             tracing::warn!(why, "the kept snapshot cannot be used; the sandbox begins empty");
             new.source = None;
             api.create(&new).await?

@@ -28,7 +28,9 @@ impl Identity {
         if let Some(token) = variable(settings, "VERCEL_TOKEN") {
             let needed = |name: &str| {
                 text(name).ok_or_else(|| {
-                    format!("`{name}` is not set: `VERCEL_TOKEN` needs the project and the team too")
+                    format!(
+                        "`{name}` is not set: `VERCEL_TOKEN` needs the project and the team too"
+                    )
                 })
             };
             let (project, team) = (needed("VERCEL_PROJECT_ID")?, needed("VERCEL_TEAM_ID")?);

@@ -60,7 +60,8 @@ fn with(text: &str, bed: &str, column: &[(&str, &str)]) -> String {
 
 #[test]
 fn a_column_is_written_and_the_others_stay() {
-    let text = "# x\n\n| case | a | b |\n|---|---|---|\n| one | yes | no |\n| old | yes | yes |\n\nend\n";
+    let text =
+        "# x\n\n| case | a | b |\n|---|---|---|\n| one | yes | no |\n| old | yes | yes |\n\nend\n";
     let new = with(text, "c, d", &[("one", "yes"), ("two", "no")]);
     let expected = "# x\n\n| case | a | b | c, d |\n|---|---|---|---|\n| one | yes | no | yes |\n\
                     | two | – | – | no |\n\nend\n";

@@ -79,7 +79,9 @@ async fn serve(mut socket: TcpStream, state: Arc<Mutex<State>>, answer: Answer) 
     state.lock().creations += usize::from(creates);
     let (status, more, text) = match answer {
         Answer::Never => return std::future::pending().await,
-        Answer::Limited => (429, "retry-after: 120\r\n", json!({"error":{"message":"slow down"}}).to_string()),
+        Answer::Limited => {
+            (429, "retry-after: 120\r\n", json!({"error":{"message":"slow down"}}).to_string())
+        }
         Answer::Failed => (500, "", String::new()),
         Answer::Garbage => (200, "", "<html>".to_owned()),
         Answer::Well => {
@@ -108,7 +110,9 @@ async fn request(socket: &mut TcpStream) -> Option<(String, Vec<u8>)> {
         let Some(at) = bytes.windows(4).position(|four| four == b"\r\n\r\n") else { continue };
         let head = String::from_utf8_lossy(&bytes[..at]).into_owned();
         let length = head.lines().find_map(|line| {
-            line.to_lowercase().strip_prefix("content-length:").map(|size| size.trim().parse().unwrap())
+            line.to_lowercase()
+                .strip_prefix("content-length:")
+                .map(|size| size.trim().parse().unwrap())
         });
         let end = at + 4 + length.unwrap_or(0);
         while bytes.len() < end {
@@ -153,7 +157,11 @@ async fn route(state: &Mutex<State>, method: &str, target: &str, body: &[u8]) ->
                 "snapshot" => {
                     let kept = json!({"id":"snap_1","sourceSessionId":id,"region":"iad1","status":"created",
                         "sizeBytes":1,"createdAt":1,"updatedAt":1});
-                    (200, json!({"snapshot": kept, "session": session(id, "snapshotting")}).to_string())
+                    (
+                        200,
+                        json!({"snapshot": kept, "session": session(id, "snapshotting")})
+                            .to_string(),
+                    )
                 }
                 _ => missing(),
             }
@@ -173,7 +181,8 @@ fn create(state: &Mutex<State>, body: &[u8]) -> (u16, String) {
         return (400, json!({"error":{"message":format!("what is {wish}")}}).to_string());
     }
     let mut state = state.lock();
-    let (name, id) = (wish["name"].as_str().unwrap().to_owned(), format!("sess_{}", state.creations));
+    let (name, id) =
+        (wish["name"].as_str().unwrap().to_owned(), format!("sess_{}", state.creations));
     state.source = wish["source"]["snapshotId"].as_str().map(str::to_owned);
     state.sandboxes.insert(name.clone(), id.clone());
     state.running.push(id.clone());
