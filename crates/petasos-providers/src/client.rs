@@ -25,7 +25,7 @@ use petasos_net::client::Net;
 
 use crate::catalog::{self, Catalog, ListError, Listed, Which};
 use crate::fallback::{Cooldowns, Turns, Wanted};
-use crate::ledger::Ledger;
+use crate::ledger::{Ledger, kept};
 use crate::retry::Limits;
 use crate::roles::{self, Plan};
 use crate::route::{Routes, Unroutable};
@@ -207,6 +207,9 @@ impl Client {
             },
         };
         self.ledger.add(&cx.session, role, reply);
+        if let Err(error) = kept::write(cx.settings.home(), &cx.session, role, reply) {
+            tracing::warn!(%error, "a reply is missing from the bill");
+        }
     }
 
     /// Tells a person something once for the life of the process.

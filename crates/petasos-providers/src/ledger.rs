@@ -1,6 +1,8 @@
 //! What was used and what it cost, by conversation, role and endpoint.
 //!
-//! Kept for the life of the process; a store that wants it longer reads it at the end of a turn.
+//! The sums of a process are in memory; `kept` holds what all processes of a home have used.
+
+pub mod kept;
 
 use std::collections::BTreeMap;
 use std::sync::{Mutex, PoisonError};

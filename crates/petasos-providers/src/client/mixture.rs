@@ -168,7 +168,7 @@ async fn gather(
         match answer {
             Ok(mut reply) => {
                 path.append(&mut reply.path);
-                text.push_str(&format!("\n\n[{who}]\n{}", reply.message.text().trim()));
+                text.extend(["\n\n[", who.as_str(), "]\n", reply.message.text().trim()]);
             }
             Err(mut error) => {
                 path.append(&mut error.path);

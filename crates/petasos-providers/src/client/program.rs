@@ -61,16 +61,7 @@ impl Attempt<'_> {
         let read = exchange.hold(helper, &last_words).await;
         let concluded = self.conclude(transport, decoder.as_mut(), read);
         concluded.map_err(|mut broken| {
-            let failure = &mut broken.failure;
-            failure.advice = match failure.reason {
-                Reason::Auth => Some(program.login.to_owned()),
-                Reason::ModelNotFound => Some(failure.message.clone()),
-                _ => None,
-            };
-            let said = last_words.text();
-            if !said.is_empty() && failure.status.is_none() {
-                failure.message = format!("{}; it said: {said}", failure.message);
-            }
+            explain(&mut broken.failure, program, &last_words.text());
             broken
         })
     }
@@ -96,6 +87,18 @@ impl Attempt<'_> {
     }
 }
 
+/// Adds what a person can do about it, and what the program said last.
+fn explain(failure: &mut Failure, program: &Program, said: &str) {
+    if !said.is_empty() && failure.status.is_none() {
+        failure.message = format!("{}; it said: {said}", failure.message);
+    }
+    failure.advice = match failure.reason {
+        Reason::Auth => Some(program.login.to_owned()),
+        Reason::ModelNotFound | Reason::NotConfigured => Some(failure.message.clone()),
+        _ => None,
+    };
+}
+
 /// A conversation with a program in progress.
 struct Exchange<'a> {
     attempt: &'a Attempt<'a>,
@@ -115,7 +118,8 @@ impl Exchange<'_> {
         let mut say = self.talk.begin().map_err(|error| self.fault(&error))?;
         let mut piece = vec![0; 64 * 1024];
         while !self.decoder.is_done() {
-            let text: String = say.drain(..).map(|message| format!("{message}\n")).collect();
+            let text: String =
+                say.drain(..).flat_map(|message| [message.to_string(), "\n".to_owned()]).collect();
             if !text.is_empty() {
                 tell(&mut stdin, &text).await?;
             }
@@ -125,7 +129,7 @@ impl Exchange<'_> {
                 let by = Instant::now() + Duration::from_secs(1);
                 let rest = wait::until(by, "a program's last words", listening.join()).await;
                 tracing::debug!(in_time = rest.is_ok(), "a program ended before its answer did");
-                break;
+                return if self.talk.is_begun() { Ok(()) } else { Err(dumb()) };
             }
             say = self.take(piece.get(..count).unwrap_or_default())?;
         }
@@ -152,6 +156,12 @@ impl Exchange<'_> {
     fn fault(&self, error: &DecodeError) -> Box<Failure> {
         Box::new(crate::failure::of_decoding(self.transport, error, self.attempt.size))
     }
+}
+
+/// A program that never spoke the protocol will not speak it the next time either.
+fn dumb() -> Box<Failure> {
+    let line = "the program ended without an answer; check its version and its arguments";
+    Box::new(Failure::new(Reason::NotConfigured, line))
 }
 
 async fn tell(

@@ -124,6 +124,11 @@ impl<'a> Talk<'a> {
         Self { program, room, answers: Answers::default() }
     }
 
+    /// Whether the program has answered anything at all.
+    pub fn is_begun(&self) -> bool {
+        self.answers.count() > 0
+    }
+
     /// The first words.
     pub fn begin(&self) -> Result<Vec<Value>, DecodeError> {
         (self.program.next)(&self.room, &self.answers)

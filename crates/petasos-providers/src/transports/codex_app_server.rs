@@ -108,7 +108,8 @@ fn next(room: &Room<'_>, answers: &Answers) -> Result<Vec<Value>, DecodeError> {
     if answers.get(TURN).is_some() {
         return Ok(Vec::new());
     }
-    let id = thread.pointer("/thread/id").unwrap_or(&Value::Null);
+    let id = thread.pointer("/thread/id").filter(|id| id.is_string());
+    let id = id.ok_or_else(|| DecodeError::malformed("a thread without an id", ""))?;
     let mut params = json!({ "threadId": id, "input": room.turn.get("input") });
     for name in ["effort", "outputSchema"] {
         if let Some(value) = room.turn.get(name) {

@@ -106,7 +106,8 @@ fn next(room: &Room<'_>, answers: &Answers) -> Result<Vec<Value>, DecodeError> {
         let params = json!({ "cwd": room.folder, "mcpServers": [] });
         return Ok(vec![call("session", "session/new", &params)]);
     };
-    let id = session.get("sessionId").unwrap_or(&Value::Null);
+    let id = session.get("sessionId").filter(|id| id.is_string());
+    let id = id.ok_or_else(|| DecodeError::malformed("a session without an id", ""))?;
     let wanted = room.target.model.as_str();
     if wanted != ITS_OWN && !wanted.is_empty() && answers.get("model").is_none() {
         let known: Vec<&str> = models(session);

@@ -141,7 +141,8 @@ fn a_keyring_that_hangs_is_left_behind_after_two_seconds() {
 struct Session {
     address: String,
     children: Vec<Child>,
-    _home: tempfile::TempDir,
+    /// Outlives the service, which keeps its files there.
+    home: tempfile::TempDir,
 }
 
 impl Session {
@@ -162,10 +163,10 @@ impl Session {
         let mut told = BufReader::new(bus.stdout.take().unwrap());
         told.read_line(&mut address).unwrap();
         let address = address.trim().to_owned();
-        let mut session = Self { address, children: vec![bus], _home: home };
+        let mut session = Self { address, children: vec![bus], home };
         let mut daemon = Command::new("gnome-keyring-daemon");
         daemon.args(["--foreground", "--unlock", "--components=secrets"]);
-        daemon.env("HOME", session._home.path()).env("XDG_RUNTIME_DIR", session._home.path());
+        daemon.env("HOME", session.home.path()).env("XDG_RUNTIME_DIR", session.home.path());
         daemon.env("DBUS_SESSION_BUS_ADDRESS", &session.address).env_remove("DISPLAY");
         daemon.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
         let mut daemon = daemon.spawn().ok()?;

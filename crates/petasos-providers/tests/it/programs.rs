@@ -23,8 +23,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, DuplexStrea
 
 use crate::golden::{golden, weather};
 
-/// What a double says to a message; nothing more comes after `None`.
-type Script = fn(&Value) -> Option<Vec<Value>>;
+/// What a double says to a message; it ends where it should say nothing at all (`null`).
+type Script = fn(&Value) -> Vec<Value>;
 
 /// Starts doubles on pipes inside this process.
 struct Double {
@@ -48,7 +48,7 @@ impl HelperHand for Hand {
     fn pids(&self) -> Vec<u32> {
         Vec::new()
     }
-    fn confinement(&self) -> &str {
+    fn confinement(&self) -> &'static str {
         "none"
     }
 }
@@ -87,8 +87,10 @@ async fn play(
     while let Ok(Some(line)) = lines.next_line().await {
         let message: Value = serde_json::from_str(&line).unwrap();
         heard.lock().unwrap().push(message.clone());
-        let Some(answers) = script(&message) else { return };
-        for answer in answers {
+        for answer in script(&message) {
+            if answer.is_null() {
+                return;
+            }
             if stdout.write_all(format!("{answer}\n").as_bytes()).await.is_err() {
                 return;
             }
@@ -172,19 +174,19 @@ fn around_the_question(lines: &[Value]) -> (Vec<Value>, Vec<Value>) {
     (lines[..at].to_vec(), lines[at..].to_vec())
 }
 
-fn copilot(message: &Value) -> Option<Vec<Value>> {
+fn copilot(message: &Value) -> Vec<Value> {
     let lines = recorded(Wire::CopilotAcp, "tools.jsonl", "session");
     let (session, turn) = lines.split_at(1);
     let (before, after) = around_the_question(turn);
     match message["method"].as_str() {
-        None => Some(after),
-        Some("initialize") => Some(recorded(Wire::CopilotAcp, "tools.jsonl", "initialize")),
-        Some("session/new") => Some(session.to_vec()),
+        None => after,
+        Some("initialize") => recorded(Wire::CopilotAcp, "tools.jsonl", "initialize"),
+        Some("session/new") => session.to_vec(),
         Some("session/set_model") => {
-            Some(vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {}})])
+            vec![json!({"jsonrpc": "2.0", "id": message["id"], "result": {}})]
         }
-        Some("session/prompt") => Some(before),
-        _ => Some(Vec::new()),
+        Some("session/prompt") => before,
+        _ => Vec::new(),
     }
 }
 
@@ -223,18 +225,19 @@ async fn a_model_of_copilot_is_chosen_where_it_lists_it_and_named_where_not() {
 #[tokio::test]
 async fn a_missing_login_or_program_says_what_to_do() {
     let locked: Script = |message| match message["method"].as_str() {
-        Some("initialize") => Some(recorded(Wire::CopilotAcp, "login.jsonl", "initialize")),
-        _ => Some(recorded(Wire::CopilotAcp, "login.jsonl", "session")),
+        Some("initialize") => recorded(Wire::CopilotAcp, "login.jsonl", "initialize"),
+        _ => recorded(Wire::CopilotAcp, "login.jsonl", "session"),
     };
     let error = ask(locked, json!({"model": {"provider": "copilot-acp"}})).await;
     let error = error.outcome.unwrap_err();
     assert_eq!(error.reason, Reason::Auth);
     assert!(error.line.ends_with("log in with `copilot login`"), "{}", error.line);
-    let silent: Script = |_| None;
+    let silent: Script = |_| vec![Value::Null];
     let error = ask(silent, json!({"model": {"provider": "copilot-acp"}})).await;
     let error = error.outcome.unwrap_err();
-    assert_eq!(error.reason, Reason::InvalidResponse);
-    assert!(error.detail.contains("a last word"), "{error:?}");
+    assert_eq!(error.reason, Reason::NotConfigured);
+    assert!(error.line.contains("a last word"), "{error:?}");
+    assert_eq!(error.path.len(), 3, "what never spoke is not asked again: {:?}", error.path);
 }
 
 #[tokio::test]
@@ -242,11 +245,10 @@ async fn what_a_program_said_before_it_died_is_kept() {
     let dies: Script = |message| match message["method"].as_str() {
         Some("session/prompt") => {
             let lines = recorded(Wire::CopilotAcp, "text.jsonl", "session");
-            Some(lines.into_iter().skip(1).filter(|line| line["id"] != "turn").collect())
+            lines.into_iter().skip(1).filter(|line| line["id"] != "turn").collect()
         }
-        Some("initialize") => copilot(message),
-        Some("session/new") => copilot(message),
-        _ => None,
+        Some("initialize" | "session/new") => copilot(message),
+        _ => vec![Value::Null],
     };
     let values = json!({"model": {"provider": "copilot-acp"},
         "providers": {"copilot-acp": {"stale_timeout_seconds": 0.2}}});
@@ -256,17 +258,17 @@ async fn what_a_program_said_before_it_died_is_kept() {
     assert!(reply.broken.is_some());
 }
 
-fn codex(message: &Value) -> Option<Vec<Value>> {
+fn codex(message: &Value) -> Vec<Value> {
     let file = "worked.jsonl";
     let (before, after) = around_the_question(&recorded(Wire::CodexAppServer, file, "turn"));
     match message["method"].as_str() {
-        Some("initialize") => Some(recorded(Wire::CodexAppServer, file, "initialize")),
+        Some("initialize") => recorded(Wire::CodexAppServer, file, "initialize"),
         Some("thread/start") => {
-            Some(recorded(Wire::CodexAppServer, file, "thread").into_iter().take(1).collect())
+            recorded(Wire::CodexAppServer, file, "thread").into_iter().take(1).collect()
         }
-        Some("turn/start") => Some(before),
-        None => Some(after),
-        _ => Some(Vec::new()),
+        Some("turn/start") => before,
+        None => after,
+        _ => Vec::new(),
     }
 }
 
@@ -289,7 +291,7 @@ async fn codex_runs_its_own_loop_and_what_it_did_is_told() {
     assert_eq!(thread["developerInstructions"], "You are terse.");
     assert_eq!(asked.methods(), ["initialize", "initialized", "thread/start", "turn/start"]);
     assert_eq!(asked.notices.len(), 1, "{:?}", asked.notices);
-    let specs = asked.double.specs.lock().unwrap();
+    let specs = asked.double.specs.lock().unwrap().clone();
     assert_eq!(
         (&*specs[0].argv.join(" "), &*specs[0].grants.join(" ")),
         ("codex app-server", "CODEX_HOME")
@@ -301,11 +303,11 @@ async fn codex_runs_its_own_loop_and_what_it_did_is_told() {
 }
 
 #[tokio::test]
-async fn a_failed_turn_of_codex_is_classified_and_falls_back() {
+async fn a_failed_turn_of_codex_is_classified_and_says_what_to_do() {
     let fails: Script = |message| match message["method"].as_str() {
-        Some("turn/start") => Some(vec![json!({"method": "turn/completed", "params": {"turn":
+        Some("turn/start") => vec![json!({"method": "turn/completed", "params": {"turn":
             {"id": "t", "status": "failed", "error": {"message": "log in first",
-            "codexErrorInfo": "unauthorized"}}}})]),
+            "codexErrorInfo": "unauthorized"}}}})],
         _ => codex(message),
     };
     let values = json!({"model": {"provider": "openai-api", "default": "gpt-5",

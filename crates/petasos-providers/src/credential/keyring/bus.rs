@@ -46,19 +46,19 @@ impl Bus {
     }
 
     fn greet(mut stream: UnixStream) -> Result<Self, Absent> {
-        stream.set_read_timeout(Some(WITHIN)).map_err(broken)?;
-        stream.set_write_timeout(Some(WITHIN)).map_err(broken)?;
+        stream.set_read_timeout(Some(WITHIN)).map_err(|error| broken(&error))?;
+        stream.set_write_timeout(Some(WITHIN)).map_err(|error| broken(&error))?;
         // The bus takes the identity from the socket itself, so that none has to be claimed.
-        stream.write_all(b"\0AUTH EXTERNAL\r\n").map_err(broken)?;
+        stream.write_all(b"\0AUTH EXTERNAL\r\n").map_err(|error| broken(&error))?;
         let mut said = line(&mut stream)?;
         if said.starts_with("DATA") {
-            stream.write_all(b"DATA\r\n").map_err(broken)?;
+            stream.write_all(b"DATA\r\n").map_err(|error| broken(&error))?;
             said = line(&mut stream)?;
         }
         if !said.starts_with("OK ") {
             return Err(Absent::because(format!("the session bus refuses us: {said}")));
         }
-        stream.write_all(b"BEGIN\r\n").map_err(broken)?;
+        stream.write_all(b"BEGIN\r\n").map_err(|error| broken(&error))?;
         let mut bus = Self { stream, serial: 0 };
         let hello = Call {
             to: "org.freedesktop.DBus",
@@ -74,14 +74,14 @@ impl Bus {
     /// Makes a call and waits for its answer.
     pub(super) fn call(&mut self, call: &Call<'_>, body: Writer) -> Result<Answer, Absent> {
         self.serial += 1;
-        self.stream.write_all(&call.message(self.serial, body)).map_err(broken)?;
+        self.stream.write_all(&call.message(self.serial, body)).map_err(|error| broken(&error))?;
         loop {
             let mut head = [0; 16];
-            self.stream.read_exact(&mut head).map_err(broken)?;
+            self.stream.read_exact(&mut head).map_err(|error| broken(&error))?;
             let (fields, body) = Answer::rest(&head)?;
             let (mut fields, mut body) = (vec![0; fields], vec![0; body]);
-            self.stream.read_exact(&mut fields).map_err(broken)?;
-            self.stream.read_exact(&mut body).map_err(broken)?;
+            self.stream.read_exact(&mut fields).map_err(|error| broken(&error))?;
+            self.stream.read_exact(&mut body).map_err(|error| broken(&error))?;
             // Signals and answers to others are of no interest.
             let Some(answer) = Answer::read(&head, &fields, body)? else { continue };
             if answer.serial != Some(self.serial) {
@@ -103,13 +103,14 @@ fn connect(address: &str) -> Result<UnixStream, Absent> {
         pairs.split(',').find_map(|pair| pair.strip_prefix(key)?.strip_prefix('=')).map(unescaped)
     };
     if let Some(path) = value("path") {
-        return UnixStream::connect(path).map_err(broken);
+        return UnixStream::connect(path).map_err(|error| broken(&error));
     }
     #[cfg(target_os = "linux")]
     if let Some(name) = value("abstract") {
         use std::os::linux::net::SocketAddrExt as _;
-        let place = std::os::unix::net::SocketAddr::from_abstract_name(name).map_err(broken)?;
-        return UnixStream::connect_addr(&place).map_err(broken);
+        let place = std::os::unix::net::SocketAddr::from_abstract_name(name)
+            .map_err(|error| broken(&error))?;
+        return UnixStream::connect_addr(&place).map_err(|error| broken(&error));
     }
     Err(unknown())
 }
@@ -132,7 +133,7 @@ fn line(stream: &mut UnixStream) -> Result<String, Absent> {
     let mut said = Vec::new();
     while !said.ends_with(b"\r\n") && said.len() < LINE_MAX {
         let mut one = [0];
-        stream.read_exact(&mut one).map_err(broken)?;
+        stream.read_exact(&mut one).map_err(|error| broken(&error))?;
         said.extend(one);
     }
     Ok(String::from_utf8_lossy(&said).trim().to_owned())
@@ -152,7 +153,7 @@ fn refused(name: &str, values: &mut Reader<'_>) -> Absent {
     }
 }
 
-fn broken(error: std::io::Error) -> Absent {
+fn broken(error: &std::io::Error) -> Absent {
     Absent::because(format!("the session bus does not answer: {error}"))
 }
 
