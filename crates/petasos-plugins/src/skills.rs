@@ -143,10 +143,10 @@ fn main_text(name: &str, skill: &Path) -> Result<Value, String> {
     if let Some(folder) = skill.parent().filter(|_| skill.ends_with("SKILL.md")) {
         for shelf in SHELVES {
             let entries = fs::read_dir(folder.join(shelf)).into_iter().flatten().flatten();
-            let names = entries.filter(|entry| entry.path().is_file());
-            let named =
-                names.map(|entry| format!("{shelf}/{}", entry.file_name().to_string_lossy()));
-            files.extend(named);
+            let here = entries.filter(|entry| entry.path().is_file());
+            files.extend(
+                here.map(|entry| format!("{shelf}/{}", entry.file_name().to_string_lossy())),
+            );
         }
         files.sort();
         files.truncate(FILES_MAX);

@@ -84,14 +84,13 @@ pub trait Backstage: Send + Sync {
         file: &'a str,
     ) -> BoxFuture<'a, Result<String, String>>;
 
-    /// Follows the configured MCP servers: when `asked`, now; else where the file has changed since
+    /// Follows the configured MCP servers: when asked, now; else where the file has changed since
     /// the last look. Nothing when there is nothing to follow.
     fn refresh_servers<'a>(
         &'a self,
-        asked: bool,
-        choice: &'a Choice,
+        _asked: bool,
+        _choice: &'a Choice,
     ) -> BoxFuture<'a, Result<Option<Refreshed>, String>> {
-        let _unused = (asked, choice);
         Box::pin(std::future::ready(Ok(None)))
     }
 
