@@ -4,9 +4,12 @@
 //! that are put together in plain sight; `walk` looks at the calls. It is no
 //! interpreter: what it cannot see stays unknown.
 
+pub(crate) mod act;
 pub(crate) mod alias;
 pub(crate) mod calls;
+pub(crate) mod compute;
 pub(crate) mod evaluate;
+pub(crate) mod print;
 pub(crate) mod scan;
 pub(crate) mod sed;
 pub(crate) mod sight;

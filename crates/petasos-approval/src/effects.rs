@@ -5,6 +5,12 @@ use crate::flow::report::Deed;
 use crate::flow::value::{Arg, Taint};
 use crate::wrappers;
 
+mod copying;
+mod outputs;
+
+use copying::{copy, into_container, is_remote, synchronise};
+use outputs::{archive, outputs};
+
 /// A path in an argument and what is done to it.
 #[derive(Debug)]
 pub(crate) struct Found {
@@ -67,11 +73,18 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         | "patch" | "crontab" | "ssh-keygen" => outputs(call, &mut found),
         "tar" | "bsdtar" | "gtar" | "unzip" | "zip" | "7z" | "cpio" => archive(call, &mut found),
         "cat" | "head" | "tail" | "less" | "more" | "bat" | "batcat" | "strings" | "xxd" | "od"
-        | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "grep"
-        | "egrep" | "rg" | "fgrep" | "diff" | "fold" | "paste" | "column" | "pbcopy" | "xclip"
-        | "uuencode" | "gzip" | "most" | "zcat" | "ag" | "sdiff" | "comm" | "split" | "type"
+        | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "diff" | "fold" | "paste" | "column" | "pbcopy" | "xclip"
+        | "uuencode" | "gzip" | "most" | "zcat" | "sdiff" | "comm" | "split" | "type"
         | "get-content" | "gc" | "source" => {
             for operand in call.operands() {
+                push(&mut found, Deed::Read, operand);
+            }
+        }
+        "grep" | "egrep" | "rg" | "fgrep" | "ag" | "zgrep" => searched(call, &mut found),
+        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "multipass"
+        | "adb" | "gcloud" | "docker-compose" => into_container(call, &mut found),
+        "git" if matches!(call.operand(0), "add" | "stage") => {
+            for operand in call.operands().skip(1) {
                 push(&mut found, Deed::Read, operand);
             }
         }
@@ -80,7 +93,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
                 push(&mut found, Deed::Write, place);
             }
         }
-        _ => {}
+        _ => outputs::disks(call, &mut found),
     }
     found
 }
@@ -113,13 +126,28 @@ fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
     }
 }
 
+/// The files of a search; its pattern is none of them.
+fn searched(call: &Call<'_>, found: &mut Vec<Found>) {
+    const VALUES: [&str; 14] = [
+        "-e", "-f", "-m", "-A", "-B", "-C", "-g", "-t", "-T", "--include", "--exclude",
+        "--exclude-dir", "--glob", "--type",
+    ];
+    let given = call.option(&["-e", "-f", "--regexp", "--file"]).is_some();
+    for operand in call.operands_past(&VALUES).into_iter().skip(usize::from(!given)) {
+        push(found, Deed::Read, operand);
+    }
+}
+
 /// `Remove-Item -Recurse` and `rd /s`.
 fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
     let recursive = call.args.iter().any(|arg| {
         arg.text.eq_ignore_ascii_case("/s") || arg.text.to_ascii_lowercase().starts_with("-r")
     });
     let deed = Deed::Delete { recursive, bulk: false, narrowed: false };
-    for operand in call.operands().filter(|arg| !(arg.text.starts_with('/') && arg.text.len() < 3))
+    let rehearsed = call.args.iter().any(|arg| arg.text.to_ascii_lowercase() == "-whatif");
+    for operand in call
+        .operands()
+        .filter(|arg| !(arg.text.starts_with('/') && arg.text.len() == 2) && !rehearsed)
     {
         push(found, deed, operand);
     }
@@ -137,139 +165,6 @@ fn search(call: &Call<'_>, found: &mut Vec<Found>) {
             push(found, Deed::Write, &path);
         }
     }
-}
-
-fn is_remote(text: &str) -> bool {
-    text.split_once(':')
-        .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/') && !host.starts_with('.'))
-        || text.contains(':') && text.contains("://")
-}
-
-fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
-    let operands: Vec<&Arg> = call.operands().collect();
-    let Some((destination, sources)) = operands.split_last() else { return };
-    if call.flag('n') || call.long("--dry-run") {
-        return;
-    }
-    for source in sources {
-        push(found, Deed::Read, source);
-    }
-    if sources.is_empty() {
-        return;
-    }
-    let deletes = call.options().any(|arg| arg.text.starts_with("--del"));
-    if deletes {
-        let path = match destination.text.split_once(':') {
-            Some((_, path)) if is_remote(&destination.text) => {
-                Arg { text: path.to_owned(), ..(*destination).clone() }
-            }
-            _ => (*destination).clone(),
-        };
-        push(found, Deed::Delete { recursive: true, bulk: true, narrowed: false }, &path);
-    }
-    if call.long("--remove-source-files") {
-        for source in sources {
-            push(found, TREE, source);
-        }
-    }
-    if !is_remote(&destination.text) {
-        push(found, Deed::Write, destination);
-    }
-}
-
-/// The operands of a copying program, without options and their values.
-fn copy_operands<'a>(call: &'a Call<'_>) -> Vec<&'a Arg> {
-    const VALUES: [&str; 10] = ["-m", "-o", "-g", "-S", "-t", "-i", "-P", "-F", "-l", "-c"];
-    let mut skip = false;
-    let mut plain = false;
-    call.args
-        .iter()
-        .filter(|arg| {
-            if std::mem::take(&mut skip) {
-                return false;
-            }
-            if !plain && arg.is("--") {
-                plain = true;
-                return false;
-            }
-            if !plain && arg.text.starts_with('-') && arg.text.len() > 1 {
-                let takes = matches!(call.program, "install" | "ginstall" | "scp")
-                    || arg.is("-t")
-                    || arg.is("-S");
-                skip = takes && VALUES.contains(&arg.text.as_str());
-                return false;
-            }
-            true
-        })
-        .collect()
-}
-
-fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
-    let operands = copy_operands(call);
-    if matches!(call.program, "install" | "ginstall") && call.flag_word("-d") {
-        for operand in operands {
-            push(found, Deed::Write, operand);
-        }
-        return;
-    }
-    let named = call.option(&["-t", "--target-directory"]);
-    let (destination, sources) = match (&named, operands.split_last()) {
-        (Some(named), _) => (named.clone(), operands.as_slice()),
-        (None, Some((last, rest))) => ((*last).clone(), rest),
-        (None, None) => return,
-    };
-    if sources.is_empty() {
-        return;
-    }
-    let directory =
-        destination.text.ends_with('/') || destination.is(".") || destination.text.ends_with("/.");
-    if !is_remote(&destination.text) || !matches!(call.program, "scp") {
-        push(found, Deed::Write, &destination);
-        let place = crate::path::resolve(&destination.text, call.cwd, &call.facts.home);
-        // Where the directory says it all, the names in it add nothing.
-        let settled = crate::path::target(&place, call.facts) != crate::path::Target::Ordinary;
-        for source in sources.iter().filter(|_| (directory || named.is_some()) && !settled) {
-            let name = source.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
-            push(
-                found,
-                Deed::Write,
-                &Arg {
-                    text: format!("{}/{name}", destination.text.trim_end_matches('/')),
-                    ..destination.clone()
-                },
-            );
-        }
-        if is_home_directory(&destination.text, call) {
-            for source in sources {
-                let name = source.text.rsplit('/').next().unwrap_or_default();
-                push(
-                    found,
-                    Deed::Write,
-                    &Arg { text: format!("{}/{name}", destination.text), ..destination.clone() },
-                );
-            }
-        }
-    }
-    for source in sources {
-        match call.program {
-            "mv" | "gmv" => moved(source, &destination, call, found),
-            "ln" => {}
-            _ => push(found, Deed::Read, source),
-        }
-    }
-}
-
-fn is_home_directory(text: &str, call: &Call<'_>) -> bool {
-    crate::path::is_home(text.trim_end_matches('/'), call.facts)
-}
-
-/// A moved path is gone from where it was.
-fn moved(source: &Arg, destination: &Arg, call: &Call<'_>, found: &mut Vec<Found>) {
-    let away = destination.is("/dev/null");
-    let vital = crate::path::is_vital(source.text.trim_end_matches('/'), call.facts)
-        && source.text.starts_with('/')
-        || source.is("/");
-    push(found, if away || vital { TREE } else { ONE }, source);
 }
 
 fn disk_dump(call: &Call<'_>, found: &mut Vec<Found>) {
@@ -334,102 +229,6 @@ fn awk(call: &Call<'_>, found: &mut Vec<Found>) {
     let in_place = call.option(&["-i", "--include"]).is_some_and(|value| value.is("inplace"));
     for operand in call.operands().skip(1) {
         push(found, if in_place { Deed::Write } else { Deed::Read }, operand);
-    }
-}
-
-fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
-    let names: &[&str] = match call.program {
-        "wget" => &["-O", "--output-document"],
-        "openssl" => &["-out"],
-        "curl" => &["-o", "--output", "--dump-header", "-D"],
-        "ssh-keygen"
-            if ["-l", "-y", "-F", "-B", "-L", "-e"].iter().any(|flag| call.flag_word(flag)) =>
-        {
-            &[]
-        }
-        "ssh-keygen" => &["-f"],
-        "crontab" => &[],
-        _ => &["-o", "--output"],
-    };
-    let clustered = match call.program {
-        "curl" => call.clustered('o'),
-        "wget" => call.clustered('O'),
-        _ => None,
-    };
-    if let Some(path) = call.option(names).or(clustered) {
-        push(found, Deed::Write, &path);
-    }
-    if let Some(folder) = call
-        .option(&["-P", "--directory-prefix", "--output-dir"])
-        .filter(|_| matches!(call.program, "wget" | "curl"))
-    {
-        let url = call.operands().last().map(|arg| arg.text.as_str()).unwrap_or_default();
-        let name = url.rsplit('/').next().unwrap_or_default();
-        push(found, Deed::Write, &Arg { text: format!("{}/{name}", folder.text), ..folder });
-    }
-    if call.program == "openssl"
-        && let Some(path) = call.option(&["-in"])
-    {
-        push(found, Deed::Read, &path);
-    }
-    if call.program == "curl" || call.program == "wget" {
-        uploads(call, found);
-    }
-    if call.program == "patch" {
-        for operand in call.operands().take(1) {
-            push(found, Deed::Write, operand);
-        }
-    }
-}
-
-/// Files that `curl` and `wget` send.
-fn uploads(call: &Call<'_>, found: &mut Vec<Found>) {
-    if let Some(path) = call.option(&["-T", "--upload-file", "--post-file", "--body-file"]) {
-        push(found, Deed::Read, &path);
-    }
-    for arg in call.args {
-        if let Some((head, path)) = arg.text.split_once('@')
-            && !path.is_empty()
-            && !head.contains("://")
-            && (head.is_empty() || head.ends_with('='))
-        {
-            let path = path.split(';').next().unwrap_or_default();
-            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
-        }
-        if let Some(path) = arg.text.strip_prefix("file://") {
-            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
-        }
-    }
-}
-
-fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
-    let first = call.args.first().map(|arg| arg.text.as_str()).unwrap_or_default();
-    let extracts = call.program == "unzip"
-        || call.flag('x')
-        || call.long("--extract")
-        || call.program == "cpio" && call.flag('i')
-        || !first.starts_with('-') && first.contains('x') && first.len() < 8;
-    if extracts {
-        if let Some(path) = call.option(&["-C", "--directory", "-d", "-D"]) {
-            push(found, Deed::Write, &path);
-        }
-        return;
-    }
-    if let Some(path) = call.option(&["-f", "--file"]) {
-        push(found, Deed::Write, &path);
-    }
-    for operand in call.operands() {
-        push(found, Deed::Read, operand);
-    }
-    let moves = match call.program {
-        "zip" => call.flag('m') || call.long("--move"),
-        "7z" => call.flag_word("-sdel"),
-        _ => call.long("--remove-files"),
-    };
-    if moves {
-        for operand in call.operands().skip(usize::from(!first.starts_with('-'))) {
-            push(found, TREE, operand);
-        }
     }
 }
 

@@ -129,14 +129,15 @@ pub(crate) fn is_vital(path: &str, facts: &Facts) -> bool {
         return false;
     }
     let path = path.strip_suffix("/**").unwrap_or(path);
-    if path == "/" || SYSTEM.contains(&path) || is_home(path, facts) {
+    if path == "/" || path.is_empty() || SYSTEM.contains(&path) || is_home(path, facts) {
         return true;
     }
     if is_windows_root(path) {
         return true;
     }
     let Some((parent, last)) = path.rsplit_once('/') else { return false };
-    if !has_glob(last) && !last.contains('{') {
+    let choice = last.contains("!(") || last.contains("@(") || last.contains("+(");
+    if !has_glob(last) && !last.contains('{') && !choice {
         return false;
     }
     let parent = if parent.is_empty() { "/" } else { parent };
@@ -147,8 +148,20 @@ pub(crate) fn is_vital(path: &str, facts: &Facts) -> bool {
     SYSTEM.iter().any(|system| {
         system
             .rsplit_once('/')
-            .is_some_and(|(above, name)| above == prefix && matches_glob(last, name))
+            .is_some_and(|(above, name)| above == prefix && matches_name(last, name))
     })
+}
+
+/// As [`matches_glob`], with one choice such as `@(a|b)` or `+(a|b)` around it all.
+fn matches_name(pattern: &str, name: &str) -> bool {
+    let inner = ["@(", "+(", "?(", "*("]
+        .iter()
+        .find_map(|open| pattern.strip_prefix(open))
+        .and_then(|rest| rest.strip_suffix(')'));
+    match inner {
+        Some(inner) => inner.split('|').take(64).any(|choice| matches_glob(choice, name)),
+        None => matches_glob(pattern, name),
+    }
 }
 
 fn is_vital_plain(path: &str, facts: &Facts) -> bool {

@@ -9,8 +9,10 @@ mod escapes;
 mod git;
 mod interpreters;
 mod prefix;
+mod remote;
 mod runners;
 mod shells;
+mod transfer;
 mod windows;
 
 use crate::code::Language;
@@ -69,8 +71,10 @@ static WRAPPERS: &[&Wrapper] = &[
     &git::WRAPPER,
     &interpreters::WRAPPER,
     &prefix::WRAPPER,
+    &remote::WRAPPER,
     &runners::WRAPPER,
     &shells::WRAPPER,
+    &transfer::WRAPPER,
     &windows::WRAPPER,
 ];
 

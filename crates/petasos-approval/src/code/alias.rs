@@ -101,6 +101,9 @@ pub(super) fn listed_arguments(tokens: &[Token]) -> Option<Vec<String>> {
 /// Whether a name of any language starts a program.
 pub(super) fn runs_program(name: &str) -> bool {
     let last = name.rsplit(['.', ':', '/']).next().unwrap_or_default();
+    if name.contains("sys.process") || name.contains("Runtime.getRuntime") {
+        return true;
+    }
     matches!(
         last,
         "system"
@@ -120,6 +123,12 @@ pub(super) fn runs_program(name: &str) -> bool {
             | "open_port"
             | "unix"
             | "syscmd"
+            | "command"
+            | "shellCommand"
+            | "ProcessBuilder"
+            | "execCmd"
+            | "execCmdEx"
+            | "execShellCmd"
             | "esyscmd"
             | "program"
             | "Command"

@@ -75,6 +75,8 @@ fn runs(name: &str, owner: &str, last: &str) -> Option<Action> {
         | "create_subprocess_exec"
         | "Command"
         | "posix_spawn" => Action::Program,
+        "shell" if name == "shell" => Action::Command,
+        "pty.spawn" => Action::Program,
         "run" | "call" => Action::Program,
         "exec" if name == "exec" => Action::Evaluate,
         "exec"
@@ -113,6 +115,9 @@ fn deletes(owner: &str, last: &str) -> Option<Action> {
         | "secure_rmtree"
         | "deleteSync"
         | "deleteDirectory" => Action::DeleteTree,
+        "removeItem" if matches!(owner, "default" | "fileManager" | "fm" | "FileManager") => {
+            Action::DeleteTree
+        }
         "rmSync" | "rmdirSync" | "rm" | "rmdir" => Action::DeleteMaybeTree,
         "unlink" | "unlinkSync" | "remove" | "rm_f" | "safe_unlink" | "delete"
             if deletes_files(owner, last) =>

@@ -1,5 +1,6 @@
 //! Strings put together in plain sight: constants, concatenation, joins, homes.
 
+use super::compute;
 use super::scan::Token;
 use crate::flow::decode;
 use crate::shell::normalise::UNKNOWN;
@@ -37,6 +38,12 @@ pub(crate) struct Reader<'t> {
     pub(crate) home: String,
     /// Something was decoded on the way.
     pub(crate) decoded: bool,
+    /// Functions may be called without parentheses.
+    pub(crate) loose: bool,
+    /// Arguments may have labels, as in `f(at: x)`.
+    pub(crate) labelled: bool,
+    /// What flows in, when it is known.
+    pub(crate) stdin: Option<String>,
     /// Work left; at nothing the rest is unknown and the caller refuses.
     pub(crate) steps: usize,
 }
@@ -51,6 +58,12 @@ impl Reader<'_> {
         let mut values = Vec::new();
         let mut at = open + 1;
         while at < self.tokens.len() && !self.sign(at, ')') && values.len() < 64 {
+            if self.labelled
+                && self.sign(at + 1, ':')
+                && matches!(self.tokens.get(at), Some(Token::Name(_)))
+            {
+                at += 2;
+            }
             let (value, next) = self.expression(at, nesting + 1);
             values.push(value);
             at = next.max(at + 1);
@@ -118,6 +131,20 @@ impl Reader<'_> {
                     value = self.joined(value, &right, "");
                     at = next;
                 }
+                Some(Token::Sign('%')) if matches!(value, Value::Text(_)) => {
+                    let (right, next) = if self.sign(at + 1, '(') {
+                        self.arguments(at + 1, nesting + 1)
+                    } else {
+                        let (right, next) = self.operand(at + 1, nesting + 1);
+                        (vec![right], next)
+                    };
+                    let listed: Vec<Value> = match right.as_slice() {
+                        [Value::List(items)] => items.iter().cloned().map(Value::Text).collect(),
+                        _ => right,
+                    };
+                    value = compute::formatted(&value.text(), &listed);
+                    at = next;
+                }
                 Some(Token::Sign('*')) => {
                     let (right, next) = self.operand(at + 1, nesting + 1);
                     value = match (&value, right) {
@@ -153,6 +180,7 @@ impl Reader<'_> {
                 Some(Token::Name(name)) if name.starts_with('.') => {
                     let name = name.clone();
                     at += 1;
+                    let start = at;
                     let mut args = Vec::new();
                     if self.sign(at, '(') {
                         (args, at) = self.arguments(at, nesting + 1);
@@ -161,6 +189,15 @@ impl Reader<'_> {
                     *value = match last {
                         "b64decode" | "urlsafe_b64decode" | "decode64" | "fromhex"
                         | "unhexlify" | "decompress" | "loads" => self.function(&name, last, &args),
+                        "homedir" | "home" => Value::Text(self.home.clone()),
+                        "sep" => Value::Text("/".to_owned()),
+                        "map" | "collect" if self.names_codes(start, at) => {
+                            compute::from_codes(&[value.clone()])
+                        }
+                        "format" => compute::braced(&value.text(), &args),
+                        "pack" if matches!(value, Value::List(_)) => {
+                            compute::text_from_codes(&[value.clone()])
+                        }
                         "pack" | "unpack" | "unpack1" => {
                             self.decoded = true;
                             decode::hex(&value.text()).map_or(Value::Unknown, Value::Text)
@@ -179,6 +216,13 @@ impl Reader<'_> {
                 _ => return at,
             }
         }
+    }
+
+    /// Whether the tokens between these places turn codes into letters.
+    fn names_codes(&self, start: usize, end: usize) -> bool {
+        self.tokens.get(start..end).unwrap_or_default().iter().any(|token| {
+            matches!(token, Token::Name(name) if name.ends_with("chr") || name.ends_with("fromCharCode"))
+        })
     }
 
     pub(super) fn operand(&mut self, at: usize, nesting: u32) -> (Value, usize) {
@@ -202,28 +246,16 @@ impl Reader<'_> {
                 (value, end)
             }
             Some(Token::Sign('[')) => self.list(at, nesting),
+            // `...[1, 2]`
+            Some(Token::Sign('.')) if self.sign(at + 1, '.') && self.sign(at + 2, '.') => {
+                self.operand(at + 3, nesting + 1)
+            }
             Some(Token::Name(name)) => {
                 let name = name.clone();
                 self.named(&name, at, nesting)
             }
             _ => (Value::Unknown, at + 1),
         }
-    }
-
-    /// Variables inside a double-quoted string of Perl, PHP or Ruby.
-    fn interpolated(&self, text: &str) -> String {
-        if !text.contains('$') {
-            return text.to_owned();
-        }
-        let mut text = text.replace("$ENV{HOME}", &self.home).replace("$HOME", &self.home);
-        for (name, value) in self.constants.iter().take(32) {
-            if name.starts_with('$')
-                && let Value::Text(value) = value
-            {
-                text = text.replace(name.as_str(), value);
-            }
-        }
-        text
     }
 
     fn list(&mut self, open: usize, nesting: u32) -> (Value, usize) {
@@ -255,9 +287,22 @@ impl Reader<'_> {
             let value = if home { Value::Text(self.home.clone()) } else { Value::Unknown };
             return (value, self.skip(at + 1));
         }
+        if let Some(found) = self.well_known(name, at) {
+            return found;
+        }
         if self.sign(at + 1, '(') {
             let (args, next) = self.arguments(at + 1, nesting + 1);
             return (self.function(name, last, &args), next);
+        }
+        let follows = matches!(
+            self.tokens.get(at + 1),
+            Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
+        );
+        if self.loose
+            && follows
+            && matches!(name, "join" | "reverse" | "scalar" | "sprintf" | "pack" | "chr" | "lc" | "uc")
+        {
+            return self.loose_call(name, at, nesting);
         }
         if last == "homedir" || name.ends_with("Dir.home") {
             return (Value::Text(self.home.clone()), at + 1);
@@ -270,7 +315,26 @@ impl Reader<'_> {
         (value, at + 1)
     }
 
+    /// `join " ", "a", "b"`.
+    fn loose_call(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
+        let mut args = Vec::new();
+        let mut at = at + 1;
+        while args.len() < 64 {
+            let (value, next) = self.expression(at, nesting + 1);
+            args.push(value);
+            at = next;
+            if !self.sign(at, ',') {
+                break;
+            }
+            at += 1;
+        }
+        (self.function(name, name, &args), at)
+    }
+
     fn function(&mut self, name: &str, last: &str, args: &[Value]) -> Value {
+        if let Some(value) = self.computed(name, last, args) {
+            return value;
+        }
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         match last {
             "expanduser" | "expand_path" => match first {
@@ -287,16 +351,6 @@ impl Reader<'_> {
             "join" | "resolve" | "Join" if !name.starts_with('.') => {
                 let parts: Vec<String> = args.iter().map(Value::text).collect();
                 Value::Text(parts.join("/"))
-            }
-            "chr" | "fromCharCode" => {
-                let letters: Option<String> = args
-                    .iter()
-                    .map(|value| match value {
-                        Value::Number(code) => u32::try_from(*code).ok().and_then(char::from_u32),
-                        _ => None,
-                    })
-                    .collect();
-                letters.map_or(Value::Unknown, Value::Text)
             }
             "Path" | "PurePath" | "str" | "String" | "abspath" | "realpath" | "quote" | "bytes"
             | "PosixPath" | "normpath" | "Pathname" => first,
@@ -332,7 +386,7 @@ impl Reader<'_> {
                     .and_then(|value| decode::hex(&value.text()))
                     .map_or(Value::Unknown, Value::Text)
             }
-            "decompress" | "gzinflate" | "gzuncompress" | "loads" | "inflate" | "str_rot13" => {
+            "decompress" | "gzinflate" | "gzuncompress" | "loads" | "inflate" => {
                 self.decoded = true;
                 Value::Unknown
             }
@@ -383,8 +437,11 @@ pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
             Value::Text(items.join(&separator))
         }
         ("split", Value::Text(text)) => {
-            let separator = args.first().map(Value::text).filter(|text| !text.is_empty());
+            let separator = args.first().map(Value::text);
             let items: Vec<String> = match separator {
+                Some(separator) if separator.is_empty() => {
+                    text.chars().take(4096).map(String::from).collect()
+                }
                 Some(separator) => text.split(separator.as_str()).map(str::to_owned).collect(),
                 None => text.split_whitespace().map(str::to_owned).collect(),
             };
@@ -394,6 +451,9 @@ pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
             [from, to, ..] => Value::Text(text.replace(&from.text(), &to.text())),
             _ => Value::Unknown,
         },
+        ("chars", Value::Text(text)) => {
+            Value::List(text.chars().take(4096).map(String::from).collect())
+        }
         ("reverse", Value::List(items)) => Value::List(items.iter().rev().cloned().collect()),
         ("reverse", Value::Text(text)) => Value::Text(text.chars().rev().collect()),
         ("lower" | "toLowerCase" | "downcase", Value::Text(text)) => {
@@ -404,7 +464,7 @@ pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
         }
         (
             "expanduser" | "expand_path" | "resolve" | "absolute" | "decode" | "encode" | "strip"
-            | "toString" | "to_s" | "trim" | "format" | "chomp",
+            | "toString" | "to_s" | "trim" | "chomp",
             _,
         ) => value.clone(),
         ("concat", Value::Text(_)) => {

@@ -16,6 +16,10 @@ pub(crate) enum Token {
     Sign(char),
 }
 
+/// Signs around a variable that is named inside a string.
+pub(super) const NAME_OPEN: char = '\u{F0000}';
+pub(super) const NAME_CLOSE: char = '\u{F0001}';
+
 /// Tokens looked at; longer programs are cut off by the caller's budget first.
 const TOKENS_MAX: usize = 200_000;
 
@@ -235,12 +239,12 @@ impl Scanner {
             return;
         }
         if self.language == Language::Perl
-            && matches!(name.as_str(), "q" | "qq" | "qx" | "qw")
+            && matches!(name.as_str(), "q" | "qq" | "qx" | "qw" | "qqx")
             && !quote.is_whitespace()
             && !is_name(quote)
             && !matches!(quote, ',' | ';' | ')' | '=')
         {
-            self.delimited(name == "qx");
+            self.delimited(matches!(name.as_str(), "qx" | "qqx"));
             return;
         }
         self.tokens.push(Token::Name(name));
@@ -267,8 +271,18 @@ fn blank_braces(text: &str, open: &str) -> String {
                         | "os.homedir()"
                         | "HOME"
                 );
+                let name = inner.trim();
+                let variable = !name.is_empty()
+                    && name.len() < 64
+                    && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
                 if home {
                     output.push('~');
+                } else if matches!(name, "os.sep" | "os.path.sep" | "path.sep") {
+                    output.push('/');
+                } else if variable {
+                    output.push(NAME_OPEN);
+                    output.push_str(name);
+                    output.push(NAME_CLOSE);
                 } else {
                     output.push(UNKNOWN);
                 }

@@ -6,6 +6,7 @@ use super::scan::Token;
 use super::walk::Walker;
 use super::{Language, alias, calls};
 use crate::flow::report::Deed;
+use crate::flow::value::Taint;
 use crate::rules::Signal;
 use crate::shell::normalise::UNKNOWN;
 
@@ -29,6 +30,9 @@ pub(super) struct Seen {
     pub(super) runs: bool,
     /// A program is started whose name is not in the text.
     pub(super) runs_unknown: bool,
+    pub(super) reads_stdin: bool,
+    /// Text is worked out from something else than text.
+    pub(super) computes: bool,
     pub(super) walked: Option<String>,
 }
 
@@ -49,6 +53,14 @@ impl Walker<'_, '_, '_> {
             && self.sign(at + 1, '=')
             && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(value)) if !value.ends_with("PIPE") && !value.starts_with("sys.") && !value.ends_with("DEVNULL") && !value.contains("open"));
         self.seen.runs |= self.language == Language::Other && alias::runs_program(name);
+        self.seen.deletes |=
+            self.language == Language::Perl && matches!(name, "unlink" | "rmdir");
+        self.seen.reads_stdin |= name.contains("stdin") || name.contains("STDIN") || name == "input";
+        self.seen.computes |= matches!(
+            last,
+            "chr" | "fromCharCode" | "reversed" | "reverse" | "strrev" | "rot13" | "pack" | "unpack"
+                | "decode" | "unhexlify" | "bytes" | "bytearray" | "translate" | "str_rot13"
+        );
         self.seen.forks |= last == "fork" || last == "pcntl_fork";
         self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");
         self.seen.lists |= calls::lists_files(name);
@@ -58,8 +70,13 @@ impl Walker<'_, '_, '_> {
         );
         if calls::lists_files(name) && self.sign(at + 1, '(') {
             let (args, _) = self.reader.arguments(at + 1, 0);
-            if let Some(Value::Text(text)) = args.first() {
-                self.seen.walked = Some(text.clone());
+            let root = args.into_iter().find_map(|value| match value {
+                Value::Text(text) => Some(text),
+                _ => None,
+            });
+            if let Some(root) = root {
+                let everything = matches!(last, "listdir" | "scandir" | "readdirSync" | "iterdir");
+                self.seen.walked = Some(if everything { format!("{root}/*") } else { root });
             }
         }
         self.seen.environment |=
@@ -86,6 +103,18 @@ impl Walker<'_, '_, '_> {
         }
         if seen.evaluates && decodes {
             signals.push(Signal::DecodedCode);
+        }
+        if seen.runs_unknown && (seen.computes || decodes) {
+            signals.push(Signal::OpaqueCode);
+        }
+        let taint = self.engine.stdin.taint;
+        if seen.reads_stdin && (seen.runs_unknown || seen.evaluates) {
+            if taint.has(Taint::DOWNLOADED) {
+                signals.push(Signal::RemoteCode);
+            }
+            if taint.has(Taint::DECODED) {
+                signals.push(Signal::DecodedCode);
+            }
         }
         if seen.forks && seen.loops {
             signals.push(Signal::ForkBomb);

@@ -1,22 +1,20 @@
 //! Looks at the calls of program text and reports what they would do.
 
 use super::alias;
-use super::calls::{self, Action};
+use super::calls;
 use super::evaluate::{self, Reader, Value};
+use super::print::is_bare_shell;
 use super::scan::{self, Token};
 use super::sight::Seen;
 use super::{Language, windows};
 use crate::flow::engine::{Engine, NESTING_MAX};
 use crate::flow::report::{Deed, Touch};
 use crate::flow::value::{Arg, Stream, Taint};
-use crate::path;
 use crate::rules::Signal;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
-use crate::sql;
 use crate::wrappers::Inner;
 use std::collections::HashMap;
-use std::ops::Range;
 
 impl Engine<'_> {
     /// Judges the text of a program by the calls that can be seen in it.
@@ -42,13 +40,22 @@ impl Engine<'_> {
             constants: HashMap::new(),
             home: self.home(),
             decoded: false,
+            loose: matches!(language, Language::Perl | Language::Ruby),
+            labelled: language == Language::Other,
+            stdin: self.stdin.text.as_ref().filter(|text| text.len() < 4096).cloned(),
             steps: 60_000 + tokens.len() * 8,
         };
         let others = alias::names(&tokens, language);
         let seen = Seen::default();
         let mut walker =
-            Walker { engine: self, reader, language, span, seen, others, receiver: None };
-        let loops = alias::loops(&tokens);
+            Walker { engine: self, reader, language, span, seen, others, receiver: None, printed: String::new() };
+        let mut loops = alias::loops(&tokens);
+        if let Some(stdin) = walker.reader.stdin.as_ref().filter(|_| language == Language::Awk) {
+            let lines: Vec<String> = stdin.lines().take(8).map(str::to_owned).collect();
+            let first = |line: &String| line.split_whitespace().next().unwrap_or_default().to_owned();
+            loops.insert("$1".to_owned(), lines.iter().map(first).collect());
+            loops.insert("$0".to_owned(), lines);
+        }
         let rounds = loops.values().map(Vec::len).max().unwrap_or(1).clamp(1, 8);
         for round in 0..rounds {
             for (name, items) in &loops {
@@ -59,11 +66,12 @@ impl Engine<'_> {
             walker.walk();
         }
         walker.conclude();
+        let printed = walker.printed_stream();
         if walker.reader.steps == 0 {
             walker.engine.report.signal(Signal::Limit, span, "code");
         }
         self.nesting -= 1;
-        Stream::unknown(Taint::PROGRAM)
+        printed
     }
 }
 
@@ -77,6 +85,8 @@ pub(super) struct Walker<'w, 'e, 't> {
     pub(super) others: HashMap<String, String>,
     /// Value of the call before a method name, and where that name stands.
     pub(super) receiver: Option<(usize, Value)>,
+    /// What was printed so far.
+    pub(super) printed: String,
 }
 
 impl Walker<'_, '_, '_> {
@@ -88,7 +98,10 @@ impl Walker<'_, '_, '_> {
                 return;
             }
             match token {
-                Token::Command(text) => self.shell(text.clone()),
+                Token::Command(text) => {
+                    let text = self.reader.interpolated(text);
+                    self.shell(text);
+                }
                 Token::Text(text) => self.text(text, at),
                 Token::Name(name) => {
                     self.notice(name, at);
@@ -129,9 +142,10 @@ impl Walker<'_, '_, '_> {
             self.act(&format!("child_process.{text}"), &args, at, end);
         }
         let method = self.reader.tokens.get(at + 1);
-        if matches!(method, Some(Token::Name(name)) if name == ".execute")
-            && self.language == Language::Other
-        {
+        let runs = matches!(method, Some(Token::Name(name)) if name == ".execute")
+            || self.sign(at + 1, '.') && self.sign(at + 2, '!')
+            || self.sign(at + 1, '!') && self.seen.runs;
+        if runs && self.language == Language::Other {
             self.shell(text.to_owned());
         }
         if self.language == Language::AppleScript
@@ -161,9 +175,16 @@ impl Walker<'_, '_, '_> {
             }
             return;
         }
+        // `$f("x")` calls what the variable names.
+        let variable = match self.reader.constants.get(name) {
+            Some(Value::Text(known)) if self.language == Language::Php => Some(known.clone()),
+            _ => None,
+        };
+        let name = variable.as_deref().unwrap_or(name);
         let loose = matches!(
             self.language,
             Language::Perl
+                | Language::Awk
                 | Language::Ruby
                 | Language::Php
                 | Language::Other
@@ -175,6 +196,10 @@ impl Walker<'_, '_, '_> {
         // `File.rm_rf!("x")`: the sign belongs to the name.
         let open = at + 1 + usize::from(self.sign(at + 1, '!') && self.sign(at + 2, '('));
         if !self.sign(open, '(') && !loose {
+            let on_receiver = self.receiver.as_ref().is_some_and(|(place, _)| *place == at);
+            if name.starts_with('.') && on_receiver && self.language == Language::Ruby {
+                self.act(name, &[], at, at + 1);
+            }
             return;
         }
         let (args, end) = if self.sign(open, '(') {
@@ -182,6 +207,17 @@ impl Walker<'_, '_, '_> {
         } else {
             self.loose_arguments(at + 1)
         };
+        self.note_printed(name, &args);
+        if let Some(method) = self.sent(name, open) {
+            let rest = args.get(1..).unwrap_or_default().to_vec();
+            self.act(&method, &rest, at, end);
+            return;
+        }
+        if let Some(program) = name.strip_prefix("sh.").filter(|_| self.language == Language::Python) {
+            let words = args.iter().map(Value::text);
+            self.program(std::iter::once(program.to_owned()).chain(words).collect());
+            return;
+        }
         if name == "getattr" && self.sign(end, '(') {
             let method = args.get(1).map(Value::text).unwrap_or_default();
             let (inner, _) = self.reader.arguments(end, 0);
@@ -201,6 +237,22 @@ impl Walker<'_, '_, '_> {
                 _ => self.base_value(at),
             };
             self.receiver = Some((end, value));
+        }
+    }
+
+    /// The function that is called by its name: `send(:system, …)`, `call_user_func("system", …)`.
+    fn sent(&self, name: &str, open: usize) -> Option<String> {
+        let last = name.rsplit('.').next().unwrap_or_default();
+        if !matches!(last, "send" | "__send__" | "public_send" | "call_user_func" | "call_user_func_array")
+        {
+            return None;
+        }
+        let at = open + 1 + usize::from(self.sign(open + 1, ':'));
+        match self.reader.tokens.get(at) {
+            Some(Token::Name(method) | Token::Text(method)) => {
+                calls::action(method).map(|_| method.clone())
+            }
+            _ => None,
         }
     }
 
@@ -231,17 +283,27 @@ impl Walker<'_, '_, '_> {
             text.push(UNKNOWN);
         }
         let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
+        let fed = if is_bare_shell(&text) { self.fed() } else { String::new() };
         let code = Arg { text, span: self.span, glob: false, taint };
-        self.engine.via.push("code");
-        self.engine.run_inner(Inner::Shell(code, Vec::new()), self.span);
-        self.engine.via.pop();
+        self.start(Inner::Shell(code, Vec::new()), fed);
     }
 
-    fn program(&mut self, argv: Vec<String>) {
-        let argv: Vec<Arg> = argv.into_iter().map(|text| Arg::new(text, self.span)).collect();
+    /// Runs what the text starts, with what it writes to it.
+    fn start(&mut self, inner: Inner, fed: String) {
+        let outer = (!fed.is_empty())
+            .then(|| std::mem::replace(&mut self.engine.stdin, Stream::known(fed)));
         self.engine.via.push("code");
-        self.engine.run_inner(Inner::Argv(argv), self.span);
+        self.engine.run_inner(inner, self.span);
         self.engine.via.pop();
+        if let Some(outer) = outer {
+            self.engine.stdin = outer;
+        }
+    }
+
+    pub(super) fn program(&mut self, argv: Vec<String>) {
+        let fed = if is_bare_shell(&argv.join(" ")) { self.fed() } else { String::new() };
+        let argv: Vec<Arg> = argv.into_iter().map(|text| Arg::new(text, self.span)).collect();
+        self.start(Inner::Argv(argv), fed);
     }
 
     pub(super) fn touch(&mut self, deed: Deed, text: &str) {
@@ -252,7 +314,7 @@ impl Walker<'_, '_, '_> {
     }
 
     /// The path an operation is about: its argument, or what its method was called on.
-    fn subject(&self, name: &str, args: &[Value], at: usize) -> String {
+    pub(super) fn subject(&self, name: &str, args: &[Value], at: usize) -> String {
         let last = name.rsplit('.').next().unwrap_or_default();
         let on_path = matches!(
             last,
@@ -291,168 +353,6 @@ impl Walker<'_, '_, '_> {
             UNKNOWN.to_string()
         } else {
             args.first().map_or_else(|| UNKNOWN.to_string(), Value::text)
-        }
-    }
-
-    fn act(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
-        let Some(mut action) = calls::action(name) else { return };
-        if name == "exec" && self.language != Language::Python {
-            self.seen.duplicates = true;
-            action = Action::Command;
-        }
-        let first = args.first().cloned().unwrap_or(Value::Unknown);
-        let subject = self.subject(name, args, at);
-        match action {
-            Action::Command | Action::Program | Action::Replace => {
-                self.seen.runs_unknown |= first.text().starts_with(UNKNOWN);
-                match (
-                    alias::listed_arguments(self.reader.tokens.get(at..end).unwrap_or_default()),
-                    &first,
-                ) {
-                    (Some(rest), Value::Text(program)) => {
-                        let mut argv = vec![program.clone()];
-                        argv.extend(rest);
-                        self.program(argv);
-                    }
-                    _ => self.run(action, args),
-                }
-            }
-            Action::DeleteTree => {
-                self.touch(
-                    Deed::Delete { recursive: true, bulk: false, narrowed: false },
-                    &subject,
-                );
-            }
-            Action::DeleteMaybeTree => self.delete_maybe_tree(name, at..end, &subject),
-            Action::Delete => {
-                self.seen.deletes = true;
-                let recursive = self.says_recursive(at..end);
-                self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &subject);
-            }
-            Action::Open => self.open(args, &subject),
-            Action::Write => self.touch(Deed::Write, &subject),
-            Action::WriteSecond => {
-                if let Some(target) = args.get(1) {
-                    self.touch(Deed::Write, &target.text());
-                }
-                self.touch(Deed::Read, &first.text());
-            }
-            Action::Move => self.move_file(&first, args.get(1)),
-            Action::Read => self.touch(Deed::Read, &subject),
-            Action::Evaluate => self.evaluate(&first),
-            Action::Query => {
-                if name.ends_with("dropDatabase") || sql::is_destructive(&first.text()) {
-                    self.engine.report.signal(Signal::DestructiveSql, self.span, first.text());
-                }
-            }
-            Action::Kill => {
-                if args.contains(&Value::Number(-1))
-                    && !matches!(args.get(1), Some(Value::Number(-1)))
-                    || args.get(1) == Some(&Value::Number(-1)) && self.language != Language::Python
-                {
-                    self.engine.report.signal(Signal::KillAll, self.span, name);
-                }
-            }
-            Action::Mode => {
-                let open = args.iter().any(|value| matches!(value, Value::Number(mode) if mode & 0o002 != 0 && *mode <= 0o7777));
-                if open {
-                    self.engine.report.signal(Signal::WorldWritable, self.span, name);
-                }
-            }
-            Action::Power => self.engine.report.signal(Signal::Power, self.span, name),
-        }
-    }
-
-    fn delete_maybe_tree(&mut self, name: &str, inside: Range<usize>, subject: &str) {
-        let recursive = self.says_recursive(inside);
-        if recursive || name.starts_with("fs.") || name.starts_with('.') {
-            self.seen.deletes = true;
-            self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, subject);
-        }
-    }
-
-    fn says_recursive(&self, inside: Range<usize>) -> bool {
-        let tokens = self.reader.tokens.get(inside).unwrap_or_default();
-        tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "recursive"))
-    }
-
-    fn move_file(&mut self, source: &Value, target: Option<&Value>) {
-        if let Some(target) = target {
-            self.touch(Deed::Write, &target.text());
-        }
-        let resolved = self.engine.resolve(&source.text());
-        if path::is_vital(&resolved, self.engine.facts) {
-            self.touch(
-                Deed::Delete { recursive: true, bulk: false, narrowed: false },
-                &source.text(),
-            );
-        }
-    }
-
-    fn run(&mut self, action: Action, args: &[Value]) {
-        let Some(first) = args.first() else { return };
-        let listed = args.iter().find_map(|value| match value {
-            Value::List(items) => Some(items.clone()),
-            _ => None,
-        });
-        match (action, first, listed) {
-            (Action::Replace, _, Some(items)) => self.program(items),
-            (Action::Replace, _, None) => {
-                self.program(args.iter().skip(1).map(Value::text).collect());
-            }
-            (_, Value::List(items), _) => self.program(items.clone()),
-            (_, Value::Text(program), Some(items)) => {
-                let mut argv = vec![program.clone()];
-                argv.extend(items);
-                self.program(argv);
-            }
-            (_, Value::Text(_), None)
-                if args.len() > 1
-                    && args.iter().skip(1).all(|value| matches!(value, Value::Text(_))) =>
-            {
-                self.program(args.iter().map(Value::text).collect());
-            }
-            (_, Value::Text(text), None) => self.shell(text.clone()),
-            _ => {}
-        }
-    }
-
-    fn open(&mut self, args: &[Value], subject: &str) {
-        // Perl: the handle first, then a mode, then the path, or both in one.
-        let perl = self.language == Language::Perl;
-        let texts: Vec<String> = args.iter().skip(usize::from(perl)).map(Value::text).collect();
-        if perl {
-            match texts.as_slice() {
-                [mode, path, ..] if mode.starts_with('>') || mode.starts_with("+<") => {
-                    self.touch(Deed::Write, path);
-                }
-                [mode, command, ..] if mode.contains('|') => self.shell(command.clone()),
-                [mode, path, ..] if mode.starts_with('<') => self.touch(Deed::Read, path),
-                [both] if both.starts_with('>') => {
-                    self.touch(Deed::Write, both.trim_start_matches(['>', ' ']));
-                }
-                [both] if both.starts_with('|') || both.ends_with('|') => {
-                    self.shell(both.trim_matches('|').to_owned());
-                }
-                [both] => self.touch(Deed::Read, both.trim_start_matches(['<', ' '])),
-                _ => {}
-            }
-            return;
-        }
-        let on_receiver = args.first().is_none_or(|value| value.text() != subject);
-        let mode = args.get(usize::from(!on_receiver));
-        let writes = matches!(mode, Some(Value::Text(mode)) if mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+']));
-        self.touch(if writes { Deed::Write } else { Deed::Read }, subject);
-    }
-
-    fn evaluate(&mut self, value: &Value) {
-        self.seen.evaluates = true;
-        if let Value::Text(text) = value
-            && !text.contains(UNKNOWN)
-        {
-            let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
-            let code = Arg { text: text.clone(), span: self.span, glob: false, taint };
-            self.engine.run_inner(Inner::Code(self.language, code), self.span);
         }
     }
 }

@@ -28,12 +28,42 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     if lower.contains("frombase64string") && runs.iter().any(|word| lower.contains(word)) {
         engine.report.signal(Signal::DecodedCode, code.span, code.text.clone());
     }
+    let home = engine.home();
+    let mut listed = None;
     for statement in statements(&code.text).into_iter().take(256) {
-        let argv: Vec<Arg> =
-            words(&statement).into_iter().map(|word| Arg::new(word, code.span)).collect();
-        if !argv.is_empty() {
-            engine.dispatch(&argv, code.span, &[]);
+        let mut argv: Vec<Arg> = words(&statement)
+            .into_iter()
+            .map(|word| Arg::new(at_home(word, &home), code.span))
+            .collect();
+        if argv.is_empty() || argv.iter().any(|arg| arg.text.eq_ignore_ascii_case("-whatif")) {
+            continue;
         }
+        // `Get-ChildItem x | Remove-Item`: what was listed is what goes.
+        let program = argv.first().map(|arg| arg.text.to_ascii_lowercase()).unwrap_or_default();
+        let place = argv.iter().skip(1).rfind(|arg| !arg.text.starts_with('-'));
+        let place = place.map(|arg| format!("{}/*", arg.text.trim_end_matches('/')));
+        match program.as_str() {
+            "get-childitem" | "gci" | "dir" | "ls" => listed = place,
+            "remove-item" | "ri" | "rm" | "del" if place.is_none() => {
+                argv.extend(listed.take().map(|text| Arg::new(text, code.span)));
+            }
+            _ => listed = None,
+        }
+        engine.dispatch(&argv, code.span, &[]);
+    }
+}
+
+/// A word with the names of the home directory replaced by it.
+fn at_home(word: String, home: &str) -> String {
+    const NAMES: [&str; 5] =
+        ["$env:userprofile", "$env:home", "%userprofile%", "$home", "${home}"];
+    let lower = word.to_ascii_lowercase();
+    let tail = NAMES.iter().find_map(|name| {
+        lower.strip_prefix(name).and_then(|_| word.get(name.len()..)).map(str::to_owned)
+    });
+    match tail {
+        Some(tail) => format!("{home}{tail}"),
+        None => word,
     }
 }
 

@@ -234,22 +234,32 @@ impl Engine<'_> {
         let stdin = self.copied_stdin();
         match stdin.text {
             Some(text) => {
-                let code = Arg { text, span, glob: false, taint: stdin.taint };
+                let mut taint = stdin.taint;
+                if is_mixed(&text) {
+                    self.doubt_stdin(taint, span);
+                    taint = taint.without(Taint::OPAQUE);
+                }
+                let code = Arg { text, span, glob: false, taint };
                 let outer = std::mem::replace(&mut self.stdin, Stream::empty());
                 let stream = self.run_code(language, code, args, span);
                 self.stdin = outer;
                 stream
             }
             None => {
-                let argv = [Arg::new("stdin", span)];
-                self.signal_code(stdin.taint.without(Taint::OPAQUE), span, &argv);
-                if stdin.taint.has(Taint::PROGRAM.with(Taint::LISTING).with(Taint::REWRITTEN))
-                    && !stdin.taint.has(Taint::DOWNLOADED.with(Taint::DECODED))
-                {
-                    self.report.signal(Signal::OpaqueCode, span, "stdin");
-                }
+                self.doubt_stdin(stdin.taint, span);
                 Stream::unknown(Taint::PROGRAM.with(Taint::SHELL))
             }
+        }
+    }
+
+    /// Says where code comes from that arrives unseen.
+    fn doubt_stdin(&mut self, taint: Taint, span: Span) {
+        let argv = [Arg::new("stdin", span)];
+        self.signal_code(taint.without(Taint::OPAQUE), span, &argv);
+        if taint.has(Taint::PROGRAM.with(Taint::LISTING).with(Taint::REWRITTEN))
+            && !taint.has(Taint::DOWNLOADED.with(Taint::DECODED))
+        {
+            self.report.signal(Signal::OpaqueCode, span, "stdin");
         }
     }
 
@@ -269,12 +279,12 @@ impl Engine<'_> {
             return Stream::unknown(Taint::PROGRAM);
         };
         match stream.text {
-            Some(text) => self.run_code(
-                language,
-                Arg { text, span: file.span, glob: false, taint: stream.taint },
-                args,
-                span,
-            ),
+            Some(text) => {
+                let doubt = if is_mixed(&text) { Taint::OPAQUE } else { Taint::NONE };
+                let taint = stream.taint.without(doubt);
+                let code = Arg { text, span: file.span, glob: false, taint };
+                self.run_code(language, code, args, span)
+            }
             None => {
                 self.signal_code(
                     stream.taint.without(Taint::OPAQUE),
@@ -328,6 +338,11 @@ impl Engine<'_> {
         self.state.positional = outer;
         stream
     }
+}
+
+/// Whether whole lines of a text are not known.
+fn is_mixed(text: &str) -> bool {
+    text.contains(UNKNOWN) && text.lines().any(|line| line.chars().eq([UNKNOWN]))
 }
 
 fn joined(args: &[Arg], span: Span) -> Span {

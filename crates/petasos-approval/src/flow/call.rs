@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, NESTING_MAX};
 use super::report::{Deed, Touch, render};
+use super::spelling::{quote, respelt};
 use super::value::{Arg, Stream, Taint, Value};
 use crate::code::Language;
 use crate::effects;
@@ -33,99 +34,6 @@ pub(crate) struct Call<'c> {
     pub(crate) facts: &'c Facts,
 }
 
-impl<'c> Call<'c> {
-    /// Arguments that are not options.
-    pub(crate) fn operands(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
-        let mut plain = false;
-        self.args.iter().filter(move |arg| {
-            if !plain && arg.is("--") {
-                plain = true;
-                return false;
-            }
-            plain || !arg.text.starts_with('-') || arg.text.len() == 1
-        })
-    }
-
-    /// Arguments before `--`.
-    pub(crate) fn options(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
-        self.args
-            .iter()
-            .take_while(|arg| !arg.is("--"))
-            .filter(|arg| arg.text.len() > 1 && arg.text.starts_with('-'))
-    }
-
-    /// Whether a cluster of short options has `letter`.
-    pub(crate) fn flag(&self, letter: char) -> bool {
-        self.options().any(|arg| !arg.text.starts_with("--") && arg.text.contains(letter))
-    }
-
-    pub(crate) fn flag_word(&self, word: &str) -> bool {
-        self.args.iter().any(|arg| arg.is(word))
-    }
-
-    /// Whether the long option `name` is given, also shortened or with a value.
-    pub(crate) fn long(&self, name: &str) -> bool {
-        self.options().any(|arg| {
-            let stem = arg.text.split('=').next().unwrap_or_default();
-            stem == name || stem.len() >= 5 && stem.starts_with("--") && name.starts_with(stem)
-        })
-    }
-
-    /// The value of an option, attached or following.
-    pub(crate) fn option(&self, names: &[&str]) -> Option<Arg> {
-        let mut rest = self.args.iter();
-        while let Some(arg) = rest.next() {
-            for name in names {
-                if arg.is(name) {
-                    return rest.next().cloned();
-                }
-                let attached = arg.text.strip_prefix(name).filter(|_| !arg.is("--"));
-                let value = match attached {
-                    Some(value) if name.starts_with("--") => value.strip_prefix('='),
-                    Some(value) if name.len() == 2 => Some(value),
-                    _ => None,
-                };
-                if let Some(value) = value {
-                    return Some(Arg { text: value.to_owned(), ..arg.clone() });
-                }
-            }
-        }
-        None
-    }
-
-    /// The argument after a cluster of short options that ends in `letter`.
-    pub(crate) fn clustered(&self, letter: char) -> Option<Arg> {
-        let at = self.args.iter().position(|arg| {
-            arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.ends_with(letter)
-        })?;
-        self.args.get(at + 1).cloned()
-    }
-
-    pub(crate) fn operand(&self, position: usize) -> &'c str {
-        self.operands().nth(position).map(|arg| arg.text.as_str()).unwrap_or_default()
-    }
-
-    /// Only asks for usage or version.
-    pub(crate) fn asks_help(&self) -> bool {
-        let mut rest = self.args.iter().take_while(|arg| !arg.is("--")).peekable();
-        while let Some(arg) = rest.next() {
-            let last = rest.peek().is_none_or(|next| next.text.starts_with('-'));
-            if arg.is("--help") || arg.is("--version") && last {
-                return true;
-            }
-        }
-        // `-h` behind a verb asks for help only where a verb comes first.
-        let verbal = matches!(
-            self.program,
-            "kubectl" | "docker" | "podman" | "helm" | "git" | "cargo" | "npm" | "gh" | "terraform"
-        );
-        let last = self.args.last();
-        verbal && last.is_some_and(|arg| arg.is("-h") || arg.is("-help"))
-            || self.args.len() == 1
-                && self.args.iter().any(|arg| arg.is("help") || arg.is("-h") || arg.is("-V"))
-    }
-}
-
 impl Engine<'_> {
     /// One simple command: expansions, assignments, redirections, then the call.
     pub(super) fn command(&mut self, script: &Rc<Script>, simple: &Simple) -> Stream {
@@ -136,10 +44,14 @@ impl Engine<'_> {
         let argv = self.expand_all(script, &simple.words);
         let outer_stdin = (!simple.redirects.is_empty()).then(|| self.copied_stdin());
         let outlet = self.redirects(script, &simple.redirects);
+        let last = argv.last().filter(|_| self.recalls).map(|arg| arg.text.clone());
         let stream = if argv.is_empty() || simple.assigns.iter().all(|assign| assign.declared) {
             for assign in &simple.assigns {
                 let value = self.assign(script, assign);
                 self.assigned(script.source.get(assign.name), &value, span);
+                if argv.get(1).is_some_and(|flag| flag.text.starts_with("-n")) {
+                    self.state.refer(script.source.get(assign.name));
+                }
             }
             if argv.is_empty() {
                 self.only_redirected(simple)
@@ -152,6 +64,10 @@ impl Engine<'_> {
         if let Some(stdin) = outer_stdin {
             self.stdin = stdin;
         }
+        if let Some(last) = last {
+            self.state.set("_", Value::known(last));
+        }
+        self.track_printed(&argv, &outlet);
         self.settle(&outlet, stream)
     }
 
@@ -221,6 +137,9 @@ impl Engine<'_> {
             && let Some(plain) = respelt(argv)
         {
             return self.dispatch_plain(&plain, span, assigns);
+        }
+        if let Some(first) = self.under_first_name(argv) {
+            return self.dispatch_plain(&first, span, assigns);
         }
         self.dispatch_plain(argv, span, assigns)
     }
@@ -311,6 +230,11 @@ impl Engine<'_> {
             cwd: cwd.as_deref(),
             facts: self.facts,
         };
+        if super::rehearsal::is(&call) && !self.is_written(&first.text) {
+            let taint = stdin.taint;
+            self.stdin = stdin;
+            return Stream::unknown(Taint::PROGRAM.with(taint));
+        }
         let help = call.asks_help();
         if !help {
             for (rule, check) in rules::on_call(program) {
@@ -329,6 +253,7 @@ impl Engine<'_> {
         }
         self.stdin = self.copied(&stdin);
         self.track(&call, &stdin);
+        self.trigger(&call);
         let mut output = match &unwrapped {
             Some(inners) if inners.opaque && !inners.list.is_empty() => Stream::empty(),
             _ if first.text.contains('/') => self.run_path(&call),
@@ -432,6 +357,11 @@ impl Engine<'_> {
         }
     }
 
+    /// Whether a program run by path is one that this line wrote.
+    fn is_written(&self, name: &str) -> bool {
+        name.contains('/') && self.state.files.contains_key(&self.resolve(name))
+    }
+
     /// A program run by path: what this line wrote there is known.
     fn run_path(&mut self, call: &Call<'_>) -> Stream {
         let path = self.resolve(&call.name.text);
@@ -454,31 +384,4 @@ impl Engine<'_> {
         let language = Language::of_script(&text);
         self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
     }
-}
-
-fn respelt(argv: &[Arg]) -> Option<Vec<Arg>> {
-    let mut changed = false;
-    let plain = argv
-        .iter()
-        .map(|arg| {
-            let mut arg = arg.clone();
-            if !arg.is_unknown()
-                && let Some(text) = plain_spelling(&arg.text)
-            {
-                arg.text = text;
-                changed = true;
-            }
-            arg
-        })
-        .collect();
-    changed.then_some(plain)
-}
-
-/// A word quoted so that a shell reads it back unchanged.
-pub(crate) fn quote(text: &str) -> String {
-    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_./=:,@%+~*".contains(&byte);
-    if !text.is_empty() && text.bytes().all(plain) {
-        return text.to_owned();
-    }
-    format!("'{}'", text.replace('\'', "'\\''"))
 }

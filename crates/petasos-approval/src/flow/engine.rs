@@ -56,6 +56,12 @@ pub(crate) struct Engine<'a> {
     pub(crate) waiting: Vec<(String, Rc<Script>, Steps)>,
     /// An archive from the network was unpacked on this line.
     pub(crate) unpacked: bool,
+    /// Programs that this line gave another name, and what they are.
+    pub(crate) copies: Vec<(String, String)>,
+    /// Scripts that this line put into a package.
+    pub(crate) scripts: Vec<(String, String)>,
+    /// Whether the line asks for `$_`.
+    pub(crate) recalls: bool,
     /// A descriptor of this shell is a network connection.
     pub(crate) socket: bool,
     work: u64,
@@ -90,6 +96,9 @@ impl<'a> Engine<'a> {
             moved_into_clone: false,
             waiting: Vec::new(),
             unpacked: false,
+            copies: Vec::new(),
+            scripts: Vec::new(),
+            recalls: original.contains("$_"),
             socket: false,
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
             passes: PASSES_MAX,
@@ -185,7 +194,7 @@ impl<'a> Engine<'a> {
                 self.state.join(start);
             }
             if self.captured {
-                output.append(stream);
+                output.append_mixed(stream);
             } else {
                 output.taint = output.taint.with(stream.taint);
             }

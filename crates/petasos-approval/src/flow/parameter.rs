@@ -161,6 +161,15 @@ impl Engine<'_> {
     pub(crate) fn variable(&mut self, name: &str, span: Span) -> Arg {
         let size = self.state.get(name).map_or(0, |value| value.text.len());
         self.charge(size, span);
+        if let Some(value) = self.state.get(name).filter(|value| value.reference) {
+            let target = value.text.clone();
+            let further = self.state.get(&target).is_some_and(|value| value.reference);
+            return if further || target == name {
+                Arg::new(UNKNOWN.to_string(), span)
+            } else {
+                self.variable(&target, span)
+            };
+        }
         if let Some(value) = self.state.get(name) {
             let count = value.others.len() + 1;
             let taint = value.taint;

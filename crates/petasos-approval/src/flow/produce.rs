@@ -67,7 +67,9 @@ impl Engine<'_> {
             {
                 Stream::unknown(Taint::TOKEN.with(Taint::PROGRAM))
             }
-            "find" if self.sweeps(call) => swept(call),
+            "find" if self.sweeps(call) => swept(call, "/**\n"),
+            "find" if self.lists_secrets(call) => swept(call, "/*\n"),
+            "jq" | "gojq" if call.flag('n') && call.flag('r') => json_text(call),
             "ls" if self.lists_disks(call) => {
                 let names: Vec<&str> = call.operands().map(|arg| arg.text.as_str()).collect();
                 Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
@@ -188,7 +190,7 @@ impl Engine<'_> {
                 _ => self.held(&path),
             };
             let unseen = || Stream::unknown(self.file_taint(&path).with(operand.taint));
-            input.append(held.unwrap_or_else(unseen));
+            input.append_mixed(held.unwrap_or_else(unseen));
         }
         input
     }
@@ -215,11 +217,22 @@ impl Engine<'_> {
                 .any(|root| crate::path::is_vital(&self.resolve(&root.text), self.facts))
     }
 
-    /// Whether the names that `ls` prints are those of disks.
+    /// Whether `ls` prints names of disks, or all names in the root, a home or the like.
     fn lists_disks(&self, call: &Call<'_>) -> bool {
+        let listed = |arg: &Arg| {
+            let path = self.resolve(&arg.text);
+            crate::path::is_disk(&path) || arg.glob && crate::path::is_vital(&path, self.facts)
+        };
+        self.captured && call.operands().next().is_some() && call.operands().all(listed)
+    }
+
+    /// Whether a `find` lists all files in a place of keys.
+    fn lists_secrets(&self, call: &Call<'_>) -> bool {
         self.captured
-            && call.operands().next().is_some()
-            && call.operands().all(|arg| crate::path::is_disk(&self.resolve(&arg.text)))
+            && !crate::wrappers::is_narrowed(call.args)
+            && crate::wrappers::find_roots(call.args)
+                .iter()
+                .any(|root| crate::path::is_secret(&self.resolve(&root.text), self.facts))
     }
 
     fn decoder(&mut self, call: &Call<'_>) -> Stream {
@@ -297,7 +310,9 @@ fn echo(args: &[Arg]) -> String {
 
 fn which(args: &[Arg]) -> Stream {
     match args.iter().rfind(|arg| !arg.text.starts_with('-')) {
-        Some(arg) => Stream { text: Some(arg.text.clone()), taint: arg.taint },
+        Some(arg) => {
+            Stream { text: Some(arg.text.clone()), taint: arg.taint.with(Taint::LOCATED) }
+        }
         None => Stream::unknown(Taint::PROGRAM),
     }
 }
@@ -354,12 +369,21 @@ fn prints_secrets(call: &Call<'_>) -> bool {
     }
 }
 
+/// What `jq -rn` prints for a program that is nothing but a string.
+fn json_text(call: &Call<'_>) -> Stream {
+    match serde_json::from_str::<String>(call.operand(0)) {
+        Ok(text) => Stream::known(text + "\n"),
+        // Any other program.
+        Err(_) => Stream::unknown(Taint::PROGRAM),
+    }
+}
+
 /// Everything below the roots of a `find`.
-fn swept(call: &Call<'_>) -> Stream {
+fn swept(call: &Call<'_>, all: &str) -> Stream {
     let roots = crate::wrappers::find_roots(call.args);
     let text = roots
         .iter()
         .take(16)
-        .fold(String::new(), |text, root| text + root.text.trim_end_matches('/') + "/**\n");
+        .fold(String::new(), |text, root| text + root.text.trim_end_matches('/') + all);
     Stream { text: Some(text), taint: Taint::LISTING }
 }

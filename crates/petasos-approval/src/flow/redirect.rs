@@ -18,6 +18,8 @@ const FILES_MAX: usize = 512;
 pub(crate) struct Outlet {
     /// Resolved paths, and whether they are appended to.
     pub(crate) files: Vec<(String, bool)>,
+    /// Nobody sees the output.
+    pub(crate) silent: bool,
 }
 
 impl Engine<'_> {
@@ -91,7 +93,9 @@ impl Engine<'_> {
             return;
         }
         self.touch_path(Deed::Write, arg, &path);
-        if descriptor.is_none_or(|number| number == 1) && path != "/dev/null" {
+        let printed = descriptor.is_none_or(|number| number == 1);
+        outlet.silent |= printed && path == "/dev/null";
+        if printed && path != "/dev/null" {
             outlet.files.push((path, kind == RedirectKind::Append));
         }
     }
@@ -142,7 +146,7 @@ impl Engine<'_> {
 
     /// Lets the output of a command arrive where it was sent.
     pub(super) fn settle(&mut self, outlet: &Outlet, stream: Stream) -> Stream {
-        if outlet.files.is_empty() {
+        if outlet.files.is_empty() && !outlet.silent {
             return stream;
         }
         for (path, append) in &outlet.files {
@@ -186,6 +190,7 @@ impl Engine<'_> {
 
     /// Remembers what copying, moving and downloading leaves in files.
     pub(super) fn track(&mut self, call: &Call<'_>, stdin: &Stream) {
+        self.track_copy(call);
         match call.program {
             "cp" | "mv" | "install" | "ln" => {
                 let operands: Vec<&Arg> = call.operands().collect();
@@ -306,13 +311,14 @@ impl Engine<'_> {
     }
 
     fn track_archive(&mut self, call: &Call<'_>, stdin: &Stream) {
-        let from_net = stdin.taint.has(Taint::DOWNLOADED)
+        let foreign = Taint::DOWNLOADED.with(Taint::DECODED);
+        let from_net = stdin.taint.has(foreign)
             || call.args.iter().any(|arg| {
                 let path = self.resolve(&arg.text);
                 self.state
                     .files
                     .get(&path)
-                    .is_some_and(|stream| stream.taint.has(Taint::DOWNLOADED))
+                    .is_some_and(|stream| stream.taint.has(foreign))
             });
         self.unpacked |= from_net;
     }

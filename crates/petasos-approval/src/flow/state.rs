@@ -121,6 +121,13 @@ impl State {
         }
     }
 
+    /// Makes a variable stand for the one that its value names.
+    pub(crate) fn refer(&mut self, name: &str) {
+        if let Some(value) = self.variables.get(name).cloned() {
+            self.set(name, Value { reference: true, ..value });
+        }
+    }
+
     /// Whether changes need no record, because nothing encloses them.
     pub(crate) fn is_top(&self) -> bool {
         self.scopes == 0

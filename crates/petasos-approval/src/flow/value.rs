@@ -32,6 +32,8 @@ impl Taint {
     pub(crate) const TOKEN: Self = Self(512);
     /// Put together by a text tool in a way that was not followed.
     pub(crate) const REWRITTEN: Self = Self(1024);
+    /// The name of a program as `which` prints it.
+    pub(crate) const LOCATED: Self = Self(2048);
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -98,6 +100,23 @@ impl Stream {
         }
         self.taint = self.taint.with(other.taint);
     }
+
+    /// As [`Stream::append`], but what is known stays known beside what is not.
+    pub(crate) fn append_mixed(&mut self, other: Self) {
+        self.taint = self.taint.with(other.taint);
+        match (&mut self.text, other.text) {
+            (Some(text), Some(more)) => text.push_str(&more),
+            (Some(text), None) if text.is_empty() => self.text = None,
+            (Some(text), None) => {
+                if !text.ends_with("\u{10FFFE}\n") {
+                    text.push(UNKNOWN);
+                    text.push('\n');
+                }
+            }
+            (None, Some(more)) if !more.is_empty() => self.text = Some(format!("{UNKNOWN}\n{more}")),
+            (None, _) => {}
+        }
+    }
 }
 
 /// The value of a variable.
@@ -108,6 +127,8 @@ pub(crate) struct Value {
     /// Other values it may have, after branches.
     pub(crate) others: Vec<String>,
     pub(crate) array: Option<Vec<String>>,
+    /// The text is the name of the variable that is meant.
+    pub(crate) reference: bool,
 }
 
 impl Value {

@@ -217,7 +217,8 @@ fn home_target(rest: &str) -> Target {
 }
 
 fn system_target(path: &str) -> Target {
-    const CONFIG: [&str; 19] = [
+    const CONFIG: [&str; 20] = [
+        "/selinux",
         "/etc",
         "/boot",
         "/private/etc",

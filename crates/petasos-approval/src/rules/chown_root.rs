@@ -17,6 +17,8 @@ pub(super) static RULE: Rule = Rule {
         "sudo chown -R root:root .",
         "chown --recursive 0:0 /srv",
         "chown -hR root: dir",
+        "find . -exec chown root {} +",
+        "find /srv -print0 | xargs -0 chown root:root",
     ],
     passes: &["chown root file", "chown -R me:me .", "chown --help"],
 };
@@ -29,5 +31,5 @@ fn check(call: &Call<'_>) -> bool {
         .skip(1)
         .any(|arg| path::is_vital(&path::resolve(&arg.text, None, &call.facts.home), call.facts));
     let user = owner.split([':', '.']).next().unwrap_or_default();
-    recursive && (matches!(user, "root" | "0" | "+0") || vital)
+    (recursive || call.bulk) && (matches!(user, "root" | "0" | "+0") || vital)
 }

@@ -75,6 +75,7 @@ pub(super) static RULE: Rule = Rule {
         "mkfs.ext4 /dev/sdb1",
         "mkfs -t xfs /dev/vdb",
         "mkswap /dev/sda2",
+        "mkfs.vfat -n DATA /dev/sdb1",
         "parted -s /dev/sda mklabel gpt",
         "wipefs -a /dev/sda",
         "blkdiscard /dev/nvme0n1",
@@ -87,6 +88,7 @@ pub(super) static RULE: Rule = Rule {
     passes: &[
         "mkfs.ext4 disk.img",
         "fdisk -l",
+        "mkfs.ext4 -n /dev/sdb1",
         "parted -l",
         "wipefs /dev/sda",
         "mkfs_helper --version",
@@ -113,7 +115,8 @@ fn formats(call: &Call<'_>) -> bool {
             || arg.text.ends_with(".qcow2")
     });
     last.is_some()
-        && !call.flag('n')
+        && !(call.flag('n') && matches!(call.program, "mkfs" | "mkntfs" | "mkfs.ntfs"))
+        && !(call.flag('N') && call.program == "mkfs.xfs")
         && (on_disk(call)
             || !image
                 && (call.program == "mkfs" || call.program.starts_with("mkfs."))

@@ -18,6 +18,8 @@ pub(super) static RULE: Rule = Rule {
         "echo x | sudo tee /dev/sdb",
         "cp image.iso /dev/sdb",
         "shred -n 1 /dev/sda",
+        "qemu-img convert -O raw vm.qcow2 /dev/sdb",
+        "socat -u FILE:img FILE:/dev/sdb",
     ],
     passes: &["dd if=a of=b.img", "echo x > /dev/null", "ls /dev/sda", "cat notes > /dev/stderr"],
 };

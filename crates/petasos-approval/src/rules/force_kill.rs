@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
             "stop-process",
             "xkill",
             "spps",
+            "wmic",
         ],
         check,
     )],
@@ -31,6 +32,7 @@ pub(super) static RULE: Rule = Rule {
         "killall -s KILL firefox",
         "kill -9 $(pgrep -f worker)",
         "pkill -f gunicorn",
+        "wmic process where name='node.exe' delete",
         "ps aux | grep w | awk '{print $2}' | xargs kill -9",
     ],
     passes: &[
@@ -107,6 +109,12 @@ fn check(call: &Call<'_>) -> bool {
             .args
             .iter()
             .any(|arg| arg.text.eq_ignore_ascii_case("/f") || arg.text.eq_ignore_ascii_case("/im")),
+        "wmic" => {
+            let has = |word: &str| {
+                call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains(word))
+            };
+            has("process") && (has("delete") || has("terminate"))
+        }
         "stop-process" | "spps" => call.args.iter().any(|arg| {
             arg.text.eq_ignore_ascii_case("-name") || arg.text.eq_ignore_ascii_case("-force")
         }),

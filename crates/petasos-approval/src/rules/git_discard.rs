@@ -22,6 +22,7 @@ pub(super) static RULE: Rule = Rule {
         "git -C ../r reset --hard",
         "git checkout -f main",
         "git rm -rf src",
+        "git -c clean.requireForce=false clean -d",
     ],
     passes: &[
         "git clean -n",
@@ -52,7 +53,18 @@ fn check(call: &Call<'_>) -> bool {
     match git.verb {
         "reset" => git.long("--hard") || git.long("--merge") && git.exact("--merge"),
         "clean" => {
-            (git.flag('f') || git.long("--force")) && !git.flag('n') && !git.long("--dry-run")
+            let unforced = call.args.iter().any(|arg| {
+                arg.text.eq_ignore_ascii_case("clean.requireforce=false")
+                    || arg.text.eq_ignore_ascii_case("clean.requireforce=0")
+            });
+            (git.flag('f') || git.long("--force") || unforced)
+                && !git.flag('n')
+                && !git.long("--dry-run")
+        }
+        // From then on `git clean` needs no `-f`.
+        "config" => {
+            git.operand(0).eq_ignore_ascii_case("clean.requireforce")
+                && matches!(git.operand(1), "false" | "0" | "no" | "off")
         }
         "checkout" => git.flag_checkout(),
         "switch" => {

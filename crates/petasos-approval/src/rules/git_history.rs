@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
         "git tag -d v1",
         "git gc --prune=now",
         "bfg --delete-files x",
+        "java -jar bfg-1.14.0.jar --strip-blobs-bigger-than 1M",
         "git rebase -i HEAD~3",
         "git commit --amend",
         "rm -f .git/refs/heads/main",
@@ -32,6 +33,7 @@ pub(super) static RULE: Rule = Rule {
     passes: &[
         "git branch -d merged",
         "git log",
+        "git filter-repo --analyze",
         "git tag v1.2.0",
         "git branch -a",
         "git gc",
@@ -49,7 +51,8 @@ fn check(call: &Call<'_>) -> bool {
     }
     let git = Git::of(call);
     match git.verb {
-        "filter-branch" | "filter-repo" | "replace" => true,
+        "filter-repo" => !git.exact("--analyze") && !git.exact("--dry-run"),
+        "filter-branch" | "replace" => true,
         "branch" => {
             let force = git.flag('f') || git.long("--force");
             git.flag('D')

@@ -50,7 +50,7 @@ pub(super) static RULE: Rule = Rule {
         "tune2fs -O ^has_journal /dev/sda1",
         "grub-install /dev/sda",
     ],
-    passes: &["mount", "mount -l", "losetup -a", "efibootmgr -v"],
+    passes: &["mount", "mount -l", "losetup -a", "efibootmgr -v", "e2fsck -fn disk.img"],
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -49,6 +49,7 @@ pub(super) static RULE: Rule = Rule {
                 "xfce4-session-logout",
                 "wmic",
                 "virsh",
+                "ansible",
             ],
             indirect,
         ),
@@ -67,6 +68,7 @@ pub(super) static RULE: Rule = Rule {
         "systemctl isolate reboot.target",
         "sudo systemctl start poweroff.target",
         "busybox reboot -f",
+        "ansible all -b -m reboot",
     ],
     passes: &[
         "echo reboot",
@@ -175,6 +177,10 @@ fn indirect(call: &Call<'_>) -> bool {
         "pmset" => has(&["sleepnow"]),
         "ipmitool" => has(&["power"]) && has(&["off", "cycle", "reset", "soft"]),
         "virsh" => false,
+        "ansible" => call.option(&["-m", "--module-name"]).is_some_and(|module| {
+            let name = module.text.rsplit('.').next().unwrap_or_default();
+            matches!(name, "reboot" | "win_reboot" | "shutdown")
+        }),
         "wmic" => has(&["os"]) && has(&["shutdown", "reboot"]),
         "s6-svscanctl" => true,
         "initctl" => has(&["runlevel"]) && has(&["0", "6"]),

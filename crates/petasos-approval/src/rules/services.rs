@@ -29,6 +29,7 @@ pub(super) static RULE: Rule = Rule {
             "svcadm",
             "net",
             "sc",
+            "set-service",
             "stop-service",
             "restart-service",
             "systemd-run",
@@ -75,6 +76,7 @@ pub(super) static RULE: Rule = Rule {
         "supervisorctl stop all",
         "pm2 delete all",
         "launchctl unload ~/x.plist",
+        "sc.exe config WinDefend start= disabled",
     ],
     passes: &[
         "systemctl status nginx",
@@ -205,6 +207,12 @@ fn daemon(call: &Call<'_>) -> bool {
     let verb = call.operand(0);
     match call.program {
         "stop-service" | "restart-service" => true,
+        "sc" => {
+            verb == "config" && call.args.iter().any(|arg| arg.text.ends_with("disabled"))
+        }
+        "set-service" => call.args.iter().any(|arg| {
+            arg.text.eq_ignore_ascii_case("disabled") || arg.text.eq_ignore_ascii_case("stopped")
+        }),
         "nginx" => call
             .option(&["-s"])
             .is_some_and(|signal| matches!(signal.text.as_str(), "stop" | "quit")),

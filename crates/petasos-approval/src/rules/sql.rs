@@ -81,6 +81,11 @@ pub(super) static RULE: Rule = Rule {
                 "cypher-shell",
                 "consul",
                 "nats",
+                "nc",
+                "ncat",
+                "netcat",
+                "telnet",
+                "socat",
             ],
             tools,
         ),
@@ -115,6 +120,13 @@ pub(super) static RULE: Rule = Rule {
                 "bundle",
                 "manage.py",
                 "console",
+                "symfony",
+                "sail",
+                "ddev",
+                "lando",
+                "dotnet",
+                "spark",
+                "heroku",
                 "doctrine",
                 "sea-orm-cli",
                 "goose",
@@ -143,6 +155,9 @@ DELETE FROM audit_log;
 SQL",
         "rails db:drop",
         "python3 manage.py flush --no-input",
+        "symfony console doctrine:database:drop --force",
+        "echo FLUSHALL | nc localhost 6379",
+        "echo 'drop table x' > q.sql; psql -f q.sql",
     ],
     passes: &[
         r#"psql -c "DELETE FROM t WHERE id=1""#,
@@ -225,9 +240,22 @@ fn tools(call: &Call<'_>) -> bool {
         "cypher-shell" => has(call, &["detach delete", "drop database", "drop constraint"]),
         "curl" => deletes_index(call),
         "influx" => call.operand(0) == "delete",
+        "nc" | "ncat" | "netcat" | "telnet" | "socat" => wire(call),
         "nats" => matches!(call.operand(1), "rm" | "purge" | "del"),
         _ => false,
     }
+}
+
+/// Commands of a data store typed into a bare connection.
+fn wire(call: &Call<'_>) -> bool {
+    let store = call.args.iter().any(|arg| arg.text.contains("6379") || arg.text.contains("11211"));
+    call.stdin.text.as_deref().is_some_and(|text| {
+        text.lines().filter_map(|line| line.split_whitespace().next()).any(|word| {
+            let word = word.to_ascii_uppercase();
+            matches!(word.as_str(), "FLUSHALL" | "FLUSHDB" | "FLUSH_ALL")
+                || store && word == "SHUTDOWN"
+        })
+    })
 }
 
 /// `curl -X DELETE` against a data store on its usual port.
@@ -315,6 +343,12 @@ fn frameworks(call: &Call<'_>) -> bool {
                 | "doctrine:schema:drop"
                 | "db:schema:load"
                 | "migrate:refresh"
+                | "sql:drop"
+                | "sql-drop"
+                | "pg:reset"
+                | "db:truncate_all"
+                | "doctrine:schema:drop:full"
+                | "orm:schema-tool:drop"
         )
     }) || script
         && call
@@ -330,6 +364,10 @@ fn frameworks(call: &Call<'_>) -> bool {
             && call.flag_word("base")
         || matches!(call.program, "diesel" | "sqlx" | "dbmate" | "sea-orm-cli")
             && (call.flag_word("reset") || call.flag_word("drop") || call.flag_word("fresh"))
+        || call.program == "dotnet"
+            && call.flag_word("ef")
+            && call.flag_word("database")
+            && call.flag_word("drop")
         || matches!(call.program, "flyway") && call.flag_word("clean")
         || matches!(call.program, "liquibase")
             && (call.flag_word("drop-all") || call.flag_word("dropAll"))

@@ -24,6 +24,8 @@ pub(super) static RULE: Rule = Rule {
         "sudo sed -i 's/a/b/' /etc/ssh/sshd_config",
         "truncate -s 0 /etc/hosts",
         "ln -sf /tmp/x /etc/resolv.conf",
+        "rsync hosts root@web:/etc/hosts",
+        "docker cp evil.conf web:/etc/nginx/nginx.conf",
         r#"python3 -c "open('/etc/hosts','a').write('x')""#,
     ],
     passes: &[

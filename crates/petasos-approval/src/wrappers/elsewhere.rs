@@ -38,29 +38,21 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "crictl",
         "ctr",
         "multipass",
-        "vagrant",
         "machinectl",
         "systemd-nspawn",
         "apptainer",
         "singularity",
-        "heroku",
-        "fly",
-        "flyctl",
         "gcloud",
         "ansible",
-        "salt",
         "adb",
         "limactl",
         "colima",
-        "distrobox",
-        "toolbox",
         "flatpak",
         "snap",
         "jexec",
         "kubectl.exe",
         "minikube",
         "buildah",
-        "railway",
         "orb",
         "az",
         "aws",
@@ -78,7 +70,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         "pdsh" | "pssh" | "parallel-ssh" | "clush" => {
             let rest = command_after(
                 call.args,
-                &["-w", "-h", "-H", "-l", "-t", "-g", "-x", "-f", "-p"],
+                &["-w", "-h", "-H", "-l", "-t", "-g", "-x", "-f", "-p", "-o", "-e", "-u", "-R"],
                 0,
             );
             joined(rest, inners);
@@ -88,7 +80,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             container(call, inners);
         }
         "kubectl" | "oc" | "k3s" | "microk8s" | "kubectl.exe" | "minikube" => cluster(call, inners),
-        "gcloud" | "vagrant" | "fly" | "flyctl" | "railway" => {
+        "gcloud" => {
             if let Some(code) = call.option(&["--command", "-c", "-C"]) {
                 inners.list.push(Inner::Shell(code, Vec::new()));
             }
@@ -107,11 +99,6 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         "ansible" => {
             if let Some(code) = call.option(&["-a", "--args"]) {
                 inners.list.push(Inner::Shell(code, Vec::new()));
-            }
-        }
-        "salt" => {
-            if let Some(at) = call.args.iter().position(|arg| arg.text.starts_with("cmd.")) {
-                joined(call.args.get(at + 1..).unwrap_or_default(), inners);
             }
         }
         _ => keyword(call, inners),
@@ -366,9 +353,12 @@ fn cluster(call: &Call<'_>, inners: &mut Inners) {
         let rest = command_after(
             call.args,
             &["-n", "--namespace", "-c", "--container", "--context", "--image"],
-            2,
+            if call.program == "minikube" { 1 } else { 2 },
         );
-        inners.list.push(Inner::Argv(rest.to_vec()));
+        match rest {
+            [code] if code.text.contains(' ') => joined(rest, inners),
+            rest => inners.list.push(Inner::Argv(rest.to_vec())),
+        }
     }
 }
 
@@ -393,13 +383,13 @@ fn keyword(call: &Call<'_>, inners: &mut Inners) {
         }
         return;
     };
-    let skip = usize::from(!matches!(call.program, "adb" | "heroku"));
+    let skip = usize::from(call.program != "adb");
     let rest = command_after(
         call.args.get(at + 1..).unwrap_or_default(),
         &["-a", "--app", "-u", "-w", "--bind", "-B", "-n"],
         skip,
     );
-    if call.program == "adb" {
+    if call.program == "adb" || matches!(rest, [code] if code.text.contains(' ')) {
         joined(rest, inners);
     } else if !rest.is_empty() {
         inners.list.push(Inner::Argv(rest.to_vec()));

@@ -10,7 +10,7 @@ use crate::flow::value::Arg;
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
         "vim", "vi", "nvim", "ex", "view", "rvim", "gvim", "emacs", "ed", "red", "tar", "bsdtar",
-        "gtar", "zip", "rsync", "scp", "sftp", "rg", "ag", "sort", "man", "less", "more", "make",
+        "gtar", "zip", "rsync", "scp", "rg", "ag", "sort", "man", "less", "more", "make",
         "gmake", "cmake", "nmap", "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed",
         "gsed", "socat", "ncat", "nc",
     ],
@@ -33,7 +33,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         "tar" | "bsdtar" | "gtar" => archive(call, inners),
         "zip" => option_shell(call, &["-TT", "--unzip-command"], inners),
         "rsync" => option_shell(call, &["-e", "--rsh", "--rsync-path"], inners),
-        "scp" | "sftp" => {
+        "scp" => {
             option_shell(call, &["-S"], inners);
             for arg in call.args {
                 if let Some((_, code)) = arg.text.split_once("ProxyCommand=") {

@@ -81,6 +81,24 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "escript",
         "rakudo",
         "nim",
+        "ocaml",
+        "scala-cli",
+        "amm",
+        "dart",
+        "hy",
+        "xonsh",
+        "sage",
+        "jrunscript",
+        "rhino",
+        "d8",
+        "octave-cli",
+        "perl6",
+        "groovysh",
+        "rust-script",
+        "rails",
+        "mix",
+        "artisan",
+        "manage.py",
     ],
     unwrap,
 };
@@ -90,7 +108,11 @@ fn language(program: &str) -> Language {
         "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
         "perl" | "perl5" | "raku" => Language::Perl,
         "ruby" | "jruby" | "irb" => Language::Ruby,
-        "gjs" | "qjs" => Language::JavaScript,
+        "gjs" | "qjs" | "jrunscript" | "rhino" | "d8" => Language::JavaScript,
+        "perl6" => Language::Perl,
+        "rails" => Language::Ruby,
+        "artisan" => Language::Php,
+        "xonsh" | "sage" | "manage.py" => Language::Python,
         "php" => Language::Php,
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Language::Awk,
         "osascript" => Language::AppleScript,
@@ -105,8 +127,18 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let language = language(call.program);
     inners.opaque = language != Language::Awk;
     if language == Language::Awk {
+        // Without records to read, it prints only what it says itself.
+        inners.opaque =
+            call.operands().last().is_some_and(|arg| arg.text.trim_start().starts_with("BEGIN"));
         awk(call, inners);
         return;
+    }
+    if matches!(call.program, "rails" | "mix" | "artisan" | "manage.py") {
+        console(call, language, inners);
+        return;
+    }
+    if call.program == "m4" {
+        macros(call, inners);
     }
     if matches!(call.program, "deno" | "bun") && matches!(call.operand(0), "eval" | "x" | "run") {
         subcommand(call, language, inners);
@@ -136,11 +168,80 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     match call.args.get(at) {
+        Some(file) if matches!(file.text.rsplit('/').next(), Some("manage.py" | "artisan")) => {
+            inners.list.push(Inner::Argv(call.args.get(at..).unwrap_or_default().to_vec()));
+            inners.list.push(Inner::File(language, file.clone(), Vec::new()));
+        }
         Some(file) => {
             let rest = call.args.get(at + 1..).unwrap_or_default().to_vec();
             inners.list.push(Inner::File(language, file.clone(), rest));
         }
         None => inners.list.push(Inner::Stdin(language, Vec::new())),
+    }
+}
+
+/// A module of Python that is a program, or that takes code or a script.
+fn module(args: &[Arg], inners: &mut Inners) {
+    let Some((module, rest)) = args.split_first() else { return };
+    match module.text.as_str() {
+        "timeit" | "trace" => {
+            for code in rest.iter().filter(|arg| arg.text.contains('(')) {
+                inners.list.push(Inner::Code(Language::Python, code.clone()));
+            }
+        }
+        "pdb" | "ipdb" | "pudb" => {
+            let mut rest = rest.iter();
+            while let Some(arg) = rest.next() {
+                if matches!(arg.text.as_str(), "-c" | "--command")
+                    && let Some(code) = rest.next()
+                {
+                    let text = code.text.trim_start_matches(['!', ' ']).to_owned();
+                    let code = Arg { text, ..code.clone() };
+                    inners.list.push(Inner::Code(Language::Python, code));
+                }
+            }
+        }
+        "cProfile" | "profile" | "coverage" | "viztracer" | "runpy" => {
+            if let Some(file) = rest.iter().find(|arg| arg.text.ends_with(".py")) {
+                inners.list.push(Inner::File(Language::Python, file.clone(), Vec::new()));
+            }
+        }
+        "pip" | "twine" | "flask" | "alembic" | "poetry" | "ansible" | "IPython" | "xonsh" => {
+            let mut argv = args.to_vec();
+            if let Some(first) = argv.first_mut() {
+                first.text = first.text.to_ascii_lowercase();
+            }
+            inners.list.push(Inner::Argv(argv));
+        }
+        _ => {}
+    }
+}
+
+/// `rails runner CODE`, `manage.py shell -c CODE`, `artisan tinker --execute=CODE`.
+fn console(call: &Call<'_>, language: Language, inners: &mut Inners) {
+    let code = match (call.program, call.operand(0)) {
+        ("rails", "runner" | "r") => call.operands().nth(1).cloned(),
+        ("manage.py", "shell" | "shell_plus") => call.option(&["-c", "--command"]),
+        ("artisan", "tinker") => call.option(&["--execute"]),
+        ("mix", "run" | "eval") => {
+            call.option(&["-e", "--eval"]).or_else(|| call.operands().nth(1).cloned())
+        }
+        _ => None,
+    };
+    if let Some(code) = code {
+        inners.list.push(Inner::Code(language, code));
+    }
+}
+
+/// `syscmd(…)` and `esyscmd(…)` of `m4`.
+fn macros(call: &Call<'_>, inners: &mut Inners) {
+    let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
+    for text in texts {
+        for piece in text.split("syscmd(").skip(1).take(64) {
+            let code = piece.rsplit_once(')').map_or(piece, |(code, _)| code);
+            let code = code.trim_matches(['`', '\'', '[', ']']);
+            inners.list.push(Inner::Shell(Arg::new(code, call.span), Vec::new()));
+        }
     }
 }
 
@@ -182,17 +283,13 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
             inners.list.push(Inner::Code(language, Arg { text: code.to_owned(), ..arg.clone() }));
             found = true;
         } else if matches!(text, "--eval" | "--print" | "--execute" | "--run") {
-            push_code(language, call.args.get(at + 1), inners);
+            let code = call.args.get(at + 1).map(|code| shown(code, text == "--print"));
+            push_code(language, code.as_ref(), inners);
             found = true;
             at += 1;
         } else if text == "-m" && language == Language::Python {
             // Modules that take code for arguments.
-            if call.args.get(at + 1).is_some_and(|module| module.is("timeit") || module.is("trace"))
-            {
-                for code in call.args.iter().skip(at + 2).filter(|arg| arg.text.contains('(')) {
-                    inners.list.push(Inner::Code(language, code.clone()));
-                }
-            }
+            module(call.args.get(at + 1..).unwrap_or_default(), inners);
             return None;
         } else if matches!(text, "-" | "/dev/stdin") {
             inners.list.push(Inner::Stdin(language, Vec::new()));
@@ -202,7 +299,9 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
         {
             match code_in_flags(flags, language) {
                 Some("") => {
-                    push_code(language, call.args.get(at + 1), inners);
+                    let prints = language == Language::JavaScript && flags.contains('p');
+                    let code = call.args.get(at + 1).map(|code| shown(code, prints));
+                    push_code(language, code.as_ref(), inners);
                     found = true;
                     at += 1;
                 }
@@ -219,6 +318,15 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
         at += 1;
     }
     Some(Options { at, found })
+}
+
+/// Code whose value is printed, said so.
+fn shown(code: &Arg, prints: bool) -> Arg {
+    if prints {
+        Arg { text: format!("console.log({})", code.text), ..code.clone() }
+    } else {
+        code.clone()
+    }
 }
 
 /// The code behind a letter that announces some; empty when it is the next argument.

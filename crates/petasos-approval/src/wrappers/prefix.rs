@@ -18,7 +18,7 @@ const fn row(name: &'static str, values: &'static [&'static str], skip: usize) -
     Row { name, values, skip }
 }
 
-const ROWS: [Row; 136] = [
+const ROWS: [Row; 164] = [
     row(
         "sudo",
         &[
@@ -205,6 +205,34 @@ const ROWS: [Row; 136] = [
     row("abduco", &["-e"], 1),
     row("onchange", &[], 1),
     row("reflex", &["-r", "-g", "-R", "-G"], 0),
+    row("i386", &[], 0),
+    row("i686", &[], 0),
+    row("x86_64", &[], 0),
+    row("uname26", &[], 0),
+    row("run0", &["-u", "--user", "-g", "--unit", "-D", "--chdir"], 0),
+    row("sudo-rs", &["-u", "-g", "-h", "-p", "-D", "-R", "--user", "--group", "--chdir"], 0),
+    row("setuser", &[], 1),
+    row("envchain", &[], 1),
+    row("envconsul", &["-prefix", "-secret", "-config"], 0),
+    row("s6-envdir", &[], 1),
+    row("s6-softlimit", &["-a", "-c", "-d", "-f", "-l", "-m", "-o", "-p", "-r", "-s", "-t"], 0),
+    row("s6-applyuidgid", &["-u", "-g", "-G"], 0),
+    row("s6-setlock", &["-t"], 1),
+    row("srun", &["-n", "-N", "-p", "-t", "-c", "-J", "-o", "-e", "-w", "-A", "-q", "-D"], 0),
+    row("salloc", &["-n", "-N", "-p", "-t", "-c", "-J", "-A", "-q"], 0),
+    row("mpirun", &["-n", "-np", "-H", "-host", "-hostfile", "-x", "--hostfile"], 0),
+    row("mpiexec", &["-n", "-np", "-H", "-host", "-hostfile", "-f"], 0),
+    row("samply", &["-o", "-r"], 1),
+    row("flamegraph", &["-o"], 0),
+    row("when-changed", &[], 1),
+    row("timelimit", &["-t", "-T", "-s", "-S"], 0),
+    row("distrobox-host-exec", &[], 0),
+    row("host-spawn", &[], 0),
+    row("waitfor", &[], 0),
+    row("ptyrun", &[], 0),
+    row("faketty", &[], 0),
+    row("graftcp", &[], 0),
+    row("proxychains-ng", &["-f"], 0),
 ];
 
 const NAMES: [&str; ROWS.len()] = {
@@ -220,7 +248,7 @@ const NAMES: [&str; ROWS.len()] = {
 pub(super) static WRAPPER: Wrapper = Wrapper { names: &NAMES, unwrap };
 
 /// Programs that raise privileges.
-const RAISING: [&str; 3] = ["sudo", "doas", "pkexec"];
+const RAISING: [&str; 5] = ["sudo", "doas", "pkexec", "run0", "sudo-rs"];
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let Some(row) = ROWS.iter().find(|row| row.name == call.program) else { return };
@@ -244,7 +272,8 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if matches!(row.name, "strace" | "ltrace") && call.option(&["-p"]).is_some() {
         return;
     }
-    let rest = command_after(call.args, row.values, row.skip);
+    let skip = if row.name == "setarch" { architecture(call) } else { row.skip };
+    let rest = command_after(call.args, row.values, skip);
     if rest.is_empty() {
         return;
     }
@@ -272,6 +301,17 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         rest => inners.list.push(Inner::Argv(rest.to_vec())),
     }
+}
+
+/// `setarch` takes a name of a machine in front of the command, or none.
+fn architecture(call: &Call<'_>) -> usize {
+    let first = call.operand(0);
+    usize::from(
+        ["i386", "i486", "i586", "i686", "x86_64", "linux32", "linux64", "uname26"].contains(&first)
+            || ["arm", "aarch", "ppc", "s390", "mips", "sparc", "riscv", "alpha", "athlon"]
+                .iter()
+                .any(|stem| first.starts_with(stem)),
+    )
 }
 
 /// The arguments from the first that is neither option, value nor assignment.

@@ -51,7 +51,6 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "nodemon",
         "concurrently",
         "start-stop-daemon",
-        "ftp",
         "telnet",
         "perf",
         "bwrap",
@@ -89,12 +88,31 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "pixi",
         "rye",
         "devbox",
+        "java",
+        "chokidar",
+        "watchman-make",
+        "tsc-watch",
+        "bpftrace",
+        "pee",
+        "execlineb",
+        "urxvt",
+        "st",
+        "terminator",
+        "xfce4-terminal",
+        "tilix",
+        "lxterminal",
+        "ghostty",
+        "wezterm",
+        "x-terminal-emulator",
     ],
     unwrap: runner,
 };
 
 /// Task runners, terminals, schedulers: the command is an argument or a tail.
 fn runner(call: &Call<'_>, inners: &mut Inners) {
+    if by_option(call, inners) {
+        return;
+    }
     match call.program {
         "at" | "batch" => inners.list.push(Inner::Stdin(Language::Shell, Vec::new())),
         "watch" => {
@@ -106,14 +124,20 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
             option_shell(call, &["--command"], inners);
             if let Some(code) = call.clustered('c') {
                 shell(code, inners);
+            } else {
+                // Elsewhere than on Linux the command follows the file.
+                let rest = command_after(call.args, &["-t", "-T", "-m", "-E", "-o"], 1);
+                inners.list.push(Inner::Argv(rest.to_vec()));
             }
         }
-        "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" => terminal(call, inners),
+        "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" | "urxvt" | "st"
+        | "terminator" | "xfce4-terminal" | "tilix" | "lxterminal" | "ghostty" | "wezterm"
+        | "x-terminal-emulator" => terminal(call, inners),
         "tmux" => tmux(call, inners),
         "screen" => screen(call, inners),
         "hyperfine" | "concurrently" => each_operand(call, inners),
         "tcpdump" => option_shell(call, &["-z"], inners),
-        "dc" | "ftp" | "telnet" => lines_after_mark(call, '!', inners),
+        "dc" | "telnet" => lines_after_mark(call, '!', inners),
         "split" => option_shell(call, &["--filter"], inners),
         "openvpn" => option_shell(call, &["--up", "--down"], inners),
         "gcc" => option_shell(call, &["-wrapper"], inners),
@@ -141,7 +165,6 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
                 shell(code.clone(), inners);
             }
         }
-        "just" => option_shell(call, &["-c", "--command", "--shell"], inners),
         "dtach" | "ssh-agent" => {
             let skip = usize::from(call.program == "dtach");
             let rest = command_after(call.args, &["-E", "-r", "-a", "-t", "-P"], skip);
@@ -150,6 +173,44 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
         "dpkg" | "apt" | "apt-get" => package_hooks(call, inners),
         _ => project_runner(call, inners),
     }
+}
+
+/// Runners whose command is the value of an option, or behind one.
+fn by_option(call: &Call<'_>, inners: &mut Inners) -> bool {
+    match call.program {
+        "just" => {
+            option_shell(call, &["--shell"], inners);
+            if let Some(at) = call.args.iter().position(|arg| arg.is("-c") || arg.is("--command")) {
+                inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
+            }
+        }
+        "java" => archive_program(call, inners),
+        "chokidar" | "watchman-make" | "tsc-watch" | "bpftrace" => {
+            option_shell(call, &["-c", "--command", "--run", "--onSuccess"], inners);
+        }
+        "pee" => each_operand(call, inners),
+        "execlineb" => option_shell(call, &["-c"], inners),
+        "cargo" if call.operand(0) == "watch" => {
+            option_shell(call, &["-s", "--shell"], inners);
+            if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
+                join(call.args.get(at + 1..).unwrap_or_default(), inners);
+            }
+        }
+        _ => return false,
+    }
+    true
+}
+
+/// `java -jar tool-1.2.jar …` is that tool.
+fn archive_program(call: &Call<'_>, inners: &mut Inners) {
+    let Some(at) = call.args.iter().position(|arg| arg.is("-jar")) else { return };
+    let Some(jar) = call.args.get(at + 1) else { return };
+    let name = jar.text.rsplit('/').next().unwrap_or_default();
+    let name = name.strip_suffix(".jar").unwrap_or(name);
+    let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || "-._".contains(letter));
+    let mut argv = vec![Arg { text: name.to_owned(), ..jar.clone() }];
+    argv.extend(call.args.iter().skip(at + 2).cloned());
+    inners.list.push(Inner::Argv(argv));
 }
 
 /// What runs again whenever a file changes.
@@ -165,7 +226,7 @@ fn on_change(call: &Call<'_>, inners: &mut Inners) {
 /// The command a terminal is opened with.
 fn terminal(call: &Call<'_>, inners: &mut Inners) {
     if let Some(at) =
-        call.args.iter().position(|arg| matches!(arg.text.as_str(), "-e" | "--" | "--command"))
+        call.args.iter().position(|arg| matches!(arg.text.as_str(), "-e" | "-x" | "--" | "--command"))
     {
         join(call.args.get(at + 1..).unwrap_or_default(), inners);
     }

@@ -1,0 +1,195 @@
+//! What a known call does, once its arguments are worked out.
+
+use super::Language;
+use super::alias;
+use super::calls::{self, Action};
+use super::evaluate::Value;
+use super::scan::Token;
+use super::walk::Walker;
+use crate::flow::report::Deed;
+use crate::flow::value::{Arg, Taint};
+use crate::path;
+use crate::rules::Signal;
+use crate::shell::normalise::UNKNOWN;
+use crate::sql;
+use crate::wrappers::Inner;
+use std::ops::Range;
+
+impl Walker<'_, '_, '_> {
+    pub(super) fn act(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
+        let Some(mut action) = calls::action(name) else { return };
+        if name == "exec" && self.language != Language::Python {
+            self.seen.duplicates = true;
+            action = Action::Command;
+        }
+        let first = args.first().cloned().unwrap_or(Value::Unknown);
+        let subject = self.subject(name, args, at);
+        match action {
+            Action::Command | Action::Program | Action::Replace => {
+                self.seen.runs_unknown |= first.text().starts_with(UNKNOWN);
+                match (
+                    alias::listed_arguments(self.reader.tokens.get(at..end).unwrap_or_default()),
+                    &first,
+                ) {
+                    (Some(rest), Value::Text(program)) => {
+                        let mut argv = vec![program.clone()];
+                        argv.extend(rest);
+                        self.program(argv);
+                    }
+                    _ => self.run(action, args),
+                }
+            }
+            Action::DeleteTree => {
+                self.seen.deletes |= subject.starts_with(UNKNOWN);
+                self.touch(
+                    Deed::Delete { recursive: true, bulk: false, narrowed: false },
+                    &subject,
+                );
+            }
+            Action::DeleteMaybeTree if matches!(&first, Value::Text(flags) if flags.starts_with('-')) => {
+                let words = args.iter().map(Value::text);
+                self.program(std::iter::once("rm".to_owned()).chain(words).collect());
+            }
+            Action::DeleteMaybeTree => self.delete_maybe_tree(name, at..end, &subject),
+            Action::Delete => {
+                self.seen.deletes = true;
+                let recursive = self.says_recursive(at..end);
+                self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &subject);
+            }
+            Action::Open => self.open(args, &subject),
+            Action::Write => self.touch(Deed::Write, &subject),
+            Action::WriteSecond => {
+                if let Some(target) = args.get(1) {
+                    self.touch(Deed::Write, &target.text());
+                }
+                self.touch(Deed::Read, &first.text());
+            }
+            Action::Move => self.move_file(&first, args.get(1)),
+            Action::Read => self.touch(Deed::Read, &subject),
+            Action::Evaluate => self.evaluate(&first),
+            Action::Query => {
+                if name.ends_with("dropDatabase") || sql::is_destructive(&first.text()) {
+                    self.engine.report.signal(Signal::DestructiveSql, self.span, first.text());
+                }
+            }
+            Action::Kill | Action::Mode | Action::Power => self.affect(action, name, args),
+        }
+    }
+
+    /// Calls that reach processes, modes or the machine.
+    fn affect(&mut self, action: Action, name: &str, args: &[Value]) {
+        match action {
+            Action::Kill => {
+                if args.contains(&Value::Number(-1))
+                    && !matches!(args.get(1), Some(Value::Number(-1)))
+                    || args.get(1) == Some(&Value::Number(-1)) && self.language != Language::Python
+                {
+                    self.engine.report.signal(Signal::KillAll, self.span, name);
+                }
+            }
+            Action::Mode => {
+                let open = args.iter().any(|value| matches!(value, Value::Number(mode) if mode & 0o002 != 0 && *mode <= 0o7777));
+                if open {
+                    self.engine.report.signal(Signal::WorldWritable, self.span, name);
+                }
+            }
+            _ => self.engine.report.signal(Signal::Power, self.span, name),
+        }
+    }
+
+    fn delete_maybe_tree(&mut self, name: &str, inside: Range<usize>, subject: &str) {
+        let recursive = self.says_recursive(inside);
+        if recursive || name.starts_with("fs.") || name.starts_with('.') {
+            self.seen.deletes = true;
+            self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, subject);
+        }
+    }
+
+    fn says_recursive(&self, inside: Range<usize>) -> bool {
+        let tokens = self.reader.tokens.get(inside).unwrap_or_default();
+        tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "recursive"))
+    }
+
+    fn move_file(&mut self, source: &Value, target: Option<&Value>) {
+        if let Some(target) = target {
+            self.touch(Deed::Write, &target.text());
+        }
+        let resolved = self.engine.resolve(&source.text());
+        let recursive = path::is_vital(&resolved, self.engine.facts);
+        if recursive || !resolved.starts_with(UNKNOWN) {
+            self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &source.text());
+        }
+    }
+
+    fn run(&mut self, action: Action, args: &[Value]) {
+        let Some(first) = args.first() else { return };
+        let listed = args.iter().find_map(|value| match value {
+            Value::List(items) => Some(items.clone()),
+            _ => None,
+        });
+        match (action, first, listed) {
+            (Action::Replace, _, Some(items)) => self.program(items),
+            (Action::Replace, _, None) => {
+                self.program(args.iter().skip(1).map(Value::text).collect());
+            }
+            (_, Value::List(items), _) => self.program(items.clone()),
+            (Action::Command, Value::Text(text), Some(items))
+                if items.is_empty() || text.contains(' ') =>
+            {
+                self.shell(text.clone());
+            }
+            (_, Value::Text(program), Some(items)) => {
+                let mut argv = vec![program.clone()];
+                argv.extend(items);
+                self.program(argv);
+            }
+            (_, Value::Text(_), None)
+                if args.len() > 1
+                    && args.iter().skip(1).all(|value| matches!(value, Value::Text(_))) =>
+            {
+                self.program(args.iter().map(Value::text).collect());
+            }
+            (_, Value::Text(text), None) => self.shell(text.clone()),
+            _ => {}
+        }
+    }
+
+    fn open(&mut self, args: &[Value], subject: &str) {
+        // Perl: the handle first, then a mode, then the path, or both in one.
+        let perl = self.language == Language::Perl;
+        let texts: Vec<String> = args.iter().skip(usize::from(perl)).map(Value::text).collect();
+        if perl {
+            match texts.as_slice() {
+                [mode, path, ..] if mode.starts_with('>') || mode.starts_with("+<") => {
+                    self.touch(Deed::Write, path);
+                }
+                [mode, command, ..] if mode.contains('|') => self.shell(command.clone()),
+                [mode, path, ..] if mode.starts_with('<') => self.touch(Deed::Read, path),
+                [both] if both.starts_with('>') => {
+                    self.touch(Deed::Write, both.trim_start_matches(['>', ' ']));
+                }
+                [both] if both.starts_with('|') || both.ends_with('|') => {
+                    self.shell(both.trim_matches('|').to_owned());
+                }
+                [both] => self.touch(Deed::Read, both.trim_start_matches(['<', ' '])),
+                _ => {}
+            }
+            return;
+        }
+        let on_receiver = args.first().is_none_or(|value| value.text() != subject);
+        let mode = args.get(usize::from(!on_receiver));
+        let writes = matches!(mode, Some(Value::Text(mode)) if mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+']));
+        self.touch(if writes { Deed::Write } else { Deed::Read }, subject);
+    }
+
+    fn evaluate(&mut self, value: &Value) {
+        self.seen.evaluates = true;
+        if let Value::Text(text) = value
+            && !text.contains(UNKNOWN)
+        {
+            let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
+            let code = Arg { text: text.clone(), span: self.span, glob: false, taint };
+            self.engine.run_inner(Inner::Code(self.language, code), self.span);
+        }
+    }
+}

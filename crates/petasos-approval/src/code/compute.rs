@@ -1,0 +1,253 @@
+//! Text that program text works out from numbers, lists and formats. Only what can be
+//! seen in full is worked out; everything else stays unknown.
+
+use super::evaluate::{Reader, Value};
+use super::scan::{NAME_CLOSE, NAME_OPEN, Token};
+use crate::flow::decode;
+use crate::shell::normalise::UNKNOWN;
+
+/// The letters with these codes.
+fn letters<'v>(codes: impl Iterator<Item = &'v str>) -> Option<Vec<String>> {
+    codes
+        .map(|code| {
+            let code = code.trim().parse::<u32>().ok()?;
+            char::from_u32(code).map(String::from)
+        })
+        .collect()
+}
+
+/// The letters that a list of codes stands for, or that many codes in a row do.
+pub(super) fn from_codes(values: &[Value]) -> Value {
+    let mut found = Vec::new();
+    for value in values {
+        let more = match value {
+            Value::List(items) => letters(items.iter().map(String::as_str)),
+            Value::Number(code) => letters([code.to_string().as_str()].into_iter()),
+            _ => None,
+        };
+        match more {
+            Some(more) if found.len() < 4096 => found.extend(more),
+            _ => return Value::Unknown,
+        }
+    }
+    if found.is_empty() { Value::Unknown } else { Value::List(found) }
+}
+
+/// The same as one text.
+pub(super) fn text_from_codes(values: &[Value]) -> Value {
+    match from_codes(values) {
+        Value::List(items) => Value::Text(items.concat()),
+        _ => Value::Unknown,
+    }
+}
+
+/// `%s`, `%c` and `%d` replaced by what follows.
+pub(super) fn formatted(format: &str, values: &[Value]) -> Value {
+    let mut values = values.iter();
+    let mut output = String::new();
+    let mut letters = format.chars();
+    while let Some(letter) = letters.next() {
+        if letter != '%' {
+            output.push(letter);
+            continue;
+        }
+        match letters.next() {
+            Some('%') => output.push('%'),
+            Some('c') => match values.next() {
+                Some(Value::Number(code)) => {
+                    let code = u32::try_from(*code).ok().and_then(char::from_u32);
+                    output.push(code.unwrap_or(UNKNOWN));
+                }
+                value => output.push_str(&value.map_or(UNKNOWN.to_string(), Value::text)),
+            },
+            Some('s' | 'd' | 'i' | 'v') => {
+                output.push_str(&values.next().map_or(UNKNOWN.to_string(), Value::text));
+            }
+            _ => output.push(UNKNOWN),
+        }
+    }
+    Value::Text(output)
+}
+
+/// `{}` and `{0}` replaced by what is given.
+pub(super) fn braced(format: &str, values: &[Value]) -> Value {
+    let mut output = String::new();
+    let mut rest = format;
+    let mut next = 0;
+    while let Some((head, tail)) = rest.split_once('{') {
+        output.push_str(head);
+        let Some((inner, after)) = tail.split_once('}') else { break };
+        let at = inner.parse().unwrap_or(next);
+        next += 1;
+        output.push_str(&values.get(at).map_or(UNKNOWN.to_string(), Value::text));
+        rest = after;
+        if output.len() > 1 << 14 {
+            return Value::Unknown;
+        }
+    }
+    output.push_str(rest);
+    Value::Text(output)
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut output = String::new();
+    let mut rest = text;
+    while let Some((head, tail)) = rest.split_once('%') {
+        output.push_str(head);
+        let code = tail.get(..2).and_then(|digits| u8::from_str_radix(digits, 16).ok());
+        match code {
+            Some(code) => {
+                output.push(char::from(code));
+                rest = tail.get(2..).unwrap_or_default();
+            }
+            None => {
+                output.push('%');
+                rest = tail;
+            }
+        }
+    }
+    output.push_str(rest);
+    output
+}
+
+impl Reader<'_> {
+    /// A name that stands for known text without being a variable.
+    pub(super) fn well_known(&mut self, name: &str, at: usize) -> Option<(Value, usize)> {
+        let last = name.rsplit(['.', ':']).next().unwrap_or_default();
+        if matches!(name, "os.sep" | "os.path.sep" | "path.sep" | "File::SEPARATOR" | "DIRECTORY_SEPARATOR")
+        {
+            return Some((Value::Text("/".to_owned()), at + 1));
+        }
+        let reads = name.contains("stdin") || name.contains("STDIN") || matches!(name, "input" | "gets" | "raw_input");
+        if reads && (matches!(last, "read" | "readline" | "gets" | "input" | "raw_input")) {
+            let end = if self.opens(at + 1) { self.arguments(at + 1, 1).1 } else { at + 1 };
+            let text = self.stdin.clone().map_or(Value::Unknown, Value::Text);
+            return Some((text, end));
+        }
+        if name == "map" {
+            return self.mapped(at);
+        }
+        if name == "chr" {
+            return self.comprehended(at);
+        }
+        None
+    }
+
+    fn opens(&self, at: usize) -> bool {
+        self.tokens.get(at) == Some(&Token::Sign('('))
+    }
+
+    fn is_name(&self, at: usize, name: &str) -> bool {
+        matches!(self.tokens.get(at), Some(Token::Name(found)) if found == name)
+    }
+
+    /// `map(chr, [1, 2])` and `map { chr } (1, 2)`.
+    fn mapped(&mut self, at: usize) -> Option<(Value, usize)> {
+        if self.opens(at + 1) && self.is_name(at + 2, "chr") {
+            let (args, end) = self.arguments(at + 1, 1);
+            return Some((from_codes(args.get(1..).unwrap_or_default()), end));
+        }
+        if self.tokens.get(at + 1) == Some(&Token::Sign('{')) && self.is_name(at + 2, "chr") {
+            let open = (at + 3..at + 9).find(|place| self.opens(*place))?;
+            let (args, end) = self.arguments(open, 1);
+            return Some((from_codes(&args), end));
+        }
+        None
+    }
+
+    /// `chr(x) for x in [1, 2]`.
+    fn comprehended(&mut self, at: usize) -> Option<(Value, usize)> {
+        let within = self.opens(at + 1)
+            && self.is_name(at + 4, "for")
+            && self.is_name(at + 6, "in")
+            && self.tokens.get(at + 2) == self.tokens.get(at + 5);
+        if !within {
+            return None;
+        }
+        let list = match self.tokens.get(at + 7) {
+            Some(Token::Sign('(')) => {
+                let (args, end) = self.arguments(at + 7, 1);
+                (from_codes(&args), end)
+            }
+            _ => {
+                let (value, end) = self.expression(at + 7, 1);
+                (from_codes(&[value]), end)
+            }
+        };
+        Some(list)
+    }
+
+    /// Functions that put text together; `None` for all others.
+    pub(super) fn computed(&mut self, name: &str, last: &str, args: &[Value]) -> Option<Value> {
+        let first = args.first().cloned().unwrap_or(Value::Unknown);
+        let rest = args.get(1..).unwrap_or_default();
+        Some(match last {
+            "reversed" | "strrev" | "reverse" => match first {
+                Value::Text(text) => Value::Text(text.chars().rev().collect()),
+                Value::List(items) => Value::List(items.into_iter().rev().collect()),
+                _ => Value::Unknown,
+            },
+            "scalar" => first,
+            "implode" => joined(&first, rest),
+            "join" if name == "join" && self.loose => joined(&first, rest),
+            "chr" | "fromCharCode" => text_from_codes(args),
+            "apply" if name.contains("fromCharCode") => text_from_codes(rest),
+            "bytes" | "bytearray" if matches!(first, Value::List(_)) => text_from_codes(args),
+            "pack" if first.text().starts_with(['C', 'c', 'U', 'W']) => text_from_codes(rest),
+            "array_map" if first.text() == "chr" => from_codes(rest),
+            "sprintf" => formatted(&first.text(), rest),
+            "glob" | "iglob" | "globSync" => first,
+            "listdir" | "readdirSync" | "scandir" | "children" => Value::Text("*".to_owned()),
+            "gettempdir" | "tmpdir" => Value::Text("/tmp".to_owned()),
+            "str_rot13" => Value::Text(decode::rot13(&first.text())),
+            "unescape" | "decodeURIComponent" | "unquote" | "urldecode" | "rawurldecode" => {
+                self.decoded = true;
+                Value::Text(percent_decoded(&first.text()))
+            }
+            "new" if matches!(name, "Pathname.new" | "File.new" | "Dir.new") => first,
+            _ => return None,
+        })
+    }
+
+    /// Text with the variables that are named in it.
+    pub(super) fn interpolated(&self, text: &str) -> String {
+        if !text.contains(['$', NAME_OPEN]) {
+            return text.to_owned();
+        }
+        let mut text = text.replace("$ENV{HOME}", &self.home).replace("$HOME", &self.home);
+        for (name, value) in self.constants.iter().take(32) {
+            if name.starts_with('$')
+                && let Value::Text(value) = value
+            {
+                text = text.replace(name.as_str(), value);
+            }
+        }
+        if !text.contains(NAME_OPEN) {
+            return text;
+        }
+        let mut output = String::new();
+        let mut rest = text.as_str();
+        while let Some((head, tail)) = rest.split_once(NAME_OPEN) {
+            output.push_str(head);
+            let (name, after) = tail.split_once(NAME_CLOSE).unwrap_or((tail, ""));
+            match self.constants.get(name) {
+                Some(value) if output.len() < 1 << 14 => output.push_str(&value.text()),
+                _ => output.push(UNKNOWN),
+            }
+            rest = after;
+        }
+        output.push_str(rest);
+        output
+    }
+}
+
+fn joined(separator: &Value, rest: &[Value]) -> Value {
+    let items: Vec<String> = rest
+        .iter()
+        .flat_map(|value| match value {
+            Value::List(items) => items.clone(),
+            value => vec![value.text()],
+        })
+        .collect();
+    Value::Text(items.join(&separator.text()))
+}

@@ -1,0 +1,144 @@
+//! Copies and moves: what is read, what is written here or on another machine, and
+//! what is gone afterwards.
+
+use super::{Found, ONE, TREE, push};
+use crate::flow::call::Call;
+use crate::flow::report::Deed;
+use crate::flow::value::Arg;
+
+/// Whether an operand names a place on another machine.
+pub(super) fn is_remote(text: &str) -> bool {
+    text.split_once(':')
+        .is_some_and(|(host, _)| !host.is_empty() && !host.contains('/') && !host.starts_with('.'))
+        || text.contains(':') && text.contains("://")
+}
+
+/// The place on the other machine; a relative one starts at the home there.
+fn place(destination: &Arg) -> Option<Arg> {
+    let (_, path) = destination.text.split_once(':')?;
+    let text = match path {
+        path if path.starts_with(['/', '~']) => path.to_owned(),
+        path => format!("~/{path}"),
+    };
+    Some(Arg { text, ..destination.clone() })
+}
+
+pub(super) fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
+    let operands = call.files();
+    let Some((destination, sources)) = operands.split_last() else { return };
+    for source in sources {
+        push(found, Deed::Read, source);
+    }
+    if sources.is_empty() {
+        return;
+    }
+    let remote = is_remote(&destination.text);
+    let path = if remote { place(destination) } else { None };
+    let path = path.unwrap_or_else(|| (*destination).clone());
+    if call.options().any(|arg| arg.text.starts_with("--del")) {
+        push(found, Deed::Delete { recursive: true, bulk: true, narrowed: false }, &path);
+    }
+    if call.long("--remove-source-files") {
+        for source in sources {
+            push(found, TREE, source);
+        }
+    }
+    push(found, Deed::Write, &path);
+    into_directory(&path, sources, call, found);
+}
+
+/// Files keep their names in a directory, and some names mean something in a home.
+fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Vec<Found>) {
+    let resolved = crate::path::resolve(&place.text, call.cwd, &call.facts.home);
+    let is_directory = place.text.ends_with('/')
+        || place.is(".")
+        || place.text.ends_with("/.")
+        || crate::path::is_home(&resolved, call.facts);
+    // Where the directory says it all, the names in it add nothing.
+    if !is_directory || crate::path::target(&resolved, call.facts) != crate::path::Target::Ordinary {
+        return;
+    }
+    // A directory given with a slash is copied without its name.
+    for source in sources.iter().filter(|source| !source.text.ends_with('/')) {
+        let name = source.text.rsplit(['/', ':']).next().unwrap_or_default();
+        let text = format!("{}/{name}", place.text.trim_end_matches('/'));
+        push(found, Deed::Write, &Arg { text, ..place.clone() });
+    }
+}
+
+/// `install -d` makes directories; everything else copies all operands but the last.
+pub(super) fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
+    let operands = call.files();
+    if matches!(call.program, "install" | "ginstall") && call.flag_word("-d") {
+        for operand in operands {
+            push(found, Deed::Write, operand);
+        }
+        return;
+    }
+    let named = call
+        .option(&["-t", "--target-directory"])
+        .filter(|_| !matches!(call.program, "scp" | "ditto" | "pax"));
+    let (destination, sources) = match (&named, operands.split_last()) {
+        (Some(named), _) => (named.clone(), operands.as_slice()),
+        (None, Some((last, rest))) => ((*last).clone(), rest),
+        (None, None) => return,
+    };
+    if sources.is_empty() {
+        return;
+    }
+    let remote = call.program == "scp" && is_remote(&destination.text);
+    let mut target = if remote { place(&destination) } else { None }.unwrap_or(destination);
+    push(found, Deed::Write, &target);
+    if named.is_some() && !target.text.ends_with('/') {
+        target.text.push('/');
+    }
+    into_directory(&target, sources, call, found);
+    for source in sources {
+        match call.program {
+            "mv" | "gmv" => moved(source, &target, call, found),
+            "ln" => {}
+            _ => push(found, Deed::Read, source),
+        }
+    }
+}
+
+/// `docker cp a c:/b` and its like: the place is in a container, a pod or a device.
+pub(super) fn into_container(call: &Call<'_>, found: &mut Vec<Found>) {
+    let operands: Vec<&Arg> = call.operands().collect();
+    let words: Vec<&str> = operands.iter().take(3).map(|arg| arg.text.as_str()).collect();
+    let skip = match (call.program, words.as_slice()) {
+        ("adb", ["push", ..]) | (_, ["cp" | "transfer" | "rsync", ..]) => 1,
+        (_, ["container" | "compose", "cp", ..] | ["file", "push", ..] | ["compute", "scp", ..]) => 2,
+        _ => return,
+    };
+    let Some((destination, [_, ..])) = operands.get(skip..).and_then(<[_]>::split_last) else {
+        return;
+    };
+    let path = match call.program {
+        "adb" => Some((*destination).clone()),
+        // The name of the container is the first part of the path.
+        "lxc" | "incus" => destination
+            .text
+            .split_once('/')
+            .map(|(_, path)| Arg { text: format!("/{path}"), ..(*destination).clone() }),
+        "gcloud" => place(destination),
+        _ => destination
+            .text
+            .split_once(':')
+            .map(|(_, path)| Arg { text: path.to_owned(), ..(*destination).clone() }),
+    };
+    match path {
+        Some(path) => push(found, Deed::Write, &path),
+        None => push(found, Deed::Write, destination),
+    }
+}
+
+/// A moved path is gone from where it was.
+fn moved(source: &Arg, destination: &Arg, call: &Call<'_>, found: &mut Vec<Found>) {
+    let away = destination.is("/dev/null");
+    let vital = crate::path::is_vital(source.text.trim_end_matches('/'), call.facts)
+        && source.text.starts_with('/')
+        || source.is("/");
+    push(found, if away || vital { TREE } else { ONE }, source);
+}
+

@@ -1,0 +1,193 @@
+//! Files that tools write by an option or as their last operand, and those they send.
+
+use super::{Found, TREE, push};
+use crate::flow::call::Call;
+use crate::flow::report::Deed;
+use crate::flow::value::Arg;
+
+pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
+    let names: &[&str] = match call.program {
+        "wget" => &["-O", "--output-document"],
+        "openssl" => &["-out"],
+        "curl" => &["-o", "--output", "--dump-header", "-D"],
+        "ssh-keygen"
+            if ["-l", "-y", "-F", "-B", "-L", "-e"].iter().any(|flag| call.flag_word(flag)) =>
+        {
+            &[]
+        }
+        "ssh-keygen" => &["-f"],
+        "crontab" => &[],
+        _ => &["-o", "--output"],
+    };
+    let clustered = match call.program {
+        "curl" => call.clustered('o'),
+        "wget" => call.clustered('O'),
+        _ => None,
+    };
+    if let Some(path) = call.option(names).or(clustered) {
+        push(found, Deed::Write, &path);
+    }
+    if let Some(folder) = call
+        .option(&["-P", "--directory-prefix", "--output-dir"])
+        .filter(|_| matches!(call.program, "wget" | "curl"))
+    {
+        let url = call.operands().last().map(|arg| arg.text.as_str()).unwrap_or_default();
+        let name = url.rsplit('/').next().unwrap_or_default();
+        push(found, Deed::Write, &Arg { text: format!("{}/{name}", folder.text), ..folder });
+    }
+    if call.program == "openssl"
+        && let Some(path) = call.option(&["-in"])
+    {
+        push(found, Deed::Read, &path);
+    }
+    if call.program == "curl" || call.program == "wget" {
+        uploads(call, found);
+    }
+    if call.program == "patch" {
+        for operand in call.operands().take(1) {
+            push(found, Deed::Write, operand);
+        }
+    }
+}
+
+/// Files that `curl` and `wget` send.
+fn uploads(call: &Call<'_>, found: &mut Vec<Found>) {
+    if let Some(path) = call.option(&["-T", "--upload-file", "--post-file", "--body-file"]) {
+        push(found, Deed::Read, &path);
+    }
+    let mut encoded = false;
+    for arg in call.args {
+        if let Some(path) = arg.text.split_once("=<").map(|(_, path)| path) {
+            let path = path.split(';').next().unwrap_or_default();
+            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
+        }
+        let behind = std::mem::replace(&mut encoded, arg.is("--data-urlencode"));
+        let encoded = behind || arg.text.starts_with("--data-urlencode=");
+        if let Some((head, path)) = arg.text.split_once('@')
+            && !path.is_empty()
+            && !head.contains("://")
+            && (head.is_empty() || head.ends_with('=') || encoded)
+        {
+            let path = path.split(';').next().unwrap_or_default();
+            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
+        }
+        if let Some(path) = arg.text.strip_prefix("file://") {
+            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
+        }
+    }
+}
+
+pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
+    let first = call.args.first().map(|arg| arg.text.as_str()).unwrap_or_default();
+    let extracts = call.program == "unzip"
+        || call.flag('x')
+        || call.long("--extract")
+        || call.program == "cpio" && call.flag('i')
+        || !first.starts_with('-') && first.contains('x') && first.len() < 8;
+    if extracts {
+        if let Some(path) = call.option(&["-C", "--directory", "-d", "-D"]) {
+            push(found, Deed::Write, &path);
+        }
+        return;
+    }
+    // `cf place`, `-cf place`, `-f place`.
+    let bundled = !first.starts_with('-') && first.contains('f') && first.len() < 8;
+    let written = if bundled {
+        call.args.get(1).cloned()
+    } else {
+        call.option(&["-f", "--file", "-O"]).or_else(|| call.clustered('f'))
+    };
+    if let Some(path) = written.filter(|_| !matches!(call.program, "zip" | "7z")) {
+        push(found, Deed::Write, &path);
+    }
+    let folder = call.option(&["-C", "--directory"]);
+    for operand in call.operands() {
+        push(found, Deed::Read, operand);
+        if let Some(folder) = folder.as_ref().filter(|_| !operand.text.starts_with('/')) {
+            let text = format!("{}/{}", folder.text.trim_end_matches('/'), operand.text);
+            push(found, Deed::Read, &Arg { text, ..operand.clone() });
+        }
+    }
+    let moves = match call.program {
+        "zip" => call.flag('m') || call.long("--move"),
+        "7z" => call.flag_word("-sdel"),
+        _ => call.long("--remove-files"),
+    };
+    if moves {
+        for operand in call.operands().skip(usize::from(!first.starts_with('-'))) {
+            push(found, TREE, operand);
+        }
+    }
+}
+
+
+/// Disks given to whatever option or operand a tool has for its output.
+pub(super) fn disks(call: &Call<'_>, found: &mut Vec<Found>) {
+    const OUTPUTS: [&str; 8] =
+        ["-o", "-O", "--output", "--outfile", "--overwrite", "--drive", "-outdev", "--device"];
+    let disk = |text: &str| text.starts_with("/dev/") && crate::path::is_disk(text);
+    for pair in call.args.windows(2).take(64) {
+        if let [name, value] = pair
+            && OUTPUTS.contains(&name.text.as_str())
+            && disk(&value.text)
+        {
+            push(found, Deed::Write, value);
+        }
+    }
+    for arg in call.args.iter().take(64) {
+        let value = ["of=", "--output=", "--outfile=", "dest=", "--drive="]
+            .iter()
+            .find_map(|name| arg.text.split_once(name).map(|(_, value)| value));
+        if let Some(value) = value.filter(|value| disk(value)) {
+            push(found, Deed::Write, &Arg { text: value.to_owned(), ..arg.clone() });
+        }
+    }
+    let operands = call.operands().take(64);
+    match call.program {
+        "bmaptool" | "balena" | "rpi-imager" | "nwipe" | "zerofree" | "woeusb" | "usbimager"
+        | "syslinux" | "extlinux" => {
+            for operand in operands.filter(|arg| disk(&arg.text)) {
+                push(found, Deed::Write, operand);
+            }
+        }
+        "dd_rescue" | "safecopy" | "virt-resize" | "virt-sparsify" | "bcp" | "xfs_copy" => {
+            if let Some(last) = operands.last() {
+                push(found, Deed::Write, last);
+            }
+        }
+        "qemu-img" => match call.operand(0) {
+            "convert" => {
+                if let Some(last) = operands.last() {
+                    push(found, Deed::Write, last);
+                }
+            }
+            "create" | "commit" | "resize" | "rebase" => {
+                for operand in operands.skip(1) {
+                    push(found, Deed::Write, operand);
+                }
+            }
+            _ => {}
+        },
+        "socat" => addresses(call, found),
+        _ => {}
+    }
+}
+
+/// The two ends of `socat`; which of them is written to depends on its direction.
+fn addresses(call: &Call<'_>, found: &mut Vec<Found>) {
+    for (position, arg) in call.operands().take(2).enumerate() {
+        let Some((kind, rest)) = arg.text.split_once(':') else { continue };
+        if !matches!(
+            kind.to_ascii_uppercase().as_str(),
+            "FILE" | "OPEN" | "CREATE" | "CREAT" | "GOPEN" | "PIPE"
+        ) {
+            continue;
+        }
+        let (path, options) = rest.split_once(',').unwrap_or((rest, ""));
+        let only_read = call.flag_word("-u") && position == 0
+            || call.flag_word("-U") && position == 1
+            || options.contains("rdonly");
+        let deed = if only_read { Deed::Read } else { Deed::Write };
+        push(found, deed, &Arg { text: path.to_owned(), ..arg.clone() });
+    }
+}

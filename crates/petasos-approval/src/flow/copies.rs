@@ -1,0 +1,113 @@
+//! Programs under another name: copied, linked or renamed by this line, and then run.
+//! Nothing is looked up; only what the line itself did is known.
+
+use super::call::Call;
+use super::engine::Engine;
+use super::redirect::Outlet;
+use super::value::{Arg, Taint};
+use crate::{rules, wrappers};
+
+/// Copies remembered at most.
+const COPIES_MAX: usize = 64;
+
+/// Directories that programs live in.
+const PLACES: [&str; 9] = [
+    "/bin/",
+    "/sbin/",
+    "/usr/bin/",
+    "/usr/sbin/",
+    "/usr/local/bin/",
+    "/usr/local/sbin/",
+    "/opt/homebrew/bin/",
+    "/snap/bin/",
+    "/run/current-system/sw/bin/",
+];
+
+impl Engine<'_> {
+    /// Remembers a program that got another name.
+    pub(super) fn track_copy(&mut self, call: &Call<'_>) {
+        match call.program {
+            "cp" | "gcp" | "mv" | "install" | "ginstall" | "ln" | "link" | "rsync" | "ditto" => {
+                let operands: Vec<&Arg> = call.operands().take(COPIES_MAX).collect();
+                if let [.., source, destination] = operands.as_slice() {
+                    self.copied_program(source, &destination.text);
+                }
+            }
+            "dd" => {
+                let value = |name: &str| {
+                    call.args.iter().find_map(|arg| {
+                        let text = arg.text.strip_prefix(name)?.to_owned();
+                        Some(Arg { text, ..arg.clone() })
+                    })
+                };
+                if let (Some(source), Some(destination)) = (value("if="), value("of=")) {
+                    self.copied_program(&source, &destination.text);
+                }
+            }
+            "hash" => {
+                if let [flag, source, name] = call.args
+                    && flag.is("-p")
+                {
+                    self.copied_program(source, &name.text);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// `cat /bin/x > y`: what is printed is the program.
+    pub(super) fn track_printed(&mut self, argv: &[Arg], outlet: &Outlet) {
+        if let ([first, source], [(path, _)]) = (argv, outlet.files.as_slice())
+            && first.is("cat")
+        {
+            let path = path.clone();
+            self.copied_program(source, &path);
+        }
+    }
+
+    fn copied_program(&mut self, source: &Arg, destination: &str) {
+        let Some(program) = self.program_at(source) else { return };
+        let name = destination.rsplit('/').next().unwrap_or_default();
+        // These are told by their name what to be.
+        if matches!(program.as_str(), "busybox" | "toybox" | "coreutils")
+            || name == program
+            || name.is_empty()
+            || self.copies.len() >= COPIES_MAX
+        {
+            return;
+        }
+        let path = self.resolve(destination);
+        self.copies.push((path, program));
+    }
+
+    fn program_at(&self, source: &Arg) -> Option<String> {
+        let path = self.resolve(&source.text);
+        if let Some((_, program)) = self.copies.iter().rev().find(|(copy, _)| *copy == path) {
+            return Some(program.clone());
+        }
+        let placed = PLACES.iter().any(|place| path.starts_with(place));
+        let name = source.text.rsplit('/').next().unwrap_or_default();
+        ((placed || source.taint.has(Taint::LOCATED))
+            && (rules::knows(name) || wrappers::knows(name)))
+        .then(|| name.to_owned())
+    }
+
+    /// `argv` with the name that its program had before.
+    pub(super) fn under_first_name(&self, argv: &[Arg]) -> Option<Vec<Arg>> {
+        let first = argv.first().filter(|_| !self.copies.is_empty())?;
+        let found = if first.text.contains('/') {
+            let path = self.resolve(&first.text);
+            self.copies.iter().rev().find(|(copy, _)| *copy == path)
+        } else {
+            self.copies.iter().rev().find(|(copy, _)| {
+                copy.rsplit('/').next().is_some_and(|name| name == first.text)
+            })
+        };
+        let (_, program) = found?;
+        let mut argv = argv.to_vec();
+        if let Some(first) = argv.first_mut() {
+            first.text.clone_from(program);
+        }
+        Some(argv)
+    }
+}

@@ -1,0 +1,164 @@
+//! Files that this line wrote and that a later program runs by itself: scripts of a
+//! `package.json`, hooks of `git`, recipes, and statements for a database.
+
+use super::call::Call;
+use super::engine::Engine;
+use super::value::Arg;
+use crate::code::Language;
+use crate::rules::Signal;
+use crate::sql;
+use crate::wrappers::Inner;
+
+/// Commands taken from one file at most.
+const COMMANDS_MAX: usize = 64;
+
+impl Engine<'_> {
+    /// Runs what `call` would find in files written before it.
+    pub(super) fn trigger(&mut self, call: &Call<'_>) {
+        match call.program {
+            "npm" | "pnpm" | "yarn" | "bun" => self.package_script(call),
+            "git" => self.hooks(call),
+            "just" | "rake" => self.recipes(call),
+            "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlcmd" | "duckdb" | "cockroach"
+            | "clickhouse-client" | "cqlsh" | "usql" | "sqlplus" => self.statements(call),
+            _ => {}
+        }
+    }
+
+    fn package_script(&mut self, call: &Call<'_>) {
+        let words: Vec<&str> = call.operands().take(4).map(|arg| arg.text.as_str()).collect();
+        if let ["pkg", "set", ..] = words.as_slice() {
+            self.set_package_scripts(call);
+            return;
+        }
+        let name = match words.as_slice() {
+            ["run" | "run-script" | "rum" | "urn", name, ..] => *name,
+            ["install" | "i" | "ci" | "add" | "rebuild" | "link", ..] => "install",
+            ["publish" | "pack", ..] => "prepare",
+            ["t" | "tst", ..] => "test",
+            [name, ..] => *name,
+            [] if call.program == "yarn" => "install",
+            [] => return,
+        };
+        let names = match name {
+            "install" => vec!["preinstall", "install", "postinstall", "prepare"],
+            name => vec![name],
+        };
+        let mut commands = Vec::new();
+        for name in names {
+            for prefix in ["pre", "", "post"] {
+                let name = format!("{prefix}{name}");
+                commands.extend(self.package_command(&name));
+            }
+        }
+        for command in commands.into_iter().take(COMMANDS_MAX) {
+            let code = Arg::new(command, call.span);
+            self.run_inner(Inner::Shell(code, Vec::new()), call.span);
+        }
+    }
+
+    /// `npm pkg set scripts.x=…`.
+    fn set_package_scripts(&mut self, call: &Call<'_>) {
+        for arg in call.args.iter().take(COMMANDS_MAX) {
+            if let Some((name, command)) =
+                arg.text.strip_prefix("scripts.").and_then(|text| text.split_once('='))
+            {
+                self.scripts.push((name.to_owned(), command.to_owned()));
+            }
+        }
+    }
+
+    fn package_command(&mut self, name: &str) -> Option<String> {
+        if let Some((_, command)) = self.scripts.iter().rev().find(|(known, _)| known == name) {
+            return Some(command.clone());
+        }
+        let path = self.resolve("package.json");
+        let text = self.held(&path)?.text?;
+        if !self.charge(text.len().saturating_mul(8), crate::shell::Span::default()) {
+            return None;
+        }
+        let package: serde_json::Value = match serde_json::from_str(&text) {
+            Ok(package) => package,
+            // What is no package runs nothing.
+            Err(_) => return None,
+        };
+        Some(package.get("scripts")?.get(name)?.as_str()?.to_owned())
+    }
+
+    fn hooks(&mut self, call: &Call<'_>) {
+        if self.state.files.is_empty()
+            || !call.args.iter().take(8).any(|arg| {
+                matches!(
+                    arg.text.as_str(),
+                    "commit" | "push" | "merge" | "pull" | "checkout" | "switch" | "rebase" | "am"
+                )
+            })
+        {
+            return;
+        }
+        let mut paths: Vec<String> = self
+            .state
+            .files
+            .keys()
+            .filter(|path| path.contains(".git/hooks/") || path.contains(".husky/"))
+            .take(COMMANDS_MAX)
+            .cloned()
+            .collect();
+        paths.sort_unstable();
+        for path in paths {
+            let Some(text) = self.held(&path).and_then(|stream| stream.text) else { continue };
+            let language = Language::of_script(&text);
+            self.run_code(language, Arg::new(text, call.span), Vec::new(), call.span);
+        }
+    }
+
+    fn recipes(&mut self, call: &Call<'_>) {
+        if self.state.files.is_empty() {
+            return;
+        }
+        let (names, language): (&[&str], _) = match call.program {
+            "rake" => (&["Rakefile", "rakefile", "Rakefile.rb"], Language::Ruby),
+            _ => (&["justfile", "Justfile", ".justfile"], Language::Shell),
+        };
+        let given = call.option(&["-f", "--justfile", "--rakefile"]).map(|file| file.text);
+        for name in names.iter().map(|name| (*name).to_owned()).chain(given) {
+            let path = self.resolve(&name);
+            let Some(text) = self.held(&path).and_then(|stream| stream.text) else { continue };
+            if language == Language::Ruby {
+                self.run_code(language, Arg::new(text, call.span), Vec::new(), call.span);
+                continue;
+            }
+            for line in text.lines().filter(|line| line.starts_with([' ', '\t'])).take(COMMANDS_MAX)
+            {
+                let code = Arg::new(line.trim_start().trim_start_matches(['@', '-']), call.span);
+                self.run_inner(Inner::Shell(code, Vec::new()), call.span);
+            }
+        }
+    }
+
+    /// Statements in a file, by option or by a command that reads it.
+    fn statements(&mut self, call: &Call<'_>) {
+        if self.state.files.is_empty() {
+            return;
+        }
+        let named = call.option(&["-f", "--file", "-i", "--input-file", "--queries-file"]);
+        let mut paths: Vec<String> = named.into_iter().map(|arg| arg.text).collect();
+        for arg in call.args.iter().take(COMMANDS_MAX) {
+            let text = arg.text.trim();
+            let read = [".read ", "\\i ", "source ", "SOURCE ", "\\. ", "@"]
+                .iter()
+                .find_map(|mark| text.strip_prefix(mark));
+            paths.extend(read.map(|path| path.trim_matches(['\'', '"', ';']).to_owned()));
+            if arg.text.starts_with("/dev/fd/") {
+                paths.push(arg.text.clone());
+            }
+        }
+        for path in paths {
+            let path = self.resolve(&path);
+            let Some(text) = self.held(&path).and_then(|stream| stream.text) else { continue };
+            if self.charge(text.len().saturating_mul(16), call.span) && sql::is_destructive(&text) {
+                self.report.signal(Signal::DestructiveSql, call.span, call.program);
+            }
+        }
+    }
+}
