@@ -298,8 +298,11 @@ impl Host {
     }
 
     /// Waits for what only looks: checks and definitions. It has a clock and a blocking pool but no
-    /// sockets, which nothing of this needs and every start would pay for.
+    /// sockets, which every start would pay for: only a place elsewhere is asked by one.
     pub fn glance<T>(&self, future: impl Future<Output = T>) -> io::Result<T> {
+        if self.settings.text("terminal.backend").is_some_and(|backend| backend != "local") {
+            return self.wait(future);
+        }
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build()?;
         Ok(runtime.block_on(future))
     }
