@@ -174,12 +174,21 @@ impl Engine {
         self.places.opened(&key(backend, &settings, task))
     }
 
-    /// Whether commands could run and their place answers; asks nobody about an open place, which
-    /// tells by itself what becomes of it.
+    /// Whether commands could run and their place answers.
     pub(crate) async fn reach(&self, settings: &Arc<Settings>) -> Result<(), String> {
-        self.usable(settings)?;
         let terminal = TerminalSettings::of(settings).map_err(|error| error.to_string())?;
         let backend = backend(&terminal.backend).map_err(|error| error.to_string())?;
+        self.ask(backend, settings).await
+    }
+
+    /// Whether a place of this kind could be used with these settings and would answer. Nobody is
+    /// asked about an open place, which tells by itself what becomes of it.
+    pub async fn ask(
+        &self,
+        backend: &'static BackendDef,
+        settings: &Arc<Settings>,
+    ) -> Result<(), String> {
+        (backend.usable)(settings)?;
         let Some(reach) = backend.reach else { return Ok(()) };
         if self.places.opened(&key(backend, settings, SHARED)).is_some() {
             return Ok(());

@@ -3,6 +3,7 @@
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
 mod approval;
+mod backend;
 mod chat;
 mod config;
 mod demo;

@@ -24,19 +24,17 @@ struct Row {
 pub(super) fn run(session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
     let host = session.host.get()?;
-    let rows: Vec<Row> = BACKENDS
-        .iter()
-        .map(|backend| {
-            let reason = (backend.usable)(host.settings()).err();
-            Row {
-                name: backend.name,
-                summary: backend.summary,
-                configured: backend.name == configured(host),
-                usable: reason.is_none(),
-                reason,
-            }
-        })
-        .collect();
+    let mut rows = Vec::new();
+    for backend in BACKENDS {
+        let reason = host.wait(host.terminal().ask(backend, host.settings()))?.err();
+        rows.push(Row {
+            name: backend.name,
+            summary: backend.summary,
+            configured: backend.name == configured(host),
+            usable: reason.is_none(),
+            reason,
+        });
+    }
     if out.is_json() {
         out.value(&rows);
         return Ok(ExitCode::SUCCESS);
