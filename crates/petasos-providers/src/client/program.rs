@@ -129,7 +129,7 @@ impl Exchange<'_> {
                 let by = Instant::now() + Duration::from_secs(1);
                 let rest = wait::until(by, "a program's last words", listening.join()).await;
                 tracing::debug!(in_time = rest.is_ok(), "a program ended before its answer did");
-                return if self.talk.is_begun() { Ok(()) } else { Err(dumb()) };
+                return if self.talk.is_begun() { Ok(()) } else { Err(self.dumb()) };
             }
             say = self.take(piece.get(..count).unwrap_or_default())?;
         }
@@ -153,15 +153,20 @@ impl Exchange<'_> {
         Ok(say)
     }
 
+    /// A program that never spoke the protocol will not speak it the next time either.
+    fn dumb(&self) -> Box<Failure> {
+        let launch = self.attempt.runtime.launch.as_ref();
+        let program = launch.map(|launch| format!("{} {}", launch.command, launch.args.join(" ")));
+        let line = format!(
+            "`{}` ended without an answer; check that it is installed, and its arguments",
+            program.unwrap_or_default()
+        );
+        Box::new(Failure::new(Reason::NotConfigured, line))
+    }
+
     fn fault(&self, error: &DecodeError) -> Box<Failure> {
         Box::new(crate::failure::of_decoding(self.transport, error, self.attempt.size))
     }
-}
-
-/// A program that never spoke the protocol will not speak it the next time either.
-fn dumb() -> Box<Failure> {
-    let line = "the program ended without an answer; check its version and its arguments";
-    Box::new(Failure::new(Reason::NotConfigured, line))
 }
 
 async fn tell(

@@ -34,14 +34,23 @@ enum Action {
         provider: String,
     },
     /// Show every credential, masked, and whether it can be used
-    Status,
+    Status {
+        /// Only those of this provider
+        provider: Option<String>,
+    },
+    /// Wake the keys of a provider that rest after a limit
+    Reset {
+        /// The provider
+        provider: String,
+    },
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     match parse(matches)? {
         Action::Login { provider, key_stdin } => login(session, &provider, key_stdin),
         Action::Logout { provider } => logout(session, &provider),
-        Action::Status => status(session),
+        Action::Status { provider } => status(session, provider.as_deref()),
+        Action::Reset { provider } => reset(session, &provider),
     }
 }
 
@@ -129,11 +138,30 @@ fn logout(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn status(session: &mut Session) -> Result<ExitCode, Report> {
+fn reset(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    let vault = Vault::of(host.settings());
+    let view = vault.view(host.settings());
+    let id = view.table.find(provider).map_or(provider, |known| known.id.as_str());
+    let woken = host.wait(vault.reset(id))?.map_err(report)?;
+    if out.is_json() {
+        out.value(&json!({ "provider": id, "woken": woken }));
+    } else {
+        out.line(format!("{woken} keys of {id} were resting"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn status(session: &mut Session, provider: Option<&str>) -> Result<ExitCode, Report> {
     let out = session.out;
     let settings = session.host.get()?.settings();
     let view = Vault::of(settings).view(settings);
-    let lines = credential::keep::status(settings, &view);
+    let mut lines = credential::keep::status(settings, &view);
+    if let Some(name) = provider {
+        let id = view.table.find(name).map_or(name, |known| known.id.as_str());
+        lines.retain(|line| line.provider == id);
+    }
     if out.is_json() {
         out.value(&json!({ "credentials": lines, "problems": view.problems }));
         return Ok(ExitCode::SUCCESS);

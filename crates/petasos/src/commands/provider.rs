@@ -3,6 +3,7 @@
 mod list;
 mod resolve;
 mod test;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,8 @@ enum Action {
     Explain(resolve::Choice),
     /// Make one real, tiny call and say who answered and how fast
     Test(test::Test),
+    /// Show what was used, by role, provider and model
+    Usage(usage::Usage),
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
@@ -32,5 +35,6 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Resolve(choice) => choice.resolve(session),
         Action::Explain(choice) => choice.explain(session),
         Action::Test(test) => test.run(session),
+        Action::Usage(usage) => usage.run(session),
     }
 }

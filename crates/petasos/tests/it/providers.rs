@@ -49,11 +49,16 @@ fn a_kept_key_is_used_until_it_is_forgotten() {
         "--key-stdin",
     ]);
     assert_eq!(kept.code, Some(0), "{}", kept.stderr);
+    assert!(kept.stdout.contains("no keyring: there is no desktop session"), "{}", kept.stdout);
     let resolve =
         || petasos(&home).run(&["provider", "resolve", "--provider", "deepseek", "--json"]);
     assert_eq!(resolve().json()["api_key"], "••••cdef");
     let status = petasos(&home).run(&["auth", "status"]).stdout;
     assert!(status.contains("deepseek") && !status.contains("0123456789"), "{status}");
+    let other = petasos(&home).run(&["auth", "status", "zai", "--json"]).json();
+    assert_eq!(other["credentials"], json!([]));
+    let woken = petasos(&home).run(&["auth", "reset", "deepseek", "--json"]).json();
+    assert_eq!(woken["woken"], 0);
     assert_eq!(petasos(&home).run(&["auth", "logout", "deepseek"]).code, Some(0));
     assert_eq!(resolve().json()["error"]["code"], "missing_api_key");
 }
@@ -80,8 +85,24 @@ fn an_unknown_role_is_bad_usage() {
 fn a_test_call_tells_what_the_model_can_do() {
     let call = Say::Calls(vec![("report", json!({ "word": "ready" }))]);
     let model = Loopback::saying(vec![call]);
-    let tested = petasos(&model.home()).run(&["provider", "test", "--json"]).json();
+    let home = model.home();
+    let tested = petasos(&home).run(&["provider", "test", "--json"]).json();
     assert_eq!(tested["capabilities"]["tools"], "called", "{tested}");
     assert_eq!(tested["capabilities"]["streaming"], true);
     assert!(tested["latency_ms"].is_u64());
+    let used = petasos(&home).run(&["provider", "usage", "--json"]).json();
+    assert_eq!(used["usage"][0]["role"], "main", "{used}");
+    assert_eq!(used["usage"][0]["usage"]["requests"], 1, "{used}");
+    let of_nobody = petasos(&home).run(&["provider", "usage", "--session", "nobody"]).stdout;
+    assert_eq!(of_nobody.trim(), "nothing was used yet");
+}
+
+#[test]
+fn a_program_that_is_not_installed_is_named() {
+    let home = Home::temp();
+    let asked = petasos(&home)
+        .with("PETASOS_COPILOT_ACP_COMMAND", "/nowhere/copilot")
+        .run(&["provider", "test", "--provider", "copilot-acp"]);
+    assert_eq!(asked.code, Some(1));
+    assert!(asked.stderr.contains("/nowhere/copilot"), "{}", asked.stderr);
 }
