@@ -15,7 +15,10 @@ const OWN: [(&str, &str); 4] = [
     ("concise", "Answer in as few words as the matter allows; no preamble, no summary at the end."),
     ("technical", "Write for an expert: exact terms, numbers with units, trade-offs named."),
     ("teacher", "Explain step by step, say why, and check at the end what was understood."),
-    ("creative", "Offer several unlike ideas before settling on one, and say what is bold in each."),
+    (
+        "creative",
+        "Offer several unlike ideas before settling on one, and say what is bold in each.",
+    ),
 ];
 
 /// Every name with its words.

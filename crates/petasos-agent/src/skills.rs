@@ -35,7 +35,8 @@ pub async fn listed(folder: &Path) -> Vec<Skill> {
 /// The index; absent when there are no skills.
 pub(crate) async fn index(folder: &Path) -> Option<String> {
     let skills = listed(folder).await;
-    let lines = skills.iter().take(SKILLS_MAX).map(|skill| format!("- {}: {}", skill.name, skill.about));
+    let lines =
+        skills.iter().take(SKILLS_MAX).map(|skill| format!("- {}: {}", skill.name, skill.about));
     let heading = "# Skills\nRead one with `skill_view` before work it is about:";
     (!skills.is_empty()).then(|| format!("{heading}\n{}", lines.collect::<Vec<_>>().join("\n")))
 }

@@ -119,8 +119,8 @@ impl Agent {
         let words = self.seat.inbox.drain();
         let mut context: Vec<String> = words.iter().map(steer::Word::text).collect();
         context.extend(input.context);
-        let mut content = input.content;
-        let sent = match &mut content {
+        let mut said = input.content;
+        let sent = match &mut said {
             _ if context.is_empty() => None,
             Content::Text(text) => {
                 context.push(text.clone());
@@ -132,7 +132,7 @@ impl Agent {
                 None
             }
         };
-        let message = Message::User { content };
+        let message = Message::User { content: said };
         let stored = Stored { sent, turn: Some(turn.id.clone()), ..Stored::new(message) };
         self.transcript.add(vec![stored]).await?;
         Ok(())

@@ -31,7 +31,12 @@ pub(crate) struct Spill {
 
 impl Spill {
     pub(crate) fn new(temp: &Path) -> Self {
-        Self { folder: temp.join("petasos-results"), file: None, gathered: String::new(), written: 0 }
+        Self {
+            folder: temp.join("petasos-results"),
+            file: None,
+            gathered: String::new(),
+            written: 0,
+        }
     }
 
     pub(super) fn is_open(&self) -> bool {

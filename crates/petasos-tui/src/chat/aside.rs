@@ -50,9 +50,8 @@ impl Default for Asides {
 impl Asides {
     /// Those that run, a line each.
     pub(crate) fn listed(&self) -> Vec<String> {
-        let line = |aside: &Aside| {
-            format!("- {} `{}` {}", aside.number, aside.session, aside.prompt)
-        };
+        let line =
+            |aside: &Aside| format!("- {} `{}` {}", aside.number, aside.session, aside.prompt);
         self.running.iter().map(line).collect()
     }
 

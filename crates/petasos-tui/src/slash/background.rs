@@ -15,7 +15,11 @@ async fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
     if words.is_empty() {
         let running = chat.asides.listed();
         let text = running.join("\n");
-        chat.tell(if text.is_empty() { "no background task; `/background TASK` begins one" } else { &text });
+        chat.tell(if text.is_empty() {
+            "no background task; `/background TASK` begins one"
+        } else {
+            &text
+        });
         return Ok(Next::Done);
     }
     if let Some(number) = words.strip_prefix("stop ").and_then(|word| word.trim().parse().ok()) {

@@ -28,12 +28,13 @@ fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
         chat.tell(&text);
         return Ok(Next::Done);
     }
-    let chosen = match words {
-        "none" | "default" => None,
-        name => Some(personality::named(name, settings).ok_or_else(|| {
-            format!("no personality is named `{name}`: /personality lists them")
-        })?),
-    };
+    let chosen =
+        match words {
+            "none" | "default" => None,
+            name => Some(personality::named(name, settings).ok_or_else(|| {
+                format!("no personality is named `{name}`: /personality lists them")
+            })?),
+        };
     if begun {
         // The prompt of a conversation stays the same bytes; this is said once, behind it.
         let note = chosen.as_deref().unwrap_or("Speak again as you did at the beginning.");
