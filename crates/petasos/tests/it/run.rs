@@ -96,3 +96,45 @@ fn scripts_get_versioned_events() {
     assert_eq!(last["type"], "turn_ended");
     assert_eq!((&last["end"], &last["text"]), (&json!("replied"), &json!("hello")));
 }
+
+/// What `scripts/test` tells of the service with a real model.
+#[expect(clippy::disallowed_methods, reason = "the services tell their addresses by variables")]
+fn real(key: &str) -> Option<String> {
+    std::env::var(format!("PETASOS_TEST_LLM_{key}")).ok()
+}
+
+/// The small model calls tools only when it must, so it must; the large one (`LLM_MODEL=qwen`) does
+/// a task of its own accord.
+#[test]
+fn a_real_model_goes_through_the_whole_loop() {
+    let (Some(url), Some(model)) = (real("OPENAI_BASE_URL"), real("LLM_MODEL_NAME")) else {
+        petasos_testkit::skip("a real model", "llm", "PETASOS_TEST_LLM_OPENAI_BASE_URL is not set");
+        return;
+    };
+    let chooses = model.contains("qwen");
+    let force = if chooses { "" } else { "tool_choice: required, " };
+    let home = Home::temp();
+    home.write("work/notes.txt", "The spare key is under the blue pot.\n");
+    home.write(
+        ".petasos/config.yaml",
+        format!(
+            "providers:\n  real:\n    url: {url}\n    model: {model}\n    api_key: none\n    \
+             extra_body: {{{force}temperature: 0}}\nmodel:\n  provider: real\n  \
+             default: {model}\n  context_length: 4096\n"
+        ),
+    );
+    if chooses {
+        let asked = "Read the file notes.txt and tell me where the spare key is.";
+        let finished = run(&home, &["--toolsets", "file", asked]);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        assert!(finished.stderr.contains("read_file notes.txt"), "{}", finished.stderr);
+        assert!(finished.stdout.contains("blue pot"), "{}", finished.stdout);
+    } else {
+        let asked = ["--toolsets", "todo", "--max-turns", "1", "Note that I must buy milk."];
+        let finished = run(&home, &asked);
+        // One request, the call it was made to ask for, and the summary that ends the turn.
+        assert_eq!(finished.code, Some(3), "{}", finished.stderr);
+        assert!(finished.stderr.contains("todo"), "{}", finished.stderr);
+    }
+    assert_eq!(petasos(&home).run(&["sessions", "verify"]).code, Some(0));
+}
