@@ -73,9 +73,9 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         | "patch" | "crontab" | "ssh-keygen" => outputs(call, &mut found),
         "tar" | "bsdtar" | "gtar" | "unzip" | "zip" | "7z" | "cpio" => archive(call, &mut found),
         "cat" | "head" | "tail" | "less" | "more" | "bat" | "batcat" | "strings" | "xxd" | "od"
-        | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "diff" | "fold" | "paste" | "column" | "pbcopy" | "xclip"
-        | "uuencode" | "gzip" | "most" | "zcat" | "sdiff" | "comm" | "split" | "type"
-        | "get-content" | "gc" | "source" => {
+        | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "diff"
+        | "fold" | "paste" | "column" | "pbcopy" | "xclip" | "uuencode" | "gzip" | "most"
+        | "zcat" | "sdiff" | "comm" | "split" | "type" | "get-content" | "gc" | "source" => {
             for operand in call.operands() {
                 push(&mut found, Deed::Read, operand);
             }
@@ -83,19 +83,27 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "grep" | "egrep" | "rg" | "fgrep" | "ag" | "zgrep" => searched(call, &mut found),
         "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "multipass"
         | "adb" | "gcloud" | "docker-compose" => into_container(call, &mut found),
-        "git" if matches!(call.operand(0), "add" | "stage") => {
-            for operand in call.operands().skip(1) {
-                push(&mut found, Deed::Read, operand);
-            }
-        }
-        "git" if call.operand(0) == "clone" => {
-            if let Some(place) = call.operands().nth(2) {
-                push(&mut found, Deed::Write, place);
-            }
-        }
+        "git" => repository(call, &mut found),
         _ => outputs::disks(call, &mut found),
     }
     found
+}
+
+/// Files that go into a repository, and where one is put.
+fn repository(call: &Call<'_>, found: &mut Vec<Found>) {
+    match call.operand(0) {
+        "add" | "stage" => {
+            for operand in call.operands().skip(1) {
+                push(found, Deed::Read, operand);
+            }
+        }
+        "clone" => {
+            if let Some(place) = call.operands().nth(2) {
+                push(found, Deed::Write, place);
+            }
+        }
+        _ => {}
+    }
 }
 
 fn push(found: &mut Vec<Found>, deed: Deed, path: &Arg) {
@@ -129,13 +137,32 @@ fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
 /// The files of a search; its pattern is none of them.
 fn searched(call: &Call<'_>, found: &mut Vec<Found>) {
     const VALUES: [&str; 14] = [
-        "-e", "-f", "-m", "-A", "-B", "-C", "-g", "-t", "-T", "--include", "--exclude",
-        "--exclude-dir", "--glob", "--type",
+        "-e",
+        "-f",
+        "-m",
+        "-A",
+        "-B",
+        "-C",
+        "-g",
+        "-t",
+        "-T",
+        "--include",
+        "--exclude",
+        "--exclude-dir",
+        "--glob",
+        "--type",
     ];
     let given = call.option(&["-e", "-f", "--regexp", "--file"]).is_some();
     for operand in call.operands_past(&VALUES).into_iter().skip(usize::from(!given)) {
         push(found, Deed::Read, operand);
     }
+}
+
+/// `/s` and its like.
+fn is_switch(text: &str) -> bool {
+    text.len() == 2
+        && text.starts_with('/')
+        && text.chars().nth(1).is_some_and(|letter| letter.is_ascii_alphabetic())
 }
 
 /// `Remove-Item -Recurse` and `rd /s`.
@@ -144,11 +171,8 @@ fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
         arg.text.eq_ignore_ascii_case("/s") || arg.text.to_ascii_lowercase().starts_with("-r")
     });
     let deed = Deed::Delete { recursive, bulk: false, narrowed: false };
-    let rehearsed = call.args.iter().any(|arg| arg.text.to_ascii_lowercase() == "-whatif");
-    for operand in call
-        .operands()
-        .filter(|arg| !(arg.text.starts_with('/') && arg.text.len() == 2) && !rehearsed)
-    {
+    let rehearsed = call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("-whatif"));
+    for operand in call.operands().filter(|arg| !is_switch(&arg.text) && !rehearsed) {
         push(found, deed, operand);
     }
 }

@@ -1,11 +1,20 @@
 //! Destructive SQL, found by reading statements, not by looking for words.
 
+use crate::shell::normalise::UNKNOWN;
+
 /// Text longer than this is looked at only in its first part.
 const WORDS_MAX: usize = 200_000;
 
 /// Whether any statement drops, truncates, or deletes without an effective `WHERE`.
 pub(crate) fn is_destructive(text: &str) -> bool {
-    let words = words(text);
+    // A whole line that is not known ends where the next one begins.
+    let unseen = format!("{UNKNOWN}\n");
+    let text = text.strip_prefix(unseen.as_str()).unwrap_or(text);
+    let words = if text.contains(UNKNOWN) {
+        words(&text.replace(&format!("\n{unseen}"), "\n;\n"))
+    } else {
+        words(text)
+    };
     words.split(|word| word == ";").any(statement)
 }
 

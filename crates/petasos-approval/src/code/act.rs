@@ -40,13 +40,14 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Action::DeleteTree => {
-                self.seen.deletes |= subject.starts_with(UNKNOWN);
+                self.seen.deletes |= subject.contains(UNKNOWN);
                 self.touch(
                     Deed::Delete { recursive: true, bulk: false, narrowed: false },
                     &subject,
                 );
             }
-            Action::DeleteMaybeTree if matches!(&first, Value::Text(flags) if flags.starts_with('-')) => {
+            Action::DeleteMaybeTree if matches!(&first, Value::Text(flags) if flags.starts_with('-')) =>
+            {
                 let words = args.iter().map(Value::text);
                 self.program(std::iter::once("rm".to_owned()).chain(words).collect());
             }
@@ -143,6 +144,10 @@ impl Walker<'_, '_, '_> {
                 argv.extend(items);
                 self.program(argv);
             }
+            // `popen("sh", "w")`
+            (Action::Command, Value::Text(text), None) if is_mode(args.get(1)) => {
+                self.shell(text.clone());
+            }
             (_, Value::Text(_), None)
                 if args.len() > 1
                     && args.iter().skip(1).all(|value| matches!(value, Value::Text(_))) =>
@@ -192,4 +197,9 @@ impl Walker<'_, '_, '_> {
             self.engine.run_inner(Inner::Code(self.language, code), self.span);
         }
     }
+}
+
+/// Whether an argument says how to open, not what.
+fn is_mode(value: Option<&Value>) -> bool {
+    matches!(value, Some(Value::Text(mode)) if matches!(mode.as_str(), "r" | "w" | "rb" | "wb" | "r+" | "w+"))
 }

@@ -112,23 +112,32 @@ fn percent_decoded(text: &str) -> String {
 
 impl Reader<'_> {
     /// A name that stands for known text without being a variable.
-    pub(super) fn well_known(&mut self, name: &str, at: usize) -> Option<(Value, usize)> {
+    pub(super) fn well_known(
+        &mut self,
+        name: &str,
+        at: usize,
+        nesting: u32,
+    ) -> Option<(Value, usize)> {
         let last = name.rsplit(['.', ':']).next().unwrap_or_default();
-        if matches!(name, "os.sep" | "os.path.sep" | "path.sep" | "File::SEPARATOR" | "DIRECTORY_SEPARATOR")
-        {
+        if matches!(
+            name,
+            "os.sep" | "os.path.sep" | "path.sep" | "File::SEPARATOR" | "DIRECTORY_SEPARATOR"
+        ) {
             return Some((Value::Text("/".to_owned()), at + 1));
         }
-        let reads = name.contains("stdin") || name.contains("STDIN") || matches!(name, "input" | "gets" | "raw_input");
+        let reads = name.contains("stdin")
+            || name.contains("STDIN")
+            || matches!(name, "input" | "gets" | "raw_input");
         if reads && (matches!(last, "read" | "readline" | "gets" | "input" | "raw_input")) {
-            let end = if self.opens(at + 1) { self.arguments(at + 1, 1).1 } else { at + 1 };
+            let end = if self.opens(at + 1) { self.arguments(at + 1, nesting + 1).1 } else { at + 1 };
             let text = self.stdin.clone().map_or(Value::Unknown, Value::Text);
             return Some((text, end));
         }
         if name == "map" {
-            return self.mapped(at);
+            return self.mapped(at, nesting + 1);
         }
         if name == "chr" {
-            return self.comprehended(at);
+            return self.comprehended(at, nesting + 1);
         }
         None
     }
@@ -142,21 +151,21 @@ impl Reader<'_> {
     }
 
     /// `map(chr, [1, 2])` and `map { chr } (1, 2)`.
-    fn mapped(&mut self, at: usize) -> Option<(Value, usize)> {
+    fn mapped(&mut self, at: usize, nesting: u32) -> Option<(Value, usize)> {
         if self.opens(at + 1) && self.is_name(at + 2, "chr") {
-            let (args, end) = self.arguments(at + 1, 1);
+            let (args, end) = self.arguments(at + 1, nesting);
             return Some((from_codes(args.get(1..).unwrap_or_default()), end));
         }
         if self.tokens.get(at + 1) == Some(&Token::Sign('{')) && self.is_name(at + 2, "chr") {
             let open = (at + 3..at + 9).find(|place| self.opens(*place))?;
-            let (args, end) = self.arguments(open, 1);
+            let (args, end) = self.arguments(open, nesting);
             return Some((from_codes(&args), end));
         }
         None
     }
 
     /// `chr(x) for x in [1, 2]`.
-    fn comprehended(&mut self, at: usize) -> Option<(Value, usize)> {
+    fn comprehended(&mut self, at: usize, nesting: u32) -> Option<(Value, usize)> {
         let within = self.opens(at + 1)
             && self.is_name(at + 4, "for")
             && self.is_name(at + 6, "in")
@@ -166,11 +175,11 @@ impl Reader<'_> {
         }
         let list = match self.tokens.get(at + 7) {
             Some(Token::Sign('(')) => {
-                let (args, end) = self.arguments(at + 7, 1);
+                let (args, end) = self.arguments(at + 7, nesting);
                 (from_codes(&args), end)
             }
             _ => {
-                let (value, end) = self.expression(at + 7, 1);
+                let (value, end) = self.expression(at + 7, nesting);
                 (from_codes(&[value]), end)
             }
         };

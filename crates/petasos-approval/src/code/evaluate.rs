@@ -32,6 +32,7 @@ impl Value {
 
 /// Reads expressions from tokens.
 #[derive(Debug)]
+#[expect(clippy::struct_excessive_bools, reason = "independent traits of a language and its text")]
 pub(crate) struct Reader<'t> {
     pub(crate) tokens: &'t [Token],
     pub(crate) constants: HashMap<String, Value>,
@@ -192,11 +193,11 @@ impl Reader<'_> {
                         "homedir" | "home" => Value::Text(self.home.clone()),
                         "sep" => Value::Text("/".to_owned()),
                         "map" | "collect" if self.names_codes(start, at) => {
-                            compute::from_codes(&[value.clone()])
+                            compute::from_codes(std::slice::from_ref(value))
                         }
                         "format" => compute::braced(&value.text(), &args),
                         "pack" if matches!(value, Value::List(_)) => {
-                            compute::text_from_codes(&[value.clone()])
+                            compute::text_from_codes(std::slice::from_ref(value))
                         }
                         "pack" | "unpack" | "unpack1" => {
                             self.decoded = true;
@@ -287,7 +288,7 @@ impl Reader<'_> {
             let value = if home { Value::Text(self.home.clone()) } else { Value::Unknown };
             return (value, self.skip(at + 1));
         }
-        if let Some(found) = self.well_known(name, at) {
+        if let Some(found) = self.well_known(name, at, nesting) {
             return found;
         }
         if self.sign(at + 1, '(') {
@@ -300,7 +301,10 @@ impl Reader<'_> {
         );
         if self.loose
             && follows
-            && matches!(name, "join" | "reverse" | "scalar" | "sprintf" | "pack" | "chr" | "lc" | "uc")
+            && matches!(
+                name,
+                "join" | "reverse" | "scalar" | "sprintf" | "pack" | "chr" | "lc" | "uc"
+            )
         {
             return self.loose_call(name, at, nesting);
         }

@@ -2,6 +2,7 @@
 //! shell that it starts: texts that are written, not run by themselves.
 
 use super::Language;
+use super::compute;
 use super::evaluate::Value;
 use super::scan::Token;
 use super::walk::Walker;
@@ -16,11 +17,19 @@ fn prints(name: &str, language: Language) -> Option<bool> {
     Some(match (name, language) {
         ("print", Language::Python | Language::Awk | Language::Other) => true,
         ("print", _) | ("printf", Language::Perl | Language::Awk | Language::Php) => false,
-        ("say" | "puts" | "console.log" | "println" | "putStrLn" | "IO.puts" | "echo.line", _) => true,
+        ("say" | "puts" | "console.log" | "println" | "putStrLn" | "IO.puts" | "echo.line", _) => {
+            true
+        }
         ("echo", Language::Php) => false,
         (
-            "sys.stdout.write" | "process.stdout.write" | "$stdout.write" | "STDOUT.write"
-            | "io.write" | "putStr" | "$stdout.print" | "STDOUT.print",
+            "sys.stdout.write"
+            | "process.stdout.write"
+            | "$stdout.write"
+            | "STDOUT.write"
+            | "io.write"
+            | "putStr"
+            | "$stdout.print"
+            | "STDOUT.print",
             _,
         ) => false,
         ("STDOUT.puts" | "$stdout.puts", _) => true,
@@ -32,8 +41,19 @@ fn prints(name: &str, language: Language) -> Option<bool> {
 fn feeds(name: &str) -> bool {
     matches!(
         name.rsplit(['.', '>']).next().unwrap_or_default(),
-        "input" | "stdin_data" | "communicate" | "write" | "puts" | "print" | "fwrite" | "fputs"
-            | "end" | "sendline" | "say" | "printf" | "send"
+        "input"
+            | "stdin_data"
+            | "communicate"
+            | "write"
+            | "puts"
+            | "print"
+            | "fwrite"
+            | "fputs"
+            | "end"
+            | "sendline"
+            | "say"
+            | "printf"
+            | "send"
     )
 }
 
@@ -44,7 +64,16 @@ impl Walker<'_, '_, '_> {
             return;
         }
         let Some(line) = prints(name, self.language) else { return };
-        let mut text = args.iter().map(Value::text).collect::<Vec<_>>().join(" ");
+        let mut text = match args.split_first() {
+            // Letters by their codes are there to hide something.
+            Some((format, _)) if name == "printf" && format.text().contains("%c") => {
+                UNKNOWN.to_string()
+            }
+            Some((format, rest)) if name == "printf" => {
+                compute::formatted(&format.text(), rest).text()
+            }
+            _ => args.iter().map(Value::text).collect::<Vec<_>>().join(" "),
+        };
         if line && !text.ends_with('\n') {
             text.push('\n');
         }
@@ -74,17 +103,21 @@ impl Walker<'_, '_, '_> {
     }
 
     /// Texts that the program writes to what it started.
-    pub(super) fn fed(&self) -> String {
+    pub(super) fn fed(&mut self) -> String {
         let mut text = String::new();
+        if !self.engine.charge(self.reader.tokens.len() * 8, self.span) {
+            return text;
+        }
         for (at, token) in self.reader.tokens.iter().enumerate() {
             let Token::Name(name) = token else { continue };
             if !feeds(name) || text.len() > PRINTED_MAX {
                 continue;
             }
-            let found = self.reader.tokens.iter().skip(at + 1).take(4).find_map(|token| match token {
-                Token::Text(found) => Some(found),
-                _ => None,
-            });
+            let found =
+                self.reader.tokens.iter().skip(at + 1).take(4).find_map(|token| match token {
+                    Token::Text(found) => Some(found),
+                    _ => None,
+                });
             if let Some(found) = found {
                 text.push_str(found);
                 text.push('\n');

@@ -69,12 +69,20 @@ impl Scanner {
                 self.at += 1;
             }
             _ if letter.is_ascii_digit() => self.number(),
-            _ if is_name(letter) || letter == '.' && is_name(self.peek(1)) => self.name(),
+            _ if is_name(letter) || self.dot_starts_name() => self.name(),
             _ => {
                 self.tokens.push(Token::Sign(letter));
                 self.at += 1;
             }
         }
+    }
+
+    /// `.x` behind a call; `1..5` and the concatenation of PHP are something else.
+    fn dot_starts_name(&self) -> bool {
+        self.peek(0) == '.'
+            && is_name(self.peek(1))
+            && !self.peek(1).is_ascii_digit()
+            && self.language != Language::Php
     }
 
     fn hash_comments(&self) -> bool {

@@ -53,13 +53,25 @@ impl Walker<'_, '_, '_> {
             && self.sign(at + 1, '=')
             && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(value)) if !value.ends_with("PIPE") && !value.starts_with("sys.") && !value.ends_with("DEVNULL") && !value.contains("open"));
         self.seen.runs |= self.language == Language::Other && alias::runs_program(name);
-        self.seen.deletes |=
-            self.language == Language::Perl && matches!(name, "unlink" | "rmdir");
-        self.seen.reads_stdin |= name.contains("stdin") || name.contains("STDIN") || name == "input";
+        self.seen.deletes |= self.language == Language::Perl && matches!(name, "unlink" | "rmdir");
+        self.seen.reads_stdin |=
+            name.contains("stdin") || name.contains("STDIN") || name == "input";
         self.seen.computes |= matches!(
             last,
-            "chr" | "fromCharCode" | "reversed" | "reverse" | "strrev" | "rot13" | "pack" | "unpack"
-                | "decode" | "unhexlify" | "bytes" | "bytearray" | "translate" | "str_rot13"
+            "chr"
+                | "fromCharCode"
+                | "reversed"
+                | "reverse"
+                | "strrev"
+                | "rot13"
+                | "pack"
+                | "unpack"
+                | "decode"
+                | "unhexlify"
+                | "bytes"
+                | "bytearray"
+                | "translate"
+                | "str_rot13"
         );
         self.seen.forks |= last == "fork" || last == "pcntl_fork";
         self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");

@@ -47,12 +47,21 @@ impl Engine<'_> {
         };
         let others = alias::names(&tokens, language);
         let seen = Seen::default();
-        let mut walker =
-            Walker { engine: self, reader, language, span, seen, others, receiver: None, printed: String::new() };
+        let mut walker = Walker {
+            engine: self,
+            reader,
+            language,
+            span,
+            seen,
+            others,
+            receiver: None,
+            printed: String::new(),
+        };
         let mut loops = alias::loops(&tokens);
         if let Some(stdin) = walker.reader.stdin.as_ref().filter(|_| language == Language::Awk) {
             let lines: Vec<String> = stdin.lines().take(8).map(str::to_owned).collect();
-            let first = |line: &String| line.split_whitespace().next().unwrap_or_default().to_owned();
+            let first =
+                |line: &String| line.split_whitespace().next().unwrap_or_default().to_owned();
             loops.insert("$1".to_owned(), lines.iter().map(first).collect());
             loops.insert("$0".to_owned(), lines);
         }
@@ -208,30 +217,45 @@ impl Walker<'_, '_, '_> {
             self.loose_arguments(at + 1)
         };
         self.note_printed(name, &args);
+        if !self.by_other_name(name, &args, (at, open, end)) {
+            self.called(name, &args, at, end);
+        }
+    }
+
+    /// Calls that name what they call in an argument or in their own name.
+    fn by_other_name(&mut self, name: &str, args: &[Value], place: (usize, usize, usize)) -> bool {
+        let (at, open, end) = place;
         if let Some(method) = self.sent(name, open) {
             let rest = args.get(1..).unwrap_or_default().to_vec();
             self.act(&method, &rest, at, end);
-            return;
+            return true;
         }
-        if let Some(program) = name.strip_prefix("sh.").filter(|_| self.language == Language::Python) {
+        if let Some(program) =
+            name.strip_prefix("sh.").filter(|_| self.language == Language::Python)
+        {
             let words = args.iter().map(Value::text);
             self.program(std::iter::once(program.to_owned()).chain(words).collect());
-            return;
+            return true;
         }
         if name == "getattr" && self.sign(end, '(') {
             let method = args.get(1).map(Value::text).unwrap_or_default();
             let (inner, _) = self.reader.arguments(end, 0);
             self.act(&format!("os.{method}"), &inner, at, end);
-            return;
+            return true;
         }
-        self.act(name, &args, at, end);
+        false
+    }
+
+    /// A call, and what it leaves for the method behind it.
+    fn called(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
+        self.act(name, args, at, end);
         if matches!(self.reader.tokens.get(end), Some(Token::Name(method)) if method.starts_with('.'))
         {
             let last = name.rsplit('.').next().unwrap_or_default();
             let first = args.first().cloned().unwrap_or(Value::Unknown);
             let value = match self.receiver.take() {
                 Some((position, before)) if position == at => {
-                    evaluate::method(name, &before, &args)
+                    evaluate::method(name, &before, args)
                 }
                 _ if matches!(last, "Path" | "PosixPath" | "Pathname" | "file") => first,
                 _ => self.base_value(at),
@@ -243,8 +267,10 @@ impl Walker<'_, '_, '_> {
     /// The function that is called by its name: `send(:system, …)`, `call_user_func("system", …)`.
     fn sent(&self, name: &str, open: usize) -> Option<String> {
         let last = name.rsplit('.').next().unwrap_or_default();
-        if !matches!(last, "send" | "__send__" | "public_send" | "call_user_func" | "call_user_func_array")
-        {
+        if !matches!(
+            last,
+            "send" | "__send__" | "public_send" | "call_user_func" | "call_user_func_array"
+        ) {
             return None;
         }
         let at = open + 1 + usize::from(self.sign(open + 1, ':'));

@@ -55,8 +55,7 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
 
 /// A word with the names of the home directory replaced by it.
 fn at_home(word: String, home: &str) -> String {
-    const NAMES: [&str; 5] =
-        ["$env:userprofile", "$env:home", "%userprofile%", "$home", "${home}"];
+    const NAMES: [&str; 5] = ["$env:userprofile", "$env:home", "%userprofile%", "$home", "${home}"];
     let lower = word.to_ascii_lowercase();
     let tail = NAMES.iter().find_map(|name| {
         lower.strip_prefix(name).and_then(|_| word.get(name.len()..)).map(str::to_owned)

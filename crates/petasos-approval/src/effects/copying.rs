@@ -55,7 +55,8 @@ fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Ve
         || place.text.ends_with("/.")
         || crate::path::is_home(&resolved, call.facts);
     // Where the directory says it all, the names in it add nothing.
-    if !is_directory || crate::path::target(&resolved, call.facts) != crate::path::Target::Ordinary {
+    if !is_directory || crate::path::target(&resolved, call.facts) != crate::path::Target::Ordinary
+    {
         return;
     }
     // A directory given with a slash is copied without its name.
@@ -108,7 +109,10 @@ pub(super) fn into_container(call: &Call<'_>, found: &mut Vec<Found>) {
     let words: Vec<&str> = operands.iter().take(3).map(|arg| arg.text.as_str()).collect();
     let skip = match (call.program, words.as_slice()) {
         ("adb", ["push", ..]) | (_, ["cp" | "transfer" | "rsync", ..]) => 1,
-        (_, ["container" | "compose", "cp", ..] | ["file", "push", ..] | ["compute", "scp", ..]) => 2,
+        (
+            _,
+            ["container" | "compose", "cp", ..] | ["file", "push", ..] | ["compute", "scp", ..],
+        ) => 2,
         _ => return,
     };
     let Some((destination, [_, ..])) = operands.get(skip..).and_then(<[_]>::split_last) else {
@@ -141,4 +145,3 @@ fn moved(source: &Arg, destination: &Arg, call: &Call<'_>, found: &mut Vec<Found
         || source.is("/");
     push(found, if away || vital { TREE } else { ONE }, source);
 }
-

@@ -21,7 +21,12 @@ impl Engine<'_> {
         match name {
             "cd" | "pushd" | "chdir" => self.change_directory(args),
             "export" | "declare" | "local" | "typeset" | "readonly" => {
+                let refers = matches!(name, "declare" | "typeset" | "local")
+                    && args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains('n'));
                 self.declare(args, span);
+                for arg in args.iter().filter(|_| refers) {
+                    self.state.refer(arg.text.split('=').next().unwrap_or_default());
+                }
                 if args.iter().all(|arg| arg.text.starts_with('-')) {
                     return Some(Stream::unknown(Taint::ENVIRONMENT));
                 }

@@ -99,9 +99,10 @@ impl Engine<'_> {
             let path = self.resolve(&first.text);
             self.copies.iter().rev().find(|(copy, _)| *copy == path)
         } else {
-            self.copies.iter().rev().find(|(copy, _)| {
-                copy.rsplit('/').next().is_some_and(|name| name == first.text)
-            })
+            self.copies
+                .iter()
+                .rev()
+                .find(|(copy, _)| copy.rsplit('/').next().is_some_and(|name| name == first.text))
         };
         let (_, program) = found?;
         let mut argv = argv.to_vec();

@@ -10,12 +10,46 @@ const SECURE_COPY: [&str; 13] =
 
 /// Options of `rsync` that take a value.
 const SYNCHRONISE: [&str; 40] = [
-    "-e", "--rsh", "-B", "--block-size", "-f", "--filter", "--exclude", "--exclude-from",
-    "--include", "--include-from", "--files-from", "--rsync-path", "-T", "--temp-dir",
-    "--password-file", "--log-file", "--port", "--bwlimit", "--max-size", "--min-size", "--chmod",
-    "--chown", "--timeout", "--contimeout", "--link-dest", "--compare-dest", "--copy-dest",
-    "--backup-dir", "--suffix", "--partial-dir", "--out-format", "--sockopts", "-M", "--info",
-    "--debug", "--max-delete", "--usermap", "--groupmap", "--iconv", "--address",
+    "-e",
+    "--rsh",
+    "-B",
+    "--block-size",
+    "-f",
+    "--filter",
+    "--exclude",
+    "--exclude-from",
+    "--include",
+    "--include-from",
+    "--files-from",
+    "--rsync-path",
+    "-T",
+    "--temp-dir",
+    "--password-file",
+    "--log-file",
+    "--port",
+    "--bwlimit",
+    "--max-size",
+    "--min-size",
+    "--chmod",
+    "--chown",
+    "--timeout",
+    "--contimeout",
+    "--link-dest",
+    "--compare-dest",
+    "--copy-dest",
+    "--backup-dir",
+    "--suffix",
+    "--partial-dir",
+    "--out-format",
+    "--sockopts",
+    "-M",
+    "--info",
+    "--debug",
+    "--max-delete",
+    "--usermap",
+    "--groupmap",
+    "--iconv",
+    "--address",
 ];
 
 impl<'c> Call<'c> {
@@ -102,7 +136,10 @@ impl<'c> Call<'c> {
             // `-avze ssh`: the last letter of a cluster takes the value.
             let last = arg.text.chars().next_back().filter(|_| !arg.text.starts_with("--"));
             let takes = |name: &&str| {
-                arg.is(name) || last.is_some_and(|last| name.strip_prefix('-').is_some_and(|name| name.chars().eq([last])))
+                arg.is(name)
+                    || last.is_some_and(|last| {
+                        name.strip_prefix('-').is_some_and(|name| name.chars().eq([last]))
+                    })
             };
             if values.iter().any(takes) {
                 rest.next();

@@ -310,9 +310,7 @@ fn echo(args: &[Arg]) -> String {
 
 fn which(args: &[Arg]) -> Stream {
     match args.iter().rfind(|arg| !arg.text.starts_with('-')) {
-        Some(arg) => {
-            Stream { text: Some(arg.text.clone()), taint: arg.taint.with(Taint::LOCATED) }
-        }
+        Some(arg) => Stream { text: Some(arg.text.clone()), taint: arg.taint.with(Taint::LOCATED) },
         None => Stream::unknown(Taint::PROGRAM),
     }
 }

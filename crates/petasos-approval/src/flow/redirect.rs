@@ -315,10 +315,7 @@ impl Engine<'_> {
         let from_net = stdin.taint.has(foreign)
             || call.args.iter().any(|arg| {
                 let path = self.resolve(&arg.text);
-                self.state
-                    .files
-                    .get(&path)
-                    .is_some_and(|stream| stream.taint.has(foreign))
+                self.state.files.get(&path).is_some_and(|stream| stream.taint.has(foreign))
             });
         self.unpacked |= from_net;
     }

@@ -52,32 +52,33 @@ const ROWS: &[Row] = &[
     leading(&["perl", "perl5", "raku"], "c", "eEIMmiFxCD0V", &[]),
     leading(&["php"], "l", "rBRFEdczgSt", &["--syntax-check"]),
     leading(&["node", "nodejs"], "c", "epr", &["--check"]),
-    row(&["make", "gmake", "bmake"], "nq", "CfIjlOoWE", &[
-        "--dry-run",
-        "--just-print",
-        "--recon",
-        "--question",
-    ]),
-    row(&["ninja", "just", "task", "stow", "rename", "prename", "mmv", "detox"], "n", "Cfdtj", &[
-        "--dry-run", "--dry", "--no", "--simulate", "--nono", "--no-act",
-    ]),
+    row(
+        &["make", "gmake", "bmake"],
+        "nq",
+        "CfIjlOoWE",
+        &["--dry-run", "--just-print", "--recon", "--question"],
+    ),
+    row(
+        &["ninja", "just", "task", "stow", "rename", "prename", "mmv", "detox"],
+        "n",
+        "Cfdtj",
+        &["--dry-run", "--dry", "--no", "--simulate", "--nono", "--no-act"],
+    ),
     leading(&["parallel"], "", "jnNIaSP", DRY),
     row(&["ansible"], "C", "amiutflMePcBT", &["--check", "--list-hosts", "--syntax-check"]),
-    row(&["ansible-playbook"], "C", "iutflMecT", &[
-        "--check",
-        "--list-hosts",
-        "--list-tasks",
-        "--list-tags",
-        "--syntax-check",
-    ]),
+    row(
+        &["ansible-playbook"],
+        "C",
+        "iutflMecT",
+        &["--check", "--list-hosts", "--list-tasks", "--list-tags", "--syntax-check"],
+    ),
     row(&["dnf", "dnf5", "yum", "tdnf", "microdnf"], "", "", &["--assumeno"]),
-    row(&["apt", "apt-get", "aptitude"], "s", "otac", &[
-        "--simulate",
-        "--just-print",
-        "--dry-run",
-        "--recon",
-        "--no-act",
-    ]),
+    row(
+        &["apt", "apt-get", "aptitude"],
+        "s",
+        "otac",
+        &["--simulate", "--just-print", "--dry-run", "--recon", "--no-act"],
+    ),
     row(&["dpkg"], "", "", &["--dry-run", "--no-act", "--simulate"]),
     row(&["zypper"], "D", "", DRY),
     row(&["pacman", "yay", "paru"], "p", "", &["--print"]),
@@ -85,16 +86,41 @@ const ROWS: &[Row] = &[
     row(&["apk", "opkg"], "s", "", &["--simulate", "--noaction"]),
     row(&["emerge"], "p", "", &["--pretend"]),
     row(&["brew", "xbps-remove", "pkg", "pkg_delete"], "n", "", DRY),
-    row(&["e2fsck", "fsck", "fsck.ext4", "fsck.ext3", "fsck.ext2", "fsck.fat"], "nN", "bBECjlLt", &[]),
+    row(
+        &["e2fsck", "fsck", "fsck.ext4", "fsck.ext3", "fsck.ext2", "fsck.fat"],
+        "nN",
+        "bBECjlLt",
+        &[],
+    ),
     row(&["fsck.xfs", "xfs_repair", "ntfsfix", "btrfsck"], "n", "lrtm", &[]),
     row(&["mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"], "n", "bcCdeEfgGiIJLmMNoOrTUz", &[]),
     row(&["sfdisk", "wipefs"], "n", "otO", &["--no-act"]),
     row(&["sgdisk"], "P", "ntcu", &["--pretend"]),
     row(&["rsync"], "n", "eBfMT", DRY),
     row(&["rclone", "restic", "borg", "chezmoi", "duplicity", "git-annex"], "n", "", DRY),
-    row(&["patch", "certbot", "helm", "kubeadm", "systemd-tmpfiles", "systemctl", "pip", "pip3",
-          "conda", "mamba", "micromamba", "s3cmd", "aws", "docker-compose", "gcloud", "azcopy"],
-        "", "", DRY),
+    row(
+        &[
+            "patch",
+            "certbot",
+            "helm",
+            "kubeadm",
+            "systemd-tmpfiles",
+            "systemctl",
+            "pip",
+            "pip3",
+            "conda",
+            "mamba",
+            "micromamba",
+            "s3cmd",
+            "aws",
+            "docker-compose",
+            "gcloud",
+            "azcopy",
+        ],
+        "",
+        "",
+        DRY,
+    ),
     row(&["logrotate"], "d", "sl", &["--debug"]),
     row(&["tmpreaper", "tmpwatch"], "t", "", &["--test"]),
     row(&["puppet"], "", "", &["--noop"]),
@@ -102,7 +128,12 @@ const ROWS: &[Row] = &[
     row(&["salt", "salt-call"], "", "", &["test=True", "test=true"]),
     row(&["sbatch", "srun", "salloc"], "", "", &["--test-only"]),
     row(&["alembic"], "", "", &["--sql"]),
-    row(&["nft", "iptables-restore", "ip6tables-restore", "visudo"], "c", "f", &["--check", "--test"]),
+    row(
+        &["nft", "iptables-restore", "ip6tables-restore", "visudo"],
+        "c",
+        "f",
+        &["--check", "--test"],
+    ),
     row(&["git-filter-repo"], "", "", &["--analyze", "--dry-run"]),
 ];
 
@@ -172,11 +203,9 @@ fn still_runs(call: &Call<'_>) -> bool {
     match call.program {
         "perl" | "perl5" | "raku" => has("BEGIN") || has("CHECK") || has("-M") || has("use "),
         "make" | "gmake" | "bmake" => has("$(shell") || has("--eval"),
-        "bash" | "sh" | "zsh" | "dash" | "ksh" => {
-            call.args.iter().take(2).any(|arg| {
-                arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('i')
-            })
-        }
+        "bash" | "sh" | "zsh" | "dash" | "ksh" => call.args.iter().take(2).any(|arg| {
+            arg.text.starts_with('-') && !arg.text.starts_with("--") && arg.text.contains('i')
+        }),
         _ => false,
     }
 }

@@ -123,7 +123,9 @@ impl State {
 
     /// Makes a variable stand for the one that its value names.
     pub(crate) fn refer(&mut self, name: &str) {
-        if let Some(value) = self.variables.get(name).cloned() {
+        // Longer than any name is no name.
+        let named = |value: &&Value| value.text.len() < 256 && value.array.is_none();
+        if let Some(value) = self.variables.get(name).filter(named).cloned() {
             self.set(name, Value { reference: true, ..value });
         }
     }

@@ -96,6 +96,9 @@ impl Engine<'_> {
         {
             return;
         }
+        if !self.charge(self.state.files.len() * 20, call.span) {
+            return;
+        }
         let mut paths: Vec<String> = self
             .state
             .files

@@ -113,7 +113,9 @@ impl Stream {
                     text.push('\n');
                 }
             }
-            (None, Some(more)) if !more.is_empty() => self.text = Some(format!("{UNKNOWN}\n{more}")),
+            (None, Some(more)) if !more.is_empty() => {
+                self.text = Some(format!("{UNKNOWN}\n{more}"));
+            }
             (None, _) => {}
         }
     }

@@ -109,15 +109,16 @@ fn check(call: &Call<'_>) -> bool {
             .args
             .iter()
             .any(|arg| arg.text.eq_ignore_ascii_case("/f") || arg.text.eq_ignore_ascii_case("/im")),
-        "wmic" => {
-            let has = |word: &str| {
-                call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains(word))
-            };
-            has("process") && (has("delete") || has("terminate"))
-        }
+        "wmic" => by_query(call),
         "stop-process" | "spps" => call.args.iter().any(|arg| {
             arg.text.eq_ignore_ascii_case("-name") || arg.text.eq_ignore_ascii_case("-force")
         }),
         _ => false,
     }
+}
+
+/// `wmic process where … delete`.
+fn by_query(call: &Call<'_>) -> bool {
+    let has = |word: &str| call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains(word));
+    has("process") && (has("delete") || has("terminate"))
 }

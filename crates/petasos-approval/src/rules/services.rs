@@ -207,9 +207,7 @@ fn daemon(call: &Call<'_>) -> bool {
     let verb = call.operand(0);
     match call.program {
         "stop-service" | "restart-service" => true,
-        "sc" => {
-            verb == "config" && call.args.iter().any(|arg| arg.text.ends_with("disabled"))
-        }
+        "sc" => verb == "config" && call.args.iter().any(|arg| arg.text.ends_with("disabled")),
         "set-service" => call.args.iter().any(|arg| {
             arg.text.eq_ignore_ascii_case("disabled") || arg.text.eq_ignore_ascii_case("stopped")
         }),

@@ -256,8 +256,9 @@ fn finder(call: &Call<'_>, inners: &mut Inners) {
     let mut command = call.args.get(at + 1..).unwrap_or_default().to_vec();
     let before = call.args.get(..at).unwrap_or_default();
     let found = Call { args: before, ..*call };
-    let mut operands =
-        found.operands_past(&["-t", "-e", "-E", "-d", "-j", "-S", "-o", "-g", "--type"]).into_iter();
+    let mut operands = found
+        .operands_past(&["-t", "-e", "-E", "-d", "-j", "-S", "-o", "-g", "--type"])
+        .into_iter();
     let everything =
         operands.next().is_some_and(|pattern| matches!(pattern.text.as_str(), "." | ""))
             && !before.iter().any(|arg| arg.is("-e") || arg.is("--extension") || arg.is("-g"));

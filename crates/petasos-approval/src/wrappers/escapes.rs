@@ -10,9 +10,9 @@ use crate::flow::value::Arg;
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
         "vim", "vi", "nvim", "ex", "view", "rvim", "gvim", "emacs", "ed", "red", "tar", "bsdtar",
-        "gtar", "zip", "rsync", "scp", "rg", "ag", "sort", "man", "less", "more", "make",
-        "gmake", "cmake", "nmap", "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed",
-        "gsed", "socat", "ncat", "nc",
+        "gtar", "zip", "rsync", "scp", "rg", "ag", "sort", "man", "less", "more", "make", "gmake",
+        "cmake", "nmap", "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed", "gsed",
+        "socat", "ncat", "nc",
     ],
     unwrap,
 };

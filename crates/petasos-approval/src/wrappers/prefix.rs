@@ -307,7 +307,8 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 fn architecture(call: &Call<'_>) -> usize {
     let first = call.operand(0);
     usize::from(
-        ["i386", "i486", "i586", "i686", "x86_64", "linux32", "linux64", "uname26"].contains(&first)
+        ["i386", "i486", "i586", "i686", "x86_64", "linux32", "linux64", "uname26"]
+            .contains(&first)
             || ["arm", "aarch", "ppc", "s390", "mips", "sparc", "riscv", "alpha", "athlon"]
                 .iter()
                 .any(|stem| first.starts_with(stem)),

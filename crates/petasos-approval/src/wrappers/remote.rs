@@ -53,7 +53,7 @@ const ROWS: [Row; 30] = [
     row("docker-machine", &["ssh"], &[], 1, &[]),
     row("virtctl", &[], &[], 0, &["-c", "--command"]),
     row("sbatch", &[], &[], 0, &["--wrap"]),
-    row("qsub", &[], &[], 0, &[]),
+    row("qsub", &[""], &["-b", "-q", "-N", "-l", "-o", "-e", "-P", "-pe"], 0, &[]),
     row("bsub", &[""], &["-q", "-n", "-o", "-e", "-J", "-W", "-R"], 0, &[]),
     row("condor_run", &[""], &["-a"], 0, &[]),
     row("dsh", &[""], &["-m", "-g", "-f", "-r", "-o"], 0, &[]),

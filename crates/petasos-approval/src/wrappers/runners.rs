@@ -120,19 +120,7 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
             join(rest, inners);
         }
         "entr" | "inotifywait" | "watchexec" | "nodemon" => on_change(call, inners),
-        "script" => {
-            option_shell(call, &["--command"], inners);
-            if let Some(code) = call.clustered('c') {
-                shell(code, inners);
-            } else {
-                // Elsewhere than on Linux the command follows the file.
-                let rest = command_after(call.args, &["-t", "-T", "-m", "-E", "-o"], 1);
-                inners.list.push(Inner::Argv(rest.to_vec()));
-            }
-        }
-        "xterm" | "gnome-terminal" | "konsole" | "alacritty" | "kitty" | "urxvt" | "st"
-        | "terminator" | "xfce4-terminal" | "tilix" | "lxterminal" | "ghostty" | "wezterm"
-        | "x-terminal-emulator" => terminal(call, inners),
+        "script" => typescript(call, inners),
         "tmux" => tmux(call, inners),
         "screen" => screen(call, inners),
         "hyperfine" | "concurrently" => each_operand(call, inners),
@@ -175,9 +163,35 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
     }
 }
 
+/// `script -c command`, or the command behind the file.
+fn typescript(call: &Call<'_>, inners: &mut Inners) {
+    option_shell(call, &["--command"], inners);
+    if let Some(code) = call.clustered('c') {
+        shell(code, inners);
+    } else {
+        // Elsewhere than on Linux the command follows the file.
+        let rest = command_after(call.args, &["-t", "-T", "-m", "-E", "-o"], 1);
+        inners.list.push(Inner::Argv(rest.to_vec()));
+    }
+}
+
 /// Runners whose command is the value of an option, or behind one.
 fn by_option(call: &Call<'_>, inners: &mut Inners) -> bool {
     match call.program {
+        "xterm"
+        | "gnome-terminal"
+        | "konsole"
+        | "alacritty"
+        | "kitty"
+        | "urxvt"
+        | "st"
+        | "terminator"
+        | "xfce4-terminal"
+        | "tilix"
+        | "lxterminal"
+        | "ghostty"
+        | "wezterm"
+        | "x-terminal-emulator" => terminal(call, inners),
         "just" => {
             option_shell(call, &["--shell"], inners);
             if let Some(at) = call.args.iter().position(|arg| arg.is("-c") || arg.is("--command")) {
@@ -207,7 +221,8 @@ fn archive_program(call: &Call<'_>, inners: &mut Inners) {
     let Some(jar) = call.args.get(at + 1) else { return };
     let name = jar.text.rsplit('/').next().unwrap_or_default();
     let name = name.strip_suffix(".jar").unwrap_or(name);
-    let name = name.trim_end_matches(|letter: char| letter.is_ascii_digit() || "-._".contains(letter));
+    let name =
+        name.trim_end_matches(|letter: char| letter.is_ascii_digit() || "-._".contains(letter));
     let mut argv = vec![Arg { text: name.to_owned(), ..jar.clone() }];
     argv.extend(call.args.iter().skip(at + 2).cloned());
     inners.list.push(Inner::Argv(argv));
@@ -225,8 +240,10 @@ fn on_change(call: &Call<'_>, inners: &mut Inners) {
 
 /// The command a terminal is opened with.
 fn terminal(call: &Call<'_>, inners: &mut Inners) {
-    if let Some(at) =
-        call.args.iter().position(|arg| matches!(arg.text.as_str(), "-e" | "-x" | "--" | "--command"))
+    if let Some(at) = call
+        .args
+        .iter()
+        .position(|arg| matches!(arg.text.as_str(), "-e" | "-x" | "--" | "--command"))
     {
         join(call.args.get(at + 1..).unwrap_or_default(), inners);
     }

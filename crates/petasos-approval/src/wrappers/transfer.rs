@@ -18,7 +18,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     }
     for arg in call.args {
         if let Some((_, code)) = arg.text.split_once("ProxyCommand=") {
-            inners.list.push(Inner::Shell(Arg { text: code.to_owned(), ..arg.clone() }, Vec::new()));
+            inners
+                .list
+                .push(Inner::Shell(Arg { text: code.to_owned(), ..arg.clone() }, Vec::new()));
         }
     }
     let given = call.option(&["-e", "-c"]).filter(|_| call.program == "lftp");
@@ -35,7 +37,8 @@ fn command(line: &str, call: &Call<'_>, inners: &mut Inners) {
         inners.list.push(Inner::Shell(Arg::new(code, call.span), Vec::new()));
         return;
     }
-    let mut words: Vec<&str> = line.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
+    let mut words: Vec<&str> =
+        line.split_whitespace().map(|word| word.trim_matches(['"', '\''])).collect();
     if words.first().is_some_and(|verb| *verb == "glob") {
         words.retain(|word| !matches!(*word, "glob" | "-a" | "-f" | "-d"));
     }

@@ -58,6 +58,11 @@ fn repeated(size: usize) -> Vec<(&'static str, String)> {
         ("defaults", "${a:-"),
         ("aliases", "alias a='a a';a;"),
         ("filters", "seq 500 | cat;"),
+        ("copies of programs", "cp /bin/ls a;./a;"),
+        ("hooks", "echo ls>.git/hooks/a;git commit;"),
+        ("package scripts", "npm pkg set scripts.a=ls;npm run a;"),
+        ("last arguments", "echo $_;"),
+        ("references", "declare -n a=b;echo $a;"),
     ]
     .into_iter()
     .map(|(name, piece)| (name, filled(piece, size) + "ls"))
@@ -90,6 +95,13 @@ fn framed(size: usize) -> Vec<(&'static str, String)> {
         ("addresses", inside("wget ", "http://a.b/ ", "")),
         ("remote copies", inside("scp ", "a ", "h:")),
         ("joined names", inside("php -r '", "$a.", "'")),
+        ("shells fed", inside("python3 -c '", "system(\"sh\");write(\"ls\");", "'")),
+        ("nested codes", inside("python3 -c '", "chr(x) for x in ", "'")),
+        ("nested input", inside("python3 -c '", "input(", "'")),
+        ("nested maps", inside("perl -e '", "map{chr}(", "'")),
+        ("loose calls", inside("perl -e '", "reverse ", "'")),
+        ("labels", inside("swift -e '", "f(a: ", "'")),
+        ("printed lines", inside("python3 -c '", "print(\"a\");", "' | sh")),
         ("lines read", inside("while read l; do eval $l; done <<E\n", "ls\n", "E\n")),
     ]
 }
