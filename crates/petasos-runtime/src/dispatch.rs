@@ -8,6 +8,7 @@ mod args;
 mod bridge;
 mod clear;
 mod coerce;
+mod consent;
 mod grant;
 mod guard;
 mod onion;
@@ -153,10 +154,13 @@ impl Dispatcher {
         let escalated = self.announce(&mut call, trail, cx).await?;
         call.fault.take().map_or(Ok(()), Err)?;
         self.guards.before(&call, cx)?;
-        let cleared = clear::check(call, escalated, self, cx).await?;
+        let mut cleared = clear::check(call, escalated, self, cx).await?;
         run::in_time(&cleared.entry, cx)?;
         trail.ran = true;
-        run::fenced(cleared, &self.middleware.frames(), self.policy.as_ref(), cx).await
+        let note = cleared.consent.take();
+        let frames = self.middleware.frames();
+        let output = run::fenced(cleared, &frames, self.policy.as_ref(), cx).await?;
+        Ok(consent::say(output, note))
     }
 
     /// The pre hook, exactly once. Arguments that it rewrites are fitted to the schema like the
@@ -237,6 +241,8 @@ struct Cleared {
     args: Args,
     /// What was agreed to, when somebody was asked.
     approved: Option<Digest>,
+    /// What the result of a command says about that.
+    consent: Option<String>,
     /// What hooks wanted a person to agree to.
     escalated: Vec<Finding>,
 }

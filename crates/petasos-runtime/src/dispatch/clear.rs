@@ -13,7 +13,7 @@ use petasos_contract::{Args, CallContext, ToolName};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Cleared, Dispatcher, Granted};
+use super::{Cleared, Dispatcher, Granted, consent};
 
 /// What a denied model must understand, whoever denied.
 const NO_CONSENT: &str = "The user has not consented to this action. Do not retry it, rephrase \
@@ -32,6 +32,7 @@ pub(super) async fn check(
     let intent = Intent { tool, args: &call.args, effects: &effects, escalated: &escalated };
     let verdict = policy.judge(&intent, cx);
     let mut agreed_to = None;
+    let mut consent = None;
     let (answer, refusal) = match &verdict {
         Verdict::Allow => (None, None),
         Verdict::Block(findings) => (None, Some(blocked(findings))),
@@ -43,6 +44,7 @@ pub(super) async fn check(
             let answer = narrowed(answer, request.widest);
             door.hooks.observe(&Moment::PostApprovalResponse(&about, &answer)).await;
             agreed_to = Some(request.digest);
+            consent = consent::note(&answer, findings, &effects);
             let refusal = refused(&answer, findings);
             (Some(answer), refusal)
         }
@@ -53,7 +55,7 @@ pub(super) async fn check(
         return Err(refusal);
     }
     let Granted { id, entry, args, .. } = call;
-    Ok(Cleared { id, entry, args, approved: agreed_to, escalated })
+    Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated })
 }
 
 /// Identifies a tool with its arguments, whatever the order of their keys.

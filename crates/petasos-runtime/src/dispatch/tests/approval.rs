@@ -211,3 +211,22 @@ async fn a_failure_around_the_handler_has_the_outer_words() {
     let result = world.call("probe", "{}").await;
     assert_eq!(error_of(&result), "Error executing probe: no idea what it does");
 }
+
+#[tokio::test]
+async fn the_result_of_a_command_says_who_agreed_to_it() {
+    let table = [
+        (0, Some("Approved by the user (first, second).")),
+        (130, Some("Approved by the user (first, second). It was interrupted.")),
+    ];
+    for (code, note) in table {
+        let mut tool = Scripted::new(move |_, _| async move {
+            Ok(ToolOutput::Text(json!({ "output": "", "exit_code": code }).to_string()))
+        });
+        tool.effects = |_| Effects::one(Effect::Command { script: "x".into(), cwd: "/".into() });
+        let mut world = World::with(vec![entry("shell", "test", Arc::new(tool))]);
+        asking(&mut world);
+        world.approver = Answering::new(|| allowed(Scope::Once));
+        let result = world.call("shell", "{}").await;
+        assert_eq!(body(&result)["approval"].as_str(), note);
+    }
+}
