@@ -224,13 +224,13 @@ impl Host {
     pub fn warm_terminal(&self) -> Warming {
         let cx = self.call_context(Surface::OneShot, SessionId::new("warming"));
         let (terminal, settings) = (Arc::clone(&self.terminal), Arc::clone(&self.settings));
-        let build = move || {
+        let prepare = move || {
             petasos_approval::judge_command("echo a > b", &petasos_approval::Facts::default());
             petasos_approval::log::warm();
             terminal.masker(&settings).text("a");
         };
         let built = Owned::start(async move {
-            if let Err(error) = tokio::task::spawn_blocking(build).await {
+            if let Err(error) = tokio::task::spawn_blocking(prepare).await {
                 tracing::debug!(%error, "rules and masks were not warmed");
             }
         });
