@@ -86,7 +86,9 @@ impl Proxies {
 fn is_link_local(url: &Url) -> bool {
     match url.host() {
         Some(Host::Ipv4(address)) => address.is_link_local(),
-        Some(Host::Ipv6(address)) => matches!(address.segments(), [0xfd00, 0xec2, ..] | [0xfe80..=0xfebf, ..]),
+        Some(Host::Ipv6(address)) => {
+            matches!(address.segments(), [0xfd00, 0xec2, ..] | [0xfe80..=0xfebf, ..])
+        }
         Some(Host::Domain(_)) | None => false,
     }
 }

@@ -15,8 +15,11 @@ use crate::command::{Command, Session, parse};
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-pub(super) static COMMAND: Command =
-    Command::of_actions::<Action>("auth", "Log in to providers, log out, and see what is kept", run);
+pub(super) static COMMAND: Command = Command::of_actions::<Action>(
+    "auth",
+    "Log in to providers, log out, and see what is kept",
+    run,
+);
 
 #[derive(Debug, Subcommand)]
 enum Action {

@@ -100,9 +100,12 @@ fn a_test_call_tells_what_the_model_can_do() {
 #[test]
 fn a_program_that_is_not_installed_is_named() {
     let home = Home::temp();
-    let asked = petasos(&home)
-        .with("PETASOS_COPILOT_ACP_COMMAND", "/nowhere/copilot")
-        .run(&["provider", "test", "--provider", "copilot-acp"]);
+    let asked = petasos(&home).with("PETASOS_COPILOT_ACP_COMMAND", "/nowhere/copilot").run(&[
+        "provider",
+        "test",
+        "--provider",
+        "copilot-acp",
+    ]);
     assert_eq!(asked.code, Some(1));
     assert!(asked.stderr.contains("/nowhere/copilot"), "{}", asked.stderr);
 }
