@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio_rustls::TlsAcceptor;
 
 use crate::kit::{Kit, view};
-use crate::web::{Told, Web};
+use crate::web::{Asked, Told, Web};
 
 /// An authority, a server that wants its certificates, and one of them for us.
 struct Papers {
@@ -63,7 +63,7 @@ fn papers(kit: &Kit) -> Papers {
 async fn a_certificate_is_shown_in_every_form_that_it_can_be_configured() {
     let kit = Kit::new();
     let papers = papers(&kit);
-    let web = Web::serve_tls(papers.acceptor.clone(), |asked| asked.usual()).await;
+    let web = Web::serve_tls(papers.acceptor.clone(), Asked::usual).await;
     let url = format!("https://localhost:{}/mcp", web.address.port());
     let base = json!({ "url": url, "ssl_verify": papers.authority, "connect_timeout": 10 });
     let forms = [
@@ -84,7 +84,7 @@ async fn a_certificate_is_shown_in_every_form_that_it_can_be_configured() {
 async fn a_certificate_does_not_follow_a_redirect_to_another_origin() {
     let kit = Kit::new();
     let papers = papers(&kit);
-    let elsewhere = Web::serve_tls(papers.acceptor.clone(), |asked| asked.usual()).await;
+    let elsewhere = Web::serve_tls(papers.acceptor.clone(), Asked::usual).await;
     let target = format!("https://localhost:{}/mcp", elsewhere.address.port());
     let web = Web::serve_tls(papers.acceptor.clone(), move |asked| match asked.rpc() {
         "tools/call" => Told { status: 307, ..Told::default() }.with("location", &target),

@@ -8,7 +8,7 @@ use petasos_mcp::client::State;
 use serde_json::json;
 
 use crate::kit::{Kit, view};
-use crate::web::{Told, Web};
+use crate::web::{Asked, Told, Web};
 
 #[tokio::test]
 async fn a_reply_that_drips_is_given_up_in_time() {
@@ -30,7 +30,7 @@ async fn a_call_whose_reply_drips_ends_at_its_deadline_and_others_go_on() {
         _ => asked.usual(),
     })
     .await;
-    let good = Web::serve(|asked| asked.usual()).await;
+    let good = Web::serve(Asked::usual).await;
     let entries = [
         ("slow", json!({ "url": slow.url(), "timeout": 1 })),
         ("good", json!({ "url": good.url() })),

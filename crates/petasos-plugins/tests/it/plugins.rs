@@ -342,9 +342,7 @@ def register(ctx):
     }
     let _plugins = stage.plugins().await;
     let view = |name: &str, file: &str| {
-        let args = json!({ "name": name, "file_path": file });
-        let text = stage.text("skill_view", args);
-        async move { text.await }
+        stage.text("skill_view", json!({ "name": name, "file_path": file }))
     };
     let brew = parsed(&view("tea:brew", "").await);
     assert_eq!(brew["content"], "boil the water");

@@ -159,7 +159,7 @@ fn describe(
     let name = format!("{parent} {}", command.get_name());
     let about = command.get_about().map(ToString::to_string).unwrap_or_default();
     writeln!(page, "\n{} `{name}`\n\n{about}.", "#".repeat(level))?;
-    let global = ["json", "home", "set", "help", "version"];
+    let global = ["json", "home", "set", "accept-hooks", "help", "version"];
     let arguments: Vec<_> = command
         .get_arguments()
         .filter(|argument| !global.contains(&argument.get_id().as_str()) && !argument.is_hide_set())

@@ -162,12 +162,16 @@ fn stdio(home: &Home) -> Value {
 }
 
 /// The server over HTTP; it ends with the test. Its error output stays open as long.
-struct Listening(Child, String, Lines<BufReader<ChildStderr>>);
+struct Listening {
+    child: Child,
+    url: String,
+    _errors: Lines<BufReader<ChildStderr>>,
+}
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        self.0.kill().unwrap_or_default();
-        self.0.wait().expect("it ended");
+        self.child.kill().unwrap_or_default();
+        self.child.wait().expect("it ended");
     }
 }
 
@@ -195,7 +199,7 @@ fn listening(home: &Home) -> Listening {
     let line = line.expect("an address");
     let url = line.split_whitespace().find(|word| word.starts_with("http://")).expect("a url");
     let url = url.to_owned();
-    Listening(child, url, lines)
+    Listening { child, url, _errors: lines }
 }
 
 #[test]
@@ -216,7 +220,7 @@ fn official_clients_use_our_tools_and_answer_our_questions() {
                 home.write("work/build/old.o", "x");
                 let listening = (way == "http").then(|| listening(&home));
                 let target = match &listening {
-                    Some(Listening(_, url, _)) => json!({ "url": url, "token": "open-sesame" }),
+                    Some(Listening { url, .. }) => json!({ "url": url, "token": "open-sesame" }),
                     None => stdio(&home),
                 };
                 let wanted = wanted(target, decision);
@@ -231,8 +235,8 @@ fn official_clients_use_our_tools_and_answer_our_questions() {
                 let seen = finished.json();
                 let tools = seen["tools"].as_array().expect("tools");
                 assert!(tools.contains(&json!("terminal")) && !tools.contains(&json!("todo")));
-                let text = seen["results"][0]["text"].as_str().expect("text");
-                assert!(text.contains("remember the milk"), "{about}: {text}");
+                let first = seen["results"][0]["text"].as_str().expect("text");
+                assert!(first.contains("remember the milk"), "{about}: {first}");
                 assert_eq!(seen["asked"].as_array().map(Vec::len), Some(1), "{about}: {seen}");
                 assert_eq!(seen["results"][1]["error"], json!(!gone), "{about}: {seen}");
                 assert_eq!(home.workspace().join("build").exists(), !gone, "{about}: {seen}");
@@ -268,8 +272,8 @@ fn the_official_inspector_lists_and_calls_our_tools() {
         "--tool-arg",
         "path=note.txt",
     ]);
-    let text = called["content"][0]["text"].as_str().expect("text");
-    assert!(text.contains("remember the milk"), "{called}");
+    let said = called["content"][0]["text"].as_str().expect("text");
+    assert!(said.contains("remember the milk"), "{called}");
 }
 
 /// The configuration of a model and of servers beside it.
