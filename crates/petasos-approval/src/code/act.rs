@@ -129,9 +129,10 @@ impl Walker<'_, '_, '_> {
             _ => None,
         });
         match (action, first, listed) {
-            (Action::Replace, _, Some(items)) => self.program(items),
-            (Action::Replace, _, None) => {
-                self.program(args.iter().skip(1).map(Value::text).collect());
+            (Action::Replace, first, listed) => {
+                let listed =
+                    listed.unwrap_or_else(|| args.iter().skip(1).map(Value::text).collect());
+                self.replace(first, listed);
             }
             (_, Value::List(items), _) => self.program(items.clone()),
             (Action::Command, Value::Text(text), Some(items))
@@ -157,6 +158,20 @@ impl Walker<'_, '_, '_> {
             (_, Value::Text(text), None) => self.shell(text.clone()),
             _ => {}
         }
+    }
+
+    /// `execv(path, [name, …])`: what runs is the path, whatever it is called.
+    fn replace(&mut self, first: &Value, listed: Vec<String>) {
+        let argv = match first {
+            Value::Text(path) => {
+                // PHP gives the arguments without a name in front.
+                let named = listed.first().is_some_and(|name| !name.starts_with('-'));
+                let rest = listed.into_iter().skip(usize::from(named));
+                std::iter::once(path.clone()).chain(rest).collect()
+            }
+            _ => listed,
+        };
+        self.program(argv);
     }
 
     fn open(&mut self, args: &[Value], subject: &str) {

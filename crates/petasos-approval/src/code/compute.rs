@@ -129,7 +129,8 @@ impl Reader<'_> {
             || name.contains("STDIN")
             || matches!(name, "input" | "gets" | "raw_input");
         if reads && (matches!(last, "read" | "readline" | "gets" | "input" | "raw_input")) {
-            let end = if self.opens(at + 1) { self.arguments(at + 1, nesting + 1).1 } else { at + 1 };
+            let end =
+                if self.opens(at + 1) { self.arguments(at + 1, nesting + 1).1 } else { at + 1 };
             let text = self.stdin.clone().map_or(Value::Unknown, Value::Text);
             return Some((text, end));
         }

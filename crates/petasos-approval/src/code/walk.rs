@@ -254,9 +254,7 @@ impl Walker<'_, '_, '_> {
             let last = name.rsplit('.').next().unwrap_or_default();
             let first = args.first().cloned().unwrap_or(Value::Unknown);
             let value = match self.receiver.take() {
-                Some((position, before)) if position == at => {
-                    evaluate::method(name, &before, args)
-                }
+                Some((position, before)) if position == at => evaluate::method(name, &before, args),
                 _ if matches!(last, "Path" | "PosixPath" | "Pathname" | "file") => first,
                 _ => self.base_value(at),
             };

@@ -366,11 +366,13 @@ fn other_code(call: &Call<'_>, inners: &mut Inners) -> bool {
     let code = |arg: &&Arg| {
         arg.text.contains(['(', '"', '\''])
             && arg.text.contains([' ', '('])
-            && !arg.text.starts_with("--")
+            && (!arg.text.starts_with("--") || arg.text.starts_with("--eval"))
     };
     let mut found = false;
     for arg in call.args.iter().filter(code).take(16) {
-        inners.list.push(Inner::Code(Language::Other, arg.clone()));
+        let text = ["--eval:", "--eval="].iter().find_map(|name| arg.text.strip_prefix(name));
+        let text = text.unwrap_or(&arg.text).to_owned();
+        inners.list.push(Inner::Code(Language::Other, Arg { text, ..arg.clone() }));
         found = true;
     }
     found
