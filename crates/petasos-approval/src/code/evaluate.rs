@@ -324,7 +324,8 @@ impl Reader<'_> {
         let mut args = Vec::new();
         let mut at = at + 1;
         while args.len() < 64 {
-            let (value, next) = self.expression(at, nesting + 1);
+            // Few of these stand inside each other.
+            let (value, next) = self.expression(at, nesting + 4);
             args.push(value);
             at = next;
             if !self.sign(at, ',') {

@@ -50,10 +50,9 @@ pub(super) fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
 /// Files keep their names in a directory, and some names mean something in a home.
 fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Vec<Found>) {
     let resolved = crate::path::resolve(&place.text, call.cwd, &call.facts.home);
-    let is_directory = place.text.ends_with('/')
-        || place.is(".")
-        || place.text.ends_with("/.")
-        || crate::path::is_home(&resolved, call.facts);
+    let home = crate::path::is_home(&resolved, call.facts);
+    let is_directory =
+        home || place.text.ends_with('/') || place.is(".") || place.text.ends_with("/.");
     // Where the directory says it all, the names in it add nothing.
     if !is_directory || crate::path::target(&resolved, call.facts) != crate::path::Target::Ordinary
     {
@@ -62,6 +61,10 @@ fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Ve
     // A directory given with a slash is copied without its name.
     for source in sources.iter().filter(|source| !source.text.ends_with('/')) {
         let name = source.text.rsplit(['/', ':']).next().unwrap_or_default();
+        // Right in a home only these mean anything.
+        if home && !name.starts_with('.') && name != "Library" {
+            continue;
+        }
         let text = format!("{}/{name}", place.text.trim_end_matches('/'));
         push(found, Deed::Write, &Arg { text, ..place.clone() });
     }
