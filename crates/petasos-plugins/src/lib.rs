@@ -31,3 +31,4 @@ mod spill;
 
 pub use plugins::{Plugins, Surroundings};
 pub use shell::ShellHooks;
+pub use skills::offer_home as offer_skills;

@@ -8,6 +8,7 @@ use futures::future::join_all;
 use petasos_contract::model::Model;
 use petasos_contract::ports::Door;
 use petasos_contract::processes::{HelperSpec, Processes};
+use petasos_contract::terminal::Terminal;
 use petasos_contract::{CallContext, Settings, wait};
 use petasos_runtime::Registry;
 use petasos_runtime::hooks::HookBus;
@@ -40,6 +41,8 @@ pub struct Surroundings {
     pub middleware: Arc<Middleware>,
     /// The one door, for `ctx.dispatch_tool`.
     pub door: Option<Arc<dyn Door>>,
+    /// Whose commands see the variables that a skill declares.
+    pub terminal: Option<Arc<dyn Terminal>>,
     /// The model behind `ctx.llm`, without middleware.
     pub model: Option<Arc<dyn Model>>,
     /// Names that a plugin's command may not take.

@@ -1,7 +1,8 @@
 //! `skill_view` for the skills that plugins bring, and for those of the home that a prompt lists.
 //!
 //! Reads below a skill's own folder and nowhere else; lists and changes nothing. It is registered
-//! only when a plugin brings a skill and no other tool has the name.
+//! only where there is a skill, and no other tool has the name. The variables that a skill declares
+//! reach the commands of the session that reads it.
 
 use std::fs;
 use std::io::Read as _;
@@ -9,9 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Weak};
 
 use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::terminal::Terminal;
 use petasos_contract::tool::Concurrency;
-use petasos_contract::{Args, CallContext, ToolError, ToolOutput};
-use petasos_runtime::registry::{Entry, Intent, Origin};
+use petasos_contract::{Args, CallContext, Settings, ToolError, ToolOutput};
+use petasos_runtime::registry::{Entry, Intent, Origin, Registry};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::plugin::Plugin;
@@ -24,25 +27,47 @@ const FILES_MAX: usize = 50;
 /// Where a skill keeps what it refers to.
 const SHELVES: [&str; 4] = ["references", "templates", "scripts", "assets"];
 
-/// Offers the skills of these plugins; whether there are any to offer.
+/// Offers the skills of these plugins and of the home; whether there are any of a plugin.
 pub(crate) fn offer(plugins: &[Arc<Plugin>], host: &Surroundings) -> bool {
     let any = plugins.iter().any(|plugin| !plugin.registered().skills.is_empty());
-    if !any || host.registry.snapshot().get(NAME).is_some() {
+    if !any {
         return false;
     }
+    remove(&host.registry);
     let view = SkillView {
         plugins: plugins.iter().map(Arc::downgrade).collect(),
         home: host.settings.home().join("skills"),
+        terminal: host.terminal.clone(),
     };
+    register(view, &host.registry)
+}
+
+/// Takes the skills of plugins away again.
+pub(crate) fn withdraw(host: &Surroundings) {
+    remove(&host.registry);
+    offer_home(&host.registry, &host.settings, host.terminal.clone());
+}
+
+/// Offers the skills of the home, if it has any; whether it did.
+pub fn offer_home(
+    registry: &Registry,
+    settings: &Settings,
+    terminal: Option<Arc<dyn Terminal>>,
+) -> bool {
+    let home = settings.home().join("skills");
+    let any = fs::read_dir(&home).is_ok_and(|mut entries| entries.next().is_some());
+    any && register(SkillView { plugins: Vec::new(), home, terminal }, registry)
+}
+
+fn register(view: SkillView, registry: &Registry) -> bool {
     let mut entry = Entry::new(NAME, "skills", schema(), Arc::new(Blocking::new(view)));
     entry.concurrency = Concurrency::Safe;
     "📚".clone_into(&mut entry.emoji);
-    host.registry.register(entry, &Origin::core(), Intent::Add).is_ok()
+    registry.register(entry, &Origin::core(), Intent::Add).is_ok()
 }
 
-/// Takes it away again.
-pub(crate) fn withdraw(host: &Surroundings) {
-    if let Err(error) = host.registry.deregister(NAME, &Origin::core()) {
+fn remove(registry: &Registry) {
+    if let Err(error) = registry.deregister(NAME, &Origin::core()) {
         tracing::debug!(%error, "skills stay offered");
     }
 }
@@ -68,14 +93,23 @@ fn schema() -> Map<String, Value> {
 struct SkillView {
     plugins: Vec<Weak<Plugin>>,
     home: PathBuf,
+    /// Whose commands see what a skill declares.
+    terminal: Option<Arc<dyn Terminal>>,
 }
 
 impl SyncTool for SkillView {
-    fn call(&self, args: Args, _: &CallContext) -> Result<ToolOutput, ToolError> {
+    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let name = args.text("name").unwrap_or_default().trim();
         let shown = self.find(name).and_then(|skill| match args.text("file_path") {
             Some(file) if !file.is_empty() => one_file(name, &skill, file),
-            _ => main_text(name, &skill),
+            _ => {
+                let text = read(&skill)?;
+                let names = declared(&text);
+                if let Some(terminal) = self.terminal.as_ref().filter(|_| !names.is_empty()) {
+                    terminal.pass_variables(&cx.session, &names);
+                }
+                Ok(main_text(name, &skill, &text))
+            }
         });
         Ok(match shown {
             Ok(shown) => ToolOutput::Text(shown.to_string()),
@@ -138,7 +172,36 @@ fn read(path: &Path) -> Result<String, String> {
     String::from_utf8(bytes).map_err(|_| format!("`{}` is no text", path.display()))
 }
 
-fn main_text(name: &str, skill: &Path) -> Result<Value, String> {
+/// The variables that the front matter of a skill asks for, in both spellings.
+fn declared(text: &str) -> Vec<String> {
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Front {
+        required_environment_variables: Vec<Wanted>,
+        prerequisites: Prerequisites,
+    }
+    #[derive(Deserialize, Default)]
+    #[serde(default)]
+    struct Prerequisites {
+        env_vars: Vec<String>,
+    }
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Wanted {
+        Name(String),
+        Entry { name: String },
+    }
+    let front = text.strip_prefix("---").and_then(|rest| rest.split_once("\n---"));
+    // A front that cannot be read declares nothing; the skill itself is text for the model.
+    let front: Front =
+        front.and_then(|(front, _)| serde_saphyr::from_str(front).ok()).unwrap_or_default();
+    let named = front.required_environment_variables.into_iter().map(|wanted| match wanted {
+        Wanted::Name(name) | Wanted::Entry { name } => name,
+    });
+    named.chain(front.prerequisites.env_vars).collect()
+}
+
+fn main_text(name: &str, skill: &Path, content: &str) -> Value {
     let mut files = Vec::new();
     if let Some(folder) = skill.parent().filter(|_| skill.ends_with("SKILL.md")) {
         for shelf in SHELVES {
@@ -151,8 +214,7 @@ fn main_text(name: &str, skill: &Path) -> Result<Value, String> {
         files.sort();
         files.truncate(FILES_MAX);
     }
-    let content = read(skill)?;
-    Ok(json!({ "success": true, "name": name, "content": content, "files": files }))
+    json!({ "success": true, "name": name, "content": content, "files": files })
 }
 
 /// A file of the skill's folder, wherever links lead.

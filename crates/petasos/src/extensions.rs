@@ -60,6 +60,7 @@ impl Extensions {
             hooks: Arc::clone(host.hooks()),
             middleware: Arc::clone(host.middleware()),
             door: host.ports().door.clone(),
+            terminal: host.ports().terminal.clone(),
             model: Some(Arc::new(host.model())),
             reserved_commands: built_in().map(str::to_owned).collect(),
             injector: arc_swap::ArcSwapOption::default(),

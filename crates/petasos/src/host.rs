@@ -85,6 +85,7 @@ impl Host {
         let tools = [BUILTIN, LOOP_TOOLS].concat();
         let registry = Arc::new(Registry::with_builtin(&tools, &ports));
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
+        petasos_plugins::offer_skills(catalogue.registry(), &settings, ports.terminal.clone());
         let middleware = Arc::new(Middleware::new());
         middleware.register_around(&copies::before(&terminal, catalogue.registry()));
         let extensions = OnceLock::new();

@@ -186,6 +186,7 @@ impl Stage {
             registry: Arc::clone(&self.registry),
             hooks: Arc::clone(&self.hooks),
             middleware: Arc::clone(&self.middleware),
+            terminal: None,
             door: Some(Arc::clone(&self.door) as Arc<dyn Door>),
             model: Some(Arc::new(Parrot)),
             reserved_commands: vec!["help".to_owned()],

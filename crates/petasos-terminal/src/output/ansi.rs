@@ -8,9 +8,9 @@ const AT_ONCE: usize = 256;
 fn is_plain(bytes: &[u8]) -> bool {
     let is_odd = |byte: u8| {
         let low = byte < b' ' && byte != b'\n' && byte != b'\t';
-        low | (byte == 0x7f) | (byte == 0xc2)
+        u8::from(low) | u8::from(byte == 0x7f) | u8::from(byte == 0xc2)
     };
-    bytes.chunks(AT_ONCE).all(|some| !some.iter().fold(false, |odd, byte| odd | is_odd(*byte)))
+    bytes.chunks(AT_ONCE).all(|some| some.iter().fold(0, |odd, byte| odd | is_odd(*byte)) == 0)
 }
 
 /// A stripper that remembers where in a sequence it is.

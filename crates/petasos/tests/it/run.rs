@@ -138,3 +138,20 @@ fn a_real_model_goes_through_the_whole_loop() {
     }
     assert_eq!(petasos(&home).run(&["sessions", "verify"]).code, Some(0));
 }
+
+#[test]
+fn a_skill_of_the_home_is_read_and_its_variables_reach_commands() {
+    let view = Say::Calls(vec![("skill_view", json!({ "name": "weather" }))]);
+    let echo = "echo \"station ${WEATHER_STATION-none}\"";
+    let show = || Say::Calls(vec![("terminal", json!({ "command": echo }))]);
+    let model = Loopback::saying(vec![show(), view, show(), Say::Text("done")]);
+    let home = model.home();
+    let skill = "---\nname: weather\ndescription: The weather\nrequired_environment_variables:\n  - name: WEATHER_STATION\n    prompt: Which station?\n---\nAsk the station.\n";
+    home.write(".petasos/skills/weather/SKILL.md", skill);
+    let finished = petasos(&home).with("WEATHER_STATION", "seven").run(&["run", "how warm is it?"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let said = asked(&model).to_string();
+    for part in ["Ask the station.", "station none", "station seven"] {
+        assert!(said.contains(part), "{part}: {said}");
+    }
+}
