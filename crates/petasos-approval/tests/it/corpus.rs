@@ -66,14 +66,3 @@ fn the_development_corpus_scores_as_required() {
 fn our_own_corpus_scores_as_required() {
     must_hold(&score(include_str!("../data/own.jsonl"), &Facts::default()));
 }
-
-#[test]
-#[ignore = "scores the file that APPROVAL_SET names, with a directory and without one"]
-#[expect(clippy::disallowed_methods, reason = "the file to score is a matter of whoever runs this")]
-fn a_corpus_from_outside_is_scored() {
-    let path = std::env::var("APPROVAL_SET").unwrap();
-    let text = std::fs::read_to_string(path).unwrap();
-    score(&text, &Facts::default());
-    let cwd = Some("/home/user/project".to_owned());
-    score(&text, &Facts { cwd, ..Facts::default() });
-}

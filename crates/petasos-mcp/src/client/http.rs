@@ -10,7 +10,8 @@ use futures::stream::{BoxStream, StreamExt as _};
 use http::{HeaderName, HeaderValue};
 use petasos_contract::Secret;
 use petasos_net::{
-    Credential, Identity, Method, Net, NetError, Origin, Reply, Request, Scheme, Scope, Tls, checked_url,
+    Credential, Identity, Method, Net, NetError, Origin, Reply, Request, Scheme, Scope, Tls,
+    checked_url,
 };
 use rmcp::model::{ClientJsonRpcMessage, JsonRpcMessage, ServerJsonRpcMessage};
 use rmcp::transport::streamable_http_client::{

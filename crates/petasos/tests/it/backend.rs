@@ -10,16 +10,17 @@ fn an_explanation_says_why_the_terminal_is_not_offered() {
     let port = closed.local_addr().expect("an address").port();
     drop(closed);
     let unreachable = format!("  backend: ssh\n  ssh_host: 127.0.0.1\n  ssh_port: {port}\n");
+    let vercel = if cfg!(feature = "vercel_sandbox") { "VERCEL_" } else { "built without" };
     let rows = [
         ("  backend: docker\n", "docker"),
         ("  backend: ssh\n", "`terminal.ssh_host` is not set"),
         (unreachable.as_str(), "refused"),
         ("  backend: daytona\n", "DAYTONA_API_KEY"),
-        ("  backend: vercel_sandbox\n", "built without"),
+        ("  backend: vercel_sandbox\n", vercel),
     ];
     for (terminal, word) in rows {
         let home = Home::temp();
-        home.write(".petasos/config.yaml", &format!("terminal:\n{terminal}"));
+        home.write(".petasos/config.yaml", format!("terminal:\n{terminal}"));
         home.write(".petasos/.env", "DOCKER_HOST=unix:///nonexistent/docker.sock\n");
         let told = petasos(&home).run(&["tools", "explain", "terminal", "--json"]).json();
         assert_eq!(told["verdict"], "hidden", "{terminal}: {told}");

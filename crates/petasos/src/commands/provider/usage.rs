@@ -37,9 +37,9 @@ impl Usage {
             let role = json!(sum.role);
             let role = role.as_str().unwrap_or("main");
             let more = if sum.has_unknown { " and more" } else { "" };
-            let (used, usd) = (sum.usage, sum.usd);
+            let (used, dollars) = (sum.usage, sum.usd);
             out.line(format!(
-                "{role:16} {} ({}): {} requests, {} tokens read, {} written, ${usd:.4}{more}",
+                "{role:16} {} ({}): {} requests, {} tokens read, {} written, ${dollars:.4}{more}",
                 sum.model,
                 sum.provider,
                 used.requests,
