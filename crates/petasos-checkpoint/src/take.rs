@@ -66,10 +66,11 @@ pub(crate) async fn take(
     cx: &CallContext,
 ) -> Result<Taken, CheckpointError> {
     let settings = settings(cx)?;
+    let is_first = !store.exists();
     store.prepare()?;
     let candidates = git
         .run(
-            "[ -e \"$GIT_DIR/HEAD\" ] || git init -q\n\
+            "[ -e \"$GIT_DIR/HEAD\" ] || git init -q --template=\n\
              exec git ls-files -z --others --modified --exclude-standard",
             Vec::new(),
             cx,
@@ -81,11 +82,16 @@ pub(crate) async fn take(
         return Ok(Taken::Same { id: last.id() });
     }
     let about = json!({ "why": why, "session": cx.session, "turn": cx.turn }).to_string();
-    let script = script(&wanted, last.as_ref(), &quote(&about));
+    let before = match &last {
+        Some(last) => Before::Known(last),
+        None if is_first => Before::Nothing,
+        None => Before::Unknown,
+    };
+    let script = script(&wanted, &before, &quote(&about));
     let printed = match git.run(&script, wanted.names.clone(), cx).await {
         // What we remembered of the last copy was not true: look for it.
-        Err(Error::Git(_)) if last.is_some() => {
-            let script = self::script(&wanted, None, &quote(&about));
+        Err(Error::Git(_)) if !matches!(before, Before::Unknown) => {
+            let script = self::script(&wanted, &Before::Unknown, &quote(&about));
             git.run(&script, wanted.names, cx).await?
         }
         printed => printed?,
@@ -105,21 +111,37 @@ pub(crate) async fn take(
     }
 }
 
+/// What is known of the copy before this one.
+enum Before<'a> {
+    /// There is none.
+    Nothing,
+    /// It is this.
+    Known(&'a Last),
+    /// Git must be asked.
+    Unknown,
+}
+
 /// Puts the wanted files into the index and makes a copy of it, unless the last one is the same.
 /// Each git it need not start is a millisecond that a call does not wait.
-fn script(wanted: &Wanted, last: Option<&Last>, about: &str) -> String {
+fn script(wanted: &Wanted, before: &Before<'_>, about: &str) -> String {
     // Many files at once go into one pack: a file for each would be slower and more to sweep.
     let bulk = if wanted.count > BULK_FROM { "-c core.bigFileThreshold=1 " } else { "" };
-    let find = match last {
-        Some(Last { number, tree }) => format!("last={number:06} before={tree} number={}", number + 1),
-        None => "last=$(git for-each-ref --sort=-refname --count=1 --format='%(refname:lstrip=2)' refs/petasos/)\n\
+    let index = match wanted.count {
+        0 => String::new(),
+        _ => format!("git {bulk}update-index --add --remove --replace -z --stdin\n"),
+    };
+    let find = match before {
+        Before::Nothing => "last= before= number=1".to_owned(),
+        Before::Known(Last { number, tree }) => {
+            format!("last={number:06} before={tree} number={}", number + 1)
+        }
+        Before::Unknown => "last=$(git for-each-ref --sort=-refname --count=1 --format='%(refname:lstrip=2)' refs/petasos/)\n\
                  before=; [ -z \"$last\" ] || before=$(git rev-parse \"refs/petasos/$last^{tree}\")\n\
                  number=$(( $(echo \"${last:-0}\" | sed 's/^0*//;s/^$/0/') + 1 ))"
             .to_owned(),
     };
     format!(
-        "git {bulk}update-index --add --remove --replace -z --stdin\n\
-         tree=$(git write-tree)\n\
+        "{index}tree=$(git write-tree)\n\
          {find}\n\
          if [ \"$before\" = \"$tree\" ]; then echo same \"$last\"; exit 0; fi\n\
          number=$(printf %06d $number)\n\
