@@ -1,6 +1,6 @@
 //! `petasos backend`: the places where commands can run, tried for real.
 
-mod check;
+pub(super) mod check;
 mod list;
 mod shell;
 
@@ -41,7 +41,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
 }
 
 /// The configured backend's name.
-fn configured(host: &Host) -> &str {
+pub(super) fn configured(host: &Host) -> &str {
     host.settings().text("terminal.backend").unwrap_or("local")
 }
 

@@ -13,6 +13,7 @@ use petasos_runtime::toolsets::choose;
 use serde::Serialize;
 use serde_json::json;
 
+use super::backend;
 use crate::command::{Command, Session};
 use crate::host::Host;
 use crate::out::{Out, Style};
@@ -62,6 +63,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
         Ok(host) => {
             look_at_settings(host, &mut findings);
             look_at_terminal(host, &mut findings)?;
+            try_backend(host, &mut findings)?;
             look_at_backends(host, &mut findings);
             look_at_tools(host, &mut findings)?;
         }
@@ -112,6 +114,26 @@ fn look_at_terminal(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Repo
         Ok(environment::Health::Degraded { reason }) => Finding::note("terminal", reason, hint),
         Ok(environment::Health::Lost { reason }) => bad("terminal", reason, hint),
         Err(error) => bad("terminal", error.to_string(), hint),
+    });
+    Ok(())
+}
+
+/// The way of `petasos backend check`, in the configured place.
+fn try_backend(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
+    let name = backend::configured(host);
+    let steps = backend::check::tried(host, name)?;
+    findings.push(match steps.iter().find(|step| !step.ok) {
+        Some(step) => {
+            let hint = format!("`petasos backend check {name}` shows every step");
+            bad("backend", format!("{name}: {}: {}", step.name, step.what), &hint)
+        }
+        None => {
+            let times: Vec<String> = steps
+                .iter()
+                .map(|step| format!("{} {} ms", step.name, step.milliseconds))
+                .collect();
+            Finding::good("backend", format!("{name}: {}", times.join(", ")))
+        }
     });
     Ok(())
 }

@@ -12,6 +12,17 @@ fn a_fresh_machine_is_healthy() {
 }
 
 #[test]
+fn the_configured_place_is_tried_from_start_to_end() {
+    let told = petasos(&Home::temp()).run(&["doctor", "--json"]).json();
+    let findings = told["findings"].as_array().expect("findings");
+    let tried = findings.iter().find(|finding| finding["part"] == "backend").expect("a trial");
+    let what = tried["what"].as_str().expect("words");
+    for word in ["local: start", "command", "file", "clean up"] {
+        assert!(what.contains(word), "{word}: {what}");
+    }
+}
+
+#[test]
 fn an_unknown_key_is_named_with_the_nearest_one() {
     let home = Home::temp();
     home.write(".petasos/config.yaml", "terminal:\n  timeuot: 3\n");

@@ -103,8 +103,8 @@ fn real(key: &str) -> Option<String> {
     std::env::var(format!("PETASOS_TEST_LLM_{key}")).ok()
 }
 
-/// The small model calls tools only when it must, so it must; the large one (`LLM_MODEL=qwen`) does
-/// a task of its own accord.
+/// The small model calls a tool only when it must, so it must, and would talk for minutes if it
+/// might, so it may not; the large one (`LLM_MODEL=qwen`) does a task of its own accord.
 #[test]
 fn a_real_model_goes_through_the_whole_loop() {
     let (Some(url), Some(model)) = (real("OPENAI_BASE_URL"), real("LLM_MODEL_NAME")) else {
@@ -112,9 +112,11 @@ fn a_real_model_goes_through_the_whole_loop() {
         return;
     };
     let chooses = model.contains("qwen");
-    let force = if chooses { "" } else { "tool_choice: required, " };
+    let force = if chooses { "" } else { "tool_choice: required, max_tokens: 120, " };
     let home = Home::temp();
     home.write("work/notes.txt", "The spare key is under the blue pot.\n");
+    let skill = "---\nname: weather\ndescription: The weather\n---\nAsk the station.\n";
+    home.write(".petasos/skills/weather/SKILL.md", skill);
     home.write(
         ".petasos/config.yaml",
         format!(
@@ -130,11 +132,11 @@ fn a_real_model_goes_through_the_whole_loop() {
         assert!(finished.stderr.contains("read_file notes.txt"), "{}", finished.stderr);
         assert!(finished.stdout.contains("blue pot"), "{}", finished.stdout);
     } else {
-        let asked = ["--toolsets", "todo", "--max-turns", "1", "Note that I must buy milk."];
+        let asked = ["--toolsets", "skills", "--max-turns", "1", "Read the skill weather."];
         let finished = run(&home, &asked);
         // One request, the call it was made to ask for, and the summary that ends the turn.
         assert_eq!(finished.code, Some(3), "{}", finished.stderr);
-        assert!(finished.stderr.contains("todo"), "{}", finished.stderr);
+        assert!(finished.stderr.contains("skill_view"), "{}", finished.stderr);
     }
     assert_eq!(petasos(&home).run(&["sessions", "verify"]).code, Some(0));
 }
@@ -146,7 +148,8 @@ fn a_skill_of_the_home_is_read_and_its_variables_reach_commands() {
     let show = || Say::Calls(vec![("terminal", json!({ "command": echo }))]);
     let model = Loopback::saying(vec![show(), view, show(), Say::Text("done")]);
     let home = model.home();
-    let skill = "---\nname: weather\ndescription: The weather\nrequired_environment_variables:\n  - name: WEATHER_STATION\n    prompt: Which station?\n---\nAsk the station.\n";
+    let skill = "---\nname: weather\ndescription: The weather\nrequired_environment_variables:\n  \
+                 - name: WEATHER_STATION\n    prompt: Which station?\n---\nAsk the station.\n";
     home.write(".petasos/skills/weather/SKILL.md", skill);
     let finished = petasos(&home).with("WEATHER_STATION", "seven").run(&["run", "how warm is it?"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);

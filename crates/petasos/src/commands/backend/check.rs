@@ -32,12 +32,12 @@ pub(super) struct Check {
 
 /// One step.
 #[derive(Debug, Serialize)]
-struct Step {
+pub(in crate::commands) struct Step {
     #[serde(rename = "step")]
-    name: &'static str,
-    ok: bool,
-    what: String,
-    milliseconds: u128,
+    pub(in crate::commands) name: &'static str,
+    pub(in crate::commands) ok: bool,
+    pub(in crate::commands) what: String,
+    pub(in crate::commands) milliseconds: u128,
 }
 
 impl Check {
@@ -45,10 +45,7 @@ impl Check {
         let out = session.out;
         let host = session.host.get()?;
         let name = self.name.unwrap_or_else(|| configured(host).to_owned());
-        let task = own_place(host, &name, true)?;
-        let mut cx = host.call_context(Surface::OneShot, SessionId::new("backend-check"));
-        cx.task = task;
-        let steps = host.wait(steps(host, &cx))?;
+        let steps = tried(host, &name)?;
         let well = steps.iter().all(|step| step.ok);
         if out.is_json() {
             out.value(&json!({ "backend": name, "ok": well, "steps": steps }));
@@ -61,6 +58,14 @@ impl Check {
         }
         Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
     }
+}
+
+/// Tries a backend in a place of its own.
+pub(in crate::commands) fn tried(host: &Host, backend: &str) -> Result<Vec<Step>, Report> {
+    let task = own_place(host, backend, true)?;
+    let mut cx = host.call_context(Surface::OneShot, SessionId::new("backend-check"));
+    cx.task = task;
+    Ok(host.wait(steps(host, &cx))?)
 }
 
 async fn steps(host: &Host, cx: &CallContext) -> Vec<Step> {
