@@ -122,19 +122,15 @@ fn look_at_terminal(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Repo
 fn try_backend(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
     let name = backend::configured(host);
     let steps = backend::check::tried(host, name)?;
-    findings.push(match steps.iter().find(|step| !step.ok) {
-        Some(step) => {
-            let hint = format!("`petasos backend check {name}` shows every step");
-            bad("backend", format!("{name}: {}: {}", step.name, step.what), &hint)
-        }
-        None => {
-            let times: Vec<String> = steps
-                .iter()
-                .map(|step| format!("{} {} ms", step.name, step.milliseconds))
-                .collect();
-            Finding::good("backend", format!("{name}: {}", times.join(", ")))
-        }
-    });
+    let finding = if let Some(step) = steps.iter().find(|step| !step.ok) {
+        let hint = format!("`petasos backend check {name}` shows every step");
+        bad("backend", format!("{name}: {}: {}", step.name, step.what), &hint)
+    } else {
+        let time = |step: &backend::check::Step| format!("{} {} ms", step.name, step.milliseconds);
+        let times: Vec<String> = steps.iter().map(time).collect();
+        Finding::good("backend", format!("{name}: {}", times.join(", ")))
+    };
+    findings.push(finding);
     Ok(())
 }
 
