@@ -28,7 +28,7 @@ fn cases() -> Vec<(Value, &'static str)> {
         (json!({ "backend": "docker" }), "docker"),
         (json!({ "backend": "modal" }), "MODAL_TOKEN_ID"),
         (json!({ "backend": "daytona" }), "DAYTONA_API_KEY"),
-        (json!({ "backend": "vercel_sandbox" }), "vercel_sandbox"),
+        (json!({ "backend": "vercel_sandbox" }), "vercel_"),
         (json!({ "backend": "no-such-place" }), "one of"),
         (json!({ "backend": "docker", "docker_volumes": ["/etc"], "container_memory": "x" }), "x"),
     ];

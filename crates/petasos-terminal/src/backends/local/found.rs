@@ -22,6 +22,8 @@ use crate::{ids, ready, tree};
 
 /// How often a tree without a pipe to us is looked at for new output.
 const LOOK_AGAIN: Duration = Duration::from_secs(1);
+/// How long the sitter of a tree that ended may take to write down its last words.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// The text of a handle.
 #[derive(Debug, Serialize, Deserialize)]
@@ -84,7 +86,7 @@ pub(super) fn find(handle: &str) -> Result<Option<Box<dyn Process>>, EnvError> {
     }
     let sitter = sitter.map(|fd| ready::register(fd, Interest::READABLE)).transpose();
     let sitter = sitter.map_err(|error| lost(&error))?.map(Arc::new);
-    Ok(Some(Box::new(Found { handle, sitter, read: 0, has_exited: false })))
+    Ok(Some(Box::new(Found { handle, sitter, read: 0, has_lingered: false, has_exited: false })))
 }
 
 fn exit_status(path: &Path) -> Option<i32> {
@@ -101,6 +103,7 @@ struct Found {
     handle: Handle,
     sitter: Option<Arc<AsyncFd<OwnedFd>>>,
     read: u64,
+    has_lingered: bool,
     has_exited: bool,
 }
 
@@ -123,6 +126,12 @@ impl Found {
                 return Ok(Step::Output);
             }
             match over {
+                // The status may be there before the last output is.
+                Some(_) if !gone && !self.has_lingered => {
+                    self.has_lingered = true;
+                    self.pause(LAST_WORDS).await;
+                    continue;
+                }
                 Some(status) if !self.has_exited => {
                     self.has_exited = true;
                     let survivors = u32::from(!gone);
@@ -136,7 +145,7 @@ impl Found {
                 }
                 Some(_) | None => {}
             }
-            self.pause().await;
+            self.pause(LOOK_AGAIN).await;
         }
     }
 
@@ -147,8 +156,8 @@ impl Found {
     }
 
     /// Until its sitter ends, or it is time to look for output.
-    async fn pause(&self) {
-        let until = Instant::now() + LOOK_AGAIN;
+    async fn pause(&self, longest: Duration) {
+        let until = Instant::now() + longest;
         let ended = async {
             match &self.sitter {
                 Some(sitter) if !self.has_exited => drop(sitter.readable().await),

@@ -85,7 +85,9 @@ async fn whatever_the_way_does_the_outcome_is_told_and_the_next_call_works() {
     }
     proxy.set("refuse=1&reset=now");
     let refused = stage.engine.run(command("true"), &stage.cx()).await.unwrap_err();
-    assert!(matches!(refused, EnvError::NotStarted { .. }), "{refused:?}");
+    // A shell that waited ahead may have had its orders before the way was gone.
+    let is_told = matches!(refused, EnvError::NotStarted { .. } | EnvError::Lost { .. });
+    assert!(is_told, "{refused:?}");
     proxy.set("clear=1");
     proxy.set("latency=0.05&slice=100");
     assert_eq!(stage.output("seq 500 | tail -n 1").await.trim(), "500");
