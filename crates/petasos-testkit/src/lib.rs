@@ -1,8 +1,10 @@
 //! What tests of several crates share.
 //!
 //! Its law: only tests depend on it. `home` makes throw-away homes, `program` runs a program in
-//! one of them with an environment of its own, `skip` says why a test did not run.
+//! one of them with an environment of its own, `canary` is the secret that they must keep, `skip`
+//! says why a test did not run.
 
+pub mod canary;
 mod home;
 mod program;
 mod skip;

@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::Home;
+use crate::{Home, canary};
 
 /// A program with its surroundings.
 #[derive(Debug)]
@@ -55,7 +55,7 @@ impl Program {
         self
     }
 
-    /// Runs it to its end.
+    /// Runs it to its end. It is given a secret that must not come out again anywhere.
     #[expect(clippy::expect_used, reason = "tests only")]
     #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
     pub fn run(&self, arguments: &[&str]) -> Finished {
@@ -64,6 +64,7 @@ impl Program {
             .env_clear()
             .env("HOME", &self.home)
             .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+            .env(canary::NAME, canary::SECRET)
             .envs(self.variables.iter().map(|(name, value)| (name, value)))
             .current_dir(&self.workspace)
             .stdin(Stdio::piped())
@@ -77,6 +78,9 @@ impl Program {
         let feed = std::thread::spawn(move || stdin.write_all(&input).is_ok());
         let output = child.wait_with_output().expect("the program ends");
         feed.join().expect("the feeder ends");
+        canary::is_not_in(&output.stdout, "its output");
+        canary::is_not_in(&output.stderr, "its remarks");
+        canary::is_not_below(&self.home);
         Finished {
             code: output.status.code(),
             stdout: String::from_utf8_lossy(&output.stdout).into_owned(),
