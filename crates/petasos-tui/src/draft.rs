@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 use tokio::sync::mpsc;
@@ -57,13 +57,23 @@ impl Keys {
 impl Drop for Keys {
     fn drop(&mut self) {
         self.wanted.store(false, Ordering::Release);
-        if let Some(reader) = self.reader.take() {
+        if let Some(reader) = self.reader.take().filter(ends) {
             // A reader that panicked has nothing left to read.
             reader.join().unwrap_or_default();
         }
         // A terminal that is gone has no mode to restore.
         crossterm::terminal::disable_raw_mode().unwrap_or_default();
     }
+}
+
+/// Whether a reader comes to its end. On a terminal that is gone it never does: it is left behind,
+/// and ends with the program.
+fn ends(reader: &std::thread::JoinHandle<()>) -> bool {
+    let until = Instant::now() + GLANCE * 20;
+    while !reader.is_finished() && Instant::now() < until {
+        std::thread::sleep(GLANCE / 20);
+    }
+    reader.is_finished()
 }
 
 fn read(sender: &mpsc::UnboundedSender<Key>, wanted: &AtomicBool) {
