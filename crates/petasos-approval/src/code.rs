@@ -39,6 +39,8 @@ pub enum Language {
     PowerShell,
     /// Rules of `make`.
     Make,
+    /// Tcl and `expect`.
+    Tcl,
     /// Anything else with calls and strings.
     Other,
 }
@@ -47,7 +49,9 @@ impl Language {
     /// The language a script asks for in its first line; shell when it says nothing.
     pub(crate) fn of_script(text: &str) -> Self {
         let first = text.lines().next().unwrap_or_default();
-        let Some(line) = first.strip_prefix("#!") else { return Self::Shell };
+        let Some(line) = first.strip_prefix("#!") else {
+            return if is_source(text) { Self::Other } else { Self::Shell };
+        };
         if line.contains("python") {
             Self::Python
         } else if line.contains("node") || line.contains("deno") || line.contains("bun") {
@@ -62,4 +66,11 @@ impl Language {
             Self::Shell
         }
     }
+}
+
+/// Whether a text is the source of a compiled program.
+fn is_source(text: &str) -> bool {
+    ["int main(", "fn main(", "func main(", "void main(", "#include <", "main :: IO"]
+        .iter()
+        .any(|mark| text.contains(mark))
 }

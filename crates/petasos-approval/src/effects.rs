@@ -6,9 +6,11 @@ use crate::flow::value::{Arg, Taint};
 use crate::wrappers;
 
 mod copying;
+mod editing;
 mod outputs;
 
-use copying::{copy, into_container, is_remote, synchronise};
+use copying::{copy, into_container, is_remote, mirror, synchronise};
+use editing::edited;
 use outputs::{archive, outputs};
 
 /// A path in an argument and what is done to it.
@@ -28,19 +30,14 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "rm" | "grm" | "unlink" | "srm" | "rimraf" | "del-cli" | "shred" | "wipe" | "scrub"
         | "remove_directory" | "remove" | "trash-rm" | "rmrf" => delete(call, &mut found),
         "remove-item" | "ri" | "rd" | "del" | "erase" => windows_delete(call, &mut found),
-        "rmdir" => {
-            for operand in call.operands() {
-                push(&mut found, ONE, operand);
-            }
-        }
+        "rmdir" => operands(call, ONE, &mut found),
         "find" | "gfind" => search(call, &mut found),
         "rsync" => synchronise(call, &mut found),
+        "robocopy" => mirror(call, &mut found),
         "cp" | "gcp" | "install" | "ginstall" | "mv" | "gmv" | "ln" | "scp" | "ditto"
         | "rename" | "copy" | "pax" => copy(call, &mut found),
         "tee" | "sponge" | "truncate" | "touch" | "vipw" | "sudoedit" | "ed" | "ex" => {
-            for operand in call.operands() {
-                push(&mut found, Deed::Write, operand);
-            }
+            operands(call, Deed::Write, &mut found);
         }
         "nano" | "vim" | "vi" | "nvim" | "emacs" => {
             for operand in call
@@ -57,34 +54,34 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
                 .take_while(|arg| arg.text.starts_with('-'))
                 .any(|arg| arg.is("-e") || arg.is("--edit")) =>
         {
-            for operand in call.operands() {
-                push(&mut found, Deed::Write, operand);
-            }
+            operands(call, Deed::Write, &mut found);
         }
         "dd" | "dcfldd" | "dc3dd" | "ddrescue" => disk_dump(call, &mut found),
         "sed" | "gsed" => stream_edit(call, &mut found),
-        "perl" | "ruby" if in_place(call) => {
-            for operand in call.operands() {
-                push(&mut found, Deed::Write, operand);
-            }
-        }
+        "perl" | "ruby" if in_place(call) => operands(call, Deed::Write, &mut found),
         "awk" | "gawk" => awk(call, &mut found),
-        "curl" | "wget" | "aria2c" | "openssl" | "gpg" | "age" | "jq" | "yq" | "sort" | "gcc"
+        "yq" | "crudini" | "dasel" | "toml" | "ini-file" | "sd" | "rpl" | "replace" | "fastmod"
+        | "augtool" => {
+            edited(call, &mut found);
+            outputs(call, &mut found);
+        }
+        "curl" | "wget" | "aria2c" | "openssl" | "gpg" | "age" | "jq" | "sort" | "gcc"
         | "patch" | "crontab" | "ssh-keygen" => outputs(call, &mut found),
         "tar" | "bsdtar" | "gtar" | "unzip" | "zip" | "7z" | "cpio" => archive(call, &mut found),
         "cat" | "head" | "tail" | "less" | "more" | "bat" | "batcat" | "strings" | "xxd" | "od"
         | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "diff"
         | "fold" | "paste" | "column" | "pbcopy" | "xclip" | "uuencode" | "gzip" | "most"
         | "zcat" | "sdiff" | "comm" | "split" | "type" | "get-content" | "gc" | "source" => {
-            for operand in call.operands() {
-                push(&mut found, Deed::Read, operand);
-            }
+            operands(call, Deed::Read, &mut found);
         }
         "grep" | "egrep" | "rg" | "fgrep" | "ag" | "zgrep" => searched(call, &mut found),
         "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "multipass"
         | "adb" | "gcloud" | "docker-compose" => into_container(call, &mut found),
         "git" => repository(call, &mut found),
-        _ => outputs::disks(call, &mut found),
+        _ => {
+            outputs::disks(call, &mut found);
+            outputs::named(call, &mut found);
+        }
     }
     found
 }
@@ -102,7 +99,19 @@ fn repository(call: &Call<'_>, found: &mut Vec<Found>) {
                 push(found, Deed::Write, place);
             }
         }
+        "config" if call.operands().count() > 2 => {
+            if let Some(file) = call.option(&["-f", "--file"]) {
+                push(found, Deed::Write, &file);
+            }
+        }
         _ => {}
+    }
+}
+
+/// All operands, with one thing done to them.
+fn operands(call: &Call<'_>, deed: Deed, found: &mut Vec<Found>) {
+    for operand in call.operands() {
+        push(found, deed, operand);
     }
 }
 
@@ -173,7 +182,8 @@ fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
     let deed = Deed::Delete { recursive, bulk: false, narrowed: false };
     let rehearsed = call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("-whatif"));
     for operand in call.operands().filter(|arg| !is_switch(&arg.text) && !rehearsed) {
-        push(found, deed, operand);
+        let listed = Deed::Delete { recursive, bulk: true, narrowed: false };
+        push(found, if operand.taint.has(Taint::LISTING) { listed } else { deed }, operand);
     }
 }
 
@@ -194,10 +204,10 @@ fn search(call: &Call<'_>, found: &mut Vec<Found>) {
 fn disk_dump(call: &Call<'_>, found: &mut Vec<Found>) {
     for arg in call.args {
         if let Some(path) = arg.text.strip_prefix("of=").or_else(|| arg.text.strip_prefix("hof=")) {
-            push(found, Deed::Write, &Arg { text: path.to_owned(), ..arg.clone() });
+            push(found, Deed::Write, &arg.with_text(path));
         }
         if let Some(path) = arg.text.strip_prefix("if=") {
-            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
+            push(found, Deed::Read, &arg.with_text(path));
         }
     }
     if call.program == "ddrescue"
@@ -238,7 +248,7 @@ fn stream_edit(call: &Call<'_>, found: &mut Vec<Found>) {
     if !script_given && !operands.is_empty() {
         let script = operands.remove(0);
         for path in crate::code::sed::written(&script.text) {
-            push(found, Deed::Write, &Arg { text: path, ..script.clone() });
+            push(found, Deed::Write, &script.with_text(path));
         }
     } else if script_given && call.flag_word("-e") && !operands.is_empty() {
         operands.remove(0);
@@ -250,7 +260,7 @@ fn stream_edit(call: &Call<'_>, found: &mut Vec<Found>) {
 }
 
 fn awk(call: &Call<'_>, found: &mut Vec<Found>) {
-    let in_place = call.option(&["-i", "--include"]).is_some_and(|value| value.is("inplace"));
+    let in_place = call.values(&["-i", "--include"]).any(|value| value.is("inplace"));
     for operand in call.operands().skip(1) {
         push(found, if in_place { Deed::Write } else { Deed::Read }, operand);
     }

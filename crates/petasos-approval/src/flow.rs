@@ -8,6 +8,7 @@ pub(crate) mod arithmetic;
 pub(crate) mod brace;
 pub(crate) mod builtin;
 pub(crate) mod call;
+mod compiled;
 pub(crate) mod copies;
 pub(crate) mod decode;
 pub(crate) mod engine;

@@ -136,20 +136,34 @@ pub(crate) fn is_vital(path: &str, facts: &Facts) -> bool {
         return true;
     }
     let Some((parent, last)) = path.rsplit_once('/') else { return false };
-    let choice = last.contains("!(") || last.contains("@(") || last.contains("+(");
-    if !has_glob(last) && !last.contains('{') && !choice {
+    if !is_pattern(path) {
         return false;
     }
     let parent = if parent.is_empty() { "/" } else { parent };
-    if is_vital_plain(parent, facts) && (parent == "/" || covers_all(last)) {
+    if is_pattern(last)
+        && (parent == "/" || covers_all(last))
+        && (is_vital_plain(parent, facts) || matches_system(parent))
+    {
         return true;
     }
-    let prefix = if parent == "/" { String::new() } else { parent.to_owned() };
-    SYSTEM.iter().any(|system| {
-        system
-            .rsplit_once('/')
-            .is_some_and(|(above, name)| above == prefix && matches_name(last, name))
-    })
+    matches_system(path)
+}
+
+fn is_pattern(text: &str) -> bool {
+    has_glob(text)
+        || text.contains('{')
+        || ["!(", "@(", "+("].iter().any(|open| text.contains(open))
+}
+
+/// Whether a pattern fits a system directory or a home, name by name.
+fn matches_system(pattern: &str) -> bool {
+    let fits = |path: &str| {
+        pattern.split('/').count() == path.split('/').count()
+            && pattern.split('/').zip(path.split('/')).all(|(part, name)| matches_name(part, name))
+    };
+    let user = pattern.rsplit('/').next().unwrap_or_default();
+    SYSTEM.iter().any(|system| fits(system))
+        || !user.is_empty() && (fits(&format!("/home/{user}")) || fits(&format!("/Users/{user}")))
 }
 
 /// As [`matches_glob`], with one choice such as `@(a|b)` or `+(a|b)` around it all.

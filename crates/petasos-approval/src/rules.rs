@@ -61,6 +61,8 @@ use crate::verdict::Severity;
 use crate::wrappers;
 use std::sync::LazyLock;
 
+pub(crate) use kill_all::matches_everything;
+
 /// Something the analysis notices that is no single command or path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Signal {
@@ -80,6 +82,8 @@ pub(crate) enum Signal {
     Power,
     HistoryOff,
     Preload,
+    CloudDelete,
+    ContainerEnd,
 }
 
 /// When a rule speaks.

@@ -2,9 +2,6 @@
 
 use crate::shell::normalise::UNKNOWN;
 
-/// Text longer than this is looked at only in its first part.
-const WORDS_MAX: usize = 200_000;
-
 /// Whether any statement drops, truncates, or deletes without an effective `WHERE`.
 pub(crate) fn is_destructive(text: &str) -> bool {
     // A whole line that is not known ends where the next one begins.
@@ -22,11 +19,15 @@ pub(crate) fn is_destructive(text: &str) -> bool {
 fn words(text: &str) -> Vec<String> {
     let mut output = Vec::new();
     let mut letters = text.chars().peekable();
+    let mut line_start = true;
     while let Some(letter) = letters.next() {
-        if output.len() > WORDS_MAX {
-            break;
-        }
+        let first = std::mem::replace(&mut line_start, letter == '\n');
         match letter {
+            // A command of the client, up to the end of its line.
+            '\\' if first && letters.peek().is_some_and(char::is_ascii_lowercase) => {
+                while letters.next_if(|next| *next != '\n').is_some() {}
+                output.push(";".to_owned());
+            }
             '-' if letters.peek() == Some(&'-') => {
                 while letters.next_if(|next| *next != '\n').is_some() {}
             }

@@ -23,6 +23,7 @@ use std::sync::LazyLock;
 
 pub(crate) use each::{find_roots, is_narrowed};
 pub(crate) use escapes::make_rules;
+pub(crate) use interpreters::tcl_commands;
 
 /// Something a wrapper runs.
 #[derive(Debug)]
@@ -44,6 +45,8 @@ pub(crate) struct Inners {
     pub(crate) list: Vec<Inner>,
     /// Variables that hold for what is run.
     pub(crate) assigns: Vec<(String, Arg)>,
+    /// The directory that it is run in, where the wrapper changes it.
+    pub(crate) cwd: Option<Arg>,
     pub(crate) elevated: bool,
     pub(crate) bulk: bool,
     pub(crate) narrowed: bool,
@@ -137,6 +140,7 @@ pub(crate) fn runs_value(name: &str) -> bool {
             | "LESSOPEN"
             | "PROMPT_COMMAND"
             | "BASH_ENV"
+            | "ENV"
             | "RSYNC_RSH"
             | "TAR_OPTIONS"
     )

@@ -143,7 +143,6 @@ pub(super) fn possible_commands(tokens: &[Token]) -> Vec<String> {
             Token::Text(text) if !text.is_empty() => Some(text.as_str()),
             _ => None,
         })
-        .take(32)
         .collect();
     let mut found: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
     if texts.len() > 1 {

@@ -110,6 +110,7 @@ fn deletes(owner: &str, last: &str) -> Option<Action> {
         | "emptyDirSync"
         | "emptyDir"
         | "remove_dir_all"
+        | "RemoveAll"
         | "deltree"
         | "rmrf"
         | "secure_rmtree"
@@ -238,4 +239,21 @@ pub(crate) fn reaches_network(name: &str) -> bool {
         || name.starts_with("LWP")
         || name.starts_with("IO::Socket")
         || name.starts_with("HTTP::")
+}
+
+/// Whether a module or package speaks to a cloud or a cluster.
+pub(crate) fn is_cloud_library(name: &str) -> bool {
+    let first = name.split(['.', ':']).next().unwrap_or_default();
+    matches!(first, "boto3" | "botocore" | "aioboto3" | "Aws" | "kubernetes" | "azure" | "pulumi")
+        || name.starts_with("google.cloud")
+        || ["@aws-sdk/", "aws-sdk", "@google-cloud/", "@azure/", "@kubernetes/"]
+            .iter()
+            .any(|package| name.starts_with(package))
+}
+
+/// Whether a method of such a library takes something away for good.
+pub(crate) fn takes_away(method: &str) -> bool {
+    ["delete", "terminate", "destroy", "purge", "Delete", "Terminate"]
+        .iter()
+        .any(|verb| method.starts_with(verb))
 }

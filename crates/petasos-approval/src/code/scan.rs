@@ -20,13 +20,10 @@ pub(crate) enum Token {
 pub(super) const NAME_OPEN: char = '\u{F0000}';
 pub(super) const NAME_CLOSE: char = '\u{F0001}';
 
-/// Tokens looked at; longer programs are cut off by the caller's budget first.
-const TOKENS_MAX: usize = 200_000;
-
 pub(crate) fn tokens(text: &str, language: Language) -> Vec<Token> {
     let mut scanner =
         Scanner { letters: text.chars().collect(), at: 0, language, tokens: Vec::new() };
-    while scanner.at < scanner.letters.len() && scanner.tokens.len() < TOKENS_MAX {
+    while scanner.at < scanner.letters.len() {
         scanner.step();
     }
     scanner.tokens

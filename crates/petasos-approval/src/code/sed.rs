@@ -14,9 +14,6 @@ pub(crate) enum Step {
     Other,
 }
 
-/// Commands looked at in one script.
-const STEPS_MAX: usize = 4096;
-
 /// Files that a script writes.
 pub(crate) fn written(script: &str) -> Vec<String> {
     steps(script)
@@ -36,7 +33,7 @@ pub(crate) fn written(script: &str) -> Vec<String> {
 pub(crate) fn steps(script: &str) -> Vec<Step> {
     let mut reader = Reader { letters: script.chars().peekable() };
     let mut found = Vec::new();
-    while found.len() < STEPS_MAX && reader.skip_to_command() {
+    while reader.skip_to_command() {
         let Some(sign) = reader.letters.next() else { break };
         found.push(match sign {
             's' => {

@@ -34,6 +34,12 @@ pub(super) struct Seen {
     /// Text is worked out from something else than text.
     pub(super) computes: bool,
     pub(super) walked: Option<String>,
+    /// Libraries that reach a cloud or a cluster, or an engine of containers.
+    pub(super) cloud: bool,
+    pub(super) engine: bool,
+    /// Something is taken away, or ended, by a method of that name.
+    pub(super) takes_away: bool,
+    pub(super) ends: bool,
 }
 
 impl Walker<'_, '_, '_> {
@@ -73,6 +79,11 @@ impl Walker<'_, '_, '_> {
                 | "translate"
                 | "str_rot13"
         );
+        self.seen.cloud |= calls::is_cloud_library(name);
+        self.seen.engine |= name == "docker" || name.starts_with("docker.");
+        self.seen.takes_away |= calls::takes_away(last);
+        self.seen.ends |= self.sign(at + 1, '(')
+            && matches!(last, "stop" | "kill" | "remove" | "prune" | "restart" | "pause");
         self.seen.forks |= last == "fork" || last == "pcntl_fork";
         self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");
         self.seen.lists |= calls::lists_files(name);
@@ -127,6 +138,12 @@ impl Walker<'_, '_, '_> {
             if taint.has(Taint::DECODED) {
                 signals.push(Signal::DecodedCode);
             }
+        }
+        if seen.cloud && seen.takes_away {
+            signals.push(Signal::CloudDelete);
+        }
+        if seen.engine && seen.ends {
+            signals.push(Signal::ContainerEnd);
         }
         if seen.forks && seen.loops {
             signals.push(Signal::ForkBomb);

@@ -131,6 +131,8 @@ impl Walker<'_, '_, '_> {
     fn text(&mut self, text: &str, at: usize) {
         // A function by its name, as PHP hands it to `array_map`.
         self.seen.deletes |= self.language == Language::Php && matches!(text, "unlink" | "rmdir");
+        self.seen.cloud |= calls::is_cloud_library(text);
+        self.seen.engine |= text == "dockerode";
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
         self.seen.shell |= text.starts_with("sh ")

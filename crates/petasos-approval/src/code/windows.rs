@@ -1,7 +1,7 @@
 //! PowerShell and `cmd` text: statements cut at separators, words at blanks.
 
 use crate::flow::engine::Engine;
-use crate::flow::value::Arg;
+use crate::flow::value::{Arg, Taint};
 use crate::rules::Signal;
 
 /// Looks at every statement as a command.
@@ -30,7 +30,7 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     }
     let home = engine.home();
     let mut listed = None;
-    for statement in statements(&code.text).into_iter().take(256) {
+    for statement in statements(&code.text) {
         let mut argv: Vec<Arg> = words(&statement)
             .into_iter()
             .map(|word| Arg::new(at_home(word, &home), code.span))
@@ -41,12 +41,24 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
         // `Get-ChildItem x | Remove-Item`: what was listed is what goes.
         let program = argv.first().map(|arg| arg.text.to_ascii_lowercase()).unwrap_or_default();
         let place = argv.iter().skip(1).rfind(|arg| !arg.text.starts_with('-'));
-        let place = place.map(|arg| format!("{}/*", arg.text.trim_end_matches('/')));
+        let place = place.map(|arg| arg.text.clone());
+        let item = place.as_deref().is_none_or(|place| place.starts_with("$_"));
         match program.as_str() {
-            "get-childitem" | "gci" | "dir" | "ls" => listed = place,
-            "remove-item" | "ri" | "rm" | "del" if place.is_none() => {
-                argv.extend(listed.take().map(|text| Arg::new(text, code.span)));
+            "get-childitem" | "gci" | "dir" | "ls" => {
+                let place = place.unwrap_or_else(|| ".".to_owned());
+                listed = Some(format!("{}/*", place.trim_end_matches('/')));
             }
+            "remove-item" | "ri" | "rm" | "del" if item => {
+                argv.retain(|arg| !arg.text.starts_with("$_"));
+                argv.extend(listed.take().map(|text| Arg {
+                    text,
+                    span: code.span,
+                    glob: true,
+                    taint: Taint::LISTING,
+                }));
+            }
+            "foreach-object" | "foreach" | "%" | "where-object" | "where" | "?"
+            | "select-object" | "sort-object" => {}
             _ => listed = None,
         }
         engine.dispatch(&argv, code.span, &[]);

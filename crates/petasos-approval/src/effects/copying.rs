@@ -20,7 +20,7 @@ fn place(destination: &Arg) -> Option<Arg> {
         path if path.starts_with(['/', '~']) => path.to_owned(),
         path => format!("~/{path}"),
     };
-    Some(Arg { text, ..destination.clone() })
+    Some(destination.with_text(text))
 }
 
 pub(super) fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
@@ -47,6 +47,16 @@ pub(super) fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
     into_directory(&path, sources, call, found);
 }
 
+/// `robocopy /MIR` and `/PURGE` take away what the source does not have.
+pub(super) fn mirror(call: &Call<'_>, found: &mut Vec<Found>) {
+    let deletes = call.args.iter().any(|arg| {
+        arg.text.eq_ignore_ascii_case("/mir") || arg.text.eq_ignore_ascii_case("/purge")
+    });
+    if let Some(place) = call.operands().nth(1).filter(|_| deletes) {
+        push(found, Deed::Delete { recursive: true, bulk: true, narrowed: false }, place);
+    }
+}
+
 /// Files keep their names in a directory, and some names mean something in a home.
 fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Vec<Found>) {
     let resolved = crate::path::resolve(&place.text, call.cwd, &call.facts.home);
@@ -66,7 +76,7 @@ fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Ve
             continue;
         }
         let text = format!("{}/{name}", place.text.trim_end_matches('/'));
-        push(found, Deed::Write, &Arg { text, ..place.clone() });
+        push(found, Deed::Write, &place.with_text(text));
     }
 }
 

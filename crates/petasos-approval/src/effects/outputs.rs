@@ -52,14 +52,14 @@ pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
 
 /// Files that `curl` and `wget` send.
 fn uploads(call: &Call<'_>, found: &mut Vec<Found>) {
-    if let Some(path) = call.option(&["-T", "--upload-file", "--post-file", "--body-file"]) {
+    for path in call.values(&["-T", "--upload-file", "--post-file", "--body-file"]) {
         push(found, Deed::Read, &path);
     }
     let mut encoded = false;
     for arg in call.args {
         if let Some(path) = arg.text.split_once("=<").map(|(_, path)| path) {
             let path = path.split(';').next().unwrap_or_default();
-            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
+            push(found, Deed::Read, &arg.with_text(path));
         }
         let behind = std::mem::replace(&mut encoded, arg.is("--data-urlencode"));
         let encoded = behind || arg.text.starts_with("--data-urlencode=");
@@ -69,11 +69,29 @@ fn uploads(call: &Call<'_>, found: &mut Vec<Found>) {
             && (head.is_empty() || head.ends_with('=') || encoded)
         {
             let path = path.split(';').next().unwrap_or_default();
-            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
+            push(found, Deed::Read, &arg.with_text(path));
         }
         if let Some(path) = arg.text.strip_prefix("file://") {
-            push(found, Deed::Read, &Arg { text: path.to_owned(), ..arg.clone() });
+            push(found, Deed::Read, &arg.with_text(path));
         }
+    }
+}
+
+/// Where an archive is unpacked, and the members that are asked for by name.
+fn extracted(call: &Call<'_>, found: &mut Vec<Found>) {
+    let place = call.option(&["-C", "--directory", "-d", "-D"]);
+    if let Some(place) = &place {
+        push(found, Deed::Write, place);
+    }
+    if call.program == "cpio" {
+        let place = call.operands().next().cloned();
+        push(found, Deed::Write, &place.unwrap_or_else(|| Arg::new(".", call.span)));
+        return;
+    }
+    let folder = place.map_or_else(|| ".".to_owned(), |place| place.text);
+    for member in call.operands().filter(|member| member.text != folder) {
+        let text = format!("{}/{}", folder.trim_end_matches('/'), member.text);
+        push(found, Deed::Write, &member.with_text(text));
     }
 }
 
@@ -82,12 +100,10 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     let extracts = call.program == "unzip"
         || call.flag('x')
         || call.long("--extract")
-        || call.program == "cpio" && call.flag('i')
+        || call.program == "cpio" && (call.flag('i') || call.flag('p'))
         || !first.starts_with('-') && first.contains('x') && first.len() < 8;
     if extracts {
-        if let Some(path) = call.option(&["-C", "--directory", "-d", "-D"]) {
-            push(found, Deed::Write, &path);
-        }
+        extracted(call, found);
         return;
     }
     // `cf place`, `-cf place`, `-f place`.
@@ -105,7 +121,7 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
         push(found, Deed::Read, operand);
         if let Some(folder) = folder.as_ref().filter(|_| !operand.text.starts_with('/')) {
             let text = format!("{}/{}", folder.text.trim_end_matches('/'), operand.text);
-            push(found, Deed::Read, &Arg { text, ..operand.clone() });
+            push(found, Deed::Read, &operand.with_text(text));
         }
     }
     let moves = match call.program {
@@ -120,6 +136,14 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     }
 }
 
+/// Files given to the usual options for an output; every tool calls them so.
+pub(super) fn named(call: &Call<'_>, found: &mut Vec<Found>) {
+    const NAMES: [&str; 5] = ["-o", "--output", "--output-file", "--outfile", "--out"];
+    for path in call.values(&NAMES).filter(|path| path.text.starts_with(['/', '~', '.'])) {
+        push(found, Deed::Write, &path);
+    }
+}
+
 /// Disks given to whatever option or operand a tool has for its output.
 pub(super) fn disks(call: &Call<'_>, found: &mut Vec<Found>) {
     const OUTPUTS: [&str; 8] =
@@ -128,7 +152,7 @@ pub(super) fn disks(call: &Call<'_>, found: &mut Vec<Found>) {
         return;
     }
     let disk = |text: &str| text.starts_with("/dev/") && crate::path::is_disk(text);
-    for pair in call.args.windows(2).take(64) {
+    for pair in call.args.windows(2) {
         if let [name, value] = pair
             && OUTPUTS.contains(&name.text.as_str())
             && disk(&value.text)
@@ -136,16 +160,16 @@ pub(super) fn disks(call: &Call<'_>, found: &mut Vec<Found>) {
             push(found, Deed::Write, value);
         }
     }
-    for arg in call.args.iter().take(64) {
+    for arg in call.args {
         let value = ["of=", "--output=", "--outfile=", "--drive="]
             .iter()
             .find_map(|name| arg.text.strip_prefix(name))
             .or_else(|| arg.text.split_once(",dest=").map(|(_, value)| value));
         if let Some(value) = value.filter(|value| disk(value)) {
-            push(found, Deed::Write, &Arg { text: value.to_owned(), ..arg.clone() });
+            push(found, Deed::Write, &arg.with_text(value));
         }
     }
-    let operands = call.operands().take(64);
+    let operands = call.operands();
     match call.program {
         "bmaptool" | "balena" | "rpi-imager" | "nwipe" | "zerofree" | "woeusb" | "usbimager"
         | "syslinux" | "extlinux" => {
@@ -191,6 +215,6 @@ fn addresses(call: &Call<'_>, found: &mut Vec<Found>) {
             || call.flag_word("-U") && position == 1
             || options.contains("rdonly");
         let deed = if only_read { Deed::Read } else { Deed::Write };
-        push(found, deed, &Arg { text: path.to_owned(), ..arg.clone() });
+        push(found, deed, &arg.with_text(path));
     }
 }

@@ -119,7 +119,7 @@ impl Engine<'_> {
             if let Some((name, text)) = arg.text.split_once('=') {
                 let value = Value { text: text.to_owned(), taint: arg.taint, ..Value::default() };
                 self.state.set(name, value);
-                let value = Arg { text: text.to_owned(), ..arg.clone() };
+                let value = arg.with_text(text);
                 self.assigned(name, &value, span);
             }
         }
@@ -309,12 +309,19 @@ impl Engine<'_> {
         args: Vec<Arg>,
         span: Span,
     ) -> Stream {
-        self.signal_code(code.taint, span, std::slice::from_ref(&code));
+        let known = language == Language::Shell && only_arguments_unknown(&code.text);
+        let doubt = if known { Taint::OPAQUE } else { Taint::NONE };
+        self.signal_code(code.taint.without(doubt), span, std::slice::from_ref(&code));
         if language == Language::Make {
             for inner in crate::wrappers::make_rules(&code) {
                 self.run_inner(inner, span);
             }
             return Stream::unknown(Taint::PROGRAM);
+        }
+        if language == Language::Tcl {
+            for inner in crate::wrappers::tcl_commands(&code) {
+                self.run_inner(inner, span);
+            }
         }
         if language != Language::Shell {
             return self.run_program_text(language, &code);
@@ -348,6 +355,19 @@ impl Engine<'_> {
 /// Whether whole lines of a text are not known.
 fn is_mixed(text: &str) -> bool {
     text.contains(UNKNOWN) && text.lines().any(|line| line.chars().eq([UNKNOWN]))
+}
+
+/// Whether code shows all its commands, and only what they work on is not known.
+fn only_arguments_unknown(text: &str) -> bool {
+    let starts = |before: &str| {
+        let before = before.trim_end_matches([' ', '\t', '"', '\'', '{']);
+        before.is_empty()
+            || before.ends_with([';', '|', '&', '(', '`', '\n'])
+            || ["then", "do", "else", "eval", "exec", "sudo", "-c", "-e", "env", "xargs", "!"]
+                .iter()
+                .any(|word| before.ends_with(word))
+    };
+    text.match_indices(UNKNOWN).all(|(at, _)| text.get(..at).is_some_and(|before| !starts(before)))
 }
 
 fn joined(args: &[Arg], span: Span) -> Span {

@@ -278,6 +278,9 @@ impl Engine<'_> {
         if inners.elsewhere {
             self.state.cwd = None;
         }
+        if let Some(place) = &inners.cwd {
+            self.state.cwd = Some(self.resolve(&place.text)).filter(|path| path.starts_with('/'));
+        }
         if inners.excess {
             self.report.signal(Signal::Limit, span, inners.name);
         }
@@ -317,7 +320,7 @@ impl Engine<'_> {
             return;
         }
         let path = self.resolve(&arg.text);
-        let touch = Touch::new(deed, &path, call.elevated, self.facts);
+        let touch = Touch::new(spread(deed, arg), &path, call.elevated, self.facts);
         let leaf = || {
             let mut argv = vec![call.name.clone()];
             argv.extend(call.args.iter().take(15).cloned());
@@ -383,5 +386,15 @@ impl Engine<'_> {
         let Some(text) = stream.text else { return Stream::unknown(Taint::PROGRAM) };
         let language = Language::of_script(&text);
         self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
+    }
+}
+
+/// What is done to `arg` itself: only what a search found is narrowed by its tests.
+fn spread(deed: Deed, arg: &Arg) -> Deed {
+    match deed {
+        Deed::Delete { recursive, bulk, narrowed } => {
+            Deed::Delete { recursive, bulk, narrowed: narrowed && arg.taint.has(Taint::LISTING) }
+        }
+        other => other,
     }
 }

@@ -7,9 +7,6 @@ use super::redirect::Outlet;
 use super::value::{Arg, Taint};
 use crate::{rules, wrappers};
 
-/// Copies remembered at most.
-const COPIES_MAX: usize = 64;
-
 /// Directories that programs live in.
 const PLACES: [&str; 9] = [
     "/bin/",
@@ -28,7 +25,7 @@ impl Engine<'_> {
     pub(super) fn track_copy(&mut self, call: &Call<'_>) {
         match call.program {
             "cp" | "gcp" | "mv" | "install" | "ginstall" | "ln" | "link" | "rsync" | "ditto" => {
-                let operands: Vec<&Arg> = call.operands().take(COPIES_MAX).collect();
+                let operands: Vec<&Arg> = call.operands().collect();
                 if let [.., source, destination] = operands.as_slice() {
                     self.copied_program(source, &destination.text);
                 }
@@ -37,7 +34,7 @@ impl Engine<'_> {
                 let value = |name: &str| {
                     call.args.iter().find_map(|arg| {
                         let text = arg.text.strip_prefix(name)?.to_owned();
-                        Some(Arg { text, ..arg.clone() })
+                        Some(arg.with_text(text))
                     })
                 };
                 if let (Some(source), Some(destination)) = (value("if="), value("of=")) {
@@ -72,17 +69,16 @@ impl Engine<'_> {
         if matches!(program.as_str(), "busybox" | "toybox" | "coreutils")
             || name == program
             || name.is_empty()
-            || self.copies.len() >= COPIES_MAX
         {
             return;
         }
-        let path = self.resolve(destination);
-        self.copies.push((path, program));
+        self.copies.insert(name.to_owned(), program.clone());
+        self.copies.insert(self.resolve(destination), program);
     }
 
     fn program_at(&self, source: &Arg) -> Option<String> {
         let path = self.resolve(&source.text);
-        if let Some((_, program)) = self.copies.iter().rev().find(|(copy, _)| *copy == path) {
+        if let Some(program) = self.copies.get(&path) {
             return Some(program.clone());
         }
         let placed = PLACES.iter().any(|place| path.starts_with(place));
@@ -95,16 +91,11 @@ impl Engine<'_> {
     /// `argv` with the name that its program had before.
     pub(super) fn under_first_name(&self, argv: &[Arg]) -> Option<Vec<Arg>> {
         let first = argv.first().filter(|_| !self.copies.is_empty())?;
-        let found = if first.text.contains('/') {
-            let path = self.resolve(&first.text);
-            self.copies.iter().rev().find(|(copy, _)| *copy == path)
+        let program = if first.text.contains('/') {
+            self.copies.get(&self.resolve(&first.text))?
         } else {
-            self.copies
-                .iter()
-                .rev()
-                .find(|(copy, _)| copy.rsplit('/').next().is_some_and(|name| name == first.text))
+            self.copies.get(&first.text)?
         };
-        let (_, program) = found?;
         let mut argv = argv.to_vec();
         if let Some(first) = argv.first_mut() {
             first.text.clone_from(program);

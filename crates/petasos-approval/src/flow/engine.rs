@@ -6,8 +6,10 @@ use super::value::{Arg, Stream, Taint, Value};
 use crate::facts::Facts;
 use crate::rules::Signal;
 use crate::shell::normalise::UNKNOWN;
+use crate::shell::parse::Reader;
 use crate::shell::tree::{Compound, Kind, Link, Node, Script, Simple, Step, Steps, Trouble};
-use crate::shell::{Source, Span, parse};
+use crate::shell::{Source, Span};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Texts and wrappers inside each other that we follow.
@@ -49,17 +51,18 @@ pub(crate) struct Engine<'a> {
     /// Loops around the current command.
     pub(crate) looping: u32,
     /// Directories that this line cloned from elsewhere.
-    pub(crate) clones: Vec<String>,
+    pub(crate) clones: HashSet<String>,
     /// The shell went into one of them.
     pub(crate) moved_into_clone: bool,
-    /// Commands behind `>(…)` that wait for what is written to them.
-    pub(crate) waiting: Vec<(String, Rc<Script>, Steps)>,
+    /// Commands behind `>(…)` that wait for what is written to them, and how many there were.
+    pub(crate) waiting: HashMap<String, (Rc<Script>, Steps)>,
+    pub(crate) outlets: u32,
     /// An archive from the network was unpacked on this line.
     pub(crate) unpacked: bool,
-    /// Programs that this line gave another name, and what they are.
-    pub(crate) copies: Vec<(String, String)>,
+    /// Programs that this line gave another name, by path and by name alone.
+    pub(crate) copies: HashMap<String, String>,
     /// Scripts that this line put into a package.
-    pub(crate) scripts: Vec<(String, String)>,
+    pub(crate) scripts: HashMap<String, String>,
     /// Whether the line asks for `$_`.
     pub(crate) recalls: bool,
     /// A descriptor of this shell is a network connection.
@@ -92,12 +95,13 @@ impl<'a> Engine<'a> {
             running: Vec::new(),
             forked: 0,
             looping: 0,
-            clones: Vec::new(),
+            clones: HashSet::new(),
             moved_into_clone: false,
-            waiting: Vec::new(),
+            waiting: HashMap::new(),
+            outlets: 0,
             unpacked: false,
-            copies: Vec::new(),
-            scripts: Vec::new(),
+            copies: HashMap::new(),
+            scripts: HashMap::new(),
             recalls: original.contains("$_"),
             socket: false,
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
@@ -157,15 +161,23 @@ impl<'a> Engine<'a> {
             return Stream::unknown(Taint::NONE);
         }
         self.nesting += 1;
-        let script = Rc::new(parse::parse(source));
-        match script.trouble {
+        let mut reader = Reader::new(source);
+        let mut output = Stream::empty();
+        while let Some(script) = reader.portion() {
+            let script = Rc::new(script);
+            let stream = self.steps(&script, &script.steps);
+            self.gather(&mut output, stream);
+            if self.exhausted {
+                break;
+            }
+        }
+        match reader.trouble {
             Some(Trouble::Depth) => self.report.signal(Signal::Limit, whole, ""),
             Some(Trouble::Syntax) => self.report.signal(Signal::Malformed, whole, ""),
             None => {}
         }
-        let stream = self.steps(&script, &script.steps);
         self.nesting -= 1;
-        stream
+        output
     }
 
     pub(crate) fn steps(&mut self, script: &Rc<Script>, steps: &[Step]) -> Stream {
@@ -193,14 +205,19 @@ impl<'a> Engine<'a> {
             if let Some(start) = branch {
                 self.state.join(start);
             }
-            if self.captured {
-                output.append_mixed(stream);
-            } else {
-                output.taint = output.taint.with(stream.taint);
-            }
+            self.gather(&mut output, stream);
         }
         self.depth -= 1;
         output
+    }
+
+    /// Adds what a command prints to what was printed before it, if somebody reads that.
+    fn gather(&self, output: &mut Stream, more: Stream) {
+        if self.captured {
+            output.append_mixed(more);
+        } else {
+            output.taint = output.taint.with(more.taint);
+        }
     }
 
     fn node(&mut self, script: &Rc<Script>, node: &Node) -> Stream {

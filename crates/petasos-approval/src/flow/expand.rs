@@ -190,11 +190,10 @@ impl Engine<'_> {
                 let outer = std::mem::replace(&mut self.stdin, Stream::unknown(Taint::OPAQUE));
                 self.substitute(script, steps);
                 self.stdin = outer;
-                let path = format!("/dev/fd/out{}", self.waiting.len());
+                self.outlets += 1;
+                let path = format!("/dev/fd/out{}", self.outlets);
                 fields.push(&path);
-                if self.waiting.len() < 64 {
-                    self.waiting.push((path, Rc::clone(script), steps.clone()));
-                }
+                self.waiting.insert(path, (Rc::clone(script), steps.clone()));
             }
         }
     }

@@ -108,7 +108,7 @@ pub(super) fn start_script(first: &Arg, args: &[Arg]) -> Option<Vec<Arg>> {
     if !(folder.ends_with("/init.d") || folder.ends_with("/rc.d")) {
         return None;
     }
-    let word = |text: &str| Arg { text: text.to_owned(), ..first.clone() };
+    let word = |text: &str| first.with_text(text);
     let mut argv = vec![word("service"), word(name)];
     argv.extend(args.iter().cloned());
     Some(argv)
@@ -194,13 +194,12 @@ impl Engine<'_> {
         if wrappers::runs_value(name) && text.contains([' ', ';', '|', '/', '$']) {
             // `LESSOPEN` marks a pipe in front of its command.
             let text = text.trim_start_matches(['|', '-']).to_owned();
-            self.run_inner(Inner::Shell(Arg { text, ..value.clone() }, Vec::new()), span);
+            self.run_inner(Inner::Shell(value.with_text(text), Vec::new()), span);
             return;
         }
         match name {
             "PS0" | "PS1" | "PS2" | "PS4" if text.contains(['$', '`']) => {
-                let shown =
-                    Arg { text: format!(": \"{}\"", text.replace('"', "\\\"")), ..value.clone() };
+                let shown = value.with_text(format!(": \"{}\"", text.replace('"', "\\\"")));
                 self.run_inner(Inner::Shell(shown, Vec::new()), span);
             }
             "HISTFILE" if text == "/dev/null" || text.is_empty() => {

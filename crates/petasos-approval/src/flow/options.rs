@@ -90,26 +90,36 @@ impl<'c> Call<'c> {
         })
     }
 
-    /// The value of an option, attached or following.
+    /// The value of an option, attached or following; the first, if there are many.
     pub(crate) fn option(&self, names: &[&str]) -> Option<Arg> {
+        self.values(names).next()
+    }
+
+    /// All values of an option that may be given more than once.
+    pub(crate) fn values<'n>(
+        &self,
+        names: &'n [&'n str],
+    ) -> impl Iterator<Item = Arg> + use<'c, 'n> {
         let mut rest = self.args.iter();
-        while let Some(arg) = rest.next() {
-            for name in names {
-                if arg.is(name) {
-                    return rest.next().cloned();
-                }
-                let attached = arg.text.strip_prefix(name).filter(|_| !arg.is("--"));
-                let value = match attached {
-                    Some(value) if name.starts_with("--") => value.strip_prefix('='),
-                    Some(value) if name.len() == 2 => Some(value),
-                    _ => None,
-                };
-                if let Some(value) = value {
-                    return Some(Arg { text: value.to_owned(), ..arg.clone() });
+        std::iter::from_fn(move || {
+            loop {
+                let arg = rest.next()?;
+                for name in names {
+                    if arg.is(name) {
+                        return rest.next().cloned();
+                    }
+                    let attached = arg.text.strip_prefix(name).filter(|_| !arg.is("--"));
+                    let value = match attached {
+                        Some(value) if name.starts_with("--") => value.strip_prefix('='),
+                        Some(value) if name.len() == 2 => Some(value),
+                        _ => None,
+                    };
+                    if let Some(value) = value {
+                        return Some(arg.with_text(value));
+                    }
                 }
             }
-        }
-        None
+        })
     }
 
     /// The argument after a cluster of short options that ends in `letter`.

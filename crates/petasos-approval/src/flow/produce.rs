@@ -57,8 +57,14 @@ impl Engine<'_> {
             "env" | "printenv" | "export" | "set" | "declare" => {
                 Stream::unknown(Taint::ENVIRONMENT)
             }
+            "pgrep" | "ps" if lists_every_process(call) => {
+                Stream::unknown(Taint::PROCESSES.with(Taint::EVERY_PROCESS))
+            }
             "pgrep" | "pidof" | "ps" | "jps" | "lsof" | "ss" | "netstat" | "fuser" => {
                 Stream::unknown(Taint::PROCESSES)
+            }
+            "ls" if call.operands().any(|arg| matches!(arg.text.as_str(), "/proc" | "/proc/")) => {
+                Stream::unknown(Taint::LISTING.with(Taint::EVERY_PROCESS))
             }
             "history" => Stream::unknown(Taint::ENVIRONMENT),
             "gh" | "gcloud" | "az" | "aws" | "kubectl" | "vault" | "op" | "pass" | "bw"
@@ -135,7 +141,10 @@ impl Engine<'_> {
         if call.program == "tr" || call.program == "tee" {
             operands.clear();
         }
-        let input = self.filter_input(&operands);
+        let mut input = self.filter_input(&operands);
+        if picks(call) {
+            input.taint = input.taint.without(Taint::EVERY_PROCESS);
+        }
         if !self.captured {
             return input;
         }
@@ -373,6 +382,36 @@ fn json_text(call: &Call<'_>) -> Stream {
         Ok(text) => Stream::known(text + "\n"),
         // Any other program.
         Err(_) => Stream::unknown(Taint::PROGRAM),
+    }
+}
+
+/// `ps -e`, `ps aux`, `pgrep .`: nobody is left out.
+fn lists_every_process(call: &Call<'_>) -> bool {
+    if call.program == "pgrep" {
+        return call.operands().all(|arg| crate::rules::matches_everything(&arg.text));
+    }
+    let picked = ["-p", "-C", "-u", "-U", "-t", "-g", "-G", "--ppid", "--pid", "--user", "p"];
+    !call.args.iter().any(|arg| picked.contains(&arg.text.as_str()))
+        && call.args.first().is_some_and(|first| {
+            let letters = first.text.trim_start_matches('-');
+            letters.contains(['e', 'A']) && first.text.starts_with('-') || letters.contains('x')
+        })
+}
+
+/// Whether a filter lets only some lines through; numbers alone are no choice.
+fn picks(call: &Call<'_>) -> bool {
+    let pattern = call.operand(0);
+    match call.program {
+        "grep" | "egrep" | "fgrep" | "rg" => {
+            !call.flag('v') && pattern.chars().any(|letter| letter.is_ascii_alphabetic())
+        }
+        "awk" | "gawk" => {
+            let head = pattern.trim_start();
+            !head.starts_with('{') && !head.starts_with("NR")
+        }
+        "head" => true,
+        "sed" | "gsed" => pattern.starts_with('/') || call.flag('n'),
+        _ => false,
     }
 }
 

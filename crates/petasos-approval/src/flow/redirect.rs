@@ -10,9 +10,6 @@ use crate::shell::tree::{Assign, AssignValue, Redirect, RedirectKind, Script};
 use crate::verdict::EffectKind;
 use std::rc::Rc;
 
-/// Files kept in memory at most; the rest is forgotten.
-const FILES_MAX: usize = 512;
-
 /// Where the output of a command goes.
 #[derive(Debug, Default)]
 pub(crate) struct Outlet {
@@ -168,16 +165,10 @@ impl Engine<'_> {
     }
 
     pub(super) fn write_file(&mut self, path: String, stream: Stream, append: bool) {
-        let reader = self.waiting.iter_mut().find(|(waits, ..)| *waits == path);
-        if let Some((waits, script, steps)) = reader {
-            waits.clear();
-            let (script, steps) = (Rc::clone(script), steps.clone());
+        if let Some((script, steps)) = self.waiting.remove(&path) {
             let outer = std::mem::replace(&mut self.stdin, stream);
             self.substitute(&script, &steps);
             self.stdin = outer;
-            return;
-        }
-        if self.state.files.len() >= FILES_MAX && !self.state.files.contains_key(&path) {
             return;
         }
         match self.state.files.get_mut(&path) {
@@ -191,6 +182,7 @@ impl Engine<'_> {
     /// Remembers what copying, moving and downloading leaves in files.
     pub(super) fn track(&mut self, call: &Call<'_>, stdin: &Stream) {
         self.track_copy(call);
+        self.track_compiled(call, stdin);
         match call.program {
             "cp" | "mv" | "install" | "ln" => {
                 let operands: Vec<&Arg> = call.operands().collect();
@@ -204,7 +196,7 @@ impl Engine<'_> {
             }
             "tee" | "sponge" => {
                 let append = call.flag('a');
-                for operand in call.operands().take(FILES_MAX) {
+                for operand in call.operands() {
                     let path = self.resolve(&operand.text);
                     let copy = self.copied(stdin);
                     self.write_file(path, copy, append);
@@ -256,8 +248,7 @@ impl Engine<'_> {
             return;
         }
         let folder = call.option(&["-P", "--directory-prefix", "--output-dir"]);
-        let urls: Vec<String> =
-            call.operands().take(FILES_MAX).map(|arg| arg.text.clone()).collect();
+        let urls: Vec<String> = call.operands().map(|arg| arg.text.clone()).collect();
         for url in urls {
             let clean = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
             let Some(name) = clean.rsplit('/').next().filter(|name| !name.is_empty()) else {
@@ -296,18 +287,19 @@ impl Engine<'_> {
                 name.unwrap_or_default().trim_end_matches(".git").to_owned()
             }
         };
-        if !place.is_empty() && self.clones.len() < 16 {
-            self.clones.push(self.resolve(&place));
+        if !place.is_empty() {
+            self.clones.insert(self.resolve(&place));
         }
     }
 
     /// Whether `path` is a script out of a repository that this line has just fetched.
     pub(super) fn is_cloned_script(&self, path: &str) -> bool {
-        self.clones.iter().any(|clone| {
-            path.strip_prefix(clone.as_str())
-                .and_then(|rest| rest.strip_prefix('/'))
-                .is_some_and(is_installer)
-        }) || !self.clones.is_empty() && self.moved_into_clone && is_installer(path)
+        !self.clones.is_empty()
+            && is_installer(path)
+            && (self.moved_into_clone
+                || path
+                    .match_indices('/')
+                    .any(|(at, _)| path.get(..at).is_some_and(|place| self.clones.contains(place))))
     }
 
     fn track_archive(&mut self, call: &Call<'_>, stdin: &Stream) {
@@ -355,10 +347,12 @@ impl Engine<'_> {
         let old = if changes { self.taken(&name) } else { None };
         if let Some(index) = &assign.index {
             let index = self.expand_text(script, index).text;
-            let at =
-                self.number(&index).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < 4096);
             let mut array = old.and_then(|old| old.array).unwrap_or_default();
-            if at.is_none() && array.len() < 4096 {
+            // A slot far beyond the end is kept by its name, as that of a map.
+            let near = array.len() + 4096;
+            let at =
+                self.number(&index).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < near);
+            if at.is_none() {
                 array.push(format!("[{index}]={}", value.text));
             } else if let Some(at) = at {
                 array.resize(array.len().max(at + 1), String::new());

@@ -9,16 +9,13 @@ use crate::rules::Signal;
 use crate::sql;
 use crate::wrappers::Inner;
 
-/// Commands taken from one file at most.
-const COMMANDS_MAX: usize = 64;
-
 impl Engine<'_> {
     /// Runs what `call` would find in files written before it.
     pub(super) fn trigger(&mut self, call: &Call<'_>) {
         match call.program {
             "npm" | "pnpm" | "yarn" | "bun" => self.package_script(call),
             "git" => self.hooks(call),
-            "just" | "rake" => self.recipes(call),
+            "just" | "rake" | "task" | "go-task" => self.recipes(call),
             "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlcmd" | "duckdb" | "cockroach"
             | "clickhouse-client" | "cqlsh" | "usql" | "sqlplus" => self.statements(call),
             _ => {}
@@ -51,7 +48,7 @@ impl Engine<'_> {
                 commands.extend(self.package_command(&name));
             }
         }
-        for command in commands.into_iter().take(COMMANDS_MAX) {
+        for command in commands {
             let code = Arg::new(command, call.span);
             self.run_inner(Inner::Shell(code, Vec::new()), call.span);
         }
@@ -59,17 +56,17 @@ impl Engine<'_> {
 
     /// `npm pkg set scripts.x=…`.
     fn set_package_scripts(&mut self, call: &Call<'_>) {
-        for arg in call.args.iter().take(COMMANDS_MAX) {
+        for arg in call.args {
             if let Some((name, command)) =
                 arg.text.strip_prefix("scripts.").and_then(|text| text.split_once('='))
             {
-                self.scripts.push((name.to_owned(), command.to_owned()));
+                self.scripts.insert(name.to_owned(), command.to_owned());
             }
         }
     }
 
     fn package_command(&mut self, name: &str) -> Option<String> {
-        if let Some((_, command)) = self.scripts.iter().rev().find(|(known, _)| known == name) {
+        if let Some(command) = self.scripts.get(name) {
             return Some(command.clone());
         }
         let path = self.resolve("package.json");
@@ -104,7 +101,6 @@ impl Engine<'_> {
             .files
             .keys()
             .filter(|path| path.contains(".git/hooks/") || path.contains(".husky/"))
-            .take(COMMANDS_MAX)
             .cloned()
             .collect();
         paths.sort_unstable();
@@ -116,24 +112,27 @@ impl Engine<'_> {
     }
 
     fn recipes(&mut self, call: &Call<'_>) {
-        if self.state.files.is_empty() {
-            return;
-        }
         let (names, language): (&[&str], _) = match call.program {
             "rake" => (&["Rakefile", "rakefile", "Rakefile.rb"], Language::Ruby),
+            "task" | "go-task" => (&["Taskfile.yml", "Taskfile.yaml"], Language::Shell),
             _ => (&["justfile", "Justfile", ".justfile"], Language::Shell),
         };
-        let given = call.option(&["-f", "--justfile", "--rakefile"]).map(|file| file.text);
-        for name in names.iter().map(|name| (*name).to_owned()).chain(given) {
+        let names = names.iter().map(|name| (*name).to_owned());
+        let given = call.option(&["-f", "--justfile", "--rakefile", "-t", "--taskfile"]);
+        for name in names.chain(given.map(|file| file.text)) {
             let path = self.resolve(&name);
-            let Some(text) = self.held(&path).and_then(|stream| stream.text) else { continue };
+            let held = match name.as_str() {
+                "-" | "/dev/stdin" => Some(self.copied_stdin()),
+                _ => self.held(&path),
+            };
+            let Some(text) = held.and_then(|stream| stream.text) else { continue };
             if language == Language::Ruby {
                 self.run_code(language, Arg::new(text, call.span), Vec::new(), call.span);
                 continue;
             }
-            for line in text.lines().filter(|line| line.starts_with([' ', '\t'])).take(COMMANDS_MAX)
-            {
-                let code = Arg::new(line.trim_start().trim_start_matches(['@', '-']), call.span);
+            for line in text.lines().filter(|line| line.starts_with([' ', '\t'])) {
+                let code =
+                    Arg::new(line.trim_start().trim_start_matches(['@', '-', ' ']), call.span);
                 self.run_inner(Inner::Shell(code, Vec::new()), call.span);
             }
         }
@@ -144,9 +143,9 @@ impl Engine<'_> {
         if self.state.files.is_empty() {
             return;
         }
-        let named = call.option(&["-f", "--file", "-i", "--input-file", "--queries-file"]);
-        let mut paths: Vec<String> = named.into_iter().map(|arg| arg.text).collect();
-        for arg in call.args.iter().take(COMMANDS_MAX) {
+        let named = call.values(&["-f", "--file", "-i", "--input-file", "--queries-file"]);
+        let mut paths: Vec<String> = named.map(|arg| arg.text).collect();
+        for arg in call.args {
             let text = arg.text.trim();
             let read = [".read ", "\\i ", "source ", "SOURCE ", "\\. ", "@"]
                 .iter()

@@ -34,6 +34,8 @@ impl Taint {
     pub(crate) const REWRITTEN: Self = Self(1024);
     /// The name of a program as `which` prints it.
     pub(crate) const LOCATED: Self = Self(2048);
+    /// The numbers of all processes, not of some that were picked.
+    pub(crate) const EVERY_PROCESS: Self = Self(4096);
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0
@@ -61,6 +63,11 @@ pub(crate) struct Arg {
 impl Arg {
     pub(crate) fn new(text: impl Into<String>, span: Span) -> Self {
         Self { text: text.into(), span, glob: false, taint: Taint::NONE }
+    }
+
+    /// Another text of the same origin.
+    pub(crate) fn with_text(&self, text: impl Into<String>) -> Self {
+        Self { text: text.into(), span: self.span, glob: self.glob, taint: self.taint }
     }
 
     pub(crate) fn is_unknown(&self) -> bool {

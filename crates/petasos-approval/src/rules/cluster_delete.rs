@@ -108,7 +108,7 @@ fn check(call: &Call<'_>) -> bool {
             matches!(first, "delete" | "drain" | "cordon" | "taint" | "evict")
                 || first == "scale"
                     && call.args.iter().any(|arg| arg.text.ends_with("replicas=0"))
-                        | call.option(&["--replicas"]).is_some_and(|count| count.is("0"))
+                        | call.values(&["--replicas"]).any(|count| count.is("0"))
                 || first == "rollout" && matches!(second, "undo" | "restart")
                 || first == "replace" && (call.flag_word("--force"))
                 || first == "apply" && call.flag_word("--prune")

@@ -1,7 +1,8 @@
 //! Stops, removes or prunes containers, images or volumes.
 
-use super::{Check, Rule};
+use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::flow::value::Arg;
 use crate::verdict::Severity;
 
 /// Stops, removes or prunes containers, images or volumes.
@@ -10,40 +11,44 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["docker container lifecycle"],
     description: "stops, removes or prunes containers, images or volumes",
     severity: Severity::Ask,
-    checks: &[Check::Call(
-        &[
-            "docker",
-            "podman",
-            "nerdctl",
-            "docker-compose",
-            "podman-compose",
-            "crictl",
-            "ctr",
-            "lxc",
-            "incus",
-            "vagrant",
-            "virsh",
-            "multipass",
-            "colima",
-            "limactl",
-            "buildah",
-            "minikube",
-            "kind",
-            "k3d",
-            "compose",
-            "machinectl",
-            "qm",
-            "pct",
-            "vboxmanage",
-            "prlctl",
-            "ddev",
-            "lando",
-            "tart",
-            "skopeo",
-            "finch",
-        ],
-        check,
-    )],
+    checks: &[
+        Check::Call(
+            &[
+                "docker",
+                "podman",
+                "nerdctl",
+                "docker-compose",
+                "podman-compose",
+                "crictl",
+                "ctr",
+                "lxc",
+                "incus",
+                "vagrant",
+                "virsh",
+                "multipass",
+                "colima",
+                "limactl",
+                "buildah",
+                "minikube",
+                "kind",
+                "k3d",
+                "compose",
+                "machinectl",
+                "qm",
+                "pct",
+                "vboxmanage",
+                "prlctl",
+                "ddev",
+                "lando",
+                "tart",
+                "skopeo",
+                "finch",
+            ],
+            check,
+        ),
+        Check::Call(&["curl", "http", "https", "xh"], over_socket),
+        Check::Signal(Signal::ContainerEnd),
+    ],
     matches: &[
         "docker stop web",
         "docker rm -f cache",
@@ -53,6 +58,8 @@ pub(super) static RULE: Rule = Rule {
         "docker volume rm pgdata",
         "docker-compose restart",
         "kind delete cluster",
+        "curl --unix-socket /run/docker.sock -X POST http://d/containers/web/stop",
+        "python3 -c 'import docker; docker.from_env().containers.prune()'",
     ],
     passes: &[
         "docker ps -a",
@@ -62,8 +69,28 @@ pub(super) static RULE: Rule = Rule {
         "docker build -t x .",
         "docker run --rm alpine ls",
         "docker images",
+        "curl --unix-socket /run/docker.sock http://d/containers/json",
     ],
 };
+
+/// The engine's own interface, behind its socket.
+fn over_socket(call: &Call<'_>) -> bool {
+    let socket = ["docker.sock", "podman.sock", "containerd.sock"];
+    let method = |name: &str| {
+        call.args.iter().any(|arg| {
+            arg.text
+                .trim_start_matches("-X")
+                .trim_start_matches("--request=")
+                .eq_ignore_ascii_case(name)
+        })
+    };
+    let ended = |arg: &Arg| {
+        let path = arg.text.split('?').next().unwrap_or_default();
+        arg.text.contains('/') && path.rsplit('/').next().is_some_and(ends)
+    };
+    call.args.iter().any(|arg| socket.iter().any(|name| arg.text.contains(name)))
+        && (method("delete") || method("post") && call.args.iter().any(ended))
+}
 
 fn check(call: &Call<'_>) -> bool {
     let verbs = verbs(call);

@@ -125,8 +125,8 @@ fn check(call: &Call<'_>) -> bool {
                     .or_else(|| arg.text.split_once("=<"));
                 file.is_some_and(|(_, file)| holds(file.split(';').next().unwrap_or_default()))
             }) || call
-                .option(&["-T", "--upload-file", "--post-file", "--body-file"])
-                .is_some_and(|file| holds(&file.text))
+                .values(&["-T", "--upload-file", "--post-file", "--body-file"])
+                .any(|file| holds(&file.text))
         }
         _ if matches!(call.program, "sftp" | "ftp" | "lftp" | "tftp")
             && call.stdin.text.as_deref().is_some_and(|text| {
@@ -147,9 +147,7 @@ fn check(call: &Call<'_>) -> bool {
                 || matches!(call.program, "gh" | "croc" | "wormhole" | "gist")
                     && operands.iter().any(|text| holds(text))
         }
-        "mail" | "mailx" | "mutt" => {
-            call.option(&["-a", "-A"]).is_some_and(|file| holds(&file.text))
-        }
+        "mail" | "mailx" | "mutt" => call.values(&["-a", "-A"]).any(|file| holds(&file.text)),
         _ => false,
     }
 }

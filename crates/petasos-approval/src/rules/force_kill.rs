@@ -62,7 +62,7 @@ fn check(call: &Call<'_>) -> bool {
                 | "-Force"
                 | "-n9"
         )
-    }) || call.option(&["-s", "--signal", "-n"]).is_some_and(|signal| {
+    }) || call.values(&["-s", "--signal", "-n"]).any(|signal| {
         matches!(signal.text.to_ascii_uppercase().as_str(), "9" | "KILL" | "SIGKILL")
     });
     match call.program {

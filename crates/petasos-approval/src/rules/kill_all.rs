@@ -2,6 +2,7 @@
 
 use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::flow::value::{Arg, Taint};
 use crate::verdict::Severity;
 
 /// Signals every process.
@@ -21,21 +22,43 @@ pub(super) static RULE: Rule = Rule {
         "killall5 -9",
         "pkill -9 .",
         "python3 -c 'import os; os.kill(-1, 9)'",
+        "ps -eo pid= | xargs kill -9",
+        "kill -9 $(ps aux | awk '{print $2}')",
+        "for p in /proc/[0-9]*; do kill -9 ${p#/proc/}; done",
     ],
-    passes: &["kill -9 1234", "kill -1 1234", "kill -HUP 77", "killall -l", "kill -9 -4321"],
+    passes: &[
+        "kill -9 1234",
+        "kill -1 1234",
+        "kill -HUP 77",
+        "killall -l",
+        "kill -9 -4321",
+        "ps aux | grep node",
+    ],
 };
 
 fn check(call: &Call<'_>) -> bool {
     match call.program {
         "killall5" => true,
         "pkill" | "killall" | "skill" => {
-            let everything = call.operands().any(|arg| {
-                matches!(arg.text.as_str(), "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*")
-            });
+            let everything = call.operands().any(|arg| matches_everything(&arg.text));
             everything && !call.flag_word("-0") && !call.flag('l')
         }
-        _ => targets_all(call),
+        _ => targets_all(call) || names_all(call),
     }
+}
+
+/// Whether a pattern for names fits every name.
+pub(crate) fn matches_everything(pattern: &str) -> bool {
+    matches!(pattern, "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*")
+}
+
+/// `kill` with the numbers of all processes, from a listing or by a pattern in `/proc`.
+fn names_all(call: &Call<'_>) -> bool {
+    let everyone = |arg: &Arg| {
+        arg.taint.has(Taint::EVERY_PROCESS)
+            || arg.text.starts_with("[0-9]") && arg.text.ends_with('*')
+    };
+    !call.flag_word("-0") && !call.flag('l') && call.args.iter().any(everyone)
 }
 
 /// `kill` with the target -1: every process. As the first word it is a signal.

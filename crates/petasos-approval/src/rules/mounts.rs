@@ -58,7 +58,7 @@ fn check(call: &Call<'_>) -> bool {
         "mount" => {
             call.operands().count() > 1
                 || call.flag_word("-a")
-                || call.option(&["-o"]).is_some_and(|value| value.text.contains("remount"))
+                || call.values(&["-o"]).any(|value| value.text.contains("remount"))
         }
         "umount" => call.flag('a') || call.flag('f') || call.flag('l') || call.elevated,
         "losetup" => call.flag('d') || call.flag('D'),

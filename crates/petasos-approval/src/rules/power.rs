@@ -97,8 +97,8 @@ fn check(call: &Call<'_>) -> bool {
                 && (first != "5" || call.program == "telinit")
         }
         "rtcwake" => call
-            .option(&["-m", "--mode"])
-            .is_some_and(|mode| !matches!(mode.text.as_str(), "no" | "show" | "disable" | "on")),
+            .values(&["-m", "--mode"])
+            .any(|mode| !matches!(mode.text.as_str(), "no" | "show" | "disable" | "on")),
         "kexec" => call.flag('e') || call.long("--exec"),
         "openrc-shutdown" => true,
         _ => units(call),
@@ -177,7 +177,7 @@ fn indirect(call: &Call<'_>) -> bool {
         "pmset" => has(&["sleepnow"]),
         "ipmitool" => has(&["power"]) && has(&["off", "cycle", "reset", "soft"]),
         "virsh" => false,
-        "ansible" => call.option(&["-m", "--module-name"]).is_some_and(|module| {
+        "ansible" => call.values(&["-m", "--module-name"]).any(|module| {
             let name = module.text.rsplit('.').next().unwrap_or_default();
             matches!(name, "reboot" | "win_reboot" | "shutdown")
         }),

@@ -200,7 +200,7 @@ fn release(call: &Call<'_>) -> bool {
             .operands()
             .any(|arg| arg.text.starts_with("publish") && !arg.text.contains("Local")),
         "python" | "python3" => {
-            call.option(&["-m"]).is_some_and(|module| module.is("twine")) && has("upload")
+            call.values(&["-m"]).any(|module| module.is("twine")) && has("upload")
                 || call.operands().any(|arg| arg.text.ends_with("setup.py")) && has("upload")
         }
         "npx" => {

@@ -55,13 +55,13 @@ fn emptied(call: &Call<'_>) -> bool {
         "gio" => call.operand(0) == "trash" && call.long("--empty"),
         "gvfs-trash" => call.long("--empty"),
         "ansible" => {
-            call.option(&["-a", "--args"]).is_some_and(|args| {
+            call.values(&["-a", "--args"]).any(|args| {
                 ["state=absent", "state=stopped", "state=restarted", "state=reloaded"]
                     .iter()
                     .any(|state| args.text.contains(state))
             }) || call
-                .option(&["-m", "--module-name"])
-                .is_some_and(|module| module.is("reboot") || module.is("ansible.builtin.reboot"))
+                .values(&["-m", "--module-name"])
+                .any(|module| module.is("reboot") || module.is("ansible.builtin.reboot"))
         }
         _ => true,
     }

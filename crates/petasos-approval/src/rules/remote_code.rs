@@ -75,7 +75,7 @@ fn check(call: &Call<'_>) -> bool {
         "bitsadmin" => call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("/transfer")),
         "kubectl" => {
             call.operand(0) == "apply"
-                && call.option(&["-f", "--filename"]).is_some_and(|file| url(&file.text))
+                && call.values(&["-f", "--filename"]).any(|file| url(&file.text))
         }
         _ => false,
     }

@@ -73,8 +73,8 @@ fn check(call: &Call<'_>) -> bool {
         "nc" | "ncat" | "netcat" | "sbd" | "cryptcat" => {
             call.stdin.taint.has(Taint::SHELL)
                 || call
-                    .option(&["-e", "--exec", "-c", "--sh-exec"])
-                    .is_some_and(|value| shellish(&value.text) || value.text.contains("sh"))
+                    .values(&["-e", "--exec", "-c", "--sh-exec"])
+                    .any(|value| shellish(&value.text) || value.text.contains("sh"))
                 || call.options().any(|arg| {
                     !arg.text.starts_with("--")
                         && arg.text.ends_with('e')
@@ -97,7 +97,7 @@ fn check(call: &Call<'_>) -> bool {
         }
         "ztcp" => !call.flag('L') && !call.flag('c') && call.operands().count() >= 2,
         "powercat" | "pwncat" | "msfconsole" | "msfvenom" => true,
-        "xterm" => call.option(&["-display"]).is_some_and(|display| display.text.contains('.')),
+        "xterm" => call.values(&["-display"]).any(|display| display.text.contains('.')),
         "awk" | "gawk" => call.args.iter().any(|arg| arg.text.contains("/inet/")),
         "ssh" => call.option(&["-R"]).is_some() && call.flag('N') && call.flag('f'),
         _ => false,

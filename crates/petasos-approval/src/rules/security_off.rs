@@ -127,7 +127,7 @@ fn check(call: &Call<'_>) -> bool {
         | "kextunload"
         | "disable-computerrestore" => true,
         "auditctl" => {
-            call.option(&["-e"]).is_some_and(|state| state.is("0"))
+            call.values(&["-e"]).any(|state| state.is("0"))
                 || call.flag_word("-D")
                 || call.flag_word("-d")
         }

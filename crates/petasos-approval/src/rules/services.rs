@@ -61,6 +61,10 @@ pub(super) static RULE: Rule = Rule {
             "gcloud",
             "az",
             "redis-cli",
+            "busctl",
+            "dbus-send",
+            "gdbus",
+            "qdbus",
         ],
         check,
     )],
@@ -77,6 +81,7 @@ pub(super) static RULE: Rule = Rule {
         "pm2 delete all",
         "launchctl unload ~/x.plist",
         "sc.exe config WinDefend start= disabled",
+        "busctl call org.freedesktop.systemd1 /org/freedesktop/systemd1 org.freedesktop.systemd1.Manager StopUnit ss nginx.service replace",
     ],
     passes: &[
         "systemctl status nginx",
@@ -92,7 +97,24 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    system(call) || supervisor(call) || daemon(call)
+    system(call) || supervisor(call) || daemon(call) || over_bus(call)
+}
+
+/// The manager's own methods, called over the message bus.
+fn over_bus(call: &Call<'_>) -> bool {
+    matches!(call.program, "busctl" | "dbus-send" | "gdbus" | "qdbus")
+        && call.args.iter().any(|arg| {
+            matches!(
+                arg.text.rsplit('.').next().unwrap_or_default(),
+                "StopUnit"
+                    | "RestartUnit"
+                    | "TryRestartUnit"
+                    | "ReloadOrRestartUnit"
+                    | "KillUnit"
+                    | "DisableUnitFiles"
+                    | "MaskUnitFiles"
+            )
+        })
 }
 
 /// The service managers that systems come with.
@@ -211,9 +233,9 @@ fn daemon(call: &Call<'_>) -> bool {
         "set-service" => call.args.iter().any(|arg| {
             arg.text.eq_ignore_ascii_case("disabled") || arg.text.eq_ignore_ascii_case("stopped")
         }),
-        "nginx" => call
-            .option(&["-s"])
-            .is_some_and(|signal| matches!(signal.text.as_str(), "stop" | "quit")),
+        "nginx" => {
+            call.values(&["-s"]).any(|signal| matches!(signal.text.as_str(), "stop" | "quit"))
+        }
         "apachectl" | "apache2ctl" | "httpd" => call
             .args
             .iter()

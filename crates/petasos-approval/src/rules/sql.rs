@@ -219,6 +219,7 @@ fn tools(call: &Call<'_>) -> bool {
                     "dropindexes(",
                     "deletemany( {} )",
                     "dropuser(",
+                    "shutdownserver(",
                 ],
             ) || call.stdin.text.as_deref().is_some_and(|text| text.contains("dropDatabase"))
         }
@@ -260,9 +261,8 @@ fn wire(call: &Call<'_>) -> bool {
 
 /// `curl -X DELETE` against a data store on its usual port.
 fn deletes_index(call: &Call<'_>) -> bool {
-    let delete = call
-        .option(&["-X", "--request"])
-        .is_some_and(|verb| verb.text.eq_ignore_ascii_case("delete"));
+    let delete =
+        call.values(&["-X", "--request"]).any(|verb| verb.text.eq_ignore_ascii_case("delete"));
     delete
         && call.args.iter().any(|arg| {
             [":9200/", ":9201/", "_all", ":8086/", ":5984/"]
@@ -272,7 +272,7 @@ fn deletes_index(call: &Call<'_>) -> bool {
 }
 
 fn redis(call: &Call<'_>) -> bool {
-    const VALUES: [&str; 14] = [
+    const VALUES: [&str; 13] = [
         "-h",
         "-p",
         "-s",
@@ -285,7 +285,6 @@ fn redis(call: &Call<'_>) -> bool {
         "--pass",
         "--pattern",
         "-d",
-        "-x",
         "-t",
     ];
     let words = |text: &str| {
@@ -306,7 +305,10 @@ fn redis(call: &Call<'_>) -> bool {
         }
     }
     let at = |position: usize| command.get(position).map(String::as_str).unwrap_or_default();
-    let script = at(0) == "EVAL" && (at(1).contains("FLUSH") || at(1).contains("SHUTDOWN"));
+    let flushes = |text: &str| text.contains("FLUSH") || text.contains("SHUTDOWN");
+    let script = at(0).starts_with("EVAL") && command.iter().any(|word| flushes(word))
+        || call.long("--eval")
+            && call.stdin.text.as_ref().is_some_and(|text| flushes(&text.to_ascii_uppercase()));
     let setting = at(0) == "CONFIG" && at(1) == "SET" && matches!(at(2), "DIR" | "DBFILENAME");
     words(at(0))
         || at(0).split_whitespace().next().is_some_and(words)

@@ -51,7 +51,7 @@ fn check(call: &Call<'_>) -> bool {
                         .is_some_and(|mode| mode.contains('w') || mode == "7")
             })
         }),
-        "install" | "mkdir" => call.option(&["-m", "--mode"]).is_some_and(|mode| opens(&mode.text)),
+        "install" | "mkdir" => call.values(&["-m", "--mode"]).any(|mode| opens(&mode.text)),
         "umask" => {
             call.args.iter().any(|arg| matches!(arg.text.as_str(), "0" | "00" | "000" | "0000"))
         }

@@ -9,6 +9,8 @@ use std::rc::Rc;
 
 /// Constructs nested deeper than this are refused: no person writes them.
 const DEPTH_MAX: u32 = 100;
+/// Commands of the outermost list that are read before they are looked at.
+const PORTION: usize = 64;
 /// How often parsing resumes after a syntax error before it gives up.
 const RESUMES_MAX: u32 = 16;
 
@@ -19,6 +21,8 @@ pub(crate) struct Parser<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) at: usize,
     depth: u32,
+    /// The list ended because the portion is large enough.
+    full: bool,
     pub(super) documents: Vec<Document>,
     /// Here-documents announced on this line, not read yet: index, delimiter, flags.
     pub(super) waiting: Vec<Waiting>,
@@ -31,45 +35,62 @@ pub(super) struct Waiting {
     pub(super) strip_tabs: bool,
 }
 
-/// Parses `source`; after a syntax error the rest is read as well as possible.
-pub(crate) fn parse(source: Source) -> Script {
-    let mut steps = Vec::new();
-    let mut trouble = None;
-    let text = source.text.as_ref();
-    let mut parser = Parser {
-        text,
-        bytes: text.as_bytes(),
-        at: 0,
-        depth: 0,
-        documents: Vec::new(),
-        waiting: Vec::new(),
-    };
-    let mut resumes = 0;
-    loop {
-        match parser.list(&mut steps) {
-            Ok(()) if parser.at >= parser.bytes.len() => break,
-            Ok(()) => {
-                trouble.get_or_insert(Trouble::Syntax);
-                parser.at += 1;
-            }
-            Err(Trouble::Depth) => {
-                trouble = Some(Trouble::Depth);
-                break;
-            }
-            Err(Trouble::Syntax) => {
-                trouble.get_or_insert(Trouble::Syntax);
-                parser.depth = 0;
-                parser.skip_to_separator();
-            }
-        }
-        resumes += 1;
-        if resumes > RESUMES_MAX {
-            break;
-        }
+/// Reads text a portion at a time, so that a long text needs no more memory than a
+/// short one. After a syntax error the rest is read as well as possible.
+pub(crate) struct Reader {
+    source: Rc<Source>,
+    at: usize,
+    resumes: u32,
+    /// What went wrong in the portions read so far.
+    pub(crate) trouble: Option<Trouble>,
+}
+
+impl Reader {
+    pub(crate) fn new(source: Source) -> Self {
+        Self { source: Rc::new(source), at: 0, resumes: 0, trouble: None }
     }
-    parser.read_documents();
-    let documents = std::mem::take(&mut parser.documents);
-    Script { source, steps: Rc::new(steps), documents, trouble }
+
+    /// The next commands, `None` at the end.
+    pub(crate) fn portion(&mut self) -> Option<Script> {
+        let text = self.source.text.as_ref();
+        if self.at >= text.len() || self.resumes > RESUMES_MAX {
+            return None;
+        }
+        let mut steps = Vec::new();
+        let mut parser = Parser {
+            text,
+            bytes: text.as_bytes(),
+            at: self.at,
+            depth: 0,
+            full: false,
+            documents: Vec::new(),
+            waiting: Vec::new(),
+        };
+        while self.resumes <= RESUMES_MAX {
+            match parser.list(&mut steps) {
+                Ok(()) if parser.full || parser.at >= parser.bytes.len() => break,
+                Ok(()) => {
+                    self.trouble.get_or_insert(Trouble::Syntax);
+                    parser.at += 1;
+                }
+                Err(Trouble::Depth) => {
+                    self.trouble = Some(Trouble::Depth);
+                    parser.at = parser.bytes.len();
+                    break;
+                }
+                Err(Trouble::Syntax) => {
+                    self.trouble.get_or_insert(Trouble::Syntax);
+                    parser.depth = 0;
+                    parser.skip_to_separator();
+                }
+            }
+            self.resumes += 1;
+        }
+        parser.read_documents();
+        self.at = parser.at;
+        let documents = std::mem::take(&mut parser.documents);
+        Some(Script { source: Rc::clone(&self.source), steps, documents })
+    }
 }
 
 impl Parser<'_> {
@@ -200,6 +221,13 @@ impl Parser<'_> {
             match next {
                 Some(next) => link = next,
                 None => return Ok(()),
+            }
+            self.full = self.depth == 0
+                && link == Link::Then
+                && steps.len() >= PORTION
+                && self.waiting.is_empty();
+            if self.full {
+                return Ok(());
             }
         }
     }

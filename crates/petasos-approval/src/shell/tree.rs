@@ -3,13 +3,12 @@
 use super::source::{Cut, Source};
 use std::rc::Rc;
 
-/// Parsed text together with the text and the here-documents its nodes point into.
+/// A portion of parsed text together with the text and the here-documents its nodes point into.
 #[derive(Debug)]
 pub(crate) struct Script {
-    pub(crate) source: Source,
-    pub(crate) steps: Rc<Vec<Step>>,
+    pub(crate) source: Rc<Source>,
+    pub(crate) steps: Vec<Step>,
     pub(crate) documents: Vec<Document>,
-    pub(crate) trouble: Option<Trouble>,
 }
 
 /// Why parsing stopped or had to resume.

@@ -2,7 +2,7 @@
 
 use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
-use crate::flow::value::Arg;
+use crate::flow::value::{Arg, Taint};
 use crate::path::covers_all;
 use crate::shell::normalise::UNKNOWN;
 
@@ -10,6 +10,9 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &["xargs", "gxargs", "parallel", "find", "gfind", "fd", "fdfind", "rush", "apply"],
     unwrap,
 };
+
+/// Bytes of commands made by filling items into one.
+const FILLED_MAX: usize = 1 << 18;
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
@@ -33,14 +36,13 @@ fn items(call: &Call<'_>, by_line: bool) -> Vec<Arg> {
     };
     match &call.stdin.text {
         Some(text) if text.contains('\0') => {
-            text.split('\0').filter(|word| !word.is_empty()).map(item).take(256).collect()
+            text.split('\0').filter(|word| !word.is_empty()).map(item).collect()
         }
-        Some(text) if by_line => text.lines().map(item).take(256).collect(),
+        Some(text) if by_line => text.lines().map(item).collect(),
         Some(text) => text
             .split([' ', '\t', '\n', '\0'])
             .filter(|word| !word.is_empty())
             .map(|word| item(word.trim_matches(['"', '\''])))
-            .take(256)
             .collect(),
         None => vec![item(&UNKNOWN.to_string())],
     }
@@ -81,7 +83,8 @@ fn xargs(call: &Call<'_>, inners: &mut Inners) {
     let items = items(call, replace.is_some() || delimited);
     match replace {
         Some(mark) => {
-            for item in items.iter().take(32) {
+            let most = followed(items.len(), rest, inners);
+            for item in items.iter().take(most) {
                 inners.list.push(Inner::Argv(filled(rest, &mark, item)));
             }
         }
@@ -91,6 +94,14 @@ fn xargs(call: &Call<'_>, inners: &mut Inners) {
             inners.list.push(Inner::Argv(argv));
         }
     }
+}
+
+/// How many items are filled into `command`; more than that is said to be too many.
+fn followed(items: usize, command: &[Arg], inners: &mut Inners) -> usize {
+    let size: usize = command.iter().map(|arg| arg.text.len() + 16).sum();
+    let most = FILLED_MAX / size.max(1);
+    inners.excess |= items > most;
+    most
 }
 
 fn filled(argv: &[Arg], mark: &str, item: &Arg) -> Vec<Arg> {
@@ -118,7 +129,7 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
     };
     let items = if split.is_some() { given.to_vec() } else { items(call, true) };
     if command.is_empty() {
-        for item in items.into_iter().take(64) {
+        for item in items {
             inners.list.push(Inner::Shell(item, Vec::new()));
         }
         return;
@@ -126,7 +137,8 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
     let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
     let text = words.join(" ");
     let marked = ["{}", "{.}", "{/}", "{//}"].iter().any(|mark| text.contains(mark));
-    for item in items.into_iter().filter(|item| !item.text.starts_with(":::")).take(32) {
+    let most = followed(items.len(), command, inners);
+    for item in items.into_iter().filter(|item| !item.text.starts_with(":::")).take(most) {
         let text = if marked {
             ["{}", "{.}", "{/}", "{//}"]
                 .iter()
@@ -236,11 +248,12 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
         let command = rest.get(..end).unwrap_or_default();
         for root in &roots {
             let found = match &named {
-                Some(name) => Arg { text: format!("{}/{}", root.text, name.text), ..root.clone() },
+                Some(name) => root.with_text(format!("{}/{}", root.text, name.text)),
                 None => root.clone(),
             };
-            let root = if inners.narrowed { &found } else { root };
-            inners.list.push(Inner::Argv(filled(command, "{}", root)));
+            let mut item = if inners.narrowed { found } else { root.clone() };
+            item.taint = item.taint.with(Taint::LISTING);
+            inners.list.push(Inner::Argv(filled(command, "{}", &item)));
         }
         rest = rest.get(end..).unwrap_or_default();
     }
@@ -265,10 +278,11 @@ fn finder(call: &Call<'_>, inners: &mut Inners) {
     let item = match operands.next() {
         Some(root) if everything => {
             inners.narrowed = false;
-            Arg { text: format!("{}/**", root.text.trim_end_matches('/')), ..root.clone() }
+            root.with_text(format!("{}/**", root.text.trim_end_matches('/')))
         }
         _ => Arg::new(UNKNOWN.to_string(), call.span),
     };
+    let item = Arg { taint: Taint::LISTING, ..item };
     if !command.iter().any(|arg| arg.text.contains("{}")) {
         command.push(item.clone());
     }

@@ -123,7 +123,7 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
     for arg in call.args.iter().take(host.saturating_add(4)) {
         for key in ["ProxyCommand=", "ProxyCommand ", "LocalCommand=", "KnownHostsCommand="] {
             if let Some((_, code)) = arg.text.split_once(key) {
-                let code = Arg { text: code.to_owned(), ..arg.clone() };
+                let code = arg.with_text(code);
                 inners.list.push(Inner::Shell(code, Vec::new()));
             }
         }
@@ -261,6 +261,10 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
         verb == "run" && !mounted && !matches!(call.program, "docker-compose" | "podman-compose");
     let command = command_after_options(rest, &CONTAINER_VALUES);
     let mounts = mounts(rest);
+    inners.cwd = call
+        .option(&["-w", "--workdir"])
+        .map(|place| (on_host(&place, &mounts), place))
+        .and_then(|(host, place)| (host.text != place.text).then_some(host));
     let command: Vec<Arg> = command.iter().skip(1).map(|arg| on_host(arg, &mounts)).collect();
     match entry {
         Some(entry) if !entry.text.is_empty() => {
@@ -277,7 +281,7 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
 fn mounts(args: &[Arg]) -> Vec<(String, String)> {
     let mut found = Vec::new();
     let mut rest = args.iter();
-    while let Some(arg) = rest.next().filter(|_| found.len() < 16) {
+    while let Some(arg) = rest.next() {
         let value = match arg.text.as_str() {
             "-v" | "--volume" | "--mount" => rest.next().map(|arg| arg.text.clone()),
             text => ["-v", "--volume=", "--mount="]
@@ -328,7 +332,7 @@ fn on_host(arg: &Arg, mounts: &[(String, String)]) -> Arg {
         .split(' ')
         .map(|word| translated(word).unwrap_or_else(|| word.to_owned()))
         .collect();
-    Arg { text: words.join(" "), ..arg.clone() }
+    arg.with_text(words.join(" "))
 }
 
 fn cluster(call: &Call<'_>, inners: &mut Inners) {

@@ -6,13 +6,14 @@ use super::{Inner, Inners, Wrapper};
 use crate::code::{Language, sed};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::shell::normalise::UNKNOWN;
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
         "vim", "vi", "nvim", "ex", "view", "rvim", "gvim", "emacs", "ed", "red", "tar", "bsdtar",
         "gtar", "zip", "rsync", "scp", "rg", "ag", "sort", "man", "less", "more", "make", "gmake",
         "cmake", "nmap", "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed", "gsed",
-        "socat", "ncat", "nc",
+        "socat", "ncat", "nc", "dc", "mail", "mailx", "mutt", "gp",
     ],
     unwrap,
 };
@@ -25,11 +26,21 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
         "vim" | "vi" | "nvim" | "ex" | "view" | "rvim" | "gvim" => editor(call, inners),
         "emacs" => {
-            if let Some(code) = call.option(&["--eval", "--execute", "-eval"]) {
+            for code in call.values(&["--eval", "--execute", "-eval"]) {
                 lisp(&code, inners);
             }
         }
-        "ed" | "red" => lines_after_mark(call, '!', inners),
+        "ed" | "red" => lines_after_mark(call, "!", inners),
+        "mail" | "mailx" | "mutt" => lines_after_mark(call, "~!", inners),
+        "dc" => {
+            lines_after_mark(call, "!", inners);
+            for code in call.values(&["-e", "--expression"]) {
+                if let Some(command) = code.text.trim_start().strip_prefix('!') {
+                    shell(code.with_text(command), inners);
+                }
+            }
+        }
+        "gp" => inners.list.push(Inner::Stdin(Language::Other, Vec::new())),
         "tar" | "bsdtar" | "gtar" => archive(call, inners),
         "zip" => option_shell(call, &["-TT", "--unzip-command"], inners),
         "rsync" => option_shell(call, &["-e", "--rsh", "--rsync-path"], inners),
@@ -37,7 +48,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             option_shell(call, &["-S"], inners);
             for arg in call.args {
                 if let Some((_, code)) = arg.text.split_once("ProxyCommand=") {
-                    shell(Arg { text: code.to_owned(), ..arg.clone() }, inners);
+                    shell(arg.with_text(code), inners);
                 }
             }
         }
@@ -48,7 +59,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         "less" | "more" => {
             for arg in call.args {
                 if let Some(code) = arg.text.strip_prefix("+!") {
-                    shell(Arg { text: code.to_owned(), ..arg.clone() }, inners);
+                    shell(arg.with_text(code), inners);
                 }
             }
         }
@@ -64,7 +75,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             inners.list.push(Inner::Argv(rest.to_vec()));
         }
         "nmap" => {
-            if let Some(script) = call.option(&["--script"]) {
+            for script in call.values(&["--script"]) {
                 inners.list.push(Inner::File(Language::Other, script, Vec::new()));
             }
         }
@@ -96,23 +107,18 @@ fn lisp(code: &Arg, inners: &mut Inners) {
         "(start-process-shell-command",
     ] {
         if let Some(command) = after(mark) {
-            shell(Arg { text: command, ..code.clone() }, inners);
+            shell(code.with_text(command), inners);
         }
     }
     if let Some((_, tail)) =
         text.split_once("(call-process").or_else(|| text.split_once("(start-process"))
     {
-        let argv: Vec<Arg> = tail
-            .split('"')
-            .skip(1)
-            .step_by(2)
-            .map(|word| Arg { text: word.to_owned(), ..code.clone() })
-            .collect();
+        let argv: Vec<Arg> =
+            tail.split('"').skip(1).step_by(2).map(|word| code.with_text(word)).collect();
         inners.list.push(Inner::Argv(argv));
     }
     if let Some(path) = after("(delete-directory") {
-        let argv =
-            ["rm", "-rf", path.as_str()].map(|word| Arg { text: word.to_owned(), ..code.clone() });
+        let argv = ["rm", "-rf", path.as_str()].map(|word| code.with_text(word));
         inners.list.push(Inner::Argv(argv.to_vec()));
     }
 }
@@ -125,14 +131,14 @@ fn editor(call: &Call<'_>, inners: &mut Inners) {
         {
             rest.next_if(|next| !next.text.starts_with('+')).cloned()
         } else {
-            arg.text.strip_prefix('+').map(|text| Arg { text: text.to_owned(), ..arg.clone() })
+            arg.text.strip_prefix('+').map(|text| arg.with_text(text))
         };
         if let Some(code) = code {
             editor_command(&code, inners);
         }
     }
     if let Some(text) = &call.stdin.text {
-        for line in text.lines().take(64) {
+        for line in text.lines() {
             editor_command(&Arg::new(line, call.span), inners);
         }
     }
@@ -149,19 +155,19 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
         head.is_empty() || matches!(head.trim(), "r" | "w" | "read" | "write" | "term")
     });
     if let Some((_, command)) = command {
-        shell(Arg { text: command.to_owned(), ..code.clone() }, inners);
+        shell(code.with_text(command), inners);
     }
     if let Some((_, tail)) = text.split_once("delete(")
         && tail.contains("rf")
     {
         let path = tail.split(['"', '\'']).nth(1).unwrap_or_default();
-        let argv = ["rm", "-rf", path].map(|word| Arg { text: word.to_owned(), ..code.clone() });
+        let argv = ["rm", "-rf", path].map(|word| code.with_text(word));
         inners.list.push(Inner::Argv(argv.to_vec()));
     }
     if let Some((_, tail)) = text.split_once("system(") {
         let command = tail.trim_start().trim_start_matches(['"', '\'']);
         let command = command.split(['"', '\'']).next().unwrap_or_default();
-        shell(Arg { text: command.to_owned(), ..code.clone() }, inners);
+        shell(code.with_text(command), inners);
     }
     for (mark, language) in [
         ("py3 ", Language::Python),
@@ -172,13 +178,13 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
         ("lua ", Language::Other),
     ] {
         if let Some(body) = text.strip_prefix(mark) {
-            inners.list.push(Inner::Code(language, Arg { text: body.to_owned(), ..code.clone() }));
+            inners.list.push(Inner::Code(language, code.with_text(body)));
         }
     }
 }
 
-pub(super) fn lines_after_mark(call: &Call<'_>, mark: char, inners: &mut Inners) {
-    for line in call.stdin.text.iter().flat_map(|text| text.lines()).take(256) {
+pub(super) fn lines_after_mark(call: &Call<'_>, mark: &str, inners: &mut Inners) {
+    for line in call.stdin.text.iter().flat_map(|text| text.lines()) {
         if let Some(code) = line.trim_start().strip_prefix(mark) {
             shell(Arg::new(code, call.span), inners);
         }
@@ -192,7 +198,7 @@ fn archive(call: &Call<'_>, inners: &mut Inners) {
             .strip_prefix("--checkpoint-action=exec=")
             .or_else(|| arg.text.strip_prefix("exec="))
         {
-            shell(Arg { text: code.to_owned(), ..arg.clone() }, inners);
+            shell(arg.with_text(code), inners);
         }
     }
     option_shell(
@@ -218,31 +224,30 @@ fn makefile(call: &Call<'_>, inners: &mut Inners) {
             recipe(text, arg, inners);
         }
         if let Some(code) = arg.text.strip_prefix("SHELL=") {
-            shell(Arg { text: code.to_owned(), ..arg.clone() }, inners);
+            shell(arg.with_text(code), inners);
         }
     }
-    if let Some(text) = call.option(&["--eval", "-E"]) {
+    for text in call.values(&["--eval", "-E"]) {
         recipe(&text.text.clone(), &text, inners);
     }
-    match call.option(&["-f", "--file", "--makefile"]) {
-        Some(file) if file.is("-") || file.is("/dev/stdin") => {
-            inners.list.push(Inner::Stdin(Language::Make, Vec::new()));
-        }
-        Some(file) => inners.list.push(Inner::File(Language::Make, file, Vec::new())),
-        None => {
-            for name in ["Makefile", "makefile", "GNUmakefile"] {
-                let file = Arg::new(name, call.span);
-                inners.list.push(Inner::File(Language::Make, file, Vec::new()));
-            }
-        }
+    let mut files: Vec<Arg> = call.values(&["-f", "--file", "--makefile"]).collect();
+    if files.is_empty() {
+        files.extend(["Makefile", "makefile", "GNUmakefile"].map(|name| Arg::new(name, call.span)));
+    }
+    for file in files {
+        inners.list.push(if file.is("-") || file.is("/dev/stdin") {
+            Inner::Stdin(Language::Make, Vec::new())
+        } else {
+            Inner::File(Language::Make, file, Vec::new())
+        });
     }
 }
 
 /// What the rules of a makefile run.
 pub(crate) fn make_rules(code: &Arg) -> Vec<Inner> {
     let mut inners = Inners::default();
-    for line in code.text.lines().take(512) {
-        recipe(line, &Arg { text: line.to_owned(), ..code.clone() }, &mut inners);
+    for line in code.text.lines() {
+        recipe(line, &code.with_text(line), &mut inners);
     }
     inners.list
 }
@@ -254,16 +259,10 @@ fn recipe(text: &str, arg: &Arg, inners: &mut Inners) {
         .or_else(|| text.split_once("\n\t").map(|(_, code)| code))
         .or_else(|| text.split_once("; ").map(|(_, code)| code));
     if let Some(code) = code {
-        shell(
-            Arg {
-                text: code.trim_start_matches(['@', '-', '+']).replace("$$", "$"),
-                ..arg.clone()
-            },
-            inners,
-        );
+        shell(arg.with_text(code.trim_start_matches(['@', '-', '+']).replace("$$", "$")), inners);
     }
     if let Some((_, tail)) = text.split_once("$(shell ") {
-        shell(Arg { text: tail.trim_end_matches(')').to_owned(), ..arg.clone() }, inners);
+        shell(arg.with_text(tail.trim_end_matches(')').to_owned()), inners);
     }
 }
 
@@ -285,20 +284,17 @@ fn debugger(call: &Call<'_>, inners: &mut Inners) {
                 .or_else(|| text.strip_prefix("shell "))
                 .or_else(|| text.strip_prefix("platform shell "));
             if let Some(body) = body {
-                shell(Arg { text: body.to_owned(), ..code.clone() }, inners);
+                shell(code.with_text(body), inners);
             }
             if let Some(body) =
                 text.strip_prefix("python ").or_else(|| text.strip_prefix("script "))
             {
-                inners.list.push(Inner::Code(
-                    Language::Python,
-                    Arg { text: body.to_owned(), ..code.clone() },
-                ));
+                inners.list.push(Inner::Code(Language::Python, code.with_text(body)));
             }
             for mark in ["system(\"", "system ("] {
                 if let Some((_, tail)) = text.split_once(mark) {
                     let body = tail.split('"').next().unwrap_or_default();
-                    shell(Arg { text: body.to_owned(), ..code.clone() }, inners);
+                    shell(code.with_text(body), inners);
                 }
             }
         }
@@ -308,7 +304,7 @@ fn debugger(call: &Call<'_>, inners: &mut Inners) {
 fn database(call: &Call<'_>, inners: &mut Inners) {
     let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
     for text in texts {
-        for line in text.lines().take(512) {
+        for line in text.lines() {
             let line = line.trim();
             for mark in ["\\!", ".shell ", ".system ", "system "] {
                 if let Some(code) = line.strip_prefix(mark) {
@@ -327,18 +323,19 @@ fn database(call: &Call<'_>, inners: &mut Inners) {
 
 /// `sed` with the `e` command, which runs lines.
 fn stream_editor(call: &Call<'_>, inners: &mut Inners) {
-    let scripts =
-        call.option(&["-e", "--expression"]).into_iter().chain(call.operands().next().cloned());
+    let scripts = call.values(&["-e", "--expression"]).chain(call.operands().next().cloned());
     for script in scripts {
         for step in sed::steps(&script.text) {
             match step {
                 sed::Step::Run(text) if !text.trim().is_empty() => {
-                    shell(Arg { text, ..script.clone() }, inners);
+                    shell(script.with_text(text), inners);
                 }
                 sed::Step::Replace { to, flags, .. }
                     if flags.split('w').next().is_some_and(|flags| flags.contains('e')) =>
                 {
-                    shell(Arg { text: to, ..script.clone() }, inners);
+                    // What the pattern found is filled in.
+                    let found = UNKNOWN.to_string();
+                    shell(script.with_text(to.replace('&', &found)), inners);
                 }
                 _ => {}
             }
@@ -353,11 +350,11 @@ fn network(call: &Call<'_>, inners: &mut Inners) {
             if let Some(at) = upper.find(mark) {
                 let code = arg.text.get(at + mark.len()..).unwrap_or_default();
                 let code = code.trim_matches(['\'', '"']).split(',').next().unwrap_or_default();
-                shell(Arg { text: code.to_owned(), ..arg.clone() }, inners);
+                shell(arg.with_text(code), inners);
             }
         }
     }
-    if let Some(code) = call.option(&["-e", "--exec", "-c", "--sh-exec"]) {
+    for code in call.values(&["-e", "--exec", "-c", "--sh-exec"]) {
         shell(code, inners);
     }
 }

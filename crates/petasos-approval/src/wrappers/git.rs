@@ -4,6 +4,7 @@
 use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::shell::normalise::UNKNOWN;
 
 pub(super) static WRAPPER: Wrapper = Wrapper { names: &["git", "hub"], unwrap };
 
@@ -41,7 +42,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             if let Some((key, value)) = setting.text.split_once('=')
                 && runs(key)
             {
-                let value = Arg { text: value.to_owned(), ..setting.clone() };
+                let value = setting.with_text(value);
                 if let Some(name) = key.strip_prefix("alias.") {
                     aliases.push((name.to_owned(), value));
                 } else {
@@ -67,7 +68,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         "submodule" => for_each_submodule(call, &tail, inners),
         "rebase" => option(&tail, &["-x", "--exec"], inners),
-        "grep" => option(&tail, &["-O", "--open-files-in-pager"], inners),
+        "grep" => on_files(&tail, &["-O", "--open-files-in-pager"], inners),
         "filter-branch" => {
             for name in [
                 "--tree-filter",
@@ -80,7 +81,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                 option(&tail, &[name], inners);
             }
         }
-        "difftool" | "mergetool" => option(&tail, &["-x", "--extcmd"], inners),
+        "difftool" | "mergetool" => on_files(&tail, &["-x", "--extcmd"], inners),
+        "archive" => option(&tail, &["--exec"], inners),
+        "send-email" => option(&tail, &["--sendmail-cmd", "--to-cmd", "--cc-cmd"], inners),
         "clone" | "fetch" | "pull" | "ls-remote" | "push" => remote(&tail, inners),
         "config" => {
             let words: Vec<&Arg> = tail.iter().filter(|arg| !arg.text.starts_with('-')).collect();
@@ -110,9 +113,42 @@ fn for_each_submodule(call: &Call<'_>, tail: &[Arg], inners: &mut Inners) {
 /// Programs run on either end of a connection.
 fn remote(tail: &[Arg], inners: &mut Inners) {
     option(tail, &["--upload-pack", "-u", "--receive-pack", "--exec"], inners);
-    for arg in tail.iter().filter_map(|arg| arg.text.strip_prefix("ext::").map(|text| (arg, text)))
-    {
-        push(&Arg { text: arg.1.to_owned(), ..arg.0.clone() }, inners);
+    settings(tail, inners);
+    for arg in tail {
+        if let Some(command) = arg.text.strip_prefix("ext::") {
+            inners.list.push(Inner::Argv(external(command, arg)));
+        }
+    }
+}
+
+/// `-c key=value` behind the verb, as `clone` takes it.
+fn settings(tail: &[Arg], inners: &mut Inners) {
+    let values = tail.windows(2).filter_map(|pair| match pair {
+        [flag, value] if flag.is("-c") || flag.is("--config") => Some(value),
+        _ => None,
+    });
+    for setting in values {
+        if let Some((_, value)) = setting.text.split_once('=').filter(|(key, _)| runs(key)) {
+            push(&setting.with_text(value), inners);
+        }
+    }
+}
+
+/// The words of an `ext::` address, in which `% ` is a space inside a word.
+fn external(command: &str, arg: &Arg) -> Vec<Arg> {
+    let joined = command.replace("% ", "\u{1}");
+    joined.split_whitespace().map(|word| arg.with_text(word.replace('\u{1}', " "))).collect()
+}
+
+/// An option whose command is given the names of files.
+fn on_files(tail: &[Arg], names: &[&str], inners: &mut Inners) {
+    let mut found = Inners::default();
+    option(tail, names, &mut found);
+    for inner in found.list {
+        if let Inner::Shell(code, args) = inner {
+            let text = format!("{} {UNKNOWN}", code.text);
+            inners.list.push(Inner::Shell(code.with_text(text), args));
+        }
     }
 }
 
@@ -126,9 +162,12 @@ fn option(tail: &[Arg], names: &[&str], inners: &mut Inners) {
                 push(code, inners);
                 break;
             }
-            if let Some(code) = arg.text.strip_prefix(name).and_then(|text| text.strip_prefix('='))
+            let short = !name.starts_with("--");
+            let attached = arg.text.strip_prefix(name).filter(|text| !text.is_empty());
+            if let Some(code) =
+                attached.and_then(|text| if short { Some(text) } else { text.strip_prefix('=') })
             {
-                push(&Arg { text: code.to_owned(), ..arg.clone() }, inners);
+                push(&arg.with_text(code), inners);
             }
         }
     }
@@ -136,7 +175,7 @@ fn option(tail: &[Arg], names: &[&str], inners: &mut Inners) {
 
 fn push(code: &Arg, inners: &mut Inners) {
     let text = code.text.strip_prefix('!').unwrap_or(&code.text).to_owned();
-    inners.list.push(Inner::Shell(Arg { text, ..code.clone() }, Vec::new()));
+    inners.list.push(Inner::Shell(code.with_text(text), Vec::new()));
 }
 
 /// An alias that is defined and used on one line.
@@ -146,7 +185,7 @@ fn alias(value: &Arg, tail: &[Arg], inners: &mut Inners) {
         Some(code) => format!("{code} {}", words.join(" ")),
         None => format!("git {} {}", value.text, words.join(" ")),
     };
-    inners.list.push(Inner::Shell(Arg { text, ..value.clone() }, Vec::new()));
+    inners.list.push(Inner::Shell(value.with_text(text), Vec::new()));
 }
 
 fn alias_value(key: &Arg, value: &Arg, inners: &mut Inners) {

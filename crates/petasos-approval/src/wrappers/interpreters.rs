@@ -86,7 +86,6 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "amm",
         "dart",
         "hy",
-        "xonsh",
         "sage",
         "jrunscript",
         "rhino",
@@ -112,7 +111,7 @@ fn language(program: &str) -> Language {
         "perl6" => Language::Perl,
         "rails" => Language::Ruby,
         "artisan" => Language::Php,
-        "xonsh" | "sage" | "manage.py" => Language::Python,
+        "sage" | "manage.py" => Language::Python,
         "php" => Language::Php,
         "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Language::Awk,
         "osascript" => Language::AppleScript,
@@ -139,16 +138,14 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     }
     if call.program == "m4" {
         macros(call, inners);
+        return;
     }
     if matches!(call.program, "deno" | "bun") && matches!(call.operand(0), "eval" | "x" | "run") {
         subcommand(call, language, inners);
         return;
     }
     if matches!(call.program, "tclsh" | "wish") && call.operands().next().is_none() {
-        if let Some(text) = &call.stdin.text {
-            expect_script(&Arg::new(text.as_str(), call.span), inners);
-        }
-        inners.list.push(Inner::Stdin(language, Vec::new()));
+        inners.list.push(Inner::Stdin(Language::Tcl, Vec::new()));
         return;
     }
     if language == Language::Other && other_code(call, inners) {
@@ -163,6 +160,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         return;
     }
+    let language = if matches!(call.program, "tclsh" | "wish") { Language::Tcl } else { language };
     let Some(Options { at, found }) = options(call, language, inners) else { return };
     if found || call.asks_help() || call.flag_word("-v") || call.flag_word("-V") {
         return;
@@ -196,7 +194,7 @@ fn module(args: &[Arg], inners: &mut Inners) {
                     && let Some(code) = rest.next()
                 {
                     let text = code.text.trim_start_matches(['!', ' ']).to_owned();
-                    let code = Arg { text, ..code.clone() };
+                    let code = code.with_text(text);
                     inners.list.push(Inner::Code(Language::Python, code));
                 }
             }
@@ -213,7 +211,11 @@ fn module(args: &[Arg], inners: &mut Inners) {
             }
             inners.list.push(Inner::Argv(argv));
         }
-        _ => {}
+        // A module that is a file of this directory.
+        name => {
+            let file = module.with_text(format!("{}.py", name.replace('.', "/")));
+            inners.list.push(Inner::File(Language::Python, file, rest.to_vec()));
+        }
     }
 }
 
@@ -237,7 +239,7 @@ fn console(call: &Call<'_>, language: Language, inners: &mut Inners) {
 fn macros(call: &Call<'_>, inners: &mut Inners) {
     let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
     for text in texts {
-        for piece in text.split("syscmd(").skip(1).take(64) {
+        for piece in text.split("syscmd(").skip(1) {
             let code = piece.rsplit_once(')').map_or(piece, |(code, _)| code);
             let code = code.trim_matches(['`', '\'', '[', ']']);
             inners.list.push(Inner::Shell(Arg::new(code, call.span), Vec::new()));
@@ -280,7 +282,7 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
             break;
         }
         if let Some(code) = text.strip_prefix("--eval=").or_else(|| text.strip_prefix("--print=")) {
-            inners.list.push(Inner::Code(language, Arg { text: code.to_owned(), ..arg.clone() }));
+            inners.list.push(Inner::Code(language, arg.with_text(code)));
             found = true;
         } else if matches!(text, "--eval" | "--print" | "--execute" | "--run") {
             let code = call.args.get(at + 1).map(|code| shown(code, text == "--print"));
@@ -306,7 +308,7 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
                     at += 1;
                 }
                 Some(code) => {
-                    let code = Arg { text: code.to_owned(), ..arg.clone() };
+                    let code = arg.with_text(code);
                     inners.list.push(Inner::Code(language, code));
                     found = true;
                 }
@@ -322,11 +324,7 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
 
 /// Code whose value is printed, said so.
 fn shown(code: &Arg, prints: bool) -> Arg {
-    if prints {
-        Arg { text: format!("console.log({})", code.text), ..code.clone() }
-    } else {
-        code.clone()
-    }
+    if prints { code.with_text(format!("console.log({})", code.text)) } else { code.clone() }
 }
 
 /// The code behind a letter that announces some; empty when it is the next argument.
@@ -357,6 +355,7 @@ fn code_letters(language: Language) -> &'static [char] {
         | Language::Shell
         | Language::Awk
         | Language::Make
+        | Language::Tcl
         | Language::PowerShell => &['e'],
     }
 }
@@ -369,30 +368,40 @@ fn other_code(call: &Call<'_>, inners: &mut Inners) -> bool {
             && (!arg.text.starts_with("--") || arg.text.starts_with("--eval"))
     };
     let mut found = false;
-    for arg in call.args.iter().filter(code).take(16) {
+    // `:!command` of an interactive Haskell.
+    for command in call.args.iter().filter_map(|arg| arg.text.trim_start().strip_prefix(":!")) {
+        inners.list.push(Inner::Shell(Arg::new(command, call.span), Vec::new()));
+        found = true;
+    }
+    for arg in call.args.iter().filter(code) {
         let text = ["--eval:", "--eval="].iter().find_map(|name| arg.text.strip_prefix(name));
         let text = text.unwrap_or(&arg.text).to_owned();
-        inners.list.push(Inner::Code(Language::Other, Arg { text, ..arg.clone() }));
+        inners.list.push(Inner::Code(Language::Other, arg.with_text(text)));
         found = true;
     }
     found
 }
 
+/// What a script of Tcl starts.
+pub(crate) fn tcl_commands(code: &Arg) -> Vec<Inner> {
+    let mut inners = Inners::default();
+    expect_script(code, &mut inners);
+    inners.list
+}
+
 /// `spawn` in an `expect` script starts a program, and so does `exec` of Tcl.
 fn expect_script(code: &Arg, inners: &mut Inners) {
-    for piece in code.text.split([';', '\n', '[', ']']).take(2048) {
+    for piece in code.text.split([';', '\n', '[', ']']) {
         let piece = piece.trim_start();
         if let Some(path) = piece.strip_prefix("file delete -force") {
             let argv = ["rm", "-rf"].into_iter().chain(path.split_whitespace());
-            let argv = argv.map(|word| Arg { text: word.to_owned(), ..code.clone() }).collect();
+            let argv = argv.map(|word| code.with_text(word)).collect();
             inners.list.push(Inner::Argv(argv));
         }
         let command =
             ["spawn ", "exec ", "system "].iter().find_map(|verb| piece.strip_prefix(verb));
         if let Some(command) = command {
-            inners
-                .list
-                .push(Inner::Shell(Arg { text: command.to_owned(), ..code.clone() }, Vec::new()));
+            inners.list.push(Inner::Shell(code.with_text(command), Vec::new()));
         }
     }
 }
@@ -400,10 +409,8 @@ fn expect_script(code: &Arg, inners: &mut Inners) {
 fn push_code(language: Language, code: Option<&Arg>, inners: &mut Inners) {
     if let Some(code) = code {
         // IPython runs what follows an exclamation mark.
-        for line in
-            code.text.lines().filter_map(|line| line.trim_start().strip_prefix('!')).take(64)
-        {
-            let line = Arg { text: line.to_owned(), ..code.clone() };
+        for line in code.text.lines().filter_map(|line| line.trim_start().strip_prefix('!')) {
+            let line = code.with_text(line);
             inners
                 .list
                 .extend((language == Language::Python).then(|| Inner::Shell(line, Vec::new())));
@@ -451,7 +458,7 @@ fn awk(call: &Call<'_>, inners: &mut Inners) {
     if !found && let Some(code) = call.args.get(at) {
         let code = match given.as_str() {
             "" => code.clone(),
-            given => Arg { text: format!("{given}{}", code.text), ..code.clone() },
+            given => code.with_text(format!("{given}{}", code.text)),
         };
         push_code(Language::Awk, Some(&code), inners);
     }

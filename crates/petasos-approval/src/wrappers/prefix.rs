@@ -287,9 +287,11 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     let before = call.args.len() - rest.len();
-    for arg in call.args.iter().take(before).filter(|arg| is_assignment(&arg.text)).take(64) {
+    inners.cwd =
+        directory(row.name, &Call { args: call.args.get(..before).unwrap_or_default(), ..*call });
+    for arg in call.args.iter().take(before).filter(|arg| is_assignment(&arg.text)) {
         if let Some((name, value)) = arg.text.split_once('=') {
-            let value = Arg { text: value.to_owned(), ..arg.clone() };
+            let value = arg.with_text(value);
             inners.assigns.push((name.to_owned(), value));
         }
     }
@@ -301,6 +303,18 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         rest => inners.list.push(Inner::Argv(rest.to_vec())),
     }
+}
+
+/// The directory that the options of a wrapper name for its command.
+fn directory(name: &str, options: &Call<'_>) -> Option<Arg> {
+    options.option(match name {
+        "env" => &["-C", "--chdir"],
+        "sudo" => &["-D", "--chdir"],
+        "systemd-run" => &["--working-directory"],
+        "nsenter" | "unshare" => &["-w", "--wd"],
+        "flatpak-spawn" => &["--directory"],
+        _ => return None,
+    })
 }
 
 /// `setarch` takes a name of a machine in front of the command, or none.

@@ -173,7 +173,7 @@ fn template(call: &Call<'_>, inners: &mut Inners) {
     }
     let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
     for text in texts {
-        for piece in text.split("output").skip(1).take(16) {
+        for piece in text.split("output").skip(1) {
             let inside = piece.split(['}', '|', ')']).next().unwrap_or_default();
             let argv: Vec<Arg> = inside
                 .split('"')

@@ -57,7 +57,6 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "capsh",
         "ip",
         "gcc",
-        "dc",
         "xterm",
         "gnome-terminal",
         "konsole",
@@ -89,6 +88,13 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         "rye",
         "devbox",
         "java",
+        "go",
+        "wine",
+        "mono",
+        "dotnet",
+        "rpm",
+        "installer",
+        "tcc",
         "chokidar",
         "watchman-make",
         "tsc-watch",
@@ -119,13 +125,16 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
             let rest = command_after_options(call.args, &["-n", "--interval", "-d"]);
             join(rest, inners);
         }
+        "go" | "wine" | "mono" | "dotnet" | "rpm" | "installer" | "tcc" => {
+            opens_program(call, inners);
+        }
         "entr" | "inotifywait" | "watchexec" | "nodemon" => on_change(call, inners),
         "script" => typescript(call, inners),
         "tmux" => tmux(call, inners),
         "screen" => screen(call, inners),
         "hyperfine" | "concurrently" => each_operand(call, inners),
         "tcpdump" => option_shell(call, &["-z"], inners),
-        "dc" | "telnet" => lines_after_mark(call, '!', inners),
+        "telnet" => lines_after_mark(call, "!", inners),
         "split" => option_shell(call, &["--filter"], inners),
         "openvpn" => option_shell(call, &["--up", "--down"], inners),
         "gcc" => option_shell(call, &["-wrapper"], inners),
@@ -158,7 +167,10 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
             let rest = command_after(call.args, &["-E", "-r", "-a", "-t", "-P"], skip);
             inners.list.push(Inner::Argv(rest.to_vec()));
         }
-        "dpkg" | "apt" | "apt-get" => package_hooks(call, inners),
+        "dpkg" | "apt" | "apt-get" => {
+            package_hooks(call, inners);
+            opens_program(call, inners);
+        }
         _ => project_runner(call, inners),
     }
 }
@@ -217,15 +229,38 @@ fn by_option(call: &Call<'_>, inners: &mut Inners) -> bool {
 
 /// `java -jar tool-1.2.jar …` is that tool.
 fn archive_program(call: &Call<'_>, inners: &mut Inners) {
-    let Some(at) = call.args.iter().position(|arg| arg.is("-jar")) else { return };
+    let Some(at) = call.args.iter().position(|arg| arg.is("-jar")) else {
+        let source = call.operands().find(|arg| arg.text.ends_with(".java"));
+        inners.list.extend(source.cloned().map(opened));
+        return;
+    };
     let Some(jar) = call.args.get(at + 1) else { return };
+    inners.list.push(opened(jar.clone()));
     let name = jar.text.rsplit('/').next().unwrap_or_default();
     let name = name.strip_suffix(".jar").unwrap_or(name);
     let name =
         name.trim_end_matches(|letter: char| letter.is_ascii_digit() || "-._".contains(letter));
-    let mut argv = vec![Arg { text: name.to_owned(), ..jar.clone() }];
+    let mut argv = vec![jar.with_text(name)];
     argv.extend(call.args.iter().skip(at + 2).cloned());
     inners.list.push(Inner::Argv(argv));
+}
+
+/// A file that is a program, in whatever form.
+fn opened(file: Arg) -> Inner {
+    Inner::File(Language::Other, file, Vec::new())
+}
+
+/// Programs and packages that another program opens: what they do is in the file.
+fn opens_program(call: &Call<'_>, inners: &mut Inners) {
+    let files: Vec<Arg> = match call.program {
+        "go" if call.operand(0) != "run" => return,
+        "go" => call.operands().filter(|arg| arg.text.ends_with(".go")).cloned().collect(),
+        "dpkg" | "rpm" if !(call.flag('i') || call.flag('U') || call.long("--install")) => return,
+        "installer" => call.values(&["-pkg"]).collect(),
+        "tcc" => call.operands().filter(|_| call.flag_word("-run")).cloned().collect(),
+        _ => call.operands().cloned().collect(),
+    };
+    inners.list.extend(files.into_iter().map(opened));
 }
 
 /// What runs again whenever a file changes.
@@ -234,7 +269,10 @@ fn on_change(call: &Call<'_>, inners: &mut Inners) {
     if call.program == "entr" || call.program == "watchexec" {
         let rest = command_after_options(call.args, &["-e", "--exts", "-w", "--watch", "-i"]);
         inners.bulk = false;
-        join(rest, inners);
+        match rest {
+            [code] => shell(code.clone(), inners),
+            rest => inners.list.push(Inner::Argv(rest.to_vec())),
+        }
     }
 }
 
@@ -314,6 +352,7 @@ fn daemon(call: &Call<'_>, inners: &mut Inners) {
         let mut argv = vec![program];
         let tail = call.args.iter().skip_while(|arg| !arg.is("--")).skip(1);
         argv.extend(tail.cloned());
+        inners.cwd = call.option(&["-d", "--chdir"]);
         inners.list.push(Inner::Argv(argv));
     }
 }
@@ -324,15 +363,13 @@ fn package_hooks(call: &Call<'_>, inners: &mut Inners) {
         if let Some((_, code)) =
             arg.text.split_once("Invoke::=").or_else(|| arg.text.split_once("-Invoke="))
         {
-            shell(
-                Arg { text: code.trim_matches(['"', '{', '}']).to_owned(), ..arg.clone() },
-                inners,
-            );
+            shell(arg.with_text(code.trim_matches(['"', '{', '}']).to_owned()), inners);
         }
     }
 }
 
 fn tail_command(call: &Call<'_>, inners: &mut Inners) {
+    inners.cwd = call.option(&["--chdir"]);
     if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
         let rest = call.args.get(at + 1..).unwrap_or_default();
         if call.program == "capsh" {

@@ -8,7 +8,7 @@ use crate::flow::value::Arg;
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
         "bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "csh", "tcsh", "yash",
-        "posh", "oksh", "ksh93", "elvish", "nu", "hush",
+        "posh", "oksh", "ksh93", "elvish", "nu", "hush", "rc", "osh", "ysh", "xonsh",
     ],
     unwrap,
 };

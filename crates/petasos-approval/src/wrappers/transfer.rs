@@ -8,9 +8,6 @@ use crate::flow::value::Arg;
 pub(super) static WRAPPER: Wrapper =
     Wrapper { names: &["sftp", "ftp", "lftp", "ncftp", "tnftp"], unwrap };
 
-/// Commands looked at in one script.
-const COMMANDS_MAX: usize = 256;
-
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.elsewhere = true;
     if let Some(code) = call.option(&["-S"]).filter(|_| call.program == "sftp") {
@@ -18,15 +15,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     }
     for arg in call.args {
         if let Some((_, code)) = arg.text.split_once("ProxyCommand=") {
-            inners
-                .list
-                .push(Inner::Shell(Arg { text: code.to_owned(), ..arg.clone() }, Vec::new()));
+            inners.list.push(Inner::Shell(arg.with_text(code), Vec::new()));
         }
     }
-    let given = call.option(&["-e", "-c"]).filter(|_| call.program == "lftp");
+    let given: Vec<Arg> = call.values(&["-e", "-c"]).filter(|_| call.program == "lftp").collect();
     let texts = given.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
     for text in texts {
-        for line in text.split(['\n', ';']).take(COMMANDS_MAX) {
+        for line in text.split(['\n', ';']) {
             command(line.trim(), call, inners);
         }
     }

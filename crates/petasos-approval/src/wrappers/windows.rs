@@ -58,10 +58,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             if !lower.starts_with('-') {
                 words.insert(0, &arg.text);
             }
-            inners.list.push(Inner::Code(
-                Language::PowerShell,
-                Arg { text: words.join(" "), ..arg.clone() },
-            ));
+            inners.list.push(Inner::Code(Language::PowerShell, arg.with_text(words.join(" "))));
             return;
         }
     }

@@ -6,6 +6,7 @@ mod corpus;
 mod differential;
 mod doors;
 mod examples;
+mod padding;
 mod policy;
 mod shapes;
 mod spans;

@@ -1,0 +1,54 @@
+//! Tools that change settings and texts in place. What they do to a file is known;
+//! which file it is, their arguments say.
+
+use super::{Found, push};
+use crate::flow::call::Call;
+use crate::flow::report::Deed;
+use crate::flow::value::Arg;
+
+/// Files that an editor of settings or a replacing tool changes.
+pub(super) fn edited(call: &Call<'_>, found: &mut Vec<Found>) {
+    let in_place =
+        || call.flag('i') || call.flag('w') || call.long("--inplace") || call.long("--in-place");
+    let operands = || call.operands();
+    match call.program {
+        "yq" if in_place() => write(operands().skip(1), found),
+        "crudini" if ["--set", "--del", "--merge"].iter().any(|name| call.flag_word(name)) => {
+            write(operands().take(1), found);
+        }
+        "dasel" if matches!(call.operand(0), "put" | "delete") => {
+            for file in call.values(&["-f", "--file", "-o", "--out"]) {
+                push(found, Deed::Write, &file);
+            }
+        }
+        "toml" | "ini-file" if matches!(call.operand(0), "set" | "del" | "unset") => {
+            write(operands().skip(1).take(1), found);
+        }
+        "sd" if !call.flag('p') && !call.long("--preview") => write(operands().skip(2), found),
+        "rpl" | "replace" | "fastmod" => write(operands().skip(2), found),
+        "augtool" => settings_tree(call, found),
+        _ => {}
+    }
+}
+
+fn write<'c>(paths: impl Iterator<Item = &'c Arg>, found: &mut Vec<Found>) {
+    for path in paths {
+        push(found, Deed::Write, path);
+    }
+}
+
+/// `set /files/etc/hosts/1/alias x`, as an argument or line by line.
+fn settings_tree(call: &Call<'_>, found: &mut Vec<Found>) {
+    let words: Vec<&str> = call.args.iter().map(|arg| arg.text.as_str()).collect();
+    let given = words.join(" ");
+    let lines = call.stdin.text.iter().flat_map(|text| text.lines());
+    for line in lines.chain(std::iter::once(given.as_str())) {
+        let changes = line.split_whitespace().any(|word| {
+            matches!(word, "set" | "setm" | "rm" | "ins" | "insert" | "mv" | "move" | "clear")
+        });
+        let places = line.split_whitespace().filter_map(|word| word.strip_prefix("/files"));
+        for place in places.filter(|_| changes) {
+            push(found, Deed::Write, &Arg::new(place, call.span));
+        }
+    }
+}
