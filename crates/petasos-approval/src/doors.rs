@@ -8,6 +8,7 @@ use crate::flow::value::Arg;
 use crate::shell::normalise;
 use crate::shell::{Cut, Span};
 use crate::verdict::{Analysis, Judgement, judge};
+use crate::wrappers::Inner;
 
 /// Works out what `command` would do in a shell.
 pub fn analyse(command: &str, facts: &Facts) -> Analysis {
@@ -15,6 +16,11 @@ pub fn analyse(command: &str, facts: &Facts) -> Analysis {
     let source = normalise::source(command);
     engine.dirty = source.text.as_ref() != command;
     engine.run_text(source);
+    // A trap sees the variables as they are when it runs.
+    for code in std::mem::take(&mut engine.traps) {
+        let span = code.span;
+        engine.run_inner(Inner::Shell(code, Vec::new()), span);
+    }
     engine.report.analysis
 }
 

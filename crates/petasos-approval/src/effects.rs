@@ -60,6 +60,16 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "sed" | "gsed" => stream_edit(call, &mut found),
         "perl" | "ruby" if in_place(call) => operands(call, Deed::Write, &mut found),
         "awk" | "gawk" => awk(call, &mut found),
+        "split" | "csplit" => {
+            if let Some(prefix) = call.operands_past(&["-b", "-l", "-n", "-a", "-C"]).get(1) {
+                push(&mut found, Deed::Write, prefix);
+            }
+        }
+        "objcopy" | "convert" | "magick" | "ffmpeg" => {
+            if let Some(output) = call.operands().last() {
+                push(&mut found, Deed::Write, output);
+            }
+        }
         "yq" | "crudini" | "dasel" | "toml" | "ini-file" | "sd" | "rpl" | "replace" | "fastmod"
         | "augtool" => {
             edited(call, &mut found);
@@ -71,7 +81,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "cat" | "head" | "tail" | "less" | "more" | "bat" | "batcat" | "strings" | "xxd" | "od"
         | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "diff"
         | "fold" | "paste" | "column" | "pbcopy" | "xclip" | "uuencode" | "gzip" | "most"
-        | "zcat" | "sdiff" | "comm" | "split" | "type" | "get-content" | "gc" | "source" => {
+        | "zcat" | "sdiff" | "comm" | "type" | "get-content" | "gc" | "source" => {
             operands(call, Deed::Read, &mut found);
         }
         "grep" | "egrep" | "rg" | "fgrep" | "ag" | "zgrep" => searched(call, &mut found),
@@ -189,7 +199,7 @@ fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
 
 fn search(call: &Call<'_>, found: &mut Vec<Found>) {
     let narrowed = wrappers::is_narrowed(call.args);
-    if call.flag_word("-delete") {
+    if wrappers::find_actions(call.args).any(|arg| arg.is("-delete")) {
         for root in wrappers::find_roots(call.args) {
             push(found, Deed::Delete { recursive: true, bulk: true, narrowed }, &root);
         }

@@ -67,7 +67,9 @@ pub(crate) fn resolve(text: &str, cwd: Option<&str>, home: &str) -> String {
             None => text.to_owned(),
         }
     };
-    fold(&joined)
+    let folded = fold(&joined);
+    // `./~` is a name in this directory, not a home.
+    if folded.starts_with('~') && text.starts_with("./") { format!("./{folded}") } else { folded }
 }
 
 /// A relative path without any step, dot or sign that could lead elsewhere.

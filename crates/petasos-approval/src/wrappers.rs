@@ -8,6 +8,7 @@ mod elsewhere;
 mod escapes;
 mod git;
 mod interpreters;
+mod make;
 mod prefix;
 mod remote;
 mod runners;
@@ -21,9 +22,9 @@ use crate::flow::value::Arg;
 use crate::table::Table;
 use std::sync::LazyLock;
 
-pub(crate) use each::{find_roots, is_narrowed};
-pub(crate) use escapes::make_rules;
+pub(crate) use each::{find_actions, find_roots, is_narrowed};
 pub(crate) use interpreters::tcl_commands;
+pub(crate) use make::rules as make_rules;
 
 /// Something a wrapper runs.
 #[derive(Debug)]
@@ -45,6 +46,8 @@ pub(crate) struct Inners {
     pub(crate) list: Vec<Inner>,
     /// Variables that hold for what is run.
     pub(crate) assigns: Vec<(String, Arg)>,
+    /// Arguments that inline code is given.
+    pub(crate) args: Vec<Arg>,
     /// The directory that it is run in, where the wrapper changes it.
     pub(crate) cwd: Option<Arg>,
     pub(crate) elevated: bool,
@@ -73,6 +76,7 @@ static WRAPPERS: &[&Wrapper] = &[
     &escapes::WRAPPER,
     &git::WRAPPER,
     &interpreters::WRAPPER,
+    &make::WRAPPER,
     &prefix::WRAPPER,
     &remote::WRAPPER,
     &runners::WRAPPER,

@@ -3,8 +3,10 @@
 use super::compute;
 use super::scan::Token;
 use crate::flow::decode;
+use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// How deep expressions are followed.
 const NESTING_MAX: u32 = 16;
@@ -45,6 +47,8 @@ pub(crate) struct Reader<'t> {
     pub(crate) labelled: bool,
     /// What flows in, when it is known.
     pub(crate) stdin: Option<String>,
+    /// The arguments of the program, where they are known.
+    pub(crate) given: Option<Rc<Vec<Arg>>>,
     /// Work left; at nothing the rest is unknown and the caller refuses.
     pub(crate) steps: usize,
 }
@@ -125,6 +129,14 @@ impl Reader<'_> {
                 Some(Token::Sign('/')) => {
                     let (right, next) = self.operand(at + 1, nesting + 1);
                     value = self.joined(value, &right, "/");
+                    at = next;
+                }
+                // Texts beside each other are one, in AWK also a text and a variable.
+                Some(Token::Name(name))
+                    if matches!(value, Value::Text(_)) && self.constants.contains_key(name) =>
+                {
+                    let (right, next) = self.operand(at, nesting + 1);
+                    value = self.joined(value, &right, "");
                     at = next;
                 }
                 Some(Token::Text(_)) if matches!(value, Value::Text(_)) => {
@@ -288,6 +300,9 @@ impl Reader<'_> {
             let value = if home { Value::Text(self.home.clone()) } else { Value::Unknown };
             return (value, self.skip(at + 1));
         }
+        if let Some(value) = self.given_argument(name, last, at) {
+            return value;
+        }
         if let Some(found) = self.well_known(name, at, nesting) {
             return found;
         }
@@ -317,6 +332,30 @@ impl Reader<'_> {
             self.steps = self.steps.saturating_sub(text.len() / 32);
         }
         (value, at + 1)
+    }
+
+    /// `sys.argv[1]`, `$ARGV[0]`, `shift`: what the program was given.
+    fn given_argument(&self, name: &str, last: &str, at: usize) -> Option<(Value, usize)> {
+        let arguments = self.given.as_ref()?;
+        let value = |position: usize| {
+            arguments.get(position).map_or(Value::Unknown, |arg| Value::Text(arg.text.clone()))
+        };
+        if self.loose && name == "shift" {
+            return Some((value(0), at + 1));
+        }
+        let first = match last.trim_start_matches(['$', '@']) {
+            "argv" => 1,
+            "ARGV" => 0,
+            _ => return None,
+        };
+        match (self.tokens.get(at + 1), self.tokens.get(at + 2)) {
+            (Some(Token::Sign('[')), Some(Token::Number(number))) => {
+                let position = number.parse::<usize>().ok()?.checked_sub(first)?;
+                // Behind the bracket that closes it.
+                Some((value(position), at + 4))
+            }
+            _ => None,
+        }
     }
 
     /// `join " ", "a", "b"`.

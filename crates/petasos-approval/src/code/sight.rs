@@ -161,6 +161,14 @@ impl Walker<'_, '_, '_> {
         for signal in signals {
             self.engine.report.signal(signal, span, "code");
         }
+        let arriving = self.engine.stdin.taint.has(Taint::LISTING)
+            && self.language == Language::Perl
+            && self.seen.deletes;
+        if arriving && let Some(text) = self.engine.copied_stdin().text {
+            for line in text.lines().take(64) {
+                self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, line);
+            }
+        }
         if sweep {
             self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, &root);
         }

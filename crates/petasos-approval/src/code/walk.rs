@@ -39,6 +39,7 @@ impl Engine<'_> {
             tokens: &tokens,
             constants: HashMap::new(),
             home: self.home(),
+            given: self.state.positional.clone(),
             decoded: false,
             loose: matches!(language, Language::Perl | Language::Ruby),
             labelled: language == Language::Other,
@@ -171,6 +172,16 @@ impl Walker<'_, '_, '_> {
         let piped = self.language == Language::Awk
             && self.sign(at + 1, '|')
             && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(word)) if word == "getline");
+        if name.starts_with('.') && at > 0 && self.sign(at - 1, ')') {
+            self.take_group(at);
+        }
+        if self.language == Language::Awk
+            && at > 0
+            && self.sign(at - 1, '>')
+            && let Some(Value::Text(path)) = self.reader.constants.get(name).cloned()
+        {
+            self.touch(Deed::Write, &path);
+        }
         if let Some(Value::Text(command)) = self.reader.constants.get(name).filter(|_| piped) {
             self.shell(command.clone());
             return;
@@ -221,6 +232,26 @@ impl Walker<'_, '_, '_> {
         self.note_printed(name, &args);
         if !self.by_other_name(name, &args, (at, open, end)) {
             self.called(name, &args, at, end);
+        }
+    }
+
+    /// `(a / b).method()`: what stands in the parentheses is what the method is called on.
+    fn take_group(&mut self, at: usize) {
+        if self.receiver.as_ref().is_some_and(|(place, _)| *place == at) {
+            return;
+        }
+        let mut open = 0;
+        let start = (at.saturating_sub(64)..at).rev().find(|place| {
+            open += usize::from(self.sign(*place, ')'));
+            let opens = self.sign(*place, '(');
+            if opens {
+                open -= 1;
+            }
+            opens && open == 0
+        });
+        if let Some(start) = start {
+            let (value, _) = self.reader.expression(start + 1, 0);
+            self.receiver = Some((at, value));
         }
     }
 
@@ -307,6 +338,17 @@ impl Walker<'_, '_, '_> {
         // A command that ends in a blank goes on with something that is not known.
         if text.ends_with(' ') {
             text.push(UNKNOWN);
+        }
+        let listed = self.engine.stdin.taint.has(Taint::PROCESSES);
+        if listed && text.starts_with("kill ") && text.contains(UNKNOWN) {
+            let words = text.split_whitespace().map(|word| Arg {
+                text: word.to_owned(),
+                span: self.span,
+                glob: false,
+                taint: Taint::PROCESSES,
+            });
+            self.start(Inner::Argv(words.collect()), String::new());
+            return;
         }
         let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
         let fed = if is_bare_shell(&text) { self.fed() } else { String::new() };

@@ -24,7 +24,8 @@ pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
         "wget" => call.clustered('O'),
         _ => None,
     };
-    if let Some(path) = call.option(names).or(clustered) {
+    let headers = call.clustered('D').filter(|_| call.program == "curl");
+    for path in call.values(names).chain(clustered).chain(headers) {
         push(found, Deed::Write, &path);
     }
     if let Some(folder) = call

@@ -1,8 +1,10 @@
 //! Arithmetic on known numbers; anything else is unknown.
 
 use super::engine::Engine;
-use super::value::{Taint, Value};
+use super::value::{Arg, Taint, Value};
+use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
+use crate::wrappers::Inner;
 
 const LENGTH_MAX: usize = 4096;
 const NESTING_MAX: u32 = 32;
@@ -11,9 +13,20 @@ impl Engine<'_> {
     /// The value of an expression as text, or unknown.
     pub(crate) fn arithmetic(&mut self, text: &str) -> String {
         self.arithmetic_assign(text);
+        self.evaluate_subscripts(text);
         match self.number(text) {
             Some(value) => value.to_string(),
             None => UNKNOWN.to_string(),
+        }
+    }
+
+    /// The value of a name is an expression again, and a subscript in it is expanded.
+    fn evaluate_subscripts(&mut self, text: &str) {
+        let name = text.trim();
+        let hidden = self.state.get(name).map(|value| value.text.as_str());
+        if let Some(hidden) = hidden.filter(|text| text.contains("$(") || text.contains('`')) {
+            let code = Arg::new(format!(": \"{hidden}\""), Span::default());
+            self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
         }
     }
 

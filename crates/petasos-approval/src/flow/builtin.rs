@@ -21,22 +21,14 @@ impl Engine<'_> {
         match name {
             "cd" | "pushd" | "chdir" => self.change_directory(args),
             "export" | "declare" | "local" | "typeset" | "readonly" => {
-                let refers = matches!(name, "declare" | "typeset" | "local")
-                    && args.iter().any(|arg| arg.text.starts_with('-') && arg.text.contains('n'));
-                self.declare(args, span);
-                for arg in args.iter().filter(|_| refers) {
-                    self.state.refer(arg.text.split('=').next().unwrap_or_default());
-                }
+                self.declare(name, args, span);
                 if args.iter().all(|arg| arg.text.starts_with('-')) {
                     return Some(Stream::unknown(Taint::ENVIRONMENT));
                 }
             }
             "unset" => {
                 for arg in args {
-                    if arg.is("HISTFILE") {
-                        self.report.signal(Signal::HistoryOff, span, "unset HISTFILE");
-                    }
-                    self.state.unset(&arg.text);
+                    self.unset(&arg.text, span);
                 }
             }
             "read" => self.read(args),
@@ -48,7 +40,15 @@ impl Engine<'_> {
                 }
                 self.set_positional(args);
             }
-            "shift" => self.shift_positional(),
+            "shift" => {
+                let count = args.first().and_then(|arg| self.number(&arg.text)).unwrap_or(1);
+                self.shift_positional(usize::try_from(count).unwrap_or(1));
+            }
+            "getopts" => self.options_of(args),
+            "shopt" => {
+                self.lastpipe |= args.iter().any(|arg| arg.is("-s"))
+                    && args.iter().any(|arg| arg.is("lastpipe"));
+            }
             "alias" => {
                 for arg in args {
                     if let Some((name, text)) = arg.text.split_once('=') {
@@ -79,6 +79,7 @@ impl Engine<'_> {
             "trap" => {
                 let code =
                     args.first().filter(|arg| !arg.text.starts_with('-') && args.len() > 1)?;
+                self.traps.push(code.clone());
                 return Some(self.run_inner(Inner::Shell(code.clone(), Vec::new()), span));
             }
             _ => return None,
@@ -114,13 +115,58 @@ impl Engine<'_> {
         };
     }
 
-    fn declare(&mut self, args: &[Arg], span: Span) {
+    /// Keeps what variables were before a function made them its own.
+    fn shade(&mut self, args: &[Arg]) {
+        if self.locals.is_empty() || args.iter().any(|arg| arg.is("-g")) {
+            return;
+        }
+        for arg in args.iter().filter(|arg| !arg.text.starts_with('-')) {
+            let name = arg.text.split('=').next().unwrap_or_default();
+            let old = self.state.get(name).cloned();
+            if let Some(locals) = self.locals.last_mut() {
+                locals.push((name.to_owned(), old));
+            }
+        }
+    }
+
+    /// `unset name`, `unset -f name` or one slot of an array.
+    fn unset(&mut self, name: &str, span: Span) {
+        if name == "HISTFILE" {
+            self.report.signal(Signal::HistoryOff, span, "unset HISTFILE");
+        }
+        let slot = name.split_once('[').map(|(name, index)| (name, index.trim_end_matches(']')));
+        let Some((name, index)) = slot else {
+            self.state.unset(name);
+            return;
+        };
+        let at = self.number(index).and_then(|at| usize::try_from(at).ok());
+        if let Some(mut value) = self.state.get(name).cloned() {
+            if let (Some(array), Some(at)) = (value.array.as_mut(), at)
+                && let Some(item) = array.get_mut(at)
+            {
+                item.clear();
+            }
+            self.state.set(name, value);
+        }
+    }
+
+    fn declare(&mut self, verb: &str, args: &[Arg], span: Span) {
+        let scoped = matches!(verb, "declare" | "typeset" | "local");
+        if scoped {
+            self.shade(args);
+        }
         for arg in args {
             if let Some((name, text)) = arg.text.split_once('=') {
                 let value = Value { text: text.to_owned(), taint: arg.taint, ..Value::default() };
                 self.state.set(name, value);
                 let value = arg.with_text(text);
                 self.assigned(name, &value, span);
+            }
+        }
+        let refers = |arg: &Arg| scoped && arg.text.starts_with('-') && arg.text.contains('n');
+        if args.iter().any(refers) {
+            for arg in args {
+                self.state.refer(arg.text.split('=').next().unwrap_or_default());
             }
         }
     }
@@ -146,8 +192,8 @@ impl Engine<'_> {
         }
         let line = self.stdin.text.as_mut().map(|text| {
             let end = text.find('\n').map_or(text.len(), |at| at + 1);
-            let line: String = text.drain(..end).collect();
-            line.trim_end_matches('\n').to_owned()
+            let rest = text.split_off(end);
+            std::mem::replace(text, rest).trim_end_matches('\n').to_owned()
         });
         // The rest moves up.
         self.charge(self.stdin.text.as_ref().map_or(0, |text| text.len() / 8), Span::default());
@@ -203,11 +249,29 @@ impl Engine<'_> {
         }
     }
 
-    fn shift_positional(&mut self) {
+    /// `getopts`: the value it finds is one of the words it looks at.
+    fn options_of(&mut self, args: &[Arg]) {
+        let Some((_, rest)) = args.split_first() else { return };
+        let Some((name, words)) = rest.split_first() else { return };
+        let given = match &self.state.positional {
+            Some(positional) if words.is_empty() => positional.as_ref().clone(),
+            _ => words.to_vec(),
+        };
+        let mut value = Value::unknown(Taint::NONE);
+        if let Some(word) = given.iter().rfind(|word| !word.text.starts_with('-')) {
+            value = Value { text: word.text.clone(), taint: word.taint, ..Value::default() };
+        }
+        self.state.set("OPTARG", value);
+        let letter = given.iter().find_map(|word| word.text.strip_prefix('-'));
+        let letter = letter.map_or(Value::unknown(Taint::NONE), Value::known);
+        self.state.set(&name.text, letter);
+    }
+
+    fn shift_positional(&mut self, count: usize) {
         if let Some(args) = self.state.positional.clone()
             && self.charge(args.len() * 64, Span::default())
         {
-            self.state.positional = Some(Rc::new(args.get(1..).unwrap_or_default().to_vec()));
+            self.state.positional = Some(Rc::new(args.get(count..).unwrap_or_default().to_vec()));
         }
     }
 
@@ -223,11 +287,22 @@ impl Engine<'_> {
     /// Runs what a wrapper or builtin was handed.
     pub(crate) fn run_inner(&mut self, inner: Inner, span: Span) -> Stream {
         match inner {
-            Inner::Argv(argv) => self.dispatch(&argv, span, &[]),
+            Inner::Argv(argv) => {
+                // Who starts a program knows nothing of functions and aliases.
+                self.external = true;
+                let stream = self.dispatch(&argv, span, &[]);
+                self.external = false;
+                stream
+            }
             Inner::Shell(code, args) => self.run_code(Language::Shell, code, args, span),
             Inner::Code(language, code) => {
+                let picks = language != Language::Awk
+                    || !code.text.trim_start().starts_with(['{', 'N', 'B']);
                 let mut stream = self.run_code(language, code, Vec::new(), span);
                 stream.taint = stream.taint.with(self.stdin.taint);
+                if picks {
+                    stream.taint = stream.taint.without(Taint::EVERY_PROCESS);
+                }
                 stream
             }
             Inner::Stdin(language, args) => self.run_stdin(language, args, span),
@@ -309,11 +384,12 @@ impl Engine<'_> {
         args: Vec<Arg>,
         span: Span,
     ) -> Stream {
-        let known = language == Language::Shell && only_arguments_unknown(&code.text);
+        let known =
+            language == Language::Shell && code.is_unknown() && only_arguments_unknown(&code.text);
         let doubt = if known { Taint::OPAQUE } else { Taint::NONE };
         self.signal_code(code.taint.without(doubt), span, std::slice::from_ref(&code));
         if language == Language::Make {
-            for inner in crate::wrappers::make_rules(&code) {
+            for inner in crate::wrappers::make_rules(&code, &args) {
                 self.run_inner(inner, span);
             }
             return Stream::unknown(Taint::PROGRAM);

@@ -170,11 +170,13 @@ impl Engine<'_> {
             // `$empty rm -rf x` runs what follows.
             return self.dispatch(args, span, assigns);
         }
-        if let Some(function) = self.state.function(&first.text) {
+        let external = std::mem::take(&mut self.external);
+        if let Some(function) = self.state.function(&first.text).filter(|_| !external) {
             let name = first.text.clone();
             return self.call_function(&name, &function, args.to_vec(), span);
         }
         if let Some(text) = self.state.alias(&first.text)
+            && !external
             && !self.running.iter().any(|name| name.as_ref() == first.text)
         {
             return self.run_alias(&text, argv, span);
@@ -216,7 +218,12 @@ impl Engine<'_> {
         for (name, value) in assigns {
             self.assigned(name, value, span);
         }
-        let stdin = std::mem::take(&mut self.stdin);
+        let mut stdin = std::mem::take(&mut self.stdin);
+        if matches!(program, "xargs" | "gxargs" | "parallel")
+            && let Some(listed) = self.listed_in_file(args)
+        {
+            stdin = listed;
+        }
         let cwd = self.state.cwd.clone();
         let call = Call {
             program,
@@ -269,6 +276,16 @@ impl Engine<'_> {
         output
     }
 
+    /// The items that `xargs -a FILE` and `parallel :::: FILE` read.
+    fn listed_in_file(&mut self, args: &[Arg]) -> Option<Stream> {
+        let at =
+            args.iter().position(|arg| matches!(arg.text.as_str(), "-a" | "--arg-file" | "::::"));
+        let attached = args.iter().find_map(|arg| arg.text.strip_prefix("--arg-file="));
+        let file = attached.or(at.and_then(|at| args.get(at + 1)).map(|arg| arg.text.as_str()))?;
+        let path = self.resolve(file);
+        Some(self.held(&path).unwrap_or_else(|| Stream::unknown(self.file_taint(&path))))
+    }
+
     /// Runs what a wrapper hands on, with what it changes for it.
     fn run_inners(&mut self, inners: wrappers::Inners, span: Span) -> Stream {
         let saved = (self.elevated, self.bulk, self.narrowed, self.state.cwd.clone());
@@ -291,6 +308,8 @@ impl Engine<'_> {
             let value = Value { text: value.text, taint: value.taint, ..Value::default() };
             self.state.set(&name, value);
         }
+        let outer =
+            (!inners.args.is_empty()).then(|| self.state.positional.replace(Rc::new(inners.args)));
         let mut output = Stream::empty();
         for inner in inners.list {
             let size = match &inner {
@@ -302,6 +321,9 @@ impl Engine<'_> {
                 break;
             }
             output.append(self.run_inner(inner, span));
+        }
+        if let Some(outer) = outer {
+            self.state.positional = outer;
         }
         if let Some(mark) = mark {
             self.state.leave(mark);
@@ -316,10 +338,13 @@ impl Engine<'_> {
     }
 
     pub(crate) fn touch(&mut self, deed: Deed, arg: &Arg, call: &Call<'_>) {
-        if !self.charge(300, call.span) {
+        if !self.charge(500, call.span) {
             return;
         }
-        let path = self.resolve(&arg.text);
+        let path = match deed {
+            Deed::Delete { .. } if arg.taint.has(Taint::TILDE) => format!("./{}", arg.text),
+            _ => self.resolve(&arg.text),
+        };
         let touch = Touch::new(spread(deed, arg), &path, call.elevated, self.facts);
         let leaf = || {
             let mut argv = vec![call.name.clone()];

@@ -67,6 +67,14 @@ pub(crate) struct Engine<'a> {
     pub(crate) recalls: bool,
     /// A descriptor of this shell is a network connection.
     pub(crate) socket: bool,
+    /// The last command of a pipe runs in this shell.
+    pub(crate) lastpipe: bool,
+    /// The command in hand is started by a program, not by the shell.
+    pub(crate) external: bool,
+    /// What runs when the shell ends or is signalled.
+    pub(crate) traps: Vec<Arg>,
+    /// Variables of the functions that are running, as they were before.
+    pub(crate) locals: Vec<Vec<(String, Option<Value>)>>,
     work: u64,
     passes: u32,
     exhausted: bool,
@@ -104,6 +112,10 @@ impl<'a> Engine<'a> {
             scripts: HashMap::new(),
             recalls: original.contains("$_"),
             socket: false,
+            lastpipe: false,
+            external: false,
+            traps: Vec::new(),
+            locals: Vec::new(),
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
             passes: PASSES_MAX,
             exhausted: false,
@@ -187,6 +199,11 @@ impl<'a> Engine<'a> {
             return Stream::unknown(Taint::NONE);
         }
         self.depth += 1;
+        if steps.iter().any(|step| step.background && starts_itself(script, &step.node))
+            && steps.iter().filter(|step| starts_itself(script, &step.node)).count() > 1
+        {
+            self.report.signal(Signal::ForkBomb, Span::default(), "$0");
+        }
         for step in steps {
             if !self.charge(60, Span::default()) {
                 break;
@@ -238,10 +255,17 @@ impl<'a> Engine<'a> {
             self.report.signal(Signal::ForkBomb, Span::default(), "$0");
         }
         for (position, stage) in stages.iter().enumerate() {
+            if !self.charge(150, Span::default()) {
+                break;
+            }
             if position > 0 {
-                self.stdin = stream;
+                self.stdin = std::mem::take(&mut stream);
             }
             self.captured = position < last || outer_captured;
+            if position == last && self.lastpipe {
+                stream = self.node(script, stage);
+                break;
+            }
             let mark = self.state.enter();
             stream = self.node(script, stage);
             self.state.leave(mark);
@@ -311,8 +335,13 @@ impl<'a> Engine<'a> {
             Kind::ForArithmetic { parts, body } => {
                 let text = self.expand_parts_text(script, parts);
                 for piece in text.split([';', ',']) {
-                    if let Some((name, _)) = piece.split_once('=') {
-                        self.state.set(name.trim(), Value::unknown(Taint::NONE));
+                    // The first pass is looked at, with the values it begins with.
+                    if let Some((name, value)) = piece.split_once('=')
+                        && !name.trim_end().ends_with(['<', '>', '!', '+', '-', '*', '/'])
+                    {
+                        let value = self.number(value).map(|value| value.to_string());
+                        let value = value.map_or(Value::unknown(Taint::NONE), Value::known);
+                        self.state.set(name.trim(), value);
                     }
                 }
                 self.steps(script, body)
@@ -328,8 +357,27 @@ impl<'a> Engine<'a> {
                 self.arithmetic_assign(&text);
                 Stream::empty()
             }
+            Kind::Coprocess { name, steps } => {
+                let name = name.map_or("COPROC", |name| script.source.get(name)).to_owned();
+                self.coprocess(script, &name, steps);
+                Stream::empty()
+            }
             Kind::Function { .. } => Stream::empty(),
         }
+    }
+
+    /// Runs a command on what is not known yet, and once more on what is written to it.
+    fn coprocess(&mut self, script: &Rc<Script>, name: &str, steps: &Steps) {
+        let outer = std::mem::replace(&mut self.stdin, Stream::unknown(Taint::NONE));
+        let printed = self.substitute(script, steps);
+        self.stdin = outer;
+        self.outlets += 1;
+        let from = format!("/dev/fd/in{}", self.outlets);
+        let to = format!("/dev/fd/out{}", self.outlets);
+        self.state.files.insert(from.clone(), printed);
+        self.waiting.insert(to.clone(), (Rc::clone(script), Rc::clone(steps)));
+        let value = Value { array: Some(vec![from, to]), ..Value::unknown(Taint::NONE) };
+        self.state.set(name, value);
     }
 
     fn branches(&mut self, script: &Rc<Script>, parts: &[Steps]) -> Stream {
@@ -415,7 +463,11 @@ impl<'a> Engine<'a> {
         }
         self.nesting += 1;
         self.running.push(name.into());
+        self.locals.push(Vec::new());
         let stream = self.steps(&Rc::clone(&function.script), &Rc::clone(&function.body));
+        for (name, old) in self.locals.pop().unwrap_or_default().into_iter().rev() {
+            self.state.restore(&name, old);
+        }
         self.running.pop();
         self.nesting -= 1;
         self.forked = forked;

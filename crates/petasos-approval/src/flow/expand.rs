@@ -153,7 +153,13 @@ impl Engine<'_> {
     fn part(&mut self, script: &Rc<Script>, part: &Part, fields: &mut Fields, span: Span) {
         match part {
             Part::Literal(cut) => fields.push_glob(script.source.get(*cut)),
-            Part::Quoted(cut) => fields.push(script.source.get(*cut)),
+            Part::Quoted(cut) => {
+                let text = script.source.get(*cut);
+                if text.starts_with('~') && fields.current.text.is_empty() {
+                    fields.current.taint = fields.current.taint.with(Taint::TILDE);
+                }
+                fields.push(text);
+            }
             Part::Escaped(cut) => {
                 fields.push(&super::printf::unescape(script.source.get(*cut), true));
             }

@@ -3,6 +3,7 @@
 
 use super::value::Arg;
 use crate::code::sed;
+use regex::RegexBuilder;
 
 /// Texts longer than this are not rewritten.
 const TEXT_MAX: usize = 1 << 18;
@@ -24,6 +25,7 @@ pub(super) fn run(name: &str, args: &[Arg], input: &str) -> Option<String> {
         "head" => Some(take_lines(args, input, true)),
         "tail" => Some(take_lines(args, input, false)),
         "cut" => cut(args, input),
+        "paste" => pasted(args, input),
         "sort" | "uniq" | "cat" | "tee" | "pv" | "nl" | "fold" | "fmt" | "buffer" | "sponge" => {
             Some(input.to_owned())
         }
@@ -102,37 +104,110 @@ fn translate(args: &[Arg], input: &str) -> Option<String> {
     )
 }
 
-/// Scripts of plain `s/a/b/` commands; of patterns only line ends and whole lines.
+/// Scripts of `s/a/b/` commands.
 fn substitute(args: &[Arg], input: &str) -> Option<String> {
+    let extended = args.iter().any(|arg| matches!(arg.text.as_str(), "-E" | "-r" | "-nE" | "-En"));
+    if let Some(lines) = numbered(args, input) {
+        return Some(lines);
+    }
     let mut output = input.to_owned();
     let mut seen = false;
     for arg in args.iter().filter(|arg| !arg.text.starts_with('-')) {
-        for step in sed::steps(&arg.text) {
+        let steps = sed::steps(&arg.text);
+        // Each pattern has to be made ready; nobody writes so many.
+        if steps.len() > 64 {
+            return None;
+        }
+        for step in steps {
             let sed::Step::Replace { from, to, flags } = step else { return None };
-            if from.is_empty() || flags.contains(['e', 'w']) || output.len() > TEXT_MAX {
+            if from.is_empty() || flags.contains(['e', 'w', 'I', 'i']) || output.len() > TEXT_MAX {
                 return None;
             }
-            output = replaced(&output, &from, &to, flags.contains('g'))?;
+            output = replaced(&output, &from, &to, (flags.contains('g'), extended))?;
             seen = true;
         }
     }
     seen.then_some(output)
 }
 
-fn replaced(input: &str, from: &str, to: &str, all: bool) -> Option<String> {
-    let plain = |text: &str| text.chars().all(|letter| !"\\.*[]^$+?(){}|&".contains(letter));
-    let insert = |old: &str| to.replace('&', old);
-    if to.contains('\\') {
-        return None;
+/// `sed -n 2p`, `sed 1,3d`: lines by their numbers.
+fn numbered(args: &[Arg], input: &str) -> Option<String> {
+    let quiet = args.iter().any(|arg| arg.is("-n"));
+    let mut scripts = args.iter().filter(|arg| !arg.text.starts_with('-'));
+    let (script, None) = (scripts.next()?.text.as_str(), scripts.next()) else { return None };
+    let (address, keep) = match script.split_at_checked(script.len().checked_sub(1)?)? {
+        (address, "p") if quiet => (address, true),
+        (address, "d") if !quiet => (address, false),
+        _ => return None,
+    };
+    let (first, last) = address.split_once(',').unwrap_or((address, address));
+    let total = input.lines().count();
+    let line = |text: &str| if text == "$" { Some(total) } else { text.parse::<usize>().ok() };
+    let range = line(first)?..=line(last)?;
+    let kept = input.lines().enumerate().filter(|(at, _)| range.contains(&(at + 1)) == keep);
+    Some(kept.fold(String::new(), |text, (_, line)| text + line + "\n"))
+}
+
+/// `s/from/to/`, by a matcher whose work grows with the text alone.
+fn replaced(input: &str, from: &str, to: &str, (all, extended): (bool, bool)) -> Option<String> {
+    if from == ".*" || from == "^.*$" {
+        return Some(each_line(input, |line| to.replace('&', line)));
     }
-    Some(match from {
-        "^" => each_line(input, |line| format!("{to}{line}")),
-        "$" => each_line(input, |line| format!("{line}{to}")),
-        ".*" | "^.*$" | "^.*" | ".*$" | "\\(.*\\)" => each_line(input, insert),
-        _ if !plain(from) => return None,
-        _ if all => input.replace(from, &insert(from)),
-        _ => each_line(input, |line| line.replacen(from, &insert(from), 1)),
-    })
+    let pattern = if extended { from.to_owned() } else { modern(from) };
+    let matcher = RegexBuilder::new(&pattern).size_limit(1 << 16).build();
+    // A pattern of another dialect: what comes out is not known.
+    let Ok(matcher) = matcher else { return None };
+    let to = replacement(to);
+    Some(each_line(input, |line| {
+        if all { matcher.replace_all(line, &to) } else { matcher.replace(line, &to) }.into_owned()
+    }))
+}
+
+/// A basic pattern in the spelling of an extended one.
+fn modern(pattern: &str) -> String {
+    let mut output = String::new();
+    let mut letters = pattern.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '\\' => match letters.next() {
+                Some(next @ ('(' | ')' | '{' | '}' | '+' | '?' | '|')) => output.push(next),
+                Some(next) => output.extend(['\\', next]),
+                None => {}
+            },
+            '(' | ')' | '{' | '}' | '+' | '?' | '|' => output.extend(['\\', letter]),
+            other => output.push(other),
+        }
+    }
+    output
+}
+
+/// What is filled in, with `&` and `\1` spelt as the matcher wants them.
+fn replacement(to: &str) -> String {
+    let mut output = String::new();
+    let mut letters = to.chars();
+    while let Some(letter) = letters.next() {
+        match letter {
+            '$' => output.push_str("$$"),
+            '&' => output.push_str("${0}"),
+            '\\' => match letters.next() {
+                Some(digit) if digit.is_ascii_digit() => output.extend(['$', '{', digit, '}']),
+                Some('n') => output.push('\n'),
+                Some(other) => output.push(other),
+                None => {}
+            },
+            other => output.push(other),
+        }
+    }
+    output
+}
+
+/// `paste -s -d' '`: all lines in one.
+fn pasted(args: &[Arg], input: &str) -> Option<String> {
+    let flags: String = args.iter().map(|arg| arg.text.as_str()).collect();
+    let serial = flags.strip_prefix('-')?.contains('s');
+    let delimiter = flags.split_once('d').map_or("\t", |(_, delimiter)| delimiter);
+    let delimiter = delimiter.strip_suffix('s').unwrap_or(delimiter);
+    serial.then(|| input.lines().collect::<Vec<_>>().join(delimiter) + "\n")
 }
 
 fn take_lines(args: &[Arg], input: &str, from_start: bool) -> String {

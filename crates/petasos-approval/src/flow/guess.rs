@@ -12,7 +12,10 @@ use crate::shell::tree::{RedirectKind, Simple};
 use crate::wrappers::{self, Inner};
 
 /// Programs whose arguments are words to show, to look for or to name files.
-const PLAIN: [&str; 64] = [
+const PLAIN: [&str; 67] = [
+    ":",
+    "true",
+    "false",
     "echo",
     "printf",
     "print",

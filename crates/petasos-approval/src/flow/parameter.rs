@@ -59,6 +59,14 @@ impl Engine<'_> {
             }
             operation => {
                 let change = self.prepare(script, operation);
+                let listed = matches!(name.as_str(), "@" | "*")
+                    || parameter
+                        .index
+                        .as_ref()
+                        .is_some_and(|index| matches!(script.source.get(index.cut), "@" | "*"));
+                if let (Change::Substring(offset, length), true) = (&change, listed) {
+                    return slice(values, &name, *offset, *length);
+                }
                 for value in &mut values {
                     let size = value.text.len();
                     if !self.charge(size * 24 + change.cost(size) * 8, span) {
@@ -93,7 +101,7 @@ impl Engine<'_> {
         if name == "*" {
             let texts: Vec<String> =
                 self.positional(span).into_iter().map(|arg| arg.text).collect();
-            return vec![Arg::new(texts.join(" "), span)];
+            return vec![Arg::new(texts.join(&self.joiner()), span)];
         }
         if let Some(index) = &parameter.index {
             let index = self.expand_text(script, index).text;
@@ -124,7 +132,7 @@ impl Engine<'_> {
         let taint = value.taint;
         let arg = |text: &String| Arg { text: text.clone(), span, glob: false, taint };
         if index == "*" && quoted {
-            return vec![Arg { text: array.join(" "), span, glob: false, taint }];
+            return vec![Arg { text: array.join(&self.joiner()), span, glob: false, taint }];
         }
         if index == "@" || index == "*" {
             return array.iter().map(arg).collect();
@@ -145,6 +153,11 @@ impl Engine<'_> {
             }
             None => vec![Arg::new(UNKNOWN.to_string(), span)],
         }
+    }
+
+    /// What stands between the words of `"$*"`.
+    fn joiner(&self) -> String {
+        self.separators().chars().next().map(String::from).unwrap_or_default()
     }
 
     pub(crate) fn positional(&mut self, span: Span) -> Vec<Arg> {
@@ -239,6 +252,7 @@ impl Engine<'_> {
             Operation::Transform(b'U') => Change::Case(true, true),
             Operation::Transform(b'L') => Change::Case(false, true),
             Operation::Transform(b'u') => Change::Case(true, false),
+            Operation::Transform(b'E' | b'P') => Change::Unescape,
             _ => Change::Keep,
         }
     }
@@ -253,6 +267,7 @@ enum Change {
     Replace { all: bool, anchor: u8, pattern: String, with: String },
     Substring(i64, Option<i64>),
     Case(bool, bool),
+    Unescape,
 }
 
 impl Change {
@@ -286,8 +301,20 @@ impl Change {
             }
             Self::Substring(offset, length) => substring(text, *offset, *length),
             Self::Case(upper, all) => change_case(text, *upper, *all),
+            Self::Unescape => super::printf::unescape(text, true),
         }
     }
+}
+
+/// `${@:2:1}`: positions of `$@` begin at one, those of an array at zero.
+fn slice(values: Vec<Arg>, name: &str, offset: i64, length: Option<i64>) -> Vec<Arg> {
+    let count = i64::try_from(values.len()).unwrap_or(i64::MAX);
+    let first = i64::from(matches!(name, "@" | "*"));
+    let start = if offset < 0 { count + offset } else { offset - first };
+    let end = length.map_or(count, |length| start.saturating_add(length));
+    let start = usize::try_from(start).unwrap_or(0);
+    let end = usize::try_from(end).unwrap_or(0);
+    values.into_iter().take(end).skip(start).collect()
 }
 
 fn boundaries(text: &str) -> Vec<usize> {

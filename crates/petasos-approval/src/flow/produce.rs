@@ -119,6 +119,11 @@ impl Engine<'_> {
             let text = arg.text.trim_start_matches("http://");
             text.starts_with("file://")
         });
+        // What a cloud tells the machine about itself, keys among it.
+        let metadata = ["169.254.169.254", "metadata.google.internal", "169.254.170.2"];
+        if call.args.iter().any(|arg| metadata.iter().any(|host| arg.text.contains(host))) {
+            return Stream::unknown(Taint::DOWNLOADED.with(Taint::SECRET));
+        }
         if local { Stream::unknown(Taint::OPAQUE) } else { Stream::unknown(Taint::DOWNLOADED) }
     }
 
@@ -151,6 +156,10 @@ impl Engine<'_> {
         let size = input.text.as_ref().map_or(0, String::len);
         if !self.charge(size.saturating_mul(if call.program == "tr" { 60 } else { 12 }), call.span)
         {
+            return Stream::unknown(input.taint);
+        }
+        // A pattern has to be made ready before it is used.
+        if matches!(call.program, "sed" | "gsed") && !self.charge(6_000, call.span) {
             return Stream::unknown(input.taint);
         }
         if operands.len() > 64 {

@@ -81,7 +81,7 @@ impl Engine<'_> {
             return;
         }
         let path = self.resolve(&arg.text);
-        if kind == RedirectKind::Read {
+        if kind == RedirectKind::Read || path.starts_with("/dev/fd/in") {
             self.touch_path(Deed::Read, arg, &path);
             let stream = self
                 .held(&path)
@@ -325,7 +325,12 @@ impl Engine<'_> {
 
     /// Carries out an assignment and returns the value given.
     pub(super) fn assign(&mut self, script: &Rc<Script>, assign: &Assign) -> Arg {
-        let name = script.source.get(assign.name).to_owned();
+        let mut name = script.source.get(assign.name).to_owned();
+        if let Some(value) =
+            self.state.get(&name).filter(|value| value.reference && !assign.declared)
+        {
+            name = value.text.clone();
+        }
         let mut value = match &assign.value {
             AssignValue::Word(word) => {
                 let arg = self.expand_text(script, word);

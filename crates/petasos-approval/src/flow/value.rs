@@ -36,6 +36,8 @@ impl Taint {
     pub(crate) const LOCATED: Self = Self(2048);
     /// The numbers of all processes, not of some that were picked.
     pub(crate) const EVERY_PROCESS: Self = Self(4096);
+    /// Begins with a tilde that was quoted: a name like any other.
+    pub(crate) const TILDE: Self = Self(8192);
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

@@ -87,7 +87,7 @@ fn check(call: &Call<'_>) -> bool {
         "worktree" => git.operand(0) == "remove" && (git.flag('f') || git.long("--force")),
         "submodule" => git.operand(0) == "deinit" && (git.flag('f') || git.long("--force")),
         "read-tree" => git.long("--reset") || git.flag('u'),
-        "checkout-index" => git.flag('f') && git.flag('a'),
+        "checkout-index" => git.flag('f') || git.long("--force"),
         "lfs" => git.operand(0) == "prune",
         "apply" => false,
         _ => false,

@@ -220,6 +220,8 @@ fn tools(call: &Call<'_>) -> bool {
                     "deletemany( {} )",
                     "dropuser(",
                     "shutdownserver(",
+                    "dropdatabase\"](",
+                    "dropdatabase'](",
                 ],
             ) || call.stdin.text.as_deref().is_some_and(|text| text.contains("dropDatabase"))
         }
@@ -263,12 +265,13 @@ fn wire(call: &Call<'_>) -> bool {
 fn deletes_index(call: &Call<'_>) -> bool {
     let delete =
         call.values(&["-X", "--request"]).any(|verb| verb.text.eq_ignore_ascii_case("delete"));
-    delete
-        && call.args.iter().any(|arg| {
-            [":9200/", ":9201/", "_all", ":8086/", ":5984/"]
-                .iter()
-                .any(|mark| arg.text.contains(mark))
-        })
+    call.args.iter().any(|arg| arg.text.contains("/_delete_by_query"))
+        || delete
+            && call.args.iter().any(|arg| {
+                [":9200/", ":9201/", "_all", ":8086/", ":5984/"]
+                    .iter()
+                    .any(|mark| arg.text.contains(mark))
+            })
 }
 
 fn redis(call: &Call<'_>) -> bool {

@@ -51,7 +51,9 @@ fn check(call: &Call<'_>) -> bool {
                         .is_some_and(|mode| mode.contains('w') || mode == "7")
             })
         }),
-        "install" | "mkdir" => call.values(&["-m", "--mode"]).any(|mode| opens(&mode.text)),
+        "install" | "mkdir" => {
+            call.values(&["-m", "--mode"]).chain(call.clustered('m')).any(|mode| opens(&mode.text))
+        }
         "umask" => {
             call.args.iter().any(|arg| matches!(arg.text.as_str(), "0" | "00" | "000" | "0000"))
         }
@@ -61,7 +63,7 @@ fn check(call: &Call<'_>) -> bool {
             call.args
                 .iter()
                 .filter(|arg| !arg.text.starts_with("--"))
-                .take(3)
+                .take(8)
                 .any(|arg| opens(&arg.text))
                 && call.operands().count() > 1
         }

@@ -56,23 +56,31 @@ impl Parser<'_> {
     /// `coproc` may name its compound; the body runs either way.
     fn coprocess(&mut self) -> Parsed<Node> {
         self.enter()?;
-        if let Some(node) = self.compound()? {
-            self.leave();
-            return Ok(node);
-        }
-        let start = self.at;
-        self.word()?;
-        self.skip_blank();
-        if matches!(self.peek(), Some(b'{' | b'('))
-            && let Some(node) = self.compound()?
-        {
-            self.leave();
-            return Ok(node);
-        }
-        self.at = start;
-        let node = self.command()?;
+        let mut name = None;
+        let node = match self.compound()? {
+            Some(node) => node,
+            None => {
+                let start = self.at;
+                self.word()?;
+                let word = Cut::new(start, self.at);
+                self.skip_blank();
+                let named = matches!(self.peek(), Some(b'{' | b'('));
+                match if named { self.compound()? } else { None } {
+                    Some(node) => {
+                        name = Some(word);
+                        node
+                    }
+                    None => {
+                        self.at = start;
+                        self.command()?
+                    }
+                }
+            }
+        };
         self.leave();
-        Ok(node)
+        let steps = Rc::new(vec![Step { node, link: Link::Then, background: true }]);
+        let kind = Kind::Coprocess { name, steps };
+        Ok(Node::Compound(Box::new(Compound { kind, redirects: Vec::new() })))
     }
 
     fn parenthesis(&mut self) -> Parsed<Kind> {

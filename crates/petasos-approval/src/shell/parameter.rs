@@ -134,14 +134,15 @@ impl Parser<'_> {
 
     /// Text up to one of `ends`, with quoting and substitutions.
     fn until(&mut self, ends: &[u8]) -> Parsed<Word> {
-        let mut word = Word::default();
+        let mut parts = Vec::new();
+        let mut braces = false;
         let start = self.at;
         loop {
             match self.peek() {
                 None => return Err(Trouble::Syntax),
                 Some(byte) if ends.contains(&byte) => break,
                 Some(b'\'' | b'"' | b'\\' | b'$' | b'`') => {
-                    self.word_part(&mut word.parts, &mut word.braces)?;
+                    self.word_part(&mut parts, &mut braces)?;
                 }
                 Some(_) => {
                     let start = self.at;
@@ -150,11 +151,11 @@ impl Parser<'_> {
                     }) {
                         self.at += 1;
                     }
-                    word.parts.push(Part::Literal(Cut::new(start, self.at)));
+                    parts.push(Part::Literal(Cut::new(start, self.at)));
                 }
             }
         }
-        word.cut = Cut::new(start, self.at);
-        Ok(word)
+        let cut = Cut::new(start, self.at);
+        Ok(Word { parts: parts.into(), cut, braces })
     }
 }

@@ -341,7 +341,7 @@ impl Parser<'_> {
 
     fn simple(&mut self) -> Parsed<Node> {
         let start = self.at;
-        let mut simple = Simple { words: Vec::with_capacity(1), ..Simple::default() };
+        let mut simple = Simple::default();
         let mut end = start;
         loop {
             self.skip_blank();

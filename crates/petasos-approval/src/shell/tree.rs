@@ -1,6 +1,7 @@
 //! The syntax tree of shell text. Words keep their quoting; nothing is expanded.
 
 use super::source::{Cut, Source};
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// A portion of parsed text together with the text and the here-documents its nodes point into.
@@ -83,6 +84,11 @@ pub(crate) enum Kind {
         name: Cut,
         body: Steps,
     },
+    /// `coproc`: a command with a pipe to it and one from it.
+    Coprocess {
+        name: Option<Cut>,
+        steps: Steps,
+    },
     /// `[[ ]]`: only its substitutions matter.
     Test(Vec<Word>),
     Arithmetic(Vec<Part>),
@@ -91,7 +97,7 @@ pub(crate) enum Kind {
 #[derive(Debug, Default)]
 pub(crate) struct Simple {
     pub(crate) assigns: Vec<Assign>,
-    pub(crate) words: Vec<Word>,
+    pub(crate) words: SmallVec<[Word; 1]>,
     pub(crate) redirects: Vec<Redirect>,
     pub(crate) cut: Cut,
 }
@@ -137,7 +143,7 @@ pub(crate) struct Redirect {
 
 #[derive(Debug, Default)]
 pub(crate) struct Word {
-    pub(crate) parts: Vec<Part>,
+    pub(crate) parts: SmallVec<[Part; 1]>,
     pub(crate) cut: Cut,
     /// Has an unquoted `{`, so brace expansion is worth trying.
     pub(crate) braces: bool,

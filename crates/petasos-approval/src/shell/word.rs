@@ -3,33 +3,54 @@
 use super::parse::{Parsed, Parser, ends_word, is_name};
 use super::source::Cut;
 use super::tree::{Operation, Parameter, Part, Steps, Trouble, Word};
+use smallvec::{SmallVec, smallvec};
 
 impl Parser<'_> {
     /// A word at the cursor; at least one byte is read.
     pub(super) fn word(&mut self) -> Parsed<Word> {
-        // Most words are one piece of text; a long list of them should stay small.
-        let mut word = Word { parts: Vec::with_capacity(1), ..Word::default() };
         let start = self.at;
+        if let Some(word) = self.plain_word() {
+            return Ok(word);
+        }
+        let mut parts = Vec::new();
+        let mut braces = false;
         while let Some(byte) = self.peek() {
             match byte {
                 b'<' | b'>' if self.peek_at(1) == Some(b'(') => {
                     let steps = self.process()?;
-                    word.parts.push(if byte == b'<' {
+                    parts.push(if byte == b'<' {
                         Part::ProcessIn(steps)
                     } else {
                         Part::ProcessOut(steps)
                     });
                 }
-                b'(' if self.after_pattern_sign(start) => self.extended_pattern(&mut word)?,
+                b'(' if self.after_pattern_sign(start) => {
+                    self.extended_pattern(&mut parts, &mut braces)?;
+                }
                 byte if ends_word(byte) => break,
-                _ => self.word_part(&mut word.parts, &mut word.braces)?,
+                _ => self.word_part(&mut parts, &mut braces)?,
             }
         }
         if self.at == start {
             return Err(Trouble::Syntax);
         }
-        word.cut = Cut::new(start, self.at);
-        Ok(word)
+        let cut = Cut::new(start, self.at);
+        Ok(Word { parts: SmallVec::from_vec(parts), cut, braces })
+    }
+
+    /// A word without any sign that means something: most words are.
+    fn plain_word(&mut self) -> Option<Word> {
+        let rest = self.bytes.get(self.at..)?;
+        let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-./:,=+@%".contains(byte);
+        let length = rest.iter().position(|byte| !plain(byte)).unwrap_or(rest.len());
+        let ends = rest.get(length).is_none_or(|byte| ends_word(*byte));
+        let opens = rest.get(length) == Some(&b'(') || rest.get(length + 1) == Some(&b'(');
+        if length == 0 || !ends || opens {
+            return None;
+        }
+        let cut = Cut::new(self.at, self.at + length);
+        self.at += length;
+        Some(Word { parts: smallvec![Part::Literal(cut)], cut, braces: false })
     }
 
     fn after_pattern_sign(&self, start: usize) -> bool {
@@ -38,7 +59,7 @@ impl Parser<'_> {
     }
 
     /// `@(a|b)` and its kin stay text; substitutions inside still run.
-    fn extended_pattern(&mut self, word: &mut Word) -> Parsed<()> {
+    fn extended_pattern(&mut self, parts: &mut Vec<Part>, braces: &mut bool) -> Parsed<()> {
         let mut nested = 0u32;
         while let Some(byte) = self.peek() {
             match byte {
@@ -47,11 +68,11 @@ impl Parser<'_> {
                 b'\n' => return Err(Trouble::Syntax),
                 b'|' | b' ' | b'\t' | b'<' | b'>' | b'&' | b';' | b'\r' => {}
                 _ => {
-                    self.word_part(&mut word.parts, &mut word.braces)?;
+                    self.word_part(parts, braces)?;
                     continue;
                 }
             }
-            word.parts.push(Part::Literal(Cut::new(self.at, self.at + 1)));
+            parts.push(Part::Literal(Cut::new(self.at, self.at + 1)));
             self.at += 1;
             if nested == 0 {
                 return Ok(());

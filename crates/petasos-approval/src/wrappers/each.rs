@@ -136,10 +136,16 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
     }
     let words: Vec<&str> = command.iter().map(|arg| arg.text.as_str()).collect();
     let text = words.join(" ");
-    let marked = ["{}", "{.}", "{/}", "{//}"].iter().any(|mark| text.contains(mark));
+    let columns = call.option(&["--colsep", "-C"]).map(|arg| arg.text);
+    let marked =
+        columns.is_some() || ["{}", "{.}", "{/}", "{//}"].iter().any(|mark| text.contains(mark));
     let most = followed(items.len(), command, inners);
     for item in items.into_iter().filter(|item| !item.text.starts_with(":::")).take(most) {
-        let text = if marked {
+        let text = if let Some(separator) = columns.as_deref().filter(|text| !text.is_empty()) {
+            item.text.split(separator).enumerate().fold(text.clone(), |text, (at, column)| {
+                text.replace(&format!("{{{}}}", at + 1), column)
+            })
+        } else if marked {
             ["{}", "{.}", "{/}", "{//}"]
                 .iter()
                 .fold(text.clone(), |text, mark| text.replace(mark, &item.text))
@@ -153,39 +159,60 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
     }
 }
 
+/// Tests of a `find` that leave most files alone; all but one take a value.
+const NARROWING: [&str; 24] = [
+    "-name",
+    "-iname",
+    "-path",
+    "-ipath",
+    "-wholename",
+    "-regex",
+    "-iregex",
+    "-mtime",
+    "-ctime",
+    "-atime",
+    "-mmin",
+    "-cmin",
+    "-amin",
+    "-newer",
+    "-newermt",
+    "-size",
+    "-user",
+    "-group",
+    "-perm",
+    "-empty",
+    "-inum",
+    "-samefile",
+    "-lname",
+    "-uid",
+];
+
+fn narrows(arg: &Arg) -> bool {
+    arg.text.starts_with('-') && NARROWING.contains(&arg.text.as_str())
+}
+
+/// The words of a `find` expression that are no value of the word before them.
+pub(crate) fn find_actions(args: &[Arg]) -> impl Iterator<Item = &Arg> {
+    let mut value = false;
+    args.iter().filter(move |arg| {
+        let skipped = std::mem::take(&mut value);
+        value = !skipped
+            && (narrows(arg) && !arg.is("-empty")
+                || matches!(arg.text.as_str(), "-type" | "-maxdepth" | "-mindepth" | "-printf"));
+        !skipped
+    })
+}
+
 /// Whether the tests of a `find` leave most of what it walks alone.
 pub(crate) fn is_narrowed(args: &[Arg]) -> bool {
-    const NARROWING: [&str; 24] = [
-        "-name",
-        "-iname",
-        "-path",
-        "-ipath",
-        "-wholename",
-        "-regex",
-        "-iregex",
-        "-mtime",
-        "-ctime",
-        "-atime",
-        "-mmin",
-        "-cmin",
-        "-amin",
-        "-newer",
-        "-newermt",
-        "-size",
-        "-user",
-        "-group",
-        "-perm",
-        "-empty",
-        "-inum",
-        "-samefile",
-        "-lname",
-        "-uid",
-    ];
     args.iter().enumerate().any(|(at, arg)| {
-        let negated =
-            at > 0 && args.get(at - 1).is_some_and(|before| before.is("!") || before.is("-not"));
+        if !narrows(arg) {
+            return false;
+        }
+        let before = at.checked_sub(1).and_then(|before| args.get(before));
+        let negated = before.is_some_and(|before| before.is("!") || before.is("-not"));
         let everything = args.get(at + 1).is_some_and(|value| covers_all(&value.text));
-        NARROWING.contains(&arg.text.as_str()) && !negated && !everything
+        !negated && !everything
     })
 }
 
@@ -252,7 +279,10 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
                 None => root.clone(),
             };
             let mut item = if inners.narrowed { found } else { root.clone() };
-            item.taint = item.taint.with(Taint::LISTING);
+            // One name without a pattern says exactly what is found.
+            if named.as_ref().is_none_or(|name| name.text.contains(['*', '?', '['])) {
+                item.taint = item.taint.with(Taint::LISTING);
+            }
             inners.list.push(Inner::Argv(filled(command, "{}", &item)));
         }
         rest = rest.get(end..).unwrap_or_default();

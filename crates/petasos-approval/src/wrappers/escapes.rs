@@ -11,9 +11,9 @@ use crate::shell::normalise::UNKNOWN;
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: &[
         "vim", "vi", "nvim", "ex", "view", "rvim", "gvim", "emacs", "ed", "red", "tar", "bsdtar",
-        "gtar", "zip", "rsync", "scp", "rg", "ag", "sort", "man", "less", "more", "make", "gmake",
-        "cmake", "nmap", "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed", "gsed",
-        "socat", "ncat", "nc", "dc", "mail", "mailx", "mutt", "gp",
+        "gtar", "zip", "rsync", "scp", "rg", "ag", "sort", "man", "less", "more", "cmake", "nmap",
+        "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed", "gsed", "socat", "ncat", "nc",
+        "dc", "mail", "mailx", "mutt", "gp",
     ],
     unwrap,
 };
@@ -63,7 +63,6 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                 }
             }
         }
-        "make" | "gmake" => makefile(call, inners),
         "cmake" if call.flag_word("-E") => {
             let rest = command_after(call.args, &[], 0);
             let rest = match rest.first().map(|arg| arg.text.as_str()) {
@@ -214,56 +213,6 @@ fn archive(call: &Call<'_>, inners: &mut Inners) {
         ],
         inners,
     );
-}
-
-fn makefile(call: &Call<'_>, inners: &mut Inners) {
-    for arg in call.args {
-        if let Some(text) =
-            arg.text.strip_prefix("--eval=").or_else(|| arg.text.strip_prefix("--eval"))
-        {
-            recipe(text, arg, inners);
-        }
-        if let Some(code) = arg.text.strip_prefix("SHELL=") {
-            shell(arg.with_text(code), inners);
-        }
-    }
-    for text in call.values(&["--eval", "-E"]) {
-        recipe(&text.text.clone(), &text, inners);
-    }
-    let mut files: Vec<Arg> = call.values(&["-f", "--file", "--makefile"]).collect();
-    if files.is_empty() {
-        files.extend(["Makefile", "makefile", "GNUmakefile"].map(|name| Arg::new(name, call.span)));
-    }
-    for file in files {
-        inners.list.push(if file.is("-") || file.is("/dev/stdin") {
-            Inner::Stdin(Language::Make, Vec::new())
-        } else {
-            Inner::File(Language::Make, file, Vec::new())
-        });
-    }
-}
-
-/// What the rules of a makefile run.
-pub(crate) fn make_rules(code: &Arg) -> Vec<Inner> {
-    let mut inners = Inners::default();
-    for line in code.text.lines() {
-        recipe(line, &code.with_text(line), &mut inners);
-    }
-    inners.list
-}
-
-fn recipe(text: &str, arg: &Arg, inners: &mut Inners) {
-    let code = text
-        .strip_prefix('\t')
-        .or_else(|| text.split_once(":;").map(|(_, code)| code))
-        .or_else(|| text.split_once("\n\t").map(|(_, code)| code))
-        .or_else(|| text.split_once("; ").map(|(_, code)| code));
-    if let Some(code) = code {
-        shell(arg.with_text(code.trim_start_matches(['@', '-', '+']).replace("$$", "$")), inners);
-    }
-    if let Some((_, tail)) = text.split_once("$(shell ") {
-        shell(arg.with_text(tail.trim_end_matches(')').to_owned()), inners);
-    }
 }
 
 fn debugger(call: &Call<'_>, inners: &mut Inners) {

@@ -148,9 +148,6 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         inners.list.push(Inner::Stdin(Language::Tcl, Vec::new()));
         return;
     }
-    if language == Language::Other && other_code(call, inners) {
-        return;
-    }
     if call.program == "expect" {
         let code = call
             .option(&["-c"])
@@ -160,8 +157,14 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         return;
     }
+    if language == Language::Other && other_code(call, inners) {
+        return;
+    }
     let language = if matches!(call.program, "tclsh" | "wish") { Language::Tcl } else { language };
     let Some(Options { at, found }) = options(call, language, inners) else { return };
+    if found {
+        inners.args = call.args.get(at..).unwrap_or_default().to_vec();
+    }
     if found || call.asks_help() || call.flag_word("-v") || call.flag_word("-V") {
         return;
     }
