@@ -38,6 +38,18 @@ async fn unset_and_changed_variables_stay_so() {
 }
 
 #[tokio::test]
+async fn a_command_has_no_arguments_however_long_it_is() {
+    let stage = Stage::new();
+    let long = format!(": {}\n", "x".repeat(150_000));
+    for before in ["", "# it's quoted \"twice\"\n", &long] {
+        let output = stage.output(&format!("{before}echo \"$# $0 [$*]\"")).await;
+        assert_eq!(output, "0 bash []\n", "{} bytes", before.len());
+    }
+    let broken = stage.run("echo )").await.output;
+    assert!(broken.contains("`echo )'"), "{broken}");
+}
+
+#[tokio::test]
 async fn a_workdir_is_for_one_command() {
     let stage = Stage::new();
     std::fs::create_dir(stage.path().join("sub")).unwrap();

@@ -110,8 +110,7 @@ impl Local {
             Program::Shell(command) => {
                 let prelude = &self.snapshot(terminal, cx).await.prelude;
                 let wrapped = script::wrap(command, prelude);
-                let argv = ["bash", "-c", &wrapped.text].map(str::to_owned);
-                (argv.into(), wrapped.apart)
+                (wrapped.argv, wrapped.apart)
             }
         }
     }
