@@ -116,7 +116,11 @@ impl Local {
         }
     }
 
-    async fn snapshot(&self, terminal: &TerminalSettings, cx: &CallContext) -> &snapshot::Snapshot {
+    pub(super) async fn snapshot(
+        &self,
+        terminal: &TerminalSettings,
+        cx: &CallContext,
+    ) -> &snapshot::Snapshot {
         // Boxed: taking a snapshot starts a launch, which may not contain itself.
         self.snapshot.get_or_init(|| Box::pin(snapshot::take(self, terminal, cx))).await
     }
