@@ -12,6 +12,7 @@ use crate::checkpoints::Checkpoints;
 use crate::error::CheckpointError;
 use crate::error::CheckpointError as Error;
 use crate::git::{Git, quote};
+use crate::look::Look;
 use crate::settings::CheckpointSettings;
 use crate::store::{Last, Store};
 
@@ -66,16 +67,7 @@ pub(crate) async fn take(
     cx: &CallContext,
 ) -> Result<Taken, CheckpointError> {
     let settings = settings(cx)?;
-    let is_first = !store.exists();
-    store.prepare()?;
-    let candidates = git
-        .run(
-            "[ -e \"$GIT_DIR/HEAD\" ] || git init -q --template=\n\
-             exec git ls-files -z --others --modified --exclude-standard",
-            Vec::new(),
-            cx,
-        )
-        .await?;
+    let Look { is_first, candidates } = Look::now(store, git, cx).await?;
     let (wanted, left_out) = chosen(&store.workspace, &candidates, &settings)?;
     let last = store.last();
     if let Some(last) = last.as_ref().filter(|_| wanted.count == 0 && left_out.is_empty()) {

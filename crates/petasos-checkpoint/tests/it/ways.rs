@@ -271,6 +271,25 @@ async fn the_first_change_of_a_turn_is_preceded_by_a_copy() {
 }
 
 #[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "git itself is asked what it thinks of our files")]
+async fn git_finds_nothing_wrong_with_a_store() {
+    let project = Project::new(&json!({}));
+    project.put("deep/a", "1");
+    project.take().await;
+    project.put("deep/b", "2");
+    project.take().await;
+    for check in [&["fsck", "--strict"][..], &["log", "--oneline", "--all"]] {
+        let told = std::process::Command::new("git")
+            .arg("--git-dir")
+            .arg(project.store())
+            .args(check)
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{check:?}: {told:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_copy_that_cannot_be_made_is_told_once_and_holds_nothing_back() {
     let project = Project::new(&json!({ "max_files": 0 }));
     project.put("a", "1");
