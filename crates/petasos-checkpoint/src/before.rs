@@ -57,11 +57,13 @@ impl Before {
 
     /// A model asks for this call first. When it needs a copy, the workspace is looked at while
     /// the call is on its way through the door.
-    pub fn foresee(&self, tool: &ToolName, args: &Args, cx: &CallContext) {
+    pub async fn foresee(&self, tool: &ToolName, args: &Args, cx: &CallContext) {
         let is_needed = self.needed(tool, args, cx).is_some();
         if is_needed && settings(cx).is_ok_and(|settings| settings.enabled) {
             let ahead = Ahead::begin(&self.checkpoints, cx);
             self.seen.lock().ahead.insert(cx.session.clone(), ahead);
+            // Git is started before whoever is told goes on and takes the processor.
+            tokio::task::yield_now().await;
         }
     }
 

@@ -50,7 +50,7 @@ impl Model for Heard {
             if let Some(call) = reply.message.tool_calls.first()
                 && let Ok(args) = parse_arguments(&call.arguments)
             {
-                self.before.foresee(&call.name, &args, cx);
+                self.before.foresee(&call.name, &args, cx).await;
             }
             Ok(reply)
         })

@@ -286,19 +286,19 @@ async fn what_was_foreseen_is_copied_as_it_is_when_the_call_runs() {
         };
         before.around(&ToolName::new(tool), Args::default(), Box::new(next), &cx).await.unwrap();
     };
-    let foresee = |turn: &str| {
+    let foresee = async |turn: &str| {
         let cx = CallContext { turn: TurnId::new(turn), ..project.cx.clone() };
-        before.foresee(&ToolName::new("write_file"), &Args::default(), &cx);
+        before.foresee(&ToolName::new("write_file"), &Args::default(), &cx).await;
     };
     project.put("a", "1");
-    foresee("one");
+    foresee("one").await;
     call("write_file", "one", "a", "2").await;
     // Another call runs in between: what was seen before it no longer counts.
-    foresee("two");
+    foresee("two").await;
     call("unknown", "two", "b", "from elsewhere").await;
     call("write_file", "two", "a", "3").await;
     // Nobody calls: there is a store to look at, and no copy.
-    foresee("three");
+    foresee("three").await;
     let listed = project.checkpoints.list(&project.cx).await.unwrap();
     assert_eq!(listed.len(), 2);
     project.checkpoints.restore("2", &[], &project.cx).await.unwrap();
