@@ -1,6 +1,7 @@
 //! Takes a copy before the first call of a turn that changes files, by whatever tool.
 //!
-//! It looks at the effects that calls state, so commands and scripts count like edits. A copy
+//! It looks at the effects that calls state, so commands and scripts count like edits. What a
+//! model asks for is heard before it has come through the door, and looking begins then. A copy
 //! that cannot be made is told once in a conversation and holds nothing back.
 
 use std::collections::{HashMap, HashSet};
@@ -16,6 +17,7 @@ use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOu
 use tokio::sync::OnceCell;
 
 use crate::checkpoints::Checkpoints;
+use crate::look::Ahead;
 use crate::take::{Taken, settings};
 
 /// Tells what a call would do; the host asks the registered tool.
@@ -37,6 +39,7 @@ type Copy = Arc<OnceCell<()>>;
 #[derive(Default)]
 struct Seen {
     turns: HashMap<SessionId, (TurnId, Copy)>,
+    ahead: HashMap<SessionId, Ahead>,
     told: HashSet<(SessionId, String)>,
 }
 
@@ -50,6 +53,18 @@ impl Before {
     /// Copies with these checkpoints, by the effects that this function tells.
     pub fn new(checkpoints: Arc<Checkpoints>, effects: EffectsOf) -> Self {
         Self { checkpoints, effects, seen: Mutex::default() }
+    }
+
+    /// A model asks for this call first. When it needs a copy, the workspace is looked at while
+    /// the call is on its way through the door.
+    pub async fn foresee(&self, tool: &ToolName, args: &Args, cx: &CallContext) {
+        let is_needed = self.needed(tool, args, cx).is_some();
+        if is_needed && settings(cx).is_ok_and(|settings| settings.enabled) {
+            let ahead = Ahead::begin(&self.checkpoints, cx);
+            self.seen.lock().ahead.insert(cx.session.clone(), ahead);
+            // Git is started before whoever is told goes on and takes the processor.
+            tokio::task::yield_now().await;
+        }
     }
 
     /// The copy that must be there before this call may change something.
@@ -77,10 +92,10 @@ impl Before {
         Some(copy)
     }
 
-    async fn copy(&self, tool: &ToolName, cx: &CallContext) {
+    async fn copy(&self, tool: &ToolName, ahead: Option<Ahead>, cx: &CallContext) {
         let told = match settings(cx) {
             Ok(settings) if !settings.enabled => return,
-            Ok(_) => match self.checkpoints.take(&format!("before {tool}"), cx).await {
+            Ok(_) => match self.checkpoints.take_seen(&format!("before {tool}"), ahead, cx).await {
                 Ok(Taken::New { left_out, .. }) if !left_out.is_empty() => {
                     format!("not in the checkpoint: {}", left_out.join(", "))
                 }
@@ -117,8 +132,10 @@ impl AroundMiddleware for Before {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>> {
         Box::pin(async move {
+            // A look is good for the very next call: what runs now makes all others old.
+            let ahead = std::mem::take(&mut self.seen.lock().ahead).remove(&cx.session);
             if let Some(copy) = self.needed(tool, &args, cx) {
-                copy.get_or_init(|| self.copy(tool, cx)).await;
+                copy.get_or_init(|| self.copy(tool, ahead, cx)).await;
             }
             Ok(next(args).await?)
         })

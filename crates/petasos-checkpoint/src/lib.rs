@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `checkpoints` | what everything starts from |
 //! | `before` | takes a copy before the first change of a turn; what is no change |
+//! | `look` | what differs from the last copy |
 //! | `take`, `list`, `restore` | making, showing and undoing copies |
 //! | `store`, `git` | where copies are, and the program that makes them |
 //! | `settings` | how many, and how large |
@@ -17,6 +18,7 @@ mod checkpoints;
 mod error;
 mod git;
 mod list;
+mod look;
 mod restore;
 mod settings;
 mod store;

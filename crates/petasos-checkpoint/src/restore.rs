@@ -28,7 +28,7 @@ impl Checkpoints {
         let _turn = self.turn.acquire().await.map_err(|error| Error::Git(error.to_string()))?;
         let (store, git) = self.open(cx).await?;
         let name = known(&store, &git, id, cx).await?;
-        let undo = take(&store, &git, &format!("before a rollback to {id}"), cx).await?;
+        let undo = take(&store, &git, &format!("before a rollback to {id}"), None, cx).await?;
         let mut words = String::new();
         for path in paths {
             words.push(' ');

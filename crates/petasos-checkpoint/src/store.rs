@@ -20,6 +20,9 @@ const EXCLUDED: &str = ".env\n.env.*\n!.env.example\n.envrc\nnode_modules/\n.ven
 /// Bytes go in and come out as they are, whatever the project's attributes say.
 const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding\n";
 
+/// Copies have references of their own; git wants a branch to be named all the same.
+const HEAD: &str = "ref: refs/heads/none\n";
+
 /// A lock this old belongs to a program that is gone.
 const LOCK_AGE_MAX: Duration = Duration::from_mins(2);
 
@@ -47,7 +50,7 @@ impl Store {
         Ok(Self { workspace, folder })
     }
 
-    /// Whether anything was ever copied.
+    /// Whether there is one; it may be without copies.
     pub(crate) fn exists(&self) -> bool {
         self.folder.join("HEAD").exists()
     }
@@ -60,14 +63,21 @@ impl Store {
         is_tree.then_some(Last { number: number.parse().ok()?, tree: tree.to_owned() })
     }
 
-    /// Makes the folder and what git reads from it; removes a dead program's lock.
+    /// Makes the repository and what git reads from it; removes a dead program's lock. These few
+    /// files are all that `git init` would leave, without its start.
     pub(crate) fn prepare(&self) -> Result<(), CheckpointError> {
         let fail = |source| CheckpointError::Store { path: self.folder.clone(), source };
         let info = self.folder.join("info");
-        DirBuilder::new().recursive(true).mode(0o700).create(&info).map_err(fail)?;
+        for folder in [&info, &self.folder.join("objects"), &self.folder.join("refs")] {
+            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
+        }
         put(&info.join("exclude"), EXCLUDED.as_bytes()).map_err(fail)?;
         put(&info.join("attributes"), ATTRIBUTES.as_bytes()).map_err(fail)?;
         put(&self.folder.join("workspace"), self.workspace.as_os_str().as_bytes()).map_err(fail)?;
+        // The last of them: where it is, the others are.
+        if !self.exists() {
+            put(&self.folder.join("HEAD"), HEAD.as_bytes()).map_err(fail)?;
+        }
         let lock = self.folder.join("index.lock");
         let age = fs::metadata(&lock).and_then(|known| known.modified());
         if age.is_ok_and(|then| SystemTime::now().duration_since(then).is_ok_and(is_old)) {

@@ -12,6 +12,7 @@ use crate::checkpoints::Checkpoints;
 use crate::error::CheckpointError;
 use crate::error::CheckpointError as Error;
 use crate::git::{Git, quote};
+use crate::look::{Ahead, Look};
 use crate::settings::CheckpointSettings;
 use crate::store::{Last, Store};
 
@@ -53,9 +54,23 @@ const SWEEP_EVERY: usize = 10;
 impl Checkpoints {
     /// Copies the workspace of a call; `why` is told in the list.
     pub async fn take(&self, why: &str, cx: &CallContext) -> Result<Taken, Error> {
+        self.take_seen(why, None, cx).await
+    }
+
+    /// As [`Self::take`], with a look that was begun ahead.
+    pub(crate) async fn take_seen(
+        &self,
+        why: &str,
+        ahead: Option<Ahead>,
+        cx: &CallContext,
+    ) -> Result<Taken, Error> {
+        let seen = match ahead {
+            Some(ahead) => ahead.fresh().await,
+            None => None,
+        };
         let _turn = self.turn.acquire().await.map_err(|error| Error::Git(error.to_string()))?;
         let (store, git) = self.open(cx).await?;
-        take(&store, &git, why, cx).await
+        take(&store, &git, why, seen, cx).await
     }
 }
 
@@ -63,19 +78,14 @@ pub(crate) async fn take(
     store: &Store,
     git: &Git,
     why: &str,
+    seen: Option<Look>,
     cx: &CallContext,
 ) -> Result<Taken, CheckpointError> {
     let settings = settings(cx)?;
-    let is_first = !store.exists();
-    store.prepare()?;
-    let candidates = git
-        .run(
-            "[ -e \"$GIT_DIR/HEAD\" ] || git init -q --template=\n\
-             exec git ls-files -z --others --modified --exclude-standard",
-            Vec::new(),
-            cx,
-        )
-        .await?;
+    let Look { is_first, candidates } = match seen {
+        Some(look) => look,
+        None => Look::now(store, git, cx).await?,
+    };
     let (wanted, left_out) = chosen(&store.workspace, &candidates, &settings)?;
     let last = store.last();
     if let Some(last) = last.as_ref().filter(|_| wanted.count == 0 && left_out.is_empty()) {

@@ -27,6 +27,11 @@ pub trait Environment: Send + Sync {
     /// What is known about the place without asking it.
     fn facts(&self) -> &Facts;
 
+    /// Gets ready what a first command would wait for; most places have nothing of the kind.
+    fn warm<'a>(&'a self, _: &'a CallContext) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
+    }
+
     /// Starts a program. When this fails with [`EnvError::NotStarted`], nothing has run.
     fn spawn<'a>(
         &'a self,

@@ -12,7 +12,7 @@ use petasos_contract::environment::{EnvError, Environment, Environments};
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
-use petasos_contract::terminal::{Command, OnTimeout, Passwords, Terminal as _};
+use petasos_contract::terminal::Passwords;
 use petasos_contract::wait::{self, Owned};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, TaskId};
 use serde_json::{Map, Value};
@@ -104,19 +104,16 @@ impl Engine {
         let terminal = TerminalSettings::of(&cx.settings).ok()?;
         let engine = (terminal.backend == "local").then(|| Arc::clone(self))?;
         Some(Owned::start(async move {
-            let nothing = Command {
-                script: ":".to_owned(),
-                workdir: None,
-                timeout: Some(WARMING),
-                pty: false,
-                on_timeout: OnTimeout::Kill,
-                stdin: None,
-                unconfined: false,
+            let warmed = async {
+                engine.of(&cx).await?.warm(&cx).await;
+                Ok::<(), EnvError>(())
             };
-            if let Err(error) = engine.run(nothing, &cx).await {
-                tracing::debug!(%error, "the terminal was not warmed");
+            let until = Instant::now() + WARMING;
+            match wait::until(until, "the terminal to get ready", warmed).await {
+                Ok(Ok(())) => {}
+                Ok(Err(error)) => tracing::debug!(%error, "the terminal was not warmed"),
+                Err(error) => tracing::debug!(%error, "the terminal was not warmed"),
             }
-            engine.forget_session(&cx.session);
         }))
     }
 

@@ -12,7 +12,7 @@
 //! | `hosted`, `sync` | what hosted sandboxes share; files that follow a session |
 //! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree` | owning whole process trees |
-//! | `processes` | helper programs of ours |
+//! | `processes`, `search` | helper programs of ours, and where programs are found |
 //! | `exports` | what a shell left at its end |
 //! | `sandbox`, `childenv` | what a command may touch and see |
 //! | `output` | what the model sees of it |
@@ -34,6 +34,7 @@ mod ready;
 mod remote;
 mod run;
 mod sandbox;
+mod search;
 pub mod settings;
 mod shell;
 mod sudo;

@@ -7,8 +7,7 @@ use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -24,6 +23,7 @@ use tokio::net::unix::pipe::{Receiver, Sender};
 use crate::childenv::{self, Surroundings, Variables};
 use crate::keeper::{self, Failure, Keeper, Line, Plan, Role, Stage};
 use crate::sandbox::{self, Confinement};
+use crate::search;
 use crate::settings::TerminalSettings;
 use crate::tree;
 
@@ -227,13 +227,7 @@ fn found(spec: &HelperSpec, path: &str) -> Result<PathBuf, EnvError> {
     if program.contains('/') {
         return Ok(PathBuf::from(program));
     }
-    let executable = |place: &PathBuf| {
-        place
-            .metadata()
-            .is_ok_and(|known| known.is_file() && known.permissions().mode() & 0o111 != 0)
-    };
-    let mut places = path.split(':').map(|folder| Path::new(folder).join(program));
-    places.find(executable).ok_or_else(|| {
+    search::program(program, path).ok_or_else(|| {
         not_started(spec, &format!("no program `{program}` in the search path: install it"))
     })
 }

@@ -10,7 +10,7 @@ use petasos_agent::delegate::ForSubagents;
 use petasos_agent::watch::Watcher;
 use petasos_approval::Engine;
 use petasos_approval::smart::SmartApprover;
-use petasos_checkpoint::Checkpoints;
+use petasos_checkpoint::{Before, Checkpoints};
 use petasos_config::Inputs;
 use petasos_contract::approval::Approver;
 use petasos_contract::context::{CheckContext, Surface};
@@ -34,7 +34,7 @@ use petasos_store::{OpenOptions, Store};
 use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
 
-use crate::copies;
+use crate::copies::{self, Heard};
 use crate::doorway::Doorway;
 use crate::extensions::Extensions;
 use crate::logging::Journal;
@@ -58,6 +58,7 @@ pub struct Host {
     terminal: Arc<petasos_terminal::Engine>,
     doorway: Arc<Doorway>,
     hooks: Arc<HookBus>,
+    copies: Arc<Before>,
     middleware: Arc<Middleware>,
     extensions: OnceLock<Extensions>,
 }
@@ -87,9 +88,20 @@ impl Host {
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
         petasos_plugins::offer_skills(catalogue.registry(), &settings, ports.terminal.clone());
         let middleware = Arc::new(Middleware::new());
-        middleware.register_around(&copies::before(&terminal, catalogue.registry()));
+        let copies = copies::before(&terminal, catalogue.registry());
+        middleware.register_around(&(Arc::clone(&copies) as _));
         let extensions = OnceLock::new();
-        Self { settings, ports, catalogue, terminal, doorway, hooks, middleware, extensions }
+        Self {
+            settings,
+            ports,
+            catalogue,
+            terminal,
+            doorway,
+            hooks,
+            copies,
+            middleware,
+            extensions,
+        }
     }
 
     /// The snapshot.
@@ -173,7 +185,7 @@ impl Host {
     ) -> Result<Arc<petasos_agent::engine::Engine>, Report> {
         let (hooks, middleware) = (Arc::clone(&self.hooks), Arc::clone(&self.middleware));
         let mut engine = petasos_agent::engine::Engine::new(
-            Arc::new(Attended::new(model, hooks, middleware)),
+            Arc::new(Heard::new(Arc::new(Attended::new(model, hooks, middleware)), &self.copies)),
             Arc::new(self.store()?),
             self.dispatcher(people)?,
             Arc::clone(&self.catalogue),

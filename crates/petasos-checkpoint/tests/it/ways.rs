@@ -271,6 +271,62 @@ async fn the_first_change_of_a_turn_is_preceded_by_a_copy() {
 }
 
 #[tokio::test]
+async fn what_was_foreseen_is_copied_as_it_is_when_the_call_runs() {
+    let project = Project::new(&json!({}));
+    let effects = |tool: &ToolName, _: &Args, _: &CallContext| match tool.as_str() {
+        "write_file" => Effects::one(Effect::Write("/w".into())),
+        _ => Effects::none(),
+    };
+    let before = Before::new(Arc::clone(&project.checkpoints), Arc::new(effects));
+    let call = async |tool: &str, turn: &str, name: &str, content: &str| {
+        let cx = CallContext { turn: TurnId::new(turn), ..project.cx.clone() };
+        let next = |_: Args| {
+            project.put(name, content);
+            Box::pin(async { Ok(ToolOutput::plain_error("done")) }) as _
+        };
+        before.around(&ToolName::new(tool), Args::default(), Box::new(next), &cx).await.unwrap();
+    };
+    let foresee = async |turn: &str| {
+        let cx = CallContext { turn: TurnId::new(turn), ..project.cx.clone() };
+        before.foresee(&ToolName::new("write_file"), &Args::default(), &cx).await;
+    };
+    project.put("a", "1");
+    foresee("one").await;
+    call("write_file", "one", "a", "2").await;
+    // Another call runs in between: what was seen before it no longer counts.
+    foresee("two").await;
+    call("unknown", "two", "b", "from elsewhere").await;
+    call("write_file", "two", "a", "3").await;
+    // Nobody calls: there is a store to look at, and no copy.
+    foresee("three").await;
+    let listed = project.checkpoints.list(&project.cx).await.unwrap();
+    assert_eq!(listed.len(), 2);
+    project.checkpoints.restore("2", &[], &project.cx).await.unwrap();
+    assert_eq!([project.get("a").unwrap(), project.get("b").unwrap()], ["2", "from elsewhere"]);
+    project.checkpoints.restore("1", &[], &project.cx).await.unwrap();
+    assert_eq!([project.get("a"), project.get("b")], [Some("1".to_owned()), None]);
+}
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "git itself is asked what it thinks of our files")]
+async fn git_finds_nothing_wrong_with_a_store() {
+    let project = Project::new(&json!({}));
+    project.put("deep/a", "1");
+    project.take().await;
+    project.put("deep/b", "2");
+    project.take().await;
+    for check in [&["fsck", "--strict"][..], &["log", "--oneline", "--all"]] {
+        let told = std::process::Command::new("git")
+            .arg("--git-dir")
+            .arg(project.store())
+            .args(check)
+            .output()
+            .unwrap();
+        assert!(told.status.success(), "{check:?}: {told:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_copy_that_cannot_be_made_is_told_once_and_holds_nothing_back() {
     let project = Project::new(&json!({ "max_files": 0 }));
     project.put("a", "1");

@@ -25,6 +25,7 @@ use tokio::sync::OnceCell;
 use crate::backend::{BackendDef, Opening};
 use crate::keeper::Keeper;
 use crate::sandbox;
+use crate::settings::TerminalSettings;
 use files::LocalFiles;
 use snapshot::Snapshot;
 
@@ -115,6 +116,15 @@ impl Local {
 impl Environment for Local {
     fn facts(&self) -> &Facts {
         &self.facts
+    }
+
+    fn warm<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            // Settings that cannot be read are told by the command that needs them.
+            if let Ok(terminal) = TerminalSettings::of(&cx.settings) {
+                self.snapshot(&terminal, cx).await;
+            }
+        })
     }
 
     fn spawn<'a>(

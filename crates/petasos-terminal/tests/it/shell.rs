@@ -1,6 +1,7 @@
 //! What outlives a command, and what no command can break.
 
-use petasos_contract::environment::Environments;
+use petasos_contract::environment::{Environments, Launch, Program};
+use petasos_contract::path::TargetPath;
 use petasos_contract::terminal::{Command, Ended, Terminal};
 
 use crate::stage::{CANARY, Stage, at, command, within};
@@ -35,6 +36,34 @@ async fn unset_and_changed_variables_stay_so() {
     stage.output("unset LANG; export PATH=$PATH:/extra").await;
     let output = stage.output("echo [$LANG] ${PATH##*:}").await;
     assert_eq!(output, "[] /extra\n");
+}
+
+#[tokio::test]
+async fn a_command_has_no_arguments_however_long_it_is() {
+    let stage = Stage::new();
+    let long = format!(": {}\n", "x".repeat(150_000));
+    for before in ["", "# it's quoted \"twice\"\n", &long] {
+        let output = stage.output(&format!("{before}echo \"$# $0 [$*]\"")).await;
+        assert_eq!(output, "0 bash []\n", "{} bytes", before.len());
+    }
+    let broken = stage.run("echo )").await.output;
+    assert!(broken.contains("`echo )'"), "{broken}");
+}
+
+#[tokio::test]
+async fn a_program_without_a_path_is_found_by_the_search_path_alone() {
+    let stage = Stage::new();
+    std::fs::copy("/bin/true", stage.path().join("only-here")).unwrap();
+    let cx = stage.cx();
+    let place = stage.engine.of(&cx).await.unwrap();
+    let start = async |argv: &[&str]| {
+        let argv = argv.iter().map(|word| (*word).to_owned()).collect();
+        let launch = Launch::of(Program::Argv(argv), TargetPath::new(stage.path()));
+        place.spawn(launch, &cx).await.map(drop)
+    };
+    start(&["ls", "/"]).await.unwrap();
+    let told = start(&["only-here"]).await.unwrap_err().to_string();
+    assert!(told.contains("no program `only-here` in the search path"), "{told}");
 }
 
 #[tokio::test]

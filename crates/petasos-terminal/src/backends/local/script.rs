@@ -10,9 +10,9 @@ use crate::keeper::{SCRIPT_FD, STATE_FD};
 /// The longest text that one argument may hold is 128 KiB; quoting may make it longer.
 const ARGUMENT_BYTES_MAX: usize = 100_000;
 
-/// The text for `bash -c`, and the text it reads when that is too long for an argument.
+/// The words of the shell, and the text it reads when that is too long for an argument.
 pub(super) struct Wrapped {
-    pub(super) text: String,
+    pub(super) argv: Vec<String>,
     pub(super) apart: Option<Vec<u8>>,
 }
 
@@ -21,17 +21,23 @@ pub(super) fn wrap(command: &str, prelude: &str) -> Wrapped {
     // `pwd` and `export` print what survives; a descriptor that the command closed is its choice.
     let leave = format!("{{ builtin pwd; builtin export -p; }} 2>/dev/null >&{STATE_FD}");
     // The trap is for `exit` and `set -e`; the end is for a command that has its own trap.
-    let text = format!(
-        "{prelude}trap '{{ set +xe; [ \"$__petasos_left\" ] || {leave}; }} 2>/dev/null' EXIT\n\
-         eval {}\n\
-         {{ __petasos_left=$?; set +xe; {leave}; }} 2>/dev/null\n\
-         exit \"$__petasos_left\"\n",
-        quote(command)
-    );
-    if text.len() <= ARGUMENT_BYTES_MAX {
-        return Wrapped { text, apart: None };
+    let around = |run: &str| {
+        format!(
+            "{prelude}trap '{{ set +xe; [ \"$__petasos_left\" ] || {leave}; }} 2>/dev/null' EXIT\n\
+             {run}\n\
+             {{ __petasos_left=$?; set +xe; {leave}; }} 2>/dev/null\n\
+             exit \"$__petasos_left\"\n"
+        )
+    };
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    // As a word of its own the command is read once; quoted in the text it would be read twice.
+    let text = around("__petasos_text=$1; shift; eval \"$__petasos_text\"");
+    if text.len().max(command.len()) <= ARGUMENT_BYTES_MAX {
+        return Wrapped { argv: words(&["bash", "-c", &text, "bash", command]), apart: None };
     }
-    Wrapped { text: format!(". /dev/fd/{SCRIPT_FD}"), apart: Some(text.into_bytes()) }
+    let apart = around(&format!("eval {}", quote(command))).into_bytes();
+    let source = format!(". /dev/fd/{SCRIPT_FD}");
+    Wrapped { argv: words(&["bash", "-c", &source]), apart: Some(apart) }
 }
 
 /// One word for a shell.

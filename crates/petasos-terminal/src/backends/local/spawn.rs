@@ -15,6 +15,7 @@ use super::{Local, pipes, script, snapshot};
 use crate::childenv::{self, Surroundings, Variables};
 use crate::keeper::{self, FLAG_TTY, Failure, Line, Plan, Role, Stage, Tree};
 use crate::sandbox::{self, Confinement};
+use crate::search;
 use crate::settings::TerminalSettings;
 
 /// How long a sitter may take to report; it needs well under a millisecond.
@@ -110,13 +111,16 @@ impl Local {
             Program::Shell(command) => {
                 let prelude = &self.snapshot(terminal, cx).await.prelude;
                 let wrapped = script::wrap(command, prelude);
-                let argv = ["bash", "-c", &wrapped.text].map(str::to_owned);
-                (argv.into(), wrapped.apart)
+                (wrapped.argv, wrapped.apart)
             }
         }
     }
 
-    async fn snapshot(&self, terminal: &TerminalSettings, cx: &CallContext) -> &snapshot::Snapshot {
+    pub(super) async fn snapshot(
+        &self,
+        terminal: &TerminalSettings,
+        cx: &CallContext,
+    ) -> &snapshot::Snapshot {
         // Boxed: taking a snapshot starts a launch, which may not contain itself.
         self.snapshot.get_or_init(|| Box::pin(snapshot::take(self, terminal, cx))).await
     }
@@ -150,7 +154,7 @@ impl Local {
         variables: &Variables,
     ) -> Result<Plan, EnvError> {
         let words: Vec<String> =
-            confinement.wrapper.iter().cloned().chain(self.program(argv)).collect();
+            confinement.wrapper.iter().cloned().chain(self.program(argv, variables)?).collect();
         let program = words.first().cloned().unwrap_or_default();
         let mut argv: Vec<String> = words;
         if confinement.wrapper.is_empty()
@@ -173,14 +177,19 @@ impl Local {
     }
 
     /// The program with its full path; a shell is always ours.
-    fn program(&self, argv: &[String]) -> Vec<String> {
+    fn program(&self, argv: &[String], variables: &Variables) -> Result<Vec<String>, EnvError> {
         let mut argv = argv.to_vec();
-        if let Some(first) = argv.first_mut()
-            && first == "bash"
-        {
-            self.shell.clone_into(first);
+        if let Some(first) = argv.first_mut().filter(|first| !first.contains('/')) {
+            *first = match first.as_str() {
+                "bash" => self.shell.to_owned(),
+                name => {
+                    let path = variables.get("PATH").map_or("", String::as_str);
+                    let found = search::program(name, path);
+                    found.ok_or_else(|| missing(name))?.display().to_string()
+                }
+            };
         }
-        argv
+        Ok(argv)
     }
 
     fn sit(
@@ -227,6 +236,11 @@ struct Extras {
 fn text(bytes: impl Into<Vec<u8>>) -> Result<CString, EnvError> {
     CString::new(bytes)
         .map_err(|_| not_started(&io::Error::other("a command may not contain a zero byte")))
+}
+
+fn missing(name: &str) -> EnvError {
+    let why = format!("no program `{name}` in the search path: install it");
+    EnvError::NotStarted { what: "the command".to_owned(), why }
 }
 
 fn not_started(error: &io::Error) -> EnvError {

@@ -1,0 +1,66 @@
+//! What differs from the last copy, found by git; perhaps begun before somebody asks.
+//!
+//! A look changes nothing but the store's own few files. It tells what was there when it was made,
+//! so a call that comes later than a moment, or after another one, gets a new one.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use petasos_contract::CallContext;
+use petasos_contract::wait::Owned;
+
+use crate::checkpoints::Checkpoints;
+use crate::error::CheckpointError as Error;
+use crate::git::Git;
+use crate::store::Store;
+
+/// So long a look is as good as one made now. What others change meanwhile is missed, as is what
+/// they change between a copy and the command it was made for.
+const FRESH: Duration = Duration::from_millis(100);
+
+/// What differs from the last copy.
+#[derive(Debug)]
+pub(crate) struct Look {
+    /// There was no store before it, and so no copy.
+    pub(crate) is_first: bool,
+    /// Names of new, changed and removed files, a zero byte behind each.
+    pub(crate) candidates: Vec<u8>,
+}
+
+impl Look {
+    /// Looks now.
+    pub(crate) async fn now(store: &Store, git: &Git, cx: &CallContext) -> Result<Self, Error> {
+        let is_first = !store.exists();
+        store.prepare()?;
+        let words = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
+        Ok(Self { is_first, candidates: git.one(&words, cx).await? })
+    }
+}
+
+/// A look that was begun ahead. Dropping it ends it.
+#[derive(Debug)]
+pub(crate) struct Ahead {
+    begun: Instant,
+    look: Owned<Result<Look, Error>>,
+}
+
+impl Ahead {
+    /// Begins it.
+    pub(crate) fn begin(checkpoints: &Arc<Checkpoints>, cx: &CallContext) -> Self {
+        let (checkpoints, cx) = (Arc::clone(checkpoints), cx.clone());
+        let look = Owned::start(async move {
+            let (store, git) = checkpoints.open(&cx).await?;
+            Look::now(&store, &git, &cx).await
+        });
+        Self { begun: Instant::now(), look }
+    }
+
+    /// What was seen, when that is as good as a look now. One that failed is made again, so that
+    /// its reason is told where it is asked for.
+    pub(crate) async fn fresh(self) -> Option<Look> {
+        if self.begun.elapsed() > FRESH {
+            return None;
+        }
+        self.look.join().await?.ok()
+    }
+}
