@@ -76,6 +76,7 @@ mod tests {
             "sleep 5 & echo x",
             "setsid foo",
             "foo; disown",
+            "cat > a <<E\nx\nE\nnpm run dev",
         ];
         for command in refused {
             assert!(refusal(command).is_some(), "{command}");
@@ -94,6 +95,8 @@ mod tests {
             "git commit -m 'start & stop'",
             "gunicorn --version",
             "grep nohup file",
+            "cat > a.c <<'E'\nint *p = &x;\nE\ncc a.c",
+            "cat > README.md <<E\nnpm run dev\nE",
         ];
         for command in fine {
             assert_eq!(refusal(command), None, "{command}");
