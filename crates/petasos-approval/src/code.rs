@@ -9,6 +9,7 @@ pub(crate) mod alias;
 pub(crate) mod calls;
 pub(crate) mod compute;
 pub(crate) mod evaluate;
+pub(crate) mod given;
 pub(crate) mod print;
 pub(crate) mod scan;
 pub(crate) mod sed;
@@ -49,9 +50,7 @@ impl Language {
     /// The language a script asks for in its first line; shell when it says nothing.
     pub(crate) fn of_script(text: &str) -> Self {
         let first = text.lines().next().unwrap_or_default();
-        let Some(line) = first.strip_prefix("#!") else {
-            return if is_source(text) { Self::Other } else { Self::Shell };
-        };
+        let Some(line) = first.strip_prefix("#!") else { return Self::Shell };
         if line.contains("python") {
             Self::Python
         } else if line.contains("node") || line.contains("deno") || line.contains("bun") {
@@ -66,11 +65,4 @@ impl Language {
             Self::Shell
         }
     }
-}
-
-/// Whether a text is the source of a compiled program.
-fn is_source(text: &str) -> bool {
-    ["int main(", "fn main(", "func main(", "void main(", "#include <", "main :: IO"]
-        .iter()
-        .any(|mark| text.contains(mark))
 }

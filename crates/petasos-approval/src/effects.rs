@@ -40,11 +40,8 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
             operands(call, Deed::Write, &mut found);
         }
         "nano" | "vim" | "vi" | "nvim" | "emacs" => {
-            for operand in call
-                .operands()
-                .filter(|_| call.elevated || call.stdin.text.is_some() || call.flag('c'))
-            {
-                push(&mut found, Deed::Write, operand);
+            if call.elevated || call.stdin.text.is_some() || call.flag('c') {
+                operands(call, Deed::Write, &mut found);
             }
         }
         "sudo"
@@ -60,13 +57,13 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "sed" | "gsed" => stream_edit(call, &mut found),
         "perl" | "ruby" if in_place(call) => operands(call, Deed::Write, &mut found),
         "awk" | "gawk" => awk(call, &mut found),
-        "split" | "csplit" => {
-            if let Some(prefix) = call.operands_past(&["-b", "-l", "-n", "-a", "-C"]).get(1) {
-                push(&mut found, Deed::Write, prefix);
-            }
-        }
+        "split" | "csplit" => pieces(call, &mut found),
         "objcopy" | "convert" | "magick" | "ffmpeg" => {
-            if let Some(output) = call.operands().last() {
+            let operands = call.operands_past(&["-i", "-I", "-O"]);
+            if let [_, .., output] | [output] = operands.as_slice()
+                && (operands.len() > 1 || call.program == "ffmpeg")
+                && !matches!(call.operand(0), "identify" | "compare")
+            {
                 push(&mut found, Deed::Write, output);
             }
         }
@@ -109,12 +106,27 @@ fn repository(call: &Call<'_>, found: &mut Vec<Found>) {
                 push(found, Deed::Write, place);
             }
         }
-        "config" if call.operands().count() > 2 => {
+        "config" if call.operands_past(&["-f", "--file"]).len() > 2 => {
             if let Some(file) = call.option(&["-f", "--file"]) {
                 push(found, Deed::Write, &file);
             }
         }
         _ => {}
+    }
+}
+
+/// A file that is cut into others.
+fn pieces(call: &Call<'_>, found: &mut Vec<Found>) {
+    let operands = call.operands_past(&["-b", "-l", "-n", "-a", "-C", "-f"]);
+    let prefix = match call.program {
+        "csplit" => call.option(&["-f", "--prefix"]),
+        _ => operands.get(1).map(|prefix| (*prefix).clone()),
+    };
+    if let Some(file) = operands.first() {
+        push(found, Deed::Read, file);
+    }
+    if let Some(prefix) = prefix {
+        push(found, Deed::Write, &prefix);
     }
 }
 

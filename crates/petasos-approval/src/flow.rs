@@ -11,6 +11,7 @@ pub(crate) mod call;
 mod compiled;
 pub(crate) mod copies;
 pub(crate) mod decode;
+mod dialect;
 pub(crate) mod engine;
 pub(crate) mod expand;
 pub(crate) mod filter;

@@ -152,6 +152,9 @@ pub(crate) fn is_vital(path: &str, facts: &Facts) -> bool {
 }
 
 fn is_pattern(text: &str) -> bool {
+    if !text.bytes().any(|byte| matches!(byte, b'*' | b'?' | b'[' | b'{' | b'(')) {
+        return false;
+    }
     has_glob(text)
         || text.contains('{')
         || ["!(", "@(", "+("].iter().any(|open| text.contains(open))
@@ -159,17 +162,30 @@ fn is_pattern(text: &str) -> bool {
 
 /// Whether a pattern fits a system directory or a home, name by name.
 fn matches_system(pattern: &str) -> bool {
-    let fits = |path: &str| {
-        pattern.split('/').count() == path.split('/').count()
+    let Some(pattern) = pattern.strip_prefix('/') else { return false };
+    let parts = pattern.split('/').count();
+    let fits = |path: &&str| {
+        let path = path.trim_start_matches('/');
+        path.split('/').count() == parts
             && pattern.split('/').zip(path.split('/')).all(|(part, name)| matches_name(part, name))
     };
-    let user = pattern.rsplit('/').next().unwrap_or_default();
-    SYSTEM.iter().any(|system| fits(system))
-        || !user.is_empty() && (fits(&format!("/home/{user}")) || fits(&format!("/Users/{user}")))
+    let home = |(folder, user): (&str, &str)| {
+        !user.is_empty()
+            && !user.contains('/')
+            && (matches_name(folder, "home") || matches_name(folder, "Users"))
+    };
+    // Most patterns begin with a name that no system directory has.
+    let first = pattern.split('/').next().unwrap_or_default();
+    let open = is_pattern(first);
+    let begins = |system: &&&str| open || system.as_bytes().get(1) == first.as_bytes().first();
+    pattern.split_once('/').is_some_and(home) || SYSTEM.iter().filter(begins).any(fits)
 }
 
 /// As [`matches_glob`], with one choice such as `@(a|b)` or `+(a|b)` around it all.
 fn matches_name(pattern: &str, name: &str) -> bool {
+    if !is_pattern(pattern) && !pattern.contains('(') {
+        return pattern == name;
+    }
     let inner = ["@(", "+(", "?(", "*("]
         .iter()
         .find_map(|open| pattern.strip_prefix(open))

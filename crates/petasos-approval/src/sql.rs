@@ -25,7 +25,7 @@ fn words(text: &str) -> Vec<String> {
         match letter {
             // A command of the client, up to the end of its line.
             '\\' if first && letters.peek().is_some_and(char::is_ascii_lowercase) => {
-                while letters.next_if(|next| *next != '\n').is_some() {}
+                while letters.next_if(|next| !matches!(next, '\n' | '\\')).is_some() {}
                 output.push(";".to_owned());
             }
             '-' if letters.peek() == Some(&'-') => {

@@ -81,7 +81,9 @@ impl Walker<'_, '_, '_> {
         );
         self.seen.cloud |= calls::is_cloud_library(name);
         self.seen.engine |= name == "docker" || name.starts_with("docker.");
-        self.seen.takes_away |= calls::takes_away(last);
+        let called = self.sign(at + 1, '(') || self.sign(at + 1, '!');
+        self.seen.takes_away |=
+            calls::takes_away(last) && (called && name.contains('.') || last.ends_with("Command"));
         self.seen.ends |= self.sign(at + 1, '(')
             && matches!(last, "stop" | "kill" | "remove" | "prune" | "restart" | "pause");
         self.seen.forks |= last == "fork" || last == "pcntl_fork";
@@ -165,7 +167,7 @@ impl Walker<'_, '_, '_> {
             && self.language == Language::Perl
             && self.seen.deletes;
         if arriving && let Some(text) = self.engine.copied_stdin().text {
-            for line in text.lines().take(64) {
+            for line in text.lines() {
                 self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, line);
             }
         }

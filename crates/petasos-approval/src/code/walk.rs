@@ -24,7 +24,7 @@ impl Engine<'_> {
             self.report.signal(Signal::Limit, span, "");
             return Stream::unknown(Taint::NONE);
         }
-        if !self.charge(code.text.len().saturating_mul(24) + 512, span) {
+        if !self.charge(code.text.len().saturating_mul(24) + 1500, span) {
             return Stream::unknown(Taint::NONE);
         }
         if language == Language::PowerShell {
@@ -132,8 +132,12 @@ impl Walker<'_, '_, '_> {
     fn text(&mut self, text: &str, at: usize) {
         // A function by its name, as PHP hands it to `array_map`.
         self.seen.deletes |= self.language == Language::Php && matches!(text, "unlink" | "rmdir");
-        self.seen.cloud |= calls::is_cloud_library(text);
-        self.seen.engine |= text == "dockerode";
+        let before = |back: usize| at.checked_sub(back).and_then(|at| self.reader.tokens.get(at));
+        let imports = |token: Option<&Token>| matches!(token, Some(Token::Name(name)) if matches!(name.as_str(), "require" | "import" | "from"));
+        if imports(before(1)) || imports(before(2)) {
+            self.seen.cloud |= calls::is_cloud_library(text);
+            self.seen.engine |= text == "dockerode";
+        }
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
         self.seen.shell |= text.starts_with("sh ")

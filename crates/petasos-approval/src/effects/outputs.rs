@@ -84,6 +84,13 @@ fn extracted(call: &Call<'_>, found: &mut Vec<Found>) {
     if let Some(place) = &place {
         push(found, Deed::Write, place);
     }
+    let shows = match call.program {
+        "unzip" => ['l', 'p', 't', 'v', 'Z'].iter().any(|letter| call.flag(*letter)),
+        _ => call.flag('O') || call.long("--to-stdout") || call.operand(0).contains('O'),
+    };
+    if shows && call.program != "cpio" {
+        return;
+    }
     if call.program == "cpio" {
         let place = call.operands().next().cloned();
         push(found, Deed::Write, &place.unwrap_or_else(|| Arg::new(".", call.span)));
@@ -140,6 +147,13 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
 /// Files given to the usual options for an output; every tool calls them so.
 pub(super) fn named(call: &Call<'_>, found: &mut Vec<Found>) {
     const NAMES: [&str; 5] = ["-o", "--output", "--output-file", "--outfile", "--out"];
+    // Here the letter means something else.
+    if matches!(
+        call.program,
+        "ls" | "dir" | "test" | "[" | "ps" | "ssh" | "mount" | "lsof" | "set" | "shopt" | "stat"
+    ) {
+        return;
+    }
     for path in call.values(&NAMES).filter(|path| path.text.starts_with(['/', '~', '.'])) {
         push(found, Deed::Write, &path);
     }

@@ -21,12 +21,17 @@ impl Engine<'_> {
     }
 
     /// The value of a name is an expression again, and a subscript in it is expanded.
-    fn evaluate_subscripts(&mut self, text: &str) {
-        let name = text.trim();
-        let hidden = self.state.get(name).map(|value| value.text.as_str());
-        if let Some(hidden) = hidden.filter(|text| text.contains("$(") || text.contains('`')) {
-            let code = Arg::new(format!(": \"{hidden}\""), Span::default());
-            self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+    pub(crate) fn evaluate_subscripts(&mut self, text: &str) {
+        if text.len() > LENGTH_MAX {
+            return;
+        }
+        let names = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
+        for name in names.filter(|name| !name.is_empty()) {
+            let hidden = self.state.get(name).map(|value| value.text.as_str());
+            if let Some(hidden) = hidden.filter(|text| text.contains("$(") || text.contains('`')) {
+                let code = Arg::new(format!(": \"{hidden}\""), Span::default());
+                self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+            }
         }
     }
 

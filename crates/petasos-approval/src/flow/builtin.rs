@@ -1,7 +1,7 @@
 //! Commands the shell carries out itself, and the running of code that commands
 //! are handed: `eval`, `source`, what `sh -c` was given.
 
-use super::engine::Engine;
+use super::engine::{Engine, Locals};
 use super::report::render;
 use super::value::{Arg, Stream, Taint, Value};
 use crate::code::Language;
@@ -26,11 +26,7 @@ impl Engine<'_> {
                     return Some(Stream::unknown(Taint::ENVIRONMENT));
                 }
             }
-            "unset" => {
-                for arg in args {
-                    self.unset(&arg.text, span);
-                }
-            }
+            "unset" => self.unset_all(args, span),
             "read" => self.read(args),
             "mapfile" | "readarray" => self.read_lines(args),
             "set" if args.is_empty() => return Some(Stream::unknown(Taint::ENVIRONMENT)),
@@ -46,8 +42,9 @@ impl Engine<'_> {
             }
             "getopts" => self.options_of(args),
             "shopt" => {
-                self.lastpipe |= args.iter().any(|arg| arg.is("-s"))
-                    && args.iter().any(|arg| arg.is("lastpipe"));
+                if args.iter().any(|arg| arg.is("lastpipe")) {
+                    self.state.lastpipe = args.iter().any(|arg| arg.is("-s"));
+                }
             }
             "alias" => {
                 for arg in args {
@@ -117,20 +114,72 @@ impl Engine<'_> {
 
     /// Keeps what variables were before a function made them its own.
     fn shade(&mut self, args: &[Arg]) {
-        if self.locals.is_empty() || args.iter().any(|arg| arg.is("-g")) {
+        let global = |arg: &Arg| arg.text.starts_with('-') && arg.text.contains('g');
+        if self.locals.is_empty() || args.iter().any(global) {
             return;
         }
         for arg in args.iter().filter(|arg| !arg.text.starts_with('-')) {
-            let name = arg.text.split('=').next().unwrap_or_default();
-            let old = self.state.get(name).cloned();
-            if let Some(locals) = self.locals.last_mut() {
-                locals.push((name.to_owned(), old));
+            self.shade_one(arg.text.split('=').next().unwrap_or_default());
+        }
+    }
+
+    /// Keeps one variable, the first time that its function declares it.
+    pub(super) fn shade_one(&mut self, name: &str) {
+        let certain = self.state.depth();
+        let Some(frame) = self.locals.last() else { return };
+        let is_certain = frame.depth == certain && self.conditional == frame.conditional;
+        if frame.before.contains_key(name) || !self.charge_value(name) {
+            return;
+        }
+        let old = self.state.get(name).cloned();
+        if let Some(frame) = self.locals.last_mut() {
+            frame.before.insert(name.to_owned(), (old, is_certain));
+        }
+    }
+
+    /// Gives back what the variables of a function were before it; where it is not certain
+    /// that it had its own, either value may be there.
+    pub(super) fn unshade(&mut self, frame: Locals) {
+        for (name, (old, is_certain)) in frame.before {
+            let now = self.state.get(&name).map(|value| value.text.clone());
+            let mut value = old.unwrap_or_else(|| Value::unknown(Taint::NONE));
+            match now.filter(|now| !is_certain && *now != value.text) {
+                Some(now) => {
+                    value.others.push(now);
+                    self.state.set(&name, value);
+                }
+                None if value.text.chars().eq([UNKNOWN]) => self.state.restore(&name, None),
+                None => self.state.set(&name, value),
             }
         }
     }
 
-    /// `unset name`, `unset -f name` or one slot of an array.
+    /// Pays for a copy of a variable.
+    fn charge_value(&mut self, name: &str) -> bool {
+        let size = self.state.get(name).map_or(0, |value| {
+            value.text.len() + value.array.as_ref().map_or(0, |array| array.len() * 32)
+        });
+        self.charge(size + 50, Span::default())
+    }
+
+    /// `unset -f` takes functions, `-v` variables, without either whatever there is.
+    fn unset_all(&mut self, args: &[Arg], span: Span) {
+        let flag = |letter: &str| args.iter().any(|arg| arg.is(letter));
+        let (functions, variables) = (flag("-f"), flag("-v"));
+        for arg in args.iter().filter(|arg| !arg.text.starts_with('-')) {
+            if functions {
+                self.state.set_function(&arg.text, None);
+            } else if !variables || self.state.get(&arg.text).is_some() {
+                self.unset(&arg.text, span);
+            }
+        }
+    }
+
+    /// One variable, or one slot of an array.
     fn unset(&mut self, name: &str, span: Span) {
+        if !self.charge_value(name.split('[').next().unwrap_or_default()) {
+            return;
+        }
         if name == "HISTFILE" {
             self.report.signal(Signal::HistoryOff, span, "unset HISTFILE");
         }
@@ -289,15 +338,14 @@ impl Engine<'_> {
         match inner {
             Inner::Argv(argv) => {
                 // Who starts a program knows nothing of functions and aliases.
-                self.external = true;
+                self.external = !matches!(self.via.last(), Some(&("noglob" | "nocorrect")));
                 let stream = self.dispatch(&argv, span, &[]);
                 self.external = false;
                 stream
             }
             Inner::Shell(code, args) => self.run_code(Language::Shell, code, args, span),
             Inner::Code(language, code) => {
-                let picks = language != Language::Awk
-                    || !code.text.trim_start().starts_with(['{', 'N', 'B']);
+                let picks = language != Language::Awk || super::produce::picks_records(&code.text);
                 let mut stream = self.run_code(language, code, Vec::new(), span);
                 stream.taint = stream.taint.with(self.stdin.taint);
                 if picks {
@@ -356,6 +404,9 @@ impl Engine<'_> {
                 self.report.signal(Signal::RemoteCode, span, render(std::slice::from_ref(file)));
             }
             self.signal_code(file.taint.without(Taint::OPAQUE), span, std::slice::from_ref(file));
+            if file.is_unknown() && language == Language::Shell {
+                self.signal_code(self.doubt, span, std::slice::from_ref(file));
+            }
             return Stream::unknown(Taint::PROGRAM);
         };
         match stream.text {
@@ -384,10 +435,26 @@ impl Engine<'_> {
         args: Vec<Arg>,
         span: Span,
     ) -> Stream {
-        let known =
-            language == Language::Shell && code.is_unknown() && only_arguments_unknown(&code.text);
-        let doubt = if known { Taint::OPAQUE } else { Taint::NONE };
-        self.signal_code(code.taint.without(doubt), span, std::slice::from_ref(&code));
+        let taint = if code.is_unknown() { code.taint.with(self.doubt) } else { code.taint };
+        if language == Language::Shell
+            && code.is_unknown()
+            && taint.has(Taint::OPAQUE)
+            && is_visible(&code.text)
+        {
+            // The commands that can be read are followed; what is doubtful is so where it stands.
+            let outer = std::mem::replace(&mut self.doubt, Taint::OPAQUE);
+            let code = Arg { taint: taint.without(Taint::OPAQUE), ..code };
+            let stream = self.run_known(language, code, args, span);
+            self.doubt = outer;
+            return stream;
+        }
+        self.signal_code(taint, span, std::slice::from_ref(&code));
+        self.run_known(language, Arg { taint: Taint::NONE, ..code }, args, span)
+    }
+
+    /// Follows code whose origin has been looked at.
+    fn run_known(&mut self, language: Language, code: Arg, args: Vec<Arg>, span: Span) -> Stream {
+        self.signal_code(code.taint, span, std::slice::from_ref(&code));
         if language == Language::Make {
             for inner in crate::wrappers::make_rules(&code, &args) {
                 self.run_inner(inner, span);
@@ -433,17 +500,9 @@ fn is_mixed(text: &str) -> bool {
     text.contains(UNKNOWN) && text.lines().any(|line| line.chars().eq([UNKNOWN]))
 }
 
-/// Whether code shows all its commands, and only what they work on is not known.
-fn only_arguments_unknown(text: &str) -> bool {
-    let starts = |before: &str| {
-        let before = before.trim_end_matches([' ', '\t', '"', '\'', '{']);
-        before.is_empty()
-            || before.ends_with([';', '|', '&', '(', '`', '\n'])
-            || ["then", "do", "else", "eval", "exec", "sudo", "-c", "-e", "env", "xargs", "!"]
-                .iter()
-                .any(|word| before.ends_with(word))
-    };
-    text.match_indices(UNKNOWN).all(|(at, _)| text.get(..at).is_some_and(|before| !starts(before)))
+/// Whether there is anything to read in code besides what is not known.
+fn is_visible(text: &str) -> bool {
+    text.chars().any(|letter| letter != UNKNOWN && letter.is_alphanumeric())
 }
 
 fn joined(args: &[Arg], span: Span) -> Span {

@@ -46,7 +46,13 @@ impl Engine<'_> {
         let outlet = self.redirects(script, &simple.redirects);
         let last = argv.last().filter(|_| self.recalls).map(|arg| arg.text.clone());
         let stream = if argv.is_empty() || simple.assigns.iter().all(|assign| assign.declared) {
+            let scoped = argv
+                .first()
+                .is_some_and(|arg| matches!(arg.text.as_str(), "local" | "declare" | "typeset"));
             for assign in &simple.assigns {
+                if scoped {
+                    self.shade_one(script.source.get(assign.name));
+                }
                 let value = self.assign(script, assign);
                 self.assigned(script.source.get(assign.name), &value, span);
                 if argv.get(1).is_some_and(|flag| flag.text.starts_with("-n")) {
@@ -224,6 +230,8 @@ impl Engine<'_> {
         {
             stdin = listed;
         }
+        // So many words are looked at by each rule for this program.
+        self.charge(args.len().saturating_sub(64) * 60, span);
         let cwd = self.state.cwd.clone();
         let call = Call {
             program,
@@ -338,11 +346,13 @@ impl Engine<'_> {
     }
 
     pub(crate) fn touch(&mut self, deed: Deed, arg: &Arg, call: &Call<'_>) {
-        if !self.charge(500, call.span) {
+        if !self.charge(800, call.span) {
             return;
         }
         let path = match deed {
-            Deed::Delete { .. } if arg.taint.has(Taint::TILDE) => format!("./{}", arg.text),
+            Deed::Delete { .. } if arg.taint.has(Taint::TILDE) => {
+                self.resolve(&format!("./{}", arg.text))
+            }
             _ => self.resolve(&arg.text),
         };
         let touch = Touch::new(spread(deed, arg), &path, call.elevated, self.facts);
@@ -409,7 +419,11 @@ impl Engine<'_> {
             std::slice::from_ref(call.name),
         );
         let Some(text) = stream.text else { return Stream::unknown(Taint::PROGRAM) };
-        let language = Language::of_script(&text);
+        let language = if stream.taint.has(Taint::SOURCE) {
+            Language::Other
+        } else {
+            Language::of_script(&text)
+        };
         self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
     }
 }

@@ -3,7 +3,7 @@
 
 use super::call::Call;
 use super::engine::Engine;
-use super::value::{Arg, Stream};
+use super::value::{Arg, Stream, Taint};
 
 impl Engine<'_> {
     /// Remembers what a compiler makes of a source that this line wrote.
@@ -15,11 +15,14 @@ impl Engine<'_> {
             _ => return,
         };
         let named = call.option(&["-o"]).map(|arg| arg.text);
+        let mut written = false;
         for operand in call.operands() {
-            let Some(source) = self.source_of(operand, stdin) else { continue };
+            let Some(mut source) = self.source_of(operand, stdin) else { continue };
+            source.taint = source.taint.with(Taint::SOURCE);
             let output = named.as_deref().or(default).unwrap_or_else(|| stem(&operand.text));
             let path = self.resolve(output);
-            self.write_file(path, source, false);
+            self.write_file(path, source, written);
+            written = true;
         }
     }
 

@@ -9,7 +9,7 @@ use crate::shell::normalise::UNKNOWN;
 use crate::shell::parse::Reader;
 use crate::shell::tree::{Compound, Kind, Link, Node, Script, Simple, Step, Steps, Trouble};
 use crate::shell::{Source, Span};
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::rc::Rc;
 
 /// Texts and wrappers inside each other that we follow.
@@ -20,9 +20,19 @@ const DEPTH_MAX: u32 = 120;
 const PASSES_MAX: u32 = 1500;
 /// Work allowed for any command, and more for each byte of it.
 const WORK_BASE: u64 = 2_000_000;
-const WORK_PER_BYTE: u64 = 100;
+const WORK_PER_BYTE: u64 = 90;
 /// Values longer than this are not carried around.
 pub(crate) const VALUE_MAX: usize = 1 << 20;
+
+/// What a function has made its own.
+#[derive(Debug, Default)]
+pub(crate) struct Locals {
+    /// The scopes and conditions around its body.
+    pub(crate) depth: u32,
+    pub(crate) conditional: u32,
+    /// Each variable as it was, and whether it is certain that the function has its own.
+    pub(crate) before: BTreeMap<String, (Option<Value>, bool)>,
+}
 
 #[expect(clippy::struct_excessive_bools, reason = "independent circumstances of the walk")]
 pub(crate) struct Engine<'a> {
@@ -67,14 +77,18 @@ pub(crate) struct Engine<'a> {
     pub(crate) recalls: bool,
     /// A descriptor of this shell is a network connection.
     pub(crate) socket: bool,
-    /// The last command of a pipe runs in this shell.
-    pub(crate) lastpipe: bool,
+    /// Where descriptors were opened to write to.
+    pub(crate) descriptors: HashMap<u32, String>,
+    /// What the unknown parts of the code in hand may hold.
+    pub(crate) doubt: Taint,
     /// The command in hand is started by a program, not by the shell.
     pub(crate) external: bool,
     /// What runs when the shell ends or is signalled.
     pub(crate) traps: Vec<Arg>,
     /// Variables of the functions that are running, as they were before.
-    pub(crate) locals: Vec<Vec<(String, Option<Value>)>>,
+    pub(crate) locals: Vec<Locals>,
+    /// Steps around the current one that run only if another one went well.
+    pub(crate) conditional: u32,
     work: u64,
     passes: u32,
     exhausted: bool,
@@ -112,10 +126,12 @@ impl<'a> Engine<'a> {
             scripts: HashMap::new(),
             recalls: original.contains("$_"),
             socket: false,
-            lastpipe: false,
+            descriptors: HashMap::new(),
+            doubt: Taint::NONE,
             external: false,
             traps: Vec::new(),
             locals: Vec::new(),
+            conditional: 0,
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
             passes: PASSES_MAX,
             exhausted: false,
@@ -215,7 +231,10 @@ impl<'a> Engine<'a> {
                     self.report.signal(Signal::ForkBomb, Span::default(), "$0");
                 }
             }
+            let follows = u32::from(step.link != Link::Then);
+            self.conditional += follows;
             let stream = self.node(script, &step.node);
+            self.conditional -= follows;
             if step.background {
                 self.forked -= 1;
             }
@@ -262,7 +281,7 @@ impl<'a> Engine<'a> {
                 self.stdin = std::mem::take(&mut stream);
             }
             self.captured = position < last || outer_captured;
-            if position == last && self.lastpipe {
+            if position == last && self.state.lastpipe {
                 stream = self.node(script, stage);
                 break;
             }
@@ -347,14 +366,22 @@ impl<'a> Engine<'a> {
                 self.steps(script, body)
             }
             Kind::Test(words) => {
-                for word in words {
-                    self.expand_text(script, word);
+                let texts: Vec<String> =
+                    words.iter().map(|word| self.expand_text(script, word).text).collect();
+                let compares = |text: &String| {
+                    matches!(text.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
+                };
+                if texts.iter().any(compares) {
+                    for text in &texts {
+                        self.evaluate_subscripts(text);
+                    }
                 }
                 Stream::empty()
             }
             Kind::Arithmetic(parts) => {
                 let text = self.expand_parts_text(script, parts);
                 self.arithmetic_assign(&text);
+                self.evaluate_subscripts(&text);
                 Stream::empty()
             }
             Kind::Coprocess { name, steps } => {
@@ -463,11 +490,11 @@ impl<'a> Engine<'a> {
         }
         self.nesting += 1;
         self.running.push(name.into());
-        self.locals.push(Vec::new());
+        let depth = self.state.depth();
+        self.locals.push(Locals { depth, conditional: self.conditional, ..Locals::default() });
         let stream = self.steps(&Rc::clone(&function.script), &Rc::clone(&function.body));
-        for (name, old) in self.locals.pop().unwrap_or_default().into_iter().rev() {
-            self.state.restore(&name, old);
-        }
+        let frame = self.locals.pop().unwrap_or_default();
+        self.unshade(frame);
         self.running.pop();
         self.nesting -= 1;
         self.forked = forked;

@@ -244,7 +244,13 @@ impl Engine<'_> {
     fn double(&mut self, script: &Rc<Script>, parts: &[Part], fields: &mut Fields, span: Span) {
         for part in parts {
             match part {
-                Part::Literal(cut) | Part::Quoted(cut) => fields.push(script.source.get(*cut)),
+                Part::Literal(cut) | Part::Quoted(cut) => {
+                    let text = script.source.get(*cut);
+                    if text.starts_with('~') && fields.current.text.is_empty() {
+                        fields.current.taint = fields.current.taint.with(Taint::TILDE);
+                    }
+                    fields.push(text);
+                }
                 Part::Parameter(parameter) => {
                     let values = self.parameter(script, parameter, true, span);
                     let count = values.len();
@@ -316,6 +322,9 @@ impl Engine<'_> {
 
     /// Runs a substitution in a subshell and returns what it prints.
     pub(crate) fn substitute(&mut self, script: &Rc<Script>, steps: &Steps) -> Stream {
+        if !self.charge(300, Span::default()) {
+            return Stream::unknown(Taint::NONE);
+        }
         if !self.charge(300, Span::default()) {
             return Stream::unknown(Taint::NONE);
         }

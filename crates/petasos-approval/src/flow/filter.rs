@@ -1,9 +1,9 @@
 //! Text tools that change what flows through them in ways we can follow:
-//! `tr`, `sed s///`, `cut`, `head`, `tail`.
+//! `tr`, `sed`, `grep`, `cut`, `head`, `tail`, `sort`. What cannot be told exactly is not told.
 
+use super::dialect::{self, Spelling};
 use super::value::Arg;
 use crate::code::sed;
-use regex::RegexBuilder;
 
 /// Texts longer than this are not rewritten.
 const TEXT_MAX: usize = 1 << 18;
@@ -22,14 +22,22 @@ pub(super) fn run(name: &str, args: &[Arg], input: &str) -> Option<String> {
             Some(lines.join("\n") + "\n")
         }
         "sed" | "gsed" => substitute(args, input),
-        "head" => Some(take_lines(args, input, true)),
-        "tail" => Some(take_lines(args, input, false)),
+        "head" => take_lines(args, input, true),
+        "tail" => take_lines(args, input, false),
+        "sort" if args.is_empty() => {
+            let mut lines: Vec<&str> = input.lines().collect();
+            lines.sort_unstable();
+            Some(lines.join("\n") + "\n")
+        }
+        "uniq" if args.is_empty() => {
+            let mut lines: Vec<&str> = input.lines().collect();
+            lines.dedup();
+            Some(lines.join("\n") + "\n")
+        }
         "cut" => cut(args, input),
         "paste" => pasted(args, input),
-        "sort" | "uniq" | "cat" | "tee" | "pv" | "nl" | "fold" | "fmt" | "buffer" | "sponge" => {
-            Some(input.to_owned())
-        }
-        "grep" | "egrep" | "fgrep" => Some(input.to_owned()),
+        "cat" | "tee" | "pv" | "buffer" | "sponge" => Some(input.to_owned()),
+        "grep" | "egrep" | "fgrep" => search(name, args, input),
         "wc" => None,
         _ => None,
     }
@@ -104,37 +112,48 @@ fn translate(args: &[Arg], input: &str) -> Option<String> {
     )
 }
 
-/// Scripts of `s/a/b/` commands.
+/// Scripts of `s/a/b/` commands, and of lines by their numbers.
 fn substitute(args: &[Arg], input: &str) -> Option<String> {
-    let extended = args.iter().any(|arg| matches!(arg.text.as_str(), "-E" | "-r" | "-nE" | "-En"));
-    if let Some(lines) = numbered(args, input) {
+    let mut spelling = Spelling::default();
+    let mut quiet = false;
+    for flag in args.iter().filter_map(|arg| arg.text.strip_prefix('-')) {
+        for letter in flag.chars() {
+            match letter {
+                'n' => quiet = true,
+                'E' | 'r' => spelling.extended = true,
+                'e' | 'u' => {}
+                _ => return None,
+            }
+        }
+    }
+    let scripts: Vec<&str> =
+        args.iter().map(|arg| arg.text.as_str()).filter(|text| !text.starts_with('-')).collect();
+    if let [script] = scripts.as_slice()
+        && let Some(lines) = numbered(script, quiet, input)
+    {
         return Some(lines);
     }
+    let steps: Vec<sed::Step> = scripts.iter().flat_map(|script| sed::steps(script)).collect();
+    // Each pattern has to be made ready; nobody writes so many. Of many, which one prints?
+    if steps.is_empty() || steps.len() > 64 || quiet && steps.len() > 1 {
+        return None;
+    }
     let mut output = input.to_owned();
-    let mut seen = false;
-    for arg in args.iter().filter(|arg| !arg.text.starts_with('-')) {
-        let steps = sed::steps(&arg.text);
-        // Each pattern has to be made ready; nobody writes so many.
-        if steps.len() > 64 {
+    for step in steps {
+        let sed::Step::Replace { from, to, flags } = step else { return None };
+        if from.is_empty() || output.len() > TEXT_MAX {
             return None;
         }
-        for step in steps {
-            let sed::Step::Replace { from, to, flags } = step else { return None };
-            if from.is_empty() || flags.contains(['e', 'w', 'I', 'i']) || output.len() > TEXT_MAX {
-                return None;
-            }
-            output = replaced(&output, &from, &to, (flags.contains('g'), extended))?;
-            seen = true;
+        if !flags.chars().all(|flag| matches!(flag, 'g' | 'p')) || flags.contains('p') != quiet {
+            return None;
         }
+        output = replaced(&output, (&from, &to), flags.contains('g'), (spelling, quiet))?;
     }
-    seen.then_some(output)
+    Some(output)
 }
 
 /// `sed -n 2p`, `sed 1,3d`: lines by their numbers.
-fn numbered(args: &[Arg], input: &str) -> Option<String> {
-    let quiet = args.iter().any(|arg| arg.is("-n"));
-    let mut scripts = args.iter().filter(|arg| !arg.text.starts_with('-'));
-    let (script, None) = (scripts.next()?.text.as_str(), scripts.next()) else { return None };
+fn numbered(script: &str, quiet: bool, input: &str) -> Option<String> {
     let (address, keep) = match script.split_at_checked(script.len().checked_sub(1)?)? {
         (address, "p") if quiet => (address, true),
         (address, "d") if !quiet => (address, false),
@@ -143,104 +162,119 @@ fn numbered(args: &[Arg], input: &str) -> Option<String> {
     let (first, last) = address.split_once(',').unwrap_or((address, address));
     let total = input.lines().count();
     let line = |text: &str| if text == "$" { Some(total) } else { text.parse::<usize>().ok() };
-    let range = line(first)?..=line(last)?;
+    let first = line(first)?;
+    // A range that ends before it begins is its first line.
+    let range = first..=line(last)?.max(first);
     let kept = input.lines().enumerate().filter(|(at, _)| range.contains(&(at + 1)) == keep);
     Some(kept.fold(String::new(), |text, (_, line)| text + line + "\n"))
 }
 
-/// `s/from/to/`, by a matcher whose work grows with the text alone.
-fn replaced(input: &str, from: &str, to: &str, (all, extended): (bool, bool)) -> Option<String> {
-    if from == ".*" || from == "^.*$" {
-        return Some(each_line(input, |line| to.replace('&', line)));
+/// `s/from/to/` on every line; `quiet` leaves only the lines that were changed.
+fn replaced(
+    input: &str,
+    (from, to): (&str, &str),
+    all: bool,
+    (spelling, quiet): (Spelling, bool),
+) -> Option<String> {
+    let matcher = dialect::matcher(from, spelling)?;
+    // Where nothing matches, each dialect goes on in its own way.
+    let all = all && from != ".*";
+    if all && matcher.is_match("") {
+        return None;
     }
-    let pattern = if extended { from.to_owned() } else { modern(from) };
-    let matcher = RegexBuilder::new(&pattern).size_limit(1 << 16).build();
-    // A pattern of another dialect: what comes out is not known.
-    let Ok(matcher) = matcher else { return None };
-    let to = replacement(to);
-    Some(each_line(input, |line| {
-        if all { matcher.replace_all(line, &to) } else { matcher.replace(line, &to) }.into_owned()
-    }))
+    let to = dialect::replacement(to)?;
+    let mut output = String::with_capacity(input.len());
+    for line in input.lines().filter(|line| !quiet || matcher.is_match(line)) {
+        let changed = if all { matcher.replace_all(line, &to) } else { matcher.replace(line, &to) };
+        output.push_str(&changed);
+        output.push('\n');
+    }
+    Some(output)
 }
 
-/// A basic pattern in the spelling of an extended one.
-fn modern(pattern: &str) -> String {
-    let mut output = String::new();
-    let mut letters = pattern.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '\\' => match letters.next() {
-                Some(next @ ('(' | ')' | '{' | '}' | '+' | '?' | '|')) => output.push(next),
-                Some(next) => output.extend(['\\', next]),
-                None => {}
-            },
-            '(' | ')' | '{' | '}' | '+' | '?' | '|' => output.extend(['\\', letter]),
-            other => output.push(other),
+/// The lines that `grep` lets through.
+fn search(name: &str, args: &[Arg], input: &str) -> Option<String> {
+    let mut spelling =
+        Spelling { extended: name == "egrep", fixed: name == "fgrep", ..Spelling::default() };
+    let mut inverted = false;
+    let mut patterns = Vec::new();
+    for arg in args {
+        let Some(flags) = arg.text.strip_prefix('-').filter(|flags| !flags.is_empty()) else {
+            patterns.push(arg.text.as_str());
+            continue;
+        };
+        for flag in flags.chars() {
+            match flag {
+                'v' => inverted = true,
+                'i' => spelling.folded = true,
+                'E' => spelling.extended = true,
+                'F' => spelling.fixed = true,
+                'a' | 'h' | 'e' => {}
+                _ => return None,
+            }
         }
     }
-    output
-}
-
-/// What is filled in, with `&` and `\1` spelt as the matcher wants them.
-fn replacement(to: &str) -> String {
-    let mut output = String::new();
-    let mut letters = to.chars();
-    while let Some(letter) = letters.next() {
-        match letter {
-            '$' => output.push_str("$$"),
-            '&' => output.push_str("${0}"),
-            '\\' => match letters.next() {
-                Some(digit) if digit.is_ascii_digit() => output.extend(['$', '{', digit, '}']),
-                Some('n') => output.push('\n'),
-                Some(other) => output.push(other),
-                None => {}
-            },
-            other => output.push(other),
-        }
-    }
-    output
+    let [pattern] = patterns.as_slice() else { return None };
+    let matcher = dialect::matcher(pattern, spelling)?;
+    let kept = input.lines().filter(|line| matcher.is_match(line) != inverted);
+    Some(kept.fold(String::new(), |text, line| text + line + "\n"))
 }
 
 /// `paste -s -d' '`: all lines in one.
 fn pasted(args: &[Arg], input: &str) -> Option<String> {
-    let flags: String = args.iter().map(|arg| arg.text.as_str()).collect();
-    let serial = flags.strip_prefix('-')?.contains('s');
-    let delimiter = flags.split_once('d').map_or("\t", |(_, delimiter)| delimiter);
-    let delimiter = delimiter.strip_suffix('s').unwrap_or(delimiter);
-    serial.then(|| input.lines().collect::<Vec<_>>().join(delimiter) + "\n")
-}
-
-fn take_lines(args: &[Arg], input: &str, from_start: bool) -> String {
-    let mut count = 10;
-    let mut bytes = None;
+    let mut delimiter = "\t".to_owned();
+    let mut serial = false;
     let mut rest = args.iter();
     while let Some(arg) = rest.next() {
-        let value = |rest: &mut std::slice::Iter<'_, Arg>, text: &str| {
-            if text.is_empty() {
-                rest.next().map(|arg| arg.text.clone())
-            } else {
-                Some(text.to_owned())
-            }
-        };
-        if let Some(text) = arg.text.strip_prefix("-n") {
-            count = value(&mut rest, text).and_then(|text| text.parse().ok()).unwrap_or(count);
-        } else if let Some(text) = arg.text.strip_prefix("-c") {
-            bytes = value(&mut rest, text).and_then(|text| text.parse::<usize>().ok());
-        } else if let Some(number) = arg.text.strip_prefix('-').and_then(|text| text.parse().ok()) {
-            count = number;
+        let flags = arg.text.strip_prefix('-')?;
+        let (before, value) = flags.split_once('d').map_or((flags, None), |(a, b)| (a, Some(b)));
+        serial |= before == "s";
+        if !matches!(before, "" | "s") {
+            return None;
+        }
+        match value {
+            Some("") => rest.next()?.text.clone_into(&mut delimiter),
+            Some(value) => value.clone_into(&mut delimiter),
+            None => {}
         }
     }
-    if let Some(bytes) = bytes {
-        let skip = input.chars().count().saturating_sub(bytes);
-        return if from_start {
-            input.chars().take(bytes).collect()
-        } else {
-            input.chars().skip(skip).collect()
+    let one = delimiter.chars().count() == 1;
+    (serial && one).then(|| input.lines().collect::<Vec<_>>().join(&delimiter) + "\n")
+}
+
+/// `head` and `tail`; `None` for a count that is not understood.
+fn take_lines(args: &[Arg], input: &str, from_start: bool) -> Option<String> {
+    let mut count = "10".to_owned();
+    let mut bytes = false;
+    let mut rest = args.iter();
+    while let Some(arg) = rest.next() {
+        let flag = arg.text.strip_prefix('-')?;
+        let (unit, value) = match flag.chars().next()? {
+            unit @ ('n' | 'c') => (unit, flag.get(1..)?),
+            digit if digit.is_ascii_digit() => ('n', flag),
+            'q' if flag.len() == 1 => continue,
+            _ => return None,
         };
+        bytes = unit == 'c';
+        count = if value.is_empty() { rest.next()?.text.clone() } else { value.to_owned() };
     }
-    let total = input.lines().count();
-    let skip = if from_start { 0 } else { total.saturating_sub(count) };
-    input.lines().skip(skip).take(count).fold(String::new(), |text, line| text + line + "\n")
+    if bytes && !input.is_ascii() {
+        return None;
+    }
+    let number: usize = count.trim_start_matches(['+', '-']).parse().ok()?;
+    let pieces: Vec<&str> = if bytes {
+        input.split_inclusive(|_| true).collect()
+    } else {
+        input.split_inclusive('\n').collect()
+    };
+    let total = pieces.len();
+    let range = match (from_start, count.chars().next()) {
+        (true, Some('-')) => 0..total.saturating_sub(number),
+        (true, _) => 0..number.min(total),
+        (false, Some('+')) => number.saturating_sub(1).min(total)..total,
+        (false, _) => total.saturating_sub(number)..total,
+    };
+    Some(pieces.get(range)?.concat())
 }
 
 fn cut(args: &[Arg], input: &str) -> Option<String> {

@@ -127,7 +127,7 @@ impl Engine<'_> {
         assigns: &[(String, Arg)],
     ) -> Stream {
         let Some((first, args)) = argv.split_first() else { return Stream::empty() };
-        let taint = first.taint;
+        let taint = first.taint.with(self.doubt);
         self.signal_code(taint, span, argv);
         let bare: String = base.chars().filter(|letter| *letter != UNKNOWN).collect();
         if !bare.is_empty() && (rules::knows(&bare) || wrappers::knows(&bare)) {

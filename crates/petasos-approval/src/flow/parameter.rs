@@ -69,7 +69,7 @@ impl Engine<'_> {
                 }
                 for value in &mut values {
                     let size = value.text.len();
-                    if !self.charge(size * 24 + change.cost(size) * 8, span) {
+                    if !self.charge(size * 24 + change.cost(size) * 16, span) {
                         return Vec::new();
                     }
                     value.text = change.apply(&value.text);

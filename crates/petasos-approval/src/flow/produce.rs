@@ -83,7 +83,9 @@ impl Engine<'_> {
             "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),
             name if DOWNLOADERS.contains(&name) => self.download(call),
             name if FILTERS.contains(&name) => self.filtered(call),
-            _ => self.plain_output(call).unwrap_or(Stream::unknown(Taint::PROGRAM.with(taint))),
+            _ => self.plain_output(call).unwrap_or(Stream::unknown(
+                Taint::PROGRAM.with(taint.without(Taint::EVERY_PROCESS)),
+            )),
         }
     }
 
@@ -139,7 +141,7 @@ impl Engine<'_> {
         }
         if matches!(call.program, "head" | "tail" | "cut") && !operands.is_empty() {
             operands.retain(|arg| {
-                !arg.text.bytes().all(|byte| byte.is_ascii_digit() || b",-".contains(&byte))
+                !arg.text.bytes().all(|byte| byte.is_ascii_digit() || b",-+".contains(&byte))
                     && arg.text.len() > 1
             });
         }
@@ -394,34 +396,50 @@ fn json_text(call: &Call<'_>) -> Stream {
     }
 }
 
+/// Options of `ps` that pick some processes, or that are long.
+const PICKING: [&str; 9] = ["-p", "-C", "-u", "-U", "-t", "-g", "-G", "-s", "--"];
+
 /// `ps -e`, `ps aux`, `pgrep .`: nobody is left out.
 fn lists_every_process(call: &Call<'_>) -> bool {
+    let mut options = call.options().map(|arg| arg.text.as_str());
     if call.program == "pgrep" {
-        return call.operands().all(|arg| crate::rules::matches_everything(&arg.text));
+        return call.operands().next().is_some()
+            && call.operands().all(|arg| crate::rules::matches_everything(&arg.text))
+            && options.all(|option| matches!(option, "-f" | "-l" | "-a" | "-x" | "-i"));
     }
-    let picked = ["-p", "-C", "-u", "-U", "-t", "-g", "-G", "--ppid", "--pid", "--user", "p"];
-    !call.args.iter().any(|arg| picked.contains(&arg.text.as_str()))
-        && call.args.first().is_some_and(|first| {
-            let letters = first.text.trim_start_matches('-');
-            letters.contains(['e', 'A']) && first.text.starts_with('-') || letters.contains('x')
-        })
+    if options.any(|option| PICKING.iter().any(|name| option.starts_with(name))) {
+        return false;
+    }
+    // Letters up to the one whose value is a list of columns.
+    let letters = |text: &'_ str| text.split('o').next().unwrap_or_default().to_owned();
+    call.args.iter().enumerate().any(|(at, arg)| match arg.text.strip_prefix('-') {
+        Some(flags) => letters(flags).contains(['e', 'A']),
+        None => at == 0 && letters(&arg.text).contains('x'),
+    })
 }
 
 /// Whether a filter lets only some lines through; numbers alone are no choice.
 fn picks(call: &Call<'_>) -> bool {
     let pattern = call.operand(0);
     match call.program {
-        "grep" | "egrep" | "fgrep" | "rg" => {
-            !call.flag('v') && pattern.chars().any(|letter| letter.is_ascii_alphabetic())
+        "grep" | "egrep" | "fgrep" => {
+            let digits = pattern.trim_matches(['^', '$', '\\', '(', ')', '+', '*']);
+            !call.flag('v') && !matches!(digits, "[0-9]" | "[[:digit:]]" | "d" | "" | ".")
         }
-        "awk" | "gawk" => {
-            let head = pattern.trim_start();
-            !head.starts_with('{') && !head.starts_with("NR")
-        }
+        "awk" | "gawk" => picks_records(pattern),
         "head" => true,
+        "tail" => !call.args.iter().any(|arg| arg.text.contains('+')),
         "sed" | "gsed" => pattern.starts_with('/') || call.flag('n'),
         _ => false,
     }
+}
+
+/// Whether an AWK program leaves records out, but for a heading.
+pub(super) fn picks_records(program: &str) -> bool {
+    let program: String = program.chars().filter(|letter| !letter.is_whitespace()).collect();
+    let body = ["NR>1", "NR!=1", "NR>=2"].iter().find_map(|head| program.strip_prefix(head));
+    let body = body.unwrap_or(&program);
+    !body.starts_with('{') || ["if(", "~", "==", "<", ">"].iter().any(|sign| body.contains(sign))
 }
 
 /// Everything below the roots of a `find`.

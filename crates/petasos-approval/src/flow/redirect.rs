@@ -24,7 +24,7 @@ impl Engine<'_> {
         let mut outlet = Outlet::default();
         for redirect in redirects {
             let span = script.source.span(redirect.target.cut);
-            if !self.charge(250, span) {
+            if !self.charge(500, span) {
                 break;
             }
             match redirect.kind {
@@ -73,6 +73,11 @@ impl Engine<'_> {
             if connected && descriptor.is_none_or(|number| number == 0) && arg.is("1") {
                 self.report.signal(Signal::ReverseShell, span, "/dev/tcp");
             }
+            let number = arg.text.parse().ok().filter(|number| *number > 2);
+            let open = number.and_then(|number: u32| self.descriptors.get(&number));
+            if let Some(path) = open.filter(|_| descriptor.is_none_or(|number| number == 1)) {
+                outlet.files.push((path.clone(), true));
+            }
             if self.socket && !matches!(arg.text.as_str(), "-" | "0" | "1" | "2") {
                 self.stdin = Stream::unknown(Taint::DOWNLOADED);
             } else {
@@ -90,6 +95,9 @@ impl Engine<'_> {
             return;
         }
         self.touch_path(Deed::Write, arg, &path);
+        if let Some(number) = descriptor.filter(|number| *number > 2) {
+            self.descriptors.insert(number, path.clone());
+        }
         let printed = descriptor.is_none_or(|number| number == 1);
         outlet.silent |= printed && path == "/dev/null";
         if printed && path != "/dev/null" {
@@ -165,10 +173,12 @@ impl Engine<'_> {
     }
 
     pub(super) fn write_file(&mut self, path: String, stream: Stream, append: bool) {
+        // Not while it runs: it would only feed itself.
         if let Some((script, steps)) = self.waiting.remove(&path) {
             let outer = std::mem::replace(&mut self.stdin, stream);
             self.substitute(&script, &steps);
             self.stdin = outer;
+            self.waiting.insert(path, (script, steps));
             return;
         }
         match self.state.files.get_mut(&path) {
@@ -197,6 +207,9 @@ impl Engine<'_> {
             "tee" | "sponge" => {
                 let append = call.flag('a');
                 for operand in call.operands() {
+                    if !self.charge(400, call.span) {
+                        break;
+                    }
                     let path = self.resolve(&operand.text);
                     let copy = self.copied(stdin);
                     self.write_file(path, copy, append);
@@ -267,6 +280,9 @@ impl Engine<'_> {
         let operands: Vec<&Arg> = call.operands().collect();
         let Some((destination, sources)) = operands.split_last() else { return };
         for source in sources.iter().filter(|source| source.text.contains(':')) {
+            if !self.charge(1500, call.span) {
+                return;
+            }
             let name = source.text.rsplit(['/', ':']).next().unwrap_or_default();
             for path in [destination.text.clone(), format!("{}/{name}", destination.text)] {
                 let path = self.resolve(&path);
@@ -354,13 +370,15 @@ impl Engine<'_> {
             let index = self.expand_text(script, index).text;
             let mut array = old.and_then(|old| old.array).unwrap_or_default();
             // A slot far beyond the end is kept by its name, as that of a map.
-            let near = array.len() + 4096;
+            let near = 4096.max(array.len().saturating_mul(2));
             let at =
                 self.number(&index).and_then(|at| usize::try_from(at).ok()).filter(|at| *at < near);
             if at.is_none() {
                 array.push(format!("[{index}]={}", value.text));
             } else if let Some(at) = at {
-                array.resize(array.len().max(at + 1), String::new());
+                let length = array.len().max(at + 1);
+                self.charge((length - array.len()).saturating_mul(16), Span::default());
+                array.resize(length, String::new());
                 if let Some(slot) = array.get_mut(at) {
                     slot.clone_from(&value.text);
                 }

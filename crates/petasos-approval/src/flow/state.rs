@@ -26,6 +26,7 @@ pub(crate) struct Mark {
     length: usize,
     cwd: Option<String>,
     positional: Option<Rc<Vec<Arg>>>,
+    lastpipe: bool,
 }
 
 #[derive(Debug, Default)]
@@ -38,6 +39,8 @@ pub(crate) struct State {
     pub(crate) cwd: Option<String>,
     /// `$1`…; `None` while they are those of whoever runs the line.
     pub(crate) positional: Option<Rc<Vec<Arg>>>,
+    /// The last command of a pipe runs in this shell.
+    pub(crate) lastpipe: bool,
     journal: Vec<Undo>,
     scopes: u32,
 }
@@ -49,6 +52,7 @@ impl State {
             length: self.journal.len(),
             cwd: self.cwd.clone(),
             positional: self.positional.clone(),
+            lastpipe: self.lastpipe,
         }
     }
 
@@ -57,6 +61,12 @@ impl State {
         self.rewind(mark.length);
         self.cwd = mark.cwd;
         self.positional = mark.positional;
+        self.lastpipe = mark.lastpipe;
+    }
+
+    /// Scopes and branches around the current command.
+    pub(crate) fn depth(&self) -> u32 {
+        self.scopes
     }
 
     /// Ends a scope whose changes stay, such as that of `eval`.
@@ -140,9 +150,12 @@ impl State {
         if self.is_top() { self.variables.remove(name) } else { self.variables.get(name).cloned() }
     }
 
+    /// A variable of that name goes; where there is none, a function.
     pub(crate) fn unset(&mut self, name: &str) {
+        if self.get(name).is_none() {
+            self.set_function(name, None);
+        }
         self.set(name, Value::default());
-        self.set_function(name, None);
     }
 
     pub(crate) fn get(&self, name: &str) -> Option<&Value> {

@@ -28,6 +28,9 @@ impl Engine<'_> {
             self.set_package_scripts(call);
             return;
         }
+        if self.scripts.is_empty() && self.state.files.is_empty() {
+            return;
+        }
         let name = match words.as_slice() {
             ["run" | "run-script" | "rum" | "urn", name, ..] => *name,
             ["install" | "i" | "ci" | "add" | "rebuild" | "link", ..] => "install",

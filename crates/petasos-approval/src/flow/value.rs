@@ -38,6 +38,8 @@ impl Taint {
     pub(crate) const EVERY_PROCESS: Self = Self(4096);
     /// Begins with a tilde that was quoted: a name like any other.
     pub(crate) const TILDE: Self = Self(8192);
+    /// The source that a program was built from.
+    pub(crate) const SOURCE: Self = Self(16384);
 
     pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

@@ -265,6 +265,10 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
         .option(&["-w", "--workdir"])
         .map(|place| (on_host(&place, &mounts), place))
         .and_then(|(host, place)| (host.text != place.text).then_some(host));
+    if mounts.len().saturating_mul(command.len()) > 16_384 {
+        inners.excess = true;
+        return;
+    }
     let command: Vec<Arg> = command.iter().skip(1).map(|arg| on_host(arg, &mounts)).collect();
     match entry {
         Some(entry) if !entry.text.is_empty() => {

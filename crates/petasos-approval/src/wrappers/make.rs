@@ -6,12 +6,13 @@ use super::{Inner, Inners, Wrapper};
 use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::shell::normalise::UNKNOWN;
 use std::collections::{HashMap, HashSet};
 
 pub(super) static WRAPPER: Wrapper = Wrapper { names: &["make", "gmake"], unwrap };
 
 /// Options whose value is the next argument.
-const VALUES: [&str; 9] = ["-f", "--file", "--makefile", "-C", "-I", "-o", "-W", "-j", "--eval"];
+const VALUES: [&str; 8] = ["-f", "--file", "--makefile", "-C", "-I", "-o", "-W", "--eval"];
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     for arg in call.args {
@@ -31,6 +32,11 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if files.is_empty() {
         files.extend(["Makefile", "makefile", "GNUmakefile"].map(|name| Arg::new(name, call.span)));
     }
+    // Each file is read for every target.
+    if files.len().saturating_mul(targets.len()) > 4096 {
+        inners.excess = true;
+        return;
+    }
     for file in files {
         inners.list.push(if file.is("-") || file.is("/dev/stdin") {
             Inner::Stdin(Language::Make, targets.clone())
@@ -42,48 +48,59 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 
 /// One rule: what it makes, what that needs, what is run for it.
 #[derive(Debug, Default)]
-struct Rule<'t> {
-    targets: Vec<&'t str>,
-    needs: Vec<&'t str>,
-    recipes: Vec<&'t str>,
+struct Rule {
+    targets: Vec<String>,
+    needs: Vec<String>,
+    recipes: Vec<String>,
 }
+
+/// The variables of a makefile.
+type Variables = HashMap<String, String>;
 
 /// What a makefile runs for `targets`, or for its first one.
 pub(crate) fn rules(code: &Arg, targets: &[Arg]) -> Vec<Inner> {
     let mut inners = Inners::default();
-    let mut found: Vec<Rule<'_>> = Vec::new();
-    let mut variables = HashMap::new();
-    for line in code.text.split('\n') {
+    let mut found: Vec<Rule> = Vec::new();
+    let mut variables = Variables::new();
+    let text = code.text.replace("\\\n", " ");
+    for line in text.split('\n') {
+        let included = line.trim_start_matches('-').trim_start_matches('s');
         if let Some(recipe) = line.strip_prefix('\t') {
             if let Some(rule) = found.last_mut() {
-                rule.recipes.push(recipe);
+                rule.recipes.push(recipe.to_owned());
             }
-        } else if let Some(files) = line
-            .trim_start_matches(['-', 's'])
-            .strip_prefix("include ")
-            .or_else(|| line.strip_prefix("sinclude "))
-        {
+        } else if let Some(files) = included.strip_prefix("include ") {
+            // One target that nobody knows stands for too many: all rules are followed.
+            let targets = match targets.len() {
+                0..64 => targets.to_vec(),
+                _ => vec![code.with_text(UNKNOWN)],
+            };
             for file in files.split_whitespace() {
                 let file = code.with_text(file);
-                inners.list.push(Inner::File(Language::Make, file, targets.to_vec()));
+                inners.list.push(Inner::File(Language::Make, file, targets.clone()));
             }
         } else if let Some((name, value)) = assignment(line) {
-            variables.insert(name, value);
+            variables.insert(name.to_owned(), value.to_owned());
         } else if let Some((names, rest)) = line.split_once(':') {
             let (needs, recipe) = rest.split_once(';').unwrap_or((rest, ""));
+            let words = |text: &str| {
+                filled(text, &variables, 0).split_whitespace().map(str::to_owned).collect()
+            };
+            let recipe = Some(recipe.trim_start().to_owned()).filter(|recipe| !recipe.is_empty());
             found.push(Rule {
-                targets: names.split_whitespace().collect(),
-                needs: needs.split_whitespace().collect(),
-                recipes: if recipe.is_empty() { Vec::new() } else { vec![recipe.trim_start()] },
+                targets: words(names),
+                needs: words(needs),
+                recipes: recipe.into_iter().collect(),
             });
         }
         if let Some((_, tail)) = line.split_once("$(shell ") {
             shell(code.with_text(tail.trim_end_matches(')')), &mut inners);
         }
     }
-    for rule in wanted(&found, targets) {
+    for rule in wanted(&found, targets, variables.contains_key(".DEFAULT_GOAL")) {
         for recipe in &rule.recipes {
-            let text = filled(recipe.trim_start_matches(['@', '-', '+', ' ']), &variables);
+            let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']);
+            let text = filled(recipe, &variables, 0).replace("$$", "$");
             shell(code.with_text(text), &mut inners);
         }
     }
@@ -98,39 +115,69 @@ fn assignment(line: &str) -> Option<(&str, &str)> {
     (plain && !name.is_empty()).then_some((name, value.trim()))
 }
 
-/// The rules that are followed; all of them where a target is not among them.
-fn wanted<'r, 't>(rules: &'r [Rule<'t>], targets: &[Arg]) -> Vec<&'r Rule<'t>> {
+/// The rules that are followed; all of them where it is not plain which.
+fn wanted<'r>(rules: &'r [Rule], targets: &[Arg], told: bool) -> Vec<&'r Rule> {
+    let by_name: HashMap<&str, Vec<&Rule>> = rules.iter().fold(HashMap::new(), |mut map, rule| {
+        for name in &rule.targets {
+            map.entry(name.as_str()).or_insert_with(Vec::new).push(rule);
+        }
+        map
+    });
     let named = targets.iter().map(|arg| arg.text.as_str()).filter(|text| !text.contains('='));
     let mut queue: Vec<&str> = named.collect();
-    if queue.is_empty() {
+    if queue.is_empty() && !told {
         let first = rules.iter().flat_map(|rule| &rule.targets).find(|name| !name.starts_with('.'));
-        queue.extend(first);
+        queue.extend(first.map(String::as_str));
     }
-    let known = |name: &str| rules.iter().any(|rule| rule.targets.contains(&name));
-    if queue.iter().any(|name| !known(name)) || rules.len() > 256 {
+    let unclear = |rule: &Rule| rule.needs.iter().any(|need| need.contains('$'));
+    if queue.is_empty()
+        || queue.iter().any(|name| !by_name.contains_key(name))
+        || rules.iter().any(unclear)
+    {
         return rules.iter().collect();
     }
     let mut seen: HashSet<&str> = HashSet::new();
     while let Some(name) = queue.pop() {
         if seen.insert(name) {
-            let making = rules.iter().filter(|rule| rule.targets.contains(&name));
-            queue.extend(making.flat_map(|rule| rule.needs.iter().copied()));
+            let making = by_name.get(name).into_iter().flatten();
+            queue.extend(making.flat_map(|rule| rule.needs.iter().map(String::as_str)));
         }
     }
-    let follows = |rule: &&Rule<'_>| {
-        rule.targets.iter().any(|name| name.contains('%') || seen.contains(name))
+    let follows = |rule: &&Rule| {
+        rule.targets.iter().any(|name| name.contains('%') || seen.contains(name.as_str()))
     };
     rules.iter().filter(follows).collect()
 }
 
-/// A recipe with `$(NAME)` and `$$` as the shell gets them.
-fn filled(recipe: &str, variables: &HashMap<&str, &str>) -> String {
-    let mut text = recipe.to_owned();
-    if text.contains("$(") || text.contains("${") {
-        for (name, value) in variables.iter().take(64) {
-            text =
-                text.replace(&format!("$({name})"), value).replace(&format!("${{{name}}}"), value);
+/// A text with `$(NAME)` and `${NAME}` replaced by what they stand for.
+fn filled(text: &str, variables: &Variables, nesting: u32) -> String {
+    let mut output = String::new();
+    let mut rest = text;
+    while let Some((before, tail)) = rest.split_once('$') {
+        output.push_str(before);
+        let inside = tail
+            .strip_prefix('(')
+            .and_then(|tail| tail.split_once(')'))
+            .or_else(|| tail.strip_prefix('{').and_then(|tail| tail.split_once('}')));
+        let known = inside.and_then(|(name, after)| Some((variables.get(name)?, after)));
+        match known.filter(|_| nesting < 8 && output.len() < 1 << 16) {
+            Some((value, after)) => {
+                output.push_str(&filled(value, variables, nesting + 1));
+                rest = after;
+            }
+            None => {
+                output.push('$');
+                // A doubled sign is one for the shell, and begins no name.
+                rest = match tail.strip_prefix('$') {
+                    Some(after) => {
+                        output.push('$');
+                        after
+                    }
+                    None => tail,
+                };
+            }
         }
     }
-    text.replace("$$", "$")
+    output.push_str(rest);
+    output
 }

@@ -255,9 +255,17 @@ fn opens_program(call: &Call<'_>, inners: &mut Inners) {
     let files: Vec<Arg> = match call.program {
         "go" if call.operand(0) != "run" => return,
         "go" => call.operands().filter(|arg| arg.text.ends_with(".go")).cloned().collect(),
-        "dpkg" | "rpm" if !(call.flag('i') || call.flag('U') || call.long("--install")) => return,
+        "dpkg" | "rpm"
+            if call.flag('q') || !(call.flag('i') || call.flag('U') || call.long("--install")) =>
+        {
+            return;
+        }
+        "wine" | "mono" | "dotnet" => {
+            let program = |arg: &&Arg| [".exe", ".dll"].iter().any(|end| arg.text.ends_with(end));
+            call.operands().find(program).cloned().into_iter().collect()
+        }
         "installer" => call.values(&["-pkg"]).collect(),
-        "tcc" => call.operands().filter(|_| call.flag_word("-run")).cloned().collect(),
+        "tcc" if !call.flag_word("-run") => return,
         _ => call.operands().cloned().collect(),
     };
     inners.list.extend(files.into_iter().map(opened));

@@ -60,6 +60,9 @@ fn repeated(size: usize) -> Vec<(&'static str, String)> {
         ("filters", "seq 500 | cat;"),
         ("copies of programs", "cp /bin/ls a;./a;"),
         ("hooks", "echo ls>.git/hooks/a;git commit;"),
+        ("patterns deleted", "cd /tmp;rm -rf *;"),
+        ("packages installed", "npm ci;"),
+        ("copied away", "scp x h:;"),
         ("package scripts", "npm pkg set scripts.a=ls;npm run a;"),
         ("last arguments", "echo $_;"),
         ("references", "declare -n a=b;echo $a;"),
@@ -76,6 +79,11 @@ fn framed(size: usize) -> Vec<(&'static str, String)> {
     vec![
         ("arguments", inside("rm -rf ", "a ", "")),
         ("sources", inside("cp ", "a ", "/etc/")),
+        ("files of make", inside("make ", "-f x all ", "")),
+        ("files of an editor", inside("vim ", "x ", "")),
+        ("mounts", inside("docker run ", "-v /a:/b ", "alpine ls")),
+        ("locals", "x=(a a a);f(){ ".to_owned() + &filled("local x;", size) + "};f"),
+        ("far slots", grown_slots(size)),
         ("targets", inside("ls | tee ", "a ", "")),
         ("roots", inside("find ", "a ", "-delete")),
         ("clauses", inside("find . ", "-exec rm {} \\; ", "")),
@@ -134,4 +142,9 @@ fn grown(size: usize) -> Vec<(&'static str, String)> {
                 + "f0",
         ),
     ]
+}
+
+/// Slots of an array, each far behind the one before it.
+fn grown_slots(size: usize) -> String {
+    (1..size / 12).fold(String::new(), |text, step| text + &format!("a[{}]=x;", step * 4095))
 }

@@ -1,0 +1,36 @@
+//! What a program is given when it starts: its arguments, by the names that languages
+//! have for them.
+
+use super::evaluate::{Reader, Value};
+use super::scan::Token;
+
+impl Reader<'_> {
+    /// `sys.argv[1]`, `$ARGV[0]`, `shift`: what the program was given.
+    pub(super) fn given_argument(
+        &self,
+        name: &str,
+        last: &str,
+        at: usize,
+    ) -> Option<(Value, usize)> {
+        let arguments = self.given.as_ref()?;
+        let value = |position: usize| {
+            arguments.get(position).map_or(Value::Unknown, |arg| Value::Text(arg.text.clone()))
+        };
+        if self.loose && name == "shift" {
+            return Some((value(0), at + 1));
+        }
+        let first = match last.trim_start_matches(['$', '@']) {
+            "argv" => 1,
+            "ARGV" => 0,
+            _ => return None,
+        };
+        match (self.tokens.get(at + 1), self.tokens.get(at + 2)) {
+            (Some(Token::Sign('[')), Some(Token::Number(number))) => {
+                let position = number.parse::<usize>().ok()?.checked_sub(first)?;
+                // Behind the bracket that closes it.
+                Some((value(position), at + 4))
+            }
+            _ => None,
+        }
+    }
+}
