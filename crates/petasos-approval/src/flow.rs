@@ -16,6 +16,7 @@ pub(crate) mod engine;
 pub(crate) mod expand;
 pub(crate) mod filter;
 pub(crate) mod guess;
+mod locals;
 pub(crate) mod options;
 pub(crate) mod parameter;
 pub(crate) mod printf;

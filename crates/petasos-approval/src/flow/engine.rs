@@ -1,5 +1,6 @@
 //! Walks a tree, command by command, with the state the shell would have.
 
+use super::locals::Locals;
 use super::report::Report;
 use super::state::{Function, State};
 use super::value::{Arg, Stream, Taint, Value};
@@ -9,7 +10,7 @@ use crate::shell::normalise::UNKNOWN;
 use crate::shell::parse::Reader;
 use crate::shell::tree::{Compound, Kind, Link, Node, Script, Simple, Step, Steps, Trouble};
 use crate::shell::{Source, Span};
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
 /// Texts and wrappers inside each other that we follow.
@@ -23,16 +24,6 @@ const WORK_BASE: u64 = 2_000_000;
 const WORK_PER_BYTE: u64 = 90;
 /// Values longer than this are not carried around.
 pub(crate) const VALUE_MAX: usize = 1 << 20;
-
-/// What a function has made its own.
-#[derive(Debug, Default)]
-pub(crate) struct Locals {
-    /// The scopes and conditions around its body.
-    pub(crate) depth: u32,
-    pub(crate) conditional: u32,
-    /// Each variable as it was, and whether it is certain that the function has its own.
-    pub(crate) before: BTreeMap<String, (Option<Value>, bool)>,
-}
 
 #[expect(clippy::struct_excessive_bools, reason = "independent circumstances of the walk")]
 pub(crate) struct Engine<'a> {
@@ -391,20 +382,6 @@ impl<'a> Engine<'a> {
             }
             Kind::Function { .. } => Stream::empty(),
         }
-    }
-
-    /// Runs a command on what is not known yet, and once more on what is written to it.
-    fn coprocess(&mut self, script: &Rc<Script>, name: &str, steps: &Steps) {
-        let outer = std::mem::replace(&mut self.stdin, Stream::unknown(Taint::NONE));
-        let printed = self.substitute(script, steps);
-        self.stdin = outer;
-        self.outlets += 1;
-        let from = format!("/dev/fd/in{}", self.outlets);
-        let to = format!("/dev/fd/out{}", self.outlets);
-        self.state.files.insert(from.clone(), printed);
-        self.waiting.insert(to.clone(), (Rc::clone(script), Rc::clone(steps)));
-        let value = Value { array: Some(vec![from, to]), ..Value::unknown(Taint::NONE) };
-        self.state.set(name, value);
     }
 
     fn branches(&mut self, script: &Rc<Script>, parts: &[Steps]) -> Stream {

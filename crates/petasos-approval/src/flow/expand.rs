@@ -3,7 +3,7 @@
 
 use super::brace;
 use super::engine::{Engine, VALUE_MAX};
-use super::value::{Arg, Stream, Taint};
+use super::value::{Arg, Stream, Taint, Value};
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{Part, Script, Steps, Word};
 use crate::shell::{Source, Span};
@@ -318,6 +318,20 @@ impl Engine<'_> {
             text.push_str(&arg.text);
         }
         Arg { text, taint, ..Arg::default() }
+    }
+
+    /// Runs a command on what is not known yet, and once more on what is written to it.
+    pub(super) fn coprocess(&mut self, script: &Rc<Script>, name: &str, steps: &Steps) {
+        let outer = std::mem::replace(&mut self.stdin, Stream::unknown(Taint::NONE));
+        let printed = self.substitute(script, steps);
+        self.stdin = outer;
+        self.outlets += 1;
+        let from = format!("/dev/fd/in{}", self.outlets);
+        let to = format!("/dev/fd/out{}", self.outlets);
+        self.state.files.insert(from.clone(), printed);
+        self.waiting.insert(to.clone(), (Rc::clone(script), Rc::clone(steps)));
+        let value = Value { array: Some(vec![from, to]), ..Value::unknown(Taint::NONE) };
+        self.state.set(name, value);
     }
 
     /// Runs a substitution in a subshell and returns what it prints.
