@@ -2,7 +2,7 @@
 //!
 //! What may run together is the planner's; that each call gets one result is the runtime's. Here
 //! a segment is noted as begun before it runs and as ended after it, so that a crash in between
-//! leaves known who ran.
+//! leaves known who ran. Behind the last segment follow the results themselves.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -38,7 +38,8 @@ pub(crate) async fn run(
 ) -> Result<Vec<ToolResult>, StoreError> {
     let segments = plan(&calls, &engine.dispatcher.registry().snapshot(), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
-    for members in segments.into_iter().flat_map(steps) {
+    let mut steps = segments.into_iter().flat_map(steps).peekable();
+    while let Some(members) = steps.next() {
         let batch: Vec<ToolCall> = members.iter().map(|at| calls[*at].clone()).collect();
         let interrupted = cx.cancel.is_cancelled();
         if !interrupted {
@@ -47,7 +48,8 @@ pub(crate) async fn run(
         let deadline = Instant::now() + patience(&batch);
         let cx = CallContext { deadline, ..cx.clone() };
         let done = patiently(&names(&batch), round::run(&engine.dispatcher, batch, &cx), &cx).await;
-        if !interrupted {
+        // The last ones are stored at once as what they are: the results.
+        if !interrupted && steps.peek().is_some() {
             transcript.ended(&done).await?;
         }
         for (at, result) in members.into_iter().zip(done) {
