@@ -336,10 +336,7 @@ impl Engine<'_> {
 
     /// Runs a substitution in a subshell and returns what it prints.
     pub(crate) fn substitute(&mut self, script: &Rc<Script>, steps: &Steps) -> Stream {
-        if !self.charge(300, Span::default()) {
-            return Stream::unknown(Taint::NONE);
-        }
-        if !self.charge(300, Span::default()) {
+        if !self.charge(1500, Span::default()) {
             return Stream::unknown(Taint::NONE);
         }
         let captured = std::mem::replace(&mut self.captured, true);
