@@ -66,12 +66,27 @@ pub(super) static KEYS: &[Key] = &[
         "\"auto\"",
         "Keep keys added by `auth login` in the keyring of the operating system: never, where one is at hand (the file says why not), or nowhere else",
     ),
-    key("security.tirith_enabled", Flag, "true", "Scan commands with the external scanner")
-        .tighten(On),
-    key("security.tirith_path", Text, "", "The scanner's program"),
-    key("security.tirith_timeout", Number, "5", "Seconds a scan may take"),
-    key("security.tirith_fail_open", Flag, "true", "Let a command pass when the scanner fails")
-        .tighten(Off),
+    key(
+        "security.tirith_enabled",
+        Flag,
+        "true",
+        "Scan commands with an external scanner; none is run yet",
+    )
+    .tighten(On),
+    key(
+        "security.tirith_path",
+        Text,
+        "",
+        "The scanner's program; it is not run yet, and `doctor` says so",
+    ),
+    key("security.tirith_timeout", Number, "5", "Seconds a scan may take, once there is one"),
+    key(
+        "security.tirith_fail_open",
+        Flag,
+        "true",
+        "Let a command pass when a scan fails, once there is one",
+    )
+    .tighten(Off),
     key("security.website_blocklist", super::Kind::Any, "", "Sites that tools must not open"),
     key("permissions.allow", List, "[]", "Rules for calls that need no question"),
     key("permissions.ask", List, "[]", "Rules for calls that are asked about").tighten(More),

@@ -99,6 +99,11 @@ fn look_at_settings(host: &Host, findings: &mut Vec<Finding>) {
         let what = format!("`{}`: {}", notice.key, notice.what);
         findings.push(Finding::note("config", what, notice.hint.clone()));
     }
+    if let Some(program) = settings.text("security.tirith_path").filter(|path| !path.is_empty()) {
+        let what = format!("`security.tirith_path`: `{program}` is not run, no scanner is yet");
+        let hint = "commands are judged by the built-in rules and yours (`petasos approval rules`)";
+        findings.push(Finding::note("config", what, hint));
+    }
 }
 
 /// Where commands run, and how far they can be confined there.
