@@ -349,25 +349,21 @@ impl Engine<'_> {
         span: Span,
     ) -> Stream {
         let taint = if code.is_unknown() { code.taint.with(self.doubt) } else { code.taint };
-        if language == Language::Shell
-            && code.is_unknown()
-            && taint.has(Taint::OPAQUE)
-            && is_visible(&code.text)
-        {
-            // The commands that can be read are followed; what is doubtful is so where it stands.
-            let outer = std::mem::replace(&mut self.doubt, Taint::OPAQUE);
-            let code = Arg { taint: taint.without(Taint::OPAQUE), ..code };
-            let stream = self.run_known(language, code, args, span);
-            self.doubt = outer;
-            return stream;
+        // The commands that can be read are followed; what is doubtful is so where it stands.
+        let readable = language == Language::Shell && code.is_unknown() && is_visible(&code.text);
+        let told = if readable { taint.without(Taint::OPAQUE) } else { taint };
+        self.signal_code(told, span, std::slice::from_ref(&code));
+        if !readable || !taint.has(Taint::OPAQUE) {
+            return self.run_known(language, code, args, span);
         }
-        self.signal_code(taint, span, std::slice::from_ref(&code));
-        self.run_known(language, Arg { taint: Taint::NONE, ..code }, args, span)
+        let outer = std::mem::replace(&mut self.doubt, Taint::OPAQUE);
+        let stream = self.run_known(language, code, args, span);
+        self.doubt = outer;
+        stream
     }
 
     /// Follows code whose origin has been looked at.
     fn run_known(&mut self, language: Language, code: Arg, args: Vec<Arg>, span: Span) -> Stream {
-        self.signal_code(code.taint, span, std::slice::from_ref(&code));
         if language == Language::Make {
             for inner in crate::wrappers::make_rules(&code, &args) {
                 self.run_inner(inner, span);
