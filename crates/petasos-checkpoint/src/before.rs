@@ -1,8 +1,9 @@
 //! Takes a copy before the first call of a turn that changes files, by whatever tool.
 //!
 //! It looks at the effects that calls state, so commands and scripts count like edits. What a
-//! model asks for is heard before it has come through the door, and looking begins then. A copy
-//! that cannot be made is told once in a conversation and holds nothing back.
+//! model asks for is heard before it has come through the door, and looking begins then; a copy
+//! gets its name while the call runs. One that cannot be made is told once in a conversation and
+//! holds nothing back.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -16,9 +17,11 @@ use petasos_contract::reading::only_reads;
 use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
 use tokio::sync::OnceCell;
 
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{Checkpoints, Entered};
+use crate::error::CheckpointError as Error;
 use crate::look::Ahead;
-use crate::take::{Taken, settings};
+use crate::name::Unnamed;
+use crate::take::{Staged, settings, stage};
 
 /// Tells what a call would do; the host asks the registered tool.
 pub type EffectsOf = Arc<dyn Fn(&ToolName, &Args, &CallContext) -> Effects + Send + Sync>;
@@ -92,18 +95,53 @@ impl Before {
         Some(copy)
     }
 
-    async fn copy(&self, tool: &ToolName, ahead: Option<Ahead>, cx: &CallContext) {
-        let told = match settings(cx) {
-            Ok(settings) if !settings.enabled => return,
-            Ok(_) => match self.checkpoints.take_seen(&format!("before {tool}"), ahead, cx).await {
-                Ok(Taken::New { left_out, .. }) if !left_out.is_empty() => {
-                    format!("not in the checkpoint: {}", left_out.join(", "))
+    /// The first half of a copy; what is left to do can be done while the call runs.
+    async fn copy(
+        &self,
+        tool: &ToolName,
+        ahead: Option<Ahead>,
+        cx: &CallContext,
+    ) -> Option<(Entered<'_>, Unnamed)> {
+        match self.staged(tool, ahead, cx).await {
+            Ok((entered, Staged::New { unnamed, left_out })) => {
+                if !left_out.is_empty() {
+                    self.tell(format!("not in the checkpoint: {}", left_out.join(", ")), cx);
                 }
-                Ok(_) => return,
-                Err(error) => format!("no checkpoint was made: {error}"),
-            },
-            Err(error) => format!("no checkpoint was made: {error}"),
+                Some((entered, unnamed))
+            }
+            Ok((_, Staged::Same { .. })) => None,
+            Err(error) => {
+                self.tell(format!("no checkpoint was made: {error}"), cx);
+                None
+            }
+        }
+    }
+
+    async fn staged(
+        &self,
+        tool: &ToolName,
+        ahead: Option<Ahead>,
+        cx: &CallContext,
+    ) -> Result<(Entered<'_>, Staged), Error> {
+        let seen = match ahead {
+            Some(ahead) => ahead.fresh().await,
+            None => None,
         };
+        let entered = self.checkpoints.enter(cx).await?;
+        let staged = stage(&entered, &format!("before {tool}"), seen, cx).await?;
+        Ok((entered, staged))
+    }
+
+    /// The second half.
+    async fn name(&self, copy: Option<(Entered<'_>, Unnamed)>, cx: &CallContext) {
+        let Some((entered, unnamed)) = copy else { return };
+        if let Err(error) = unnamed.finish(&entered, cx).await {
+            self.tell(format!("no checkpoint was made: {error}"), cx);
+        }
+    }
+
+    /// Tells people, once in a conversation.
+    fn tell(&self, told: String, cx: &CallContext) {
         let is_new = self.seen.lock().told.insert((cx.session.clone(), told.clone()));
         if is_new {
             cx.events.emit(|| Event::Notice { text: told });
@@ -134,10 +172,14 @@ impl AroundMiddleware for Before {
         Box::pin(async move {
             // A look is good for the very next call: what runs now makes all others old.
             let ahead = std::mem::take(&mut self.seen.lock().ahead).remove(&cx.session);
-            if let Some(copy) = self.needed(tool, &args, cx) {
-                copy.get_or_init(|| self.copy(tool, ahead, cx)).await;
+            let mut unnamed = None;
+            if settings(cx).map_or(true, |settings| settings.enabled)
+                && let Some(copy) = self.needed(tool, &args, cx)
+            {
+                copy.get_or_init(async || unnamed = self.copy(tool, ahead, cx).await).await;
             }
-            Ok(next(args).await?)
+            let (output, ()) = tokio::join!(next(args), self.name(unnamed, cx));
+            Ok(output?)
         })
     }
 }

@@ -4,17 +4,25 @@ use std::sync::Arc;
 
 use petasos_contract::CallContext;
 use petasos_contract::environment::{Environment, Environments};
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::CheckpointError;
 use crate::git::Git;
+use crate::name::{Before, Unnamed};
 use crate::store::Store;
 
 /// Makes, shows and restores copies of workspaces.
 pub struct Checkpoints {
     environments: Arc<dyn Environments>,
     /// One at a time: they share an index.
-    pub(crate) turn: Semaphore,
+    turn: Semaphore,
+}
+
+/// A store that nobody else of this program is in.
+pub(crate) struct Entered<'a> {
+    pub(crate) store: Store,
+    pub(crate) git: Git,
+    _turn: SemaphorePermit<'a>,
 }
 
 impl std::fmt::Debug for Checkpoints {
@@ -27,6 +35,19 @@ impl Checkpoints {
     /// Copies of what the terminal of this machine works on.
     pub fn new(environments: Arc<dyn Environments>) -> Arc<Self> {
         Arc::new(Self { environments, turn: Semaphore::new(1) })
+    }
+
+    /// The store of a call's workspace, for nobody else until this is dropped. A copy that a dead
+    /// program left without a name gets one.
+    pub(crate) async fn enter(&self, cx: &CallContext) -> Result<Entered<'_>, CheckpointError> {
+        let turn = self.turn.acquire().await;
+        let turn = turn.map_err(|error| CheckpointError::Git(error.to_string()))?;
+        let (store, git) = self.open(cx).await?;
+        let entered = Entered { store, git, _turn: turn };
+        if let Some(about) = entered.store.unnamed() {
+            Unnamed { before: Before::Unknown, about }.finish(&entered, cx).await?;
+        }
+        Ok(entered)
     }
 
     /// The store and the program of a call's workspace.

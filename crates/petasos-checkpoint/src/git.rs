@@ -80,10 +80,11 @@ impl Git {
     pub(crate) async fn one(
         &self,
         words: &[&str],
+        input: Vec<u8>,
         cx: &CallContext,
     ) -> Result<Vec<u8>, CheckpointError> {
         let argv: Vec<&str> = std::iter::once("git").chain(words.iter().copied()).collect();
-        self.start(&argv, Vec::new(), cx).await
+        self.start(&argv, input, cx).await
     }
 
     async fn start(

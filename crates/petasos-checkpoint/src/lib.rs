@@ -9,7 +9,8 @@
 //! | `checkpoints` | what everything starts from |
 //! | `before` | takes a copy before the first change of a turn; what is no change |
 //! | `look` | what differs from the last copy |
-//! | `take`, `list`, `restore` | making, showing and undoing copies |
+//! | `take`, `name`, `prune` | making a copy: its bytes, its name, and room for it |
+//! | `list`, `restore` | showing and undoing copies |
 //! | `store`, `git` | where copies are, and the program that makes them |
 //! | `settings` | how many, and how large |
 
@@ -19,6 +20,8 @@ mod error;
 mod git;
 mod list;
 mod look;
+mod name;
+mod prune;
 mod restore;
 mod settings;
 mod store;

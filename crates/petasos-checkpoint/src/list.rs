@@ -6,7 +6,7 @@ use petasos_contract::CallContext;
 use serde::Serialize;
 use serde_json::Value;
 
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
 use crate::git::Git;
 use crate::store::Store;
@@ -29,11 +29,12 @@ pub struct Checkpoint {
 impl Checkpoints {
     /// The copies of a call's workspace, the newest first.
     pub async fn list(&self, cx: &CallContext) -> Result<Vec<Checkpoint>, Error> {
-        let (store, git) = self.open(cx).await?;
-        if !store.exists() {
+        let entered = self.enter(cx).await?;
+        if !entered.store.exists() {
             return Ok(Vec::new());
         }
-        let listed = git
+        let listed = entered
+            .git
             .text(
                 "git for-each-ref --sort=-refname \
                  --format='%(refname:lstrip=2) %(committerdate:unix) %(contents)%00' refs/petasos/",
@@ -45,9 +46,8 @@ impl Checkpoints {
 
     /// What changed in the workspace since a copy, as a unified diff.
     pub async fn diff(&self, id: &str, cx: &CallContext) -> Result<String, Error> {
-        let _turn = self.turn.acquire().await.map_err(|error| Error::Git(error.to_string()))?;
-        let (store, git) = self.open(cx).await?;
-        let name = known(&store, &git, id, cx).await?;
+        let Entered { store, git, .. } = &self.enter(cx).await?;
+        let name = known(store, git, id, cx).await?;
         // The present state goes into an index of its own: showing makes no copy.
         let script = format!(
             "export GIT_INDEX_FILE=\"$GIT_DIR/index.diff\"\n\

@@ -33,7 +33,7 @@ impl Look {
         let is_first = !store.exists();
         store.prepare()?;
         let words = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
-        Ok(Self { is_first, candidates: git.one(&words, cx).await? })
+        Ok(Self { is_first, candidates: git.one(&words, Vec::new(), cx).await? })
     }
 }
 

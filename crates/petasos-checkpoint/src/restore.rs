@@ -2,7 +2,7 @@
 
 use petasos_contract::CallContext;
 
-use crate::checkpoints::Checkpoints;
+use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
 use crate::git::quote;
 use crate::list::known;
@@ -25,10 +25,10 @@ impl Checkpoints {
         paths: &[String],
         cx: &CallContext,
     ) -> Result<Restored, Error> {
-        let _turn = self.turn.acquire().await.map_err(|error| Error::Git(error.to_string()))?;
-        let (store, git) = self.open(cx).await?;
-        let name = known(&store, &git, id, cx).await?;
-        let undo = take(&store, &git, &format!("before a rollback to {id}"), None, cx).await?;
+        let entered = self.enter(cx).await?;
+        let Entered { store, git, .. } = &entered;
+        let name = known(store, git, id, cx).await?;
+        let undo = take(&entered, &format!("before a rollback to {id}"), cx).await?;
         let mut words = String::new();
         for path in paths {
             words.push(' ');

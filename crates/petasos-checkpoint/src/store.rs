@@ -23,6 +23,9 @@ const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding\n";
 /// Copies have references of their own; git wants a branch to be named all the same.
 const HEAD: &str = "ref: refs/heads/none\n";
 
+/// The file that says what a copy without a name is about.
+const UNNAMED: &str = "unnamed";
+
 /// A lock this old belongs to a program that is gone.
 const LOCK_AGE_MAX: Duration = Duration::from_mins(2);
 
@@ -57,16 +60,46 @@ impl Store {
 
     /// The last copy, when the index is still the one it was made from.
     pub(crate) fn last(&self) -> Option<Last> {
+        if self.unnamed().is_some() {
+            return None;
+        }
         let text = fs::read_to_string(self.folder.join("last")).ok()?;
         let (number, tree) = text.trim().split_once(' ')?;
         let is_tree = tree.len() >= 40 && tree.bytes().all(|byte| byte.is_ascii_hexdigit());
         is_tree.then_some(Last { number: number.parse().ok()?, tree: tree.to_owned() })
     }
 
+    /// What a copy is about that is in the index and has no name yet: one is being made, or a
+    /// program died over it.
+    pub(crate) fn unnamed(&self) -> Option<String> {
+        fs::read_to_string(self.folder.join(UNNAMED)).ok()
+    }
+
+    /// From here on the index may hold a copy that has no name yet.
+    pub(crate) fn begin(&self, about: &str) -> Result<(), CheckpointError> {
+        put(&self.folder.join(UNNAMED), about.as_bytes()).map_err(|source| self.failed(source))
+    }
+
+    /// The index has a name: this is the last copy now.
+    pub(crate) fn end(&self, last: &str) -> Result<(), CheckpointError> {
+        let unnamed = self.folder.join(UNNAMED);
+        put(&self.folder.join("last"), last.as_bytes())
+            .and_then(|()| match fs::remove_file(unnamed) {
+                // Another program named it as well.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+                removed => removed,
+            })
+            .map_err(|source| self.failed(source))
+    }
+
+    fn failed(&self, source: io::Error) -> CheckpointError {
+        CheckpointError::Store { path: self.folder.clone(), source }
+    }
+
     /// Makes the repository and what git reads from it; removes a dead program's lock. These few
     /// files are all that `git init` would leave, without its start.
     pub(crate) fn prepare(&self) -> Result<(), CheckpointError> {
-        let fail = |source| CheckpointError::Store { path: self.folder.clone(), source };
+        let fail = |source| self.failed(source);
         let info = self.folder.join("info");
         for folder in [&info, &self.folder.join("objects"), &self.folder.join("refs")] {
             DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;

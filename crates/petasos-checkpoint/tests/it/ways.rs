@@ -366,3 +366,25 @@ async fn a_copy_of_a_large_unchanged_workspace_is_cheap() {
     println!("5,000 files: first {first:?}, one changed {:?}", started.elapsed());
     drop(Arc::clone(&project.environments));
 }
+
+#[tokio::test]
+async fn a_copy_that_a_dead_program_left_without_a_name_gets_one() {
+    let project = Project::new(&json!({}));
+    project.put("a", "1");
+    project.take().await;
+    project.put("a", "2");
+    let left = project.take().await;
+    // As if the program had died after the bytes were safe and before they had a name.
+    let store = project.store();
+    fs::remove_file(store.join("refs/petasos").join(&left)).unwrap();
+    fs::rename(store.join("last"), store.join("unnamed")).unwrap();
+    project.put("a", "3");
+    let again = Checkpoints::new(Arc::clone(&project.environments));
+    let listed = again.list(&project.cx).await.unwrap();
+    assert_eq!(
+        listed.iter().map(|copy| copy.id.as_str()).collect::<Vec<_>>(),
+        ["000002", "000001"]
+    );
+    again.restore("2", &[], &project.cx).await.unwrap();
+    assert_eq!(project.get("a").unwrap(), "2");
+}
