@@ -2,8 +2,9 @@
 //!
 //! Map: [`analyse`] parses a command (`shell`), follows what it would do (`flow`,
 //! `wrappers`, `code`, `effects`) and asks the rules (`rules`) about every command and
-//! path it meets; [`judge`] weighs what they said. Nothing here runs anything, reads
-//! the file system or the environment; what is to be known comes in [`Facts`].
+//! path it meets; [`judge`] weighs what they said. None of these runs anything, reads
+//! the file system or the environment; what is to be known comes in [`Facts`]. Somebody
+//! else's scanner, where there is one, is started through the host's processes (`scan`).
 
 #![expect(
     clippy::case_sensitive_file_extension_comparisons,
@@ -27,6 +28,7 @@ mod path;
 pub mod permissions;
 pub mod policy;
 mod rules;
+pub mod scan;
 pub mod settings;
 mod shell;
 pub mod smart;

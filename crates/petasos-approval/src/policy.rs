@@ -9,6 +9,7 @@ pub(crate) mod inspect;
 mod layers;
 mod own;
 pub(crate) mod paths;
+mod scanning;
 mod settle;
 mod waive;
 
@@ -17,12 +18,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use petasos_contract::approval::{Intent, Policy, PolicyError, Settlement, Verdict};
-use petasos_contract::{CallContext, SessionId, Settings};
+use petasos_contract::approval::{Finding, Intent, Policy, PolicyError, Settlement, Verdict};
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 
 use crate::facts::Facts;
 use crate::grants::{Memory, Shelf};
 use crate::permissions::{Deed, Kind};
+use crate::scan::Scanner;
 use crate::settings::{ApprovalSettingsError, Approvals, Backend};
 use decision::{Decision, Observed};
 use inspect::Seen;
@@ -39,6 +41,7 @@ pub struct Engine {
     snapshots: Mutex<VecDeque<(u64, Arc<Loaded>)>>,
     memory: Memory,
     shelf: Shelf,
+    scanner: Scanner,
 }
 
 impl Engine {
@@ -148,6 +151,17 @@ pub(crate) fn facts(approvals: &Approvals, cx: &CallContext) -> Facts {
 impl Policy for Engine {
     fn judge(&self, intent: &Intent<'_>, cx: &CallContext) -> Verdict {
         self.decide(intent, cx).verdict
+    }
+
+    fn scan<'a>(
+        &'a self,
+        intent: &Intent<'a>,
+        cx: &'a CallContext,
+    ) -> Option<BoxFuture<'a, Vec<Finding>>> {
+        let scanning = self.scanning(intent, cx)?;
+        Some(Box::pin(async move {
+            scanning.await.into_iter().flat_map(|scanned| scanned.findings).collect()
+        }))
     }
 
     fn settle(&self, settled: &Settlement<'_>, cx: &CallContext) -> Result<(), PolicyError> {

@@ -14,6 +14,7 @@ use serde_json::Value;
 pub use backend::Backend;
 
 use crate::permissions::{Glob, Permissions, PermissionsError};
+use crate::scan::Wish;
 
 const TIMEOUT: Duration = Duration::from_mins(1);
 const GATEWAY_TIMEOUT: Duration = Duration::from_mins(5);
@@ -105,6 +106,8 @@ pub struct Approvals {
     pub safe_roots: Vec<PathBuf>,
     /// The user's and the project's own rules.
     pub permissions: Permissions,
+    /// What is wanted of somebody else's scanner, where it is on.
+    pub scan: Option<Wish>,
 }
 
 impl Approvals {
@@ -138,6 +141,7 @@ impl Approvals {
             backend: Backend::read(settings),
             safe_roots: safe_roots(settings),
             permissions: Permissions::read(settings)?,
+            scan: Wish::read(settings)?,
         })
     }
 }
@@ -194,7 +198,8 @@ fn absent(
     }
 }
 
-fn seconds(
+/// A length of time; the default where there is none.
+pub(crate) fn seconds(
     settings: &Settings,
     key: &'static str,
     default: Duration,

@@ -24,7 +24,7 @@ pub struct Intent<'a> {
     pub args: &'a Args,
     /// What it says it would do.
     pub effects: &'a Effects,
-    /// What hooks want a person to agree to.
+    /// What hooks and scanners want a person to agree to.
     pub escalated: &'a [Finding],
 }
 
@@ -173,6 +173,16 @@ pub struct PolicyError(pub String);
 pub trait Policy: Send + Sync {
     /// Judges, in microseconds, without waiting for anyone.
     fn judge(&self, intent: &Intent<'_>, cx: &CallContext) -> Verdict;
+
+    /// What somebody else's scanner wants a person to agree to. This waits, so that it is asked
+    /// apart and only where there is a scanner; its findings come back as escalated ones.
+    fn scan<'a>(
+        &'a self,
+        _intent: &Intent<'a>,
+        _cx: &'a CallContext,
+    ) -> Option<BoxFuture<'a, Vec<Finding>>> {
+        None
+    }
 
     /// Remembers an answer and records the decision, before the call runs.
     fn settle(&self, _settled: &Settlement<'_>, _cx: &CallContext) -> Result<(), PolicyError> {

@@ -9,6 +9,8 @@ use petasos_agent::LOOP_TOOLS;
 use petasos_agent::delegate::ForSubagents;
 use petasos_agent::watch::Watcher;
 use petasos_approval::Engine;
+use petasos_approval::policy::explain::Checker;
+use petasos_approval::settings::ApprovalSettingsError;
 use petasos_approval::smart::SmartApprover;
 use petasos_checkpoint::{Before, Checkpoints};
 use petasos_config::Inputs;
@@ -155,11 +157,14 @@ impl Host {
 
     /// The policy of this program; refuses settings that it cannot use.
     pub fn engine(&self) -> Result<Engine, Report> {
-        Engine::new(&self.settings).map_err(|error| {
-            Report::new(error.to_string())
-                .code("approval")
-                .hint("`petasos config check` shows where it is set")
-        })
+        let engine = Engine::new(&self.settings).map_err(|error| unusable(&error))?;
+        Ok(engine.with_processes(self.ports.processes.clone()))
+    }
+
+    /// The same policy for those who only want to know.
+    pub fn checker(&self) -> Result<Checker, Report> {
+        let checker = Checker::new(Arc::clone(&self.settings)).map_err(|error| unusable(&error))?;
+        Ok(checker.with_processes(self.ports.processes.clone()))
     }
 
     /// The one door, asking the people who are there, if any; before them the reviewing model,
@@ -325,6 +330,12 @@ impl Host {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         Ok(runtime.block_on(future))
     }
+}
+
+fn unusable(error: &ApprovalSettingsError) -> Report {
+    Report::new(error.to_string())
+        .code("approval")
+        .hint("`petasos config check` shows where it is set")
 }
 
 impl Drop for Host {

@@ -31,7 +31,7 @@ pub enum Class {
     Rule,
     /// A whole program put up for approval.
     Code,
-    /// A hook wants a person to agree.
+    /// A hook or a scanner wants a person to agree.
     Escalated,
 }
 

@@ -2,15 +2,17 @@
 
 use std::sync::Arc;
 
-use petasos_contract::approval::{Intent, Verdict};
+use petasos_contract::approval::{Finding, Intent, Verdict};
 use petasos_contract::context::{Principal, Surface};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::processes::Processes;
 use petasos_contract::{Args, CallContext, SessionId, Settings, ToolName};
 use serde::Serialize;
 
 use super::decision::{Decision, Observed, word};
 use super::{Engine, facts};
 use crate::rules::RULES;
+use crate::scan::Scanned;
 use crate::settings::{ApprovalSettingsError, Approvals, Backend, Mode};
 use crate::verdict::{self, Severity};
 
@@ -40,6 +42,9 @@ pub struct Explained {
     pub backend: Backend,
     /// Everything that spoke against it, with what set it aside.
     pub observed: Vec<Observed>,
+    /// What the scanner said, where there is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub scanned: Vec<Scanned>,
     /// The commands that would run.
     pub leaves: Vec<verdict::Leaf>,
     /// What they would do.
@@ -77,18 +82,40 @@ impl Checker {
         Ok(Self { engine, cx, tool: ToolName::new("terminal"), args: Args::default() })
     }
 
-    /// Judges one command.
+    /// With a scanner, where the settings name one or it is installed.
+    #[must_use]
+    pub fn with_processes(mut self, processes: Option<Arc<dyn Processes>>) -> Self {
+        self.engine = self.engine.with_processes(processes);
+        self
+    }
+
+    /// Shows one command to the scanner, as a call would; nothing where it would not be asked.
+    pub async fn scan(&self, command: &str) -> Vec<Scanned> {
+        let effects = self.effects(command);
+        match self.engine.scanning(&self.intent(&effects, &[]), &self.cx) {
+            Some(scanning) => scanning.await,
+            None => Vec::new(),
+        }
+    }
+
+    /// Judges one command by the rules alone.
     pub fn check(&self, command: &str) -> Checked {
-        let decision = self.decide(command);
+        let decision = self.decide(command, &[]);
         Checked { verdict: word(&decision.verdict), rules: deciding(&decision) }
     }
 
-    /// Judges one command and tells everything that was seen.
-    pub fn explain(&self, command: &str) -> Result<Explained, ApprovalSettingsError> {
+    /// Judges one command with what a scanner said and tells everything that was seen.
+    pub fn explain(
+        &self,
+        command: &str,
+        scanned: Vec<Scanned>,
+    ) -> Result<Explained, ApprovalSettingsError> {
         let approvals = Approvals::read(&self.cx.settings)?;
         let facts = facts(&approvals, &self.cx);
         let analysis = crate::analyse(command, &facts);
-        let decision = self.decide(command);
+        let found: Vec<Finding> =
+            scanned.iter().flat_map(|scanned| scanned.findings.clone()).collect();
+        let decision = self.decide(command, &found);
         Ok(Explained {
             command: command.to_owned(),
             verdict: word(&decision.verdict),
@@ -97,17 +124,24 @@ impl Checker {
             mode: approvals.mode,
             backend: approvals.backend,
             observed: decision.observed,
+            scanned,
             leaves: analysis.leaves,
             effects: analysis.effects,
         })
     }
 
-    fn decide(&self, command: &str) -> Decision {
+    fn decide(&self, command: &str, escalated: &[Finding]) -> Decision {
+        let effects = self.effects(command);
+        self.engine.decide(&self.intent(&effects, escalated), &self.cx)
+    }
+
+    fn effects(&self, command: &str) -> Effects {
         let cwd = self.cx.workspace.to_path_buf();
-        let effects = Effects::one(Effect::Command { script: command.to_owned(), cwd });
-        let intent =
-            Intent { tool: &self.tool, args: &self.args, effects: &effects, escalated: &[] };
-        self.engine.decide(&intent, &self.cx)
+        Effects::one(Effect::Command { script: command.to_owned(), cwd })
+    }
+
+    fn intent<'a>(&'a self, effects: &'a Effects, escalated: &'a [Finding]) -> Intent<'a> {
+        Intent { tool: &self.tool, args: &self.args, effects, escalated }
     }
 }
 

@@ -193,7 +193,7 @@ fn whole_program(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
     Some(Observed { finding, class: Class::Code, waived: None })
 }
 
-/// What hooks want a person to agree to.
+/// What hooks and scanners want a person to agree to.
 pub(super) fn escalated(findings: &[Finding]) -> Vec<Observed> {
     let observed = |finding: &Finding| Observed {
         finding: finding.clone(),

@@ -45,7 +45,7 @@ impl Engine {
         }
     }
 
-    /// The same for what hooks escalated, which only a person's own word sets aside.
+    /// The same for what hooks and scanners escalated, which only a person's own word sets aside.
     pub(super) fn waive_escalated(
         &self,
         observed: &mut [Observed],

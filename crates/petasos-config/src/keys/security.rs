@@ -70,21 +70,21 @@ pub(super) static KEYS: &[Key] = &[
         "security.tirith_enabled",
         Flag,
         "true",
-        "Scan commands with an external scanner; none is run yet",
+        "Show each command to an external scanner first, where one is installed or named",
     )
     .tighten(On),
     key(
         "security.tirith_path",
         Text,
         "",
-        "The scanner's program; it is not run yet, and `doctor` says so",
+        "The scanner's program; without it `tirith` is looked for in the home's `bin` and on the search path",
     ),
-    key("security.tirith_timeout", Number, "5", "Seconds a scan may take, once there is one"),
+    key("security.tirith_timeout", Number, "5", "Seconds a scan may take"),
     key(
         "security.tirith_fail_open",
         Flag,
         "true",
-        "Let a command pass when a scan fails, once there is one",
+        "Let a command pass when a scan fails, instead of asking about it",
     )
     .tighten(Off),
     key("security.website_blocklist", super::Kind::Any, "", "Sites that tools must not open"),

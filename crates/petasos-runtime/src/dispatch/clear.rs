@@ -4,7 +4,7 @@
 //! that the model, the hooks and the log can tell a denial from a silence.
 
 use petasos_contract::approval::{
-    Answer, ApprovalRequest, Approver, Digest, Finding, Intent, Scope, Settlement, Verdict,
+    Answer, ApprovalRequest, Approver, Digest, Finding, Intent, Policy, Scope, Settlement, Verdict,
 };
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::effect::Effect;
@@ -13,7 +13,7 @@ use petasos_contract::{Args, CallContext, ToolName};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Cleared, Dispatcher, Granted, consent};
+use super::{Cleared, Dispatcher, Granted, consent, run};
 
 /// What a denied model must understand, whoever denied.
 const NO_CONSENT: &str = "The user has not consented to this action. Do not retry it, rephrase \
@@ -22,13 +22,16 @@ const NO_CONSENT: &str = "The user has not consented to this action. Do not retr
 /// Judges a call and, where a person must agree, asks.
 pub(super) async fn check(
     call: Granted,
-    escalated: Vec<Finding>,
+    mut escalated: Vec<Finding>,
     door: &Dispatcher,
     cx: &CallContext,
 ) -> Result<Cleared, Refusal> {
     let policy = door.policy.as_ref();
     let effects = call.entry.tool.effects(&call.args, cx);
     let tool = &call.entry.name;
+    let unscanned = Intent { tool, args: &call.args, effects: &effects, escalated: &escalated };
+    let scanned = scanned(&unscanned, &call, policy, cx).await?;
+    escalated.extend(scanned);
     let intent = Intent { tool, args: &call.args, effects: &effects, escalated: &escalated };
     let verdict = policy.judge(&intent, cx);
     let mut agreed_to = None;
@@ -56,6 +59,24 @@ pub(super) async fn check(
     }
     let Granted { id, entry, args, .. } = call;
     Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated })
+}
+
+/// What a scanner finds in a call that is not blocked anyway.
+async fn scanned(
+    intent: &Intent<'_>,
+    call: &Granted,
+    policy: &dyn Policy,
+    cx: &CallContext,
+) -> Result<Vec<Finding>, Refusal> {
+    let Some(scan) = policy.scan(intent, cx) else { return Ok(Vec::new()) };
+    if matches!(policy.judge(intent, cx), Verdict::Block(_)) {
+        return Ok(Vec::new());
+    }
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(run::cancelled(&call.entry)),
+        findings = scan => Ok(findings),
+    }
 }
 
 /// Identifies a tool with its arguments, whatever the order of their keys.

@@ -6,10 +6,8 @@ mod grant;
 mod records;
 
 use std::process::ExitCode;
-use std::sync::Arc;
 
 use clap::{ArgMatches, Subcommand};
-use petasos_approval::policy::explain::Checker;
 
 use crate::command::{Command, Session, actions, parse};
 use crate::report::Report;
@@ -56,11 +54,4 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Log(log) => log.run(session),
         Action::Suggest => records::suggestions(session),
     }
-}
-
-/// A judge over this host's settings.
-fn checker(session: &mut Session) -> Result<Checker, Report> {
-    let settings = session.host.get()?.settings();
-    Checker::new(Arc::clone(settings))
-        .map_err(|error| Report::new(error.to_string()).code("approval"))
 }

@@ -5,6 +5,7 @@
 use std::process::ExitCode;
 
 use clap::ArgMatches;
+use petasos_approval::scan::Outcome;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_contract::environment::{self, EnvError, Environments as _};
@@ -62,6 +63,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     match session.host.get() {
         Ok(host) => {
             look_at_settings(host, &mut findings);
+            try_scanner(host, &mut findings)?;
             look_at_terminal(host, &mut findings)?;
             try_backend(host, &mut findings)?;
             look_at_backends(host, &mut findings);
@@ -99,11 +101,33 @@ fn look_at_settings(host: &Host, findings: &mut Vec<Finding>) {
         let what = format!("`{}`: {}", notice.key, notice.what);
         findings.push(Finding::note("config", what, notice.hint.clone()));
     }
-    if let Some(program) = settings.text("security.tirith_path").filter(|path| !path.is_empty()) {
-        let what = format!("`security.tirith_path`: `{program}` is not run, no scanner is yet");
-        let hint = "commands are judged by the built-in rules and yours (`petasos approval rules`)";
-        findings.push(Finding::note("config", what, hint));
+}
+
+/// Shows a harmless command to the scanner, where there is one.
+fn try_scanner(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
+    let hint = "see `security.tirith_path` and `security.tirith_fail_open`";
+    let checker = match host.checker() {
+        Ok(checker) => checker,
+        Err(report) => {
+            findings.push(bad("scanner", report.to_string(), hint));
+            return Ok(());
+        }
+    };
+    for scanned in host.wait(checker.scan("true"))? {
+        let (program, time) = (&scanned.program, scanned.milliseconds);
+        findings.push(match scanned.outcome {
+            Outcome::Failed(why) if scanned.findings.is_empty() => {
+                let what = format!("{program}: {why}; commands pass without its word");
+                Finding::note("scanner", what, hint)
+            }
+            Outcome::Failed(why) => {
+                let what = format!("{program}: {why}; every command is asked about");
+                bad("scanner", what, hint)
+            }
+            _ => Finding::good("scanner", format!("{program} answers in {time} ms")),
+        });
     }
+    Ok(())
 }
 
 /// Where commands run, and how far they can be confined there.

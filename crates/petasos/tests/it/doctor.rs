@@ -23,15 +23,6 @@ fn the_configured_place_is_tried_from_start_to_end() {
 }
 
 #[test]
-fn a_scanner_that_is_not_run_is_named() {
-    let home = Home::temp();
-    home.write(".petasos/config.yaml", "security:\n  tirith_path: /opt/scan\n");
-    let finished = petasos(&home).run(&["doctor"]);
-    assert_eq!(finished.code, Some(0));
-    assert!(finished.stdout.contains("`/opt/scan` is not run"), "{}", finished.stdout);
-}
-
-#[test]
 fn an_unknown_key_is_named_with_the_nearest_one() {
     let home = Home::temp();
     home.write(".petasos/config.yaml", "terminal:\n  timeuot: 3\n");

@@ -15,6 +15,7 @@ mod mcp;
 mod providers;
 mod rollback;
 mod run;
+mod scanner;
 mod sessions;
 mod setup;
 mod terminal;

@@ -49,7 +49,8 @@ fn an_explanation_names_leaves_effects_and_what_was_set_aside() {
     let settings = super::Place::new().settings(&values, &[]);
     let checker = Checker::new(settings.clone()).unwrap();
     let told =
-        serde_json::to_value(checker.explain("rm -r a && git reset --hard").unwrap()).unwrap();
+        serde_json::to_value(checker.explain("rm -r a && git reset --hard", Vec::new()).unwrap())
+            .unwrap();
     assert_eq!(told["verdict"], "ask");
     assert_eq!(told["leaves"][0]["argv"], serde_json::json!(["rm", "-r", "a"]));
     assert_eq!(told["observed"][0]["waived"], serde_json::json!({"always": "recursive delete"}));

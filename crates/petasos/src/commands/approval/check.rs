@@ -8,7 +8,6 @@ use petasos_approval::policy::explain::{Checked, Checker};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::checker;
 use crate::command::Session;
 use crate::report::Report;
 
@@ -33,7 +32,7 @@ struct Line {
 impl Check {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
-        let checker = checker(session)?;
+        let checker = session.host.get()?.checker()?;
         if self.jsonl {
             return stream(&checker, session);
         }

@@ -7,7 +7,6 @@ use clap::Args;
 use petasos_approval::policy::decision::Observed;
 use petasos_approval::policy::explain::Explained;
 
-use super::checker;
 use crate::command::Session;
 use crate::out::{Out, Style};
 use crate::report::Report;
@@ -22,14 +21,22 @@ pub(super) struct Explain {
 impl Explain {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
-        let explained = checker(session)?
-            .explain(&self.command)
+        let host = session.host.get()?;
+        let checker = host.checker()?;
+        let scanned = host.wait(checker.scan(&self.command))?;
+        let explained = checker
+            .explain(&self.command, scanned)
             .map_err(|error| Report::new(error.to_string()).code("approval"))?;
         if out.is_json() {
             out.value(&explained);
             return Ok(ExitCode::SUCCESS);
         }
         print_tree(out, &explained);
+        for scanned in &explained.scanned {
+            let (program, outcome) = (&scanned.program, &scanned.outcome);
+            let said = format!("{outcome} after {} ms", scanned.milliseconds);
+            out.line(format!("scanner {}: {said}", out.paint(Style::Bold, program)));
+        }
         for observed in &explained.observed {
             self.print_finding(out, observed);
         }
