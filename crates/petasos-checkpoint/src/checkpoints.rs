@@ -1,14 +1,16 @@
 //! What everything starts from: finds the store and the program of a call's workspace.
 
+use std::fs::File;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
-use petasos_contract::CallContext;
 use petasos_contract::environment::{Environment, Environments};
+use petasos_contract::{CallContext, wait};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::CheckpointError;
-use crate::git::Git;
-use crate::name::{Before, Unnamed};
+use crate::git::{Git, TIME_MAX};
+use crate::name::Unnamed;
 use crate::store::Store;
 
 /// Makes, shows and restores copies of workspaces.
@@ -18,16 +20,29 @@ pub struct Checkpoints {
     turn: Semaphore,
 }
 
-/// A store that nobody else of this program is in.
+/// A store that nobody else is in.
 pub(crate) struct Entered<'a> {
     pub(crate) store: Store,
     pub(crate) git: Git,
+    _lock: File,
     _turn: SemaphorePermit<'a>,
 }
 
 impl std::fmt::Debug for Checkpoints {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Checkpoints").finish_non_exhaustive()
+    }
+}
+
+/// How soon a store that another program is in is tried again.
+const AGAIN: Duration = Duration::from_millis(5);
+
+async fn locked(store: &Store) -> Result<File, CheckpointError> {
+    loop {
+        match store.lock()? {
+            Some(lock) => return Ok(lock),
+            None => tokio::time::sleep(AGAIN).await,
+        }
     }
 }
 
@@ -43,9 +58,14 @@ impl Checkpoints {
         let turn = self.turn.acquire().await;
         let turn = turn.map_err(|error| CheckpointError::Git(error.to_string()))?;
         let (store, git) = self.open(cx).await?;
-        let entered = Entered { store, git, _turn: turn };
+        let until = cx.deadline.min(Instant::now() + TIME_MAX);
+        let Ok(lock) = wait::until(until, "another program's checkpoint", locked(&store)).await
+        else {
+            return Err(CheckpointError::Late { seconds: TIME_MAX.as_secs() });
+        };
+        let entered = Entered { store, git, _lock: lock?, _turn: turn };
         if let Some(about) = entered.store.unnamed() {
-            Unnamed { before: Before::Unknown, about }.finish(&entered, cx).await?;
+            Unnamed { last: None, about }.finish(&entered, cx).await?;
         }
         Ok(entered)
     }

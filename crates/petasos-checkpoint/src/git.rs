@@ -1,6 +1,7 @@
 //! Runs git's plumbing on a store, through the environment; nothing of the user's own git
 //! configuration, hooks or index takes part.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use crate::error::CheckpointError;
 use crate::store::Store;
 
 /// A copy must not hold a call back for longer.
-const TIME_MAX: Duration = Duration::from_secs(30);
+pub(crate) const TIME_MAX: Duration = Duration::from_secs(30);
 
 /// A diff is for people; nobody reads more.
 const OUTPUT_MAX: usize = 64 << 20;
@@ -30,8 +31,7 @@ impl Git {
     pub(crate) fn new(environment: Arc<dyn Environment>, store: &Store) -> Self {
         let folder = store.folder.display().to_string();
         let own = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let exclude = store.workspace.join(".git/info/exclude");
-        let exports = Exports::from([
+        let mut exports = Exports::from([
             own("GIT_DIR", &folder),
             own("GIT_WORK_TREE", &store.workspace.display().to_string()),
             own("GIT_INDEX_FILE", &format!("{folder}/index")),
@@ -45,24 +45,27 @@ impl Git {
             own("GIT_AUTHOR_EMAIL", "petasos@localhost"),
             own("GIT_COMMITTER_NAME", "petasos"),
             own("GIT_COMMITTER_EMAIL", "petasos@localhost"),
-            own("GIT_CONFIG_COUNT", "7"),
-            own("GIT_CONFIG_KEY_0", "core.autocrlf"),
-            own("GIT_CONFIG_VALUE_0", "false"),
-            own("GIT_CONFIG_KEY_1", "core.excludesFile"),
-            own("GIT_CONFIG_VALUE_1", &exclude.display().to_string()),
-            own("GIT_CONFIG_KEY_2", "core.fsmonitor"),
-            own("GIT_CONFIG_VALUE_2", "false"),
-            own("GIT_CONFIG_KEY_3", "core.hooksPath"),
-            own("GIT_CONFIG_VALUE_3", "/dev/null"),
-            own("GIT_CONFIG_KEY_4", "gc.auto"),
-            own("GIT_CONFIG_VALUE_4", "0"),
-            own("GIT_CONFIG_KEY_5", "core.quotePath"),
-            own("GIT_CONFIG_VALUE_5", "false"),
-            // A copy that a power cut damages is made again; a call does not wait for the disk.
-            own("GIT_CONFIG_KEY_6", "core.fsync"),
-            own("GIT_CONFIG_VALUE_6", "none"),
             own("LC_ALL", "C"),
         ]);
+        let exclude = store.workspace.join(".git/info/exclude").display().to_string();
+        let settings = [
+            ("core.autocrlf", "false"),
+            ("core.excludesFile", &exclude),
+            ("core.fsmonitor", "false"),
+            ("core.hooksPath", "/dev/null"),
+            ("core.quotePath", "false"),
+            // A copy that was dropped is to be gone.
+            ("core.logAllRefUpdates", "false"),
+            // A copy that a power cut damages is made again; a call does not wait for the disk.
+            ("core.fsync", "none"),
+            ("gc.auto", "0"),
+            ("maintenance.auto", "false"),
+        ];
+        exports.insert("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
+        for (number, (key, value)) in settings.into_iter().enumerate() {
+            exports.insert(format!("GIT_CONFIG_KEY_{number}"), key.to_owned());
+            exports.insert(format!("GIT_CONFIG_VALUE_{number}"), value.to_owned());
+        }
         Self { environment, cwd: TargetPath::new(&store.workspace), exports }
     }
 
@@ -73,7 +76,8 @@ impl Git {
         input: Vec<u8>,
         cx: &CallContext,
     ) -> Result<Vec<u8>, CheckpointError> {
-        self.start(&["/bin/sh", "-c", &format!("set -e\n{script}")], input, cx).await
+        let argv = ["/bin/sh", "-c", &format!("set -e\n{script}")];
+        self.start(&argv, input, self.exports.clone(), cx).await
     }
 
     /// Runs one git without a shell in front of it, which would take a millisecond more.
@@ -84,18 +88,32 @@ impl Git {
         cx: &CallContext,
     ) -> Result<Vec<u8>, CheckpointError> {
         let argv: Vec<&str> = std::iter::once("git").chain(words.iter().copied()).collect();
-        self.start(&argv, input, cx).await
+        self.start(&argv, input, self.exports.clone(), cx).await
+    }
+
+    /// The same with another folder's branch.
+    pub(crate) async fn on(
+        &self,
+        branch: &Path,
+        words: &[&str],
+        cx: &CallContext,
+    ) -> Result<Vec<u8>, CheckpointError> {
+        let argv: Vec<&str> = std::iter::once("git").chain(words.iter().copied()).collect();
+        let mut exports = self.exports.clone();
+        exports.insert("GIT_DIR".to_owned(), branch.display().to_string());
+        self.start(&argv, Vec::new(), exports, cx).await
     }
 
     async fn start(
         &self,
         argv: &[&str],
         input: Vec<u8>,
+        exports: Exports,
         cx: &CallContext,
     ) -> Result<Vec<u8>, CheckpointError> {
         let argv = argv.iter().map(|word| (*word).to_owned()).collect();
         let mut launch = Launch::of(Program::Argv(argv), self.cwd.clone());
-        launch.exports = self.exports.clone();
+        launch.exports = exports;
         launch.stdin = Stdin::Bytes(input);
         launch.stderr = Stderr::Apart;
         let mut process = self.environment.spawn(launch, cx).await?;

@@ -8,8 +8,7 @@ use serde_json::Value;
 
 use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
-use crate::git::Git;
-use crate::store::Store;
+use crate::store;
 
 /// One copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -29,10 +28,10 @@ pub struct Checkpoint {
 impl Checkpoints {
     /// The copies of a call's workspace, the newest first.
     pub async fn list(&self, cx: &CallContext) -> Result<Vec<Checkpoint>, Error> {
-        let entered = self.enter(cx).await?;
-        if !entered.store.exists() {
+        if !self.open(cx).await?.0.exists() {
             return Ok(Vec::new());
         }
+        let entered = self.enter(cx).await?;
         let listed = entered
             .git
             .text(
@@ -46,8 +45,7 @@ impl Checkpoints {
 
     /// What changed in the workspace since a copy, as a unified diff.
     pub async fn diff(&self, id: &str, cx: &CallContext) -> Result<String, Error> {
-        let Entered { store, git, .. } = &self.enter(cx).await?;
-        let name = known(store, git, id, cx).await?;
+        let (Entered { git, .. }, name) = &self.enter_for(id, cx).await?;
         // The present state goes into an index of its own: showing makes no copy.
         let script = format!(
             "export GIT_INDEX_FILE=\"$GIT_DIR/index.diff\"\n\
@@ -57,6 +55,24 @@ impl Checkpoints {
              rm -f \"$GIT_INDEX_FILE\""
         );
         git.text(&script, cx).await
+    }
+
+    /// The store with a copy that a person named, and the copy's full name.
+    pub(crate) async fn enter_for(
+        &self,
+        id: &str,
+        cx: &CallContext,
+    ) -> Result<(Entered<'_>, String), Error> {
+        let unknown = || Error::Unknown(id.to_owned());
+        let number: u32 = id.trim().parse().map_err(|_| unknown())?;
+        if !self.open(cx).await?.0.exists() {
+            return Err(unknown());
+        }
+        let entered = self.enter(cx).await?;
+        let name = format!("refs/petasos/{}", store::id(number));
+        let script = format!("git rev-parse -q --verify {name} || true");
+        let found = entered.git.text(&script, cx).await?;
+        if found.trim().is_empty() { Err(unknown()) } else { Ok((entered, name)) }
     }
 }
 
@@ -72,21 +88,4 @@ fn parsed(row: &str) -> Option<Checkpoint> {
         session: text("session"),
         turn: text("turn"),
     })
-}
-
-/// The full name of a copy that a person named.
-pub(crate) async fn known(
-    store: &Store,
-    git: &Git,
-    id: &str,
-    cx: &CallContext,
-) -> Result<String, Error> {
-    let unknown = || Error::Unknown(id.to_owned());
-    let number: u32 = id.trim().parse().map_err(|_| unknown())?;
-    if !store.exists() {
-        return Err(unknown());
-    }
-    let name = format!("refs/petasos/{number:06}");
-    let found = git.text(&format!("git rev-parse -q --verify {name} || true"), cx).await?;
-    if found.trim().is_empty() { Err(unknown()) } else { Ok(name) }
 }

@@ -7,33 +7,22 @@ use crate::checkpoints::Entered;
 use crate::error::CheckpointError as Error;
 use crate::git::quote;
 use crate::prune::prune;
-use crate::store::Last;
 use crate::take::settings;
 
 /// So many copies are made between two looks at the limits.
-const PRUNE_EVERY: usize = 8;
+const PRUNE_EVERY: u32 = 8;
 
 /// A copy that has no name yet.
 pub(crate) struct Unnamed {
-    pub(crate) before: Before,
+    /// The number of the copy before it, 0 when there is none; nothing when git must be asked.
+    pub(crate) last: Option<u32>,
     /// What the list tells of it.
     pub(crate) about: String,
 }
 
-/// What is known of the copy before this one.
-#[derive(PartialEq)]
-pub(crate) enum Before {
-    /// There is none.
-    Nothing,
-    /// It is this.
-    Known(Last),
-    /// Git must be asked.
-    Unknown,
-}
-
 /// The name.
 pub(crate) struct Named {
-    pub(crate) id: String,
+    pub(crate) number: u32,
     /// Not that of an older copy with the same files.
     pub(crate) is_new: bool,
 }
@@ -45,60 +34,55 @@ impl Unnamed {
         entered: &Entered<'_>,
         cx: &CallContext,
     ) -> Result<Named, Error> {
-        let named = match self.name(&self.before, entered, cx).await {
-            // What we remembered of the last copy was not true: look for it.
-            Err(Error::Git(_)) if self.before != Before::Unknown => {
-                self.name(&Before::Unknown, entered, cx).await?
-            }
-            named => named?,
+        let named = match self.last {
+            Some(last) => match self.commit(last + 1, entered, cx).await {
+                // What we remembered of the last copy was not true: look for it.
+                Err(Error::Git(_)) => self.find_and_name(entered, cx).await?,
+                named => named?,
+            },
+            None => self.find_and_name(entered, cx).await?,
         };
+        entered.store.end(named.number)?;
         let settings = settings(cx)?;
-        let number: usize = named.id.parse().unwrap_or(0);
         // Few are kept exactly; of many, a few more do not matter until the next look.
-        let is_time = settings.max_snapshots < PRUNE_EVERY || number.is_multiple_of(PRUNE_EVERY);
-        if named.is_new && is_time {
+        let few = usize::try_from(PRUNE_EVERY).is_ok_and(|every| settings.max_snapshots < every);
+        if named.is_new && (few || named.number.is_multiple_of(PRUNE_EVERY)) {
             prune(&entered.git, &settings, cx).await?;
         }
         Ok(named)
     }
 
-    async fn name(
+    /// One git does it all where nobody has to compare: it takes the name for a branch that has
+    /// no commit yet.
+    async fn commit(
         &self,
-        before: &Before,
+        number: u32,
         entered: &Entered<'_>,
         cx: &CallContext,
     ) -> Result<Named, Error> {
-        let printed = entered.git.text(&script(before, &quote(&self.about)), cx).await?;
-        let words: Vec<&str> = printed.split_whitespace().collect();
-        let (is_new, number, tree) = match words[..] {
-            ["same", number, tree] => (false, number, tree),
-            ["new", number, tree] => (true, number, tree),
-            _ => return Err(Error::Git(format!("an answer is not understood: {printed}"))),
-        };
-        entered.store.end(&format!("{number} {tree}\n"))?;
-        Ok(Named { id: number.to_owned(), is_new })
+        let branch = entered.store.branch(number)?;
+        let words = ["commit", "-q", "--allow-empty", "--no-verify", "-m", &self.about];
+        entered.git.on(&branch, &words, cx).await?;
+        Ok(Named { number, is_new: true })
     }
-}
 
-/// Makes a copy of the index, unless the last one is the same; prints which, its name and its tree.
-fn script(before: &Before, about: &str) -> String {
-    let find = match before {
-        Before::Nothing => "last= before= number=1".to_owned(),
-        Before::Known(Last { number, tree }) => {
-            format!("last={number:06} before={tree} number={}", number + 1)
-        }
-        Before::Unknown => "last=$(git for-each-ref --sort=-refname --count=1 --format='%(refname:lstrip=2)' refs/petasos/)\n\
-                 before=; [ -z \"$last\" ] || before=$(git rev-parse \"refs/petasos/$last^{tree}\")\n\
-                 number=$(( $(echo \"${last:-0}\" | sed 's/^0*//;s/^$/0/') + 1 ))"
-            .to_owned(),
-    };
-    format!(
-        "tree=$(git write-tree)\n\
-         {find}\n\
-         if [ \"$before\" = \"$tree\" ]; then echo same \"$last\" \"$tree\"; exit 0; fi\n\
-         number=$(printf %06d $number)\n\
-         commit=$(printf %s {about} | git commit-tree \"$tree\")\n\
-         git update-ref \"refs/petasos/$number\" \"$commit\" ''\n\
-         echo new \"$number\" \"$tree\""
-    )
+    /// Makes a copy of the index, unless the last one is the same.
+    async fn find_and_name(&self, entered: &Entered<'_>, cx: &CallContext) -> Result<Named, Error> {
+        let script = format!(
+            "last=$(git for-each-ref --sort=-refname --count=1 --format='%(refname:lstrip=2)' refs/petasos/)\n\
+             before=; [ -z \"$last\" ] || before=$(git rev-parse \"refs/petasos/$last^{{tree}}\")\n\
+             tree=$(git write-tree)\n\
+             if [ \"$before\" = \"$tree\" ]; then echo same \"$last\"; exit 0; fi\n\
+             number=$(( $(echo \"${{last:-0}}\" | sed 's/^0*//;s/^$/0/') + 1 ))\n\
+             commit=$(printf %s {} | git commit-tree \"$tree\")\n\
+             git update-ref \"refs/petasos/$(printf %06d $number)\" \"$commit\" ''\n\
+             echo new \"$number\"",
+            quote(&self.about)
+        );
+        let printed = entered.git.text(&script, cx).await?;
+        let understood = printed.trim().split_once(' ').and_then(|(which, number)| {
+            Some(Named { number: number.parse().ok()?, is_new: which == "new" })
+        });
+        understood.ok_or_else(|| Error::Git(format!("an answer is not understood: {printed}")))
+    }
 }

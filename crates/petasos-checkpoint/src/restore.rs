@@ -5,7 +5,6 @@ use petasos_contract::CallContext;
 use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
 use crate::git::quote;
-use crate::list::known;
 use crate::take::take;
 
 /// What a way back did.
@@ -25,9 +24,8 @@ impl Checkpoints {
         paths: &[String],
         cx: &CallContext,
     ) -> Result<Restored, Error> {
-        let entered = self.enter(cx).await?;
+        let (entered, name) = self.enter_for(id, cx).await?;
         let Entered { store, git, .. } = &entered;
-        let name = known(store, git, id, cx).await?;
         let undo = take(&entered, &format!("before a rollback to {id}"), cx).await?;
         let mut words = String::new();
         for path in paths {

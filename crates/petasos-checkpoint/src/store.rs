@@ -1,7 +1,7 @@
 //! Where the copies of one workspace are: a git directory of our own, below the agent's home.
 
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File};
+use std::fs::{self, DirBuilder, File, TryLockError};
 use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
@@ -58,15 +58,13 @@ impl Store {
         self.folder.join("HEAD").exists()
     }
 
-    /// The last copy, when the index is still the one it was made from.
-    pub(crate) fn last(&self) -> Option<Last> {
+    /// The number of the last copy, when the index is still the one it was made from.
+    pub(crate) fn last(&self) -> Option<u32> {
         if self.unnamed().is_some() {
             return None;
         }
         let text = fs::read_to_string(self.folder.join("last")).ok()?;
-        let (number, tree) = text.trim().split_once(' ')?;
-        let is_tree = tree.len() >= 40 && tree.bytes().all(|byte| byte.is_ascii_hexdigit());
-        is_tree.then_some(Last { number: number.parse().ok()?, tree: tree.to_owned() })
+        text.split_whitespace().next()?.parse().ok()
     }
 
     /// What a copy is about that is in the index and has no name yet: one is being made, or a
@@ -81,15 +79,39 @@ impl Store {
     }
 
     /// The index has a name: this is the last copy now.
-    pub(crate) fn end(&self, last: &str) -> Result<(), CheckpointError> {
+    pub(crate) fn end(&self, last: u32) -> Result<(), CheckpointError> {
         let unnamed = self.folder.join(UNNAMED);
-        put(&self.folder.join("last"), last.as_bytes())
+        put(&self.folder.join("last"), format!("{}\n", id(last)).as_bytes())
             .and_then(|()| match fs::remove_file(unnamed) {
                 // Another program named it as well.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
                 removed => removed,
             })
             .map_err(|source| self.failed(source))
+    }
+
+    /// A folder in which the name of a copy is the branch that git commits to.
+    pub(crate) fn branch(&self, number: u32) -> Result<PathBuf, CheckpointError> {
+        let folder = self.folder.join("branch");
+        let head = format!("ref: refs/petasos/{}\n", id(number));
+        // All but the branch is the store's.
+        make(&folder)
+            .and_then(|()| put(&folder.join("commondir"), b"..\n"))
+            .and_then(|()| put(&folder.join("HEAD"), head.as_bytes()))
+            .map_err(|source| self.failed(source))?;
+        Ok(folder)
+    }
+
+    /// Keeps other programs out until the file is dropped; nothing when one of them is inside.
+    pub(crate) fn lock(&self) -> Result<Option<File>, CheckpointError> {
+        let fail = |source| self.failed(source);
+        make(&self.folder).map_err(fail)?;
+        let file = File::create(self.folder.join("lock")).map_err(fail)?;
+        match file.try_lock() {
+            Ok(()) => Ok(Some(file)),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(source)) => Err(fail(source)),
+        }
     }
 
     fn failed(&self, source: io::Error) -> CheckpointError {
@@ -102,7 +124,7 @@ impl Store {
         let fail = |source| self.failed(source);
         let info = self.folder.join("info");
         for folder in [&info, &self.folder.join("objects"), &self.folder.join("refs")] {
-            DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(fail)?;
+            make(folder).map_err(fail)?;
         }
         put(&info.join("exclude"), EXCLUDED.as_bytes()).map_err(fail)?;
         put(&info.join("attributes"), ATTRIBUTES.as_bytes()).map_err(fail)?;
@@ -132,18 +154,9 @@ impl Store {
     }
 }
 
-/// What is remembered of the last copy, so that git need not be asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Last {
-    pub(crate) number: u32,
-    pub(crate) tree: String,
-}
-
-impl Last {
-    /// Its name.
-    pub(crate) fn id(&self) -> String {
-        format!("{:06}", self.number)
-    }
+/// The name of a copy.
+pub(crate) fn id(number: u32) -> String {
+    format!("{number:06}")
 }
 
 fn is_old(age: Duration) -> bool {
@@ -157,6 +170,10 @@ fn name(workspace: &Path) -> String {
         write!(name, "{byte:02x}").unwrap_or_default();
         name
     })
+}
+
+fn make(folder: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 /// Writes a small file of ours when it is not yet what it should be.

@@ -12,8 +12,9 @@ use serde_json::json;
 use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
 use crate::look::Look;
-use crate::name::{Before, Unnamed};
+use crate::name::Unnamed;
 use crate::settings::CheckpointSettings;
+use crate::store::id;
 
 /// A copy was made, or there was one already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,7 +70,7 @@ pub(crate) async fn take(
         Staged::Same { id } => Ok(Taken::Same { id }),
         Staged::New { unnamed, left_out } => {
             let named = unnamed.finish(entered, cx).await?;
-            let id = named.id;
+            let id = id(named.number);
             Ok(if named.is_new { Taken::New { id, left_out } } else { Taken::Same { id } })
         }
     }
@@ -89,13 +90,10 @@ pub(crate) async fn stage(
         None => Look::now(store, git, cx).await?,
     };
     let (wanted, left_out) = chosen(&store.workspace, &candidates, &settings)?;
-    let before = match store.last() {
-        Some(last) if wanted.count == 0 && left_out.is_empty() => {
-            return Ok(Staged::Same { id: last.id() });
-        }
-        Some(last) => Before::Known(last),
-        None if is_first => Before::Nothing,
-        None => Before::Unknown,
+    let last = match store.last() {
+        Some(last) if wanted.count == 0 => return Ok(Staged::Same { id: id(last) }),
+        None if is_first => Some(0),
+        last => last,
     };
     let about = json!({ "why": why, "session": cx.session, "turn": cx.turn }).to_string();
     store.begin(&about)?;
@@ -106,7 +104,7 @@ pub(crate) async fn stage(
         let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
         git.one(&[bulk, &update].concat(), wanted.names, cx).await?;
     }
-    Ok(Staged::New { unnamed: Unnamed { before, about }, left_out })
+    Ok(Staged::New { unnamed: Unnamed { last, about }, left_out })
 }
 
 pub(crate) fn settings(cx: &CallContext) -> Result<CheckpointSettings, Error> {

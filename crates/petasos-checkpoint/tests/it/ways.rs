@@ -388,3 +388,19 @@ async fn a_copy_that_a_dead_program_left_without_a_name_gets_one() {
     again.restore("2", &[], &project.cx).await.unwrap();
     assert_eq!(project.get("a").unwrap(), "2");
 }
+
+#[tokio::test]
+async fn two_programs_do_not_get_in_each_other_s_way() {
+    let project = Project::new(&json!({}));
+    let other = Checkpoints::new(Arc::clone(&project.environments));
+    for round in 0..5 {
+        project.put(&format!("a{round}"), "1");
+        let (ours, theirs) = tokio::join!(
+            project.checkpoints.take("ours", &project.cx),
+            other.take("theirs", &project.cx)
+        );
+        // Whoever comes second finds nothing new.
+        assert_eq!(ours.unwrap().id(), theirs.unwrap().id());
+    }
+    assert_eq!(other.list(&project.cx).await.unwrap().len(), 5);
+}
