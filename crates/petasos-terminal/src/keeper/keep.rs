@@ -1,4 +1,4 @@
-//! The keeper: a small process made once, that always has a sitter ready.
+//! The keeper: a small process made once, that always has sitters ready.
 //!
 //! It exists because copying a large program for every call is slow, and because a subreaper is
 //! a property of a whole process, which must not be the program that embeds us. It is a fork
@@ -18,6 +18,11 @@ pub(super) const SOCKET: RawFd = 3;
 pub(super) const GROUPS: RawFd = 4;
 /// How soon a sitter that could not be made is tried again.
 const AGAIN_MS: i32 = 20;
+/// So many sitters wait: whoever takes one does not wait for the next to be made.
+const SPARES: usize = 2;
+/// How long a program that has just been taken is let alone before another sitter is made, which
+/// would slow down its start.
+const PAUSE_MS: i32 = 2;
 
 /// Serves until the program is gone. Never returns: not even by a panic, which would unwind into
 /// a copy of the program.
@@ -32,27 +37,77 @@ pub(super) extern "C" fn keep(socket: RawFd, groups: RawFd) -> ! {
     trim::forget_heap();
     let Some(rows) = sys::scratch(survey::ROWS_MAX) else { sys::exit(1) };
     let signals = sys::signal_fd(libc::SIGCHLD, libc::SIGCHLD);
-    let (mut owed, mut spare) = (1, 0);
+    let (mut spares, mut is_quiet) = (Spares::default(), true);
     loop {
-        while owed > 0
-            && let Some(pid) = prepare(told, taken)
-        {
-            (owed, spare) = (owed - 1, pid);
+        if spares.are_none() || is_quiet {
+            spares.fill(|| prepare(told, taken));
         }
         let ask = |fd, events| libc::pollfd { fd, events, revents: 0 };
         let mut fds = [ask(taken, libc::POLLIN), ask(SOCKET, 0), ask(signals, libc::POLLIN)];
-        sys::poll(&mut fds, if owed > 0 { AGAIN_MS } else { -1 });
-        let [waiting, program, ended] = fds;
-        if waiting.revents != 0 {
-            let mut bytes = [0; 64];
-            (owed, spare) = (owed + sys::read(taken, &mut bytes).max(0), 0);
+        sys::poll(&mut fds, spares.patience());
+        let [waiting, program, ended] = fds.map(|fd| fd.revents != 0);
+        is_quiet = !waiting && !program && !ended;
+        if waiting {
+            spares.hear(taken);
         }
         // One that was ended while it waited must be replaced, or nobody hears the next request.
-        if ended.revents != 0 && reap(signals, rows, spare).spare_ended {
-            (owed, spare) = (owed + 1, 0);
+        if ended {
+            reap(signals, rows, &mut spares);
         }
-        if program.revents != 0 {
+        if program {
             leave(signals, rows);
+        }
+    }
+}
+
+/// The sitters that wait: their process numbers, and 0 for one that is missing.
+#[derive(Default)]
+struct Spares {
+    pids: [i32; SPARES],
+    /// The second is made only for a program that has asked once.
+    are_wanted: bool,
+}
+
+impl Spares {
+    fn are_none(&self) -> bool {
+        self.pids.iter().all(|pid| *pid == 0)
+    }
+
+    /// The places that are to be filled.
+    fn places(&mut self) -> &mut [i32] {
+        let count = if self.are_wanted { SPARES } else { 1 };
+        self.pids.get_mut(..count).unwrap_or_default()
+    }
+
+    /// Makes one that is missing. One at a time: a request comes first.
+    fn fill(&mut self, make: impl FnOnce() -> Option<i32>) {
+        if let Some(place) = self.places().iter_mut().find(|pid| **pid == 0) {
+            *place = make().unwrap_or(0);
+        }
+    }
+
+    /// How long to wait before another one is made.
+    fn patience(&mut self) -> i32 {
+        if self.are_none() {
+            return AGAIN_MS;
+        }
+        if self.places().contains(&0) { PAUSE_MS } else { -1 }
+    }
+
+    /// Hears which ones were taken.
+    fn hear(&mut self, taken: RawFd) {
+        self.are_wanted = true;
+        let mut bytes = [0; 64];
+        let count = usize::try_from(sys::read(taken, &mut bytes)).unwrap_or(0);
+        for pid in bytes.get(..count).unwrap_or_default().chunks_exact(4) {
+            self.lose(i32::from_ne_bytes([pid[0], pid[1], pid[2], pid[3]]));
+        }
+    }
+
+    /// This one waits no more.
+    fn lose(&mut self, gone: i32) {
+        for pid in self.pids.iter_mut().filter(|pid| **pid == gone) {
+            *pid = 0;
         }
     }
 }
@@ -69,29 +124,23 @@ fn prepare(told: RawFd, taken: RawFd) -> Option<i32> {
     }
 }
 
-/// What `reap` found.
-struct Ends {
-    spare_ended: bool,
-    children_left: bool,
-}
-
-/// Takes ended sitters. One that was killed leaves its tree to us, and nobody could name or end
-/// it any more: it is ended here.
-fn reap(signals: RawFd, rows: &mut [Row], spare: i32) -> Ends {
+/// Takes ended sitters; says whether there are others. One that was killed leaves its tree to us,
+/// and nobody could name or end it any more: it is ended here.
+fn reap(signals: RawFd, rows: &mut [Row], spares: &mut Spares) -> bool {
     while sys::next_signal(signals).is_some() {}
-    let (mut killed, mut spare_ended) = (false, false);
+    let mut killed = false;
     loop {
         match sys::reap() {
             Reaped::One(pid, status) => {
                 killed |= libc::WIFSIGNALED(status);
-                spare_ended |= pid == spare;
+                spares.lose(pid);
             }
             Reaped::Nothing if killed => {
                 killed = false;
                 survey::orphans(rows, &mut |pid| sys::kill(pid, libc::SIGKILL));
             }
-            Reaped::Nothing => return Ends { spare_ended, children_left: true },
-            Reaped::NoChildren => return Ends { spare_ended, children_left: false },
+            Reaped::Nothing => return true,
+            Reaped::NoChildren => return false,
         }
     }
 }
@@ -100,7 +149,7 @@ fn reap(signals: RawFd, rows: &mut [Row], spare: i32) -> Ends {
 /// waited for, so that their ends are taken by us and not left to whoever adopts orphans.
 fn leave(signals: RawFd, rows: &mut [Row]) -> ! {
     sys::close(SOCKET);
-    while reap(signals, rows, 0).children_left {
+    while reap(signals, rows, &mut Spares::default()) {
         let mut fds = [libc::pollfd { fd: signals, events: libc::POLLIN, revents: 0 }];
         sys::poll(&mut fds, -1);
     }

@@ -51,7 +51,7 @@ pub(super) fn sit(told: RawFd) -> ! {
     let rows = sys::scratch::<Row>(survey::ROWS_MAX).unwrap_or_default();
     let line = taken(ours, group);
     sys::close(ours);
-    sys::write(told, b"x");
+    sys::write(told, &sitter.to_ne_bytes());
     sys::close(told);
     let phase = Phase::Watching;
     Sitter { line, signals, pid, rows, phase, status: None, kept: None, group }.watch()
