@@ -91,7 +91,7 @@ pub(crate) trait Carrier: Send + Sync {
     ) -> BoxFuture<'a, Result<Ending, EnvError>>;
 
     /// Makes the target reachable again after [`EnvError::NotStarted`]; the start is then tried
-    /// once more. The error says why there is no hope.
+    /// again, a few times at most. The error says why there is no hope.
     fn revive<'a>(&'a self, why: &'a EnvError) -> BoxFuture<'a, Result<(), EnvError>> {
         Box::pin(async move { Err(why.clone()) })
     }

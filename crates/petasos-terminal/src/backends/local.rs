@@ -3,6 +3,7 @@
 mod files;
 mod found;
 mod pipes;
+mod plain;
 mod process;
 mod script;
 mod snapshot;

@@ -305,6 +305,10 @@ impl Remote {
     }
 }
 
+/// How often a start that came to nothing is tried again: a server that takes only so many
+/// commands at once refuses more than one before it is known how many.
+const AGAIN_MAX: u32 = 3;
+
 fn refused(word: Word, launch: &Launch) -> EnvError {
     let what = "the command".to_owned();
     match word {
@@ -326,15 +330,14 @@ impl Environment for Remote {
     ) -> BoxFuture<'a, Result<Box<dyn Process>, EnvError>> {
         Box::pin(async move {
             self.link.carrier.before().await?;
-            let process = match self.start(&launch, cx).await {
-                // Nothing has run for certain, so it may be tried once more.
-                Err(why @ EnvError::NotStarted { .. }) => {
-                    self.link.carrier.revive(&why).await?;
-                    self.start(&launch, cx).await?
-                }
-                started => started?,
-            };
-            Ok(Box::new(process) as Box<dyn Process>)
+            let mut started = self.start(&launch, cx).await;
+            for _ in 0..AGAIN_MAX {
+                // Nothing has run for certain, so it may be tried again.
+                let Err(why @ EnvError::NotStarted { .. }) = &started else { break };
+                self.link.carrier.revive(why).await?;
+                started = self.start(&launch, cx).await;
+            }
+            Ok(Box::new(started?) as Box<dyn Process>)
         })
     }
 

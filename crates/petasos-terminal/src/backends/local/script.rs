@@ -1,10 +1,12 @@
-//! The text around a command, which makes its shell tell at the end what it leaves.
+//! The text around a command, which makes its shell tell at the end what it leaves, unless it
+//! plainly leaves nothing.
 //!
 //! Measured: a fresh `bash -c` that is handed the variables by `execve` and leaves them through
 //! the builtin `export -p` costs a twentieth more than `bash -c true`; reading a snapshot file,
 //! or a login shell, costs far more. A kept shell would be faster still, but `exit`, `exec` and
 //! parallel calls would each need a way around.
 
+use super::plain::only_starts_programs;
 use crate::keeper::{SCRIPT_FD, STATE_FD};
 
 /// The longest text that one argument may hold is 128 KiB; quoting may make it longer.
@@ -30,6 +32,11 @@ pub(super) fn wrap(command: &str, prelude: &str) -> Wrapped {
         )
     };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    // Nothing but what the login files define could make a program's name mean something else.
+    let is_plain = prelude.is_empty() && only_starts_programs(command);
+    if is_plain && command.len() <= ARGUMENT_BYTES_MAX {
+        return Wrapped { argv: words(&["bash", "-c", command]), apart: None };
+    }
     // As a word of its own the command is read once; quoted in the text it would be read twice.
     let text = around("__petasos_text=$1; shift; eval \"$__petasos_text\"");
     if text.len().max(command.len()) <= ARGUMENT_BYTES_MAX {

@@ -19,6 +19,10 @@ pub(super) fn of(command: &str, code: i32) -> Option<&'static str> {
         ("curl", 22) => Some("the server answered with an HTTP error of 400 or above"),
         ("curl", 28) => Some("the transfer took too long"),
         ("git", 1) => Some("git often uses 1 for an ordinary answer such as `there are changes`"),
+        (_, 134) => Some("the program aborted (SIGABRT)"),
+        (_, 136) => Some("the program crashed over arithmetic (SIGFPE)"),
+        (_, 137) => Some("the program was killed (SIGKILL), often for lack of memory"),
+        (_, 139) => Some("the program crashed (SIGSEGV)"),
         _ => None,
     }
 }
@@ -39,6 +43,7 @@ mod tests {
             ("curl x", 3, false),
             ("[ -f x ]", 1, true),
             ("make", 1, false),
+            ("./a.out", 139, true),
         ];
         for (command, code, expected) in rows {
             assert_eq!(of(command, code).is_some(), expected, "{command}");
