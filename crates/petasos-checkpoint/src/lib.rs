@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `checkpoints` | what everything starts from |
 //! | `before` | takes a copy before the first change of a turn; what is no change |
-//! | `look` | what differs from the last copy |
+//! | `look`, `seen` | what differs from the last copy; how a small workspace looked then |
 //! | `take`, `name`, `prune` | making a copy: its bytes, its name, and room for it |
 //! | `list`, `restore` | showing and undoing copies |
 //! | `store`, `git` | where copies are, and the program that makes them |
@@ -23,6 +23,7 @@ mod look;
 mod name;
 mod prune;
 mod restore;
+mod seen;
 mod settings;
 mod store;
 mod take;

@@ -1,4 +1,4 @@
-//! What differs from the last copy, found by git; perhaps begun before somebody asks.
+//! What differs from the last copy, found by git unless a small workspace plainly is the same; perhaps begun before somebody asks.
 //!
 //! A look changes nothing but the store's own few files. It tells what was there when it was made,
 //! so a call that comes later than a moment, or after another one, gets a new one.
@@ -12,7 +12,9 @@ use petasos_contract::wait::Owned;
 use crate::checkpoints::Checkpoints;
 use crate::error::CheckpointError as Error;
 use crate::git::Git;
+use crate::seen::{self, Seen};
 use crate::store::Store;
+use crate::take::settings;
 
 /// So long a look is as good as one made now. What others change meanwhile is missed, as is what
 /// they change between a copy and the command it was made for.
@@ -25,6 +27,8 @@ pub(crate) struct Look {
     pub(crate) is_first: bool,
     /// Names of new, changed and removed files, a zero byte behind each.
     pub(crate) candidates: Vec<u8>,
+    /// How a small workspace looked before git looked at it.
+    pub(crate) seen: Option<Seen>,
 }
 
 impl Look {
@@ -32,8 +36,15 @@ impl Look {
     pub(crate) async fn now(store: &Store, git: &Git, cx: &CallContext) -> Result<Self, Error> {
         let is_first = !store.exists();
         store.prepare()?;
+        let known = Seen::read(store).filter(|_| store.last().is_some());
+        let seen = Seen::now(store, seen::rules(store, &settings(cx)?), known.as_ref());
+        if let (Some(known), Some(seen)) = (known, &seen)
+            && known.is_same(seen)
+        {
+            return Ok(Self { is_first, candidates: Vec::new(), seen: None });
+        }
         let words = ["ls-files", "-z", "--others", "--modified", "--exclude-standard"];
-        Ok(Self { is_first, candidates: git.one(&words, Vec::new(), cx).await? })
+        Ok(Self { is_first, candidates: git.one(&words, Vec::new(), cx).await?, seen })
     }
 }
 

@@ -12,9 +12,10 @@ use petasos_contract::CallContext;
 use sha2::{Digest as _, Sha256};
 
 use crate::error::CheckpointError;
+use crate::seen;
 
 /// Never copied, whatever the project ignores: secrets, and what programs can make again.
-const EXCLUDED: &str = ".env\n.env.*\n!.env.example\n.envrc\nnode_modules/\n.venv/\nvenv/\n\
+pub(crate) const EXCLUDED: &str = ".env\n.env.*\n!.env.example\n.envrc\nnode_modules/\n.venv/\nvenv/\n\
                         __pycache__/\n.mypy_cache/\n.pytest_cache/\n.petasos-*.new\n";
 
 /// Bytes go in and come out as they are, whatever the project's attributes say.
@@ -75,19 +76,27 @@ impl Store {
 
     /// From here on the index may hold a copy that has no name yet.
     pub(crate) fn begin(&self, about: &str) -> Result<(), CheckpointError> {
-        put(&self.folder.join(UNNAMED), about.as_bytes()).map_err(|source| self.failed(source))
+        self.remove(seen::NAME)?;
+        self.put(UNNAMED, about.as_bytes())
+    }
+
+    /// Writes a small file of ours.
+    pub(crate) fn put(&self, name: &str, content: &[u8]) -> Result<(), CheckpointError> {
+        put(&self.folder.join(name), content).map_err(|source| self.failed(source))
+    }
+
+    /// Removes one, if it is there.
+    pub(crate) fn remove(&self, name: &str) -> Result<(), CheckpointError> {
+        match fs::remove_file(self.folder.join(name)) {
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(self.failed(source)),
+            _ => Ok(()),
+        }
     }
 
     /// The index has a name: this is the last copy now.
     pub(crate) fn end(&self, last: u32) -> Result<(), CheckpointError> {
-        let unnamed = self.folder.join(UNNAMED);
-        put(&self.folder.join("last"), format!("{}\n", id(last)).as_bytes())
-            .and_then(|()| match fs::remove_file(unnamed) {
-                // Another program named it as well.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
-                removed => removed,
-            })
-            .map_err(|source| self.failed(source))
+        self.put("last", format!("{}\n", id(last)).as_bytes())?;
+        self.remove(UNNAMED)
     }
 
     /// A folder in which the name of a copy is the branch that git commits to.
@@ -165,10 +174,15 @@ fn is_old(age: Duration) -> bool {
 
 fn name(workspace: &Path) -> String {
     let digest = Sha256::digest(workspace.as_os_str().as_bytes());
-    digest.iter().take(8).fold(String::new(), |mut name, byte| {
+    hex(digest.get(..8).unwrap_or_default())
+}
+
+/// Bytes as people write them.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::new(), |mut text, byte| {
         // Writing to a string cannot fail.
-        write!(name, "{byte:02x}").unwrap_or_default();
-        name
+        write!(text, "{byte:02x}").unwrap_or_default();
+        text
     })
 }
 

@@ -80,18 +80,22 @@ pub(crate) async fn take(
 pub(crate) async fn stage(
     entered: &Entered<'_>,
     why: &str,
-    seen: Option<Look>,
+    ahead: Option<Look>,
     cx: &CallContext,
 ) -> Result<Staged, Error> {
     let Entered { store, git, .. } = entered;
     let settings = settings(cx)?;
-    let Look { is_first, candidates } = match seen {
+    let Look { is_first, candidates, seen } = match ahead {
         Some(look) => look,
         None => Look::now(store, git, cx).await?,
     };
     let (wanted, left_out) = chosen(&store.workspace, &candidates, &settings)?;
+    let seen = seen.filter(|_| left_out.is_empty());
     let last = match store.last() {
-        Some(last) if wanted.count == 0 => return Ok(Staged::Same { id: id(last) }),
+        Some(last) if wanted.count == 0 => {
+            seen.map_or(Ok(()), |seen| seen.keep(store))?;
+            return Ok(Staged::Same { id: id(last) });
+        }
         None if is_first => Some(0),
         last => last,
     };
@@ -104,6 +108,7 @@ pub(crate) async fn stage(
         let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
         git.one(&[bulk, &update].concat(), wanted.names, cx).await?;
     }
+    seen.map_or(Ok(()), |seen| seen.keep(store))?;
     Ok(Staged::New { unnamed: Unnamed { last, about }, left_out })
 }
 

@@ -404,3 +404,62 @@ async fn two_programs_do_not_get_in_each_other_s_way() {
     }
     assert_eq!(other.list(&project.cx).await.unwrap().len(), 5);
 }
+
+#[tokio::test]
+async fn a_small_workspace_that_looks_the_same_needs_no_git_and_hides_no_change() {
+    let project = Project::new(&json!({}));
+    project.put("a", "1");
+    project.put("deep/b", "1");
+    project.put(".env", "SECRET=1");
+    project.put(".gitignore", "ignored\n");
+    let first = project.take().await;
+    let seen = project.store().join("seen");
+    assert!(seen.exists());
+    // Written anew with the same content, it is the same; git is not asked.
+    project.put("a", "1");
+    let index = project.store().join("index");
+    let hidden = project.store().join("index.hidden");
+    fs::rename(&index, &hidden).unwrap();
+    assert_eq!(project.take().await, first);
+    fs::rename(&hidden, &index).unwrap();
+    let changes: [(&str, &dyn Fn()); 6] = [
+        ("content", &|| project.put("a", "2")),
+        ("a new file", &|| project.put("deep/c", "1")),
+        ("a removed file", &|| fs::remove_file(project.path("deep/c")).unwrap()),
+        ("permissions", &|| {
+            use std::os::unix::fs::PermissionsExt as _;
+            fs::set_permissions(project.path("a"), fs::Permissions::from_mode(0o755)).unwrap();
+        }),
+        ("a link", &|| std::os::unix::fs::symlink("a", project.path("link")).unwrap()),
+        ("what is ignored", &|| {
+            project.put(".gitignore", "");
+            project.put("ignored", "x");
+        }),
+    ];
+    let mut before = first;
+    for (what, change) in changes {
+        change();
+        let now = project.take().await;
+        assert_ne!(now, before, "{what}");
+        assert_eq!(project.take().await, now, "{what}");
+        before = now;
+    }
+    let text = fs::read_to_string(seen).unwrap();
+    assert!(text.contains(".env") && !text.contains("SECRET"));
+}
+
+#[tokio::test]
+async fn what_is_as_it_was_before_an_unfinished_copy_is_not_taken_for_the_last() {
+    let project = Project::new(&json!({}));
+    project.put("a", "1");
+    project.take().await;
+    project.put("a", "2");
+    let second = project.take().await;
+    project.checkpoints.restore("1", &[], &project.cx).await.unwrap();
+    assert_ne!(project.take().await, second);
+    project.put("a", "2");
+    let last = project.take().await;
+    project.put("a", "3");
+    project.checkpoints.restore(&last, &[], &project.cx).await.unwrap();
+    assert_eq!(project.get("a").unwrap(), "2");
+}
