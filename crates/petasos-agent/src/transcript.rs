@@ -5,7 +5,7 @@ use std::sync::Arc;
 use petasos_contract::call::ToolResult;
 use petasos_contract::message::Message;
 use petasos_contract::store::{
-    Amend, Loaded, LoadedRow, Row, Seq, SessionStore, StoreError, Stored, Swap,
+    Amend, Loaded, LoadedRow, Row, Seq, SessionStore, Spent, StoreError, Stored, Swap,
 };
 use petasos_contract::{CallId, SessionId};
 
@@ -62,8 +62,22 @@ impl Transcript {
 
     /// Adds messages: durable first, then here. Refused when somebody else went on meanwhile.
     pub async fn add(&mut self, messages: Vec<Stored>) -> Result<(), StoreError> {
+        self.append(messages, None).await
+    }
+
+    /// Adds a reply and what it took.
+    pub async fn add_reply(&mut self, reply: Stored, spent: Spent) -> Result<(), StoreError> {
+        self.append(vec![reply], Some(Row::Spent(Box::new(spent)))).await
+    }
+
+    async fn append(
+        &mut self,
+        messages: Vec<Stored>,
+        beside: Option<Row>,
+    ) -> Result<(), StoreError> {
         let messages: Vec<Stored> = messages.into_iter().map(counted).collect();
         let mut rows = vec![Row::Expect(self.last)];
+        rows.extend(beside);
         rows.extend(messages.iter().cloned().map(|stored| Row::Message(Box::new(stored))));
         let seqs = self.store.append(&self.session, rows).await?;
         for (seq, stored) in seqs.iter().zip(messages) {

@@ -13,7 +13,7 @@ use std::time::Instant;
 use petasos_contract::call::ToolCall;
 use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message, Part};
-use petasos_contract::model::{Definition, ModelError, Reason, Reply, Role, ToolChoice};
+use petasos_contract::model::{Definition, ModelError, Reason, Reply, ToolChoice};
 use petasos_contract::reply::Usage;
 use petasos_contract::store::{Amend, Spent, Stored};
 use petasos_contract::{CallContext, ToolName, TurnId};
@@ -158,18 +158,22 @@ impl Agent {
             Ok(reply) => reply,
             Err(error) => return self.recover(turn, error).await,
         };
-        self.account(turn, &reply, self.choice.role).await?;
+        let spent = self.account(turn, &reply);
         let verdict = turn.patience.judge(&reply);
         turn.nudge = None;
+        // Where the reply is kept, what it took is stored together with it.
+        if !matches!(verdict, Verdict::Take | Verdict::GoOn { .. }) {
+            self.transcript.amend(Amend::Spent(Box::new(spent.clone()))).await?;
+        }
         match verdict {
-            Verdict::Take => self.take(turn, reply).await,
+            Verdict::Take => self.take(turn, reply, spent).await,
             Verdict::Again { nudge } => {
                 turn.nudge = nudge;
                 Ok(Step::Next)
             }
             Verdict::GoOn { nudge } => {
                 turn.parts.push_str(reply.message.text());
-                self.store_reply(turn, &reply, reply.message.clone()).await?;
+                self.store_reply(turn, &reply, reply.message.clone(), spent).await?;
                 if let Some(nudge) = nudge {
                     self.say(nudge, turn).await?;
                 }
@@ -194,11 +198,16 @@ impl Agent {
     }
 
     /// A reply that can be used: it is stored, then acted on.
-    async fn take(&mut self, turn: &mut Turn, reply: Reply) -> Result<Step, TurnError> {
+    async fn take(
+        &mut self,
+        turn: &mut Turn,
+        reply: Reply,
+        spent: Spent,
+    ) -> Result<Step, TurnError> {
         let mut said = reply.message.clone();
         let unknown = mend_calls(&mut said, &turn.granted, turn.requests);
         let calls: Vec<ToolCall> = said.tool_calls.iter().map(call).collect();
-        self.store_reply(turn, &reply, said.clone()).await?;
+        self.store_reply(turn, &reply, said.clone(), spent).await?;
         if calls.is_empty() {
             return self.replied(turn, &said).await;
         }
@@ -309,13 +318,14 @@ impl Agent {
         turn: &Turn,
         reply: &Reply,
         said: Assistant,
+        spent: Spent,
     ) -> Result<(), TurnError> {
         let stored = Stored {
             turn: Some(turn.id.clone()),
             finish: Some(reply.finish),
             ..Stored::new(Message::Assistant(said.clone()))
         };
-        self.transcript.add(vec![stored]).await?;
+        self.transcript.add_reply(stored, spent).await?;
         turn.cx.events.emit(|| Event::Replied {
             session: turn.cx.session.clone(),
             request: turn.requests,
@@ -330,18 +340,12 @@ impl Agent {
         Ok(())
     }
 
-    async fn account(
-        &mut self,
-        turn: &mut Turn,
-        reply: &Reply,
-        role: Role,
-    ) -> Result<(), TurnError> {
+    /// What a reply took, added to what the turn did.
+    fn account(&self, turn: &mut Turn, reply: &Reply) -> Spent {
         turn.usage = turn.usage.plus(&reply.usage);
         turn.cost_usd += dollars(reply.cost);
-        let served = reply.served.clone();
-        let spent = Spent { role, served, usage: reply.usage, cost: reply.cost };
-        self.transcript.amend(Amend::Spent(Box::new(spent))).await?;
-        Ok(())
+        let (role, served) = (self.choice.role, reply.served.clone());
+        Spent { role, served, usage: reply.usage, cost: reply.cost }
     }
 
     /// Words to the model that the user did not write.
@@ -373,7 +377,7 @@ impl Agent {
         turn.nudge = None;
         match self.ask(turn, ToolChoice::Off).await {
             Ok(reply) => {
-                self.account(turn, &reply, self.choice.role).await?;
+                let spent = self.account(turn, &reply);
                 // Whatever it asks for now does not run, so it is not kept either.
                 let said =
                     Assistant { tool_calls: Vec::new(), replay: None, ..reply.message.clone() };
@@ -382,7 +386,7 @@ impl Agent {
                     text => text.to_owned(),
                 };
                 let said = Assistant { content: Some(text.clone()), ..said };
-                self.store_reply(turn, &reply, said).await?;
+                self.store_reply(turn, &reply, said, spent).await?;
                 Ok((Outcome::OutOfBudget, text))
             }
             Err(error) if error.reason == Reason::Cancelled => {

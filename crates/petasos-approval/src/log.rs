@@ -24,8 +24,10 @@ pub fn warm() {
     mask::warm();
 }
 
-/// No line is longer, so that the last one is found in one read.
+/// No line is longer, so that the last one is found in it.
 const TAIL_BYTES: u64 = 256 * 1024;
+/// Most lines are far shorter.
+const TAIL_BYTES_FIRST: u64 = 8 * 1024;
 
 /// Why the log could not be written or read.
 #[derive(Debug, thiserror::Error)]
@@ -159,13 +161,22 @@ struct End {
 /// The last line that holds, and whether the file ends with a whole one.
 fn end_of(log: &mut File) -> io::Result<End> {
     let length = log.metadata()?.len();
-    let start = length.saturating_sub(TAIL_BYTES);
-    log.seek(SeekFrom::Start(start))?;
-    let mut tail = Vec::new();
-    log.take(length - start).read_to_end(&mut tail)?;
-    let whole = tail.last().is_none_or(|byte| *byte == b'\n');
-    let last = tail.rsplit(|byte| *byte == b'\n').find_map(chain::identity);
-    Ok(End { last, whole })
+    let mut end = End { last: None, whole: true };
+    for bytes in [TAIL_BYTES_FIRST, TAIL_BYTES] {
+        let start = length.saturating_sub(bytes);
+        log.seek(SeekFrom::Start(start))?;
+        let mut tail = Vec::with_capacity(usize::try_from(length - start).unwrap_or(0));
+        log.take(length - start).read_to_end(&mut tail)?;
+        end.whole = tail.last().is_none_or(|byte| *byte == b'\n');
+        // What stands before the first line end may be the rest of a longer line.
+        let whole_lines = tail.iter().position(|byte| *byte == b'\n').filter(|_| start > 0);
+        let lines = tail.get(whole_lines.map_or(0, |at| at + 1)..).unwrap_or_default();
+        end.last = lines.rsplit(|byte| *byte == b'\n').find_map(chain::identity);
+        if end.last.is_some() || start == 0 {
+            break;
+        }
+    }
+    Ok(end)
 }
 
 #[cfg(test)]

@@ -19,7 +19,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use petasos_contract::approval::{Finding, Intent, Policy, PolicyError, Settlement, Verdict};
-use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
+use petasos_contract::effect::Effects;
+use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
 
 use crate::facts::Facts;
 use crate::grants::{Memory, Shelf};
@@ -42,6 +43,32 @@ pub struct Engine {
     memory: Memory,
     shelf: Shelf,
     scanner: Scanner,
+    /// What was judged last: it is most often the next to be settled.
+    judged: Mutex<Option<(Judged, Decision)>>,
+}
+
+/// Which call was judged, and with what to agree to.
+#[derive(Debug, PartialEq)]
+struct Judged {
+    session: SessionId,
+    turn: TurnId,
+    call: CallId,
+    tool: ToolName,
+    effects: Effects,
+    escalated: Vec<Finding>,
+}
+
+impl Judged {
+    fn of(intent: &Intent<'_>, cx: &CallContext) -> Self {
+        Self {
+            session: cx.session.clone(),
+            turn: cx.turn.clone(),
+            call: cx.call.clone(),
+            tool: intent.tool.clone(),
+            effects: intent.effects.clone(),
+            escalated: intent.escalated.to_vec(),
+        }
+    }
 }
 
 impl Engine {
@@ -150,7 +177,10 @@ pub(crate) fn facts(approvals: &Approvals, cx: &CallContext) -> Facts {
 
 impl Policy for Engine {
     fn judge(&self, intent: &Intent<'_>, cx: &CallContext) -> Verdict {
-        self.decide(intent, cx).verdict
+        let decision = self.decide(intent, cx);
+        let verdict = decision.verdict.clone();
+        *self.judged.lock() = Some((Judged::of(intent, cx), decision));
+        verdict
     }
 
     fn scan<'a>(

@@ -6,7 +6,6 @@ use std::io::{self, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, SystemTime};
 
 use petasos_contract::CallContext;
 use sha2::{Digest as _, Sha256};
@@ -27,8 +26,8 @@ const HEAD: &str = "ref: refs/heads/none\n";
 /// The file that says what a copy without a name is about.
 const UNNAMED: &str = "unnamed";
 
-/// A lock this old belongs to a program that is gone.
-const LOCK_AGE_MAX: Duration = Duration::from_mins(2);
+/// Changes whenever one of those files does.
+const FORMAT: &[u8] = b"2\n";
 
 /// The copies of one workspace.
 #[derive(Debug, Clone)]
@@ -117,7 +116,11 @@ impl Store {
         make(&self.folder).map_err(fail)?;
         let file = File::create(self.folder.join("lock")).map_err(fail)?;
         match file.try_lock() {
-            Ok(()) => Ok(Some(file)),
+            Ok(()) => {
+                // Left by a git that was killed: nobody else is here.
+                self.remove("index.lock")?;
+                Ok(Some(file))
+            }
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(fail(source)),
         }
@@ -127,9 +130,13 @@ impl Store {
         CheckpointError::Store { path: self.folder.clone(), source }
     }
 
-    /// Makes the repository and what git reads from it; removes a dead program's lock. These few
-    /// files are all that `git init` would leave, without its start.
+    /// Makes the repository and what git reads from it. These few files are all that `git init`
+    /// would leave, without its start.
     pub(crate) fn prepare(&self) -> Result<(), CheckpointError> {
+        let format = self.folder.join("format");
+        if fs::read(&format).is_ok_and(|known| known == FORMAT) {
+            return Ok(());
+        }
         let fail = |source| self.failed(source);
         let info = self.folder.join("info");
         for folder in [&info, &self.folder.join("objects"), &self.folder.join("refs")] {
@@ -137,17 +144,10 @@ impl Store {
         }
         put(&info.join("exclude"), EXCLUDED.as_bytes()).map_err(fail)?;
         put(&info.join("attributes"), ATTRIBUTES.as_bytes()).map_err(fail)?;
-        put(&self.folder.join("workspace"), self.workspace.as_os_str().as_bytes()).map_err(fail)?;
+        self.put("workspace", self.workspace.as_os_str().as_bytes())?;
+        self.put("HEAD", HEAD.as_bytes())?;
         // The last of them: where it is, the others are.
-        if !self.exists() {
-            put(&self.folder.join("HEAD"), HEAD.as_bytes()).map_err(fail)?;
-        }
-        let lock = self.folder.join("index.lock");
-        let age = fs::metadata(&lock).and_then(|known| known.modified());
-        if age.is_ok_and(|then| SystemTime::now().duration_since(then).is_ok_and(is_old)) {
-            fs::remove_file(&lock).map_err(fail)?;
-        }
-        Ok(())
+        self.put("format", FORMAT)
     }
 
     /// A path given by a person, below the workspace.
@@ -166,10 +166,6 @@ impl Store {
 /// The name of a copy.
 pub(crate) fn id(number: u32) -> String {
     format!("{number:06}")
-}
-
-fn is_old(age: Duration) -> bool {
-    age > LOCK_AGE_MAX
 }
 
 fn name(workspace: &Path) -> String {

@@ -158,6 +158,8 @@ pub enum Row {
     Expect(Option<Seq>),
     /// A message.
     Message(Box<Stored>),
+    /// What the request used that the message beside it answers.
+    Spent(Box<Spent>),
     /// These calls begin now: whatever happens, they may have taken effect.
     Started(Vec<CallId>),
     /// A call has ended; kept until its message is there, for the case that it never comes.

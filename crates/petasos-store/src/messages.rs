@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
+use crate::sessions::spend;
 use crate::sqlite::failed;
 use crate::stamp::now_ms;
 
@@ -101,6 +102,7 @@ pub(crate) fn append(
         match row {
             Row::Expect(last) => expect(connection, session, *last)?,
             Row::Message(stored) => seqs.push(insert(connection, session, stored, None)?),
+            Row::Spent(spent) => spend(connection, session, spent)?,
             Row::Started(calls) => {
                 for call in calls {
                     journal(connection, session, call.as_str(), None)?;

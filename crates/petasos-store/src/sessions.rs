@@ -236,14 +236,19 @@ pub(crate) fn amend(
         }
         Amend::Reopen => set("ended_ms = NULL, end_reason = ?2", &None::<String>),
         Amend::Archive(away) => set("archived = ?2", &away),
-        Amend::Spent(spent) => spend(connection, id, &spent),
+        Amend::Spent(spent) => spend(connection, id, &spent).map(|()| Vec::new()),
         Amend::Swap(swaps) => swap(connection, id, &swaps),
         Amend::Rewind(from) => rewind(connection, id, from),
         _ => Err(StoreError::Failed("this change is not known to the store".to_owned())),
     }
 }
 
-fn spend(connection: &Connection, id: &SessionId, spent: &Spent) -> Result<Vec<Seq>, StoreError> {
+/// Adds what a request used.
+pub(crate) fn spend(
+    connection: &Connection,
+    id: &SessionId,
+    spent: &Spent,
+) -> Result<(), StoreError> {
     let (usd, status) = match spent.cost {
         Cost::Actual { usd } => (usd, "actual"),
         Cost::Estimated { usd } => (usd, "estimated"),
@@ -290,7 +295,7 @@ fn spend(connection: &Connection, id: &SessionId, spent: &Spent) -> Result<Vec<S
         word(spent.role)
     ];
     connection.prepare_cached(&sql).and_then(|mut sql| sql.execute(values)).map_err(failed)?;
-    Ok(Vec::new())
+    Ok(())
 }
 
 /// Hides rows and shows others in their place; the log keeps both.

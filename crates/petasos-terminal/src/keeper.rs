@@ -89,7 +89,10 @@ impl Keeper {
         let bits = fds.iter().fold(0, |bits, (role, _)| bits | 1 << (*role as i32));
         let raw: Vec<BorrowedFd<'_>> = fds.iter().map(|(_, fd)| *fd).collect();
         let socket = self.socket.as_ref().ok_or(io::ErrorKind::NotConnected)?;
-        send(socket.as_fd(), Message::new(Kind::Sit, bits, 0), &raw)
+        send(socket.as_fd(), Message::new(Kind::Sit, bits, 0), &raw)?;
+        // Whoever got it was often woken on this very processor, and it is waited for.
+        std::thread::yield_now();
+        Ok(())
     }
 }
 

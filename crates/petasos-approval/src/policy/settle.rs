@@ -1,10 +1,11 @@
 //! Remembering an answer and recording the decision, before the call runs.
 
 use petasos_contract::CallContext;
-use petasos_contract::approval::{Answer, Finding, Scope, Settlement, Verdict};
+use petasos_contract::approval::{Answer, Finding, Intent, Scope, Settlement, Verdict};
 use petasos_contract::effect::Effect;
 
-use super::Engine;
+use super::decision::Decision;
+use super::{Engine, Judged};
 use crate::grants::{self, GrantError};
 use crate::log::{self, LogError, Record};
 
@@ -24,7 +25,7 @@ impl Engine {
         cx: &CallContext,
     ) -> Result<(), SettleError> {
         // Before anything is remembered: the log tells what was seen when it was judged.
-        let decision = self.decide(settled.intent, cx);
+        let decision = self.judged(settled.intent, cx);
         if let (Verdict::Ask(findings), Some(Answer::Allowed { scope, .. })) =
             (settled.verdict, settled.answer)
         {
@@ -41,6 +42,15 @@ impl Engine {
         }
         log::append(cx.settings.home(), Record::new(settled, &decision, cx))?;
         Ok(())
+    }
+
+    /// What was seen when this call was judged.
+    fn judged(&self, intent: &Intent<'_>, cx: &CallContext) -> Decision {
+        let last = self.judged.lock().take();
+        match last {
+            Some((judged, decision)) if judged == Judged::of(intent, cx) => decision,
+            _ => self.decide(intent, cx),
+        }
     }
 
     /// Each key as far as was said, and no further than it allows.
