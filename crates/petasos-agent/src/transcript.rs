@@ -67,7 +67,13 @@ impl Transcript {
 
     /// Adds a reply and what it took.
     pub async fn add_reply(&mut self, reply: Stored, spent: Spent) -> Result<(), StoreError> {
-        self.append(vec![reply], Some(Row::Spent(Box::new(spent)))).await
+        let spent = Box::new(spent);
+        let added = self.append(vec![reply], Some(Row::Spent(spent.clone()))).await;
+        if added.is_err() {
+            // It was paid for all the same.
+            self.amend(Amend::Spent(spent)).await?;
+        }
+        added
     }
 
     async fn append(

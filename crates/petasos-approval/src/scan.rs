@@ -99,6 +99,13 @@ impl Scanner {
     /// Shows it one command.
     pub(crate) async fn scan(&self, script: &str, wish: &Wish, cx: &CallContext) -> Scanned {
         let started = Instant::now();
+        if script.len() > TEXT_MAX {
+            // Not a failure that may pass: anybody can make a command longer.
+            let why = format!("more than {TEXT_MAX} bytes cannot be handed to it");
+            let findings = vec![unavailable(&why)];
+            let (program, outcome) = (wish.name(&cx.settings), Outcome::Failed(why));
+            return Scanned { program, outcome, milliseconds: 0, findings };
+        }
         let (outcome, findings) = match self.ask(script, wish, cx).await {
             Ok(Said { outcome, findings }) => (outcome, findings),
             Err(why) if wish.fail_open => {
@@ -117,9 +124,6 @@ impl Scanner {
     async fn ask(&self, script: &str, wish: &Wish, cx: &CallContext) -> Result<Said, String> {
         let program = wish.program(&cx.settings).ok_or("it is not installed")?;
         let processes = self.processes.as_deref().ok_or("nothing here can start it")?;
-        if script.len() > TEXT_MAX {
-            return Err(format!("a command of more than {TEXT_MAX} bytes cannot be handed to it"));
-        }
         if self.failures.load(Ordering::Relaxed) >= FAILURES_MAX {
             return Err(format!(
                 "it failed {FAILURES_MAX} times in a row and is not started again in this process"
@@ -153,7 +157,7 @@ impl fmt::Debug for Scanner {
 fn unavailable(why: &str) -> Finding {
     Finding {
         key: "tirith:unavailable".into(),
-        why: format!("the scanner did not judge it: {why} (see `security.tirith_fail_open`)"),
+        why: format!("the scanner did not judge it: {why}"),
         span: None,
         widest: Scope::Session,
     }

@@ -7,7 +7,9 @@
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::pin::pin;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::effect::{Effect, Effects};
@@ -25,6 +27,9 @@ use crate::take::{Staged, settings, stage};
 
 /// Tells what a call would do; the host asks the registered tool.
 pub type EffectsOf = Arc<dyn Fn(&ToolName, &Args, &CallContext) -> Effects + Send + Sync>;
+
+/// So long before its deadline a call no longer waits for the name of its copy.
+const MARGIN: Duration = Duration::from_millis(500);
 
 /// Conversations that are remembered; one that is forgotten gets one more copy.
 const SESSIONS_MAX: usize = 1000;
@@ -123,11 +128,12 @@ impl Before {
         ahead: Option<Ahead>,
         cx: &CallContext,
     ) -> Result<(Entered<'_>, Staged), Error> {
+        let entered = self.checkpoints.enter(cx).await?;
+        // Only now: whoever was in there before us may have waited for its call.
         let seen = match ahead {
             Some(ahead) => ahead.fresh().await,
             None => None,
         };
-        let entered = self.checkpoints.enter(cx).await?;
         let staged = stage(&entered, &format!("before {tool}"), seen, cx).await?;
         Ok((entered, staged))
     }
@@ -178,7 +184,21 @@ impl AroundMiddleware for Before {
             {
                 copy.get_or_init(async || unnamed = self.copy(tool, ahead, cx).await).await;
             }
-            let (output, ()) = tokio::join!(next(args), self.name(unnamed, cx));
+            let mut naming = pin!(self.name(unnamed, cx));
+            let mut call = next(args);
+            let output = tokio::select! {
+                output = &mut call => {
+                    // What came out must not be lost to a slow git: the next copy goes on with it.
+                    let last = cx.deadline.checked_sub(MARGIN).unwrap_or(cx.deadline);
+                    tokio::select! {
+                        () = naming => {}
+                        () = cx.cancel.cancelled() => {}
+                        () = tokio::time::sleep_until(last.into()) => {}
+                    }
+                    output
+                }
+                () = &mut naming => call.await,
+            };
             Ok(output?)
         })
     }

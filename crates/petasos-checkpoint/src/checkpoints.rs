@@ -65,7 +65,10 @@ impl Checkpoints {
         };
         let entered = Entered { store, git, _lock: lock?, _turn: turn };
         if let Some(about) = entered.store.unnamed() {
-            Unnamed { last: None, about }.finish(&entered, cx).await?;
+            // Copies that have a name can be used all the same.
+            if let Err(error) = (Unnamed { last: None, about }).finish(&entered, cx).await {
+                tracing::warn!(%error, "a checkpoint still has no name");
+            }
         }
         Ok(entered)
     }

@@ -66,12 +66,10 @@ impl Ahead {
         Self { begun: Instant::now(), look }
     }
 
-    /// What was seen, when that is as good as a look now. One that failed is made again, so that
-    /// its reason is told where it is asked for.
+    /// What was seen, when that is as good as a look now: asked by whoever is alone in the store.
+    /// One that failed is made again, so that its reason is told where it is asked for.
     pub(crate) async fn fresh(self) -> Option<Look> {
-        if self.begun.elapsed() > FRESH {
-            return None;
-        }
-        self.look.join().await?.ok()
+        let seen = self.look.join().await?.ok()?;
+        (self.begun.elapsed() <= FRESH).then_some(seen)
     }
 }

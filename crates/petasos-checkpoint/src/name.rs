@@ -47,7 +47,10 @@ impl Unnamed {
         // Few are kept exactly; of many, a few more do not matter until the next look.
         let few = usize::try_from(PRUNE_EVERY).is_ok_and(|every| settings.max_snapshots < every);
         if named.is_new && (few || named.number.is_multiple_of(PRUNE_EVERY)) {
-            prune(&entered.git, &settings, cx).await?;
+            // The copy is made; the next one makes room.
+            if let Err(error) = prune(&entered.git, &settings, cx).await {
+                tracing::warn!(%error, "old checkpoints were not dropped");
+            }
         }
         Ok(named)
     }

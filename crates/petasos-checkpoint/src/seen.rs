@@ -29,6 +29,8 @@ const BYTES_MAX: u64 = 1 << 20;
 /// Times of files are coarse: one that was as young as this when it was read may have changed since
 /// without showing it.
 const COARSE: Duration = Duration::from_millis(100);
+/// The same on file systems that count in seconds.
+const COARSEST: Duration = Duration::from_millis(2100);
 
 /// A small workspace in every byte.
 #[derive(Debug, Serialize, Deserialize)]
@@ -109,7 +111,8 @@ impl Seen {
         let entry = self.entries.get(name).filter(|entry| entry.stamp == stamp)?;
         let (seconds, nanos) = stamp.changed;
         let changed = Duration::new(u64::try_from(seconds).ok()?, u32::try_from(nanos).ok()?);
-        (changed + COARSE < self.at).then(|| entry.digest.clone())
+        let coarse = if nanos == 0 { COARSEST } else { COARSE };
+        (changed + coarse < self.at).then(|| entry.digest.clone())
     }
 }
 

@@ -23,6 +23,9 @@ const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding\n";
 /// Copies have references of their own; git wants a branch to be named all the same.
 const HEAD: &str = "ref: refs/heads/none\n";
 
+/// Where copies have their names.
+const REFS: &str = "refs/petasos";
+
 /// The file that says what a copy without a name is about.
 const UNNAMED: &str = "unnamed";
 
@@ -100,8 +103,11 @@ impl Store {
 
     /// A folder in which the name of a copy is the branch that git commits to.
     pub(crate) fn branch(&self, number: u32) -> Result<PathBuf, CheckpointError> {
+        if self.is_taken(number) {
+            return Err(CheckpointError::Git(format!("there is a checkpoint {number} already")));
+        }
         let folder = self.folder.join("branch");
-        let head = format!("ref: refs/petasos/{}\n", id(number));
+        let head = format!("ref: {REFS}/{}\n", id(number));
         // All but the branch is the store's.
         make(&folder)
             .and_then(|()| put(&folder.join("commondir"), b"..\n"))
@@ -117,13 +123,35 @@ impl Store {
         let file = File::create(self.folder.join("lock")).map_err(fail)?;
         match file.try_lock() {
             Ok(()) => {
-                // Left by a git that was killed: nobody else is here.
-                self.remove("index.lock")?;
+                self.remove_locks()?;
                 Ok(Some(file))
             }
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(source)) => Err(fail(source)),
         }
+    }
+
+    /// Removes what a git that was killed may have left: nobody else is here.
+    fn remove_locks(&self) -> Result<(), CheckpointError> {
+        for lock in ["index.lock", "packed-refs.lock", "branch/HEAD.lock"] {
+            self.remove(lock)?;
+        }
+        if self.unnamed().is_none() {
+            return Ok(());
+        }
+        let names = fs::read_dir(self.folder.join(REFS)).into_iter().flatten().flatten();
+        for entry in names.filter(|entry| entry.path().extension() == Some("lock".as_ref())) {
+            let name = entry.file_name();
+            self.remove(&format!("{REFS}/{}", name.to_string_lossy()))?;
+        }
+        Ok(())
+    }
+
+    /// Whether a copy has this number.
+    fn is_taken(&self, number: u32) -> bool {
+        let name = format!("{REFS}/{}", id(number));
+        let packed = fs::read_to_string(self.folder.join("packed-refs")).unwrap_or_default();
+        self.folder.join(&name).exists() || packed.lines().any(|line| line.ends_with(&name))
     }
 
     fn failed(&self, source: io::Error) -> CheckpointError {
@@ -137,6 +165,9 @@ impl Store {
         if fs::read(&format).is_ok_and(|known| known == FORMAT) {
             return Ok(());
         }
+        // What another version remembered need not be true.
+        self.remove("last")?;
+        self.remove(seen::NAME)?;
         let fail = |source| self.failed(source);
         let info = self.folder.join("info");
         for folder in [&info, &self.folder.join("objects"), &self.folder.join("refs")] {

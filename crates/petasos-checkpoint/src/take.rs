@@ -13,8 +13,9 @@ use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
 use crate::look::Look;
 use crate::name::Unnamed;
+use crate::seen::Seen;
 use crate::settings::CheckpointSettings;
-use crate::store::id;
+use crate::store::{Store, id};
 
 /// A copy was made, or there was one already.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,7 +94,7 @@ pub(crate) async fn stage(
     let seen = seen.filter(|_| left_out.is_empty());
     let last = match store.last() {
         Some(last) if wanted.count == 0 => {
-            seen.map_or(Ok(()), |seen| seen.keep(store))?;
+            keep(seen, store);
             return Ok(Staged::Same { id: id(last) });
         }
         None if is_first => Some(0),
@@ -108,8 +109,15 @@ pub(crate) async fn stage(
         let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
         git.one(&[bulk, &update].concat(), wanted.names, cx).await?;
     }
-    seen.map_or(Ok(()), |seen| seen.keep(store))?;
+    keep(seen, store);
     Ok(Staged::New { unnamed: Unnamed { last, about }, left_out })
+}
+
+/// What was seen saves work the next time; without it there is only more to do.
+fn keep(seen: Option<Seen>, store: &Store) {
+    if let Some(Err(error)) = seen.map(|seen| seen.keep(store)) {
+        tracing::debug!(%error, "what a workspace looks like was not written down");
+    }
 }
 
 pub(crate) fn settings(cx: &CallContext) -> Result<CheckpointSettings, Error> {

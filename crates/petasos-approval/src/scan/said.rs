@@ -5,9 +5,6 @@ use serde_json::Value;
 
 use super::Outcome;
 
-/// So many rules are named; one would be enough to ask.
-const FINDINGS_MAX: usize = 8;
-
 /// A sentence for people; a scanner may quote the whole command.
 const WORDS_MAX: usize = 300;
 
@@ -29,24 +26,26 @@ pub(super) fn read(code: i32, printed: &[u8]) -> Result<Said, String> {
         2 | 3 => Outcome::Warn,
         other => return Err(format!("it ended with code {other}")),
     };
-    let does = if outcome == Outcome::Block { "would block it" } else { "warns" };
+    let (does, whole) = match outcome {
+        Outcome::Block => ("would block it", "block"),
+        _ => ("warns", "warn"),
+    };
     let report: Value = serde_json::from_slice(printed).unwrap_or_default();
     let mut findings: Vec<Finding> = Vec::new();
     for entry in report.get("findings").and_then(Value::as_array).into_iter().flatten() {
         let Some((rule, words)) = named(entry) else { continue };
-        let key = format!("tirith:{rule}");
-        if findings.len() < FINDINGS_MAX && findings.iter().all(|known| *known.key != key) {
+        let key = format!("tirith:{}", if rule.is_empty() { whole } else { &rule });
+        if findings.iter().all(|known| *known.key != key) {
             findings.push(finding(key, format!("the scanner {does}: {words}")));
         }
     }
     if findings.is_empty() {
-        let key = if outcome == Outcome::Block { "tirith:block" } else { "tirith:warn" };
-        findings.push(finding(key.to_owned(), format!("the scanner {does}")));
+        findings.push(finding(format!("tirith:{whole}"), format!("the scanner {does}")));
     }
     Ok(Said { outcome, findings })
 }
 
-/// The rule of one entry and what it says, unless it is a mere remark.
+/// The rule of one entry, if it has one, and what it says; nothing for a mere remark.
 fn named(entry: &Value) -> Option<(String, String)> {
     let text = |name: &str| entry.get(name).and_then(Value::as_str).unwrap_or_default();
     if text("severity").eq_ignore_ascii_case("info") {
@@ -59,7 +58,7 @@ fn named(entry: &Value) -> Option<(String, String)> {
     let shown: String =
         words.chars().filter(|letter| !letter.is_control()).take(WORDS_MAX).collect();
     let shown = if shown.is_empty() { rule.clone() } else { shown };
-    (!rule.is_empty()).then_some((rule, shown))
+    Some((rule, shown))
 }
 
 fn finding(key: String, why: String) -> Finding {
@@ -81,11 +80,12 @@ mod tests {
             {"rule_id": "curl_pipe_shell", "severity": "HIGH", "title": "Pipe", "description": "d"},
             {"rule_id": "curl_pipe_shell", "severity": "HIGH"},
             {"rule_id": "remark", "severity": "INFO"},
-            {"rule_id": "odd\u001b[1m rule"}
+            {"rule_id": "odd\u001b[1m rule"},
+            {"title": "without a name"}
         ]}"#;
         let rules = ["tirith:curl_pipe_shell", "tirith:odd1mrule"];
-        assert_eq!(keys(1, report), rules);
-        assert_eq!(keys(2, report), rules);
+        assert_eq!(keys(1, report), [rules[0], rules[1], "tirith:block"]);
+        assert_eq!(keys(2, report), [rules[0], rules[1], "tirith:warn"]);
         assert!(keys(0, report).is_empty());
         assert!(read(101, report.as_bytes()).is_err());
     }

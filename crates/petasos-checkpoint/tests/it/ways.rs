@@ -463,3 +463,30 @@ async fn what_is_as_it_was_before_an_unfinished_copy_is_not_taken_for_the_last()
     project.checkpoints.restore(&last, &[], &project.cx).await.unwrap();
     assert_eq!(project.get("a").unwrap(), "2");
 }
+
+#[tokio::test]
+#[expect(clippy::disallowed_methods, reason = "a test's own file needs no atomic writer")]
+async fn what_a_killed_git_left_and_a_wrong_memory_harm_no_copy() {
+    let project = Project::new(&json!({}));
+    for content in ["1", "2", "3"] {
+        project.put("a", content);
+        project.take().await;
+    }
+    let store = project.store();
+    for lock in ["index.lock", "packed-refs.lock", "branch/HEAD.lock"] {
+        fs::write(store.join(lock), "").unwrap();
+    }
+    fs::write(store.join("refs/petasos/000004.lock"), "").unwrap();
+    fs::write(store.join("unnamed"), "{}").unwrap();
+    // As an older version may have left it.
+    fs::write(store.join("last"), "000001\n").unwrap();
+    project.put("a", "4");
+    assert_eq!(project.take().await, "000004");
+    fs::write(store.join("last"), "000001\n").unwrap();
+    project.put("a", "5");
+    assert_eq!(project.take().await, "000005");
+    for (copy, content) in [("2", "2"), ("4", "4"), ("5", "5")] {
+        project.checkpoints.restore(copy, &[], &project.cx).await.unwrap();
+        assert_eq!(project.get("a").unwrap(), content);
+    }
+}

@@ -51,7 +51,7 @@ pub(super) async fn fenced(
         let core = |args: Args| {
             let call = &call;
             Box::pin(async move {
-                still_cleared(call, &args, policy, cx)?;
+                still_cleared(call, &args, policy, cx).await?;
                 handler(&call.entry, args, cx).await
             }) as petasos_contract::BoxFuture<'_, _>
         };
@@ -83,7 +83,7 @@ fn failed(kind: &str, message: &str) -> Refusal {
 
 /// Middleware inside the approval may not turn what was approved into something else: changed
 /// arguments are judged again, and anything but a plain yes refuses them.
-fn still_cleared(
+async fn still_cleared(
     call: &Cleared,
     args: &Args,
     policy: &dyn Policy,
@@ -96,7 +96,15 @@ fn still_cleared(
     let same = call.approved.is_some_and(|approved| approved == clear::digest(tool, args));
     let effects = call.entry.tool.effects(args, cx);
     let intent = Intent { tool, args, effects: &effects, escalated: &call.escalated };
-    if same || policy.judge(&intent, cx) == Verdict::Allow {
+    if same {
+        return Ok(());
+    }
+    let found = match policy.scan(&intent, cx) {
+        Some(scan) => scan.await,
+        None => Vec::new(),
+    };
+    let escalated = [&call.escalated[..], &found].concat();
+    if policy.judge(&Intent { escalated: &escalated, ..intent }, cx) == Verdict::Allow {
         return Ok(());
     }
     let message = "Not run: the arguments were changed after they had been judged, and the new \

@@ -1,5 +1,5 @@
-//! Whether a command plainly leaves its shell as it was. Then the shell has nothing to tell at its
-//! end, and may become the last program that it starts.
+//! Whether a command plainly leaves its shell's exports as they were. Then the shell need not tell
+//! them at its end.
 //!
 //! Only lists and pipes of programs count, with redirections and here-documents. Whatever is not
 //! understood at a glance may change the directory or the exports.
@@ -10,7 +10,7 @@ use std::str::Chars;
 /// Words that are no programs, but for those that change nothing.
 #[rustfmt::skip]
 const NO_PROGRAMS: &[&str] = &[
-    ".", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen",
+    ".", "[[", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command", "compgen",
     "complete", "compopt", "continue", "coproc", "declare", "dirs", "disown", "do", "done", "elif",
     "else", "enable", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi", "for", "function",
     "getopts", "hash", "help", "history", "if", "in", "jobs", "let", "local", "logout", "mapfile",
@@ -21,10 +21,6 @@ const NO_PROGRAMS: &[&str] = &[
 
 /// Whether it only starts programs.
 pub(super) fn only_starts_programs(command: &str) -> bool {
-    // It behaves differently when the shell has become it.
-    if command.contains("setsid") {
-        return false;
-    }
     let reader = Reader { rest: command.chars().peekable(), documents: Vec::new() };
     reader.commands().is_some()
 }
@@ -48,7 +44,7 @@ struct Document {
 struct Word {
     text: String,
     is_quoted: bool,
-    /// Something in it is only known to the shell.
+    /// What it comes to is only known to the shell.
     is_expanded: bool,
 }
 
@@ -80,8 +76,14 @@ impl Reader<'_> {
                     let word = self.word()?;
                     // The number before a redirection is no word.
                     let is_number = !word.is_quoted && is_digits(&word.text);
-                    if is_number && matches!(self.rest.peek(), Some('<' | '>')) {
-                        continue;
+                    if matches!(self.rest.peek(), Some('<' | '>')) {
+                        if is_number {
+                            continue;
+                        }
+                        // `{name}>file` puts a number into a variable.
+                        if word.text.ends_with('}') {
+                            return None;
+                        }
                     }
                     if is_first && !word.is_program() {
                         return None;
@@ -123,7 +125,10 @@ impl Reader<'_> {
                 '"' => return Some(()),
                 '`' => return None,
                 '$' => self.dollar(word)?,
-                '\\' => word.text.extend(self.rest.next()),
+                '\\' => {
+                    word.is_expanded = true;
+                    word.text.extend(self.rest.next());
+                }
                 letter => word.text.push(letter),
             }
         }
@@ -245,7 +250,9 @@ mod tests {
             "time ls",
             "> out cd /tmp",
             "2> out cd /tmp",
-            "timeout 5 setsid make",
+            "[[ HOME=5 -eq 5 ]]",
+            "echo {HOME}>/dev/null",
+            "cat <<\"E\\F\"\nEF\ncd /tmp\nE\\F",
         ] {
             assert!(!only_starts_programs(command), "{command}");
         }

@@ -1,5 +1,5 @@
-//! The text around a command, which makes its shell tell at the end what it leaves, unless it
-//! plainly leaves nothing.
+//! The text around a command, which makes its shell tell at the end what it leaves: where it is,
+//! and its exports unless it plainly has not touched them.
 //!
 //! Measured: a fresh `bash -c` that is handed the variables by `execve` and leaves them through
 //! the builtin `export -p` costs a twentieth more than `bash -c true`; reading a snapshot file,
@@ -18,8 +18,9 @@ pub(super) struct Wrapped {
     pub(super) apart: Option<Vec<u8>>,
 }
 
-/// Wraps a command; `prelude` holds functions, aliases and options of the login files.
-pub(super) fn wrap(command: &str, prelude: &str) -> Wrapped {
+/// Wraps a command; `prelude` holds functions, aliases and options of the login files. A bare shell
+/// reads nothing else before the command.
+pub(super) fn wrap(command: &str, prelude: &str, is_bare: bool) -> Wrapped {
     // `pwd` and `export` print what survives; a descriptor that the command closed is its choice.
     let leave = format!("{{ builtin pwd; builtin export -p; }} 2>/dev/null >&{STATE_FD}");
     // The trap is for `exit` and `set -e`; the end is for a command that has its own trap.
@@ -32,10 +33,15 @@ pub(super) fn wrap(command: &str, prelude: &str) -> Wrapped {
         )
     };
     let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-    // Nothing but what the login files define could make a program's name mean something else.
-    let is_plain = prelude.is_empty() && only_starts_programs(command);
+    // Nothing could make a program's name mean something else. The last words also keep the shell from becoming the last program, which would then lead the
+    // session and be the parent of what runs in the background.
+    let is_plain = is_bare && prelude.is_empty() && only_starts_programs(command);
     if is_plain && command.len() <= ARGUMENT_BYTES_MAX {
-        return Wrapped { argv: words(&["bash", "-c", command]), apart: None };
+        let text = format!(
+            "{command}\n__petasos_left=$?; {{ builtin pwd >&{STATE_FD}; }} 2>/dev/null; \
+             exit \"$__petasos_left\""
+        );
+        return Wrapped { argv: words(&["bash", "-c", "--", &text]), apart: None };
     }
     // As a word of its own the command is read once; quoted in the text it would be read twice.
     let text = around("__petasos_text=$1; shift; eval \"$__petasos_text\"");
@@ -69,7 +75,7 @@ mod tests {
 
     #[test]
     fn a_long_command_comes_by_descriptor() {
-        assert!(wrap("true", "").apart.is_none());
-        assert!(wrap(&"x".repeat(200_000), "").apart.is_some());
+        assert!(wrap("true", "", true).apart.is_none());
+        assert!(wrap(&"x".repeat(200_000), "", true).apart.is_some());
     }
 }

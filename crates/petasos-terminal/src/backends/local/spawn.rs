@@ -110,7 +110,8 @@ impl Local {
             Program::Argv(argv) => (argv.clone(), None),
             Program::Shell(command) => {
                 let prelude = &self.snapshot(terminal, cx).await.prelude;
-                let wrapped = script::wrap(command, prelude);
+                let is_bare = !launch.exports.contains_key("BASH_ENV");
+                let wrapped = script::wrap(command, prelude, is_bare);
                 (wrapped.argv, wrapped.apart)
             }
         }
