@@ -38,14 +38,14 @@ const SESSIONS_MAX: usize = 1000;
 pub struct Before {
     checkpoints: Arc<Checkpoints>,
     effects: EffectsOf,
-    seen: Mutex<Seen>,
+    notes: Mutex<Notes>,
 }
 
 /// The copy of one turn: made by the first who changes something, waited for by the others.
 type Copy = Arc<OnceCell<()>>;
 
 #[derive(Default)]
-struct Seen {
+struct Notes {
     turns: HashMap<SessionId, (TurnId, Copy)>,
     ahead: HashMap<SessionId, Ahead>,
     told: HashSet<(SessionId, String)>,
@@ -60,7 +60,7 @@ impl fmt::Debug for Before {
 impl Before {
     /// Copies with these checkpoints, by the effects that this function tells.
     pub fn new(checkpoints: Arc<Checkpoints>, effects: EffectsOf) -> Self {
-        Self { checkpoints, effects, seen: Mutex::default() }
+        Self { checkpoints, effects, notes: Mutex::default() }
     }
 
     /// A model asks for this call first. When it needs a copy, the workspace is looked at while
@@ -69,7 +69,7 @@ impl Before {
         let is_needed = self.needed(tool, args, cx).is_some();
         if is_needed && settings(cx).is_ok_and(|settings| settings.enabled) {
             let ahead = Ahead::begin(&self.checkpoints, cx);
-            self.seen.lock().ahead.insert(cx.session.clone(), ahead);
+            self.notes.lock().ahead.insert(cx.session.clone(), ahead);
             // Git is started before whoever is told goes on and takes the processor.
             tokio::task::yield_now().await;
         }
@@ -77,26 +77,26 @@ impl Before {
 
     /// The copy that must be there before this call may change something.
     fn needed(&self, tool: &ToolName, args: &Args, cx: &CallContext) -> Option<Copy> {
-        let known = |seen: &Seen| {
-            let (turn, copy) = seen.turns.get(&cx.session)?;
+        let known = |notes: &Notes| {
+            let (turn, copy) = notes.turns.get(&cx.session)?;
             (*turn == cx.turn).then(|| Arc::clone(copy))
         };
-        let copy = known(&self.seen.lock());
+        let copy = known(&self.notes.lock());
         if copy.is_some_and(|copy| copy.initialized()) {
             return None;
         }
         if !(self.effects)(tool, args, cx).iter().any(changes_files) {
             return None;
         }
-        let mut seen = self.seen.lock();
-        if let Some(copy) = known(&seen) {
+        let mut notes = self.notes.lock();
+        if let Some(copy) = known(&notes) {
             return Some(copy);
         }
-        if seen.turns.len() >= SESSIONS_MAX {
-            *seen = Seen::default();
+        if notes.turns.len() >= SESSIONS_MAX {
+            *notes = Notes::default();
         }
         let copy = Copy::default();
-        seen.turns.insert(cx.session.clone(), (cx.turn.clone(), Arc::clone(&copy)));
+        notes.turns.insert(cx.session.clone(), (cx.turn.clone(), Arc::clone(&copy)));
         Some(copy)
     }
 
@@ -129,7 +129,7 @@ impl Before {
         cx: &CallContext,
     ) -> Result<(Entered<'_>, Staged), Error> {
         let entered = self.checkpoints.enter(cx).await?;
-        // Only now: whoever was in there before us may have waited for its call.
+        // Only now: we may have waited in line, and what ran meanwhile may have changed files.
         let seen = match ahead {
             Some(ahead) => ahead.fresh().await,
             None => None,
@@ -148,7 +148,7 @@ impl Before {
 
     /// Tells people, once in a conversation.
     fn tell(&self, told: String, cx: &CallContext) {
-        let is_new = self.seen.lock().told.insert((cx.session.clone(), told.clone()));
+        let is_new = self.notes.lock().told.insert((cx.session.clone(), told.clone()));
         if is_new {
             cx.events.emit(|| Event::Notice { text: told });
         }
@@ -177,7 +177,7 @@ impl AroundMiddleware for Before {
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>> {
         Box::pin(async move {
             // A look is good for the very next call: what runs now makes all others old.
-            let ahead = std::mem::take(&mut self.seen.lock().ahead).remove(&cx.session);
+            let ahead = std::mem::take(&mut self.notes.lock().ahead).remove(&cx.session);
             let mut unnamed = None;
             if settings(cx).map_or(true, |settings| settings.enabled)
                 && let Some(copy) = self.needed(tool, &args, cx)
