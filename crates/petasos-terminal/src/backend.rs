@@ -40,7 +40,7 @@ pub struct Opening<'a> {
 }
 
 /// Refuses, at compile time, two backends with one name.
-pub(crate) const fn unique(backends: &[&BackendDef]) {
+pub const fn unique(backends: &[&BackendDef]) {
     let mut left = 0;
     while left < backends.len() {
         assert!(!backends[left].name.is_empty(), "a backend has no name");

@@ -37,6 +37,7 @@ const SHARED: &str = "default";
 
 /// Everything this crate offers, for one program.
 pub struct Engine {
+    backends: Vec<&'static BackendDef>,
     places: Places,
     own_backends: Mutex<HashMap<TaskId, Own>>,
     pub(crate) shells: Shells,
@@ -61,8 +62,20 @@ impl Engine {
 
     /// An engine whose rate limits follow this clock.
     pub fn with_clock(passwords: Option<Arc<dyn Passwords>>, clock: Arc<dyn Clock>) -> Arc<Self> {
+        Self::with_backends(passwords, clock, &[])
+    }
+
+    /// An engine that knows backends of other crates besides its own.
+    pub fn with_backends(
+        passwords: Option<Arc<dyn Passwords>>,
+        clock: Arc<dyn Clock>,
+        added: &[&'static BackendDef],
+    ) -> Arc<Self> {
         let install = std::env::current_exe().ok();
+        let mut backends = [BACKENDS, added].concat();
+        backends.sort_by_key(|backend| backend.name);
         Arc::new(Self {
+            backends,
             places: Places::default(),
             own_backends: Mutex::new(HashMap::new()),
             shells: Shells::default(),
@@ -152,7 +165,7 @@ impl Engine {
             None => (Arc::clone(settings), SHARED),
         };
         let terminal = TerminalSettings::of(&settings)?;
-        let backend = backend(&terminal.backend)?;
+        let backend = self.backend(&terminal.backend)?;
         let key = key(backend, &settings, task);
         let place = self.places.take(&key, terminal.lifetime());
         let opening = Opening { settings: &settings, install: self.install.as_deref(), task };
@@ -167,14 +180,14 @@ impl Engine {
             None => (Arc::clone(&cx.settings), SHARED),
         };
         let terminal = TerminalSettings::of(&settings).ok()?;
-        let backend = backend(&terminal.backend).ok()?;
+        let backend = self.backend(&terminal.backend).ok()?;
         self.places.opened(&key(backend, &settings, task))
     }
 
     /// Whether commands could run and their place answers.
     pub(crate) async fn reach(&self, settings: &Arc<Settings>) -> Result<(), String> {
         let terminal = TerminalSettings::of(settings).map_err(|error| error.to_string())?;
-        let backend = backend(&terminal.backend).map_err(|error| error.to_string())?;
+        let backend = self.backend(&terminal.backend).map_err(|error| error.to_string())?;
         self.ask(backend, settings).await
     }
 
@@ -195,6 +208,19 @@ impl Engine {
         asked.unwrap_or_else(|_| {
             let (name, seconds) = (backend.name, REACH.as_secs());
             Err(format!("the {name} terminal did not answer within {seconds} s"))
+        })
+    }
+
+    /// Every backend that this engine knows, by name.
+    pub fn backends(&self) -> &[&'static BackendDef] {
+        &self.backends
+    }
+
+    /// The backend of a name.
+    pub fn backend(&self, name: &str) -> Result<&'static BackendDef, EnvError> {
+        self.backends.iter().find(|backend| backend.name == name).copied().ok_or_else(|| {
+            let known: Vec<&str> = self.backends.iter().map(|backend| backend.name).collect();
+            EnvError::Unknown { name: name.to_owned(), known: known.join(", ") }
         })
     }
 
@@ -267,14 +293,6 @@ fn key(backend: &'static BackendDef, settings: &Settings, task: &str) -> Key {
         settings.workspace().hash(&mut hasher);
     }
     Key { backend: backend.name, settings: hasher.finish(), task: task.to_owned() }
-}
-
-/// The backend of a name.
-pub fn backend(name: &str) -> Result<&'static BackendDef, EnvError> {
-    BACKENDS.iter().find(|backend| backend.name == name).copied().ok_or_else(|| {
-        let known: Vec<&str> = BACKENDS.iter().map(|backend| backend.name).collect();
-        EnvError::Unknown { name: name.to_owned(), known: known.join(", ") }
-    })
 }
 
 impl Environments for Engine {

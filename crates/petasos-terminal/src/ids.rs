@@ -5,7 +5,7 @@ use std::io::Read;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 /// So many random bytes as hexadecimal digits.
-pub(crate) fn hex(bytes: usize) -> String {
+pub fn hex(bytes: usize) -> String {
     let mut random = vec![0_u8; bytes];
     let read = File::open("/dev/urandom").and_then(|mut file| file.read_exact(&mut random));
     if read.is_err() {

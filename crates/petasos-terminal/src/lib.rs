@@ -9,7 +9,7 @@
 //! | `run`, `shell`, `sudo`, `prompt` | commands of a session |
 //! | `jobs` | background jobs |
 //! | `backends` | places where commands run |
-//! | `hosted`, `sync` | what hosted sandboxes share; files that follow a session |
+//! | `sync` | files that follow a session to a target |
 //! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree` | owning whole process trees |
 //! | `processes`, `search` | helper programs of ours, and where programs are found |
@@ -22,8 +22,7 @@ pub mod backends;
 pub mod childenv;
 mod engine;
 mod exports;
-mod hosted;
-mod ids;
+pub mod ids;
 mod jobs;
 mod keeper;
 mod output;
@@ -31,17 +30,17 @@ mod places;
 mod processes;
 mod prompt;
 mod ready;
-mod remote;
+pub mod remote;
 mod run;
 mod sandbox;
 mod search;
 pub mod settings;
 mod shell;
 mod sudo;
-mod sync;
-mod tree;
+pub mod sync;
+pub mod tree;
 
-pub use engine::{Engine, Own, backend};
+pub use engine::{Engine, Own};
 pub use jobs::JobTable;
 pub use output::Masker;
 pub use processes::Helpers;

@@ -26,37 +26,38 @@ use petasos_contract::environment::{
     Capability, Ending, EnvError, Exports, Health, Isolation, Process, Size, Stderr,
 };
 
-pub(crate) use capture::{Captured, capture, collect};
-pub(crate) use channel::{ChannelInput, ChannelProcess, Event};
+pub(crate) use capture::collect;
+pub use capture::{Captured, capture};
+pub use channel::{ChannelInput, ChannelProcess, Event};
 pub(crate) use host::{HostPrograms, find_program};
 pub(crate) use outside::outside;
-pub(crate) use place::Remote;
+pub use place::Remote;
 
 /// One program to start in the target.
 #[derive(Debug, Clone)]
-pub(crate) struct Order {
+pub struct Order {
     /// The program and its arguments. Never holds a secret: arguments can be seen from outside.
-    pub(crate) argv: Vec<String>,
+    pub argv: Vec<String>,
     /// Variables for it that are no secret, to be set by whatever means costs nothing.
-    pub(crate) variables: Vec<(String, String)>,
+    pub variables: Vec<(String, String)>,
     /// What it reads first. May hold secrets.
-    pub(crate) stdin: Vec<u8>,
+    pub stdin: Vec<u8>,
     /// Whether input stays open after that, for [`Process::input`]; else it ends there.
-    pub(crate) open: bool,
+    pub open: bool,
     /// Where error output goes. A carrier that cannot keep it apart may join it.
-    pub(crate) stderr: Stderr,
+    pub stderr: Stderr,
     /// A pseudo-terminal in the target, of this size.
-    pub(crate) pty: Option<Size>,
+    pub pty: Option<Size>,
 }
 
 impl Order {
     /// A script for `sh`, with its arguments as `$1`, `$2`, … and nothing to read.
-    pub(crate) fn script(text: &str, arguments: &[&str]) -> Self {
+    pub fn script(text: &str, arguments: &[&str]) -> Self {
         Self::of_shell("sh", text, arguments)
     }
 
     /// As [`Order::script`], for this shell.
-    pub(crate) fn of_shell(shell: &str, text: &str, arguments: &[&str]) -> Self {
+    pub fn of_shell(shell: &str, text: &str, arguments: &[&str]) -> Self {
         let words = [shell, "-c", text, "petasos"];
         let argv = words.iter().chain(arguments).map(|word| (*word).to_owned()).collect();
         Self {
@@ -72,7 +73,7 @@ impl Order {
 
 /// The way into one target. It starts programs there and moves bytes; all else is done by
 /// [`Remote`] on top of it.
-pub(crate) trait Carrier: Send + Sync {
+pub trait Carrier: Send + Sync {
     /// Starts a program. [`EnvError::NotStarted`] only when nothing has run for certain; a way
     /// that broke after that is [`EnvError::Lost`].
     ///
@@ -115,22 +116,22 @@ pub(crate) trait Carrier: Send + Sync {
 
 /// What a backend says about its target.
 #[derive(Debug, Clone)]
-pub(crate) struct Profile {
+pub struct Profile {
     /// The backend's name.
-    pub(crate) backend: &'static str,
+    pub backend: &'static str,
     /// Which target, for people: `docker:ab12`.
-    pub(crate) target: String,
+    pub target: String,
     /// How far from the host.
-    pub(crate) isolation: Isolation,
+    pub isolation: Isolation,
     /// Where commands begin; `None` or `~` means the home that the target says it has.
-    pub(crate) cwd: Option<String>,
+    pub cwd: Option<String>,
     /// Variables that each command gets, secrets among them: they travel by input only.
-    pub(crate) base: Exports,
+    pub base: Exports,
     /// What it can do beyond running a command.
-    pub(crate) capabilities: Vec<Capability>,
+    pub capabilities: Vec<Capability>,
     /// Whether a program in the target sees the end of its input when we are gone. Commands then
     /// end with us; without it they are left to the carrier.
-    pub(crate) lifeline: bool,
+    pub lifeline: bool,
     /// Whether a shell for the next command is started ahead.
-    pub(crate) ahead: bool,
+    pub ahead: bool,
 }

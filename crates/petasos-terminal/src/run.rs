@@ -15,7 +15,7 @@ use petasos_contract::path::TargetPath;
 use petasos_contract::terminal::{Command, Ended, Limits, OnTimeout, Ran, Started, Terminal};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
 
-use crate::engine::{Engine, backend};
+use crate::engine::Engine;
 use crate::jobs::{Adopted, DRAIN_MAX, DRAIN_QUIET, Until};
 use crate::output::{Collected, Collector, Masker};
 use crate::prompt::{QUIET, Screen};
@@ -57,7 +57,7 @@ enum Drained {
 impl Terminal for Engine {
     fn usable(&self, settings: &Settings) -> Result<(), String> {
         let terminal = TerminalSettings::of(settings).map_err(|error| error.to_string())?;
-        let backend = backend(&terminal.backend).map_err(|error| error.to_string())?;
+        let backend = self.backend(&terminal.backend).map_err(|error| error.to_string())?;
         (backend.usable)(settings)
     }
 

@@ -41,7 +41,7 @@ const BACK_PAUSE: Duration = Duration::from_secs(2);
 
 /// The files of one home and one target.
 #[derive(Debug)]
-pub(crate) struct FileSync {
+pub struct FileSync {
     host: Host,
     lock: PathBuf,
     always: bool,
@@ -58,7 +58,7 @@ struct State {
 
 impl FileSync {
     /// What the settings say should follow.
-    pub(crate) fn of(settings: &Settings) -> Self {
+    pub fn of(settings: &Settings) -> Self {
         let declared = settings.names("terminal.credential_files").unwrap_or_default();
         let (host, refused) = Host::new(settings.home(), &declared);
         for (name, why) in refused {
@@ -74,7 +74,7 @@ impl FileSync {
 
     /// Brings the target up to date before a command, unless it just was. A failure is kept for
     /// whoever asks about health, and the next command tries again at once.
-    pub(crate) async fn before(&self, carrier: &dyn Carrier) -> Result<(), EnvError> {
+    pub async fn before(&self, carrier: &dyn Carrier) -> Result<(), EnvError> {
         let known = {
             let mut state = self.state.lock();
             let rested = state.looked.is_none_or(|at| at.elapsed() >= PAUSE);
@@ -132,18 +132,18 @@ impl FileSync {
     }
 
     /// Forgets what the target has: it is another one now.
-    pub(crate) fn forget(&self) {
+    pub fn forget(&self) {
         *self.state.lock() = State::default();
     }
 
     /// Why files are not in step, if they are not.
-    pub(crate) fn trouble(&self) -> Option<String> {
+    pub fn trouble(&self) -> Option<String> {
         self.state.lock().trouble.clone()
     }
 
     /// Takes what changed over there back to the host. Only what was brought there, and what lies
     /// beside it, is looked at; what cannot be taken is told and left.
-    pub(crate) async fn back(&self, carrier: &dyn Carrier) {
+    pub async fn back(&self, carrier: &dyn Carrier) {
         let Some(common) = self.state.lock().common.clone().filter(|common| !common.is_empty())
         else {
             return;

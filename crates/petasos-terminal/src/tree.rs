@@ -10,7 +10,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 /// When a process began, in the kernel's ticks since the machine did. Together with the number it
 /// means one process only.
-pub(crate) fn start_time(pid: u32) -> Option<u64> {
+pub fn start_time(pid: u32) -> Option<u64> {
     let stat = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     let (_, fields) = stat.rsplit_once(") ")?;
     let fields: Vec<&str> = fields.split(' ').collect();

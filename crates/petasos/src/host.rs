@@ -15,6 +15,7 @@ use petasos_approval::smart::SmartApprover;
 use petasos_checkpoint::{Before, Checkpoints};
 use petasos_config::Inputs;
 use petasos_contract::approval::Approver;
+use petasos_contract::clock::SystemClock;
 use petasos_contract::context::{CheckContext, Surface};
 use petasos_contract::environment::EnvError;
 use petasos_contract::hook::Hook;
@@ -74,7 +75,11 @@ impl Host {
 
     /// A host over a snapshot that somebody else made.
     pub fn with_settings(settings: Arc<Settings>) -> Self {
-        let terminal = petasos_terminal::Engine::new(None);
+        let terminal = petasos_terminal::Engine::with_backends(
+            None,
+            Arc::new(SystemClock),
+            petasos_hosted::backends::BACKENDS,
+        );
         let doorway = Arc::new(Doorway::default());
         let mut ports = Ports::default();
         terminal.fill(&mut ports);

@@ -9,17 +9,17 @@ use super::{Carrier, Order};
 
 /// What a script said and how it ended.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Captured {
+pub struct Captured {
     /// Its output.
-    pub(crate) output: Vec<u8>,
+    pub output: Vec<u8>,
     /// Its error output, as text.
-    pub(crate) errors: String,
+    pub errors: String,
     /// Its exit code.
-    pub(crate) code: i32,
+    pub code: i32,
 }
 
 /// Runs a script to its end. A target that says nothing for so long is lost.
-pub(crate) async fn capture(
+pub async fn capture(
     carrier: &dyn Carrier,
     order: Order,
     patience: Duration,

@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 
 /// What happened with a program in the target.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Event {
+pub enum Event {
     /// It wrote.
     Output(Vec<u8>),
     /// It wrote error output.
@@ -25,10 +25,11 @@ pub(crate) enum Event {
 }
 
 /// What is typed to a program; `None` is the end of input.
-pub(crate) type ChannelInput = mpsc::Receiver<Option<Vec<u8>>>;
+pub type ChannelInput = mpsc::Receiver<Option<Vec<u8>>>;
 
 /// A process made of channels.
-pub(crate) struct ChannelProcess {
+#[derive(Debug)]
+pub struct ChannelProcess {
     backend: &'static str,
     events: mpsc::Receiver<Event>,
     typed: Option<mpsc::Sender<Option<Vec<u8>>>>,
@@ -40,7 +41,7 @@ pub(crate) struct ChannelProcess {
 impl ChannelProcess {
     /// `task` feeds the events and is ended when the process is dropped. The channel's end is
     /// the end of all output.
-    pub(crate) fn new(
+    pub fn new(
         backend: &'static str,
         events: mpsc::Receiver<Event>,
         typed: Option<mpsc::Sender<Option<Vec<u8>>>>,

@@ -16,8 +16,8 @@ use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
 
 use super::{Captured, Order, outside};
 use crate::backend::Opening;
+use crate::backends::BACKENDS;
 use crate::childenv::{self, Surroundings};
-use crate::engine::backend;
 use crate::settings::TerminalSettings;
 
 /// How long a carrying program may take to read its first input.
@@ -43,7 +43,9 @@ impl HostPrograms {
         let settings = Arc::clone(opening.settings);
         let session = SessionId::new("backend");
         let cx = CallContext::new(settings, Surface::OneShot, session);
-        let local = (backend("local")?.open)(opening).await?;
+        let local = BACKENDS.iter().find(|backend| backend.name == "local");
+        let local = local.ok_or_else(|| EnvError::Settings("no local terminal".to_owned()))?;
+        let local = (local.open)(opening).await?;
         Ok(Self { local, cx, grants })
     }
 

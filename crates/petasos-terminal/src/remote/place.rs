@@ -30,7 +30,7 @@ const START_PATIENCE: Duration = Duration::from_mins(1);
 type Shell = (RemoteProcess, Option<Box<dyn Input>>);
 
 /// A place behind a carrier.
-pub(crate) struct Remote {
+pub struct Remote {
     link: Link,
     profile: Profile,
     target: Target,
@@ -40,9 +40,15 @@ pub(crate) struct Remote {
     _sweeper: Owned<()>,
 }
 
+impl std::fmt::Debug for Remote {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Remote").field("profile", &self.profile).finish_non_exhaustive()
+    }
+}
+
 impl Remote {
     /// Asks the target what it is, and gives it as a place.
-    pub(crate) async fn open(
+    pub async fn open(
         carrier: Arc<dyn Carrier>,
         profile: Profile,
     ) -> Result<Arc<dyn Environment>, EnvError> {

@@ -4,6 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_contract::clock::SystemClock;
 use petasos_contract::context::Surface;
 use petasos_contract::path::TargetPath;
 use petasos_contract::settings::{Parts, Source, Variable};
@@ -34,7 +35,7 @@ impl Stage {
             values["terminal"]["auto_source_bashrc"] = json!(false);
         }
         Self {
-            engine: Engine::new(None),
+            engine: engine(),
             home: TempDir::new().unwrap(),
             workspace: TempDir::new().unwrap(),
             values,
@@ -101,6 +102,11 @@ impl Stage {
         assert_eq!(ran.ended, Ended::Exited(0), "{script}: {}", ran.output);
         ran.output
     }
+}
+
+/// An engine that knows every backend, as the program's own does.
+pub(crate) fn engine() -> Arc<Engine> {
+    Engine::with_backends(None, Arc::new(SystemClock), petasos_hosted::backends::BACKENDS)
 }
 
 pub(crate) fn command(script: &str) -> Command {

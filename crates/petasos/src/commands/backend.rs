@@ -47,7 +47,7 @@ pub(super) fn configured(host: &Host) -> &str {
 
 /// A place of its own for this command, so that nothing that is in use is touched.
 fn own_place(host: &Host, backend: &str, throw_away: bool) -> Result<TaskId, Report> {
-    petasos_terminal::backend(backend).map_err(|error| {
+    host.terminal().backend(backend).map_err(|error| {
         Report::new(error.to_string())
             .code("not_found")
             .hint("`petasos backend list` shows what there is")

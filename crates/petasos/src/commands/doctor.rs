@@ -166,7 +166,7 @@ fn try_backend(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
 /// Which other places could be used.
 fn look_at_backends(host: &Host, findings: &mut Vec<Finding>) {
     let (mut usable, mut not) = (Vec::new(), Vec::new());
-    for backend in petasos_terminal::backends::BACKENDS {
+    for backend in host.terminal().backends() {
         match (backend.usable)(host.settings()) {
             Ok(()) => usable.push(backend.name),
             Err(_) => not.push(backend.name),

@@ -2,7 +2,6 @@
 
 use std::process::ExitCode;
 
-use petasos_terminal::backends::BACKENDS;
 use serde::Serialize;
 
 use super::configured;
@@ -25,7 +24,7 @@ pub(super) fn run(session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
     let host = session.host.get()?;
     let mut rows = Vec::new();
-    for backend in BACKENDS {
+    for backend in host.terminal().backends() {
         let reason = host.wait(host.terminal().ask(backend, host.settings()))?.err();
         rows.push(Row {
             name: backend.name,
