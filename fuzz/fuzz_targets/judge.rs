@@ -2,7 +2,7 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
-use petasos_approval::{Facts, Language, judge_code, judge_command};
+use petasos_analysis::{Facts, Language, judge_code, judge_command};
 
 fuzz_target!(|data: &[u8]| {
     let Some((first, rest)) = data.split_first() else { return };

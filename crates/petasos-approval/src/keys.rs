@@ -1,6 +1,6 @@
 //! What the policy must know about the keys of built-in rules: older names, and three families.
 
-use crate::rules::RULES;
+use petasos_analysis::RULES;
 
 const AGENT_SETTINGS: &str = "write to agent settings";
 const SELF_HARM: &str = "agent self-harm";

@@ -22,13 +22,13 @@ use petasos_contract::approval::{Finding, Intent, Policy, PolicyError, Settlemen
 use petasos_contract::effect::Effects;
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
 
-use crate::facts::Facts;
 use crate::grants::{Memory, Shelf};
 use crate::permissions::{Deed, Kind};
 use crate::scan::Scanner;
 use crate::settings::{ApprovalSettingsError, Approvals, Backend};
 use decision::{Decision, Observed};
 use inspect::Seen;
+use petasos_analysis::Facts;
 
 /// Snapshots that may be in use at once: each profile and each reload has its own.
 const SNAPSHOTS_KEPT: usize = 16;

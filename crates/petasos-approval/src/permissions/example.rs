@@ -8,8 +8,8 @@ use super::List;
 use super::deed::{Access, Deed, Kind, Touch};
 use super::glob::Anchors;
 use super::rule::{Rule, covering, shortened};
-use crate::facts::Facts;
 use crate::policy::inspect;
+use petasos_analysis::Facts;
 
 /// What a rule says about itself.
 #[derive(Debug, Default)]

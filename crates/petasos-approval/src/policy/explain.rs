@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use super::decision::{Decision, Observed, word};
 use super::{Engine, facts};
-use crate::rules::RULES;
 use crate::scan::Scanned;
 use crate::settings::{ApprovalSettingsError, Approvals, Backend, Mode};
-use crate::verdict::{self, Severity};
+use petasos_analysis::RULES;
+use petasos_analysis::Severity;
 
 /// One judged command, in short.
 #[derive(Debug, Clone, Serialize)]
@@ -33,7 +33,7 @@ pub struct Explained {
     /// `allow`, `ask` or `block`.
     pub verdict: &'static str,
     /// What the built-in rules alone say, before settings and memory.
-    pub rules_say: verdict::Verdict,
+    pub rules_say: petasos_analysis::Verdict,
     /// The keys that decided.
     pub deciding: Vec<String>,
     /// Who judges.
@@ -46,9 +46,9 @@ pub struct Explained {
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub scanned: Vec<Scanned>,
     /// The commands that would run.
-    pub leaves: Vec<verdict::Leaf>,
+    pub leaves: Vec<petasos_analysis::Leaf>,
     /// What they would do.
-    pub effects: Vec<verdict::Effect>,
+    pub effects: Vec<petasos_analysis::Effect>,
 }
 
 /// A rule, for a list.
@@ -112,7 +112,7 @@ impl Checker {
     ) -> Result<Explained, ApprovalSettingsError> {
         let approvals = Approvals::read(&self.cx.settings)?;
         let facts = facts(&approvals, &self.cx);
-        let analysis = crate::analyse(command, &facts);
+        let analysis = petasos_analysis::analyse(command, &facts);
         let found: Vec<Finding> =
             scanned.iter().flat_map(|scanned| scanned.findings.clone()).collect();
         let decision = self.decide(command, &found);
@@ -120,7 +120,7 @@ impl Checker {
             command: command.to_owned(),
             verdict: word(&decision.verdict),
             deciding: deciding(&decision),
-            rules_say: verdict::judge(&analysis).verdict,
+            rules_say: petasos_analysis::judge(&analysis).verdict,
             mode: approvals.mode,
             backend: approvals.backend,
             observed: decision.observed,

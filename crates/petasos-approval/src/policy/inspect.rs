@@ -9,11 +9,11 @@ use std::path::Path;
 use petasos_contract::effect::Effect;
 
 use super::paths;
-use crate::code::Language;
-use crate::facts::Facts;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Deed, Kind, Touch};
-use crate::verdict::{self, Analysis, EffectKind, Finding, Severity};
+use petasos_analysis::Facts;
+use petasos_analysis::Language;
+use petasos_analysis::{Analysis, EffectKind, Finding, Severity};
 
 /// More paths than this are judged as text only: a command may name hundreds.
 const LINKS_FOLLOWED_MAX: usize = 64;
@@ -43,7 +43,7 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
     match effect {
         Effect::Command { script, cwd } => command(script, tool, &within(facts, cwd)),
         Effect::Code { language, source } => {
-            let analysis = crate::analyse_code(named(language), source, facts);
+            let analysis = petasos_analysis::analyse_code(named(language), source, facts);
             judged(analysis, Deed::new(tool, Kind::Program))
         }
         Effect::Unconfined => Seen {
@@ -90,9 +90,11 @@ pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
         }
         let there = followed(facts);
         let judged = match touch.access {
-            Access::Write => crate::judge_write(&real, &there),
-            Access::Read => crate::judge_read(&real, &there),
-            Access::Delete => crate::judge_delete(&real, is_recursive(&seen.said), &there),
+            Access::Write => petasos_analysis::judge_write(&real, &there),
+            Access::Read => petasos_analysis::judge_read(&real, &there),
+            Access::Delete => {
+                petasos_analysis::judge_delete(&real, is_recursive(&seen.said), &there)
+            }
         };
         let added = seen.said.len();
         seen.add(judged.findings);
@@ -118,11 +120,11 @@ fn followed(facts: &Facts) -> Facts {
 fn command(script: &str, tool: &str, facts: &Facts) -> Seen {
     let mut deed = Deed::new(tool, Kind::Program);
     deed.script = Some(script.to_owned());
-    judged(crate::analyse(script, facts), deed)
+    judged(petasos_analysis::analyse(script, facts), deed)
 }
 
 fn judged(analysis: Analysis, mut deed: Deed) -> Seen {
-    let judged = verdict::judge(&analysis);
+    let judged = petasos_analysis::judge(&analysis);
     deed.steps =
         analysis.leaves.into_iter().map(|leaf| Step { argv: leaf.argv, via: leaf.via }).collect();
     let mut seen = Seen { deed, said: Vec::new() };
@@ -136,8 +138,8 @@ fn file(path: &Path, access: Access, tool: &str, facts: &Facts) -> Seen {
     let cwd = facts.cwd.as_deref().unwrap_or("/");
     let named = text(&paths::folded(path, Path::new(cwd), Path::new(&facts.home)));
     let judged = match access {
-        Access::Read => crate::judge_read(&named, facts),
-        Access::Write | Access::Delete => crate::judge_write(&named, facts),
+        Access::Read => petasos_analysis::judge_read(&named, facts),
+        Access::Write | Access::Delete => petasos_analysis::judge_write(&named, facts),
     };
     // The path as it was given: what `..` means after a link is for whoever follows links.
     let given = if path.is_absolute() { text(path) } else { named };
@@ -170,7 +172,7 @@ impl Seen {
         }
     }
 
-    fn add_effects(&mut self, effects: Vec<verdict::Effect>) {
+    fn add_effects(&mut self, effects: Vec<petasos_analysis::Effect>) {
         for effect in effects {
             let access = match effect.kind {
                 EffectKind::Delete => Access::Delete,

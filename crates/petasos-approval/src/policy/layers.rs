@@ -12,10 +12,10 @@ use petasos_contract::context::{Principal, Surface};
 use super::decision::{Class, Decision, Observed, Waiver};
 use super::inspect::{Said, Seen};
 use super::{own, paths};
-use crate::facts::Facts;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Anchors, Deed, Kind, List, rule};
 use crate::settings::{Absent, ApprovalSettingsError, Approvals, GitPush};
+use petasos_analysis::Facts;
 
 /// The tool whose whole program is put up for approval over chat.
 const CODE_TOOL: &str = "execute_code";

@@ -5,8 +5,8 @@
 use std::path::{Component, Path};
 
 use super::paths;
-use crate::facts::Facts;
 use crate::permissions::{Access, Deed};
+use petasos_analysis::Facts;
 
 /// What lies directly in the agent home and decides or opens something.
 const OWN: [&str; 18] = [

@@ -113,7 +113,7 @@ fn toolsets_page(host: &crate::host::Host) -> Text {
 }
 
 fn rules() -> Text {
-    let how = "a rule is one file under `petasos-approval/src/rules/`, its examples are its tests";
+    let how = "a rule is one file under `petasos-analysis/src/rules/`, its examples are its tests";
     let mut page = heading("Rules of approval", how)?;
     for rule in RULES {
         let verdict = format!("{:?}", rule.severity).to_lowercase();

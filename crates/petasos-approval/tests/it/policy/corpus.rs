@@ -24,7 +24,7 @@ fn nothing_is_lost_or_added_between_rules_and_policy() {
         agent_home: Some("/home/user/.petasos".to_owned()),
         ..Facts::default()
     };
-    let text = include_str!("../../data/dev.jsonl");
+    let text = include_str!("../../../../petasos-analysis/tests/data/dev.jsonl");
     let commands: Vec<String> = text
         .lines()
         .filter_map(|line| {

@@ -1,7 +1,7 @@
 //! Nothing that is judged alone is waved through because much stands before it:
 //! a limit refuses, it never looks away.
 
-use petasos_approval::{Facts, Verdict, judge_command};
+use petasos_analysis::{Facts, Verdict, judge_command};
 
 /// What comes first, what is repeated (`#` is a number), and what must not be missed.
 const HIDDEN: &[(&str, &str, &str)] = &[

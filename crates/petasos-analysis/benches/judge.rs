@@ -1,7 +1,7 @@
 //! How fast commands are judged: the corpus, one command, and inputs made to hurt.
 
 use divan::{Bencher, black_box};
-use petasos_approval::{Facts, judge_command};
+use petasos_analysis::{Facts, judge_command};
 use std::time::Instant;
 
 #[path = "../tests/it/shapes.rs"]

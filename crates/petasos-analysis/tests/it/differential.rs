@@ -1,6 +1,6 @@
 //! A second reader of shell grammar agrees on what is valid.
 
-use petasos_approval::{Facts, judge_command};
+use petasos_analysis::{Facts, judge_command};
 use serde_json::Value;
 
 fn second_reader_accepts(command: &str) -> bool {

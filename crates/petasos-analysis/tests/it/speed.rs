@@ -1,6 +1,6 @@
 //! Size is no reason to refuse; nesting and work are bounded.
 
-use petasos_approval::{Facts, Verdict, judge_command};
+use petasos_analysis::{Facts, Verdict, judge_command};
 use std::time::{Duration, Instant};
 
 /// Generous for unoptimised builds on busy machines; the benchmark has the real figures.

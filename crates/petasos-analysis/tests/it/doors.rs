@@ -1,6 +1,6 @@
 //! One rule, whichever tool does the deed.
 
-use petasos_approval::{
+use petasos_analysis::{
     Facts, Language, Verdict, judge_code, judge_command, judge_delete, judge_read, judge_write,
 };
 

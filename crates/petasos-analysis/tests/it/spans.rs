@@ -1,6 +1,6 @@
 //! Findings point into the text the user typed.
 
-use petasos_approval::{Facts, judge_command};
+use petasos_analysis::{Facts, judge_command};
 
 fn pointed_at(command: &str) -> String {
     let judgement = judge_command(command, &Facts::default());

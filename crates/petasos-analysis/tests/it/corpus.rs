@@ -1,6 +1,6 @@
 //! The corpus: every command has a label, the score must hold.
 
-use petasos_approval::{Facts, Verdict, judge_command};
+use petasos_analysis::{Facts, Verdict, judge_command};
 use serde_json::Value;
 
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! The examples in the rules are true.
 
-use petasos_approval::{Facts, RULES, Severity, analyse};
+use petasos_analysis::{Facts, RULES, Severity, analyse};
 use std::collections::HashSet;
 
 #[test]

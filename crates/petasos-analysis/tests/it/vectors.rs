@@ -1,6 +1,6 @@
 //! The conformance vectors that concern judging.
 
-use petasos_approval::{Facts, Verdict, judge_command};
+use petasos_analysis::{Facts, Verdict, judge_command};
 
 fn verdict(command: &str) -> Verdict {
     judge_command(command, &Facts::default()).verdict

@@ -1,0 +1,46 @@
+//! What a command or a program text would do: read, never run.
+//!
+//! Its law: no settings, no people, no file system, no environment. What is to be known comes in
+//! [`Facts`], and equal inputs give equal answers.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `doors` | the ways in: [`analyse`] a command or code, judge a path |
+//! | `shell` | the parser |
+//! | `flow` | the interpreter: variables, branches, pipes, files written on the line |
+//! | `wrappers`, `code`, `sql` | programs that run others; programs in other languages |
+//! | `effects`, `path` | what a command touches, and what a path means |
+//! | `rules`, `verdict` | what is asked about or blocked; the weighing of it |
+//! | `facts`, `table` | what is known beforehand; a small map |
+
+#![expect(
+    clippy::case_sensitive_file_extension_comparisons,
+    clippy::match_same_arms,
+    clippy::similar_names,
+    clippy::single_match_else,
+    reason = "paths keep their case; tables keep one row a program; argv and args are our words"
+)]
+
+mod code;
+mod doors;
+mod effects;
+mod facts;
+mod flow;
+mod path;
+mod rules;
+mod shell;
+mod sql;
+mod table;
+mod verdict;
+mod wrappers;
+
+pub use code::Language;
+pub use doors::{
+    analyse, analyse_code, judge_code, judge_command, judge_delete, judge_read, judge_write,
+};
+pub use facts::Facts;
+pub use rules::{RULES, Rule};
+pub use shell::Span;
+pub use verdict::{
+    Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge,
+};
