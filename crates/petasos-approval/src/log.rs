@@ -6,8 +6,8 @@
 
 mod chain;
 mod entry;
-mod mask;
 
+use petasos_redact::Redactor;
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
@@ -17,11 +17,10 @@ use serde::Serialize;
 
 pub(crate) use entry::Record;
 pub use entry::{Entry, Outcome, Reason};
-pub(crate) use mask::{MASK, masked, ranges as masked_ranges, secrets_of};
 
 /// Builds what the first entry needs, for programs that have a moment to spare before it.
 pub fn warm() {
-    mask::warm();
+    Redactor::warm();
 }
 
 /// No line is longer, so that the last one is found in it.

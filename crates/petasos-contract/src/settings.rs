@@ -3,11 +3,13 @@
 //! `petasos-config` fills it once at the start; everyone else is handed it. A reload makes a new
 //! one: a running turn keeps what it began with.
 
-use std::collections::BTreeMap;
+use std::any::{Any, TypeId};
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -120,6 +122,7 @@ pub struct Settings {
     parts: Parts,
     workspace: Arc<Path>,
     fingerprint: u64,
+    derived: Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>,
 }
 
 /// Says where it is from and how much is in it: the values may hold keys.
@@ -162,7 +165,7 @@ impl Settings {
             variable.value.expose().hash(&mut hasher);
         }
         let workspace = Arc::from(parts.workspace.as_path());
-        Self { workspace, fingerprint: hasher.finish(), parts }
+        Self { workspace, fingerprint: hasher.finish(), parts, derived: Mutex::default() }
     }
 
     /// A snapshot with nothing in it but a configuration tree, for tests and embedders.
@@ -225,6 +228,18 @@ impl Settings {
                 problem: error.to_string(),
             }),
         }
+    }
+
+    /// Something computed from the snapshot alone, made on first need and kept with it.
+    pub fn derived<T: Send + Sync + 'static>(&self, make: fn(&Self) -> T) -> Arc<T> {
+        let known = self.derived.lock().get(&TypeId::of::<T>()).cloned();
+        if let Some(Ok(known)) = known.map(Arc::downcast) {
+            return known;
+        }
+        // Made without the lock: two callers at once make it twice, and equal.
+        let value = Arc::new(make(self));
+        self.derived.lock().insert(TypeId::of::<T>(), Arc::clone(&value) as _);
+        value
     }
 
     /// Every candidate for a key, the one in force first.

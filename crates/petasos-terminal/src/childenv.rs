@@ -148,24 +148,6 @@ const NEVER: &[&str] = &[
     "Z_AI",
 ];
 
-/// Words in a name that make its value a secret.
-const SECRET_WORDS: &[&str] = &[
-    "KEY",
-    "TOKEN",
-    "SECRET",
-    "PASSWORD",
-    "PASSWD",
-    "PASSPHRASE",
-    "CREDENTIAL",
-    "COOKIE",
-    "PRIVATE",
-    "AUTH",
-    "BEARER",
-    "JWT",
-    "DSN",
-    "WEBHOOK",
-];
-
 /// Folders that every search path ends with.
 const STANDARD_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
@@ -220,20 +202,6 @@ fn granted(name: &str, terminal: &TerminalSettings) -> bool {
 /// Whether a name belongs to a service whose credentials go to no child.
 pub fn is_provider_secret(name: &str) -> bool {
     NEVER.iter().any(|service| name.starts_with(service))
-}
-
-/// Whether a name says that its value is a secret.
-pub fn names_a_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word)) && !is_harmless(&name)
-}
-
-/// Names that hold a secret's word and no secret.
-fn is_harmless(name: &str) -> bool {
-    matches!(name, "SSH_AUTH_SOCK" | "XAUTHORITY" | "AWS_SHARED_CREDENTIALS_FILE")
-        || name.ends_with("_TOKENS")
-        || name.contains("KEYBOARD")
-        || name.contains("AUTHOR")
 }
 
 /// A proxy address may hold a password.

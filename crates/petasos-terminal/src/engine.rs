@@ -15,12 +15,12 @@ use petasos_contract::settings::Parts;
 use petasos_contract::terminal::Passwords;
 use petasos_contract::wait::{self, Owned};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, TaskId};
+use petasos_redact::Redactor;
 use serde_json::{Map, Value};
 
 use crate::backend::{BackendDef, Opening};
 use crate::backends::BACKENDS;
 use crate::jobs::JobTable;
-use crate::output::Masker;
 use crate::places::{Key, Places};
 use crate::settings::TerminalSettings;
 use crate::shell::{self, Shells};
@@ -44,7 +44,6 @@ pub struct Engine {
     pub(crate) jobs: Arc<JobTable>,
     pub(crate) sudo: Sudo,
     pub(crate) passwords: Option<Arc<dyn Passwords>>,
-    masker: Mutex<Option<(u64, Arc<Masker>)>>,
     install: Option<PathBuf>,
 }
 
@@ -82,7 +81,6 @@ impl Engine {
             jobs: Arc::new(JobTable::new(clock)),
             sudo: Sudo::default(),
             passwords,
-            masker: Mutex::new(None),
             install: install.and_then(|program| program.parent().map(PathBuf::from)),
         })
     }
@@ -104,9 +102,9 @@ impl Engine {
     /// program that lives long.
     pub async fn restore_jobs(&self, settings: &Arc<Settings>) -> Result<usize, EnvError> {
         let environment = self.place(settings, &TaskId::new(SHARED)).await?;
-        let masker = self.masker(settings);
+        let redactor = Redactor::of(settings);
         self.jobs
-            .restore(&environment, &masker, settings)
+            .restore(&environment, &redactor, settings)
             .await
             .map_err(|error| EnvError::Settings(format!("`processes.json` is unusable: {error}")))
     }
@@ -133,19 +131,6 @@ impl Engine {
     /// Forgets where a session was and what it exported.
     pub fn forget_session(&self, session: &SessionId) {
         self.shells.forget(session);
-    }
-
-    /// What masks the secrets of a snapshot.
-    pub fn masker(&self, settings: &Settings) -> Arc<Masker> {
-        let mut cached = self.masker.lock();
-        if let Some((fingerprint, masker)) = &*cached
-            && *fingerprint == settings.fingerprint()
-        {
-            return Arc::clone(masker);
-        }
-        let masker = Arc::new(Masker::new(settings));
-        *cached = Some((settings.fingerprint(), Arc::clone(&masker)));
-        masker
     }
 
     /// Gives a task a place of its own, with another backend or image; applies to its next call.

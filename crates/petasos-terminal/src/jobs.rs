@@ -21,11 +21,12 @@ use petasos_contract::{CallContext, Settings};
 use tokio::sync::mpsc;
 
 use crate::ids;
-use crate::output::{Cleaner, Masker};
+use crate::output::Cleaner;
 pub(crate) use job::{DRAIN_MAX, DRAIN_QUIET, Until};
 use job::{Facts, Job, Pump, Typed};
 use log::Log;
 use notices::Notices;
+use petasos_redact::Redactor;
 use record::{Book, Program, Record};
 
 /// So many jobs may live at a time.
@@ -127,7 +128,7 @@ impl JobTable {
     pub(crate) async fn adopt(
         &self,
         adopted: Adopted,
-        masker: &Arc<Masker>,
+        redactor: &Arc<Redactor>,
         cx: &CallContext,
     ) -> Result<JobId, EnvError> {
         let id = JobId::new(format!("proc_{}", ids::hex(6)));
@@ -135,7 +136,7 @@ impl JobTable {
             id: id.clone(),
             owner: cx.session.clone(),
             task: cx.task.clone(),
-            command: masker.text(&adopted.command),
+            command: redactor.command(&adopted.command).into_owned(),
             cwd: adopted.cwd.clone(),
             pid: adopted.process.pid(),
             started_at: seconds_now(),
@@ -161,7 +162,7 @@ impl JobTable {
             };
             write_down(&book(&cx.settings), record);
         }
-        self.insert(facts, adopted, masker, &cx.settings);
+        self.insert(facts, adopted, redactor, &cx.settings);
         Ok(id)
     }
 
@@ -169,7 +170,7 @@ impl JobTable {
         &self,
         facts: Facts,
         mut adopted: Adopted,
-        masker: &Arc<Masker>,
+        redactor: &Arc<Redactor>,
         settings: &Settings,
     ) {
         let mut log = Log::open(facts.log.clone());
@@ -185,7 +186,7 @@ impl JobTable {
         let pump = Pump {
             job: Arc::clone(&job),
             process: adopted.process,
-            cleaner: Cleaner::new(Arc::clone(masker)),
+            cleaner: Cleaner::new(Arc::clone(redactor)),
             until: adopted.until,
             notices: Arc::clone(&self.notices),
             is_terminal: adopted.is_terminal,
@@ -209,7 +210,7 @@ impl JobTable {
     pub(crate) async fn restore(
         &self,
         environment: &Arc<dyn Environment>,
-        masker: &Arc<Masker>,
+        redactor: &Arc<Redactor>,
         settings: &Settings,
     ) -> std::io::Result<usize> {
         let mut found = 0;
@@ -220,7 +221,7 @@ impl JobTable {
             }
             if let Ok(Some(process)) = environment.find(&record.handle).await {
                 found += 1;
-                self.insert_found(record, (process, environment), masker, settings);
+                self.insert_found(record, (process, environment), redactor, settings);
             } else {
                 tracing::info!(job = %record.session_id, "a job of an earlier run is gone");
                 book(settings).remove(&record.session_id)?;
@@ -234,7 +235,7 @@ impl JobTable {
         &self,
         record: Record,
         (process, place): (Box<dyn Process>, &Arc<dyn Environment>),
-        masker: &Arc<Masker>,
+        redactor: &Arc<Redactor>,
         settings: &Settings,
     ) {
         let facts = Facts {
@@ -259,7 +260,7 @@ impl JobTable {
             keep_in: None,
             place: Arc::clone(place),
         };
-        self.insert(facts, adopted, masker, settings);
+        self.insert(facts, adopted, redactor, settings);
     }
 
     /// The job of a name, whoever owns it.

@@ -42,6 +42,5 @@ pub mod tree;
 
 pub use engine::{Engine, Own};
 pub use jobs::JobTable;
-pub use output::Masker;
 pub use processes::Helpers;
 pub use settings::TerminalSettings;

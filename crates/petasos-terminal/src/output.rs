@@ -6,14 +6,13 @@
 mod ansi;
 mod cap;
 mod decode;
-mod mask;
 mod spill;
 
 use petasos_contract::event::{Event, EventSink};
 use petasos_contract::path::HostPath;
 use petasos_contract::{CallContext, CallId, Settings};
 
-pub use mask::Masker;
+use petasos_redact::{RedactState, Redactor};
 
 use ansi::Plain;
 use cap::HeadTail;
@@ -31,18 +30,18 @@ const OVERLAP_BYTES: usize = 8 * 1024;
 pub(crate) struct Cleaner {
     utf8: Utf8,
     plain: Plain,
-    masker: std::sync::Arc<Masker>,
-    key: mask::InKey,
+    redactor: std::sync::Arc<Redactor>,
+    state: RedactState,
     held: String,
 }
 
 impl Cleaner {
-    pub(crate) fn new(masker: std::sync::Arc<Masker>) -> Self {
+    pub(crate) fn new(redactor: std::sync::Arc<Redactor>) -> Self {
         Self {
             utf8: Utf8::default(),
             plain: Plain::default(),
-            masker,
-            key: mask::InKey::default(),
+            redactor,
+            state: RedactState::default(),
             held: String::new(),
         }
     }
@@ -59,19 +58,19 @@ impl Cleaner {
         };
         let rest = self.held.split_off(ready);
         let ready = std::mem::replace(&mut self.held, rest);
-        self.masker.mask(&ready, &mut self.key)
+        self.redactor.piece(&ready, &mut self.state).into_owned()
     }
 
     /// Gives what is left at the end.
     pub(crate) fn finish(&mut self) -> String {
         self.utf8.finish(&mut |text| self.plain.strip(text, &mut self.held));
         let rest = std::mem::take(&mut self.held);
-        self.masker.mask(&rest, &mut self.key)
+        self.redactor.piece(&rest, &mut self.state).into_owned()
     }
 
     /// The line that has no end yet, masked: what a prompt looks like.
     pub(crate) fn open_line(&self) -> String {
-        self.masker.mask(&self.held, &mut self.key.clone())
+        self.redactor.piece(&self.held, &mut self.state.clone()).into_owned()
     }
 }
 
@@ -107,9 +106,9 @@ impl Collected {
 }
 
 impl Collector {
-    pub(crate) fn new(settings: &Settings, masker: std::sync::Arc<Masker>) -> Self {
+    pub(crate) fn new(settings: &Settings, redactor: std::sync::Arc<Redactor>) -> Self {
         Self {
-            cleaner: Cleaner::new(masker),
+            cleaner: Cleaner::new(redactor),
             window: HeadTail::new(crate::settings::output_chars_max(settings)),
             spill: Spill::new(settings.temp()),
             told: None,

@@ -17,12 +17,13 @@ use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
 
 use crate::engine::Engine;
 use crate::jobs::{Adopted, DRAIN_MAX, DRAIN_QUIET, Until};
-use crate::output::{Collected, Collector, Masker};
+use crate::output::{Collected, Collector};
 use crate::prompt::{QUIET, Screen};
 use crate::sandbox;
 use crate::settings::TerminalSettings;
 use crate::shell;
 use crate::sudo::Prepared;
+use petasos_redact::{Redactor, redact_assignments};
 
 /// How long a start that is no longer wanted may take to come up.
 const SETTLING: Duration = Duration::from_secs(1);
@@ -35,7 +36,7 @@ struct Run {
     launch: Launch,
     prepared: Prepared,
     command: String,
-    masker: Arc<Masker>,
+    redactor: Arc<Redactor>,
 }
 
 /// Why watching a foreground command stopped.
@@ -106,7 +107,7 @@ impl Engine {
         let on_timeout = command.on_timeout;
         let mut run = self.prepare(command, Lifetime::Call, cx).await?;
         let mut collector =
-            Collector::new(&cx.settings, Arc::clone(&run.masker)).telling(&run.command, cx);
+            Collector::new(&cx.settings, Arc::clone(&run.redactor)).telling(&run.command, cx);
         let Some(spawned) = run.begun(deadline, cx).await else {
             let cancelled = cx.cancel.is_cancelled();
             let ended = if cancelled { Ended::Interrupted } else { Ended::TimedOut(timeout) };
@@ -172,7 +173,7 @@ impl Engine {
         let process = run.environment.spawn(run.launch.clone(), cx).await?;
         let (pid, confinement) = (process.pid(), process.confinement().to_owned());
         let adopted = run.adopted(process, notify, Until::Exit, String::new());
-        let job = self.jobs.adopt(adopted, &run.masker, cx).await?;
+        let job = self.jobs.adopt(adopted, &run.redactor, cx).await?;
         if !typed.is_empty() {
             self.jobs.write(&job, typed, cx).await?;
         }
@@ -218,8 +219,8 @@ impl Engine {
             launch.sandbox.level = SandboxLevel::Off;
         }
         launch.stdin = stdin(&prepared, command.stdin, lifetime);
-        let masker = self.masker(&cx.settings);
-        Ok(Run { environment, launch, prepared, command: command.script, masker })
+        let redactor = Redactor::of(&cx.settings);
+        Ok(Run { environment, launch, prepared, command: command.script, redactor })
     }
 
     /// What a finished command left running becomes a job that ends with this program.
@@ -234,7 +235,7 @@ impl Engine {
             keep_in: None,
             ..run.adopted(process, Notify::Silent, Until::Empty(code), String::new())
         };
-        self.jobs.adopt(adopted, &run.masker, cx).await
+        self.jobs.adopt(adopted, &run.redactor, cx).await
     }
 
     /// A running command becomes a job.
@@ -246,13 +247,13 @@ impl Engine {
         cx: &CallContext,
     ) -> Result<JobId, EnvError> {
         let adopted = run.adopted(process, Notify::Silent, Until::Exit, said);
-        self.jobs.adopt(adopted, &run.masker, cx).await
+        self.jobs.adopt(adopted, &run.redactor, cx).await
     }
 
     fn told(&self, run: &Run, collected: Collected, ended: Ended, cx: &CallContext) -> Ran {
         let mut output = collected.text;
         if prints_environment(&run.command) {
-            output = Masker::assignments(&output);
+            output = redact_assignments(&output);
         }
         let used = run.prepared.password.as_ref();
         if let Some((password, _)) = used

@@ -149,11 +149,6 @@ pub(crate) fn output_chars_max(settings: &Settings) -> usize {
     configured.and_then(|chars| usize::try_from(chars).ok()).unwrap_or(50_000).max(200)
 }
 
-/// Whether secrets are masked; on unless a person turned it off.
-pub(crate) fn masks_secrets(settings: &Settings) -> bool {
-    settings.get("security.redact_secrets").and_then(serde_json::Value::as_bool).unwrap_or(true)
-}
-
 fn seconds(value: f64, otherwise: f64) -> Duration {
     Duration::try_from_secs_f64(value).unwrap_or(Duration::from_secs_f64(otherwise))
 }

@@ -1,7 +1,7 @@
 //! Files: the parts that the file tools are made of.
 //!
 //! `site` says where the files are, `place` which path is meant, `guard` which files are not
-//! shown and `mask` what of them is not; `open` gets at the bytes, `kind` tells text from the
+//! shown; `open` gets at the bytes, `kind` tells text from the
 //! rest, `window` pages through text, `search` looks for it and `write` changes it.
 //! Nothing here knows about tools or their JSON.
 
@@ -10,7 +10,6 @@ pub(crate) mod document;
 pub(crate) mod guard;
 pub(crate) mod kind;
 pub(crate) mod line;
-pub(crate) mod mask;
 pub(crate) mod open;
 pub(crate) mod place;
 pub(crate) mod search;

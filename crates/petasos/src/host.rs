@@ -28,6 +28,7 @@ use petasos_net::client::{Net, NetOptions};
 use petasos_providers::client::Client;
 use petasos_providers::route::VaultRoutes;
 use petasos_providers::table::Table;
+use petasos_redact::Redactor;
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::hooks::HookBus;
@@ -207,8 +208,8 @@ impl Host {
 
     /// Who records conversations: the log, and a collector of traces where one is configured.
     fn watchers(&self) -> Vec<Arc<dyn Watcher>> {
-        let masker = || self.terminal.masker(&self.settings);
-        let traces = Telemetry::of(&self.settings, || self.net(), masker);
+        let redactor = || Redactor::of(&self.settings);
+        let traces = Telemetry::of(&self.settings, || self.net(), redactor);
         let mut watchers: Vec<Arc<dyn Watcher>> = vec![Arc::new(Journal)];
         watchers.extend(traces.map(|traces| Arc::new(traces) as Arc<dyn Watcher>));
         watchers
@@ -246,11 +247,11 @@ impl Host {
     /// dropped.
     pub fn warm_terminal(&self) -> Warming {
         let cx = self.call_context(Surface::OneShot, SessionId::new("warming"));
-        let (terminal, settings) = (Arc::clone(&self.terminal), Arc::clone(&self.settings));
+        let settings = Arc::clone(&self.settings);
         let prepare = move || {
             petasos_approval::judge_command("echo a > b", &petasos_approval::Facts::default());
             petasos_approval::log::warm();
-            terminal.masker(&settings).text("a");
+            Redactor::of(&settings).text("a");
         };
         let built = Owned::start(async move {
             if let Err(error) = tokio::task::spawn_blocking(prepare).await {

@@ -9,10 +9,10 @@ mod file;
 mod line;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use petasos_contract::Settings;
-use petasos_terminal::Masker;
+use petasos_redact::Redactor;
 use tracing::level_filters::LevelFilter;
 use tracing::span::{Attributes, Id, Record};
 use tracing::{Event, Level, Metadata, Subscriber};
@@ -38,7 +38,6 @@ pub(crate) fn start(settings: &Arc<Settings>) {
         level,
         spans: AtomicU64::new(1),
         settings: Arc::clone(settings),
-        masker: OnceLock::new(),
         files: Mutex::default(),
     };
     // Somebody who embeds the program may have a subscriber of their own, which stays.
@@ -49,7 +48,6 @@ struct Log {
     level: LevelFilter,
     spans: AtomicU64,
     settings: Arc<Settings>,
-    masker: OnceLock<Masker>,
     files: Mutex<Option<Files>>,
 }
 
@@ -96,8 +94,8 @@ impl Subscriber for Log {
     fn record_follows_from(&self, _: &Id, _: &Id) {}
 
     fn event(&self, event: &Event<'_>) {
-        let masker = self.masker.get_or_init(|| Masker::new(&self.settings));
-        let line = masker.text(&line::of(event));
+        let line = line::of(event);
+        let line = Redactor::of(&self.settings).text(&line).into_owned();
         self.write(*event.metadata().level(), &line);
     }
 

@@ -14,7 +14,7 @@ use petasos_contract::event::Event;
 use petasos_contract::{BoxFuture, Settings, wait};
 use petasos_net::client::Net;
 use petasos_net::{Method, Request, Url};
-use petasos_terminal::Masker;
+use petasos_redact::Redactor;
 use serde_json::{Value, json};
 use tracing::warn;
 
@@ -31,7 +31,7 @@ pub(crate) struct Telemetry {
     url: Url,
     headers: Vec<(String, String)>,
     service: String,
-    content: Option<Arc<Masker>>,
+    content: Option<Arc<Redactor>>,
     spans: Mutex<Spans>,
 }
 
@@ -46,7 +46,7 @@ impl Telemetry {
     pub(crate) fn of(
         settings: &Settings,
         net: impl FnOnce() -> Arc<Net>,
-        masker: impl FnOnce() -> Arc<Masker>,
+        redactor: impl FnOnce() -> Arc<Redactor>,
     ) -> Option<Self> {
         let on = |key: &str| settings.get(key) == Some(&Value::Bool(true));
         if !on("telemetry.enabled") {
@@ -69,7 +69,7 @@ impl Telemetry {
             url,
             headers: headers.into_iter().flatten().filter_map(text).collect(),
             service: settings.text("telemetry.service_name").unwrap_or("petasos").to_owned(),
-            content: on("telemetry.content").then(masker),
+            content: on("telemetry.content").then(redactor),
             spans: Mutex::default(),
         })
     }

@@ -18,7 +18,7 @@ use tokio::sync::Notify;
 
 use super::record::{AnswerError, Card, Decided, Reply, State, answer_of};
 use super::store::{Store, now_millis};
-use crate::log::{masked, secrets_of};
+use petasos_redact::Redactor;
 
 const PATIENCE: Duration = Duration::from_mins(5);
 /// A surface that takes longer has not got the message.
@@ -185,11 +185,11 @@ impl Desk {
 
     fn card(&self, request: &ApprovalRequest, cx: &CallContext, patience: Duration) -> Card {
         let asked = now_millis();
-        let secrets = secrets_of(&cx.settings);
-        let subject = masked(&request.subject, &secrets);
+        let redactor = Redactor::of(&cx.settings);
+        let subject = redactor.command(&request.subject).into_owned();
         let mut findings = request.findings.clone();
         for finding in &mut findings {
-            finding.why = masked(&finding.why, &secrets);
+            finding.why = redactor.command(&finding.why).into_owned();
             if subject != request.subject {
                 // The place was counted in a text that nobody is shown.
                 finding.span = None;

@@ -8,7 +8,7 @@ use std::ops::Range;
 use petasos_contract::Settings;
 use petasos_contract::approval::{ApprovalRequest, Finding};
 
-use crate::log::{MASK, masked_ranges, secrets_of};
+use petasos_redact::{MARK, Redactor};
 
 const SUBJECT_LINES: usize = 40;
 const SUBJECT_CHARS: usize = 6000;
@@ -35,7 +35,7 @@ impl Look {
 /// The question as text, without the choices.
 pub fn shown(request: &ApprovalRequest, settings: &Settings, look: Look) -> String {
     let text = &request.subject;
-    let hidden = masked_ranges(text, &secrets_of(settings));
+    let hidden = Redactor::of(settings).command_ranges(text);
     let spans: Vec<Range<usize>> = request
         .findings
         .iter()
@@ -87,7 +87,7 @@ fn marked(text: &str, hidden: &[Range<usize>], spans: &[Range<usize>], look: Loo
             inside = within;
         }
         match hidden.iter().find(|range| range.contains(&at)) {
-            Some(range) if range.start == at => out.push_str(MASK),
+            Some(range) if range.start == at => out.push_str(MARK),
             Some(_) => {}
             None => spell(sign, &mut out),
         }

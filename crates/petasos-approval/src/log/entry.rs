@@ -7,10 +7,10 @@ use petasos_contract::CallContext;
 use petasos_contract::approval::{Answer, Intent, Scope, Settlement, Verdict};
 use petasos_contract::context::{Principal, Surface};
 use petasos_contract::effect::Effect;
+use petasos_redact::Redactor;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::mask::{masked, secrets_of};
 use crate::id::hex;
 use crate::policy::decision::{Decision, Observed, word};
 
@@ -102,8 +102,8 @@ pub(crate) struct Record(Entry);
 
 impl Record {
     pub(crate) fn new(settled: &Settlement<'_>, decision: &Decision, cx: &CallContext) -> Self {
-        let secrets = secrets_of(&cx.settings);
-        let clean = |text: &str, chars| cut(&masked(&cut(text, READ_CHARS), &secrets), chars);
+        let redactor = Redactor::of(&cx.settings);
+        let clean = |text: &str, chars| cut(&redactor.command(&cut(text, READ_CHARS)), chars);
         let subject = subject(settled.intent);
         let (outcome, by, scope, comment) = answered(settled);
         let reason = |it: &Observed| Reason {

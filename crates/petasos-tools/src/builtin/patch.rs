@@ -13,6 +13,7 @@ use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Concurrency, Limit};
 use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
@@ -23,7 +24,6 @@ use crate::edit::replace::{All, NotReplaced, Replaced, replace};
 use crate::edit::v4a;
 use crate::edit::{diff, own_words};
 use crate::files::available::FILES;
-use crate::files::mask;
 use crate::files::site::Site;
 
 /// The definition.
@@ -106,7 +106,7 @@ impl Patch {
         told.warnings.extend(change::left_workspace(path, &real, &site));
         let mut result = Map::new();
         result.insert("success".to_owned(), json!(true));
-        result.insert("diff".to_owned(), json!(mask::masked(shown, &cx.settings)));
+        result.insert("diff".to_owned(), json!(Redactor::of(&cx.settings).text(&shown)));
         result.insert("files_modified".to_owned(), json!([name]));
         result.insert("resolved_path".to_owned(), json!(real.display().to_string()));
         if strategy != Strategy::Exact || count > 1 {
@@ -128,7 +128,7 @@ impl Patch {
         if let NotReplaced::Missing { closest } = why {
             for excerpt in closest {
                 told.push_str("\nclosest:\n");
-                told.push_str(&mask::masked(excerpt.clone(), &cx.settings));
+                told.push_str(&Redactor::of(&cx.settings).text(excerpt));
             }
         }
         if self.0.memory.failed(cx, real) >= FAILURES_MANY {

@@ -4,6 +4,7 @@
 //! `files`, and `shape` words what the model reads. A page that the model has already is told in
 //! one line, and one that it keeps asking for is refused.
 
+use std::borrow::Cow;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -16,13 +17,13 @@ use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Section, SectionError};
 use petasos_contract::tool::{Concurrency, Example, Limit};
 use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolOutput};
+use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::files::available::FILES;
 use crate::files::document::{self, Document};
 use crate::files::kind::{self, Kind};
-use crate::files::mask;
 use crate::files::open::Unreadable;
 use crate::files::site::{About, Site, Sites};
 use crate::files::watch::Watch;
@@ -154,7 +155,9 @@ impl ReadFile {
 
     /// The page, or a word when the model has it already.
     fn told(&self, mut read: Text, input: &Input, page: Page, cx: &CallContext) -> ToolOutput {
-        read.window.content = mask::masked(read.window.content, &cx.settings);
+        if let Cow::Owned(redacted) = Redactor::of(&cx.settings).text(&read.window.content) {
+            read.window.content = redacted;
+        }
         let (path, shown) = (read.about.real.as_path(), read.window.content.as_str());
         let of = (path, page.first, page.lines_max);
         let seen = self.memory.page(cx, of, shown);

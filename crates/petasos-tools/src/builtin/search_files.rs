@@ -12,11 +12,11 @@ use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Concurrency, Example, Limit};
 use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
 use crate::files::available::FILES;
-use crate::files::mask;
 use crate::files::open::Unreadable;
 use crate::files::search::content::{self, Keep, Matches, Pattern};
 use crate::files::search::elsewhere;
@@ -215,7 +215,7 @@ impl SyncTool for SearchFiles {
                 )));
             }
         }
-        mask::mask(&mut result, &cx.settings);
+        Redactor::of(&cx.settings).value(&mut result);
         Ok(ToolOutput::json(&result))
     }
 

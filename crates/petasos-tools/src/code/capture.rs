@@ -2,7 +2,7 @@
 
 use petasos_contract::Settings;
 
-use crate::files::mask;
+use petasos_redact::Redactor;
 
 /// More is kept than shown, so that a secret at the cut is seen whole and masked.
 const SLACK: usize = 4096;
@@ -51,8 +51,8 @@ impl Capture {
     /// What is shown of it.
     pub(crate) fn shown(&self, settings: &Settings) -> Shown {
         let whole = self.head_max + self.tail_max;
-        let decoded =
-            |bytes: &[u8]| mask::masked(String::from_utf8_lossy(bytes).into_owned(), settings);
+        let redactor = Redactor::of(settings);
+        let decoded = |bytes: &[u8]| redactor.text(&String::from_utf8_lossy(bytes)).into_owned();
         if self.total <= whole as u64 {
             return Shown { text: decoded(&[&self.head[..], &self.tail].concat()), omitted: 0 };
         }

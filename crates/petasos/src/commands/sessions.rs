@@ -11,6 +11,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
 use petasos_contract::store::{SessionHead, SessionStore as _, StoreError};
+use petasos_redact::Redactor;
 use petasos_store::Store;
 
 use crate::command::{Command, Session, actions, parse};
@@ -78,9 +79,9 @@ fn find(host: &Host, store: &Store, handle: &str) -> Result<SessionHead, Report>
 
 /// What of a text may leave the house.
 fn mask(host: &Host, unmasked: bool) -> impl Fn(&str) -> String + Send + Clone + use<> {
-    let masker = (!unmasked).then(|| host.terminal().masker(host.settings()));
-    move |text: &str| match &masker {
-        Some(masker) => masker.text(text),
+    let redactor = (!unmasked).then(|| Redactor::of(host.settings()));
+    move |text: &str| match &redactor {
+        Some(redactor) => redactor.text(text).into_owned(),
         None => text.to_owned(),
     }
 }

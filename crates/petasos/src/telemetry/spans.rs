@@ -8,7 +8,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use petasos_contract::call::Status;
 use petasos_contract::event::Event;
 use petasos_contract::{CallId, SessionId};
-use petasos_terminal::Masker;
+use petasos_redact::Redactor;
 use serde_json::{Map, Value, json};
 
 /// Turns that are under way, and what is ready to be sent.
@@ -39,13 +39,13 @@ impl Spans {
     }
 
     /// Takes one event; texts only through the mask, when they are wanted at all.
-    pub(super) fn take(&mut self, event: &Event, content: Option<&Masker>) {
+    pub(super) fn take(&mut self, event: &Event, content: Option<&Redactor>) {
         let now = now();
         match event {
             Event::TurnStarted { session, .. } => self.begin(session, now),
             Event::ToolRequested { session, call, arguments, .. } => {
-                if let (Some(turn), Some(masker)) = (self.turns.get_mut(session), content) {
-                    turn.arguments.insert(call.clone(), masker.text(arguments));
+                if let (Some(turn), Some(redactor)) = (self.turns.get_mut(session), content) {
+                    turn.arguments.insert(call.clone(), redactor.text(arguments).into_owned());
                 }
             }
             Event::ToolStarted { session, call, .. } => {
@@ -79,8 +79,8 @@ impl Spans {
                 about.number("gen_ai.usage.output_tokens", usage.output);
                 about.number("gen_ai.usage.cache_read.input_tokens", usage.cache_read);
                 about.text("gen_ai.response.finish_reason", &format!("{finish:?}").to_lowercase());
-                if let Some(masker) = content {
-                    about.text("gen_ai.output.messages", &masker.text(text));
+                if let Some(redactor) = content {
+                    about.text("gen_ai.output.messages", &redactor.text(text));
                 }
                 let name = format!("chat {}", served.model);
                 let span = turn.inner(&name, (turn.asked, now), about, true);

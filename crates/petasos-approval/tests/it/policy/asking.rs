@@ -94,7 +94,7 @@ fn a_person_sees_the_place_the_reasons_and_nothing_secret_or_hidden() {
     let text = shown(&request(subject, Scope::Always), &settings, Look::Plain);
     assert!(text.contains("»rm -r build«"), "{text}");
     assert!(text.contains("recursive delete: deletes a directory"), "{text}");
-    assert!(text.contains("echo •••• \\u{1b}[2K\\u{202e};"), "{text}");
+    assert!(text.contains("echo [masked] \\u{1b}[2K\\u{202e};"), "{text}");
     assert!(!text.contains("swordfish") && !text.contains('\u{1b}'), "{text}");
     let coloured = shown(&request("rm -r build", Scope::Once), &settings, Look::Colour);
     assert!(coloured.contains("\u{1b}[1;31mrm -r build\u{1b}[0m"), "{coloured}");

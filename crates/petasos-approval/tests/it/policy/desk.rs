@@ -191,6 +191,6 @@ async fn records_hold_no_secrets() {
     let question = request("rm -r swordfish-0123", Scope::Always);
     tokio::select! {
         got = desk.ask(&question, &cx) => panic!("{got:?}"),
-        card = seen.recv() => assert_eq!(card.unwrap().subject, "rm -r ••••"),
+        card = seen.recv() => assert_eq!(card.unwrap().subject, "rm -r [masked]"),
     }
 }

@@ -103,7 +103,7 @@ fn differing(login: &[u8], plain: &[u8], terminal: &TerminalSettings) -> Snapsho
 fn may_keep(name: &str, terminal: &TerminalSettings) -> bool {
     let ours = matches!(name, "_" | "SHLVL" | "PWD" | "OLDPWD" | "TERM");
     let granted = terminal.env_passthrough.iter().any(|granted| granted == name);
-    let secret = childenv::names_a_secret(name) && !granted;
+    let secret = petasos_redact::is_secret_name(name) && !granted;
     !ours && !secret && !childenv::is_provider_secret(name)
 }
 

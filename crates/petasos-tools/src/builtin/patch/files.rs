@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use petasos_contract::CallContext;
+use petasos_redact::Redactor;
 use serde_json::{Map, Value, json};
 
 use super::{Input, Patch};
@@ -13,7 +14,6 @@ use crate::change::{self, Changer, Loaded, Planned};
 use crate::edit::text::Text;
 use crate::edit::v4a::{self, Outcome, Step};
 use crate::edit::{diff, own_words};
-use crate::files::mask;
 use crate::files::open::Unreadable;
 use crate::files::site::Site;
 
@@ -106,7 +106,7 @@ fn told(site: &Site<'_>, planned: &[Planned], cx: &CallContext) -> Map<String, V
     }
     let mut result = Map::new();
     result.insert("success".to_owned(), json!(true));
-    result.insert("diff".to_owned(), json!(mask::masked(shown, &cx.settings)));
+    result.insert("diff".to_owned(), json!(Redactor::of(&cx.settings).text(&shown)));
     let keys = ["files_modified", "files_created", "files_deleted"];
     for (key, list) in keys.into_iter().zip(lists).filter(|(_, list)| !list.is_empty()) {
         result.insert(key.to_owned(), json!(list));

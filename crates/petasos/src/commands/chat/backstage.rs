@@ -70,8 +70,9 @@ impl Stage {
             return Err(format!("`{}` exists: choose another name", path.display()));
         }
         let store = self.host.store().map_err(|report| report.to_string())?;
-        let masker = self.host.terminal().masker(self.host.settings());
-        let text = store.export(session, format, move |text| masker.text(text)).await;
+        let redactor = petasos_redact::Redactor::of(self.host.settings());
+        let text =
+            store.export(session, format, move |text| redactor.text(text).into_owned()).await;
         let text = text.map_err(|error| error.to_string())?;
         atomic::write(&path, text.as_bytes(), atomic::Mode::Exactly(0o600))
             .map_err(|error| error.to_string())?;

@@ -46,8 +46,8 @@ impl Shelf {
     async fn conversation(&self, id: &str) -> Option<String> {
         let session = SessionId::from(id);
         let rows = self.store.read(&session, Slice::Whole).await.ok()?;
-        let masker = self.terminal.masker(&self.settings);
-        Some(masker.text(&rows.iter().fold(String::new(), written)))
+        let redactor = petasos_redact::Redactor::of(&self.settings);
+        Some(redactor.text(&rows.iter().fold(String::new(), written)).into_owned())
     }
 
     async fn log(&self, id: &str) -> Option<String> {
