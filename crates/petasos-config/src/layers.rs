@@ -15,7 +15,7 @@ use crate::error::{ConfigError, Problem};
 use crate::home::{self, Places};
 use crate::inputs::Inputs;
 use crate::{dotenv, strict, yaml};
-use slots::Slots;
+use slots::{Settled, Slots};
 use sources::Variables;
 
 const MARK: &str = "\u{feff}";
@@ -51,7 +51,11 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
     let lookup = |name: &str| variables.get(name);
     let user = file(&places.config, &lookup)?;
     let project = match places.project.iter().find(|file| file.is_file()) {
-        Some(file) if is_project(inputs, &places, file) => Some((file, self::file(file, &lookup)?)),
+        // Nothing is filled in there: a cloned file must not carry a variable of the user's, which
+        // may be a key, into a value that leaves the machine.
+        Some(file) if is_project(inputs, &places, file) => {
+            Some((file, self::file(file, &|_| None)?))
+        }
         _ => None,
     };
 
@@ -81,12 +85,12 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
     if let Some((file, Some(project))) = project {
         notices.extend(project.notices);
         problems.extend(project.problems);
-        notices.extend(slots.project(project.leaves, file));
+        slots.project(project.leaves, file);
     }
     variables.fold(&mut slots, &mut notices, &mut problems);
     sources::flags(&inputs.overrides, &mut slots, &mut problems);
 
-    let (values, sources) = slots.settle(&mut notices);
+    let Settled { values, sources, limits } = slots.settle(&mut notices);
     let settings = Settings::new(Parts {
         home: places.home.clone(),
         user_home: inputs.user_home.clone().unwrap_or_default(),
@@ -94,6 +98,7 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
         temp: variables.temp(),
         values,
         sources,
+        limits,
         variables: variables.into_map(),
         notices,
     });

@@ -106,9 +106,7 @@ mod tests {
     #[test]
     fn the_page_names_every_key_and_variable_once() {
         let page = markdown();
-        assert!(
-            page.contains("| `terminal.timeout` | number | `180` | may set it | TERMINAL_TIMEOUT")
-        );
+        assert!(page.contains("| `display.compact` | true or false | `false` | may set it |"));
         assert!(page.contains("| `auxiliary.<task>.provider` |"));
         for row in variables::all() {
             let cell = format!("\n| `{}` |", row.shown());

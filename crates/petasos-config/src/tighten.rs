@@ -12,7 +12,11 @@ use crate::keys::{Key, Project, Stricter};
 pub(crate) enum Outcome {
     /// It is used, perhaps joined with what was there.
     Used(Value),
-    /// It is not, for this reason.
+    /// What holds without it stays, narrowed to these names by whoever reads it.
+    Limits(Vec<String>),
+    /// It changes nothing.
+    Same,
+    /// It is not used, for this reason.
     Ignored(&'static str),
 }
 
@@ -22,35 +26,44 @@ pub(crate) fn decide(key: Option<&Key>, current: Option<&Value>, wanted: &Value)
     let stricter = match key.project {
         Project::Free => return Outcome::Used(wanted.clone()),
         Project::Never => return Outcome::Ignored("a project may not set this key"),
+        Project::Tighten(_) if current == Some(wanted) => return Outcome::Same,
         Project::Tighten(stricter) => stricter,
     };
     let default = key.default_value();
     let current = current.or(default.as_ref());
-    if stricter == Stricter::More {
-        return joined(current, wanted);
-    }
-    let Some(current) = current else { return Outcome::Used(wanted.clone()) };
-    if is_looser(stricter, current, wanted) {
-        Outcome::Ignored("a project may only make this key stricter")
-    } else {
-        Outcome::Used(wanted.clone())
+    match stricter {
+        Stricter::More => joined(current, wanted),
+        Stricter::Fewer => limited(wanted),
+        _ if is_stricter(stricter, current, wanted) => Outcome::Used(wanted.clone()),
+        _ => Outcome::Ignored("a project may only make this key stricter"),
     }
 }
 
-fn is_looser(stricter: Stricter, current: &Value, wanted: &Value) -> bool {
+/// Whether a value is at least as strict. What cannot be compared is not.
+fn is_stricter(stricter: Stricter, current: Option<&Value>, wanted: &Value) -> bool {
     match stricter {
-        Stricter::On => current == &Value::Bool(true) && wanted != &Value::Bool(true),
-        Stricter::Off => current == &Value::Bool(false) && wanted != &Value::Bool(false),
-        Stricter::Smaller => match (current.as_f64(), wanted.as_f64()) {
-            (Some(current), Some(wanted)) => wanted > current,
-            _ => true,
+        Stricter::On => wanted == &Value::Bool(true) || current == Some(wanted),
+        Stricter::Off => wanted == &Value::Bool(false) || current == Some(wanted),
+        // Zero and less often stand for "no limit", or for the reader's own default.
+        Stricter::Smaller => match (current.and_then(Value::as_f64), wanted.as_f64()) {
+            (Some(current), Some(wanted)) => wanted > 0.0 && wanted <= current,
+            _ => false,
         },
         Stricter::Order(words) => {
             let rank = |value: &Value| words.iter().position(|word| value.as_str() == Some(word));
-            rank(wanted) < rank(current)
+            rank(wanted).is_some_and(|wanted| current.and_then(rank) <= Some(wanted))
         }
-        Stricter::More => false,
+        Stricter::More | Stricter::Fewer => false,
     }
+}
+
+fn limited(wanted: &Value) -> Outcome {
+    let names = match wanted {
+        Value::String(one) => vec![one.clone()],
+        Value::Array(many) => many.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
+        _ => return Outcome::Ignored("a project may only name what it narrows this key to"),
+    };
+    Outcome::Limits(names)
 }
 
 fn joined(current: Option<&Value>, wanted: &Value) -> Outcome {
@@ -92,6 +105,16 @@ mod tests {
             ("model.base_url", None, json!("https://elsewhere.test"), false),
             ("mcp_servers.*.command", None, json!("sh"), false),
             ("model.default", None, json!("m"), true),
+            ("agent.max_turns", Some(json!(10)), json!(5), true),
+            ("agent.max_turns", Some(json!(10)), json!(11), false),
+            ("agent.max_turns", None, json!(91), false),
+            ("agent.max_turns", None, json!(0), false),
+            ("terminal.timeout", Some(json!(5)), json!(-1), false),
+            ("terminal.sandbox", None, json!("off"), true),
+            ("terminal.sandbox_network", None, json!(true), true),
+            ("terminal.sandbox_network", Some(json!(false)), json!(true), false),
+            ("checkpoints.enabled", None, json!(false), false),
+            ("checkpoints.max_snapshots", None, json!(1), false),
         ];
         for (path, current, wanted, used) in cases {
             let key = keys::all().find(|key| key.path == path);
@@ -106,5 +129,13 @@ mod tests {
         let key = keys::all().find(|key| key.path == "approvals.deny");
         let outcome = decide(key, Some(&json!(["a"])), &json!(["b", "a"]));
         assert_eq!(outcome, Outcome::Used(json!(["a", "b"])));
+    }
+
+    #[test]
+    fn a_projects_toolsets_limit_what_is_there() {
+        let key = keys::all().find(|key| key.path == "toolsets");
+        let outcome = decide(key, Some(&json!(["file"])), &json!(["terminal"]));
+        assert_eq!(outcome, Outcome::Limits(vec!["terminal".to_owned()]));
+        assert_eq!(decide(key, Some(&json!(["file"])), &json!(["file"])), Outcome::Same);
     }
 }

@@ -111,6 +111,8 @@ pub struct Parts {
     pub values: Map<String, Value>,
     /// Every candidate for every key, by dotted path.
     pub sources: BTreeMap<String, Vec<Layered>>,
+    /// Names that a project narrows a key to, by dotted path.
+    pub limits: BTreeMap<String, Vec<String>>,
     /// Every variable, by name.
     pub variables: BTreeMap<String, Variable>,
     /// What a person should know.
@@ -160,6 +162,7 @@ impl Settings {
         let mut hasher = DefaultHasher::new();
         Value::Object(parts.values.clone()).to_string().hash(&mut hasher);
         parts.home.hash(&mut hasher);
+        parts.limits.hash(&mut hasher);
         for (name, variable) in &parts.variables {
             name.hash(&mut hasher);
             variable.value.expose().hash(&mut hasher);
@@ -217,6 +220,17 @@ impl Settings {
             }
             _ => None,
         }
+    }
+
+    /// The names that a project narrows a key to. Names may stand for groups that only the reader
+    /// knows, so that the reader takes away what none of them brings, whatever the key's value is.
+    pub fn limit(&self, path: &str) -> Option<&[String]> {
+        self.parts.limits.get(path).map(Vec::as_slice)
+    }
+
+    /// Everything a project narrows.
+    pub fn limits(&self) -> &BTreeMap<String, Vec<String>> {
+        &self.parts.limits
     }
 
     /// A crate's own section, typed; its defaults when the file has none.

@@ -262,6 +262,7 @@ impl Own {
             temp: settings.temp().to_owned(),
             values,
             sources: settings.sources().clone(),
+            limits: settings.limits().clone(),
             variables: settings.variables().clone(),
             notices: settings.notices().to_vec(),
         })

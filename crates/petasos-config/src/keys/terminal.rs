@@ -1,8 +1,8 @@
 //! Keys of the `terminal` section: where commands run and how they are held in.
 
 use super::Kind::{Any, Choice, Flag, Integer, Map, Names, Number, Text};
-use super::Stricter::{Off, Order};
-use super::{Key, free, key};
+use super::Stricter::{Off, Order, Smaller};
+use super::{Key, key};
 
 const IMAGE: &str = "\"nikolaik/python-nodejs:python3.11-nodejs20\"";
 
@@ -11,8 +11,8 @@ const IMAGE: &str = "\"nikolaik/python-nodejs:python3.11-nodejs20\"";
 pub(super) static KEYS: &[Key] = &[
     key("terminal.backend", Text, "\"local\"", "Where commands run: local, docker, ssh, singularity, modal, daytona, vercel_sandbox"),
     key("terminal.cwd", Text, "\".\"", "Working directory of the first command"),
-    free("terminal.timeout", Number, "180", "Seconds a command may take when the call does not say"),
-    free("terminal.max_foreground_timeout", Number, "600", "The most seconds a call may ask for in the foreground"),
+    key("terminal.timeout", Number, "180", "Seconds a command may take when the call does not say").tighten(Smaller),
+    key("terminal.max_foreground_timeout", Number, "600", "The most seconds a call may ask for in the foreground").tighten(Smaller),
     key("terminal.lifetime_seconds", Number, "300", "Seconds an idle environment is kept"),
     key("terminal.daemon_term_grace_seconds", Number, "2.0", "Seconds between asking a process to end and ending it"),
     key("terminal.disk_warning_gb", Number, "500", "Warn when scratch space holds more gigabytes"),
@@ -26,7 +26,7 @@ pub(super) static KEYS: &[Key] = &[
         .tighten(Order(&["off", "workspace", "readonly"])),
     key("terminal.sandbox_require", Choice(&["preferred", "required"]), "\"preferred\"", "Whether a command runs when the confinement cannot be had")
         .tighten(Order(&["preferred", "required"])),
-    key("terminal.sandbox_network", Flag, "", "Whether a confined command may use the network").tighten(Off),
+    key("terminal.sandbox_network", Flag, "true", "Whether a confined command may use the network").tighten(Off),
     key("terminal.sandbox_writable", Names, "[]", "Paths that a confined command may write besides the workspace"),
     key("terminal.sandbox_by", Choice(&["auto", "landlock", "bwrap"]), "\"auto\"", "What confines: Landlock where the kernel has it, else bubblewrap"),
     key("terminal.sandbox_dir", Text, "", "Where persistent environments keep their files"),

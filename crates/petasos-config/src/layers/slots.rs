@@ -14,6 +14,9 @@ use crate::variables::Wins;
 /// How the reason starts when a section of the file silences variables.
 const SECTION: &str = "config.yaml has a";
 
+/// How the reason starts when a project may not set what it sets.
+const IGNORED: &str = "ignored: ";
+
 /// A value somebody offers.
 #[derive(Debug)]
 pub(super) struct Offer {
@@ -30,7 +33,7 @@ struct Slot {
     user: Option<Offer>,
     /// From the user's own file for this one key, which comes after config.yaml.
     own_file: Option<Offer>,
-    project: Option<Offer>,
+    project: Option<(Leaf, Source)>,
     /// The strongest first.
     variables: Vec<Offer>,
     wins: Wins,
@@ -73,36 +76,13 @@ impl Slots {
         notices
     }
 
-    /// Takes a project's values as far as it may set them; what it may not is told.
-    pub(super) fn project(&mut self, leaves: Vec<Leaf>, file: &Path) -> Vec<Notice> {
-        let mut notices = Vec::new();
+    /// Takes a project's values; how far it may set them is decided when everything else is known.
+    pub(super) fn project(&mut self, leaves: Vec<Leaf>, file: &Path) {
         for leaf in leaves {
-            let key = keys::find(&leaf.path);
-            let slot = self.slot(leaf.path);
-            let current = slot.user.as_ref().map(|offer| &offer.value);
             let source = Source::Project { file: file.to_path_buf() };
-            let offer = |value, shown, refused| Offer { value, shown, source, refused };
-            slot.project = Some(match decide(key, current, &leaf.value) {
-                Outcome::Used(value) => {
-                    let shown = if value == leaf.value {
-                        leaf.shown
-                    } else {
-                        crate::mask::masked(&mut slot.path.clone(), &value)
-                    };
-                    offer(value, shown, None)
-                }
-                Outcome::Ignored(reason) => {
-                    let name = dotted(&slot.path);
-                    notices.push(Notice {
-                        what: format!("`{name}` in {} is ignored: {reason}", file.display()),
-                        hint: "put it into your own config.yaml if you want it".to_owned(),
-                        key: name,
-                    });
-                    offer(leaf.value, leaf.shown, Some(reason.to_owned()))
-                }
-            });
+            let slot = self.slot(leaf.path.clone());
+            slot.project = Some((leaf, source));
         }
-        notices
     }
 
     /// Offers come in the order of their strength.
@@ -132,31 +112,41 @@ impl Slots {
         &mut self.all[index]
     }
 
-    /// The merged tree, and every candidate of every key.
-    pub(super) fn settle(
-        self,
-        notices: &mut Vec<Notice>,
-    ) -> (Map<String, Value>, BTreeMap<String, Vec<Layered>>) {
+    /// The merged tree, every candidate of every key, and what a project narrows.
+    pub(super) fn settle(self, notices: &mut Vec<Notice>) -> Settled {
         let Self { all, index, sections } = self;
         let mut lines: Vec<(Vec<String>, Line)> =
             all.into_iter().map(|slot| slot.settle(&sections)).collect();
         part_of_another(&mut lines, &index);
-        let mut values = Map::new();
-        let mut sources = BTreeMap::new();
+        let mut settled = Settled::default();
         for (path, line) in lines {
             notices.extend(unheard(&path, &line));
+            notices.extend(ignored(&path, &line));
             if let Some(value) = line.value {
-                put(&mut values, &path, value);
+                put(&mut settled.values, &path, value);
             }
-            sources.insert(dotted(&path), line.stack);
+            if let Some(limit) = line.limit {
+                settled.limits.insert(dotted(&path), limit);
+            }
+            settled.sources.insert(dotted(&path), line.stack);
         }
-        (values, sources)
+        settled
     }
+}
+
+/// Everything decided.
+#[derive(Debug, Default)]
+pub(super) struct Settled {
+    pub(super) values: Map<String, Value>,
+    pub(super) sources: BTreeMap<String, Vec<Layered>>,
+    pub(super) limits: BTreeMap<String, Vec<String>>,
 }
 
 /// A slot that is decided.
 struct Line {
     value: Option<Value>,
+    /// The names that a project narrows the value to.
+    limit: Option<Vec<String>>,
     /// How strong the winner's layer is.
     rank: u8,
     stack: Vec<Layered>,
@@ -180,17 +170,49 @@ impl Slot {
                 has
             }
         };
-        let files = [project, user, own_file].into_iter().flatten();
-        let mut ordered: Vec<Offer> = flag.into_iter().collect();
-        if files_first {
-            ordered.extend(files);
-            ordered.append(&mut variables);
-        } else {
-            ordered.append(&mut variables);
-            ordered.extend(files);
-        }
-        let line = decide_line(&path, ordered);
+        let mut stronger: Vec<Offer> = flag.into_iter().collect();
+        let mut weaker: Vec<Offer> = [user, own_file].into_iter().flatten().collect();
+        if files_first { &mut weaker } else { &mut stronger }.append(&mut variables);
+        let mut limit = None;
+        let project = project.map(|(leaf, source)| {
+            let current = weaker.iter().find(|offer| offer.refused.is_none());
+            let (offer, narrowed) = project_offer(leaf, source, current.map(|offer| &offer.value));
+            let overruled = stronger.iter().any(|offer| offer.refused.is_none());
+            limit = narrowed.filter(|_| !overruled);
+            offer
+        });
+        stronger.extend(project);
+        stronger.append(&mut weaker);
+        let line = Line { limit, ..decide_line(&path, stronger) };
         (path, line)
+    }
+}
+
+/// What a project offers, and what it narrows, given what holds without it.
+fn project_offer(
+    leaf: Leaf,
+    source: Source,
+    current: Option<&Value>,
+) -> (Offer, Option<Vec<String>>) {
+    let Leaf { mut path, value, shown } = leaf;
+    let refused = |why: &str| Some(why.to_owned());
+    match decide(keys::find(&path), current, &value) {
+        Outcome::Used(joined) => {
+            let shown =
+                if joined == value { shown } else { crate::mask::masked(&mut path, &joined) };
+            (Offer { value: joined, shown, source, refused: None }, None)
+        }
+        Outcome::Limits(names) => {
+            let refused = refused("a project's list narrows what holds, and adds nothing to it");
+            (Offer { value, shown, source, refused }, Some(names))
+        }
+        Outcome::Same => {
+            (Offer { value, shown, source, refused: refused("it changes nothing") }, None)
+        }
+        Outcome::Ignored(why) => {
+            let refused = Some(format!("{IGNORED}{why}"));
+            (Offer { value, shown, source, refused }, None)
+        }
     }
 }
 
@@ -220,7 +242,7 @@ fn decide_line(path: &[String], mut offers: Vec<Offer>) -> Line {
         source: offer.source,
         passed_over: Some(offer.refused.unwrap_or_else(|| first.clone())),
     }));
-    Line { value, rank, stack }
+    Line { value, limit: None, rank, stack }
 }
 
 /// A variable that a section silenced, though it says something else: somebody may count on it.
@@ -235,6 +257,20 @@ fn unheard(path: &[String], line: &Line) -> Option<Notice> {
     Some(Notice {
         what: format!("{} has no effect: {why}", unheard.source),
         hint: format!("set `{key}` in config.yaml instead"),
+        key,
+    })
+}
+
+/// A project's value that was not used, because it would have loosened or chosen something.
+fn ignored(path: &[String], line: &Line) -> Option<Notice> {
+    let (why, source) = line.stack.iter().find_map(|layer| {
+        let why = layer.passed_over.as_deref()?.strip_prefix(IGNORED)?;
+        Some((why, &layer.source))
+    })?;
+    let key = dotted(path);
+    Some(Notice {
+        what: format!("`{key}` in {source} is ignored: {why}"),
+        hint: "put it into your own config.yaml if you want it".to_owned(),
         key,
     })
 }

@@ -27,7 +27,7 @@ fn nothing_at_all_is_a_configuration() {
 fn stronger_layers_win_and_the_others_stay_in_the_stack() {
     let setting = Setting::new()
         .user("agent: {max_turns: 10}\ndisplay: {skin: user}\n")
-        .project("agent: {max_turns: 20}\n")
+        .project("agent: {max_turns: 5}\n")
         .dotenv("PETASOS_MAX_ITERATIONS=30\n")
         .variable("HERMES_MAX_ITERATIONS", "40");
     let inputs = setting.inputs();
@@ -35,7 +35,7 @@ fn stronger_layers_win_and_the_others_stay_in_the_stack() {
     assert_eq!(settings.get("agent.max_turns"), Some(&json!(40)));
     let all = explain(&settings, "agent.max_turns");
     let values: Vec<_> = all.candidates.iter().map(|layer| layer.value.clone()).collect();
-    assert_eq!(values, [json!(40), json!(30), json!(20), json!(10), json!(90)]);
+    assert_eq!(values, [json!(40), json!(30), json!(5), json!(10), json!(90)]);
     assert!(all.candidates[0].passed_over.is_none());
     assert!(all.candidates[1..].iter().all(|layer| layer.passed_over.is_some()));
     assert_eq!(settings.text("display.skin"), Some("user"));

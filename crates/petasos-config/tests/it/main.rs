@@ -5,6 +5,7 @@
 mod files;
 mod kills;
 mod layering;
+mod project;
 mod properties;
 mod rows;
 mod strictness;

@@ -250,19 +250,19 @@ proptest! {
         old in any::<bool>(), ours in any::<bool>(), flag in any::<bool>(),
     ) {
         let mut setting = Setting::new();
-        if user { setting = setting.user("agent: {max_turns: 1}\n"); }
-        if project { setting = setting.project("agent: {max_turns: 2}\n"); }
-        if dotenv { setting = setting.dotenv("HERMES_MAX_ITERATIONS=3\n"); }
-        if old { setting = setting.variable("HERMES_MAX_ITERATIONS", "4"); }
-        if ours { setting = setting.variable("PETASOS_MAX_ITERATIONS", "5"); }
+        if user { setting = setting.user("agent: {max_turns: 6}\n"); }
+        if project { setting = setting.project("agent: {max_turns: 5}\n"); }
+        if dotenv { setting = setting.dotenv("HERMES_MAX_ITERATIONS=4\n"); }
+        if old { setting = setting.variable("HERMES_MAX_ITERATIONS", "3"); }
+        if ours { setting = setting.variable("PETASOS_MAX_ITERATIONS", "2"); }
         let mut inputs = setting.inputs();
-        if flag { inputs = inputs.with_override("agent.max_turns", "6", "--max-turns"); }
+        if flag { inputs = inputs.with_override("agent.max_turns", "1", "--max-turns"); }
         let (one, two) = (load(&inputs).unwrap(), load(&inputs).unwrap());
         prop_assert_eq!(one.fingerprint(), two.fingerprint());
         prop_assert_eq!(one.values(), two.values());
         prop_assert_eq!(one.sources(), two.sources());
         let layers = [user, project, dotenv, old, ours, flag];
-        let strongest = layers.iter().rposition(|set| *set).map(|index| json!(index + 1));
+        let strongest = layers.iter().rposition(|set| *set).map(|index| json!(6 - index));
         prop_assert_eq!(one.get("agent.max_turns"), strongest.as_ref());
         let offered = layers.iter().filter(|set| **set).count();
         prop_assert_eq!(one.explain("agent.max_turns").len(), offered);

@@ -53,23 +53,38 @@ impl PlatformChoice {
 
 /// Which toolsets a platform has.
 pub fn choose(platform: &str, settings: &Settings, tools: &Snapshot) -> PlatformChoice {
-    let saved = settings.names(&format!("platform_toolsets.{platform}"));
-    let mut chooser = Chooser {
-        platform,
-        settings,
-        tools,
-        listed: saved.clone().unwrap_or_else(|| vec![preset(platform)]),
-        saved: saved.is_some(),
-        on: BTreeSet::new(),
-        reasons: Vec::new(),
+    let keys = keys_of(platform);
+    let configured = keys.iter().find_map(|key| Some((settings.names(key)?, key.clone()))).unzip();
+    let within = |listed: (Option<Vec<String>>, Option<String>)| {
+        let mut chooser = Chooser {
+            platform,
+            settings,
+            tools,
+            saved: listed.0.is_some(),
+            key: listed.1.unwrap_or_default(),
+            listed: listed.0.unwrap_or_else(|| vec![preset(platform)]),
+            on: BTreeSet::new(),
+            reasons: Vec::new(),
+        };
+        chooser.take();
+        chooser
     };
-    chooser.take_configurable();
-    chooser.take_credentialed();
-    chooser.recover_unlisted();
-    chooser.take_plugins();
-    chooser.take_rest();
-    chooser.take_servers();
+    let mut chooser = within(configured);
+    for key in keys {
+        let Some(limit) = settings.limit(&key) else { continue };
+        let allowed = within((Some(limit.to_vec()), Some(key.clone()))).on;
+        chooser.narrow(&allowed, &format!("not in the project's `{key}`"));
+    }
     chooser.finish()
+}
+
+/// The keys that list a platform's toolsets, the strongest first.
+fn keys_of(platform: &str) -> Vec<String> {
+    let mut keys = vec![format!("platform_toolsets.{platform}")];
+    if platform == "cli" {
+        keys.push("toolsets".to_owned());
+    }
+    keys
 }
 
 /// The bundle of a platform that configured nothing.
@@ -83,12 +98,31 @@ struct Chooser<'a> {
     settings: &'a Settings,
     tools: &'a Snapshot,
     listed: Vec<String>,
+    /// Whether the list was configured, and by which key.
     saved: bool,
+    key: String,
     on: BTreeSet<String>,
     reasons: Vec<Reason>,
 }
 
 impl Chooser<'_> {
+    fn take(&mut self) {
+        self.take_configurable();
+        self.take_credentialed();
+        self.recover_unlisted();
+        self.take_plugins();
+        self.take_rest();
+        self.take_servers();
+    }
+
+    /// Takes away what a project does not want here; it can never bring anything in.
+    fn narrow(&mut self, allowed: &BTreeSet<String>, why: &str) {
+        let out: Vec<String> = self.on.difference(allowed).cloned().collect();
+        for toolset in out {
+            self.switch(&toolset, false, why);
+        }
+    }
+
     /// Steps 1 to 3: single toolsets that are listed, and those that a listed bundle covers.
     fn take_configurable(&mut self) {
         let configurable: Vec<&ToolsetDef> =
@@ -278,9 +312,8 @@ impl Chooser<'_> {
             self.saved && !self.listed.is_empty() && !self.listed.iter().any(means_something);
         wrong.then(|| {
             format!(
-                "`platform_toolsets.{}` names no toolset that exists ({}); `petasos toolsets list` \
-                 shows them all",
-                self.platform,
+                "`{}` names no toolset that exists ({}); `petasos toolsets list` shows them all",
+                self.key,
                 self.listed.join(", ")
             )
         })

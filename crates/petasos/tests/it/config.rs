@@ -44,6 +44,38 @@ fn an_explanation_shows_every_candidate_and_why_it_lost() {
 }
 
 #[test]
+fn the_sandbox_of_a_run_without_a_person_is_explained() {
+    let home = Home::temp();
+    let explained = |home: &Home| {
+        petasos(home).run(&["config", "explain", "terminal.sandbox", "--json"]).json()
+    };
+    assert_eq!(explained(&home)["unattended"], "workspace");
+    home.write("work/.petasos/config.yaml", "terminal: {sandbox: 'off'}\n");
+    assert_eq!(explained(&home)["unattended"], "workspace", "a project is no person");
+    home.write(".petasos/config.yaml", "terminal: {sandbox: 'off'}\n");
+    assert_eq!(explained(&home).get("unattended"), None);
+    let shown = petasos(&Home::temp()).run(&["config", "explain", "terminal.sandbox"]).stdout;
+    assert!(shown.contains("\"workspace\"  where nobody can be asked"), "{shown}");
+}
+
+#[test]
+fn what_a_project_may_not_do_is_named_by_doctor_and_check() {
+    let home = Home::temp();
+    home.write(".petasos/config.yaml", "platform_toolsets: {cli: [file]}\n");
+    home.write(
+        "work/.hermes/config.yaml",
+        "platform_toolsets: {cli: [file, terminal]}\ncheckpoints: {enabled: false}\n",
+    );
+    for command in [&["config", "check"][..], &["doctor"]] {
+        let shown = petasos(&home).run(command).stdout;
+        assert!(shown.contains("`checkpoints.enabled`"), "{command:?}: {shown}");
+        assert!(shown.contains("a project may only make this key stricter"), "{shown}");
+    }
+    let offered = petasos(&home).run(&["tools", "list", "--surface", "cli"]).stdout;
+    assert!(offered.contains("read_file") && !offered.contains("terminal"), "{offered}");
+}
+
+#[test]
 fn a_value_that_does_not_fit_is_refused_and_nothing_is_written() {
     let home = Home::temp();
     let finished = petasos(&home).run(&["config", "set", "terminal.timeout", "soon"]);

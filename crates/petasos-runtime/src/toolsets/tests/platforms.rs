@@ -2,9 +2,12 @@
 
 use std::collections::BTreeSet;
 
+use petasos_contract::Settings;
+use petasos_contract::settings::Parts;
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use super::super::{PlatformChoice, choose};
+use super::super::{PlatformChoice, TOOLSETS, choose, resolve};
 use crate::probe::{echo, entry, settings_with};
 use crate::registry::{Intent, Origin, Registry};
 
@@ -168,4 +171,55 @@ fn a_list_without_a_valid_name_is_told() {
         assert_eq!(notice(fine.clone()), None, "{fine}");
     }
     assert_eq!(choice("unheard_of", &json!({}), &[]).notice, None);
+}
+
+#[test]
+fn the_root_list_is_the_terminals_unless_the_terminal_has_its_own() {
+    let root = json!({ "toolsets": ["file"] });
+    assert!(has(&on("cli", &root, &[]), &["file"]) && lacks(&on("cli", &root, &[]), &["terminal"]));
+    assert!(has(&on("telegram", &root, &[]), &["terminal"]));
+    let both = json!({ "toolsets": ["file"], "platform_toolsets": { "cli": ["web"] } });
+    assert!(has(&on("cli", &both, &[]), &["web"]) && lacks(&on("cli", &both, &[]), &["file"]));
+}
+
+fn limited(user: Option<&[String]>, key: &str, project: Option<&[String]>) -> PlatformChoice {
+    let values = user.map(|list| json!({ "platform_toolsets": { "cli": list } }));
+    let values = values.and_then(|values| values.as_object().cloned()).unwrap_or_default();
+    let limits = project.map(|list| (key.to_owned(), list.to_vec()));
+    let settings =
+        Settings::new(Parts { values, limits: limits.into_iter().collect(), ..Parts::default() });
+    choose("cli", &settings, &world().snapshot())
+}
+
+proptest! {
+    #[test]
+    fn a_project_never_brings_a_tool_in(
+        user in prop::option::of(prop::collection::vec(toolset(), 0..4)),
+        project in prop::collection::vec(toolset(), 0..4),
+        key in prop::sample::select(vec!["platform_toolsets.cli", "toolsets"]),
+    ) {
+        let registry = world().snapshot();
+        let tools = |choice: PlatformChoice| -> BTreeSet<_> {
+            let settings = Settings::new(Parts::default());
+            resolve(&choice.selection(&settings), &registry).tools.into_iter().collect()
+        };
+        let without = tools(limited(user.as_deref(), key, None));
+        let with = tools(limited(user.as_deref(), key, Some(&project)));
+        prop_assert!(with.is_subset(&without), "{:?}", with.difference(&without));
+    }
+}
+
+fn toolset() -> impl Strategy<Value = String> {
+    let names = TOOLSETS.iter().map(|def| def.name).chain(["all", "no_mcp", "weather", "nope"]);
+    prop::sample::select(names.map(str::to_owned).collect::<Vec<_>>())
+}
+
+#[test]
+fn a_project_that_narrows_says_so_in_the_reasons() {
+    let project = ["file".to_owned()];
+    let choice = limited(None, "platform_toolsets.cli", Some(&project));
+    assert!(choice.enabled.contains(&"file".to_owned()));
+    assert!(!choice.enabled.contains(&"terminal".to_owned()));
+    let why = choice.reasons.iter().rfind(|reason| reason.toolset == "terminal").unwrap();
+    assert_eq!((why.on, why.why.as_str()), (false, "not in the project's `platform_toolsets.cli`"));
 }
