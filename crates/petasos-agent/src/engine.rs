@@ -104,16 +104,6 @@ pub struct Choice {
 impl Choice {
     /// A conversation on a surface with everything else as configured.
     pub fn new(surface: Surface, settings: Arc<Settings>) -> Self {
-        let source = match surface {
-            Surface::Cli => "cli",
-            Surface::OneShot => "one_shot",
-            Surface::Gateway => "gateway",
-            Surface::Cron => "cron",
-            Surface::Acp => "acp",
-            Surface::Mcp => "mcp",
-            Surface::ApiServer => "api_server",
-            _ => "embedded",
-        };
         let selection = Selection {
             enabled: None,
             disabled: settings.names("agent.disabled_toolsets").unwrap_or_default(),
@@ -121,7 +111,7 @@ impl Choice {
         };
         Self {
             surface,
-            source: source.to_owned(),
+            source: surface.as_str().to_owned(),
             selection,
             role: Role::Main,
             model: None,

@@ -7,7 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use crate::BoxFuture;
-use crate::context::{CheckContext, Surface};
+use crate::context::CheckContext;
 
 /// How widely one answer holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -110,9 +110,4 @@ impl fmt::Debug for Check {
             .field("scope", &self.scope)
             .finish_non_exhaustive()
     }
-}
-
-/// A surface whose sessions can be asked something is interactive; a shorthand for checks.
-pub fn needs_person(surface: Surface) -> Availability {
-    Availability::when(surface.has_person(), "nobody can be asked on this surface")
 }

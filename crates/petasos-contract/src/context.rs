@@ -11,13 +11,15 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 use tokio_util::sync::CancellationToken;
 
+use crate::address::Address;
 use crate::event::EventSink;
 use crate::id::{CallId, SessionId, TaskId, ToolName, TurnId};
 use crate::ports::Ports;
 use crate::seat::Seat;
 use crate::settings::Settings;
+use crate::taint::Taint;
 
-/// Where a session lives: which preset it has and whether a person can be asked.
+/// What kind of place a session lives in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
@@ -41,9 +43,28 @@ pub enum Surface {
 }
 
 impl Surface {
-    /// Whether a person is on the other side, in principle.
-    pub fn has_person(self) -> bool {
-        matches!(self, Self::Cli | Self::Gateway | Self::Acp | Self::Mcp)
+    /// Its word.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cli => "cli",
+            Self::OneShot => "one_shot",
+            Self::Gateway => "gateway",
+            Self::Cron => "cron",
+            Self::Acp => "acp",
+            Self::Mcp => "mcp",
+            Self::ApiServer => "api_server",
+            Self::Embedded => "embedded",
+        }
+    }
+
+    /// Whether a session there goes on after a turn, so that it can be told something later.
+    pub const fn outlives_turn(self) -> bool {
+        !matches!(self, Self::OneShot | Self::Cron | Self::ApiServer)
+    }
+
+    /// What a context starts with: whoever builds one for a turn knows better.
+    const fn is_usually_attended(self) -> bool {
+        !matches!(self, Self::Cron | Self::ApiServer | Self::Embedded)
     }
 }
 
@@ -102,6 +123,13 @@ pub struct CallContext {
     pub principal: Principal,
     /// From where.
     pub surface: Surface,
+    /// Where the conversation is reached.
+    pub address: Arc<Address>,
+    /// Whether a person can be asked. Where nobody can, what needs consent is refused and commands
+    /// are confined unless a person chose otherwise beforehand.
+    pub attended: bool,
+    /// Whose words the conversation has taken in.
+    pub taint: Taint,
     /// For which conversation.
     pub session: SessionId,
     /// In which isolation.
@@ -138,6 +166,9 @@ impl CallContext {
         Self {
             principal: Principal::Model,
             surface,
+            address: Arc::new(Address::of(surface, &session)),
+            attended: surface.is_usually_attended(),
+            taint: Taint::NONE,
             session,
             task: TaskId::new("default"),
             turn: TurnId::new("turn-0"),
@@ -153,6 +184,24 @@ impl CallContext {
         }
     }
 
+    /// The same surroundings with or without a person who can be asked.
+    #[must_use]
+    pub fn attended(self, attended: bool) -> Self {
+        Self { attended, ..self }
+    }
+
+    /// The same surroundings in another place.
+    #[must_use]
+    pub fn at(self, address: Arc<Address>) -> Self {
+        Self { address, ..self }
+    }
+
+    /// The same surroundings after words of these origins were read.
+    #[must_use]
+    pub fn tainted(self, by: Taint) -> Self {
+        Self { taint: self.taint.with(by), ..self }
+    }
+
     /// The same surroundings for another call, with its own cancellation below ours.
     #[must_use]
     pub fn for_call(&self, call: CallId) -> Self {
@@ -165,6 +214,8 @@ impl CallContext {
 pub struct CheckContext {
     /// Where the session lives.
     pub surface: Surface,
+    /// Whether a person can be asked.
+    pub attended: bool,
     /// Which conversation.
     pub session: SessionId,
     /// Configuration, environment and secrets.

@@ -89,4 +89,12 @@ id! {
     TurnId,
     /// One tool call inside a turn, as the provider named it.
     CallId,
+    /// What carries a conversation: a chat platform, the terminal, a schedule.
+    PlatformName,
+    /// A chat of a platform.
+    ChatId,
+    /// A thread of a chat.
+    ThreadId,
+    /// Somebody on a platform.
+    UserId,
 }

@@ -13,6 +13,7 @@
 //! | `environment`, `path` | where commands run and files live, and its paths |
 //! | `terminal`, `jobs` | commands and background jobs of a session |
 //! | `context`, `seat` | what travels with a call |
+//! | `address`, `taint` | where a conversation is reached, and whose words it took in |
 //! | `call` | a call, its one result, and refusals |
 //! | `hook`, `middleware` | other people's code on the way |
 //! | `approval` | judging and asking |
@@ -25,6 +26,7 @@
 //! | `wait`, `clock` | waiting with a deadline, time as a port |
 //! | `define` | checks over families at compile time |
 
+pub mod address;
 pub mod approval;
 pub mod args;
 pub mod bridging;
@@ -52,6 +54,7 @@ pub mod seat;
 pub mod secret;
 pub mod settings;
 pub mod store;
+pub mod taint;
 pub mod terminal;
 pub mod tool;
 pub mod wait;
@@ -59,12 +62,14 @@ pub mod wait;
 use std::future::Future;
 use std::pin::Pin;
 
+pub use address::Address;
 pub use args::Args;
 pub use context::CallContext;
 pub use id::{CallId, SessionId, TaskId, ToolName, TurnId};
 pub use output::ToolOutput;
 pub use secret::Secret;
 pub use settings::Settings;
+pub use taint::Taint;
 pub use tool::{Tool, ToolDef, ToolError};
 
 /// A future behind a trait object: one allocation a call, which is noise beside a tool.

@@ -39,16 +39,7 @@ pub fn fields(moment: &Moment<'_>) -> Map<String, Value> {
 
 /// The word for a surface.
 pub fn platform(surface: Surface) -> &'static str {
-    match surface {
-        Surface::Cli => "cli",
-        Surface::OneShot => "one_shot",
-        Surface::Gateway => "gateway",
-        Surface::Cron => "cron",
-        Surface::Acp => "acp",
-        Surface::Mcp => "mcp",
-        Surface::ApiServer => "api_server",
-        _ => "embedded",
-    }
+    surface.as_str()
 }
 
 pub(crate) fn object(value: Value) -> Map<String, Value> {

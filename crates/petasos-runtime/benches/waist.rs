@@ -143,6 +143,7 @@ fn settings() -> Arc<Settings> {
 fn check_context() -> CheckContext {
     CheckContext {
         surface: Surface::Cli,
+        attended: true,
         session: SessionId::new("bench"),
         settings: settings(),
         ports: Arc::new(Ports::default()),

@@ -161,6 +161,7 @@ pub(crate) fn context(settings: &Arc<Settings>) -> CallContext {
 pub(crate) fn check_context(settings: &Arc<Settings>, session: &str) -> CheckContext {
     CheckContext {
         surface: Surface::Cli,
+        attended: true,
         session: SessionId::new(session),
         settings: Arc::clone(settings),
         ports: Arc::new(Ports::default()),

@@ -5,7 +5,6 @@
 use std::time::Duration;
 
 use petasos_contract::Settings;
-use petasos_contract::context::Surface;
 use petasos_contract::environment::{EnvError, SandboxLevel};
 use petasos_contract::settings::{Section, Source};
 use serde::Deserialize;
@@ -131,15 +130,14 @@ impl TerminalSettings {
         (!matches!(cwd, "" | "." | "auto" | "cwd")).then_some(cwd)
     }
 
-    /// The level for a surface: where nobody watches, `workspace` unless a person chose.
-    pub fn sandbox_for(&self, settings: &Settings, surface: Surface) -> SandboxLevel {
+    /// The level of a call: where nobody can be asked, at least `workspace` unless a person chose. A
+    /// project's file is no person's choice, though what it tightens holds.
+    pub fn sandbox_for(&self, settings: &Settings, attended: bool) -> SandboxLevel {
         let chosen = settings.get("terminal.sandbox").is_some()
-            && settings
-                .explain("terminal.sandbox")
-                .first()
-                .is_none_or(|layer| layer.source != Source::Default);
-        let unattended = matches!(surface, Surface::Cron | Surface::ApiServer);
-        if !chosen && unattended { SandboxLevel::Workspace } else { self.sandbox }
+            && settings.explain("terminal.sandbox").first().is_none_or(|layer| {
+                !matches!(layer.source, Source::Default | Source::Project { .. })
+            });
+        if chosen || attended { self.sandbox } else { self.sandbox.max(SandboxLevel::Workspace) }
     }
 }
 

@@ -76,7 +76,7 @@ impl Sudo {
         if environment.facts().isolation == Isolation::Host && needs_none(environment, cx).await {
             return None;
         }
-        let asked = passwords.filter(|_| cx.surface.has_person())?.ask("[sudo] password", cx);
+        let asked = passwords.filter(|_| cx.attended)?.ask("[sudo] password", cx);
         let typed =
             wait::until(Instant::now() + ASK_FOR, "a sudo password", asked).await.ok()??;
         if typed.expose().is_empty() {

@@ -64,7 +64,8 @@ impl Bench {
         fs::create_dir_all(&known.workspace)?;
         let work = known.workspace.clone();
         let settings = Arc::new(Settings::new(known));
-        let cx = CallContext::new(settings, Surface::Embedded, SessionId::new("bench"));
+        let cx =
+            CallContext::new(settings, Surface::Embedded, SessionId::new("bench")).attended(true);
         // A script is never told that it has seen something already.
         let cx = CallContext { principal: Principal::Code, ..cx };
         let mut ports = Ports::default();

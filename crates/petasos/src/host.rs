@@ -155,6 +155,7 @@ impl Host {
     pub fn check_context(&self, surface: Surface, session: SessionId) -> CheckContext {
         CheckContext {
             surface,
+            attended: self.call_context(surface, session.clone()).attended,
             session,
             settings: Arc::clone(&self.settings),
             ports: Arc::clone(&self.ports),

@@ -63,7 +63,7 @@ impl Delegation {
 
     /// Lets the work of an earlier program go on, where somebody will see what comes of it.
     pub(crate) fn revive(&self, seat: &LoopSeat, cx: &CallContext) {
-        if !cx.surface.has_person() || cx.depth > 0 {
+        if !(cx.attended && cx.surface.outlives_turn()) || cx.depth > 0 {
             return;
         }
         let unheard = std::mem::take(&mut *self.unheard.lock());

@@ -103,7 +103,8 @@ impl Tool for Delegate {
                 return Ok(ToolOutput::plain_error(&why));
             }
             // A full house waits; so does whoever has nobody that would see a later result.
-            let wants = background != Some(false) && cx.surface.has_person() && cx.depth == 0;
+            let later = cx.attended && cx.surface.outlives_turn();
+            let wants = background != Some(false) && later && cx.depth == 0;
             if wants && seat.delegation.running() + tasks.len() <= most {
                 return Ok(dispatched(tasks, seat, cx));
             }

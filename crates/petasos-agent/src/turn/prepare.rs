@@ -39,6 +39,7 @@ impl Agent {
         };
         let check = CheckContext {
             surface: self.choice.surface,
+            attended: cx.attended,
             session,
             settings: Arc::clone(&cx.settings),
             ports: Arc::clone(&self.engine.ports),

@@ -244,7 +244,7 @@ fn absent(approvals: &Approvals, cx: &CallContext) -> Option<(&'static str, Abse
         Some((CRON, approvals.cron))
     } else if cx.principal == Principal::Subagent || cx.depth > 0 {
         Some((SUBAGENT, approvals.subagents))
-    } else if !cx.surface.has_person() {
+    } else if !cx.attended {
         Some((HEADLESS, approvals.headless))
     } else {
         None

@@ -85,6 +85,7 @@ impl Toolbox {
     async fn offered(&self, session: &SessionId) -> Vec<Definition> {
         let check = CheckContext {
             surface: Surface::Mcp,
+            attended: true,
             session: session.clone(),
             settings: Arc::clone(&self.settings),
             ports: Arc::clone(&self.ports),

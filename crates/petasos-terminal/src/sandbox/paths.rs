@@ -17,7 +17,7 @@ const SOCKETS: &[&str] =
 
 /// The confinement that the settings ask for.
 pub(crate) fn wanted(terminal: &TerminalSettings, cx: &CallContext) -> Sandbox {
-    let level = terminal.sandbox_for(&cx.settings, cx.surface);
+    let level = terminal.sandbox_for(&cx.settings, cx.attended);
     let mut writable = Vec::new();
     if level == SandboxLevel::Workspace {
         writable.push(TargetPath::new(cx.workspace.to_path_buf()));

@@ -1,6 +1,5 @@
 //! Attempts to reach out of the sandbox, each with what must come of it.
 
-use petasos_contract::context::Surface;
 use petasos_contract::environment::Environments;
 use petasos_contract::environment::Health;
 use petasos_contract::terminal::{Ended, Terminal};
@@ -212,13 +211,13 @@ async fn a_denial_names_the_path_and_the_level_is_told() {
 #[tokio::test]
 async fn nobody_watching_means_confined_unless_chosen() {
     let mut stage = Stage::new();
-    let mut cx = stage.cx();
-    cx.surface = Surface::Cron;
+    let ran = stage.engine.run(command("true"), &stage.cx()).await.unwrap();
+    assert_eq!(ran.confinement, "off");
+    let cx = stage.cx().attended(false);
     let ran = stage.engine.run(command("true"), &cx).await.unwrap();
     assert!(ran.confinement.starts_with("workspace"), "{}", ran.confinement);
     stage.values["terminal"]["sandbox"] = json!("off");
-    let mut cx = stage.session("other");
-    cx.surface = Surface::Cron;
+    let cx = stage.session("other").attended(false);
     let ran = stage.engine.run(command("true"), &cx).await.unwrap();
     assert_eq!(ran.confinement, "off");
 }

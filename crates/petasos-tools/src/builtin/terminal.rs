@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
-use petasos_contract::context::Surface;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::environment::Environments;
 use petasos_contract::hook::{HookKind, Moment, Moments, TerminalMoment};
@@ -228,7 +227,7 @@ impl Shell {
 
     async fn background(&self, asked: Asked, wishes: &Wishes, cx: &CallContext) -> Value {
         let Some(terminal) = &self.terminal else { return shape::disabled() };
-        let hears_later = hears_later(cx.surface);
+        let hears_later = cx.surface.outlives_turn();
         let notify = wishes.granted(hears_later);
         let mut notes = shape::notes(wishes, &notify, hears_later);
         if let Some(note) = asked.pty_note {
@@ -312,11 +311,6 @@ impl Tool for Shell {
         }
         ToolOutput::json(&result)
     }
-}
-
-/// Whether a surface can be told something after its turn.
-fn hears_later(surface: Surface) -> bool {
-    !matches!(surface, Surface::OneShot | Surface::Cron | Surface::ApiServer)
 }
 
 fn may_be_in_path(letter: char) -> bool {

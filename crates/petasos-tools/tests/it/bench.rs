@@ -76,7 +76,8 @@ impl Bench {
             fs::create_dir_all(folder).unwrap();
         }
         let settings = Arc::new(Settings::new(known));
-        let cx = CallContext::new(settings, Surface::Embedded, SessionId::new("bench"));
+        let cx =
+            CallContext::new(settings, Surface::Embedded, SessionId::new("bench")).attended(true);
         let mut ports = Ports::default();
         ports.file_memory = Some(FileMemory::new());
         // One thread, as commands have it: a tool that blocks it hangs.

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Subcommand};
 use petasos_config::explain::{self, Checkup, Explanation};
 use petasos_config::{edit, home};
+use petasos_contract::Settings;
+use petasos_terminal::TerminalSettings;
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::command::{Command, Session, actions, parse};
@@ -51,11 +54,16 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Get { key } => get(session, &key),
         Action::Set { key, value } => set(session, &key, &value),
         Action::Explain { key } => {
-            let explanation = explain::explain(session.host.get()?.settings(), &key);
+            let settings = session.host.get()?.settings();
+            let explanation = explain::explain(settings, &key);
+            let unattended = unattended(settings, &key)?;
             if out.is_json() {
-                out.value(&explanation);
+                out.value(&Explained { explanation: &explanation, unattended });
             } else {
                 print_explanation(out, &explanation);
+                if let Some(level) = unattended {
+                    out.line(format!("  → \"{level}\"  where nobody can be asked"));
+                }
             }
             let known = explanation.known;
             Ok(if known { ExitCode::SUCCESS } else { ExitCode::FAILURE })
@@ -70,6 +78,26 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             Ok(if checkup.usable { ExitCode::SUCCESS } else { ExitCode::FAILURE })
         }
     }
+}
+
+/// An explanation, and what holds in a run without a person where that is something else.
+#[derive(Serialize)]
+struct Explained<'a> {
+    #[serde(flatten)]
+    explanation: &'a Explanation,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    unattended: Option<&'static str>,
+}
+
+/// The sandbox of a run without a person, from the code that chooses it.
+fn unattended(settings: &Settings, key: &str) -> Result<Option<&'static str>, Report> {
+    if key != "terminal.sandbox" {
+        return Ok(None);
+    }
+    let terminal = TerminalSettings::of(settings)
+        .map_err(|error| Report::new(error.to_string()).code("terminal"))?;
+    let level = terminal.sandbox_for(settings, false);
+    Ok((level != terminal.sandbox_for(settings, true)).then(|| level.as_str()))
 }
 
 fn path(session: &Session) -> Result<ExitCode, Report> {

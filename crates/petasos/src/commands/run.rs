@@ -15,9 +15,11 @@ use petasos_agent::turn::Input;
 use petasos_contract::CallContext;
 use petasos_contract::context::Surface;
 use petasos_contract::event::EventSink;
+use petasos_terminal::TerminalSettings;
 
 use crate::command::{Command, LazyHost, Session, parse};
 use crate::conversation::Conversation;
+use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
 use told::Told;
@@ -36,6 +38,10 @@ const EXIT_CODES: &str = "Exit codes: 0 answered, 1 failed, 2 bad usage, 3 reque
 /// A pipe that is open for so long is worth a word.
 const PIPE_SILENT: Duration = Duration::from_secs(3);
 
+/// A run that nobody can be asked in, though it was not called unattended.
+const CONFINED: &str = "no terminal, so nobody can be asked: commands may write the workspace \
+    only; `--set terminal.sandbox=off` changes that";
+
 /// Arguments of `run`.
 #[derive(Debug, Args)]
 struct Run {
@@ -44,7 +50,8 @@ struct Run {
     /// Add a file to the prompt: text, or an image
     #[arg(long, short, value_name = "FILE")]
     file: Vec<PathBuf>,
-    /// Nobody is there: what would need a person's approval is refused
+    /// Nobody is there: what would need a person's approval is refused, and commands are confined
+    /// to the workspace unless `terminal.sandbox` says otherwise
     #[arg(long)]
     unattended: bool,
     #[command(flatten)]
@@ -59,7 +66,11 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     if run.conversation.yolo {
         session.host = LazyHost::new(run.conversation.inputs(session.host.inputs()));
     }
+    let attended = people.is_some();
     let host = session.host.get()?;
+    if !attended && !run.unattended && is_confined_unattended(host)? {
+        out.remark(CONFINED);
+    }
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
         // The login shell begins before anything here takes time.
@@ -79,13 +90,22 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
                 agent
             }
         };
-        let mut cx = host.call_context(Surface::OneShot, agent.session().clone());
+        let session = agent.session().clone();
+        let mut cx = host.call_context(Surface::OneShot, session).attended(attended);
         cx.events = EventSink::to(told);
         let ended = turn(&mut agent, input, &cx).await;
         agent.leave("shutdown", None, &cx).await;
         ended
     })??;
     Ok(show(out, &ended))
+}
+
+/// Whether commands are confined for no other reason than that nobody is there.
+fn is_confined_unattended(host: &Host) -> Result<bool, Report> {
+    let settings = host.settings();
+    let terminal = TerminalSettings::of(settings)
+        .map_err(|error| Report::new(error.to_string()).code("terminal"))?;
+    Ok(terminal.sandbox_for(settings, false) != terminal.sandbox_for(settings, true))
 }
 
 /// The turn; Ctrl-C ends it, and what is stored stays valid.

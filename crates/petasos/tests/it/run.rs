@@ -70,6 +70,33 @@ fn a_conversation_goes_on() {
 }
 
 #[test]
+fn an_unattended_run_writes_the_workspace_only_and_says_so() {
+    let command = json!({ "command": "touch inside; touch ../outside" });
+    let call = || Say::Calls(vec![("terminal", command.clone())]);
+    for (flags, confined) in
+        [(&["--unattended"][..], true), (&["--unattended", "--set", "terminal.sandbox=off"], false)]
+    {
+        let model = Loopback::saying(vec![call(), Say::Text("done")]);
+        let home = model.home();
+        // A project's file is no person's choice.
+        home.write("work/.petasos/config.yaml", "terminal: {sandbox: 'off'}\n");
+        // The folder of the test is below the temp folder, which a confined command may write.
+        let temp = home.workspace().join("temp").display().to_string();
+        std::fs::create_dir(&temp).expect("a folder");
+        let program = petasos(&home).with("TMPDIR", &temp);
+        let finished = program.run(&[&["run"], flags, &["go"]].concat());
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let result = asked(&model).to_string();
+        if confined && !result.contains("workspace (") {
+            petasos_testkit::skip("an unattended run", "sandbox", "this machine confines nothing");
+            return;
+        }
+        assert!(home.workspace().join("inside").exists(), "{result}");
+        assert_eq!(!home.workspace().join("../outside").exists(), confined, "{flags:?} {result}");
+    }
+}
+
+#[test]
 fn unattended_means_no_and_yolo_means_yes() {
     for (flag, stays) in [("--unattended", true), ("--yolo", false)] {
         let call = Say::Calls(vec![("terminal", json!({ "command": "rm -rf build" }))]);

@@ -31,10 +31,10 @@ fn without_a_person_a_question_goes_to_the_approver_unless_told_otherwise() {
     let place = Place::new();
     let engine = Engine::default();
     for surface in [Surface::OneShot, Surface::ApiServer, Surface::Embedded] {
-        let cx = place.cx_on(surface, &empty(), &[]);
+        let cx = place.cx_on(surface, &empty(), &[]).attended(false);
         assert_eq!(word(&shell(&engine, "rm -r x", &cx)), "ask", "{surface:?}");
         let approving = json!({"approvals": {"headless_mode": "approve", "deny": ["git push*"]}});
-        let cx = place.cx_on(surface, &approving, &[]);
+        let cx = place.cx_on(surface, &approving, &[]).attended(false);
         assert_eq!(shell(&engine, "rm -r x", &cx), Verdict::Allow, "{surface:?}");
         assert_eq!(word(&shell(&engine, "rm -rf /", &cx)), "block");
         assert_eq!(word(&shell(&engine, "git push", &cx)), "block");

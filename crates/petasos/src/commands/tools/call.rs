@@ -31,8 +31,10 @@ impl Call {
         let arguments = self.read_arguments()?;
         let people = session.people();
         let host = session.host.get()?;
+        let attended = people.is_some();
         let dispatcher = host.dispatcher(people)?;
-        let mut cx = host.call_context(Surface::OneShot, SessionId::from(self.session.as_str()));
+        let session = SessionId::from(self.session.as_str());
+        let mut cx = host.call_context(Surface::OneShot, session).attended(attended);
         cx.principal = Principal::Person;
         let call = ToolCall::new("call-1", self.name.as_str(), arguments);
         let result = host.wait(dispatcher.dispatch(call, &cx))?;
