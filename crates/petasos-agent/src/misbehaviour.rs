@@ -3,12 +3,11 @@
 use std::collections::BTreeSet;
 
 use petasos_contract::ToolName;
+use petasos_contract::call::ToolCall;
 use petasos_contract::message::{Assistant, RequestedCall};
 use petasos_contract::model::{Finish, Reply};
+use petasos_runtime::search;
 use serde_json::Value;
-
-/// How alike a name must be to be taken for another one.
-const SIMILAR_MIN: f64 = 0.9;
 
 /// How often a turn has met what; each kind has its own end.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -118,43 +117,43 @@ fn is_malformed(call: &RequestedCall) -> bool {
     !text.is_empty() && !serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object())
 }
 
-/// Gives calls the names of tools that are really there, and identities of their own. Tells how
-/// many names nobody knows.
-pub fn mend_calls(said: &mut Assistant, granted: &BTreeSet<ToolName>, request: u32) -> usize {
+/// Gives calls identities of their own: an empty or a repeated one cannot be answered.
+pub fn identify(said: &mut Assistant, request: u32) {
     let mut seen = BTreeSet::new();
-    let mut unknown = 0;
     for (at, call) in said.tool_calls.iter_mut().enumerate() {
         if call.id.as_str().is_empty() || seen.contains(&call.id) {
             call.id = format!("call_{request}_{at}_own").into();
         }
         seen.insert(call.id.clone());
-        if granted.contains(call.name.as_str()) || is_bridge(call.name.as_str()) {
-            continue;
-        }
-        match nearest(call.name.as_str(), granted) {
-            Some(name) => call.name = name,
-            None => unknown += 1,
-        }
     }
-    unknown
 }
 
-fn is_bridge(name: &str) -> bool {
-    matches!(name, "tool_search" | "tool_describe" | "tool_call")
+/// The calls as they are run, and how many of them name a tool that is not there. The reply itself
+/// keeps the model's own words.
+pub fn requested(said: &Assistant, granted: &BTreeSet<ToolName>) -> (Vec<ToolCall>, usize) {
+    let mut unknown = 0;
+    let resolve = |call: &RequestedCall| {
+        let name = call.name.as_str();
+        let known = granted.contains(name) || search::is_bridge(name);
+        let meant = if known { None } else { respelled(name, granted) };
+        unknown += usize::from(!known && meant.is_none());
+        let name = meant.unwrap_or_else(|| call.name.clone());
+        ToolCall::new(call.id.clone(), name, call.arguments.clone())
+    };
+    let calls = said.tool_calls.iter().map(resolve).collect();
+    (calls, unknown)
 }
 
-/// The one tool that is meant: the same letters in another spelling, or very nearly so.
-fn nearest(name: &str, granted: &BTreeSet<ToolName>) -> Option<ToolName> {
-    let plain = |name: &str| -> String {
+/// The one tool with the same letters in another case or with other separators. A name that is
+/// merely alike may be its opposite (`list_pods`, `delete_pods`): the door suggests, the model
+/// decides.
+fn respelled(name: &str, granted: &BTreeSet<ToolName>) -> Option<ToolName> {
+    let letters = |name: &str| -> String {
         name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
     };
-    let wanted = plain(name);
-    let same = granted.iter().find(|tool| plain(tool.as_str()) == wanted);
-    same.cloned().or_else(|| {
-        let scored = granted.iter().map(|tool| (strsim::jaro_winkler(name, tool.as_str()), tool));
-        let near = scored.filter(|(score, _)| *score >= SIMILAR_MIN);
-        near.max_by(|(a, _), (b, _)| a.total_cmp(b)).map(|(_, tool)| tool.clone())
-    })
+    let wanted = letters(name);
+    let mut same = granted.iter().filter(|tool| letters(tool.as_str()) == wanted);
+    same.next().filter(|_| same.next().is_none()).cloned()
 }
 
 #[cfg(test)]
@@ -162,16 +161,35 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_in_another_spelling_is_understood() {
-        let granted: BTreeSet<ToolName> =
-            ["read_file", "search_files", "terminal"].into_iter().map(ToolName::from).collect();
+    fn only_another_spelling_of_the_same_letters_is_understood() {
+        let granted = [
+            "mcp__k8s__delete_pods",
+            "mcp__mail__send_mail",
+            "read_file",
+            "read_table",
+            "search_files",
+            "set_issue",
+            "sum_up",
+            "sumup",
+            "terminal",
+        ];
+        let granted: BTreeSet<ToolName> = granted.into_iter().map(ToolName::from).collect();
         for (written, meant) in [
             ("ReadFile", Some("read_file")),
             ("read-file", Some("read_file")),
-            ("search_file", Some("search_files")),
-            ("launch_missiles", None),
+            ("READ.FILE", Some("read_file")),
+            ("mcp_k8s_delete_pods", Some("mcp__k8s__delete_pods")),
+            ("mcp__k8s__list_pods", None),
+            ("mcp__mail__read_mail", None),
+            ("get_issue", None),
+            ("drop_table", None),
+            ("search_file", None),
+            ("terminal_output", None),
+            ("SumUp", None),
+            ("", None),
         ] {
-            assert_eq!(nearest(written, &granted).as_ref().map(ToolName::as_str), meant);
+            let found = respelled(written, &granted);
+            assert_eq!(found.as_ref().map(ToolName::as_str), meant, "{written}");
         }
     }
 }

@@ -10,7 +10,6 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Instant;
 
-use petasos_contract::call::ToolCall;
 use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message, Part};
 use petasos_contract::model::{Definition, ModelError, Reason, Reply, ToolChoice};
@@ -21,7 +20,7 @@ use petasos_contract::{CallContext, ToolName, TurnId};
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError, dollars};
 use crate::budget::Budget;
 use crate::compress::Bench;
-use crate::misbehaviour::{Patience, Verdict, mend_calls};
+use crate::misbehaviour::{Patience, Verdict, identify, requested};
 use crate::{round, steer, tokens};
 
 /// How often a conversation that does not fit is shortened for one request.
@@ -205,23 +204,23 @@ impl Agent {
         spent: Spent,
     ) -> Result<Step, TurnError> {
         let mut said = reply.message.clone();
-        let unknown = mend_calls(&mut said, &turn.granted, turn.requests);
-        let calls: Vec<ToolCall> = said.tool_calls.iter().map(call).collect();
+        identify(&mut said, turn.requests);
+        let (calls, unknown) = requested(&said, &turn.granted);
         self.store_reply(turn, &reply, said.clone(), spent).await?;
         if calls.is_empty() {
             return self.replied(turn, &said).await;
         }
         said.text().clone_into(&mut turn.earlier);
         turn.parts.clear();
-        for call in &said.tool_calls {
+        for (call, asked) in calls.iter().zip(&said.tool_calls) {
             turn.cx.events.emit(|| Event::ToolRequested {
                 session: turn.cx.session.clone(),
                 call: call.id.clone(),
                 tool: call.name.clone(),
-                arguments: call.arguments.clone(),
+                arguments: asked.arguments.clone(),
             });
         }
-        let only_code = said.tool_calls.iter().all(|call| call.name == "execute_code");
+        let only_code = calls.iter().all(|call| call.name == "execute_code");
         let results = round::run(&self.engine, &self.transcript, calls, &turn.cx).await?;
         let words =
             if turn.cx.cancel.is_cancelled() { Vec::new() } else { self.seat.inbox.drain() };
@@ -404,8 +403,4 @@ fn tell_steered(words: &[steer::Word], cx: &CallContext) {
             cx.events.emit(|| Event::Steered { session: cx.session.clone(), text: text.clone() });
         }
     }
-}
-
-fn call(call: &petasos_contract::message::RequestedCall) -> ToolCall {
-    ToolCall::new(call.id.clone(), call.name.clone(), call.arguments.clone())
 }

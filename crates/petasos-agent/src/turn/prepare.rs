@@ -8,6 +8,7 @@ use petasos_contract::model::{Definition, Role};
 use petasos_contract::reply::Usage;
 use petasos_contract::{CallContext, ToolName, TurnId};
 use petasos_runtime::definitions::Wanted;
+use petasos_runtime::search::is_bridge;
 use serde_json::Value;
 
 use super::Turn;
@@ -76,10 +77,6 @@ impl Agent {
             parts: String::new(),
         })
     }
-}
-
-fn is_bridge(name: &str) -> bool {
-    matches!(name, "tool_search" | "tool_describe" | "tool_call")
 }
 
 fn definition(tool: &petasos_runtime::definitions::Definition) -> Definition {

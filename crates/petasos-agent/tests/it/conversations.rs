@@ -91,13 +91,13 @@ async fn malformed_arguments_are_asked_for_again_and_then_shown() {
 }
 
 #[tokio::test]
-async fn names_are_mended_and_unknown_ones_end_the_turn_at_last() {
+async fn other_spellings_are_understood_and_unknown_names_end_the_turn_at_last() {
     let good =
         calling(&[("a", "Act", "{}"), ("a", "LOOK", "{}"), ("", "act", "{}")], Finish::ToolCalls);
     let world = World::new(Scripted::new([good, Act::say("ok")]));
     let (agent, end) = world.one_turn("go").await;
     assert_eq!(end.unwrap().outcome, Outcome::Replied);
-    assert_eq!(told(&agent)[1], "assistant: act,look,act");
+    assert_eq!(told(&agent)[1], "assistant: Act,LOOK,act", "the model's own words are kept");
     assert_eq!(world.ran.lock().len(), 3);
     let bad = || Act::calls("", &[("launch", "{}"), ("act", "{}")]);
     let world = World::new(Scripted::new([bad(), bad(), bad()]));
@@ -105,6 +105,19 @@ async fn names_are_mended_and_unknown_ones_end_the_turn_at_last() {
     assert_eq!(end.unwrap().outcome, Outcome::Halted);
     assert_eq!(world.ran.lock().len(), 3, "the known ones ran");
     assert!(told(&agent)[2].contains("Unknown tool"));
+}
+
+#[tokio::test]
+async fn a_name_that_is_only_alike_runs_nothing_and_is_answered_with_a_suggestion() {
+    let near = Act::calls("", &[("looks", r#"{"do":"one"}"#), ("react", r#"{"do":"two"}"#)]);
+    let world = World::new(Scripted::new([near, Act::say("I see")]));
+    let (agent, end) = world.one_turn("go").await;
+    assert_eq!(end.unwrap().text, "I see");
+    assert!(world.ran.lock().is_empty(), "{:?}", world.ran.lock());
+    let told = told(&agent);
+    assert_eq!(told[1], "assistant: looks,react", "nobody rewrites what the model asked for");
+    assert!(told[2].contains("Unknown tool: looks"), "{told:?}");
+    assert!(told[2].contains(r#""did_you_mean":"look""#), "{told:?}");
 }
 
 #[tokio::test]
