@@ -1,9 +1,17 @@
 //! Waiting with an owner, a deadline and a reason; tasks that end with whoever started them.
 
 use std::future::Future;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+/// How long a running tool may take to end by itself after an interrupt: to stop what it started
+/// and to hand over what it has so far.
+pub const WIND_UP: Duration = Duration::from_millis(500);
+/// How long hooks and recorders may take to hear of an interrupt. With [`WIND_UP`] and three such
+/// pauses an interrupt takes less than a second, whatever they do.
+pub const LAST_WORDS: Duration = Duration::from_millis(100);
 
 /// A wait that ran out of time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -20,6 +28,23 @@ pub async fn until<T>(
     future: impl Future<Output = T>,
 ) -> Result<T, Elapsed> {
     tokio::time::timeout_at(deadline.into(), future).await.map_err(|_| Elapsed { reason })
+}
+
+/// Runs to its end; once cancelled it has only this much longer. `None` when it was dropped.
+pub async fn unless_cancelled<T>(
+    cancel: &CancellationToken,
+    grace: Duration,
+    future: impl Future<Output = T>,
+) -> Option<T> {
+    let overdue = async {
+        cancel.cancelled().await;
+        tokio::time::sleep(grace).await;
+    };
+    tokio::select! {
+        biased;
+        done = future => Some(done),
+        () = overdue => None,
+    }
 }
 
 /// A task that is aborted when its owner drops it.

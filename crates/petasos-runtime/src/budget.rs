@@ -99,7 +99,11 @@ pub(crate) async fn spill(text: &str, id: &str, store: &dyn Spill, cx: &CallCont
     let name = safe_name(id);
     let keep = AssertUnwindSafe(async { store.keep(&name, text, cx).await }).catch_unwind();
     // The call itself may have used up its time; keeping its result has time of its own.
-    match wait::until(Instant::now() + SPILL_DEADLINE, "a large result to be kept", keep).await {
+    let keep = wait::until(Instant::now() + SPILL_DEADLINE, "a large result to be kept", keep);
+    let Some(kept) = wait::unless_cancelled(&cx.cancel, wait::LAST_WORDS, keep).await else {
+        return truncated(&preview, chars, "the user interrupted");
+    };
+    match kept {
         Ok(Ok(Ok(path))) => format!(
             "{OPEN}\nThe result has {chars} characters, too many to show here. All of it is in \
              {path}: page through it with read_file (offset, limit), or search it with \

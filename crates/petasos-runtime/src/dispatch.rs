@@ -20,7 +20,7 @@ mod tests;
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use petasos_contract::approval::{Approver, Digest, Finding, Policy};
@@ -28,7 +28,7 @@ use petasos_contract::call::{Refusal, RefusalKind, ToolCall, ToolResult};
 use petasos_contract::hook::{HookKind, ToolMoment};
 use petasos_contract::middleware::Rewritten;
 use petasos_contract::ports::{Door, Spill};
-use petasos_contract::{Args, BoxFuture, CallContext, CallId, ToolName, ToolOutput, TurnId};
+use petasos_contract::{Args, BoxFuture, CallContext, CallId, ToolName, ToolOutput, TurnId, wait};
 
 use crate::budget::TempSpill;
 use crate::hooks::HookBus;
@@ -148,7 +148,9 @@ impl Dispatcher {
             bridge::Crossed::Call(parsed) => parsed,
         };
         let mut call = grant::check(parsed, &tools, cx)?;
-        call.rewrites = self.middleware.rewrite(&call.entry.name, &mut call.args, cx).await;
+        let rewriting = self.middleware.rewrite(&call.entry.name, &mut call.args, cx);
+        let rewritten = wait::unless_cancelled(&cx.cancel, Duration::ZERO, rewriting).await;
+        call.rewrites = rewritten.ok_or_else(|| run::cancelled(&call.entry))?;
         grant::refuse_loop_tools(&call, cx)?;
         trail.note(&call, self.remembers_args());
         let escalated = self.announce(&mut call, trail, cx).await?;
@@ -176,12 +178,10 @@ impl Dispatcher {
         }
         let (tool, args, rewrites) = (&call.entry.name, &call.args, &call.rewrites[..]);
         let moment = ToolMoment { tool, args, cx, rewrites };
-        let announced = tokio::select! {
-            biased;
-            answered = self.hooks.pre_tool_call(&moment) => answered?,
-            // A hook that waits for something does not hold back whoever interrupts.
-            () = cx.cancel.cancelled() => return Err(run::cancelled(&call.entry)),
-        };
+        // A hook that waits for something does not hold back whoever interrupts.
+        let answer = self.hooks.pre_tool_call(&moment);
+        let answered = wait::unless_cancelled(&cx.cancel, Duration::ZERO, answer).await;
+        let announced = answered.ok_or_else(|| run::cancelled(&call.entry))??;
         if let Some((mut args, trace)) = announced.rewritten {
             coerce(args.object_mut(), call.entry.schema.parameters());
             call.args = args;

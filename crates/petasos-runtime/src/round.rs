@@ -6,6 +6,7 @@ mod tests;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use petasos_contract::CallContext;
 use petasos_contract::call::{
     Content, Disposition, Refusal, RefusalKind, Status, ToolCall, ToolResult,
@@ -22,8 +23,10 @@ use crate::plan::{Segment, plan};
 pub const WORKERS_MAX: usize = 8;
 /// How long a parallel run may take when nothing else is configured.
 pub const BATCH_LIMIT: Duration = Duration::from_mins(7);
-/// How long interrupted or overdue workers may take to wind up: to tell their hooks and end.
+/// How long overdue workers may take to wind up: to tell their hooks and end.
 const GRACE: Duration = Duration::from_secs(3);
+/// The same for interrupted ones, all together: a tool that stops, its hooks, and a moment.
+const INTERRUPTED_GRACE: Duration = Duration::from_millis(700);
 
 /// Runs a batch. Results are in call order and within the turn's budget.
 pub async fn run(
@@ -83,11 +86,11 @@ async fn parallel(
             (at, call, worker)
         })
         .collect();
-    let mut results = Vec::with_capacity(started.len());
-    for (at, call, worker) in started {
-        results.push((at, collect(&call, worker, deadline, cx).await));
-    }
-    results
+    // Together, so that what they may take to wind up is shared.
+    let collected = started
+        .into_iter()
+        .map(|(at, call, worker)| async move { (at, collect(&call, worker, deadline, cx).await) });
+    join_all(collected).await
 }
 
 /// A worker of its own for one call; it ends with the batch that owns it. The dispatcher keeps the
@@ -122,7 +125,7 @@ async fn collect(
 ) -> ToolResult {
     let interrupted = async {
         cx.cancel.cancelled().await;
-        tokio::time::sleep(GRACE).await;
+        tokio::time::sleep(INTERRUPTED_GRACE).await;
     };
     tokio::select! {
         biased;

@@ -3,13 +3,15 @@
 //! Judging never waits and asking never decides. Each way it can end is a different refusal, so
 //! that the model, the hooks and the log can tell a denial from a silence.
 
+use std::time::Duration;
+
 use petasos_contract::approval::{
     Answer, ApprovalRequest, Approver, Digest, Finding, Intent, Policy, Scope, Settlement, Verdict,
 };
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::effect::Effect;
 use petasos_contract::hook::{ApprovalMoment, Moment};
-use petasos_contract::{Args, CallContext, ToolName};
+use petasos_contract::{Args, CallContext, ToolName, wait};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
@@ -41,11 +43,7 @@ pub(super) async fn check(
         Verdict::Block(findings) => (None, Some(blocked(findings))),
         Verdict::Ask(findings) => {
             let request = request(&intent, findings);
-            let about = ApprovalMoment { cx, request: &request };
-            door.hooks.observe(&Moment::PreApprovalRequest(&about)).await;
-            let answer = ask(door.approver.as_ref(), &request, cx).await;
-            let answer = narrowed(answer, request.widest);
-            door.hooks.observe(&Moment::PostApprovalResponse(&about, &answer)).await;
+            let answer = asked(door, &request, cx).await;
             agreed_to = Some(request.digest);
             consent = consent::note(&answer, findings, &effects);
             let refusal = refused(&answer, findings);
@@ -59,6 +57,17 @@ pub(super) async fn check(
     }
     let Granted { id, entry, args, .. } = call;
     Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated })
+}
+
+/// Puts the question. Hooks that watch hold back nobody who interrupts.
+async fn asked(door: &Dispatcher, request: &ApprovalRequest, cx: &CallContext) -> Answer {
+    let about = ApprovalMoment { cx, request };
+    let before = Moment::PreApprovalRequest(&about);
+    wait::unless_cancelled(&cx.cancel, Duration::ZERO, door.hooks.observe(&before)).await;
+    let answer = narrowed(ask(door.approver.as_ref(), request, cx).await, request.widest);
+    let after = Moment::PostApprovalResponse(&about, &answer);
+    wait::unless_cancelled(&cx.cancel, wait::LAST_WORDS, door.hooks.observe(&after)).await;
+    answer
 }
 
 /// What a scanner finds in a call that is not blocked anyway.

@@ -11,7 +11,7 @@ use petasos_contract::approval::{Intent, Policy, Verdict};
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::event::{Event, EventSink};
 use petasos_contract::middleware::AroundMiddleware;
-use petasos_contract::{Args, CallContext, ToolOutput};
+use petasos_contract::{Args, CallContext, ToolOutput, wait};
 use tracing::warn;
 
 use super::{Cleared, clear, onion};
@@ -57,12 +57,16 @@ pub(super) async fn fenced(
         };
         onion::peel(&entry.name, call.args.clone(), frames, &core, cx).await
     };
-    tokio::select! {
-        biased;
-        result = tokio::time::timeout_at(cx.deadline.into(), work) => {
-            result.unwrap_or_else(|_| Err(overran(&entry, seconds)))
+    let work = tokio::time::timeout_at(cx.deadline.into(), work);
+    // A tool that notices the interrupt gives what it has so far; one that does not is dropped.
+    match wait::unless_cancelled(&cx.cancel, wait::WIND_UP, work).await {
+        Some(Ok(Err(refusal)))
+            if cx.cancel.is_cancelled() && refusal.kind == RefusalKind::Failed =>
+        {
+            Err(cancelled(&entry))
         }
-        () = cx.cancel.cancelled() => Err(cancelled(&entry)),
+        Some(ended) => ended.unwrap_or_else(|_| Err(overran(&entry, seconds))),
+        None => Err(cancelled(&entry)),
     }
 }
 

@@ -11,8 +11,9 @@ use petasos_contract::event::Event;
 use petasos_contract::hook::{Finished, HookKind, ToolMoment};
 use petasos_contract::output::Multimodal;
 use petasos_contract::tool::Provenance;
-use petasos_contract::{Args, CallContext, ToolOutput};
+use petasos_contract::{Args, CallContext, ToolOutput, wait};
 use serde_json::{Value, json};
+use tracing::warn;
 
 use super::guard::{Guidance, Observed};
 use super::outcome::failure;
@@ -43,7 +44,7 @@ impl Dispatcher {
         cx: &CallContext,
     ) -> ToolResult {
         let mut sealed = match walked {
-            Ok(output) => settle(output, &trail),
+            Ok(output) => settle(output, &trail, cx.cancel.is_cancelled()),
             Err(refusal) => refuse(refusal, &trail),
         };
         let duration_ms = u64::try_from(trail.started.elapsed().as_millis()).unwrap_or(u64::MAX);
@@ -103,15 +104,24 @@ impl Dispatcher {
             error_type: sealed.error_type,
             error_message: sealed.error_message.as_deref(),
         };
-        self.hooks.post_tool_call(&moment, &finished).await;
-        match self.hooks.transform_tool_result(&moment, &finished).await {
-            Ok(None) => {}
-            Ok(Some(replaced)) => sealed.content = Content::Text(replaced),
-            // The result is withheld, but whatever the call did is done.
-            Err(refusal) => {
-                let disposition = sealed.disposition;
-                *sealed = Sealed { disposition, ..refuse(refusal, trail) };
+        let telling = async {
+            self.hooks.post_tool_call(&moment, &finished).await;
+            self.hooks.transform_tool_result(&moment, &finished).await
+        };
+        let told = wait::unless_cancelled(&cx.cancel, wait::LAST_WORDS, telling).await;
+        match told {
+            Some(Ok(None)) => {}
+            Some(Ok(Some(replaced))) => sealed.content = Content::Text(replaced),
+            Some(Err(refusal)) => withhold(refusal, sealed, trail),
+            None if self.hooks.wants(transform) => {
+                let message = format!(
+                    "`{}` was cancelled by the user; its result is withheld, because a hook that \
+                     looks through results did not end in time",
+                    trail.name
+                );
+                withhold(Refusal::new(RefusalKind::Cancelled, message), sealed, trail);
             }
+            None => warn!(tool = %trail.name, "a post_tool_call hook was dropped by an interrupt"),
         }
     }
 
@@ -144,13 +154,19 @@ impl Dispatcher {
     }
 }
 
+/// The result is not shown, but whatever the call did is done.
+fn withhold(refusal: Refusal, sealed: &mut Sealed, trail: &Trail) {
+    let disposition = sealed.disposition;
+    *sealed = Sealed { disposition, ..refuse(refusal, trail) };
+}
+
 /// Whatever an MCP server gives is a stranger's, also when nobody said so.
 fn is_foreign(entry: &Entry) -> bool {
     entry.provenance == Provenance::Foreign || entry.origin().mcp_server().is_some()
 }
 
 /// A handler came back: only text and the multimodal envelope pass.
-fn settle(output: ToolOutput, trail: &Trail) -> Sealed {
+fn settle(output: ToolOutput, trail: &Trail, interrupted: bool) -> Sealed {
     let content = match output {
         ToolOutput::Text(text) | ToolOutput::Foreign(Value::String(text)) => Content::Text(text),
         ToolOutput::Multimodal(parts) => Content::Multimodal(parts),
@@ -163,13 +179,13 @@ fn settle(output: ToolOutput, trail: &Trail) -> Sealed {
         Content::Text(text) => failure(trail.name.as_str(), text).is_some(),
         Content::Multimodal(_) => false,
     };
-    Sealed {
-        content,
-        status: if failed { Status::Error } else { Status::Ok },
-        disposition: Disposition::Done,
-        error_type: failed.then_some("tool_result_error"),
-        error_message: None,
-    }
+    // What an interrupted tool gives is what it had by then.
+    let (status, error_type) = match (failed, interrupted) {
+        (false, _) => (Status::Ok, None),
+        (true, false) => (Status::Error, Some("tool_result_error")),
+        (true, true) => (Status::Cancelled, Some(RefusalKind::Cancelled.error_type())),
+    };
+    Sealed { content, status, disposition: Disposition::Done, error_type, error_message: None }
 }
 
 fn break_contract(value: &Value, trail: &Trail) -> Sealed {

@@ -5,6 +5,7 @@ mod coercion;
 mod faults;
 mod frames;
 mod guardrails;
+mod interrupts;
 mod listeners;
 mod outcomes;
 mod results;

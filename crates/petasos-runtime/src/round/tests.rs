@@ -219,11 +219,20 @@ async fn a_worker_that_cannot_be_stopped_is_left_behind() {
     world.hooks.register(&(Arc::new(Holds) as Arc<dyn Hook>));
     let cx = world.cx();
     let dispatcher = world.dispatcher();
-    let batch = calls(&["safe", "safe"], &json!({ "ms": 60_000 }));
-    let (results, ()) = tokio::join!(run(&dispatcher, batch, &cx), async {
-        tokio::time::sleep(Duration::from_secs(1)).await;
-        cx.cancel.cancel();
-    });
+    let batch = calls(&["safe"; 12], &json!({ "ms": 60_000 }));
+    let (ended, interrupted) = tokio::join!(
+        async {
+            let results = run(&dispatcher, batch, &cx).await;
+            (results, tokio::time::Instant::now())
+        },
+        async {
+            tokio::time::sleep(Duration::from_secs(1)).await;
+            cx.cancel.cancel();
+            tokio::time::Instant::now()
+        }
+    );
+    let (results, ended) = ended;
+    assert!(ended - interrupted < Duration::from_secs(1), "{:?}", ended - interrupted);
     assert!(results.iter().all(|result| result.status == Status::Cancelled));
     assert!(results[0].content.text().contains("cancelled"));
 }
