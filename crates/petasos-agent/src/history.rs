@@ -48,6 +48,9 @@ pub fn outgoing<'a>(rows: impl IntoIterator<Item = &'a Stored>) -> Vec<Message> 
 fn sent(row: &Stored) -> Message {
     match (&row.message, &row.sent) {
         (Message::User { content: Content::Text(_) }, Some(sent)) => Message::user(sent.as_str()),
+        (Message::Assistant(said), Some(sent)) => {
+            Message::Assistant(Assistant { content: Some(sent.clone()), ..said.clone() })
+        }
         (message, _) => message.clone(),
     }
 }

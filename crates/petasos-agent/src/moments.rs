@@ -3,19 +3,21 @@
 //! Everything here asks first whether anybody wants the moment; without hooks a turn pays a few
 //! integer tests.
 
+use std::time::Duration;
+
 use petasos_contract::hook::{
     ChildEnd, ChildMoment, HookKind, Moment, ReplyMoment, RunMoment, SessionMoment, TurnMoment,
     VerifyMoment,
 };
 use petasos_contract::message::Message;
-use petasos_contract::{CallContext, SessionId, TurnId};
+use petasos_contract::{CallContext, SessionId, TurnId, wait};
 use petasos_runtime::hooks::HookBus;
 use serde_json::Value;
 
 use crate::agent::{Agent, Outcome, TurnError};
 use crate::delegate::{Report, Task};
 use crate::engine::Engine;
-use crate::turn::Input;
+use crate::history;
 
 /// How often a hook may keep a turn going, when nobody says otherwise.
 const NUDGES_MAX: u64 = 3;
@@ -30,25 +32,38 @@ impl Agent {
         self.choice.model.as_deref().or_else(configured).unwrap_or_default()
     }
 
-    /// A turn begins: a new session is announced, and hooks may add to what was said.
-    pub(crate) async fn announce(&self, input: &mut Input, cx: &CallContext) {
+    /// A turn begins: a new session is announced, and hooks may add to what was said, which is the
+    /// last row of the transcript.
+    pub(crate) async fn announce(&self, said: &str, cx: &CallContext) -> Vec<String> {
         let (hooks, model) = (self.hooks(), self.model_name());
-        let is_first_turn = self.transcript.rows().is_empty();
+        let earlier = self.transcript.rows().split_last().map_or(&[][..], |(_, earlier)| earlier);
+        let is_first_turn = earlier.is_empty();
         if is_first_turn && hooks.wants(HookKind::OnSessionStart) {
             let about = SessionMoment { cx, model, reason: "new_session", old: None, new: None };
             hooks.observe(&Moment::OnSessionStart(&about)).await;
         }
-        if hooks.wants(HookKind::PreLlmCall) {
-            let (said, history) = (input.content.text(), self.transcript.outgoing());
-            let (user_message, history) = (said.as_str(), history.as_slice());
-            let about =
-                TurnMoment { cx, model, user_message, history, is_first_turn, sender: None };
-            input.context.extend(hooks.additions(&Moment::PreLlmCall(&about)).await);
+        if !hooks.wants(HookKind::PreLlmCall) {
+            return Vec::new();
         }
+        let history = history::outgoing(earlier.iter().map(|row| &row.stored));
+        let (user_message, history) = (said, history.as_slice());
+        let about = TurnMoment { cx, model, user_message, history, is_first_turn, sender: None };
+        hooks.additions(&Moment::PreLlmCall(&about)).await
     }
 
-    /// A turn has ended: a reply may be replaced on its way out, then everyone hears of it.
+    /// A turn has ended: a reply may be replaced on its way out, then everyone hears of it. Who
+    /// interrupts waits for nobody.
     pub(crate) async fn conclude(
+        &self,
+        ended: &mut Result<(Outcome, String), TurnError>,
+        said: &str,
+        cx: &CallContext,
+    ) {
+        let telling = self.tell_end(ended, said, cx);
+        wait::unless_cancelled(&cx.cancel, wait::LAST_WORDS, telling).await;
+    }
+
+    async fn tell_end(
         &self,
         ended: &mut Result<(Outcome, String), TurnError>,
         said: &str,
@@ -103,7 +118,9 @@ impl Agent {
         let changed_paths = self.changed_paths(&cx.turn);
         let (model, changed_paths) = (self.model_name(), changed_paths.as_slice());
         let about = VerifyMoment { cx, model, attempt, final_response, changed_paths };
-        hooks.objection(&Moment::PreVerify(&about)).await
+        let moment = Moment::PreVerify(&about);
+        let asking = hooks.objection(&moment);
+        wait::unless_cancelled(&cx.cancel, Duration::ZERO, asking).await.flatten()
     }
 
     /// Files that this turn asked to change.
@@ -135,7 +152,7 @@ impl Agent {
         let own = CallContext { session: self.session().clone(), ..cx.clone() };
         let old = Some(self.session());
         let about = SessionMoment { cx: &own, model, reason, old, new };
-        hooks.observe(&Moment::OnSessionFinalize(&about)).await;
+        observed(hooks, &Moment::OnSessionFinalize(&about), cx).await;
         if let Some(new) = new {
             self.reset(reason, self.session(), new, cx).await;
         }
@@ -150,8 +167,13 @@ impl Agent {
         let entered = CallContext { session: new.clone(), ..cx.clone() };
         let (model, old, new) = (self.model_name(), Some(old), Some(new));
         let about = SessionMoment { cx: &entered, model, reason, old, new };
-        self.hooks().observe(&Moment::OnSessionReset(&about)).await;
+        observed(self.hooks(), &Moment::OnSessionReset(&about), cx).await;
     }
+}
+
+/// Shows a moment; after an interrupt hooks have a moment to hear of it and no longer.
+async fn observed(hooks: &HookBus, moment: &Moment<'_>, cx: &CallContext) {
+    wait::unless_cancelled(&cx.cancel, wait::LAST_WORDS, hooks.observe(moment)).await;
 }
 
 /// A subagent begins.
@@ -162,7 +184,7 @@ pub(crate) async fn child_started(
     cx: &CallContext,
 ) {
     let about = child_moment(task, child, cx);
-    engine.dispatcher.hooks().observe(&Moment::SubagentStart(&about)).await;
+    observed(engine.dispatcher.hooks(), &Moment::SubagentStart(&about), cx).await;
 }
 
 /// A subagent has ended.
@@ -174,13 +196,13 @@ pub(crate) async fn child_ended(
     cx: &CallContext,
 ) {
     let about = child_moment(task, child, cx);
-    let duration = std::time::Duration::from_secs_f64(report.duration_seconds.max(0.0));
+    let duration = Duration::from_secs_f64(report.duration_seconds.max(0.0));
     let end = ChildEnd {
         summary: &report.summary,
         status: report.status,
         duration_ms: u64::try_from(duration.as_millis()).unwrap_or(u64::MAX),
     };
-    engine.dispatcher.hooks().observe(&Moment::SubagentStop(&about, &end)).await;
+    observed(engine.dispatcher.hooks(), &Moment::SubagentStop(&about, &end), cx).await;
 }
 
 fn child_moment<'a>(task: &'a Task, child: &'a SessionId, cx: &'a CallContext) -> ChildMoment<'a> {

@@ -61,6 +61,14 @@ impl Inbox {
         self.words.lock().drain(..).collect()
     }
 
+    /// Puts back what was taken and could not be handed over.
+    pub(crate) fn restore(&self, taken: Vec<Word>) {
+        let mut words = self.words.lock();
+        for word in taken.into_iter().rev() {
+            words.push_front(word);
+        }
+    }
+
     /// Ends when something was left; for surfaces that begin a turn because of news.
     pub async fn arrival(&self) {
         if self.is_empty() {

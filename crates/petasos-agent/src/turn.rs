@@ -3,19 +3,24 @@
 //! Every message is stored before it is acted on. Whatever ends the turn (a reply, an interrupt,
 //! a failure), what is stored is a valid conversation that can be resumed.
 
+mod interrupt;
 mod prepare;
 mod request;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use futures::future::join_all;
 use petasos_contract::event::Event;
-use petasos_contract::message::{Assistant, Content, Message, Part};
+use petasos_contract::message::{Assistant, Content, Message};
 use petasos_contract::model::{Definition, ModelError, Reason, Reply, ToolChoice};
 use petasos_contract::reply::Usage;
 use petasos_contract::store::{Amend, Spent, Stored};
-use petasos_contract::{CallContext, ToolName, TurnId};
+use petasos_contract::{CallContext, ToolName, TurnId, wait};
+
+pub(crate) use self::interrupt::INTERRUPTED;
+use self::interrupt::Streamed;
 
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError, dollars};
 use crate::budget::Budget;
@@ -65,6 +70,8 @@ struct Turn {
     /// Text that came before the last reply: of a reply in parts, or beside calls.
     earlier: String,
     parts: String,
+    /// What has come of the reply that is on its way.
+    streamed: Arc<Streamed>,
 }
 
 /// How a step of the loop ended.
@@ -77,17 +84,20 @@ enum Step {
 
 impl Agent {
     /// Carries out one turn. Ends within a second of the context's cancellation.
-    pub async fn turn(&mut self, mut input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
+    pub async fn turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
         let started = Instant::now();
-        let mut turn = self.prepare(cx).await?;
+        let mut turn = self.new_turn(cx);
+        let said = input.content.text();
+        self.open(input, &turn).await?;
         turn.cx.events.emit(|| Event::TurnStarted {
             session: turn.cx.session.clone(),
             turn: turn.id.clone(),
         });
-        self.announce(&mut input, &turn.cx).await;
-        let said = input.content.text();
-        self.open(input, &turn).await?;
-        let mut ended = self.steps(&mut turn).await;
+        let mut ended = self.carry_out(&mut turn, &said).await;
+        if let Ok((Outcome::Interrupted, _)) = &ended {
+            let marked = self.mark_interrupted(&mut turn).await;
+            ended = marked.map(|text| (Outcome::Interrupted, text));
+        }
         self.conclude(&mut ended, &said, &turn.cx).await;
         self.engine.dispatcher.end_turn(&turn.id);
         let delegated = std::mem::take(&mut *self.seat.delegated.lock());
@@ -105,36 +115,33 @@ impl Agent {
             usage,
             duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
         });
-        for watcher in &self.engine.watchers {
-            watcher.flush().await;
-        }
+        let recorded = join_all(self.engine.watchers.iter().map(|watcher| watcher.flush()));
+        wait::unless_cancelled(&turn.cx.cancel, wait::LAST_WORDS, recorded).await;
         let (outcome, text) = ended?;
         let (requests, cost_usd) = (turn.requests, turn.cost_usd);
         Ok(TurnEnd { outcome, text, requests, tools: turn.ran, usage, cost_usd })
     }
 
-    /// What was said is stored before anything else happens. What waited in the inbox goes along.
-    async fn open(&mut self, input: Input, turn: &Turn) -> Result<(), TurnError> {
-        let words = self.seat.inbox.drain();
-        let mut context: Vec<String> = words.iter().map(steer::Word::text).collect();
-        context.extend(input.context);
-        let mut said = input.content;
-        let sent = match &mut said {
-            _ if context.is_empty() => None,
-            Content::Text(text) => {
-                context.push(text.clone());
-                Some(context.join("\n\n"))
+    /// From what was said to how it ended.
+    async fn carry_out(
+        &mut self,
+        turn: &mut Turn,
+        said: &str,
+    ) -> Result<(Outcome, String), TurnError> {
+        let cancel = turn.cx.cancel.clone();
+        let opening = async {
+            self.prepare(turn).await?;
+            let added = self.announce(said, &turn.cx).await;
+            if !added.is_empty() {
+                self.say(&added.join("\n\n"), "context", turn).await?;
             }
-            // What is sent beside images cannot differ from what is stored.
-            Content::Parts(parts) => {
-                parts.insert(0, Part::Text { text: context.join("\n\n") });
-                None
-            }
+            Ok::<(), TurnError>(())
         };
-        let message = Message::User { content: said };
-        let stored = Stored { sent, turn: Some(turn.id.clone()), ..Stored::new(message) };
-        self.transcript.add(vec![stored]).await?;
-        Ok(())
+        match wait::unless_cancelled(&cancel, Duration::ZERO, opening).await {
+            None => return Ok((Outcome::Interrupted, String::new())),
+            Some(opened) => opened?,
+        }
+        self.steps(turn).await
     }
 
     async fn steps(&mut self, turn: &mut Turn) -> Result<(Outcome, String), TurnError> {
@@ -174,7 +181,7 @@ impl Agent {
                 turn.parts.push_str(reply.message.text());
                 self.store_reply(turn, &reply, reply.message.clone(), spent).await?;
                 if let Some(nudge) = nudge {
-                    self.say(nudge, turn).await?;
+                    self.say(nudge, "nudge", turn).await?;
                 }
                 Ok(Step::Next)
             }
@@ -250,14 +257,14 @@ impl Agent {
         let words = self.seat.inbox.drain();
         if !words.is_empty() {
             let text: Vec<String> = words.iter().map(steer::Word::text).collect();
-            self.say(&text.join("\n\n"), turn).await?;
+            self.say(&text.join("\n\n"), "nudge", turn).await?;
             tell_steered(&words, &turn.cx);
             return Ok(Step::Next);
         }
         let text = std::mem::take(&mut turn.parts) + said.text();
         if let Some(words) = self.objection(&text, turn.verified, &turn.cx).await {
             turn.verified += 1;
-            self.say(&words, turn).await?;
+            self.say(&words, "nudge", turn).await?;
             return Ok(Step::Next);
         }
         Ok(Step::End(Outcome::Replied, text))
@@ -348,10 +355,10 @@ impl Agent {
     }
 
     /// Words to the model that the user did not write.
-    async fn say(&mut self, text: &str, turn: &Turn) -> Result<(), TurnError> {
+    async fn say(&mut self, text: &str, note: &str, turn: &Turn) -> Result<(), TurnError> {
         let stored = Stored {
             turn: Some(turn.id.clone()),
-            note: Some("nudge".to_owned()),
+            note: Some(note.to_owned()),
             ..Stored::new(Message::user(text))
         };
         Ok(self.transcript.add(vec![stored]).await?)
@@ -372,7 +379,7 @@ impl Agent {
         if turn.cx.cancel.is_cancelled() {
             return Ok((Outcome::Interrupted, String::new()));
         }
-        self.say(FAREWELL, turn).await?;
+        self.say(FAREWELL, "nudge", turn).await?;
         turn.nudge = None;
         match self.ask(turn, ToolChoice::Off).await {
             Ok(reply) => {

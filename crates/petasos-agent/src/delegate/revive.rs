@@ -11,6 +11,7 @@ use serde_json::Value;
 use super::{Assignment, Child, Delegation, Report, Task, Tokens};
 use crate::agent::{Agent, TurnError};
 use crate::seat::LoopSeat;
+use crate::turn::INTERRUPTED;
 
 const GO_ON: &str = "The program was restarted while you worked on this. Go on with the task; look \
                      at what has been done before you repeat anything.";
@@ -111,8 +112,10 @@ impl Child {
             }
             resumed => resumed?,
         };
-        Ok(match agent.transcript().rows().last().map(|row| &row.stored.message) {
-            Some(Message::Assistant(said)) if said.tool_calls.is_empty() => {
+        let last = agent.transcript().rows().last().map(|row| &row.stored);
+        let replied = last.is_some_and(|row| row.note.as_deref() != Some(INTERRUPTED));
+        Ok(match last.map(|row| &row.message) {
+            Some(Message::Assistant(said)) if replied && said.tool_calls.is_empty() => {
                 let mut report = Report::failed(self.index, "");
                 report.status = "completed";
                 "replied".clone_into(&mut report.exit_reason);

@@ -1,30 +1,33 @@
-//! The beginning of a turn: tools as they are now, the seat, the budget, the prompt.
+//! The beginning of a turn: what was said is stored, then tools as they are now and the prompt.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use petasos_contract::context::{CheckContext, Grant, Principal};
+use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{Definition, Role};
 use petasos_contract::reply::Usage;
+use petasos_contract::store::Stored;
 use petasos_contract::{CallContext, ToolName, TurnId};
 use petasos_runtime::definitions::Wanted;
 use petasos_runtime::search::is_bridge;
 use serde_json::Value;
 
-use super::Turn;
+use super::{Input, Turn};
 use crate::agent::{Agent, TurnError};
 use crate::budget::Budget;
 use crate::misbehaviour::Patience;
+use crate::steer;
 
 impl Agent {
-    /// The surroundings of a turn: tools as they are at its beginning, the seat, the budget.
-    pub(super) async fn prepare(&mut self, cx: &CallContext) -> Result<Turn, TurnError> {
+    /// A turn that knows who it is, before anything has happened in it.
+    pub(super) fn new_turn(&mut self, cx: &CallContext) -> Turn {
         self.turns += 1;
         let session = self.session().clone();
         let number = self.transcript.rows().len() as u64 + self.turns;
         let id = TurnId::new(format!("{session}-{number}"));
         let mut cx = CallContext {
-            session: session.clone(),
+            session,
             turn: id.clone(),
             seat: Some(Arc::clone(&self.seat) as _),
             events: crate::watch::tee(&cx.events, &self.engine.watchers),
@@ -33,37 +36,17 @@ impl Agent {
         if self.choice.role == Role::Subagent {
             cx.principal = Principal::Subagent;
         }
-        let wanted = Wanted {
-            selection: self.choice.selection.clone(),
-            context_tokens: u32::try_from(self.choice.window()).ok(),
-            whole: false,
-        };
-        let check = CheckContext {
-            surface: self.choice.surface,
-            attended: cx.attended,
-            session,
-            settings: Arc::clone(&cx.settings),
-            ports: Arc::clone(&self.engine.ports),
-        };
-        let defined = self.engine.catalogue.define(&wanted, &check).await;
-        let allowed = |name: &ToolName| cx.grant.allows(name.as_str()) || is_bridge(name.as_str());
-        let granted: BTreeSet<ToolName> = defined.granted().into_iter().filter(allowed).collect();
-        let shown = defined.tools.iter().filter(|tool| allowed(&tool.name));
-        let tools: Arc<[Definition]> = shown.map(definition).collect();
-        cx.grant = Arc::new(cx.grant.intersect(&Grant::Only(granted.clone())));
-        let system = self.system_prompt(&cx).await?;
-        self.seat.delegation.revive(&self.seat, &cx);
         let budget = match (self.choice.requests_max, self.choice.role) {
             (Some(most), _) => Budget::of(most),
             (None, Role::Subagent) => Budget::subagent(&cx.settings),
             (None, _) => Budget::main(&cx.settings),
         };
-        Ok(Turn {
+        Turn {
             id,
             cx,
-            system,
-            tools,
-            granted,
+            system: String::new(),
+            tools: Arc::new([]),
+            granted: BTreeSet::new(),
             budget,
             patience: Patience::default(),
             requests: 0,
@@ -75,7 +58,63 @@ impl Agent {
             ran: Vec::new(),
             earlier: String::new(),
             parts: String::new(),
-        })
+            streamed: Arc::default(),
+        }
+    }
+
+    /// What somebody says is stored before anything else happens. What waited in the inbox goes
+    /// along; it waits on when the store fails.
+    pub(super) async fn open(&mut self, input: Input, turn: &Turn) -> Result<(), TurnError> {
+        let words = self.seat.inbox.drain();
+        let mut context: Vec<String> = words.iter().map(steer::Word::text).collect();
+        context.extend(input.context);
+        let mut said = input.content;
+        let sent = match &mut said {
+            _ if context.is_empty() => None,
+            Content::Text(text) => {
+                context.push(text.clone());
+                Some(context.join("\n\n"))
+            }
+            // What is sent beside images cannot differ from what is stored.
+            Content::Parts(parts) => {
+                parts.insert(0, Part::Text { text: context.join("\n\n") });
+                None
+            }
+        };
+        let message = Message::User { content: said };
+        let stored = Stored { sent, turn: Some(turn.id.clone()), ..Stored::new(message) };
+        let added = self.transcript.add(vec![stored]).await;
+        if added.is_err() {
+            self.seat.inbox.restore(words);
+        }
+        Ok(added?)
+    }
+
+    /// The surroundings of a turn: tools as they are at its beginning, and the prompt.
+    pub(super) async fn prepare(&mut self, turn: &mut Turn) -> Result<(), TurnError> {
+        let cx = &mut turn.cx;
+        let wanted = Wanted {
+            selection: self.choice.selection.clone(),
+            context_tokens: u32::try_from(self.choice.window()).ok(),
+            whole: false,
+        };
+        let check = CheckContext {
+            surface: self.choice.surface,
+            attended: cx.attended,
+            session: cx.session.clone(),
+            settings: Arc::clone(&cx.settings),
+            ports: Arc::clone(&self.engine.ports),
+        };
+        let defined = self.engine.catalogue.define(&wanted, &check).await;
+        let allowed = |name: &ToolName| cx.grant.allows(name.as_str()) || is_bridge(name.as_str());
+        let granted: BTreeSet<ToolName> = defined.granted().into_iter().filter(allowed).collect();
+        let shown = defined.tools.iter().filter(|tool| allowed(&tool.name));
+        turn.tools = shown.map(definition).collect();
+        cx.grant = Arc::new(cx.grant.intersect(&Grant::Only(granted.clone())));
+        turn.granted = granted;
+        turn.system = self.system_prompt(cx).await?;
+        self.seat.delegation.revive(&self.seat, cx);
+        Ok(())
     }
 }
 

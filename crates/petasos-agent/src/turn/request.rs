@@ -11,24 +11,27 @@ use petasos_contract::{CallContext, SessionId};
 use serde_json::Value;
 
 use super::Turn;
+use super::interrupt::Streamed;
 use crate::agent::Agent;
 
 /// The longest a request may take; the provider's own deadlines are shorter.
 const REQUEST_DEADLINE: Duration = Duration::from_mins(30);
 
 impl Agent {
-    /// Asks the model. An interrupt closes the connection; nothing of a broken reply is kept.
+    /// Asks the model. An interrupt closes the connection; what had come is in `turn.streamed`.
     pub(super) async fn ask(
         &self,
         turn: &mut Turn,
         tool_choice: ToolChoice,
     ) -> Result<Reply, ModelError> {
         turn.requests += 1;
+        turn.streamed = Arc::default();
         let messages = self.transcript.outgoing_with(turn.nudge);
         let deltas = Deltas {
             cx: turn.cx.clone(),
             session: turn.cx.session.clone(),
             request: turn.requests,
+            streamed: Arc::clone(&turn.streamed),
         };
         let configured = turn.cx.settings.get("model.max_tokens").and_then(Value::as_u64);
         let configured = configured.and_then(|most| u32::try_from(most).ok());
@@ -49,13 +52,18 @@ impl Agent {
             cancel: turn.cx.cancel.child_token(),
             ..turn.cx.clone()
         };
-        tokio::select! {
+        let answer = tokio::select! {
             biased;
             () = turn.cx.cancel.cancelled() => {
                 Err(ModelError::new(Reason::Cancelled, "interrupted by the user"))
             }
             answer = self.engine.model.ask(&prompt, self.choice.role, &cx) => answer,
+        };
+        if answer.is_ok() {
+            // It is in the reply now.
+            turn.streamed.take();
         }
+        answer
     }
 }
 
@@ -64,10 +72,14 @@ struct Deltas {
     cx: CallContext,
     session: SessionId,
     request: u32,
+    streamed: Arc<Streamed>,
 }
 
 impl DeltaSubscriber for Deltas {
     fn take(&self, attempt: u32, delta: &Delta) {
+        if let Delta::Text { text } = delta {
+            self.streamed.push(attempt, text);
+        }
         self.cx.events.emit(|| Event::Delta {
             session: self.session.clone(),
             request: self.request,

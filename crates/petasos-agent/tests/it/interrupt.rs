@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use petasos_agent::{Act, Outcome, Scripted};
+use petasos_contract::BoxFuture;
 use petasos_contract::event::{Event, EventSink, Subscriber};
+use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Moment};
 use petasos_contract::model::Role;
 use serde_json::json;
+use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
 use crate::world::{World, told, when};
@@ -58,7 +61,84 @@ async fn while_the_model_speaks() {
     let acts = [Act::Hang("I was about to".to_owned()), Act::say("here I am")];
     let world = World::new(Scripted::new(acts));
     let told = interrupted_at(&world, |event| matches!(event, Event::Delta { .. })).await;
-    assert_eq!(told, ["user: go"], "no half reply is kept");
+    assert_eq!(told, ["user: go", "assistant: I was about to"], "what had come is kept");
+    assert_eq!(
+        sent_last(&world),
+        ["user: go", "assistant: I was about to\n\n[Interrupted by the user]", "user: and now?"],
+        "the cancelled request is not glued to the next one"
+    );
+}
+
+#[tokio::test]
+async fn before_the_model_says_a_word() {
+    let world = World::new(Scripted::new([Act::Hang(String::new()), Act::say("here I am")]));
+    let mut agent = world.agent().await;
+    let cx = world.cx();
+    let stop = async {
+        when("a request", || !world.model.asked().is_empty()).await;
+        cx.cancel.cancel();
+    };
+    let (end, ()) = tokio::join!(agent.turn("go".into(), &cx), stop);
+    assert_eq!(end.unwrap().outcome, Outcome::Interrupted);
+    agent.turn("and now?".into(), &world.cx()).await.unwrap();
+    world.check(&agent).await;
+    assert_eq!(
+        sent_last(&world),
+        ["user: go", "assistant: [Interrupted by the user]", "user: and now?"]
+    );
+}
+
+/// Waits for ever at one moment, and says that it has come.
+struct Holds(HookKind, Notify);
+
+impl Hook for Holds {
+    fn name(&self) -> &'static str {
+        "holds"
+    }
+
+    fn wants(&self) -> HookSet {
+        HookSet::of(&[self.0])
+    }
+
+    fn fire<'a>(&'a self, _: &'a Moment<'a>) -> BoxFuture<'a, Result<Directive, HookError>> {
+        self.1.notify_one();
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn while_a_hook_of_the_conversation_holds_it() {
+    for kind in [
+        HookKind::OnSessionStart,
+        HookKind::PreLlmCall,
+        HookKind::PreVerify,
+        HookKind::TransformLlmOutput,
+        HookKind::PostLlmCall,
+        HookKind::OnSessionEnd,
+    ] {
+        let world = World::new(Scripted::new([Act::say("done"), Act::say("here I am")]));
+        let holds = Arc::new(Holds(kind, Notify::new()));
+        world.engine.dispatcher.hooks().register(&(Arc::clone(&holds) as Arc<dyn Hook>));
+        let mut agent = world.agent().await;
+        let cx = world.cx();
+        let stop = async {
+            holds.1.notified().await;
+            cx.cancel.cancel();
+            Instant::now()
+        };
+        let (end, stopped) = tokio::join!(agent.turn("go".into(), &cx), stop);
+        assert!(stopped.elapsed() < Duration::from_secs(1), "{kind:?}: {:?}", stopped.elapsed());
+        end.unwrap();
+        world.check(&agent).await;
+        assert_eq!(told(&agent)[0], "user: go", "{kind:?}: it was stored first");
+    }
+}
+
+/// What the model was sent last.
+fn sent_last(world: &World) -> Vec<String> {
+    let asked = world.model.asked();
+    let messages = &asked.last().unwrap().prompt.messages;
+    messages.iter().map(crate::world::line).collect()
 }
 
 #[tokio::test]
@@ -66,7 +146,7 @@ async fn while_a_tool_runs_and_others_wait() {
     let calls = [("act", r#"{"do":"wait"}"#), ("act", "{}"), ("look", "{}")];
     let world = World::new(Scripted::new([Act::calls("", &calls), Act::say("here I am")]));
     let told = interrupted_at(&world, started).await;
-    assert_eq!(told.len(), 5);
+    assert_eq!(told.len(), 6);
     assert!(told[2].contains("cancelled"), "{told:?}");
     assert!(told[3].contains("was not started"), "{told:?}");
     assert_eq!(world.ran.lock().as_slice(), ["wait"]);
@@ -77,7 +157,7 @@ async fn while_a_batch_runs_together() {
     let calls = [("look", r#"{"do":"wait"}"#), ("look", "{}"), ("look", r#"{"do":"wait"}"#)];
     let world = World::new(Scripted::new([Act::calls("", &calls), Act::say("here I am")]));
     let told = interrupted_at(&world, started).await;
-    assert_eq!(told.len(), 5, "one result each: {told:?}");
+    assert_eq!(told.len(), 6, "one result each, and the mark: {told:?}");
 }
 
 #[tokio::test]
@@ -147,7 +227,7 @@ async fn while_the_conversation_is_summarised() {
     let (end, stopped) = tokio::join!(agent.turn("more".into(), &cx), stop);
     assert!(stopped.elapsed() < Duration::from_secs(1));
     assert_eq!(end.unwrap().outcome, Outcome::Interrupted);
-    assert_eq!(told(&agent).len(), 3, "nothing was lost");
+    assert_eq!(told(&agent).len(), 4, "nothing was lost");
     world.check(&agent).await;
 }
 

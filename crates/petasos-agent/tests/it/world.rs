@@ -130,13 +130,7 @@ impl World {
         let registry = Arc::new(Registry::with_builtin(LOOP_TOOLS, &ports));
         let ran: Arc<Mutex<Vec<String>>> = Arc::default();
         for (name, concurrency) in [("look", Concurrency::Safe), ("act", Concurrency::Barrier)] {
-            let schema = json!({
-                "description": "For tests.",
-                "parameters": { "type": "object", "properties": { "do": { "type": "string" } } }
-            });
-            let tool = Arc::new(Puppet { ran: Arc::clone(&ran) });
-            let schema = schema.as_object().cloned().unwrap_or_default();
-            let mut entry = Entry::new(name, "test", schema, tool);
+            let mut entry = puppet(name, &ran);
             entry.concurrency = concurrency;
             registry.register(entry, &Origin::core(), Registering::Add).unwrap();
         }
@@ -156,6 +150,12 @@ impl World {
             surface: Surface::OneShot,
             temp: None,
         }
+    }
+
+    /// One more tool, which does what its arguments say.
+    pub(crate) fn register(&self, name: &str) {
+        let registry = self.engine.dispatcher.registry();
+        registry.register(puppet(name, &self.ran), &Origin::core(), Registering::Add).unwrap();
     }
 
     pub(crate) fn choice(&self) -> Choice {
@@ -216,6 +216,15 @@ impl World {
     }
 }
 
+fn puppet(name: &str, ran: &Arc<Mutex<Vec<String>>>) -> Entry {
+    let schema = json!({
+        "description": "For tests.",
+        "parameters": { "type": "object", "properties": { "do": { "type": "string" } } }
+    });
+    let schema = schema.as_object().cloned().unwrap_or_default();
+    Entry::new(name, "test", schema, Arc::new(Puppet { ran: Arc::clone(ran) }))
+}
+
 /// Waits for something to become true, for a few seconds at most.
 pub(crate) async fn when(what: &str, holds: impl Fn() -> bool) {
     let deadline = std::time::Instant::now() + Duration::from_secs(5);
@@ -234,13 +243,17 @@ pub(crate) fn valid(messages: &[Message]) {
 
 /// The texts of a transcript, roles in front.
 pub(crate) fn told(agent: &Agent) -> Vec<String> {
-    let text = |message: &Message| match message {
+    agent.transcript().rows().iter().map(|row| line(&row.stored.message)).collect()
+}
+
+/// One message, its role in front.
+pub(crate) fn line(message: &Message) -> String {
+    match message {
         Message::User { content } => format!("user: {}", content.text()),
         Message::Tool(result) => format!("tool: {}", result.content.text()),
         Message::Assistant(said) => {
             let calls: Vec<&str> = said.tool_calls.iter().map(|call| call.name.as_str()).collect();
             format!("assistant: {}{}", said.text(), calls.join(","))
         }
-    };
-    agent.transcript().rows().iter().map(|row| text(&row.stored.message)).collect()
+    }
 }
