@@ -12,12 +12,18 @@ const SUBAGENT: u32 = 50;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Budget {
     left: u32,
+    refunds: u32,
 }
 
 impl Budget {
-    /// So many.
+    /// So many; as many again may be given back, so that what gives back ends as well.
     pub fn of(requests: u32) -> Self {
-        Self { left: requests }
+        Self { left: requests, refunds: requests }
+    }
+
+    /// So many and not one more: somebody asked for this number.
+    pub fn hard(requests: u32) -> Self {
+        Self { left: requests, refunds: 0 }
     }
 
     /// As configured for the main agent.
@@ -37,9 +43,12 @@ impl Budget {
         some
     }
 
-    /// Gives one back: a round that only ran code is free.
+    /// Gives one back, as long as there are some to give: a round that only ran code is free.
     pub fn refund(&mut self) {
-        self.left = self.left.saturating_add(1);
+        if self.refunds > 0 {
+            self.refunds -= 1;
+            self.left = self.left.saturating_add(1);
+        }
     }
 }
 

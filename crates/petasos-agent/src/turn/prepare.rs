@@ -37,7 +37,7 @@ impl Agent {
             cx.principal = Principal::Subagent;
         }
         let budget = match (self.choice.requests_max, self.choice.role) {
-            (Some(most), _) => Budget::of(most),
+            (Some(most), _) => Budget::hard(most),
             (None, Role::Subagent) => Budget::subagent(&cx.settings),
             (None, _) => Budget::main(&cx.settings),
         };

@@ -1,8 +1,9 @@
 //! What models do, and what becomes of it.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_agent::{Act, Outcome, Scripted, TurnError};
+use petasos_agent::{Act, Agent, Outcome, Scripted, TurnError};
 use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, RequestedCall};
 use petasos_contract::model::{Finish, ModelError, Reason, Reply, Step};
@@ -206,6 +207,29 @@ async fn a_turn_ends_with_its_budget_and_a_summary() {
     let tools: Vec<usize> =
         world.model.asked().iter().map(|asked| asked.prompt.tools.len()).collect();
     assert!(tools.windows(2).all(|pair| pair[0] == pair[1]), "the prefix stays: {tools:?}");
+}
+
+#[tokio::test]
+async fn rounds_that_only_run_code_are_free_but_not_for_ever() {
+    let endless = || {
+        Scripted::new([]).otherwise(|prompt, _| {
+            if prompt.tool_choice == petasos_contract::model::ToolChoice::Off {
+                Act::say("that was a lot")
+            } else {
+                Act::call("execute_code", r#"{"code":"print(1)"}"#)
+            }
+        })
+    };
+    // As configured: as many again; as asked for on the command line: not one more.
+    for (asked, most) in [(None, 7), (Some(3), 4)] {
+        let world = World::with(endless(), &json!({ "agent": { "max_turns": 3 } }));
+        world.register("execute_code");
+        let mut choice = world.choice();
+        choice.requests_max = asked;
+        let mut agent = Agent::begin(Arc::clone(&world.engine), choice).await.unwrap();
+        let end = agent.turn("go on for ever".into(), &world.cx()).await.unwrap();
+        assert_eq!((end.outcome, end.requests), (Outcome::OutOfBudget, most));
+    }
 }
 
 #[tokio::test]
