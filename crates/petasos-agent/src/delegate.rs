@@ -317,6 +317,7 @@ fn child_context(
     };
     CallContext {
         principal: Principal::Subagent,
+        root: cx.root.clone().or_else(|| Some(cx.session.clone())),
         depth,
         grant: Arc::new(grant),
         cancel: cancel.child_token(),

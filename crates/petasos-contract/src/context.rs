@@ -132,6 +132,8 @@ pub struct CallContext {
     pub taint: Taint,
     /// For which conversation.
     pub session: SessionId,
+    /// The conversation of a person that this one works for, when it is a subagent's.
+    pub root: Option<SessionId>,
     /// In which isolation.
     pub task: TaskId,
     /// In which turn.
@@ -170,6 +172,7 @@ impl CallContext {
             attended: surface.is_usually_attended(),
             taint: Taint::NONE,
             session,
+            root: None,
             task: TaskId::new("default"),
             turn: TurnId::new("turn-0"),
             call: CallId::new("call-0"),

@@ -60,17 +60,6 @@ pub trait Door: Send + Sync {
     fn dispatch<'a>(&'a self, call: ToolCall, cx: &'a CallContext) -> BoxFuture<'a, ToolResult>;
 }
 
-/// Keeps a result that is too large to show, where the model can page through it.
-pub trait Spill: Send + Sync {
-    /// Writes the text and gives the path that `read_file` takes.
-    fn keep<'a>(
-        &'a self,
-        name: &'a str,
-        text: &'a str,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, std::io::Result<std::path::PathBuf>>;
-}
-
 /// What the tools of one family remember together. The program keeps it; only they look inside.
 pub trait Memory: Any + Send + Sync {
     /// Forgets a conversation: its model no longer has before it what it once read.

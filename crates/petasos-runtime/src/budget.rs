@@ -1,5 +1,6 @@
 //! How much of a result the model sees, and where the rest is kept.
 
+mod spill;
 mod temp;
 #[cfg(test)]
 mod tests;
@@ -9,7 +10,6 @@ use std::time::{Duration, Instant};
 
 use futures::FutureExt;
 use petasos_contract::call::{Content, ToolResult};
-use petasos_contract::ports::Spill;
 use petasos_contract::tool::Limit;
 use petasos_contract::{CallContext, Settings, wait};
 use serde_json::Value;
@@ -18,6 +18,8 @@ use crate::dispatch::Dispatcher;
 use crate::registry::Entry;
 use crate::untrusted;
 
+pub(crate) use spill::reads_untrusted;
+pub use spill::{Holds, Large, Spill};
 pub use temp::TempSpill;
 
 /// Marks a result that was moved to a file.
@@ -97,7 +99,8 @@ pub(crate) async fn spill(text: &str, id: &str, store: &dyn Spill, cx: &CallCont
     let preview = untrusted::closed(preview(text, Budget::default().preview_chars));
     let chars = text.chars().count();
     let name = safe_name(id);
-    let keep = AssertUnwindSafe(async { store.keep(&name, text, cx).await }).catch_unwind();
+    let large = Large { name: &name, text, untrusted: untrusted::is_labelled(text) };
+    let keep = AssertUnwindSafe(async { store.keep(large, cx).await }).catch_unwind();
     // The call itself may have used up its time; keeping its result has time of its own.
     let keep = wait::until(Instant::now() + SPILL_DEADLINE, "a large result to be kept", keep);
     let Some(kept) = wait::unless_cancelled(&cx.cancel, wait::LAST_WORDS, keep).await else {
@@ -133,7 +136,6 @@ fn preview(text: &str, chars: usize) -> String {
 
 /// A file name from a call id: unsafe characters become `_`, and a digest keeps such names apart.
 fn safe_name(id: &str) -> String {
-    use std::fmt::Write as _;
     const LENGTH_MAX: usize = 120;
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
     let mut name: String =
@@ -143,12 +145,14 @@ fn safe_name(id: &str) -> String {
         let digest = Sha256::digest(id.as_bytes());
         name = name.replace("..", "__");
         name.push('-');
-        for byte in digest.iter().take(6) {
-            // Writing to a string cannot fail.
-            write!(name, "{byte:02x}").unwrap_or_default();
-        }
+        name.push_str(&hex(&digest, 6));
     }
     name
+}
+
+/// The first bytes of a digest as text.
+fn hex(digest: &[u8], bytes: usize) -> String {
+    digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// Brings the results of a batch under the turn's budget: the largest that are still whole are

@@ -27,10 +27,10 @@ use petasos_contract::approval::{Approver, Digest, Finding, Policy};
 use petasos_contract::call::{Refusal, RefusalKind, ToolCall, ToolResult};
 use petasos_contract::hook::{HookKind, ToolMoment};
 use petasos_contract::middleware::Rewritten;
-use petasos_contract::ports::{Door, Spill};
+use petasos_contract::ports::Door;
 use petasos_contract::{Args, BoxFuture, CallContext, CallId, ToolName, ToolOutput, TurnId, wait};
 
-use crate::budget::TempSpill;
+use crate::budget::{Spill, TempSpill};
 use crate::hooks::HookBus;
 use crate::middleware::Middleware;
 use crate::registry::{Entry, Registry};
@@ -158,7 +158,7 @@ impl Dispatcher {
         self.guards.before(&call, cx)?;
         let mut cleared = clear::check(call, escalated, self, cx).await?;
         run::in_time(&cleared.entry, cx)?;
-        trail.ran = true;
+        (trail.ran, trail.untrusted) = (true, cleared.untrusted);
         let note = cleared.consent.take();
         let frames = self.middleware.frames();
         let output = run::fenced(cleared, &frames, self.policy.as_ref(), cx).await?;
@@ -245,6 +245,8 @@ struct Cleared {
     consent: Option<String>,
     /// What hooks wanted a person to agree to.
     escalated: Vec<Finding>,
+    /// It reads kept words of strangers.
+    untrusted: bool,
 }
 
 /// What the exit remembers of the way.
@@ -258,6 +260,8 @@ struct Trail {
     signature: Option<guard::Signature>,
     /// The handler was reached, so the call may have taken effect.
     ran: bool,
+    /// Its result carries words of strangers, whoever the tool belongs to.
+    untrusted: bool,
 }
 
 impl Trail {
@@ -271,6 +275,7 @@ impl Trail {
             rewrites: Vec::new(),
             signature: None,
             ran: false,
+            untrusted: false,
         }
     }
 

@@ -61,11 +61,16 @@ fn wrap(text: &mut String, call: &CallId, tool: &ToolName, events: &EventSink) {
     );
 }
 
+/// Whether a text carries the label.
+pub(crate) fn is_labelled(text: &str) -> bool {
+    text.starts_with(&format!("<{DELIMITER} "))
+}
+
 /// The beginning of a labelled text with its label closed again, so that what follows stands
 /// outside.
 pub(crate) fn closed(mut head: String) -> String {
     let close = format!("</{DELIMITER}>");
-    if head.starts_with(&format!("<{DELIMITER} ")) && !head.contains(&close) {
+    if is_labelled(&head) && !head.contains(&close) {
         head.push('\n');
         head.push_str(&close);
     }

@@ -16,6 +16,7 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use super::{Cleared, Dispatcher, Granted, consent, run};
+use crate::budget;
 
 /// What a denied model must understand, whoever denied.
 const NO_CONSENT: &str = "The user has not consented to this action. Do not retry it, rephrase \
@@ -30,6 +31,7 @@ pub(super) async fn check(
 ) -> Result<Cleared, Refusal> {
     let policy = door.policy.as_ref();
     let effects = call.entry.tool.effects(&call.args, cx);
+    let untrusted = budget::reads_untrusted(door.spill(), &effects, cx)?;
     let tool = &call.entry.name;
     let unscanned = Intent { tool, args: &call.args, effects: &effects, escalated: &escalated };
     let scanned = scanned(&unscanned, &call, policy, cx).await?;
@@ -56,7 +58,7 @@ pub(super) async fn check(
         return Err(refusal);
     }
     let Granted { id, entry, args, .. } = call;
-    Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated })
+    Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated, untrusted })
 }
 
 /// Puts the question. Hooks that watch hold back nobody who interrupts.

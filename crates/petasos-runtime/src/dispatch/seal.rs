@@ -1,7 +1,7 @@
 //! The only exit: whatever came of a call becomes one well-formed result.
 //!
 //! Normalise, wrap errors in their exact words, tell the post hook, let a hook replace the text,
-//! spill what is too large, label what strangers wrote, add guardrail guidance outside of that
+//! label what strangers wrote, spill what is too large, add guardrail guidance outside of that
 //! label, tell the surface. Other people's code on this way is fenced: a result leaves in any case.
 
 use std::panic::AssertUnwindSafe;
@@ -52,11 +52,12 @@ impl Dispatcher {
         if let Some(entry) = trail.entry.clone() {
             self.tell_hooks(&mut sealed, &trail, duration_ms, cx).await;
             let guidance = self.guide(&sealed, &trail, &entry, cx);
-            self.fit(&mut sealed.content, &trail, &entry, cx).await;
             // A refusal is in our own words, which the model is meant to follow.
-            if is_foreign(&entry) && trail.ran {
+            if trail.ran && (is_foreign(&entry) || trail.untrusted) {
                 untrusted::label(&mut sealed.content, &trail.id, &entry.name, &cx.events);
             }
+            // What is moved to a file takes its label along.
+            self.fit(&mut sealed.content, &trail, &entry, cx).await;
             if let Some(guidance) = guidance {
                 halts_turn = guidance.halts;
                 add_guidance(&mut sealed.content, &guidance);

@@ -269,7 +269,9 @@ async fn a_turn_that_is_too_large_moves_its_largest_results_to_files() {
     assert_eq!(moved, [false, true, false, false, true]);
     let total: usize = results.iter().map(|result| result.content.chars()).sum();
     assert!(total <= 200_000);
-    let kept = std::fs::read_to_string(folder.path().join("hermes-results/id-4.txt")).unwrap();
+    let shown = results[4].content.text();
+    let path = shown.split_once("All of it is in ").unwrap().1.split_once(": page").unwrap().0;
+    let kept = std::fs::read_to_string(path).unwrap();
     assert_eq!(kept.len(), 120_000, "what was moved before is not moved again");
 
     let read = |n: usize| ToolCall { name: "read_file".into(), ..call(n, 150_000, "") };

@@ -4,6 +4,7 @@ use std::process::ExitCode;
 
 use clap::Args;
 use petasos_contract::store::{Amend, NewSession, SessionStore as _};
+use petasos_runtime::budget::TempSpill;
 use serde_json::json;
 
 use super::{find, report};
@@ -151,7 +152,12 @@ impl Delete {
             }
         }
         for head in &heads {
-            host.wait(store.delete(&head.session()))?.map_err(report)?;
+            let session = head.session();
+            host.wait(store.delete(&session))?.map_err(report)?;
+            // The conversation is gone either way; what is left is told.
+            if let Err(error) = TempSpill::remove(&session, host.settings()) {
+                out.remark(format!("kept results of {session} were not removed: {error}"));
+            }
         }
         let ids: Vec<&str> = heads.iter().map(|head| head.id.as_str()).collect();
         if out.is_json() {
