@@ -3,6 +3,7 @@
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::{Arg, Taint};
+use crate::own_program;
 use crate::wrappers;
 
 mod copying;
@@ -85,6 +86,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "multipass"
         | "adb" | "gcloud" | "docker-compose" => into_container(call, &mut found),
         "git" => repository(call, &mut found),
+        "petasos" | "hermes" => found.extend(own_program::touched(call)),
         _ => {
             outputs::disks(call, &mut found);
             outputs::named(call, &mut found);

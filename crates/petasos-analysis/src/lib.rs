@@ -8,6 +8,7 @@
 //! | `doors` | the ways in: [`analyse`] a command or code, judge a path |
 //! | `shell` | the parser |
 //! | `flow` | the interpreter: variables, branches, pipes, files written on the line |
+//! | `own_program` | the grammar of our own program, and what of it loosens |
 //! | `wrappers`, `code`, `sql` | programs that run others; programs in other languages |
 //! | `effects`, `path` | what a command touches, and what a path means |
 //! | `rules`, `verdict` | what is asked about or blocked; the weighing of it |
@@ -26,6 +27,7 @@ mod doors;
 mod effects;
 mod facts;
 mod flow;
+pub mod own_program;
 mod path;
 mod rules;
 mod shell;

@@ -4,6 +4,7 @@
 //! that is touched, or at something the analysis noticed.
 
 mod accounts;
+mod agent_control;
 mod agent_self_harm;
 mod agent_settings;
 mod bulk_delete;
@@ -84,6 +85,7 @@ pub(crate) enum Signal {
     Preload,
     CloudDelete,
     ContainerEnd,
+    OwnPolicy,
 }
 
 /// When a rule speaks.
@@ -126,6 +128,7 @@ pub struct Rule {
 /// Every rule, by file name.
 pub static RULES: &[&Rule] = &[
     &accounts::RULE,
+    &agent_control::RULE,
     &agent_self_harm::RULE,
     &agent_settings::RULE,
     &bulk_delete::RULE,

@@ -77,6 +77,7 @@ static WRAPPERS: &[&Wrapper] = &[
     &git::WRAPPER,
     &interpreters::WRAPPER,
     &make::WRAPPER,
+    &crate::own_program::WRAPPER,
     &prefix::WRAPPER,
     &remote::WRAPPER,
     &runners::WRAPPER,

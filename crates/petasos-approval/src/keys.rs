@@ -3,6 +3,7 @@
 use petasos_analysis::RULES;
 
 const AGENT_SETTINGS: &str = "write to agent settings";
+const AGENT_POLICY: &str = "change to agent policy";
 const SELF_HARM: &str = "agent self-harm";
 const SECRET_READ: &str = "read of a secret";
 const SUDO: &str = "sudo with stdin or askpass";
@@ -18,8 +19,8 @@ fn current(key: &str) -> &str {
 }
 
 /// Whether the command would stop or restart the agent's own gateway.
-pub(crate) fn stops_gateway(key: &str, leaf: &str) -> bool {
-    key == SELF_HARM && !changes_own_rules(leaf)
+pub(crate) fn stops_gateway(key: &str) -> bool {
+    key == SELF_HARM
 }
 
 /// Whether the command hands sudo a password, which is a guess where none was configured.
@@ -32,18 +33,13 @@ pub(crate) fn feeds_sudo(key: &str, leaf: &str) -> bool {
 }
 
 /// Whether the command touches the agent's own settings, rules, hooks or credentials.
-pub(crate) fn is_own_file(key: &str, leaf: &str) -> bool {
-    key == AGENT_SETTINGS || key == SELF_HARM && changes_own_rules(leaf)
+pub(crate) fn is_own_file(key: &str) -> bool {
+    matches!(key, AGENT_SETTINGS | AGENT_POLICY)
 }
 
 /// Whether the rule is about reading keys, tokens and passwords.
 pub(crate) fn reads_secret(key: &str) -> bool {
     key == SECRET_READ
-}
-
-fn changes_own_rules(leaf: &str) -> bool {
-    leaf.split_whitespace()
-        .any(|word| matches!(word, "approval" | "approvals" | "config" | "--yolo"))
 }
 
 #[cfg(test)]
@@ -52,7 +48,7 @@ mod tests {
 
     #[test]
     fn the_families_name_rules_that_exist() {
-        for key in [AGENT_SETTINGS, SELF_HARM, SECRET_READ, SUDO] {
+        for key in [AGENT_SETTINGS, AGENT_POLICY, SELF_HARM, SECRET_READ, SUDO] {
             assert!(RULES.iter().any(|rule| rule.key == key), "{key}");
         }
     }

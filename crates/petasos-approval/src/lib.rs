@@ -24,6 +24,7 @@ pub mod settings;
 pub mod smart;
 pub mod suggest;
 
+pub use petasos_analysis::own_program;
 pub use petasos_analysis::{
     Analysis, Effect, EffectKind, Facts, Finding, Judgement, Language, Leaf, RULES, Rule, Severity,
     Span, Verdict, analyse, analyse_code, judge, judge_code, judge_command, judge_delete,

@@ -68,6 +68,11 @@ pub struct Permissions {
 }
 
 impl Permissions {
+    /// Leaves only the rules that ask and refuse.
+    pub(crate) fn forget_allowed(&mut self) {
+        self.allow.clear();
+    }
+
     /// Reads and checks every rule of a snapshot.
     pub fn read(settings: &Settings) -> Result<Self, PermissionsError> {
         let anchors = Anchors { home: settings.user_home(), workspace: settings.workspace() };

@@ -43,6 +43,8 @@ pub struct Engine {
     memory: Memory,
     shelf: Shelf,
     scanner: Scanner,
+    /// The process is itself a command of a session: nothing here may loosen what that one asks.
+    supervised: bool,
     /// What was judged last: it is most often the next to be settled.
     judged: Mutex<Option<(Judged, Decision)>>,
 }
@@ -76,6 +78,14 @@ impl Engine {
     pub fn new(settings: &Settings) -> Result<Self, ApprovalSettingsError> {
         Approvals::read(settings)?;
         Ok(Self::default())
+    }
+
+    /// For a process below a supervisor of ours: modes, lists and grants that spare a question
+    /// are left aside, because whoever is judged above may have chosen them.
+    #[must_use]
+    pub fn supervised(mut self, supervised: bool) -> Self {
+        self.supervised = supervised;
+        self
     }
 
     /// Judges a call and says why. Waits for nobody.
@@ -140,7 +150,8 @@ impl Engine {
         if let Some((_, loaded)) = kept.iter().find(|(known, _)| *known == fingerprint) {
             return Arc::clone(loaded);
         }
-        let loaded = Arc::new(Approvals::read(settings));
+        let read = Approvals::read(settings);
+        let loaded = Arc::new(if self.supervised { read.map(Approvals::tightened) } else { read });
         kept.push_back((fingerprint, Arc::clone(&loaded)));
         if kept.len() > SNAPSHOTS_KEPT {
             kept.pop_front();

@@ -144,6 +144,16 @@ impl Approvals {
             scan: Wish::read(settings)?,
         })
     }
+
+    /// Without anything that spares a question.
+    #[must_use]
+    pub(crate) fn tightened(mut self) -> Self {
+        self.mode = Mode::Manual;
+        (self.cron, self.headless, self.subagents) = (Absent::Deny, Absent::Deny, Absent::Deny);
+        self.allowlist.clear();
+        self.permissions.forget_allowed();
+        self
+    }
 }
 
 /// Whether a switch variable is on.

@@ -11,7 +11,7 @@
 //! | `backends` | places where commands run |
 //! | `sync` | files that follow a session to a target |
 //! | `remote` | what places behind a carrier share |
-//! | `keeper`, `tree` | owning whole process trees |
+//! | `keeper`, `tree`, `supervised` | owning whole process trees, and being in one |
 //! | `processes`, `search` | helper programs of ours, and where programs are found |
 //! | `exports` | what a shell left at its end |
 //! | `sandbox`, `childenv` | what a command may touch and see |
@@ -37,6 +37,7 @@ mod search;
 pub mod settings;
 mod shell;
 mod sudo;
+mod supervised;
 pub mod sync;
 pub mod tree;
 
@@ -44,3 +45,4 @@ pub use engine::{Engine, Own};
 pub use jobs::JobTable;
 pub use processes::Helpers;
 pub use settings::TerminalSettings;
+pub use supervised::is_supervised;

@@ -5,6 +5,7 @@ use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
 use clap::{Arg, ArgAction, Command as Words};
+use petasos_approval::own_program;
 use petasos_config::Inputs;
 
 use crate::command::{Command, LazyHost, Session};
@@ -22,6 +23,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
         words.push("chat".into());
     }
     let mut program = asked_for(&words).map_or_else(program, |command| grammar(&[command]));
+    let given = words.clone();
     let matches = program.try_get_matches_from_mut(words);
     // It ends with the program; taking it apart is work that every start would pay for.
     std::mem::forget(program);
@@ -29,10 +31,15 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
         Ok(matches) => matches,
         Err(error) => return explain_usage(&error),
     };
+    let loosened = loosened(&given, &inputs);
     let reader = if matches.get_flag("json") { Reader::Script } else { Reader::Person };
     let colour = !inputs.environment.contains_key("NO_COLOR")
         && inputs.environment.get("TERM").is_none_or(|term| term != "dumb");
     let out = Out::new(reader, colour);
+    if let Some(report) = loosened {
+        out.report(&report);
+        return ExitCode::FAILURE;
+    }
     if let Err(report) = take_overrides(&matches, &mut inputs) {
         out.report(&report);
         return ExitCode::from(USAGE);
@@ -49,6 +56,24 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
             ExitCode::from(if report.is_usage() { USAGE } else { 1 })
         }
     }
+}
+
+/// Why a program that was started by a command of a session refuses its words or variables: they
+/// would change what that session asks about.
+fn loosened(words: &[OsString], inputs: &Inputs) -> Option<Report> {
+    if !petasos_terminal::is_supervised() {
+        return None;
+    }
+    let words: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+    let words: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
+    let variable = || {
+        let mut all = inputs.environment.iter();
+        all.find(|(name, value)| own_program::loosens(name, value)).map(|(name, _)| name.clone())
+    };
+    let what = own_program::change(&words).or_else(variable)?;
+    let refused = format!("`{what}` is not available to a command that an agent runs");
+    let hint = "run it yourself in a terminal of your own";
+    Some(Report::new(refused).code("supervised").hint(hint))
 }
 
 /// The command that these words begin with, if it is one: then the grammar needs no other, and a

@@ -165,12 +165,14 @@ impl Host {
     /// The policy of this program; refuses settings that it cannot use.
     pub fn engine(&self) -> Result<Engine, Report> {
         let engine = Engine::new(&self.settings).map_err(|error| unusable(&error))?;
+        let engine = engine.supervised(petasos_terminal::is_supervised());
         Ok(engine.with_processes(self.ports.processes.clone()))
     }
 
     /// The same policy for those who only want to know.
     pub fn checker(&self) -> Result<Checker, Report> {
         let checker = Checker::new(Arc::clone(&self.settings)).map_err(|error| unusable(&error))?;
+        let checker = checker.supervised(petasos_terminal::is_supervised());
         Ok(checker.with_processes(self.ports.processes.clone()))
     }
 

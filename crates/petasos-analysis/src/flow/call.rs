@@ -7,6 +7,7 @@ use super::value::{Arg, Stream, Taint, Value};
 use crate::code::Language;
 use crate::effects;
 use crate::facts::Facts;
+use crate::own_program;
 use crate::rules::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::{UNKNOWN, mixes_scripts, plain_spelling};
@@ -188,7 +189,9 @@ impl Engine<'_> {
             return self.run_alias(&text, argv, span);
         }
         let base = first.text.rsplit(['/', '\\']).next().unwrap_or_default();
-        if base.contains(UNKNOWN) {
+        // `/proc/4711/exe` is whatever runs there.
+        let image = base == "exe" && first.text.starts_with("/proc/");
+        if base.contains(UNKNOWN) || image {
             return self.unknown_program(argv, base, span, assigns);
         }
         if first.glob && first.text.len() > 1 && first.text != "[" {
@@ -251,6 +254,9 @@ impl Engine<'_> {
             return Stream::unknown(Taint::PROGRAM.with(taint));
         }
         let help = call.asks_help();
+        if !help && own_program::NAMES.contains(&program) && self.has_other_home() {
+            self.report.signal(Signal::OwnPolicy, span, render(argv));
+        }
         if !help {
             for (rule, check) in rules::on_call(program) {
                 if check(&call) {
@@ -284,6 +290,13 @@ impl Engine<'_> {
         output
     }
 
+    /// Whether the line itself names another home for our own program.
+    fn has_other_home(&self) -> bool {
+        ["PETASOS_HOME", "HERMES_HOME", "PETASOS_PROFILE", "HERMES_PROFILE"]
+            .iter()
+            .any(|name| self.state.get(name).is_some_and(|value| !value.text.is_empty()))
+    }
+
     /// The items that `xargs -a FILE` and `parallel :::: FILE` read.
     fn listed_in_file(&mut self, args: &[Arg]) -> Option<Stream> {
         let at =
@@ -313,6 +326,7 @@ impl Engine<'_> {
         self.via.push(inners.name);
         let mark = (!inners.assigns.is_empty()).then(|| self.state.enter());
         for (name, value) in inners.assigns {
+            self.assigned(&name, &value, span);
             let value = Value { text: value.text, taint: value.taint, ..Value::default() };
             self.state.set(&name, value);
         }

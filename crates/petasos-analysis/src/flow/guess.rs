@@ -5,6 +5,7 @@ use super::call::Call;
 use super::engine::Engine;
 use super::report::render;
 use super::value::{Arg, Stream, Taint};
+use crate::own_program;
 use crate::rules::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
@@ -137,6 +138,9 @@ impl Engine<'_> {
             }
             return self.dispatch(&respelt, span, assigns);
         }
+        if own_program::is_called_like_ours(args) {
+            return self.run_as_ours(argv, span, assigns);
+        }
         if looks_destructive(args)
             || args.iter().any(|arg| crate::path::is_vital(&self.resolve(&arg.text), self.facts))
         {
@@ -144,6 +148,17 @@ impl Engine<'_> {
         }
         self.report.leaf(argv, &self.via, span);
         Stream::unknown(Taint::PROGRAM.with(taint))
+    }
+
+    /// A program that is called as only ours is, under another name: it is judged as ours, and
+    /// asked about for hiding it.
+    fn run_as_ours(&mut self, argv: &[Arg], span: Span, assigns: &[(String, Arg)]) -> Stream {
+        let mut respelt = argv.to_vec();
+        if let Some(name) = respelt.first_mut() {
+            own_program::NAMES[0].clone_into(&mut name.text);
+        }
+        self.report.signal(Signal::OwnPolicy, span, render(argv));
+        self.dispatch(&respelt, span, assigns)
     }
 
     /// A command name with a pattern: every program it may be is looked at.
@@ -166,6 +181,12 @@ impl Engine<'_> {
     /// Looks for a command in the arguments of a program that no table knows.
     pub(super) fn follow_unknown(&mut self, call: &Call<'_>) {
         if rules::knows(call.program) || PLAIN.contains(&call.program) {
+            return;
+        }
+        if own_program::is_called_like_ours(call.args) {
+            let mut argv = vec![call.name.clone()];
+            argv.extend_from_slice(call.args);
+            self.run_as_ours(&argv, call.span, &[]);
             return;
         }
         let found = call.args.windows(2).take(24).position(|pair| match pair {
@@ -194,6 +215,9 @@ impl Engine<'_> {
     /// What giving a variable its value makes some program run later.
     pub(super) fn assigned(&mut self, name: &str, value: &Arg, span: Span) {
         let text = value.text.as_str();
+        if own_program::loosens(name, text) {
+            self.report.signal(Signal::OwnPolicy, span, format!("{name}={text}"));
+        }
         if wrappers::runs_value(name) && text.contains([' ', ';', '|', '/', '$']) {
             // `LESSOPEN` marks a pipe in front of its command.
             let text = text.trim_start_matches(['|', '-']).to_owned();

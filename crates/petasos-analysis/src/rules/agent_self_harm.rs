@@ -29,9 +29,7 @@ fn check(call: &Call<'_>) -> bool {
                 matches!(call.operand(1), "stop" | "restart" | "run" | "start" | "uninstall")
             }
             "update" | "uninstall" => true,
-            "approval" | "approvals" => matches!(call.operand(1), "revoke" | "allow" | "grant"),
-            "config" => matches!(call.operand(1), "set" | "unset" | "edit"),
-            _ => call.flag_word("--yolo"),
+            _ => false,
         },
         _ => call.operands().any(|arg| ours(&arg.text)),
     }

@@ -89,6 +89,13 @@ impl Checker {
         self
     }
 
+    /// As for a process below a supervisor of ours.
+    #[must_use]
+    pub fn supervised(mut self, supervised: bool) -> Self {
+        self.engine = self.engine.supervised(supervised);
+        self
+    }
+
     /// Shows one command to the scanner, as a call would; nothing where it would not be asked.
     pub async fn scan(&self, command: &str) -> Vec<Scanned> {
         let effects = self.effects(command);

@@ -52,7 +52,7 @@ pub(super) fn observe(seen: &Seen, place: &Place<'_>) -> Vec<Observed> {
 
 fn built_in(said: &Said, place: &Place<'_>) -> Observed {
     let inside = place.approvals.in_gateway || place.cx.surface == Surface::Gateway;
-    let class = if inside && crate::keys::stops_gateway(said.key, &said.leaf) {
+    let class = if inside && crate::keys::stops_gateway(said.key) {
         Class::Gateway
     } else if said.blocks {
         Class::Hardline
@@ -60,7 +60,7 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
         Class::Sudo
     } else if said.key == super::inspect::UNCONFINED {
         Class::Unconfined
-    } else if crate::keys::is_own_file(said.key, &said.leaf) {
+    } else if crate::keys::is_own_file(said.key) {
         Class::OwnFiles
     } else {
         Class::Rule

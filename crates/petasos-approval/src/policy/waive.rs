@@ -37,7 +37,7 @@ impl Engine {
             set(observed, &Waiver::AllowRule(rules), is_ruled);
         }
         self.waive_remembered(observed, approvals, cx);
-        if observed.iter().any(is_grantable) {
+        if !self.supervised && observed.iter().any(is_grantable) {
             for it in observed.iter_mut().filter(|it| is_grantable(it)) {
                 let key = &it.finding.key;
                 it.waived = self.shelf.granting(key, deed, place.anchors(), cx).map(Waiver::Grant);
@@ -57,7 +57,7 @@ impl Engine {
     }
 
     fn waive_off(&self, observed: &mut [Observed], approvals: &Approvals, cx: &CallContext) {
-        if approvals.mode == Mode::Off || self.memory.is_off(&cx.session) {
+        if approvals.mode == Mode::Off || !self.supervised && self.memory.is_off(&cx.session) {
             set(observed, &Waiver::Off, |it| is_rememberable(it.class));
         }
     }

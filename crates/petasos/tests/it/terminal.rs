@@ -60,3 +60,36 @@ fn a_job_outlives_the_program_and_can_be_ended_by_the_next_one() {
     assert!(!running, "{after}");
     assert_eq!(petasos(&home).run(&["kill", "proc_000000000000"]).code, Some(1));
 }
+
+#[test]
+fn a_command_cannot_loosen_approvals_by_starting_this_program_again() {
+    let home = Home::temp();
+    home.write("work/victim/file", "kept");
+    home.write(
+        "other/config.yaml",
+        "approvals:\n  mode: off\ncommand_allowlist: ['rm -rf victim', recursive delete]\n",
+    );
+    let program = env!("CARGO_BIN_EXE_petasos");
+    let other = home.workspace().parent().unwrap().join("other");
+    for (again, code) in [
+        (format!("{program} --json --set approvals.mode=off term 'rm -rf victim'"), "supervised"),
+        (format!("HERMES_YOLO_MODE=1 {program} --json term 'rm -rf victim'"), "supervised"),
+        (format!("{program} --json config set approvals.mode off"), "supervised"),
+        (format!("{program} --json approval grant rm"), "supervised"),
+        (
+            format!("PETASOS_HOME={} {program} --json term 'rm -rf victim'", other.display()),
+            "undeliverable",
+        ),
+        (format!("setsid -w {program} --json --set approvals.mode=off doctor"), "supervised"),
+    ] {
+        // The script is the person's own, so that nothing but the program itself is in the way.
+        home.write("work/again.sh", format!("{again} 2>&1\n"));
+        let finished = petasos(&home).run(&["term", "sh again.sh"]);
+        assert!(finished.stdout.contains(code), "{again}: {}", finished.stdout);
+        assert!(home.workspace().join("victim/file").exists(), "{again}");
+    }
+    let mode = petasos(&home).run(&["config", "get", "approvals.mode"]);
+    assert!(!mode.stdout.contains("off"), "{}", mode.stdout);
+    home.write("work/again.sh", format!("{program} term 'echo inner'\n"));
+    assert_eq!(petasos(&home).run(&["term", "sh again.sh"]).stdout, "inner\n");
+}

@@ -1,7 +1,7 @@
 //! Where nobody can be asked: scheduled runs, subagents, programs without a person.
 
 use petasos_approval::Engine;
-use petasos_contract::approval::Verdict;
+use petasos_contract::approval::{Scope, Verdict};
 use petasos_contract::context::{Principal, Surface};
 use serde_json::json;
 
@@ -58,4 +58,53 @@ fn a_subagent_may_not_ask() {
     cx.principal = Principal::Subagent;
     assert_eq!(shell(&engine, "rm -r x", &cx), Verdict::Allow);
     assert_eq!(word(&shell(&engine, "rm -rf /", &cx)), "block");
+}
+
+#[test]
+fn our_own_program_takes_the_verdict_of_what_it_runs_and_never_loosens() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let approving = json!({
+        "approvals": {"headless_mode": "approve", "mode": "off"},
+        "command_allowlist": ["change to agent policy", "petasos approval grant rm"],
+    });
+    let cx = place.cx_on(Surface::OneShot, &approving, &[]);
+    for script in [
+        "petasos --set approvals.mode=off term 'rm -rf victim'",
+        "HERMES_YOLO_MODE=1 petasos term ls",
+        "petasos approval grant rm",
+        "$(readlink /proc/$PPID/exe) --set approvals.mode=off term 'ls'",
+    ] {
+        let Verdict::Ask(findings) = shell(&engine, script, &cx) else { panic!("{script}") };
+        assert!(findings.iter().all(|it| it.widest == Scope::Once), "{script}: {findings:?}");
+    }
+    let asking = place.cx(&empty());
+    for (script, expected) in [
+        ("petasos term 'rm -rf build'", "ask"),
+        ("petasos term 'rm -rf /'", "block"),
+        ("cd /; petasos term --workdir / --timeout 5 'rm -rf *'", "block"),
+        (r#"petasos tools call terminal '{"command":"rm -rf ~"}'"#, "block"),
+        (r#"petasos tools call write_file '{"path":"~/.bashrc","content":"x"}'"#, "ask"),
+        (r#"petasos tools call write_file '{"path":"notes.txt","content":"x"}'"#, "allow"),
+        ("echo 'rm -rf /' | petasos backend shell", "block"),
+        ("petasos term 'cargo test'", "allow"),
+    ] {
+        assert_eq!(word(&shell(&engine, script, &asking)), expected, "{script}");
+    }
+}
+
+#[test]
+fn below_a_supervisor_nothing_spares_a_question() {
+    let place = Place::new();
+    let loose = json!({
+        "approvals": {"mode": "off", "headless_mode": "approve"},
+        "command_allowlist": ["recursive delete"],
+        "permissions": {"allow": [{"command": "rm"}]},
+    });
+    let cx = place.cx(&loose);
+    assert_eq!(shell(&Engine::default(), "rm -r x", &cx), Verdict::Allow);
+    let engine = Engine::default().supervised(true);
+    engine.set_session_off(&cx.session, true);
+    assert_eq!(word(&shell(&engine, "rm -r x", &cx)), "ask");
+    assert_eq!(word(&shell(&engine, "ls", &cx)), "allow");
 }

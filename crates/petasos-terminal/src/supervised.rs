@@ -1,0 +1,101 @@
+//! Whether this very process was started by a command of another program of ours.
+//!
+//! A command hangs below its sitter whatever it does with sessions, groups and variables: sitters
+//! and keepers adopt what loses its parent, and their names cannot be changed from below. The
+//! control group of a tree is the second sign, for process namespaces that hide what is above.
+
+use std::path::Path;
+
+/// How keepers and sitters are called.
+const NAMES: [&str; 2] = ["(petasos-keep)", "(petasos-sit)"];
+/// Deeper than any tree that a person starts; a loop in what is read ends here.
+const ANCESTORS_MAX: usize = 512;
+
+/// Whether a supervisor of ours is above this process.
+pub fn is_supervised() -> bool {
+    let proc = Path::new("/proc");
+    has_supervisor(proc, std::process::id()) || in_group_of_ours(proc)
+}
+
+fn has_supervisor(proc: &Path, process: u32) -> bool {
+    let mut process = process;
+    for _ in 0..ANCESTORS_MAX {
+        let Some((name, parent)) = stat(proc, process) else { return false };
+        if NAMES.contains(&name.as_str()) {
+            return true;
+        }
+        if parent == 0 {
+            return false;
+        }
+        process = parent;
+    }
+    false
+}
+
+/// The name in brackets, and the parent: the second field behind it.
+fn stat(proc: &Path, process: u32) -> Option<(String, u32)> {
+    let bytes = std::fs::read(proc.join(process.to_string()).join("stat")).ok()?;
+    let text = String::from_utf8_lossy(&bytes);
+    let (head, tail) = text.rsplit_once(')')?;
+    let (_, name) = head.split_once('(')?;
+    let parent = tail.split_whitespace().nth(1)?.parse().ok()?;
+    Some((format!("({name})"), parent))
+}
+
+/// A group that a keeper made lies in a folder `petasos-<process>-<number>`.
+fn in_group_of_ours(proc: &Path) -> bool {
+    let Ok(groups) = std::fs::read_to_string(proc.join("self/cgroup")) else { return false };
+    let number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let is_folder = |name: &str| {
+        let parts = name.strip_prefix("petasos-").and_then(|rest| rest.split_once('-'));
+        parts.is_some_and(|(process, again)| number(process) && number(again))
+    };
+    let own = groups.lines().filter_map(|line| line.strip_prefix("0::"));
+    own.flat_map(|path| path.split('/')).any(is_folder)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn process(proc: &Path, number: u32, name: &str, parent: u32) {
+        let folder = proc.join(number.to_string());
+        std::fs::create_dir_all(&folder).unwrap();
+        let text = format!("{number} ({name}) S {parent} 1 1 0 -1");
+        std::fs::write(folder.join("stat"), text).unwrap();
+    }
+
+    #[test]
+    fn a_supervisor_is_found_however_far_above_and_a_lookalike_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let proc = folder.path();
+        process(proc, 1, "init", 0);
+        process(proc, 5, "petasos", 1);
+        process(proc, 7, "petasos-keep", 5);
+        process(proc, 8, "petasos-sit", 7);
+        process(proc, 9, "a (b) c", 8);
+        process(proc, 10, "petasos", 9);
+        process(proc, 20, "petasos-tests", 1);
+        process(proc, 21, "petasos", 20);
+        // One whose parent is gone.
+        process(proc, 31, "sh", 30);
+        assert!(has_supervisor(proc, 10));
+        for outside in [5, 21, 31, 99] {
+            assert!(!has_supervisor(proc, outside), "{outside}");
+        }
+    }
+
+    #[test]
+    fn a_group_of_ours_is_a_sign_and_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        std::fs::create_dir(folder.path().join("self")).unwrap();
+        for (text, ours) in [
+            ("0::/user.slice/petasos-12-0/77\n", true),
+            ("0::/user.slice/petasos-12.scope\n", false),
+            ("1:name=systemd:/petasos-1-1\n0::/\n", false),
+        ] {
+            std::fs::write(folder.path().join("self/cgroup"), text).unwrap();
+            assert_eq!(in_group_of_ours(folder.path()), ours, "{text}");
+        }
+    }
+}
