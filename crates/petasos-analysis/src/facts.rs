@@ -14,11 +14,19 @@ pub struct Facts {
     pub agent_home: Option<String>,
     /// Whether the command runs where nothing of the host can be reached.
     pub isolated: bool,
+    /// Whether paths are those of another machine, so that none of them can be looked at here.
+    pub elsewhere: bool,
 }
 
 impl Default for Facts {
     fn default() -> Self {
-        Self { home: "/home/user".to_owned(), cwd: None, agent_home: None, isolated: false }
+        Self {
+            home: "/home/user".to_owned(),
+            cwd: None,
+            agent_home: None,
+            isolated: false,
+            elsewhere: false,
+        }
     }
 }
 

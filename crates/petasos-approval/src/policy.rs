@@ -183,6 +183,7 @@ pub(crate) fn facts(approvals: &Approvals, cx: &CallContext) -> Facts {
     facts.cwd = known(&cx.workspace).then(|| text(&cx.workspace));
     facts.agent_home = known(settings.home()).then(|| text(settings.home()));
     facts.isolated = approvals.backend == Backend::Isolated;
+    facts.elsewhere = approvals.backend != Backend::Local;
     facts
 }
 

@@ -26,6 +26,8 @@ pub enum Effect {
         language: String,
         /// The source text.
         source: String,
+        /// Where it would run.
+        cwd: PathBuf,
     },
     /// Creates, changes or removes a file.
     Write(PathBuf),

@@ -25,6 +25,7 @@ use std::time::{Duration, Instant};
 use futures::FutureExt;
 use petasos_contract::approval::{Approver, Digest, Finding, Policy};
 use petasos_contract::call::{Refusal, RefusalKind, ToolCall, ToolResult};
+use petasos_contract::effect::Effects;
 use petasos_contract::hook::{HookKind, ToolMoment};
 use petasos_contract::middleware::Rewritten;
 use petasos_contract::ports::Door;
@@ -247,6 +248,8 @@ struct Cleared {
     escalated: Vec<Finding>,
     /// It reads kept words of strangers.
     untrusted: bool,
+    /// What it was judged to do.
+    effects: Effects,
 }
 
 /// What the exit remembers of the way.

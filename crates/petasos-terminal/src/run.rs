@@ -105,6 +105,8 @@ impl Engine {
         // One deadline for opening, starting and running.
         let deadline = (Instant::now() + timeout).min(cx.deadline);
         let on_timeout = command.on_timeout;
+        // A directory that was named for this command is nobody else's.
+        let moves = command.workdir.is_none();
         let mut run = self.prepare(command, Lifetime::Call, cx).await?;
         let mut collector =
             Collector::new(&cx.settings, Arc::clone(&run.redactor)).telling(&run.command, cx);
@@ -116,7 +118,10 @@ impl Engine {
         let mut process = match spawned {
             Ok(process) => process,
             Err(EnvError::Cwd { path, why }) => {
-                let ended = Ended::NoCwd(format!("cannot enter `{path}`: {why}"));
+                let ended = Ended::NoCwd(format!(
+                    "cannot enter `{path}`: {why}; go elsewhere with `cd` and an absolute path, \
+                     or give `workdir`"
+                ));
                 return Ok(self.told(&run, Collected::nothing(), ended, cx));
             }
             Err(error) => return Err(error),
@@ -129,7 +134,8 @@ impl Engine {
             Stop::Exited(exit, drained) => {
                 let code = exit.ending.code();
                 let lives_on = exit.survivors > 0 || drained == Drained::Held;
-                if let Some(session) = exit.session {
+                if let Some(mut session) = exit.session {
+                    session.cwd = session.cwd.filter(|_| moves);
                     self.shells.note(cx, session);
                 }
                 if lives_on && !process.control().pids().is_empty() {
@@ -195,7 +201,7 @@ impl Engine {
             // Elsewhere `~` is that place's own.
             Some(workdir) if !is_here && workdir.to_string().starts_with('~') => workdir.clone(),
             Some(workdir) => shell::within(&here, &workdir.to_string(), cx.settings.user_home()),
-            None => shell::usable(here, facts),
+            None => shell::entered(here, &command.script, facts),
         };
         let passwords = self.passwords.as_deref();
         let prepared = if command.pty {

@@ -112,17 +112,18 @@ fn expand(path: &str, home: &Path) -> PathBuf {
     }
 }
 
-/// The nearest directory that can be entered, on this machine: a session may have stood in one
-/// that was removed. Elsewhere the place itself is asked.
-pub(crate) fn usable(cwd: TargetPath, facts: &Facts) -> TargetPath {
-    if facts.isolation != Isolation::Host {
-        return cwd;
-    }
-    let found = cwd.as_path().ancestors().find(|path| path.is_absolute() && path.is_dir());
-    match found {
-        Some(path) if path == cwd.as_path() => cwd,
-        // The root is where nobody wants to be by accident.
-        Some(path) if path.parent().is_some() => TargetPath::new(path),
-        Some(_) | None => facts.temp.clone(),
-    }
+/// Where a command of the session begins. In a directory that is gone nothing runs, least of all
+/// in the one above it; only a bare change to another directory leads out, and begins at the root.
+pub(crate) fn entered(cwd: TargetPath, script: &str, facts: &Facts) -> TargetPath {
+    let stuck = facts.isolation == Isolation::Host && !cwd.as_path().is_dir();
+    if stuck && leads_out(script) { TargetPath::new("/") } else { cwd }
+}
+
+/// `cd` with one plain word that needs no directory to start from, and nothing else.
+fn leads_out(script: &str) -> bool {
+    let plain = |letter: char| letter.is_alphanumeric() || "/._-+@~".contains(letter);
+    let mut words = script.split_ascii_whitespace();
+    let first = words.next() == Some("cd");
+    let place = words.next().unwrap_or("~");
+    first && words.next().is_none() && place.starts_with(['/', '~']) && place.chars().all(plain)
 }

@@ -42,8 +42,9 @@ pub(crate) struct Seen {
 pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
     match effect {
         Effect::Command { script, cwd } => command(script, tool, &within(facts, cwd)),
-        Effect::Code { language, source } => {
-            let analysis = petasos_analysis::analyse_code(named(language), source, facts);
+        Effect::Code { language, source, cwd } => {
+            let facts = within(facts, cwd);
+            let analysis = petasos_analysis::analyse_code(named(language), source, &facts);
             judged(analysis, Deed::new(tool, Kind::Program))
         }
         Effect::Unconfined => Seen {
@@ -208,9 +209,15 @@ fn named(language: &str) -> Language {
     }
 }
 
+/// The facts in the directory that a command or program runs in. On this machine that is the one
+/// behind its links: what a pattern in it matches lies there.
 fn within(facts: &Facts, cwd: &Path) -> Facts {
-    let known = !cwd.as_os_str().is_empty();
-    Facts { cwd: if known { Some(text(cwd)) } else { facts.cwd.clone() }, ..facts.clone() }
+    if cwd.as_os_str().is_empty() {
+        return facts.clone();
+    }
+    let (root, home) = (Path::new("/"), Path::new(&facts.home));
+    let cwd = if facts.elsewhere { cwd.to_owned() } else { paths::real(cwd, root, home) };
+    Facts { cwd: Some(text(&cwd)), ..facts.clone() }
 }
 
 fn text(path: &Path) -> String {

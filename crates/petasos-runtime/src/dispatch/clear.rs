@@ -58,7 +58,7 @@ pub(super) async fn check(
         return Err(refusal);
     }
     let Granted { id, entry, args, .. } = call;
-    Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated, untrusted })
+    Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated, untrusted, effects })
 }
 
 /// Puts the question. Hooks that watch hold back nobody who interrupts.

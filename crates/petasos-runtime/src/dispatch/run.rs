@@ -46,6 +46,7 @@ pub(super) async fn fenced(
     let seconds = cx.deadline.saturating_duration_since(std::time::Instant::now()).as_secs_f32();
     let work = async {
         if frames.is_empty() {
+            still_cleared(&call, &call.args, policy, cx).await?;
             return handler(&call.entry, call.args, cx).await;
         }
         let core = |args: Args| {
@@ -85,24 +86,22 @@ fn failed(kind: &str, message: &str) -> Refusal {
     Refusal::new(RefusalKind::Failed, format!("{kind}: {message}"))
 }
 
-/// Middleware inside the approval may not turn what was approved into something else: changed
-/// arguments are judged again, and anything but a plain yes refuses them.
+/// What runs is what was judged. Middleware inside the approval may have changed the arguments, and
+/// while a person thought about it another call may have moved the session or a link: then it is
+/// judged again, and anything but a plain yes refuses it.
 async fn still_cleared(
     call: &Cleared,
     args: &Args,
     policy: &dyn Policy,
     cx: &CallContext,
 ) -> Result<(), Refusal> {
-    if *args == call.args {
-        return Ok(());
-    }
     let tool = &call.entry.name;
-    let same = call.approved.is_some_and(|approved| approved == clear::digest(tool, args));
     let effects = call.entry.tool.effects(args, cx);
-    let intent = Intent { tool, args, effects: &effects, escalated: &call.escalated };
-    if same {
+    let approved = || call.approved.is_some_and(|digest| digest == clear::digest(tool, args));
+    if effects == call.effects && (*args == call.args || approved()) {
         return Ok(());
     }
+    let intent = Intent { tool, args, effects: &effects, escalated: &call.escalated };
     let found = match policy.scan(&intent, cx) {
         Some(scan) => scan.await,
         None => Vec::new(),
@@ -111,8 +110,8 @@ async fn still_cleared(
     if policy.judge(&Intent { escalated: &escalated, ..intent }, cx) == Verdict::Allow {
         return Ok(());
     }
-    let message = "Not run: the arguments were changed after they had been judged, and the new \
-                   ones need approval.";
+    let message = "Not run: its arguments, its directory or the files behind its paths changed \
+                   after it had been judged, and it needs approval as it is now.";
     Err(Refusal::new(RefusalKind::Altered, message))
 }
 

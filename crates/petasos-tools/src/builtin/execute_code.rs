@@ -17,6 +17,7 @@ use petasos_contract::{
 use serde_json::{Map, Value, json};
 
 use crate::code::{self, CodeSettings, Ended, Finished, Job};
+use crate::files::site::Sites;
 
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -114,10 +115,11 @@ impl Tool for ExecuteCode {
         })
     }
 
-    fn effects(&self, args: &Args, _: &CallContext) -> Effects {
+    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
         args.text("code").map_or(Effects::none(), |source| {
             let (language, source) = ("python".to_owned(), source.to_owned());
-            Effects::one(Effect::Code { language, source })
+            let cwd = Sites::new(&self.ports).meant(".", cx);
+            Effects::one(Effect::Code { language, source, cwd })
         })
     }
 

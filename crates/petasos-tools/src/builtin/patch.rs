@@ -78,7 +78,7 @@ impl Patch {
     }
 
     fn replace(&self, input: &Input, cx: &CallContext) -> Result<Value, Told> {
-        let path = input.path.as_deref().map(str::trim).filter(|path| !path.is_empty());
+        let path = input.path.as_deref().filter(|path| !path.trim().is_empty());
         let path = path.ok_or_else(|| "`path` is missing: name the file to change".to_owned())?;
         let old = input.old_string.as_deref().unwrap_or_default();
         let new = input.new_string.as_deref().ok_or_else(|| {

@@ -4,13 +4,13 @@
 //! the engine's part behind the port. What does not pass the checks has no effects, so no
 //! approval is wasted on it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::environment::Environments;
 use petasos_contract::hook::{HookKind, Moment, Moments, TerminalMoment};
 use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
@@ -19,6 +19,8 @@ use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
 use petasos_contract::tool::{Concurrency, Example, Limit, Tool};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
 use serde_json::{Value, json};
+
+use crate::files::site::Sites;
 
 mod evidence;
 mod meaning;
@@ -77,7 +79,7 @@ const EXAMPLES: &[Example] = &[
 
 struct Shell {
     terminal: Option<Arc<dyn Terminal>>,
-    environments: Option<Arc<dyn Environments>>,
+    sites: Sites,
     moments: Option<Arc<dyn Moments>>,
 }
 
@@ -87,7 +89,8 @@ struct Asked {
     command: String,
     place: Place,
     timeout: Option<Duration>,
-    workdir: Option<String>,
+    /// The directory that was named for this command, as it is judged and entered.
+    workdir: Option<PathBuf>,
     pty: bool,
     pty_note: Option<&'static str>,
     on_timeout: OnTimeout,
@@ -126,7 +129,7 @@ impl Shell {
     fn new(ports: &Ports) -> Self {
         Self {
             terminal: ports.terminal.clone(),
-            environments: ports.environments.clone(),
+            sites: Sites::new(ports),
             moments: ports.moments.clone(),
         }
     }
@@ -163,7 +166,7 @@ impl Shell {
                 Place::Foreground
             },
             timeout,
-            workdir: workdir.map(str::to_owned),
+            workdir: workdir.map(|workdir| self.sites.meant(workdir, cx)),
             pty: wants_pty && !needs_pipe,
             pty_note: needs_pipe.then_some(note),
             unconfined: flag("outside_sandbox")
@@ -277,17 +280,9 @@ impl Tool for Shell {
 
     fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
         let Ok(asked) = self.asked(args, cx) else { return Effects::none() };
-        let here = self
-            .environments
-            .as_ref()
-            .map_or_else(|| TargetPath::new(cx.workspace.to_path_buf()), |all| all.cwd(cx));
-        let cwd = match &asked.workdir {
-            Some(workdir) => here.join(workdir),
-            None => here,
-        };
+        let cwd = asked.workdir.unwrap_or_else(|| self.sites.meant(".", cx));
         let unconfined = asked.unconfined;
-        let effects =
-            Effects::one(Effect::Command { script: asked.command, cwd: cwd.as_path().to_owned() });
+        let effects = Effects::one(Effect::Command { script: asked.command, cwd });
         if unconfined { effects.and(Effect::Unconfined) } else { effects }
     }
 

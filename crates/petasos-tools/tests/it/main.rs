@@ -6,6 +6,7 @@ mod elsewhere;
 #[cfg(test)]
 mod execute_code;
 mod family;
+mod located;
 mod memory;
 mod properties;
 mod read_file;

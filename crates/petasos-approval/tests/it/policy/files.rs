@@ -22,7 +22,8 @@ fn one_rule_three_doors() {
     let cx = place.cx(&empty());
     let keys_file = place.user().join(".ssh/authorized_keys");
     let source = format!("open('{}', 'w').write('x')", keys_file.display());
-    let code = Effects::one(Effect::Code { language: "python".to_owned(), source });
+    let code =
+        Effects::one(Effect::Code { language: "python".to_owned(), source, cwd: place.work() });
     let by_tool = write(&engine, &keys_file, &cx);
     let by_shell = shell(&engine, "cp k ~/.ssh/authorized_keys", &cx);
     let by_code = judge(&engine, "execute_code", &code, &cx);
@@ -148,4 +149,25 @@ fn nothing_is_written_outside_the_safe_root() {
     }
     assert_eq!(word(&shell(&engine, "echo x > b", &cx)), "block");
     assert_eq!(word(&shell(&engine, "echo x > safe/b 2>/dev/null", &cx)), "allow");
+}
+
+#[test]
+fn a_directory_counts_for_what_it_really_is() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&empty());
+    let link = place.work().join("link");
+    std::os::unix::fs::symlink(place.user(), &link).unwrap();
+    let at = |cwd: &std::path::Path, script: &str| {
+        let script = script.to_owned();
+        let effects = Effects::one(Effect::Command { script, cwd: cwd.to_path_buf() });
+        word(&judge(&engine, "terminal", &effects, &cx))
+    };
+    assert_eq!(at(&link, "rm -rf *"), "block");
+    assert_eq!(at(&place.user(), "rm -rf ./*"), "block");
+    assert_eq!(at(&place.work(), "rm -rf *"), "ask");
+    assert_eq!(at(&link, "echo x >> .bashrc"), "ask");
+    let source = "open('.bashrc', 'a').write('x')".to_owned();
+    let code = Effect::Code { language: "python".to_owned(), source, cwd: place.user() };
+    assert_eq!(word(&judge(&engine, "execute_code", &Effects::one(code), &cx)), "ask");
 }

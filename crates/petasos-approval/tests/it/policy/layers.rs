@@ -142,8 +142,11 @@ fn a_guessed_sudo_password_needs_a_person_each_time() {
 fn over_chat_a_program_is_put_up_whole() {
     let place = Place::new();
     let engine = Engine::default();
-    let code =
-        Effects::one(Effect::Code { language: "python".to_owned(), source: "print(1)".to_owned() });
+    let code = Effects::one(Effect::Code {
+        language: "python".to_owned(),
+        source: "print(1)".to_owned(),
+        cwd: place.work(),
+    });
     let cases = [
         (Surface::Cli, empty(), "allow"),
         (Surface::Gateway, empty(), "ask"),

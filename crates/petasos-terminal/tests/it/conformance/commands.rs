@@ -71,8 +71,10 @@ cases! { CASES;
         let name = format!("{}/it's a \"höme\" 家 $x", bed.folder);
         let made = format!("mkdir -p '{}'", name.replace('\'', "'\\''"));
         bed.stage.run_in(&cx, command(&made)).await;
-        let ran = bed.stage.run_in(&cx, at(&name, "cd .; pwd")).await;
+        let ran = bed.stage.run_in(&cx, at(&name, "pwd")).await;
         assert_eq!(ran.output.trim_end(), name);
+        let moved = format!("cd '{}'", name.replace('\'', "'\\''"));
+        bed.stage.run_in(&cx, command(&moved)).await;
         let ran = bed.stage.run_in(&cx, command("pwd")).await;
         assert_eq!(ran.output.trim_end(), name);
     }
