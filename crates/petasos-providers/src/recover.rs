@@ -1,8 +1,9 @@
 //! What to do about a failure: one pure decision, the same for every surface and role.
 //!
 //! The order is always: a repair that makes the request acceptable, the credential, the same
-//! provider again, another provider, giving up. Each repair and each refresh happens at most once
-//! per question, so that no failure can loop.
+//! provider again, another provider, giving up. Each repair happens once per question, each
+//! credential is renewed once, and whatever the provider answers, one question fails at most
+//! [`FAILURES_MAX`] times at one candidate.
 
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ pub enum Refresh {
 #[derive(Debug, Clone, Default)]
 pub struct Tried {
     /// Failed requests to the current provider since it was chosen.
+    pub failures: u32,
+    /// Waits before the same request went out again.
     pub retries: u32,
     /// Rate limits met on the current credential.
     pub limited: u32,
@@ -108,8 +111,23 @@ pub enum Move {
 /// A wait longer than this is not worth it while another provider or credential is there.
 const WAIT_MAX_WITH_OTHERS: Duration = Duration::from_secs(20);
 
+/// The most requests of one question that may fail at one candidate: an endless pool or a login
+/// that renews but is never accepted must not become a storm.
+pub const FAILURES_MAX: u32 = 32;
+
 /// Decides.
 pub fn decide(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move {
+    match choose(failure, tried, options, dice) {
+        Move::Repair(_) | Move::Refresh | Move::Rotate | Move::Retry(_)
+            if tried.failures >= FAILURES_MAX =>
+        {
+            on(options)
+        }
+        chosen => chosen,
+    }
+}
+
+fn choose(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move {
     if let Some(repair) = repair(failure)
         && tried.allows(&repair)
     {
@@ -176,13 +194,12 @@ fn limited(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Mov
 }
 
 fn again(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move {
-    if tried.retries > options.retries_max {
+    if tried.retries >= options.retries_max {
         return on(options);
     }
-    let attempt = tried.retries.saturating_sub(1);
     let wait = match failure.retry_after {
         Some(wait) => retry::wish(wait, dice),
-        None => options.patience.backoff(failure.reason).delay(attempt, dice),
+        None => options.patience.backoff(failure.reason).delay(tried.retries, dice),
     };
     Move::Retry(wait)
 }

@@ -197,6 +197,7 @@ impl<'a> Walk<'a> {
                 Some(rotated) => {
                     *runtime = rotated;
                     self.path.push(Step::Rotated);
+                    self.tell_rotation(failure, &runtime.provider);
                     tried.limited = 0;
                     tried.refresh = Refresh::Impossible;
                     Acted::Again
@@ -207,6 +208,7 @@ impl<'a> Walk<'a> {
                 let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                 self.path.push(Step::Waited { wait_ms });
                 self.tell_wait(failure, &runtime.provider, wait_ms);
+                tried.retries += 1;
                 tokio::time::sleep(wait.mul_f64(self.client.pace)).await;
                 Acted::Again
             }
@@ -272,7 +274,7 @@ impl<'a> Walk<'a> {
         );
         self.client.memory.keep_limits(&runtime.provider, failure.limits);
         self.path.push(Step::Failed { reason: failure.reason, status: failure.status });
-        tried.retries += 1;
+        tried.failures += 1;
         tried.limited += u32::from(failure.reason == Reason::RateLimit);
         tried.pages += u32::from(failure.is_page);
     }
@@ -305,6 +307,12 @@ impl<'a> Walk<'a> {
     fn tell_wait(&self, failure: &Failure, provider: &str, wait_ms: u64) {
         let why = failure.what();
         let text = format!("`{provider}` {why}; asking again in {} s", wait_ms.div_ceil(1000));
+        self.cx.events.emit(|| Event::Notice { text });
+    }
+
+    fn tell_rotation(&self, failure: &Failure, provider: &str) {
+        let why = failure.what();
+        let text = format!("`{provider}` {why}; trying its next credential");
         self.cx.events.emit(|| Event::Notice { text });
     }
 

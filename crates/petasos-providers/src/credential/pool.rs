@@ -247,16 +247,14 @@ pub enum Trouble {
     Forbidden,
 }
 
-/// What to do next.
+/// What a failure means for the pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Advice {
     /// Try the same key again.
     SameKey,
-    /// Renew the login, then try again.
-    Renew,
-    /// Take the next key.
+    /// The key rests: take the next one.
     Rotate,
-    /// Leave the pool alone.
+    /// It is not about the key: leave the pool alone.
     Leave,
 }
 
@@ -266,7 +264,6 @@ const HOUR_MS: u64 = 60 * MINUTE_MS;
 /// Marks an entry after a failure and says what to do. `reset_at_ms` is the provider's own word.
 pub fn fail(entry: &mut Entry, trouble: Trouble, now_ms: u64, reset_at_ms: Option<u64>) -> Advice {
     let first_time = entry.status == Status::Ok;
-    let renewable = entry.oauth && entry.refresh.is_some();
     let mut rest = |status: Status, for_ms: u64| {
         entry.status = status;
         entry.reset_at_ms = reset_at_ms.or(Some(now_ms.saturating_add(for_ms)));
@@ -276,7 +273,7 @@ pub fn fail(entry: &mut Entry, trouble: Trouble, now_ms: u64, reset_at_ms: Optio
         Trouble::RateLimited if first_time => Advice::SameKey,
         Trouble::RateLimited | Trouble::QuotaUsed => rest(Status::Exhausted, HOUR_MS),
         Trouble::Unpaid => rest(Status::Exhausted, 24 * HOUR_MS),
-        Trouble::Rejected if renewable => Advice::Renew,
+        // A login was renewed before it came to this, so it rests like any other key.
         Trouble::Rejected => rest(Status::Exhausted, 5 * MINUTE_MS),
         Trouble::Revoked => {
             entry.status = Status::Dead;

@@ -14,7 +14,7 @@ use petasos_net::client::Net;
 use super::zai::Endpoints;
 use super::{Routes, Unroutable};
 use crate::credential::copilot::{self, Exchange};
-use crate::credential::pool::{self, Entry, Strategy, Trouble};
+use crate::credential::pool::{self, Advice, Entry, Strategy, Trouble};
 use crate::credential::refresh::{self, Why};
 use crate::credential::spec::Renewal;
 use crate::credential::store::{self, AuthFile};
@@ -290,6 +290,9 @@ async fn rotate(
         }
         Some(next)
     });
+            if advice != Advice::Rotate {
+                return None;
+            }
     let entry = match changed.await {
         Ok(entry) => entry?,
         Err(error) => {
@@ -310,7 +313,7 @@ fn millis(wait: Duration) -> Option<u64> {
 }
 
 fn trouble(failure: &Failure) -> Trouble {
-    const REVOKED: [&str; 5] = [
+    const REVOKED: [&str; 6] = [
         "token_invalidated",
         "token_revoked",
         "invalid_token",
@@ -327,3 +330,4 @@ fn trouble(failure: &Failure) -> Trouble {
         _ => Trouble::Rejected,
     }
 }
+        "unauthorized_client",

@@ -6,4 +6,5 @@ mod repairs;
 mod scene;
 mod server;
 mod statuses;
+mod storm;
 mod streams;

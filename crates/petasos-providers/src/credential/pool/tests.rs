@@ -58,8 +58,10 @@ fn a_failure_marks_the_entry_and_advises() {
         assert_eq!(fail(&mut one, trouble, now, None), advice, "{trouble:?}");
         assert_eq!((one.status, one.reset_at_ms), (status, reset), "{trouble:?}");
     }
-    let mut login = Entry { oauth: true, refresh: Some(Secret::new("rt-1")), ..entry("a", 0, 0) };
-    assert_eq!(fail(&mut login, Trouble::Rejected, now, None), Advice::Renew);
+    let refresh = Some(Secret::new("rt-1"));
+    let mut login = Entry { oauth: true, refresh, ..entry("a", 0, 0) };
+    assert_eq!(fail(&mut login, Trouble::Rejected, now, None), Advice::Rotate);
+    assert!(!login.is_rested(now), "a refused login is not taken again at once");
     let mut told = entry("a", 0, 0);
     fail(&mut told, Trouble::QuotaUsed, now, Some(now + 5));
     assert_eq!(told.reset_at_ms, Some(now + 5));

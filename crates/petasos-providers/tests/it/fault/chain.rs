@@ -3,17 +3,20 @@
 use std::sync::Arc;
 
 use petasos_contract::context::Surface;
+use petasos_contract::event::EventSink;
 use petasos_contract::message::Message;
 use petasos_contract::model::{Model as _, Prompt, Role};
 use petasos_contract::settings::Parts;
 use petasos_contract::{CallContext, Settings, TurnId};
 use petasos_net::client::{Net, NetOptions};
 use petasos_providers::client::Client;
+use petasos_providers::credential::pool::Status;
+use petasos_providers::credential::store::AuthFile;
 use petasos_providers::route::VaultRoutes;
 use petasos_providers::table::Table;
 use serde_json::json;
 
-use super::scene::{Scene, Setup, told};
+use super::scene::{Heard, Scene, Setup, told};
 use super::server::{Act, Server, error, stream};
 
 #[tokio::test]
@@ -91,6 +94,47 @@ async fn a_pool_in_the_store_is_rotated_and_remembers() {
     assert_eq!(told(&first), "custom, auth/401, rotated, custom, = ok");
     assert_eq!(client.ask(&prompt, Role::Main, &cx).await.unwrap().message.text(), "again");
     assert_eq!(server.keys(), ["key-pool-0001", "key-pool-0002", "key-pool-0002"]);
+}
+
+#[tokio::test]
+async fn logins_of_a_pool_that_are_refused_rest_instead_of_taking_turns_for_ever() {
+    let server = Server::start(vec![error(401); 60]).await;
+    let home = tempfile::tempdir().unwrap();
+    let entry = |id: &str, priority: u32| {
+        json!({"id": id, "label": id, "auth_type": "oauth", "priority": priority,
+            "source": "device_code", "access_token": format!("at-{id}"),
+            "refresh_token": format!("rt-{id}")})
+    };
+    let pool = json!({"version": 1, "credential_pool": {"custom:box":
+        [entry("aaaaaa", 0), entry("bbbbbb", 1)]}});
+    let file = std::fs::File::create(home.path().join("auth.json")).unwrap();
+    serde_json::to_writer(file, &pool).unwrap();
+    let values = json!({"model": {"provider": "custom:box", "default": "m"},
+        "custom_providers": [{"name": "box", "base_url": server.url()}]});
+    let settings = Settings::new(Parts {
+        home: home.path().to_owned(),
+        user_home: home.path().to_owned(),
+        values: values.as_object().cloned().unwrap(),
+        ..Parts::default()
+    });
+    let net = Arc::new(Net::new(NetOptions::default()));
+    let routes = Arc::new(VaultRoutes::new(net.clone()));
+    let client = Client::new(routes, net, Table::built_in()).with_pace(0.001);
+    let heard = Arc::new(Heard::default());
+    let mut cx = CallContext::new(Arc::new(settings), Surface::Cli, "s".into());
+    cx.events = EventSink::to(heard.clone());
+    let prompt = Prompt { messages: vec![Message::user("hello")], ..Prompt::default() };
+    let outcome = client.ask(&prompt, Role::Main, &cx).await;
+    assert_eq!(told(&outcome), "custom, auth/401, rotated, custom, auth/401, gave up");
+    let entries = AuthFile::read(home.path()).unwrap().pool("custom:box");
+    assert_eq!(entries[0].status, Status::Exhausted, "the refused login rests");
+    let notices = heard.notices.lock().unwrap().clone();
+    assert_eq!(
+        notices,
+        ["`custom` did not accept the credential (401); trying its next credential"]
+    );
+    client.ask(&prompt, Role::Main, &cx).await.unwrap_err();
+    assert_eq!(server.keys(), ["at-aaaaaa", "at-bbbbbb", "at-bbbbbb"]);
 }
 
 #[tokio::test]

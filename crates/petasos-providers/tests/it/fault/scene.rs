@@ -41,6 +41,8 @@ struct Double {
     spare: String,
     keys: Mutex<Vec<&'static str>>,
     refreshed: Mutex<Option<&'static str>>,
+    /// Keys handed out so far, where there is always another one.
+    endless: Option<Mutex<u32>>,
     wire: Wire,
     overrides: Overrides,
 }
@@ -73,6 +75,15 @@ impl Double {
     }
 }
 
+impl Double {
+    /// The next key of an endless supply.
+    fn another(&self) -> Option<String> {
+        let mut count = self.endless.as_ref()?.lock().unwrap();
+        *count += 1;
+        Some(format!("key-main-{count:04}"))
+    }
+}
+
 impl Routes for Double {
     fn resolve<'a>(
         &'a self,
@@ -94,7 +105,7 @@ impl Routes for Double {
     }
 
     fn can_refresh(&self, _: &ProviderRuntime) -> bool {
-        self.refreshed.lock().unwrap().is_some()
+        self.endless.is_some() || self.refreshed.lock().unwrap().is_some()
     }
 
     fn refresh<'a>(
@@ -102,13 +113,15 @@ impl Routes for Double {
         runtime: &'a ProviderRuntime,
         _: &'a Settings,
     ) -> BoxFuture<'a, Option<ProviderRuntime>> {
-        let key = self.refreshed.lock().unwrap().take();
-        let renewed = key.map(|key| self.runtime(runtime.base_url.as_str(), key));
+        let key = self.refreshed.lock().unwrap().take().map(str::to_owned);
+        let key = key.or_else(|| self.another());
+        let renewed = key.map(|key| self.runtime(runtime.base_url.as_str(), &key));
         Box::pin(async move { renewed })
     }
 
     fn can_rotate(&self, runtime: &ProviderRuntime, _: &Settings) -> bool {
-        runtime.provider == "main" && !self.keys.lock().unwrap().is_empty()
+        let another = self.endless.is_some() || !self.keys.lock().unwrap().is_empty();
+        runtime.provider == "main" && another
     }
 
     fn rotate<'a>(
@@ -117,8 +130,9 @@ impl Routes for Double {
         _: &'a Failure,
         _: &'a Settings,
     ) -> BoxFuture<'a, Option<ProviderRuntime>> {
-        let key = self.keys.lock().unwrap().pop();
-        let rotated = key.map(|key| self.runtime(runtime.base_url.as_str(), key));
+        let key = self.keys.lock().unwrap().pop().map(str::to_owned);
+        let key = key.or_else(|| self.another());
+        let rotated = key.map(|key| self.runtime(runtime.base_url.as_str(), &key));
         Box::pin(async move { rotated })
     }
 }
@@ -161,6 +175,8 @@ pub(super) struct Setup {
     pub(super) has_spare: bool,
     pub(super) refreshed: Option<&'static str>,
     pub(super) keys: Vec<&'static str>,
+    /// Whether a credential can be renewed and rotated without end.
+    pub(super) endless: bool,
     pub(super) overrides: Overrides,
 }
 
@@ -177,6 +193,7 @@ impl Scene {
             spare: spare.url(),
             keys: Mutex::new(setup.keys),
             refreshed: Mutex::new(setup.refreshed),
+            endless: setup.endless.then(Mutex::default),
             wire: Wire::ChatCompletions,
             overrides: setup.overrides,
         };
