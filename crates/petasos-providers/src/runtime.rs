@@ -285,6 +285,11 @@ pub struct ProviderRuntime {
 }
 
 impl ProviderRuntime {
+    /// Whether its login holds no token yet: nothing may be sent before it is renewed.
+    pub fn awaits_renewal(&self) -> bool {
+        self.credential.is_none() && self.expiry.is_some_and(|expiry| expiry.refreshable)
+    }
+
     /// The same runtime with another secret of the same owner; where it may go stays what it was.
     pub fn with_secret(&self, secret: Secret, expires_at_ms: Option<u64>) -> Self {
         const ACCOUNT: &str = "ChatGPT-Account-ID";

@@ -9,13 +9,36 @@ use serde_json::{Map, Value, json};
 use crate::credential::jwt;
 use crate::credential::usable::usable;
 
+/// What renews a login. It goes to the issuer's token endpoint and nowhere else: unlike an access
+/// token it is no [`Secret`], so no credential of a request can hold it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RefreshToken(Secret);
+
+impl RefreshToken {
+    /// Takes ownership of the text.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self(Secret::new(text))
+    }
+
+    /// The token, for its issuer and for the store that keeps it.
+    pub(crate) fn expose(&self) -> &str {
+        self.0.expose()
+    }
+}
+
+impl From<Secret> for RefreshToken {
+    fn from(secret: Secret) -> Self {
+        Self(secret)
+    }
+}
+
 /// The tokens of one login.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Login {
     /// What requests carry.
     pub access: Option<Secret>,
     /// What renews it.
-    pub refresh: Option<Secret>,
+    pub refresh: Option<RefreshToken>,
     /// When the access token ends; `None` is unknown.
     pub expires_at_ms: Option<u64>,
     /// When it was last renewed, as written.
@@ -44,7 +67,7 @@ impl Login {
             .find_map(|name| tokens.get(*name).or_else(|| outer.get(*name)).and_then(moment));
         let claimed = access.as_ref().and_then(|token| jwt::expires_at_ms(token.expose()));
         let login = Self {
-            refresh: secret("refresh_token"),
+            refresh: secret("refresh_token").map(RefreshToken::from),
             expires_at_ms: stated.or(claimed),
             last_refresh: text("last_refresh"),
             dead: text("last_auth_error"),
@@ -57,12 +80,12 @@ impl Login {
 
     /// Writes the login into the object it came from; other fields stay.
     pub fn write_into(&self, target: &mut Map<String, Value>) {
-        let reveal = |secret: &Option<Secret>| secret.as_ref().map(|secret| json!(secret.expose()));
         let nested = target.contains_key("tokens");
         let tokens =
             if nested { target.get_mut("tokens").and_then(Value::as_object_mut) } else { None };
-        let fields =
-            [("access_token", reveal(&self.access)), ("refresh_token", reveal(&self.refresh))];
+        let access = self.access.as_ref().map(|token| json!(token.expose()));
+        let refresh = self.refresh.as_ref().map(|token| json!(token.expose()));
+        let fields = [("access_token", access), ("refresh_token", refresh)];
         match tokens {
             Some(tokens) => put(tokens, fields),
             None => put(target, fields),

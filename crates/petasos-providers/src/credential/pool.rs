@@ -6,7 +6,7 @@
 use petasos_contract::{Secret, Settings};
 use serde_json::{Map, Value, json};
 
-use crate::credential::login::{Login, moment};
+use crate::credential::login::{Login, RefreshToken, moment};
 use crate::credential::usable::usable;
 use crate::runtime::Expiry;
 
@@ -50,7 +50,7 @@ pub struct Entry {
     /// The secret; none for borrowed entries.
     pub secret: Option<Secret>,
     /// What renews it.
-    pub refresh: Option<Secret>,
+    pub refresh: Option<RefreshToken>,
     /// How it did last.
     pub status: Status,
     /// When it may be tried again.
@@ -77,7 +77,7 @@ impl Entry {
             priority: value.get("priority").and_then(Value::as_i64).unwrap_or(0),
             source: text("source").unwrap_or("manual").to_owned(),
             secret: secret("access_token").or_else(|| secret("agent_key")),
-            refresh: secret("refresh_token"),
+            refresh: secret("refresh_token").map(RefreshToken::from),
             status: match text("last_status") {
                 Some("exhausted") => Status::Exhausted,
                 Some("dead") => Status::Dead,

@@ -9,7 +9,7 @@ use petasos_net::{Follow, Method, Net, NetError, Request, Url, checked_url};
 use serde_json::{Value, json};
 
 use crate::credential::borrowed::{ClaudeCode, CliLogin, Unreadable, json as read_json};
-use crate::credential::login::{Login, moment};
+use crate::credential::login::{Login, RefreshToken, moment};
 use crate::credential::oauth;
 use crate::credential::spec::{Holder, Renewal, Style, skew_ms};
 use crate::credential::store::{AuthFile, Lock, StoreError, update, write_private};
@@ -143,7 +143,9 @@ async fn refused(
     {
         return Ok(now);
     }
-    if let (Holder::Store { .. }, RefreshError::Rejected { reason, .. }) = (&renewal.holder, &error)
+    let ours = matches!(renewal.holder, Holder::Store { .. } | Holder::Pool { .. });
+    if let RefreshError::Rejected { reason, .. } = &error
+        && ours
     {
         renewal.holder.write(&Login { dead: Some(reason.clone()), ..before }).await?;
     }
@@ -171,7 +173,7 @@ pub(crate) fn merged(before: &Login, reply: &Value, now: u64) -> Option<Login> {
         .or_else(|| jwt::expires_at_ms(access.expose()));
     Some(Login {
         access: Some(access),
-        refresh: text("refresh_token").map(Secret::new).or_else(|| before.refresh.clone()),
+        refresh: text("refresh_token").map(RefreshToken::new).or_else(|| before.refresh.clone()),
         expires_at_ms,
         last_refresh: Some(jwt::format_date(now)),
         dead: None,
@@ -180,7 +182,7 @@ pub(crate) fn merged(before: &Login, reply: &Value, now: u64) -> Option<Login> {
     })
 }
 
-async fn ask(renewal: &Renewal, token: &Secret, net: &Net) -> Result<Value, RefreshError> {
+async fn ask(renewal: &Renewal, token: &RefreshToken, net: &Net) -> Result<Value, RefreshError> {
     let mut last = RefreshError::NotRenewable { provider: renewal.provider.clone() };
     let published = published(renewal, net).await?;
     for text in renewal.token_urls.iter().chain(&published) {
@@ -207,7 +209,7 @@ async fn published(renewal: &Renewal, net: &Net) -> Result<Option<String>, Refre
 async fn ask_one(
     renewal: &Renewal,
     text: &str,
-    token: &Secret,
+    token: &RefreshToken,
     net: &Net,
 ) -> Result<Value, RefreshError> {
     let passing =
@@ -230,7 +232,7 @@ async fn ask_one(
     judge(&renewal.provider, status, body)
 }
 
-fn form_request(renewal: &Renewal, url: Url, token: &Secret) -> Result<Request, NetError> {
+fn form_request(renewal: &Renewal, url: Url, token: &RefreshToken) -> Result<Request, NetError> {
     let mut form = url::form_urlencoded::Serializer::new(String::new());
     form.append_pair("grant_type", "refresh_token").append_pair("client_id", &renewal.client_id);
     let mut request = Request::new(Method::POST, url).first_byte(renewal.timeout);
@@ -259,7 +261,11 @@ pub(crate) fn judge(provider: &str, status: u16, body: Value) -> Result<Value, R
         400..=499 if FINAL.contains(&code.as_str()) => {
             Err(RefreshError::Rejected { provider, reason: code })
         }
-        401 | 403 => Err(RefreshError::Rejected { provider, reason: format!("status {status}") }),
+        // A proxy's page has the same status; only the issuer's own words are final.
+        401 | 403 if error.is_some() => {
+            let reason = if code.is_empty() { format!("status {status}") } else { code };
+            Err(RefreshError::Rejected { provider, reason })
+        }
         _ => Err(RefreshError::Passing { provider, reason: format!("status {status} {code}") }),
     }
 }
@@ -317,14 +323,14 @@ impl Holder {
                 let mut content = existing(path)?;
                 let own = &mut content["claudeAiOauth"];
                 own["accessToken"] = json!(login.access.as_ref().map(Secret::expose));
-                own["refreshToken"] = json!(login.refresh.as_ref().map(Secret::expose));
+                own["refreshToken"] = json!(login.refresh.as_ref().map(RefreshToken::expose));
                 own["expiresAt"] = json!(login.expires_at_ms);
                 write_private(path, &content)
             }
             Self::Qwen { path } => {
                 let mut content = existing(path)?;
                 content["access_token"] = json!(login.access.as_ref().map(Secret::expose));
-                content["refresh_token"] = json!(login.refresh.as_ref().map(Secret::expose));
+                content["refresh_token"] = json!(login.refresh.as_ref().map(RefreshToken::expose));
                 content["expiry_date"] = json!(login.expires_at_ms);
                 write_private(path, &content)
             }
@@ -347,7 +353,7 @@ mod tests {
     #[test]
     fn an_answer_without_a_refresh_token_keeps_the_one_at_hand() {
         let before =
-            Login { refresh: Some(Secret::new("rt-1")), generation: 4, ..Login::default() };
+            Login { refresh: Some(RefreshToken::new("rt-1")), generation: 4, ..Login::default() };
         let next =
             merged(&before, &json!({"access_token": "at-2", "expires_in": 60}), 1_000).unwrap();
         assert_eq!(next.refresh, before.refresh);
@@ -369,7 +375,8 @@ mod tests {
             judge("p", status, body).map_err(|error| error.needs_person()).is_err_and(|is| is)
         };
         assert!(verdict(400, json!({"error": "invalid_grant"})));
-        assert!(verdict(401, Value::Null));
+        assert!(verdict(401, json!({"error": {"message": "no"}})));
+        assert!(!verdict(401, Value::Null), "a proxy's page says nothing about the login");
         assert!(verdict(403, json!({"error": {"code": "refresh_token_reused"}})));
         assert!(!verdict(429, json!({"error": "invalid_grant"})));
         assert!(!verdict(400, json!({"error": "temporarily_unavailable"})));

@@ -7,10 +7,11 @@ use petasos_net::origin::is_below;
 
 use super::assemble::Parts;
 use super::endpoint::{Endpoint, From, Lenience, Trust, endpoint, needs_key, not_allowed};
-use super::keys::{Claim, Key, missing_key};
+use super::keys::{Claim, Held, Key, Pending, missing_key};
 use super::scene::Scene;
 use super::{Outcome, Verdict};
 use crate::credential::borrowed::ClaudeCode;
+use crate::credential::login::Login;
 use crate::runtime::{BaseUrl, EndpointKind, Expiry, Source};
 use crate::table::Provider;
 
@@ -25,20 +26,19 @@ fn runtime(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
         return at_azure(scene, provider, url, from);
     }
     let chosen = endpoint(scene, provider, Lenience::VariableAndOther)?;
-    let Some(key) = key(scene, provider, &chosen) else {
+    let Some(held) = held(scene, provider, &chosen) else {
         return Err(match (chosen.trust, chosen.from) {
             (Trust::KeyWithIt, From::Request) => needs_key(provider, &chosen.url),
             (Trust::KeyWithIt, _) => not_allowed(provider, &chosen.url, "`model.base_url`"),
             (Trust::Own | Trust::Granted, _) => missing_key("anthropic", &provider.key_env),
         });
     };
-    let mut parts = Parts::new("anthropic", chosen.url, EndpointKind::Registry);
+    let mut parts = Parts::new("anthropic", chosen.url, EndpointKind::Registry).holding(held);
     parts.provider = Some(provider);
-    parts.key = Some(key);
     Ok(scene.assemble(parts))
 }
 
-fn key(scene: &mut Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option<Key> {
+fn held(scene: &mut Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option<Held> {
     let claim = match chosen.trust {
         Trust::Own => Claim::new("anthropic", provider.scope()),
         Trust::Granted | Trust::KeyWithIt => Claim::exactly("anthropic", &chosen.url),
@@ -47,22 +47,26 @@ fn key(scene: &mut Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option<
     let given =
         scene.explicit_key(&claim).or_else(|| saved.then(|| scene.saved_key(&claim)).flatten());
     match (given, chosen.trust) {
-        (Some(key), _) => Some(key),
+        (Some(key), _) => Some(Held::Token(key)),
         (None, Trust::KeyWithIt) => None,
         // Tokens of a login never leave Anthropic's own hosts, whatever was granted to the key.
-        (None, Trust::Granted) => scene.variable_key("ANTHROPIC_API_KEY", &claim),
+        (None, Trust::Granted) => {
+            scene.variable_key("ANTHROPIC_API_KEY", &claim).map(Held::Token)
+        }
         (None, Trust::Own) => own_key(scene, &claim),
     }
 }
 
-fn own_key(scene: &mut Scene<'_>, claim: &Claim) -> Option<Key> {
+fn own_key(scene: &mut Scene<'_>, claim: &Claim) -> Option<Held> {
     for name in ["ANTHROPIC_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] {
         let Some(key) = scene.variable_key(name, claim) else { continue };
         if !is_oauth(key.secret.expose()) {
-            return Some(key);
+            return Some(Held::Token(key));
         }
-        let Some(better) = claude_code(scene, claim, Wanted::Refreshable) else { return Some(key) };
-        if better.secret != key.secret {
+        let Some(better) = claude_code(scene, claim, Wanted::Refreshable) else {
+            return Some(Held::Token(key));
+        };
+        if !matches!(&better, Held::Token(other) if other.secret == key.secret) {
             let why = "Claude Code holds a login that renews itself";
             scene.trace(format!("variable `{name}`"), Verdict::Passed, why);
         }
@@ -71,11 +75,11 @@ fn own_key(scene: &mut Scene<'_>, claim: &Claim) -> Option<Key> {
     // Whoever set only an API key did not ask for a subscription to be used.
     let api_key = scene.variable_key("ANTHROPIC_API_KEY", claim);
     if api_key.is_some() {
-        return api_key;
+        return api_key.map(Held::Token);
     }
     claude_code(scene, claim, Wanted::Any)
         .or_else(|| pkce(scene, claim))
-        .or_else(|| scene.pool_key("anthropic", claim))
+        .or_else(|| scene.pool_key("anthropic", claim).map(Held::Token))
 }
 
 /// How good Claude Code's login must be.
@@ -85,7 +89,7 @@ enum Wanted {
     Refreshable,
 }
 
-fn claude_code(scene: &mut Scene<'_>, claim: &Claim, wanted: Wanted) -> Option<Key> {
+fn claude_code(scene: &mut Scene<'_>, claim: &Claim, wanted: Wanted) -> Option<Held> {
     let found = scene.vault.claude_code.as_ref()?;
     let what = "Claude Code's login";
     if scene.settings.text("anthropic.claude_code_credentials") == Some("never") {
@@ -105,23 +109,34 @@ fn claude_code(scene: &mut Scene<'_>, claim: &Claim, wanted: Wanted) -> Option<K
         scene.trace(what, Verdict::Refused, "it has ended and cannot renew itself");
         return None;
     }
-    let secret = found.login.access.clone().or_else(|| found.login.refresh.clone())?;
-    let at_ms = if found.login.access.is_some() { found.login.expires_at_ms } else { Some(0) };
     let text = "Claude Code's login is used; the vendor's terms may restrict that. \
                 `anthropic.claude_code_credentials: never` turns it off";
     scene.notice("claude_code", text);
+    Some(of_login(scene, claim, &found.login, what, Source::ClaudeCode))
+}
+
+/// What a login holds that is good, or can be made good.
+fn of_login(
+    scene: &mut Scene<'_>,
+    claim: &Claim,
+    login: &Login,
+    what: &str,
+    source: Source,
+) -> Held {
+    let skew_ms = ClaudeCode::SKEW_MS;
+    let Some(secret) = login.access.clone() else {
+        scene.trace(what, Verdict::Taken, "it is renewed before the first request");
+        return Held::Renewal(Pending { source, skew_ms });
+    };
     scene.trace(what, Verdict::Taken, format!("may go to {}", claim.scope));
-    Some(Key {
+    let refreshable = login.refresh.is_some();
+    Held::Token(Key {
         owner: claim.owner.clone(),
         secret,
         scope: claim.scope.clone(),
-        source: Source::ClaudeCode,
+        source,
         pool: None,
-        expiry: Some(Expiry {
-            at_ms,
-            skew_ms: ClaudeCode::SKEW_MS,
-            refreshable: found.is_refreshable(),
-        }),
+        expiry: Some(Expiry { at_ms: login.expires_at_ms, skew_ms, refreshable }),
     })
 }
 
@@ -136,21 +151,11 @@ fn chosen_on_purpose(scene: &Scene<'_>) -> bool {
 }
 
 /// Our own login, made with `petasos auth login anthropic`.
-fn pkce(scene: &mut Scene<'_>, claim: &Claim) -> Option<Key> {
+fn pkce(scene: &mut Scene<'_>, claim: &Claim) -> Option<Held> {
     let login = scene.vault.store.login("anthropic").filter(|login| login.dead.is_none())?;
-    let secret = login.access?;
-    scene.trace("our own login to Anthropic", Verdict::Taken, format!("may go to {}", claim.scope));
-    Some(Key {
-        owner: claim.owner.clone(),
-        secret,
-        scope: claim.scope.clone(),
-        source: Source::AuthStore,
-        pool: None,
-        expiry: Some(Expiry {
-            at_ms: login.expires_at_ms,
-            skew_ms: ClaudeCode::SKEW_MS,
-            refreshable: login.refresh.is_some(),
-        }),
+    let holds = login.access.is_some() || login.refresh.is_some();
+    holds.then(|| {
+        of_login(scene, claim, &login, "our own login to Anthropic", Source::AuthStore)
     })
 }
 

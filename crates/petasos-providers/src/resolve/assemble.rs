@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::anthropic::is_oauth;
 use super::entry::{CustomEntry, overrides};
-use super::keys::Key;
+use super::keys::{Held, Key, Pending};
 use super::scene::Scene;
 use crate::mode::{self, ApiMode, ModeOption, Question, Wire};
 use crate::runtime::{BaseUrl, EndpointKind, Overrides, ProviderRuntime, Source};
@@ -19,6 +19,8 @@ pub(crate) struct Parts<'p> {
     pub(crate) kind: EndpointKind,
     pub(crate) provider: Option<&'p Provider>,
     pub(crate) key: Option<Key>,
+    /// The login that stands in for the key until it is renewed.
+    pub(crate) pending: Option<Pending>,
     pub(crate) entry: Option<CustomEntry<'p>>,
     /// The dialect saved for this very endpoint.
     pub(crate) saved_mode: Option<&'p str>,
@@ -34,10 +36,20 @@ impl Parts<'_> {
             kind,
             provider: None,
             key: None,
+            pending: None,
             entry: None,
             saved_mode: None,
             model: None,
         }
+    }
+
+    /// The same parts with what a login holds.
+    pub(crate) fn holding(mut self, held: Held) -> Self {
+        match held {
+            Held::Token(key) => self.key = Some(key),
+            Held::Renewal(pending) => self.pending = Some(pending),
+        }
+        self
     }
 }
 
@@ -65,8 +77,12 @@ impl Scene<'_> {
         let wire = mode::wire(&parts.id, api_mode, &url, saved_mode);
         let headers = self.headers(&parts, own);
         let overrides = self.overrides(&parts, own);
-        let source = parts.key.as_ref().map_or(Source::NoKeyRequired, |key| key.source.clone());
+        let pending = parts.pending.as_ref();
+        let source = parts.key.as_ref().map(|key| key.source.clone());
+        let source = source.or_else(|| pending.map(|pending| pending.source.clone()));
+        let source = source.unwrap_or(Source::NoKeyRequired);
         let expiry = parts.key.as_ref().and_then(|key| key.expiry);
+        let expiry = expiry.or_else(|| pending.map(Pending::expiry));
         let pool = parts.key.as_ref().and_then(|key| key.pool.clone());
         let credential = parts.key.map(|key| {
             let scheme = scheme(&url, wire, key.secret.expose());

@@ -20,6 +20,29 @@ pub(crate) struct Key {
     pub(crate) expiry: Option<Expiry>,
 }
 
+/// What a login holds: a token to send, or only the means to renew it.
+#[derive(Debug, Clone)]
+pub(crate) enum Held {
+    /// A token to send.
+    Token(Key),
+    /// No token yet: it is renewed before the first request.
+    Renewal(Pending),
+}
+
+/// A login that must be renewed before anything can be sent.
+#[derive(Debug, Clone)]
+pub(crate) struct Pending {
+    pub(crate) source: Source,
+    pub(crate) skew_ms: u64,
+}
+
+impl Pending {
+    /// Long due, so that the renewal comes first.
+    pub(crate) fn expiry(&self) -> Expiry {
+        Expiry { at_ms: Some(0), skew_ms: self.skew_ms, refreshable: true }
+    }
+}
+
 /// Whose key and where it may go.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {

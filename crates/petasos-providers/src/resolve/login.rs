@@ -6,7 +6,7 @@
 
 use super::assemble::Parts;
 use super::endpoint::{Endpoint, From, Lenience, Trust, endpoint, needs_key};
-use super::keys::{Claim, Key};
+use super::keys::{Claim, Held, Key, Pending};
 use super::scene::Scene;
 use super::{Outcome, ResolveError, Verdict};
 use crate::credential::jwt;
@@ -31,19 +31,22 @@ fn runtime(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
         Trust::Own => Claim::new(&provider.id, provider.scope()),
         Trust::Granted | Trust::KeyWithIt => Claim::exactly(&provider.id, &chosen.url),
     };
-    let key = match scene.explicit_key(&claim) {
-        Some(key) => key,
+    let held = match scene.explicit_key(&claim) {
+        Some(key) => Held::Token(key),
         None if chosen.trust != Trust::Own => return Err(needs_key(provider, &chosen.url)),
         None => token(scene, provider, &claim)?,
     };
-    let account =
-        (provider.id == "openai-codex").then(|| jwt::chatgpt_account(key.secret.expose()));
+    let account = match &held {
+        Held::Token(key) if provider.id == "openai-codex" => {
+            jwt::chatgpt_account(key.secret.expose())
+        }
+        Held::Token(_) | Held::Renewal(_) => None,
+    };
     let url = told(scene, provider, &chosen).unwrap_or(chosen.url);
-    let mut parts = Parts::new(&provider.id, url, EndpointKind::Registry);
+    let mut parts = Parts::new(&provider.id, url, EndpointKind::Registry).holding(held);
     parts.provider = Some(provider);
-    parts.key = Some(key);
     let mut runtime = scene.assemble(parts);
-    if let Some(account) = account.flatten() {
+    if let Some(account) = account {
         runtime.headers.push(("ChatGPT-Account-ID".to_owned(), account));
     }
     Ok(runtime)
@@ -56,7 +59,7 @@ fn told(scene: &Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option<Bas
     BaseUrl::parse(&text).ok().filter(|url| provider.owns(url.url()))
 }
 
-fn token(scene: &mut Scene<'_>, provider: &Provider, claim: &Claim) -> Result<Key, ResolveError> {
+fn token(scene: &mut Scene<'_>, provider: &Provider, claim: &Claim) -> Result<Held, ResolveError> {
     let id = provider.id.as_str();
     let stored = scene.vault.store.login(id);
     if let Some(reason) = stored.as_ref().and_then(|login| login.dead.clone()) {
@@ -78,11 +81,11 @@ fn token(scene: &mut Scene<'_>, provider: &Provider, claim: &Claim) -> Result<Ke
         .filter(|(login, source)| *source == Source::QwenCli || !login.is_due(now, skew_ms));
     let own = stored.filter(|login| login.dead.is_none()).map(|login| (login, Source::AuthStore));
     for (login, source) in own.into_iter().chain(borrowed) {
-        if let Some(key) = from_login(scene, provider, claim, &login, source) {
-            return Ok(key);
+        if let Some(held) = from_login(scene, provider, claim, &login, source) {
+            return Ok(held);
         }
     }
-    scene.pool_key(id, claim).ok_or_else(|| missing(provider))
+    scene.pool_key(id, claim).map(Held::Token).ok_or_else(|| missing(provider))
 }
 
 fn from_login(
@@ -91,7 +94,7 @@ fn from_login(
     claim: &Claim,
     login: &Login,
     source: Source,
-) -> Option<Key> {
+) -> Option<Held> {
     let now = scene.vault.now_ms;
     let skew_ms = spec::skew_ms(&provider.id, login.expires_at_ms.map(|at| at.saturating_sub(now)));
     let what = format!("login to `{}` from {source}", provider.id);
@@ -100,19 +103,19 @@ fn from_login(
         scene.trace(what, Verdict::Refused, "it has ended and cannot renew itself");
         return None;
     }
-    // Without an access token the renewal comes first; the placeholder is never sent because the
-    // expiry is long past.
-    let at_ms = if login.access.is_some() { login.expires_at_ms } else { Some(0) };
-    let secret = login.access.clone().or_else(|| login.refresh.clone())?;
+    let Some(secret) = login.access.clone() else {
+        scene.trace(what, Verdict::Taken, "it is renewed before the first request");
+        return Some(Held::Renewal(Pending { source, skew_ms }));
+    };
     scene.trace(what, Verdict::Taken, format!("may go to {}", claim.scope));
-    Some(Key {
+    Some(Held::Token(Key {
         owner: claim.owner.clone(),
         secret,
         scope: claim.scope.clone(),
         source,
         pool: None,
-        expiry: Some(Expiry { at_ms, skew_ms, refreshable }),
-    })
+        expiry: Some(Expiry { at_ms: login.expires_at_ms, skew_ms, refreshable }),
+    }))
 }
 
 fn missing(provider: &Provider) -> ResolveError {

@@ -106,15 +106,28 @@ impl VaultRoutes {
         if !due {
             return Ok(runtime);
         }
+        let unroutable = |code: &str, message: String| Unroutable {
+            provider: runtime.provider.clone(),
+            code: code.to_owned(),
+            message,
+        };
         match self.renew(&runtime, settings, Why::Expiring).await {
-            Renewed::Yes(renewed) => Ok(*renewed),
+            Renewed::Yes(renewed) if !runtime.awaits_renewal() => Ok(*renewed),
+            Renewed::Yes(_) => {
+                let found = self.look(wanted, selection, settings).await?;
+                let lost = "the renewed login could not be stored; check the agent home's disk";
+                if found.awaits_renewal() {
+                    Err(unroutable("login_not_renewed", lost.to_owned()))
+                } else {
+                    Ok(found)
+                }
+            }
+            Renewed::No(why) if runtime.awaits_renewal() => {
+                Err(unroutable("login_not_renewed", why))
+            }
             // It may still be accepted; if not, the refusal is handled like any other.
-            Renewed::No => Ok(runtime),
-            Renewed::NeedsPerson(message) => Err(Unroutable {
-                provider: runtime.provider,
-                code: "relogin_required".to_owned(),
-                message,
-            }),
+            Renewed::No(_) => Ok(runtime),
+            Renewed::NeedsPerson(message) => Err(unroutable("relogin_required", message)),
         }
     }
 
@@ -142,13 +155,14 @@ impl VaultRoutes {
     async fn renew(&self, runtime: &ProviderRuntime, settings: &Settings, why: Why) -> Renewed {
         let vault = Vault::of(settings);
         let Some(renewal) = Renewal::of(runtime, &vault, settings) else {
-            return Renewed::No;
+            return Renewed::No(format!("`{}` has no login to renew", runtime.provider));
         };
         let seen = runtime.credential.as_ref().map(|credential| &credential.secret);
         match refresh::refresh(&renewal, seen, why, &self.net).await {
             Ok(login) => {
                 let fresh = login.access.filter(|access| Some(access) != seen);
-                fresh.map_or(Renewed::No, |access| {
+                let same = || Renewed::No("the renewed token is the one at hand".to_owned());
+                fresh.map_or_else(same, |access| {
                     Renewed::Yes(Box::new(runtime.with_secret(access, login.expires_at_ms)))
                 })
             }
@@ -157,7 +171,7 @@ impl VaultRoutes {
                 if error.needs_person() {
                     Renewed::NeedsPerson(error.to_string())
                 } else {
-                    Renewed::No
+                    Renewed::No(error.to_string())
                 }
             }
         }
@@ -185,7 +199,7 @@ impl VaultRoutes {
         }
         match self.renew(runtime, settings, Why::Refused).await {
             Renewed::Yes(renewed) => Some(*renewed),
-            Renewed::No | Renewed::NeedsPerson(_) => None,
+            Renewed::No(_) | Renewed::NeedsPerson(_) => None,
         }
     }
 }
@@ -199,7 +213,7 @@ enum Selection {
 
 enum Renewed {
     Yes(Box<ProviderRuntime>),
-    No,
+    No(String),
     NeedsPerson(String),
 }
 
@@ -274,9 +288,11 @@ async fn rotate(
     let changed = store::update(vault.pool_holder(&used.pool), |file| {
         let mut entries = file.pool(&used.pool);
         if let Some(entry) = entries.iter_mut().find(|entry| entry.id == used.entry) {
-            // The advice is not asked for: `recover` has already decided to leave this key.
-            pool::fail(entry, trouble(failure), now, reset);
+            let advice = pool::fail(entry, trouble(failure), now, reset);
             file.set_entry(&used.pool, entry);
+            if advice != Advice::Rotate {
+                return None;
+            }
         }
         entries.retain(|entry| entry.id != used.entry);
         for entry in entries.iter_mut().filter(|entry| entry.secret.is_none()) {
@@ -290,9 +306,6 @@ async fn rotate(
         }
         Some(next)
     });
-            if advice != Advice::Rotate {
-                return None;
-            }
     let entry = match changed.await {
         Ok(entry) => entry?,
         Err(error) => {
@@ -318,6 +331,7 @@ fn trouble(failure: &Failure) -> Trouble {
         "token_revoked",
         "invalid_token",
         "invalid_grant",
+        "unauthorized_client",
         "refresh_token_reused",
     ];
     let code = failure.code.as_deref().unwrap_or_default();
@@ -330,4 +344,3 @@ fn trouble(failure: &Failure) -> Trouble {
         _ => Trouble::Rejected,
     }
 }
-        "unauthorized_client",

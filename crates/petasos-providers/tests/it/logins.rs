@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use petasos_contract::Secret;
 use petasos_net::{Allowed, Net, Scope};
+use petasos_providers::credential::login::RefreshToken;
 use petasos_providers::credential::copilot::Exchange;
 use petasos_providers::credential::oauth::{
     DeviceFlow, LoginError, Pkce, Polled, Variant, poll, start,
@@ -40,7 +41,7 @@ async fn a_device_login_waits_slows_down_and_ends() {
     let Ok(Polled::Done(login)) = poll(&flow, &code, &net).await else { panic!("not done") };
     assert_eq!(
         (login.access, login.refresh),
-        (Some(Secret::new("at-1")), Some(Secret::new("rt-1")))
+        (Some(Secret::new("at-1")), Some(RefreshToken::new("rt-1")))
     );
     let bodies = server.ledger.lock().unwrap().bodies.join("\n");
     assert!(bodies.contains("client_id=test&scope=all") && bodies.contains("device_code=dc-1"));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use petasos_contract::Secret;
 use petasos_net::{Allowed, Method, Net, Request, Scope, Url};
 use petasos_providers::credential::borrowed::ClaudeCode;
-use petasos_providers::credential::login::Login;
+use petasos_providers::credential::login::{Login, RefreshToken};
 use petasos_providers::credential::refresh::{RefreshError, Why, refresh};
 use petasos_providers::credential::spec::{Holder, Renewal, Style};
 use petasos_providers::credential::store::{AuthFile, update, write_private};
@@ -35,7 +35,7 @@ fn stored(home: &Path, url: &str) -> Renewal {
 }
 
 async fn log_in(home: &Path) {
-    let (access, refresh) = (Some(Secret::new("at-000000")), Some(Secret::new("rt-000000")));
+    let (access, refresh) = (Some(Secret::new("at-000000")), Some(RefreshToken::new("rt-000000")));
     let login = Login { access, refresh, ..Login::default() };
     update(home, |file| file.set_login("nous", &login)).await.unwrap();
 }
@@ -88,7 +88,7 @@ async fn two_processes_renew_one_login_without_losing_it() {
         (1..=ROUNDS).flat_map(|round| vec![format!("at-{round:06}"); 2]).collect();
     assert_eq!(ledger.reports, expected, "both hold the same token after every round");
     let kept = AuthFile::read(home.path()).unwrap().login("nous").unwrap();
-    assert_eq!((kept.refresh, kept.generation), (Some(Secret::new("rt-000200")), ROUNDS));
+    assert_eq!((kept.refresh, kept.generation), (Some(RefreshToken::new("rt-000200")), ROUNDS));
 }
 
 #[tokio::test]
@@ -130,7 +130,7 @@ async fn a_passing_failure_leaves_the_tokens_alone_and_a_final_one_is_remembered
         asked,
         "it fails fast without asking again"
     );
-    assert_eq!(login().refresh, Some(Secret::new("rt-000000")), "nothing is thrown away");
+    assert_eq!(login().refresh, Some(RefreshToken::new("rt-000000")), "nothing is thrown away");
 }
 
 #[tokio::test]

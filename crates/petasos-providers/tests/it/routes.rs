@@ -12,7 +12,7 @@ use petasos_contract::model::{Reason, Role};
 use petasos_contract::settings::{Parts, Source as Origin, Variable};
 use petasos_contract::{CallContext, Secret, Settings};
 use petasos_net::client::Net;
-use petasos_providers::credential::login::Login;
+use petasos_providers::credential::login::{Login, RefreshToken};
 use petasos_providers::credential::pool::{Entry, Status};
 use petasos_providers::credential::store::{AuthFile, update};
 use petasos_providers::failure::Failure;
@@ -70,7 +70,7 @@ fn entry(id: &str, secret: Secret, refresh: Option<&str>) -> Entry {
         priority: 0,
         source: "device_code".to_owned(),
         secret: Some(secret),
-        refresh: refresh.map(Secret::new),
+        refresh: refresh.map(RefreshToken::new),
         status: Status::Ok,
         reset_at_ms: None,
         expires_at_ms: None,
@@ -125,7 +125,7 @@ async fn a_renewed_or_rotated_login_brings_its_own_account() {
     let routes = routes();
     let login = |name: &str| Login {
         access: Some(jwt(name)),
-        refresh: Some(Secret::new("rt-000000")),
+        refresh: Some(RefreshToken::new("rt-000000")),
         ..Login::default()
     };
     update(home.path(), |file| file.set_login("openai-codex", &login("first"))).await.unwrap();
@@ -155,6 +155,32 @@ async fn a_renewed_or_rotated_login_brings_its_own_account() {
         AuthFile::read(home.path()).unwrap().pool("openai-codex")[0].status,
         Status::Exhausted
     );
+}
+
+#[tokio::test]
+async fn a_login_without_a_token_is_renewed_first_and_sends_nothing_before() {
+    let home = tempfile::tempdir().unwrap();
+    let folder = home.path().join("user/.claude");
+    std::fs::create_dir_all(&folder).unwrap();
+    let claude = json!({"claudeAiOauth": {"refreshToken": "sk-ant-ort01-REFRESH-0001"}});
+    let file = std::fs::File::create(folder.join(".credentials.json")).unwrap();
+    serde_json::to_writer(file, &claude).unwrap();
+    let settings = settings(home.path(), &json!({}), &[]);
+    let bare = Login { refresh: Some(RefreshToken::new("rt-secret-0001")), ..Login::default() };
+    for provider in ["openai-codex", "nous", "minimax-oauth"] {
+        update(home.path(), |file| file.set_login(provider, &bare)).await.unwrap();
+    }
+    let view = Vault::of(&settings).view(&settings);
+    for provider in ["openai-codex", "nous", "minimax-oauth", "anthropic"] {
+        let runtime = resolve(&Request::of(provider), &settings, &view).outcome.unwrap();
+        assert!(runtime.awaits_renewal(), "{provider}");
+        assert_eq!(runtime.credential, None, "{provider}: a refresh token is no credential");
+    }
+    // Another process has renewed one of them: its token is taken, and only that.
+    let fresh = Login { access: Some(jwt("mine")), ..bare };
+    update(home.path(), |file| file.set_login("openai-codex", &fresh)).await.unwrap();
+    let runtime = ask(&routes(), "openai-codex", &settings).await;
+    assert_eq!(account(&runtime), "mine");
 }
 
 #[tokio::test]

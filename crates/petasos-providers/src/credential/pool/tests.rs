@@ -58,7 +58,7 @@ fn a_failure_marks_the_entry_and_advises() {
         assert_eq!(fail(&mut one, trouble, now, None), advice, "{trouble:?}");
         assert_eq!((one.status, one.reset_at_ms), (status, reset), "{trouble:?}");
     }
-    let refresh = Some(Secret::new("rt-1"));
+    let refresh = Some(RefreshToken::new("rt-1"));
     let mut login = Entry { oauth: true, refresh, ..entry("a", 0, 0) };
     assert_eq!(fail(&mut login, Trouble::Rejected, now, None), Advice::Rotate);
     assert!(!login.is_rested(now), "a refused login is not taken again at once");

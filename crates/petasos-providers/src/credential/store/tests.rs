@@ -3,9 +3,10 @@
 use petasos_contract::Secret;
 
 use super::*;
+use crate::credential::login::RefreshToken;
 
 fn login(access: &str) -> Login {
-    let (access, refresh) = (Some(Secret::new(access)), Some(Secret::new("rt-0001")));
+    let (access, refresh) = (Some(Secret::new(access)), Some(RefreshToken::new("rt-0001")));
     Login { access, refresh, ..Login::default() }
 }
 
