@@ -63,6 +63,11 @@ impl Before {
         Self { checkpoints, effects, notes: Mutex::default() }
     }
 
+    /// The checkpoints it makes.
+    pub fn checkpoints(&self) -> &Arc<Checkpoints> {
+        &self.checkpoints
+    }
+
     /// A model asks for this call first. When it needs a copy, the workspace is looked at while
     /// the call is on its way through the door.
     pub async fn foresee(&self, tool: &ToolName, args: &Args, cx: &CallContext) {
@@ -106,15 +111,15 @@ impl Before {
         tool: &ToolName,
         ahead: Option<Ahead>,
         cx: &CallContext,
-    ) -> Option<(Entered<'_>, Unnamed)> {
+    ) -> Option<(Entered, Unnamed)> {
         match self.staged(tool, ahead, cx).await {
-            Ok((entered, Staged::New { unnamed, left_out })) => {
+            Ok(Some((entered, Staged::New { unnamed, left_out }))) => {
                 if !left_out.is_empty() {
                     self.tell(format!("not in the checkpoint: {}", left_out.join(", ")), cx);
                 }
                 Some((entered, unnamed))
             }
-            Ok((_, Staged::Same { .. })) => None,
+            Ok(None | Some((_, Staged::Same { .. }))) => None,
             Err(error) => {
                 self.tell(format!("no checkpoint was made: {error}"), cx);
                 None
@@ -122,24 +127,40 @@ impl Before {
         }
     }
 
+    /// Nothing when another session has just made the copy that this one needs.
     async fn staged(
         &self,
         tool: &ToolName,
         ahead: Option<Ahead>,
         cx: &CallContext,
-    ) -> Result<(Entered<'_>, Staged), Error> {
-        let entered = self.checkpoints.enter(cx).await?;
+    ) -> Result<Option<(Entered, Staged)>, Error> {
+        let line = self.checkpoints.line(cx)?;
+        if let Some(late) = line.resting() {
+            return Err(late);
+        }
+        let arrival = line.arrive();
+        let mut entered = self.checkpoints.enter(cx).await?;
+        if arrival.is_covered(&entered.turn) {
+            return Ok(None);
+        }
         // Only now: we may have waited in line, and what ran meanwhile may have changed files.
         let seen = match ahead {
             Some(ahead) => ahead.fresh().await,
             None => None,
         };
-        let staged = stage(&entered, &format!("before {tool}"), seen, cx).await?;
-        Ok((entered, staged))
+        // What was seen before others came is no use to them.
+        let is_for_all = seen.is_none();
+        let begun = line.begin();
+        let staged = stage(&entered, &format!("before {tool}"), seen, cx).await;
+        line.tried(&staged);
+        if staged.is_ok() && is_for_all {
+            *entered.turn = begun;
+        }
+        Ok(Some((entered, staged?)))
     }
 
     /// The second half.
-    async fn name(&self, copy: Option<(Entered<'_>, Unnamed)>, cx: &CallContext) {
+    async fn name(&self, copy: Option<(Entered, Unnamed)>, cx: &CallContext) {
         let Some((entered, unnamed)) = copy else { return };
         if let Err(error) = unnamed.finish(&entered, cx).await {
             self.tell(format!("no checkpoint was made: {error}"), cx);

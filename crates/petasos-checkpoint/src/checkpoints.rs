@@ -5,27 +5,27 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{Environment, Environments};
+use petasos_contract::event::Event;
 use petasos_contract::{CallContext, wait};
-use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::error::CheckpointError;
 use crate::git::{Git, TIME_MAX};
+use crate::line::{Line, Lines, Turn};
 use crate::name::Unnamed;
-use crate::store::Store;
+use crate::store::{Lock, Store};
 
 /// Makes, shows and restores copies of workspaces.
 pub struct Checkpoints {
     environments: Arc<dyn Environments>,
-    /// One at a time: they share an index.
-    turn: Semaphore,
+    lines: Lines,
 }
 
 /// A store that nobody else is in.
-pub(crate) struct Entered<'a> {
+pub(crate) struct Entered {
     pub(crate) store: Store,
     pub(crate) git: Git,
+    pub(crate) turn: Turn,
     _lock: File,
-    _turn: SemaphorePermit<'a>,
 }
 
 impl std::fmt::Debug for Checkpoints {
@@ -37,38 +37,57 @@ impl std::fmt::Debug for Checkpoints {
 /// How soon a store that another program is in is tried again.
 const AGAIN: Duration = Duration::from_millis(5);
 
-async fn locked(store: &Store) -> Result<File, CheckpointError> {
+/// A wait for another program that takes longer than this is announced.
+const ANNOUNCED_AFTER: Duration = Duration::from_secs(2);
+
+/// Waits until no other program is in the store.
+async fn locked(store: &Store, cx: &CallContext) -> Result<File, CheckpointError> {
+    let begun = Instant::now();
+    let until = cx.deadline.min(begun + TIME_MAX);
+    let mut is_announced = false;
     loop {
-        match store.lock()? {
-            Some(lock) => return Ok(lock),
-            None => tokio::time::sleep(AGAIN).await,
+        let holder = match store.lock()? {
+            Lock::Ours(file) => return Ok(file),
+            Lock::Theirs { pid } => CheckpointError::Busy { pid, seconds: TIME_MAX.as_secs() },
+        };
+        if Instant::now() >= until {
+            return Err(holder);
         }
+        if !is_announced && begun.elapsed() >= ANNOUNCED_AFTER {
+            is_announced = true;
+            cx.events.emit(|| Event::Notice { text: format!("waiting: {holder}") });
+        }
+        tokio::time::sleep(AGAIN).await;
     }
 }
 
 impl Checkpoints {
     /// Copies of what the terminal of this machine works on.
     pub fn new(environments: Arc<dyn Environments>) -> Arc<Self> {
-        Arc::new(Self { environments, turn: Semaphore::new(1) })
+        Arc::new(Self { environments, lines: Lines::default() })
+    }
+
+    /// The line before the store of a call's workspace.
+    pub(crate) fn line(&self, cx: &CallContext) -> Result<Arc<Line>, CheckpointError> {
+        Ok(self.lines.of(&Store::of(cx)?))
     }
 
     /// The store of a call's workspace, for nobody else until this is dropped. A copy that a dead
     /// program left without a name gets one.
-    pub(crate) async fn enter(&self, cx: &CallContext) -> Result<Entered<'_>, CheckpointError> {
-        let turn = self.turn.acquire().await;
-        let turn = turn.map_err(|error| CheckpointError::Git(error.to_string()))?;
+    pub(crate) async fn enter(&self, cx: &CallContext) -> Result<Entered, CheckpointError> {
         let (store, git) = self.open(cx).await?;
         let until = cx.deadline.min(Instant::now() + TIME_MAX);
-        let Ok(lock) = wait::until(until, "another program's checkpoint", locked(&store)).await
-        else {
-            return Err(CheckpointError::Late { seconds: TIME_MAX.as_secs() });
-        };
-        let entered = Entered { store, git, _lock: lock?, _turn: turn };
-        if let Some(about) = entered.store.unnamed() {
-            // Copies that have a name can be used all the same.
-            if let Err(error) = (Unnamed { last: None, about }).finish(&entered, cx).await {
-                tracing::warn!(%error, "a checkpoint still has no name");
-            }
+        let line = self.lines.of(&store);
+        let turn = wait::until(until, "another checkpoint of this folder", line.turn()).await;
+        let turn = turn.map_err(|_| CheckpointError::Busy {
+            pid: Some(std::process::id()),
+            seconds: TIME_MAX.as_secs(),
+        })?;
+        let lock = locked(&store, cx).await?;
+        let entered = Entered { store, git, turn, _lock: lock };
+        // Checkpoints that have a name can be used all the same.
+        if let Err(error) = Unnamed::recover(&entered, cx).await {
+            tracing::warn!(%error, "a checkpoint still has no name");
         }
         Ok(entered)
     }

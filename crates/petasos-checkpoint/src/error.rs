@@ -36,8 +36,18 @@ pub enum CheckpointError {
     #[error("git failed: {0}")]
     Git(String),
     /// It took too long.
-    #[error("git did not finish within {seconds} s")]
+    #[error("git did not finish within {seconds} s{}", late(*.files))]
     Late {
+        /// The limit.
+        seconds: u64,
+        /// Files that it was to copy, when it was copying.
+        files: usize,
+    },
+    /// Somebody else is in the store.
+    #[error("{} is making a checkpoint of this folder (limit {seconds} s)", holder(*.pid))]
+    Busy {
+        /// Whose process, where it is known.
+        pid: Option<u32>,
         /// The limit.
         seconds: u64,
     },
@@ -52,4 +62,21 @@ pub enum CheckpointError {
         /// What the system said.
         source: io::Error,
     },
+}
+
+fn late(files: usize) -> String {
+    match files {
+        0 => String::new(),
+        files => format!(
+            " ({files} files): add what need not be copied to .gitignore; the next try is in 10 minutes"
+        ),
+    }
+}
+
+fn holder(pid: Option<u32>) -> String {
+    match pid {
+        Some(pid) if pid == std::process::id() => "another session of this process".to_owned(),
+        Some(pid) => format!("another petasos process (pid {pid})"),
+        None => "another petasos process".to_owned(),
+    }
 }

@@ -11,6 +11,7 @@ use petasos_contract::environment::{
 use petasos_contract::path::TargetPath;
 use petasos_contract::{CallContext, wait};
 
+use crate::draft::INDEX;
 use crate::error::CheckpointError;
 use crate::store::Store;
 
@@ -34,7 +35,7 @@ impl Git {
         let mut exports = Exports::from([
             own("GIT_DIR", &folder),
             own("GIT_WORK_TREE", &store.workspace.display().to_string()),
-            own("GIT_INDEX_FILE", &format!("{folder}/index")),
+            own("GIT_INDEX_FILE", &format!("{folder}/{INDEX}")),
             own("GIT_CONFIG_GLOBAL", "/dev/null"),
             own("GIT_CONFIG_SYSTEM", "/dev/null"),
             own("GIT_CONFIG_NOSYSTEM", "1"),
@@ -67,6 +68,13 @@ impl Git {
             exports.insert(format!("GIT_CONFIG_VALUE_{number}"), value.to_owned());
         }
         Self { environment, cwd: TargetPath::new(&store.workspace), exports }
+    }
+
+    /// The same with another index.
+    pub(crate) fn with_index(&self, index: &Path) -> Self {
+        let mut exports = self.exports.clone();
+        exports.insert("GIT_INDEX_FILE".to_owned(), index.display().to_string());
+        Self { environment: Arc::clone(&self.environment), cwd: self.cwd.clone(), exports }
     }
 
     /// Runs a shell script of git commands; gives what it prints.
@@ -120,7 +128,7 @@ impl Git {
         let until = cx.deadline.min(Instant::now() + TIME_MAX);
         let Ok(ended) = wait::until(until, "git", gather(&mut *process)).await else {
             process.control().kill(Duration::ZERO).await?;
-            return Err(CheckpointError::Late { seconds: TIME_MAX.as_secs() });
+            return Err(CheckpointError::Late { seconds: TIME_MAX.as_secs(), files: 0 });
         };
         let (code, output, errors) = ended?;
         if code == 0 {

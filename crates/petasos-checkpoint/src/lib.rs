@@ -11,13 +11,16 @@
 //! | `look`, `seen` | what differs from the last copy; how a small workspace looked then |
 //! | `take`, `name`, `prune` | making a copy: its bytes, its name, and room for it |
 //! | `list`, `restore` | showing and undoing copies |
-//! | `store`, `git` | where copies are, and the program that makes them |
+//! | `line` | who waits for whom |
+//! | `store`, `draft`, `git` | where copies are, and the program that makes them |
 //! | `settings` | how many, and how large |
 
 mod before;
 mod checkpoints;
+mod draft;
 mod error;
 mod git;
+mod line;
 mod list;
 mod look;
 mod name;
@@ -32,6 +35,6 @@ pub use before::{Before, EffectsOf};
 pub use checkpoints::Checkpoints;
 pub use error::CheckpointError;
 pub use list::Checkpoint;
-pub use restore::Restored;
+pub use restore::{Changes, Restored};
 pub use settings::CheckpointSettings;
 pub use take::Taken;

@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
 use crate::store;
+use crate::take::present;
 
 /// One copy.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -45,16 +46,12 @@ impl Checkpoints {
 
     /// What changed in the workspace since a copy, as a unified diff.
     pub async fn diff(&self, id: &str, cx: &CallContext) -> Result<String, Error> {
-        let (Entered { git, .. }, name) = &self.enter_for(id, cx).await?;
-        // The present state goes into an index of its own: showing makes no copy.
-        let script = format!(
-            "export GIT_INDEX_FILE=\"$GIT_DIR/index.diff\"\n\
-             cp \"$GIT_DIR/index\" \"$GIT_INDEX_FILE\"\n\
-             git add -A --ignore-errors . 2>/dev/null || true\n\
-             git diff --cached --no-color --no-ext-diff --no-textconv {name}\n\
-             rm -f \"$GIT_INDEX_FILE\""
-        );
-        git.text(&script, cx).await
+        let (entered, name) = self.enter_for(id, cx).await?;
+        // The present state goes into a draft: showing makes no copy.
+        let draft = present(&entered, cx).await?;
+        let words = ["diff", "--cached", "--no-color", "--no-ext-diff", "--no-textconv", &name];
+        let diff = draft.git.one(&words, Vec::new(), cx).await?;
+        Ok(String::from_utf8_lossy(&diff).into_owned())
     }
 
     /// The store with a copy that a person named, and the copy's full name.
@@ -62,7 +59,7 @@ impl Checkpoints {
         &self,
         id: &str,
         cx: &CallContext,
-    ) -> Result<(Entered<'_>, String), Error> {
+    ) -> Result<(Entered, String), Error> {
         let unknown = || Error::Unknown(id.to_owned());
         let number: u32 = id.trim().parse().map_err(|_| unknown())?;
         if !self.open(cx).await?.0.exists() {

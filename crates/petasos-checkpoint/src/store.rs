@@ -1,15 +1,18 @@
 //! Where the copies of one workspace are: a git directory of our own, below the agent's home.
 
 use std::fmt::Write as _;
-use std::fs::{self, DirBuilder, File, TryLockError};
-use std::io::{self, Write as _};
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use petasos_contract::CallContext;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
+use crate::draft::INDEX;
 use crate::error::CheckpointError;
 use crate::seen;
 
@@ -24,13 +27,40 @@ const ATTRIBUTES: &str = "* -text -filter -ident -working-tree-encoding\n";
 const HEAD: &str = "ref: refs/heads/none\n";
 
 /// Where copies have their names.
-const REFS: &str = "refs/petasos";
+pub(crate) const REFS: &str = "refs/petasos";
 
-/// The file that says what a copy without a name is about.
+/// The file that tells of a whole copy without a name.
 const UNNAMED: &str = "unnamed";
 
+/// The file with the number of the last copy.
+const LAST: &str = "last";
+
 /// Changes whenever one of those files does.
-const FORMAT: &[u8] = b"2\n";
+const FORMAT: &[u8] = b"3\n";
+
+/// A git that was killed with its petasos is gone after this; until then its locks are its own.
+const LOCK_AGE: Duration = Duration::from_secs(10);
+
+/// What the store says of a copy whose bytes are safe and whose name is missing: one is being made,
+/// or a program died over it. It is written when the draft is whole, and not before.
+#[derive(Debug, Serialize, Deserialize)]
+pub(crate) struct Pending {
+    /// What the list shows.
+    pub(crate) about: String,
+    /// The index that holds the copy.
+    pub(crate) draft: String,
+}
+
+/// Who is in the store.
+pub(crate) enum Lock {
+    /// We are, until the file is dropped.
+    Ours(File),
+    /// Another program, or another part of this one.
+    Theirs {
+        /// Its process, where it is known.
+        pid: Option<u32>,
+    },
+}
 
 /// The copies of one workspace.
 #[derive(Debug, Clone)]
@@ -63,23 +93,37 @@ impl Store {
 
     /// The number of the last copy, when the index is still the one it was made from.
     pub(crate) fn last(&self) -> Option<u32> {
-        if self.unnamed().is_some() {
+        if self.folder.join(UNNAMED).exists() {
             return None;
         }
-        let text = fs::read_to_string(self.folder.join("last")).ok()?;
-        text.split_whitespace().next()?.parse().ok()
+        fs::read_to_string(self.folder.join(LAST)).ok()?.trim().parse().ok()
     }
 
-    /// What a copy is about that is in the index and has no name yet: one is being made, or a
-    /// program died over it.
-    pub(crate) fn unnamed(&self) -> Option<String> {
-        fs::read_to_string(self.folder.join(UNNAMED)).ok()
+    /// The copy that has no name yet. What an older version left is none: it promised nothing about
+    /// the index.
+    pub(crate) fn pending(&self) -> Result<Option<Pending>, CheckpointError> {
+        let Ok(text) = fs::read(self.folder.join(UNNAMED)) else { return Ok(None) };
+        let pending = serde_json::from_slice(&text).ok();
+        if let Some(pending) = pending.filter(|it: &Pending| self.folder.join(&it.draft).exists()) {
+            return Ok(Some(pending));
+        }
+        // It has become the index, and its number is not known.
+        self.forget_last()?;
+        self.remove(UNNAMED)?;
+        Ok(None)
     }
 
-    /// From here on the index may hold a copy that has no name yet.
-    pub(crate) fn begin(&self, about: &str) -> Result<(), CheckpointError> {
+    /// The draft is whole: from here on it is a copy, which has no name yet.
+    pub(crate) fn promise(&self, pending: &Pending) -> Result<(), CheckpointError> {
         self.remove(seen::NAME)?;
-        self.put(UNNAMED, about.as_bytes())
+        let text = serde_json::to_vec(pending).map_err(|error| self.failed(error.into()))?;
+        self.put(UNNAMED, &text)
+    }
+
+    /// Nothing is known of the index any more but what is in it.
+    pub(crate) fn forget_last(&self) -> Result<(), CheckpointError> {
+        self.remove(seen::NAME)?;
+        self.remove(LAST)
     }
 
     /// Writes a small file of ours.
@@ -95,66 +139,75 @@ impl Store {
         }
     }
 
-    /// The index has a name: this is the last copy now.
-    pub(crate) fn end(&self, last: u32) -> Result<(), CheckpointError> {
-        self.put("last", format!("{}\n", id(last)).as_bytes())?;
+    /// A draft becomes the index.
+    pub(crate) fn adopt(&self, draft: &str) -> Result<(), CheckpointError> {
+        match fs::rename(self.folder.join(draft), self.folder.join(INDEX)) {
+            // An empty workspace may have none.
+            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(self.failed(source)),
+            _ => Ok(()),
+        }
+    }
+
+    /// The draft has a name: it is the last copy now.
+    pub(crate) fn end(&self, draft: &str, last: u32) -> Result<(), CheckpointError> {
+        self.adopt(draft)?;
+        self.put(LAST, format!("{}\n", id(last)).as_bytes())?;
         self.remove(UNNAMED)
     }
 
-    /// A folder in which the name of a copy is the branch that git commits to.
-    pub(crate) fn branch(&self, number: u32) -> Result<PathBuf, CheckpointError> {
-        if self.is_taken(number) {
-            return Err(CheckpointError::Git(format!("there is a checkpoint {number} already")));
-        }
-        let folder = self.folder.join("branch");
-        let head = format!("ref: {REFS}/{}\n", id(number));
-        // All but the branch is the store's.
-        make(&folder)
-            .and_then(|()| put(&folder.join("commondir"), b"..\n"))
-            .and_then(|()| put(&folder.join("HEAD"), head.as_bytes()))
-            .map_err(|source| self.failed(source))?;
-        Ok(folder)
-    }
-
-    /// Keeps other programs out until the file is dropped; nothing when one of them is inside.
-    pub(crate) fn lock(&self) -> Result<Option<File>, CheckpointError> {
+    /// Keeps other programs out until the file is dropped.
+    pub(crate) fn lock(&self) -> Result<Lock, CheckpointError> {
         let fail = |source| self.failed(source);
         make(&self.folder).map_err(fail)?;
-        let file = File::create(self.folder.join("lock")).map_err(fail)?;
+        let mut open = OpenOptions::new();
+        let open = open.read(true).write(true).create(true).truncate(false);
+        let mut file = open.open(self.folder.join("lock")).map_err(fail)?;
         match file.try_lock() {
             Ok(()) => {
-                self.remove_locks()?;
-                Ok(Some(file))
+                let pid = std::process::id().to_string();
+                file.set_len(0).and_then(|()| file.write_all(pid.as_bytes())).map_err(fail)?;
+                Ok(Lock::Ours(file))
             }
-            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::WouldBlock) => {
+                let mut pid = String::new();
+                file.read_to_string(&mut pid).map_err(fail)?;
+                Ok(Lock::Theirs { pid: pid.trim().parse().ok() })
+            }
             Err(TryLockError::Error(source)) => Err(fail(source)),
         }
     }
 
-    /// Removes what a git that was killed may have left: nobody else is here.
-    fn remove_locks(&self) -> Result<(), CheckpointError> {
-        for lock in ["index.lock", "packed-refs.lock", "branch/HEAD.lock"] {
-            self.remove(lock)?;
-        }
-        if self.unnamed().is_none() {
-            return Ok(());
-        }
+    /// Removes the locks on names that a git left which was killed long enough ago.
+    pub(crate) fn remove_locks(&self) {
         let names = fs::read_dir(self.folder.join(REFS)).into_iter().flatten().flatten();
-        for entry in names.filter(|entry| entry.path().extension() == Some("lock".as_ref())) {
-            let name = entry.file_name();
-            self.remove(&format!("{REFS}/{}", name.to_string_lossy()))?;
+        let locks = names.map(|entry| entry.path());
+        let locks = locks.filter(|path| path.extension() == Some("lock".as_ref()));
+        for lock in locks.chain([self.folder.join("packed-refs.lock")]) {
+            let made = fs::metadata(&lock).and_then(|about| about.modified());
+            let is_old = made.is_ok_and(|made| made.elapsed().is_ok_and(|age| age > LOCK_AGE));
+            if is_old && let Err(error) = fs::remove_file(&lock) {
+                tracing::debug!(%error, "a lock that a killed git left stays");
+            }
         }
-        Ok(())
+    }
+
+    /// The first number from this one on that is nobody's.
+    pub(crate) fn free_from(&self, mut number: u32) -> u32 {
+        let lock = |number| self.folder.join(format!("{REFS}/{}.lock", id(number))).exists();
+        while self.is_taken(number) || lock(number) {
+            number += 1;
+        }
+        number
     }
 
     /// Whether a copy has this number.
-    fn is_taken(&self, number: u32) -> bool {
+    pub(crate) fn is_taken(&self, number: u32) -> bool {
         let name = format!("{REFS}/{}", id(number));
         let packed = fs::read_to_string(self.folder.join("packed-refs")).unwrap_or_default();
         self.folder.join(&name).exists() || packed.lines().any(|line| line.ends_with(&name))
     }
 
-    fn failed(&self, source: io::Error) -> CheckpointError {
+    pub(crate) fn failed(&self, source: io::Error) -> CheckpointError {
         CheckpointError::Store { path: self.folder.clone(), source }
     }
 
@@ -166,8 +219,7 @@ impl Store {
             return Ok(());
         }
         // What another version remembered need not be true.
-        self.remove("last")?;
-        self.remove(seen::NAME)?;
+        self.forget_last()?;
         let fail = |source| self.failed(source);
         let info = self.folder.join("info");
         for folder in [&info, &self.folder.join("objects"), &self.folder.join("refs")] {
@@ -217,10 +269,13 @@ fn make(folder: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
-/// Writes a small file of ours when it is not yet what it should be.
+/// Writes a small file of ours when it is not yet what it should be; whole or not at all.
 fn put(path: &Path, content: &[u8]) -> io::Result<()> {
     if fs::read(path).is_ok_and(|known| known == content) {
         return Ok(());
     }
-    File::create(path)?.write_all(content)
+    // Two programs may prepare one store.
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    File::create(&draft)?.write_all(content)?;
+    fs::rename(&draft, path)
 }

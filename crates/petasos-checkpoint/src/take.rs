@@ -1,15 +1,17 @@
-//! Makes a copy, in two halves: what changed since the last one goes into the index, and then the
-//! index gets a name. A call waits for the first half only. An unchanged workspace makes no new
-//! copy.
+//! Makes a copy, in two halves: what changed since the last one goes into a draft, and then the
+//! draft gets a name. A call waits for the first half only. An unchanged workspace makes no new
+//! copy, and an attempt that is cut short makes none.
 
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use petasos_contract::CallContext;
+use petasos_contract::event::Event;
 use serde_json::json;
 
 use crate::checkpoints::{Checkpoints, Entered};
+use crate::draft::{Draft, Names};
 use crate::error::CheckpointError as Error;
 use crate::look::Look;
 use crate::name::Unnamed;
@@ -43,30 +45,26 @@ impl Taken {
     }
 }
 
-/// From so many files on, one pack is faster.
-const BULK_FROM: usize = 500;
+/// A copy of so many files is announced.
+const ANNOUNCED_FROM: usize = 5_000;
 
 /// A workspace whose bytes are safe.
 pub(crate) enum Staged {
     /// Nothing has changed since this copy.
     Same { id: String },
-    /// They are in the index, as a copy that has no name yet; and what is not in it, for people.
+    /// They are in a draft, as a copy that has no name yet; and what is not in it, for people.
     New { unnamed: Unnamed, left_out: Vec<String> },
 }
 
 impl Checkpoints {
-    /// Copies the workspace of a call; `why` is told in the list.
+    /// Copies the workspace of a call; `why` is shown in the list.
     pub async fn take(&self, why: &str, cx: &CallContext) -> Result<Taken, Error> {
         take(&self.enter(cx).await?, why, cx).await
     }
 }
 
 /// Both halves.
-pub(crate) async fn take(
-    entered: &Entered<'_>,
-    why: &str,
-    cx: &CallContext,
-) -> Result<Taken, Error> {
+pub(crate) async fn take(entered: &Entered, why: &str, cx: &CallContext) -> Result<Taken, Error> {
     match stage(entered, why, None, cx).await? {
         Staged::Same { id } => Ok(Taken::Same { id }),
         Staged::New { unnamed, left_out } => {
@@ -79,7 +77,7 @@ pub(crate) async fn take(
 
 /// The first half: afterwards the workspace may change. With what was seen ahead, perhaps.
 pub(crate) async fn stage(
-    entered: &Entered<'_>,
+    entered: &Entered,
     why: &str,
     ahead: Option<Look>,
     cx: &CallContext,
@@ -100,17 +98,26 @@ pub(crate) async fn stage(
         None if is_first => Some(0),
         last => last,
     };
-    let about = json!({ "why": why, "session": cx.session, "turn": cx.turn }).to_string();
-    store.begin(&about)?;
-    if wanted.count > 0 {
-        // Many files at once go into one pack: a file for each would be slower and more to sweep.
-        let bulk: &[&str] =
-            if wanted.count > BULK_FROM { &["-c", "core.bigFileThreshold=1"] } else { &[] };
-        let update = ["update-index", "--add", "--remove", "--replace", "-z", "--stdin"];
-        git.one(&[bulk, &update].concat(), wanted.names, cx).await?;
+    if wanted.count >= ANNOUNCED_FROM {
+        let text = format!("copying {} files for a checkpoint; later ones are quick", wanted.count);
+        cx.events.emit(|| Event::Notice { text });
     }
+    let about = json!({ "why": why, "session": cx.session, "turn": cx.turn }).to_string();
+    let draft = Draft::new(entered)?;
+    draft.fill(wanted, cx).await?;
+    let unnamed = Unnamed { last, about, draft }.promise(entered)?;
     keep(seen, store);
-    Ok(Staged::New { unnamed: Unnamed { last, about }, left_out })
+    Ok(Staged::New { unnamed, left_out })
+}
+
+/// A draft of the present state that becomes no copy.
+pub(crate) async fn present(entered: &Entered, cx: &CallContext) -> Result<Draft, Error> {
+    let Entered { store, git, .. } = entered;
+    let look = Look::now(store, git, cx).await?;
+    let (wanted, _) = chosen(&store.workspace, &look.candidates, &settings(cx)?)?;
+    let draft = Draft::new(entered)?;
+    draft.fill(wanted, cx).await?;
+    Ok(draft)
 }
 
 /// What was seen saves work the next time; without it there is only more to do.
@@ -124,24 +131,18 @@ pub(crate) fn settings(cx: &CallContext) -> Result<CheckpointSettings, Error> {
     cx.settings.section().map_err(|error| Error::Git(error.to_string()))
 }
 
-/// What goes into a copy, as git wants to read it.
-struct Wanted {
-    names: Vec<u8>,
-    count: usize,
-}
-
 /// What goes into the copy, and what does not.
 fn chosen(
     workspace: &Path,
     candidates: &[u8],
     settings: &CheckpointSettings,
-) -> Result<(Wanted, Vec<String>), Error> {
+) -> Result<(Names, Vec<String>), Error> {
     let names: Vec<&[u8]> =
         candidates.split(|byte| *byte == 0).filter(|name| !name.is_empty()).collect();
     if names.len() > settings.max_files {
         return Err(Error::TooMany { most: settings.max_files });
     }
-    let mut wanted = Wanted { names: Vec::with_capacity(candidates.len()), count: 0 };
+    let mut wanted = Names { bytes: Vec::with_capacity(candidates.len()), count: 0 };
     let mut left_out = Vec::new();
     for name in names {
         let path = workspace.join(std::ffi::OsStr::from_bytes(name));
@@ -152,8 +153,8 @@ fn chosen(
         } else if size > settings.max_file_size_mb << 20 {
             left_out.push(format!("{} ({} MB)", shown(), size >> 20));
         } else {
-            wanted.names.extend_from_slice(name);
-            wanted.names.push(0);
+            wanted.bytes.extend_from_slice(name);
+            wanted.bytes.push(0);
             wanted.count += 1;
         }
     }

@@ -243,7 +243,7 @@ impl Host {
 
     /// Copies of the workspace from before it was changed.
     pub fn checkpoints(&self) -> Arc<Checkpoints> {
-        Checkpoints::new(Arc::clone(&self.terminal) as _)
+        Arc::clone(self.copies.checkpoints())
     }
 
     /// Lets the terminal, the rules and the masks get ready while a model is being asked; ends when

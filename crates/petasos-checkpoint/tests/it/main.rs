@@ -1,4 +1,10 @@
 //! Copies of real workspaces, made and restored through the terminal of this machine.
 
 #[cfg(test)]
+mod line;
+#[cfg(test)]
+mod project;
+#[cfg(test)]
+mod torn;
+#[cfg(test)]
 mod ways;

@@ -7,7 +7,7 @@ use crate::command::{Next, Slash};
 pub(super) static SLASH: Slash = Slash {
     name: "rollback",
     aliases: &["checkpoint", "checkpoints"],
-    usage: "[number]",
+    usage: "[number [yes]]",
     about: "List copies of the workspace, or go back to one",
     run: |chat, words| Box::pin(run(chat, words)),
 };

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::UNIX_EPOCH;
 
 use clap::{ArgMatches, Subcommand};
-use petasos_checkpoint::{Checkpoint, CheckpointError, Checkpoints};
+use petasos_checkpoint::{Changes, Checkpoint, CheckpointError, Checkpoints, Restored};
 use petasos_contract::context::Surface;
 use petasos_contract::{CallContext, SessionId};
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use crate::command::{Command, Session, actions, parse};
 use crate::host::Host;
 use crate::out::{Out, Style};
+use crate::prompt;
 use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
@@ -21,6 +22,9 @@ pub(super) static COMMAND: Command = Command {
     arguments: actions::<Action>,
     run,
 };
+
+/// Files that a question names.
+const SHOWN: usize = 10;
 
 #[derive(Debug, Subcommand)]
 enum Action {
@@ -41,6 +45,12 @@ enum Action {
         checkpoint: Option<String>,
         /// Only these files or folders
         paths: Vec<String>,
+        /// Do not ask before files are removed
+        #[arg(long, short)]
+        yes: bool,
+        /// Only list what would change
+        #[arg(long)]
+        dry_run: bool,
     },
 }
 
@@ -67,23 +77,19 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
                 out.text(&diff);
             }
         }
-        Action::Restore { checkpoint, paths } => {
+        Action::Restore { checkpoint, paths, yes, dry_run } => {
             let id = named(checkpoint, host, &checkpoints, &cx)?;
-            let restored = host.wait(checkpoints.restore(&id, &paths, &cx))?;
-            let restored = restored.map_err(|error| report(&error))?;
-            if out.is_json() {
-                let (undo, files) = (&restored.undo, &restored.files);
-                out.value(&json!({ "checkpoint": id, "undo": undo, "files": files }));
-            } else {
-                for file in &restored.files {
-                    out.line(file);
-                }
-                let count = restored.files.len();
-                let undo = &restored.undo;
-                out.remark(format!(
-                    "{count} file(s) are as in checkpoint {id}; `petasos rollback restore {undo}` undoes this"
-                ));
+            let changes = host.wait(checkpoints.preview(&id, &paths, &cx))?;
+            let changes = changes.map_err(|error| report(&error))?;
+            if dry_run {
+                show_preview(out, &id, &changes);
+                return Ok(ExitCode::SUCCESS);
             }
+            if !yes && changes.needs_consent() {
+                consent(out, &id, &changes)?;
+            }
+            let restored = host.wait(checkpoints.restore(&id, &paths, &cx))?;
+            show_restored(out, &id, &restored.map_err(|error| report(&error))?);
         }
     }
     Ok(ExitCode::SUCCESS)
@@ -111,6 +117,65 @@ fn named(
             None => Err(Report::new(none(cx)).code("not_found")),
         },
     }
+}
+
+/// Asks the person whether so many files may go.
+fn consent(out: Out, id: &str, changes: &Changes) -> Result<(), Report> {
+    let count = changes.deleted.len();
+    let what = format!("going back to checkpoint {id} removes {count} files that it does not have");
+    if !prompt::somebody_is_there(out) {
+        return Err(Report::usage(what)
+            .code("needs_consent")
+            .hint("--dry-run lists them, --yes removes them; the present state is copied first"));
+    }
+    let (shown, rest) = changes.deleted.split_at(count.min(SHOWN));
+    for file in shown {
+        out.remark(format!("  - {file}"));
+    }
+    if !rest.is_empty() {
+        out.remark(format!("  … and {} more", rest.len()));
+    }
+    if prompt::confirm(out, &format!("{what}. Go on?"))? {
+        return Ok(());
+    }
+    Err(Report::new("nothing was changed").code("declined"))
+}
+
+fn show_preview(out: Out, id: &str, changes: &Changes) {
+    if out.is_json() {
+        let Changes { written, deleted } = changes;
+        out.value(&json!({
+            "checkpoint": id, "dry_run": true, "written": written, "deleted": deleted,
+        }));
+        return;
+    }
+    let written = changes.written.iter().map(|file| ("write ", file));
+    for (what, file) in written.chain(changes.deleted.iter().map(|file| ("remove", file))) {
+        out.line(format!("{what}  {file}"));
+    }
+    let (written, deleted) = (changes.written.len(), changes.deleted.len());
+    out.remark(format!(
+        "{written} file(s) would be written, {deleted} removed; nothing was changed"
+    ));
+}
+
+fn show_restored(out: Out, id: &str, restored: &Restored) {
+    let Restored { undo, changes } = restored;
+    let files = changes.files();
+    if out.is_json() {
+        out.value(&json!({
+            "checkpoint": id, "undo": undo, "files": files, "deleted": changes.deleted,
+        }));
+        return;
+    }
+    for file in &files {
+        out.line(file);
+    }
+    let (count, deleted) = (files.len(), changes.deleted.len());
+    out.remark(format!(
+        "{count} file(s) are as in checkpoint {id}, {deleted} of them removed; \
+         `petasos rollback restore {undo}` undoes this"
+    ));
 }
 
 fn none(cx: &CallContext) -> String {

@@ -86,3 +86,22 @@ fn the_projects_own_repository_is_not_touched() {
     assert_eq!(fs::read(home.workspace().join(".git/HEAD")).expect("a repository"), before);
     assert!(!home.workspace().join(".git/index").exists(), "its index was not made");
 }
+
+#[test]
+fn a_restore_that_removes_many_files_is_asked_for_twice() {
+    let many = "for n in 1 2 3 4 5; do echo x > new$n; done; echo changed > a.txt";
+    let (home, _model) = worked(vec![("terminal", json!({ "command": many }))]);
+    let refused = petasos(&home).run(&["rollback", "restore"]);
+    assert_eq!(refused.code, Some(2), "{}", refused.stderr);
+    assert!(refused.stderr.contains("removes 5 files"), "{}", refused.stderr);
+    let refused = petasos(&home).run(&["rollback", "restore", "--json"]).json();
+    assert_eq!(refused["error"]["code"], "needs_consent");
+    let dry = petasos(&home).run(&["rollback", "restore", "--dry-run", "--json"]).json();
+    assert_eq!(dry["deleted"], json!(["new1", "new2", "new3", "new4", "new5"]));
+    assert_eq!(dry["written"], json!(["a.txt"]));
+    assert_eq!((text(&home, "a.txt"), text(&home, "new1")), ("changed\n".into(), "x\n".into()));
+    let done = petasos(&home).run(&["rollback", "restore", "--yes", "--json"]).json();
+    assert_eq!(done["deleted"], dry["deleted"], "{done}");
+    assert_eq!(text(&home, "a.txt"), "one\n");
+    assert!(!home.workspace().join("new1").exists());
+}

@@ -110,11 +110,25 @@ impl Stage {
         enabled
     }
 
-    async fn rolled_back(&self, copy: &str, cx: &CallContext) -> Result<String, String> {
-        let restored = self.host.checkpoints().restore(copy, &[], cx).await;
+    async fn rolled_back(&self, words: &str, cx: &CallContext) -> Result<String, String> {
+        let (copy, consent) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let checkpoints = self.host.checkpoints();
+        let changes = checkpoints.preview(copy, &[], cx).await;
+        let changes = changes.map_err(|error| error.to_string())?;
+        if changes.needs_consent() && consent.trim() != "yes" {
+            let count = changes.deleted.len();
+            return Err(format!(
+                "this removes {count} files that checkpoint {copy} does not have: \
+                 `/rollback {copy} yes` goes on, `petasos rollback restore {copy} --dry-run` lists them"
+            ));
+        }
+        let restored = checkpoints.restore(copy, &[], cx).await;
         let restored = restored.map_err(|error| error.to_string())?;
-        let count = restored.files.len();
-        Ok(format!("{count} files are as they were; `/rollback {}` undoes this", restored.undo))
+        let (count, removed) = (restored.changes.files().len(), restored.changes.deleted.len());
+        let undo = restored.undo;
+        Ok(format!(
+            "{count} files are as they were, {removed} of them removed; `/rollback {undo}` undoes this"
+        ))
     }
 }
 
