@@ -23,6 +23,7 @@ use crate::checkpoints::{Checkpoints, Entered};
 use crate::error::CheckpointError as Error;
 use crate::look::Ahead;
 use crate::name::Unnamed;
+use crate::orphans;
 use crate::take::{Staged, settings, stage};
 
 /// Tells what a call would do; the host asks the registered tool.
@@ -164,6 +165,9 @@ impl Before {
         let Some((entered, unnamed)) = copy else { return };
         if let Err(error) = unnamed.finish(&entered, cx).await {
             self.tell(format!("no checkpoint was made: {error}"), cx);
+        }
+        if settings(cx).is_ok_and(|settings| settings.auto_prune) {
+            orphans::sweep(cx).await;
         }
     }
 

@@ -11,6 +11,7 @@
 //! | `look`, `seen` | what differs from the last copy; how a small workspace looked then |
 //! | `take`, `name`, `prune` | making a copy: its bytes, its name, and room for it |
 //! | `list`, `restore` | showing and undoing copies |
+//! | `orphans` | checkpoints of folders that are gone |
 //! | `line` | who waits for whom |
 //! | `store`, `draft`, `git` | where copies are, and the program that makes them |
 //! | `settings` | how many, and how large |
@@ -24,6 +25,7 @@ mod line;
 mod list;
 mod look;
 mod name;
+mod orphans;
 mod prune;
 mod restore;
 mod seen;
@@ -35,6 +37,7 @@ pub use before::{Before, EffectsOf};
 pub use checkpoints::Checkpoints;
 pub use error::CheckpointError;
 pub use list::Checkpoint;
+pub use orphans::{Orphan, orphans};
 pub use restore::{Changes, Restored};
 pub use settings::CheckpointSettings;
 pub use take::Taken;

@@ -17,6 +17,8 @@ pub struct CheckpointSettings {
     pub max_file_size_mb: u64,
     /// Megabytes of the store; the oldest copies go first.
     pub max_total_size_mb: u64,
+    /// Whether the copies of folders that are gone are removed.
+    pub auto_prune: bool,
 }
 
 impl Default for CheckpointSettings {
@@ -27,6 +29,7 @@ impl Default for CheckpointSettings {
             max_files: 50_000,
             max_file_size_mb: 10,
             max_total_size_mb: 500,
+            auto_prune: true,
         }
     }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod line;
 #[cfg(test)]
+mod orphans;
+#[cfg(test)]
 mod project;
 #[cfg(test)]
 mod torn;

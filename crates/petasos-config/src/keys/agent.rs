@@ -72,7 +72,7 @@ pub(super) static KEYS: &[Key] = &[
     key("checkpoints.max_files", Integer, "50000", "Files that one copy may have to look at anew"),
     key("checkpoints.max_file_size_mb", Integer, "10", "Megabytes of one file; larger ones are not copied"),
     key("checkpoints.max_total_size_mb", Integer, "500", "Megabytes of all copies of a workspace; the oldest go first"),
-    key("checkpoints.auto_prune", Any, "", "When old copies go"),
+    key("checkpoints.auto_prune", Flag, "true", "Remove the copies of folders that have been gone for a week"),
     key("cron.max_parallel_jobs", Integer, "", "Scheduled runs at once"),
     key("cron.wrap_response", Flag, "true", "Put the job's name around what it says"),
     key("cron.timeout", Number, "", "Seconds without activity before a scheduled run ends"),

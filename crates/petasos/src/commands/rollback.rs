@@ -52,6 +52,12 @@ enum Action {
         #[arg(long)]
         dry_run: bool,
     },
+    /// Remove the copies of folders that are gone
+    Prune {
+        /// Only list them
+        #[arg(long)]
+        dry_run: bool,
+    },
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
@@ -91,6 +97,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             let restored = host.wait(checkpoints.restore(&id, &paths, &cx))?;
             show_restored(out, &id, &restored.map_err(|error| report(&error))?);
         }
+        Action::Prune { dry_run } => prune(out, host, dry_run),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -101,6 +108,29 @@ fn listed(
     cx: &CallContext,
 ) -> Result<Vec<Checkpoint>, Report> {
     host.wait(checkpoints.list(cx))?.map_err(|error| report(&error))
+}
+
+/// Removes the copies of folders that are gone, or only lists them.
+fn prune(out: Out, host: &Host, dry_run: bool) {
+    let mut folders = Vec::new();
+    for orphan in petasos_checkpoint::orphans(host.settings()) {
+        match if dry_run { Ok(()) } else { orphan.remove() } {
+            Ok(()) => folders.push(orphan.workspace),
+            Err(error) => {
+                let folder = orphan.workspace.display();
+                out.remark(format!("the copies of `{folder}` stay: {error}"));
+            }
+        }
+    }
+    if out.is_json() {
+        out.value(&json!({ "dry_run": dry_run, "folders": folders }));
+        return;
+    }
+    for folder in &folders {
+        out.line(folder.display().to_string());
+    }
+    let (count, what) = (folders.len(), if dry_run { "would be" } else { "were" });
+    out.remark(format!("the copies of {count} folder(s) that are gone {what} removed"));
 }
 
 /// The copy that a person means: the newest when none is named.
