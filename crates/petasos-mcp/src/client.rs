@@ -11,6 +11,7 @@
 //! | `answers`, `sampling` | what a server may ask us |
 
 mod answers;
+mod bounded;
 mod breaker;
 mod call;
 mod faults;
@@ -20,6 +21,7 @@ mod link;
 mod list;
 pub mod oauth;
 mod osv;
+mod pace;
 mod register;
 mod results;
 mod sampling;

@@ -1,4 +1,7 @@
 //! Calling a tool of a server: breaker, deadline, cancel, one attempt to recover.
+//!
+//! A call is sent again only when the server never got it, or when its tool may be repeated: a
+//! second order, mail or payment is worse than an error.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -13,8 +16,9 @@ use rmcp::model::{
 use rmcp::service::{PeerRequestOptions, ServiceError};
 use serde_json::{Map, Value, json};
 
-use super::faults::{sign_in, words};
+use super::faults::{Fate, fate, sign_in, words};
 use super::list;
+use super::register::Hints;
 use super::results::{Given, Shelf, mask, told};
 use super::shared::{Live, Shared};
 use super::spec::{Launch, ServerSpec};
@@ -30,11 +34,24 @@ const WAKE: Duration = Duration::from_secs(15);
 #[derive(Debug, Clone)]
 pub(super) enum Kind {
     /// Calls a tool, by the server's name for it.
-    Tool(String),
+    Tool {
+        name: String,
+        hints: Hints,
+    },
     ListResources,
     ReadResource,
     ListPrompts,
     GetPrompt,
+}
+
+impl Kind {
+    /// Whether doing it twice is the same as doing it once, by the server's own word.
+    fn repeats(&self) -> bool {
+        match self {
+            Self::Tool { hints, .. } => hints.read_only || hints.idempotent,
+            Self::ListResources | Self::ReadResource | Self::ListPrompts | Self::GetPrompt => true,
+        }
+    }
 }
 
 /// A tool of a server.
@@ -49,14 +66,20 @@ pub(super) struct Remote {
 /// Why a call gave nothing.
 #[derive(Debug)]
 enum Trouble {
-    /// The connection is gone or refuses; a new one may help.
-    Connection(String),
+    /// The server never got it; a new connection may help.
+    Unsent(String),
+    /// It was sent and no answer came.
+    Lost(String),
+    /// The server answered that it failed itself.
+    Faulty(String),
     /// Somebody has to sign in.
     Auth,
     /// The server's word on this call.
     Refused(String),
     /// It took too long.
     Late,
+    /// Another call of this server took too long.
+    Queued,
     /// The caller took it back.
     Interrupted,
 }
@@ -81,9 +104,11 @@ impl Remote {
             Err(trouble) => return self.trouble(&trouble, now),
         };
         let outcome = match self.attempt(&args, cx).await {
-            // The session is over: one more try on a new connection. A token that is too old was
-            // renewed on the way already.
-            Err(Trouble::Connection(_)) if self.renewed(cx).await => self.attempt(&args, cx).await,
+            // One more try on a connection that works. A token that is too old was renewed on the
+            // way already.
+            Err(trouble) if self.may_repeat(&trouble) && self.renewed(cx).await => {
+                self.attempt(&args, cx).await
+            }
             outcome => outcome,
         };
         match outcome {
@@ -93,7 +118,7 @@ impl Remote {
             }
             Err(trouble) => {
                 match trouble {
-                    Trouble::Interrupted => {}
+                    Trouble::Interrupted | Trouble::Queued => {}
                     // An answer, if an unwelcome one: the server lives.
                     Trouble::Refused(_) => self.shared.breaker.worked(),
                     _ => self.shared.breaker.failed(Instant::now()),
@@ -114,7 +139,15 @@ impl Remote {
         tokio::select! {
             turn = self.shared.turn.acquire() => Ok(turn.ok()),
             () = cx.cancel.cancelled() => Err(Trouble::Interrupted),
-            () = tokio::time::sleep(self.limit) => Err(Trouble::Late),
+            () = tokio::time::sleep(self.limit) => Err(Trouble::Queued),
+        }
+    }
+
+    fn may_repeat(&self, trouble: &Trouble) -> bool {
+        match trouble {
+            Trouble::Unsent(_) => true,
+            Trouble::Lost(_) => self.kind.repeats(),
+            _ => false,
         }
     }
 
@@ -124,7 +157,7 @@ impl Remote {
         let listing = match &self.kind {
             Kind::ListResources => Some(list::resources(&live.peer).await),
             Kind::ListPrompts => Some(list::prompts(&live.peer).await),
-            Kind::Tool(_) | Kind::ReadResource | Kind::GetPrompt => None,
+            Kind::Tool { .. } | Kind::ReadResource | Kind::GetPrompt => None,
         };
         if let Some(listing) = listing {
             return listing
@@ -134,7 +167,8 @@ impl Remote {
         let request = self.request(args);
         let options = PeerRequestOptions::no_options();
         let sent = live.peer.send_cancellable_request(request, options).await;
-        let mut handle = sent.map_err(|error| self.noted(&error))?;
+        // The connection was over before the request left us.
+        let mut handle = sent.map_err(|error| Trouble::Unsent(words(&error)))?;
         begun.follow(json!(handle.progress_token).to_string(), cx);
         let limit = self.limit.min(cx.deadline.saturating_duration_since(Instant::now()));
         let answer = tokio::select! {
@@ -164,7 +198,7 @@ impl Remote {
     fn request(&self, args: &Args) -> ClientRequest {
         let text = |name: &str| args.text(name).unwrap_or_default().to_owned();
         match &self.kind {
-            Kind::Tool(name) => {
+            Kind::Tool { name, .. } => {
                 let mut params = CallToolRequestParams::new(name.clone());
                 params.arguments = Some(args.object().clone());
                 ClientRequest::CallToolRequest(CallToolRequest::new(params))
@@ -213,21 +247,22 @@ impl Remote {
         let known =
             async { live.wait_for(Option::is_some).await.ok().and_then(|live| live.clone()) };
         tokio::select! {
-            known = known => known.ok_or_else(|| Trouble::Connection("it was shut down".to_owned())),
+            known = known => known.ok_or_else(|| Trouble::Unsent("it was shut down".to_owned())),
             () = tokio::time::sleep(patience.min(self.limit)) => {
                 let state = self.shared.state.borrow().clone();
-                Err(Trouble::Connection(format!("it is {state}; a new connection is being tried")))
+                Err(Trouble::Unsent(format!("it is {state}; a new connection is being tried")))
             }
             () = cx.cancel.cancelled() => Err(Trouble::Interrupted),
         }
     }
 
-    /// Whether there is a newer connection than the one that failed, within the usual patience.
+    /// Whether there is a connection that was found to work after this one failed, within the
+    /// usual patience.
     async fn renewed(&self, cx: &CallContext) -> bool {
-        let old = self.shared.live().map(|live| live.life);
+        let old = self.shared.live().map(|live| live.proof);
         self.shared.nudge.notify_one();
         let mut live = self.shared.live.subscribe();
-        let newer = live.wait_for(|live| live.as_ref().is_some_and(|live| Some(live.life) != old));
+        let newer = live.wait_for(|live| live.as_ref().is_some_and(|live| Some(live.proof) != old));
         tokio::select! {
             newer = newer => newer.is_ok(),
             () = tokio::time::sleep(WAKE.min(self.limit)) => false,
@@ -238,9 +273,16 @@ impl Remote {
     fn trouble(&self, trouble: &Trouble, since: Instant) -> ToolOutput {
         let server = &self.server;
         match trouble {
-            Trouble::Connection(why) => {
-                refused(&format!("MCP server `{server}` cannot be reached: {why}"))
+            Trouble::Unsent(why) => refused(&format!(
+                "MCP server `{server}` cannot be reached and did not get the call: {why}"
+            )),
+            Trouble::Lost(why) | Trouble::Faulty(why) => {
+                self.unanswered(&format!("MCP server `{server}`: {why}"))
             }
+            Trouble::Queued => refused(&format!(
+                "MCP server `{server}` did not get the call: another one ran for {} s, and it takes one at a time (`mcp_servers.{server}.supports_parallel_tool_calls`)",
+                self.limit.as_secs()
+            )),
             Trouble::Auth => {
                 let mut extra = Map::new();
                 extra.insert("needs_reauth".to_owned(), true.into());
@@ -251,13 +293,25 @@ impl Remote {
                 ToolOutput::error(text, extra)
             }
             Trouble::Refused(why) => refused(&format!("MCP server `{server}`: {why}")),
-            Trouble::Late => refused(&format!(
+            Trouble::Late => self.unanswered(&format!(
                 "MCP server `{server}` did not answer within {:.1} s (limit {} s, `mcp_servers.{server}.timeout`)",
                 since.elapsed().as_secs_f64(),
                 self.limit.as_secs()
             )),
             Trouble::Interrupted => refused("the call was interrupted"),
         }
+    }
+
+    /// A call that was sent and has no answer: a model that takes it for undone does it twice.
+    fn unanswered(&self, what: &str) -> ToolOutput {
+        if self.kind.repeats() {
+            return refused(what);
+        }
+        let text = format!(
+            "{what}. Whether the call was carried out is not known: find out before you repeat it"
+        );
+        let extra = Map::from_iter([("outcome".to_owned(), "unknown".into())]);
+        ToolOutput::error(mask(&text), extra)
     }
 }
 
@@ -321,7 +375,11 @@ fn trouble(error: &ServiceError) -> Trouble {
                 "invalid session",
             ];
             if over.iter().any(|phrase| lower.contains(phrase)) {
-                return Trouble::Connection(text);
+                return Trouble::Unsent(text);
+            }
+            // The SDK's own words for a call whose stream ended with the session.
+            if lower.contains("re-initialized before the response arrived") {
+                return Trouble::Lost("its session ended before it answered".to_owned());
             }
             Trouble::Refused(format!("{text} ({})", error.code.0))
         }
@@ -330,7 +388,19 @@ fn trouble(error: &ServiceError) -> Trouble {
         ServiceError::Cancelled { reason } => {
             Trouble::Refused(reason.clone().unwrap_or_else(|| "the server took it back".to_owned()))
         }
-        other => Trouble::Connection(words(other)),
+        other => match fate(other) {
+            Fate::Unsent => Trouble::Unsent(words(other)),
+            Fate::Status(status) if status < 500 => {
+                Trouble::Refused(format!("it refused the call with HTTP status {status}"))
+            }
+            Fate::Status(status) => {
+                Trouble::Faulty(format!("it answered with HTTP status {status}"))
+            }
+            Fate::Unreadable => {
+                Trouble::Faulty(format!("its answer is of no use: {}", words(other)))
+            }
+            Fate::Unknown => Trouble::Lost(format!("it did not answer: {}", words(other))),
+        },
     }
 }
 

@@ -1,6 +1,7 @@
 //! The life of one server: reached, kept alive, reached again, left alone, woken.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use petasos_contract::{BoxFuture, wait};
@@ -11,14 +12,11 @@ use serde_json::Value;
 use super::faults::fault;
 use super::link::Link;
 use super::list;
+use super::pace::{Refreshes, Restarts};
 use super::register::{self, Extras};
-use super::shared::{Live, Shared};
-use super::state::{Fault, State, WROTE};
+use super::shared::Shared;
+use super::state::{Fault, State};
 
-/// How often a first connection is tried again at once, and a lost one.
-const FIRST_RETRIES: u32 = 3;
-const LOST_RETRIES: u32 = 5;
-const BACKOFF_MAX: Duration = Duration::from_mins(1);
 /// How long a server that cannot be reached is left alone.
 const PARKED: Duration = Duration::from_mins(5);
 /// How long a sign of life may take.
@@ -26,14 +24,14 @@ const PING: Duration = Duration::from_secs(30);
 
 /// How a live connection ended.
 enum Lost {
-    /// It broke, for this reason.
+    /// It broke, or somebody found it unusable.
     Broken(String),
     /// It wants a sign-in.
     Auth(String),
     /// It was let go because nobody needed it.
     Resting,
-    /// It is to be made anew: too old, or somebody asked.
-    Renew,
+    /// It is to be made anew because it is old.
+    Old,
 }
 
 impl From<Fault> for Lost {
@@ -47,39 +45,40 @@ impl From<Fault> for Lost {
 
 /// Keeps the server until whoever runs this drops it.
 pub(super) async fn keep(shared: Arc<Shared>) {
-    let (mut life, mut retries) = (0, FIRST_RETRIES);
-    let mut tries = 0;
+    let (mut restarts, mut first) = (Restarts::default(), true);
     loop {
-        match Link::open(&shared, life == 0).await {
+        let begun = Instant::now();
+        let (fault, lived) = match Link::open(&shared, first).await {
             Ok(link) => {
-                life += 1;
-                (tries, retries) = (0, LOST_RETRIES);
+                first = false;
+                let begun = Instant::now();
                 let lived: BoxFuture<'static, Option<Fault>> =
-                    Box::pin(live(Arc::clone(&shared), link, life));
-                if let Some(fault) = lived.await {
-                    park(&shared, &fault).await;
-                }
+                    Box::pin(live(Arc::clone(&shared), link));
+                (lived.await, begun.elapsed())
             }
-            Err(fault) => {
-                let again = matches!(fault, Fault::Passing(_)) && tries < retries;
-                if !again {
-                    park(&shared, &fault).await;
-                    tries = 0;
-                    continue;
-                }
-                if life > 0 {
-                    shared.set(State::Degraded(fault.reason().to_owned()));
-                }
-                back_off(tries).await;
-                tries += 1;
+            Err(fault) => (Some(fault), Duration::ZERO),
+        };
+        let Some(fault) = fault else { continue };
+        let pause = match &fault {
+            Fault::Passing(_) => restarts.after(lived),
+            Fault::Auth(_) | Fault::Lasting(_) => None,
+        };
+        match pause {
+            Some(pause) => {
+                shared.set(shared.waiting(fault.reason()));
+                tracing::debug!(took = ?begun.elapsed(), ?pause, "an MCP server is tried again");
+                tokio::time::sleep(pause).await;
+            }
+            None => {
+                let times = restarts.in_a_row();
+                let minutes = PARKED.as_secs() / 60;
+                let note =
+                    format!("given up after {times} starts, tried again in {minutes} minutes");
+                park(&shared, &fault.noting(&note)).await;
+                restarts = Restarts::default();
             }
         }
     }
-}
-
-async fn back_off(tries: u32) {
-    let pause = Duration::from_secs(1_u64 << tries.min(6));
-    tokio::time::sleep(pause.min(BACKOFF_MAX)).await;
 }
 
 /// Leaves it alone until it is time, or somebody needs it.
@@ -95,9 +94,9 @@ async fn park(shared: &Shared, fault: &Fault) {
     }
 }
 
-/// One life: registers the tools, keeps it alive, ends it. A sign-in that is wanted on the way is
-/// given back: trying again would not help.
-async fn live(shared: Arc<Shared>, link: Link, life: u64) -> Option<Fault> {
+/// One life: registers the tools, keeps it alive, ends it. Gives back why it is over, unless it is
+/// to be begun again at once.
+async fn live(shared: Arc<Shared>, link: Link) -> Option<Fault> {
     let shared = &shared;
     let known = link.peer.peer_info();
     let can =
@@ -112,7 +111,7 @@ async fn live(shared: Arc<Shared>, link: Link, life: u64) -> Option<Fault> {
     };
     let lost = match listed {
         Ok(()) => {
-            shared.live.send_replace(Some(Live { peer: link.peer.clone(), life }));
+            shared.works(&link.peer);
             shared.set(State::Ready);
             until_lost(shared, &link, extras).await
         }
@@ -122,26 +121,26 @@ async fn live(shared: Arc<Shared>, link: Link, life: u64) -> Option<Fault> {
     match lost {
         Lost::Auth(challenge) => {
             link.close().await;
-            return Some(Fault::Auth(challenge));
+            Some(Fault::Auth(challenge))
         }
         Lost::Broken(why) => {
-            let wrote = link.complaints();
-            let end = wrote.lines().rev().find(|line| !line.trim().is_empty());
-            let why = end.map_or(why.clone(), |end| format!("{why}{WROTE}{end}"));
-            shared.set(State::Degraded(why));
+            shared.set(shared.waiting(&why));
+            let fault = link.why(why).await;
             link.close().await;
-            // A server that dies at once would otherwise be started in a circle.
-            back_off(0).await;
+            Some(fault)
         }
-        Lost::Renew => link.close().await,
+        Lost::Old => {
+            link.close().await;
+            None
+        }
         Lost::Resting => {
             link.close().await;
             shared.set(State::Resting);
             shared.nudge.notified().await;
             shared.set(State::Starting);
+            None
         }
     }
-    None
 }
 
 async fn refresh(shared: &Arc<Shared>, link: &Link, extras: Extras) -> Result<(), Fault> {
@@ -154,21 +153,27 @@ async fn refresh(shared: &Arc<Shared>, link: &Link, extras: Extras) -> Result<()
 async fn until_lost(shared: &Arc<Shared>, link: &Link, extras: Extras) -> Lost {
     let spec = shared.spec();
     let born = Instant::now();
-    let mut pings = true;
+    let (mut pings, mut refreshes) = (true, Refreshes::default());
     loop {
         let next = spec.keepalive.min(until_rest(shared)).min(until_old(shared, born));
+        let due = refreshes.due();
+        let is_due = tokio::time::sleep_until(due.unwrap_or_else(Instant::now).into());
         tokio::select! {
             () = link.ended.cancelled() => return Lost::Broken("the connection ended".to_owned()),
-            () = shared.tools_changed.notified() => {
+            () = shared.tools_changed.notified() => refreshes.ask(Instant::now()),
+            () = is_due, if due.is_some() => {
                 if let Err(fault) = refresh(shared, link, extras).await {
                     return fault.into();
                 }
+                refreshes.made(Instant::now());
+                shared.restless.store(refreshes.is_restless(), Ordering::Relaxed);
             }
             // Somebody found the connection unusable.
             () = shared.nudge.notified() => {
                 if !alive(link, &mut pings).await {
-                    return Lost::Renew;
+                    return Lost::Broken("it gave no sign of life".to_owned());
                 }
+                shared.works(&link.peer);
             }
             () = tokio::time::sleep(next) => {
                 let idle = shared.running.lock().is_empty();
@@ -176,7 +181,7 @@ async fn until_lost(shared: &Arc<Shared>, link: &Link, extras: Extras) -> Lost {
                     return Lost::Resting;
                 }
                 if idle && until_old(shared, born).is_zero() {
-                    return Lost::Renew;
+                    return Lost::Old;
                 }
                 if !alive(link, &mut pings).await {
                     return Lost::Broken("it gave no sign of life".to_owned());

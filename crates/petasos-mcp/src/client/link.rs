@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderName, HeaderValue};
 use petasos_contract::BoxFuture;
+use petasos_contract::environment::Ending;
 use petasos_contract::processes::HelperHand;
 use petasos_contract::wait::{self, Owned};
 use petasos_net::{Method, Request};
@@ -20,6 +21,7 @@ use rmcp::transport::streamable_http_client::{
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
+use super::bounded::{Bounded, MESSAGE_MAX};
 use super::http::NetHttp;
 use super::shared::{Around, Shared};
 use super::spec::{Launch, ServerSpec};
@@ -34,8 +36,6 @@ const GRACE: Duration = Duration::from_secs(2);
 const LAST_WORDS: Duration = Duration::from_millis(500);
 /// How long the kind of answer is looked at.
 const PREFLIGHT: Duration = Duration::from_secs(5);
-/// The longest line that a program may write.
-const LINE_MAX: usize = 32 * 1024 * 1024;
 
 /// An open connection.
 pub(super) struct Link {
@@ -75,9 +75,13 @@ impl Link {
         (peer, ended, running)
     }
 
-    /// The end of what the program complained about.
-    pub(super) fn complaints(&self) -> String {
-        self.complaints.tail()
+    /// Why it broke: this, or how its program ended, and the end of what that complained about.
+    pub(super) async fn why(&self, reason: String) -> Fault {
+        let ended = match &self.hand {
+            Some(hand) => ending(hand.as_ref()).await,
+            None => None,
+        };
+        with_complaints(Fault::Passing(ended.unwrap_or(reason)), &self.complaints)
     }
 
     /// Ends it: the program's whole tree is gone when this comes back.
@@ -127,12 +131,16 @@ async fn begin_stdio(shared: &Arc<Shared>, program: &Program<'_>) -> Result<Link
     let helper = stdio::start(program, &around.settings, processes.as_ref()).await?;
     let complaints = Complaints::default();
     let draining = complaints.drain(program.server, helper.stderr, around.settings.home());
-    let transport =
-        AsyncRwTransport::new_client(helper.stdout, helper.stdin).with_max_line_length(LINE_MAX);
+    let transport = AsyncRwTransport::new_client(Bounded::new(helper.stdout), helper.stdin)
+        .with_max_line_length(MESSAGE_MAX);
     let served = serve(shared, transport).await;
     let service = match served {
         Ok(service) => service,
         Err(error) => {
+            let fault = match ending(helper.hand.as_ref()).await {
+                Some(ending) => Fault::Passing(format!("{ending} before it was ready")),
+                None => fault(&error),
+            };
             if let Err(error) = helper.hand.kill(GRACE).await {
                 tracing::debug!(%error, "an MCP server did not end");
             }
@@ -140,12 +148,21 @@ async fn begin_stdio(shared: &Arc<Shared>, program: &Program<'_>) -> Result<Link
             if tokio::time::timeout(LAST_WORDS, draining.join()).await.is_err() {
                 tracing::debug!("an MCP server's error output did not end with it");
             }
-            return Err(with_complaints(fault(&error), &complaints));
+            return Err(with_complaints(fault, &complaints));
         }
     };
     let (peer, ended, running) = Link::over(service);
     let (hand, draining) = (Some(helper.hand), Some(draining));
     Ok(Link { peer, ended, hand, complaints, _running: running, _draining: draining })
+}
+
+/// How a program ended, when it did.
+async fn ending(hand: &dyn HelperHand) -> Option<String> {
+    let ended = tokio::time::timeout(LAST_WORDS, hand.exited()).await.ok()?.ok()?;
+    Some(match ended {
+        Ending::Code(code) => format!("it ended with exit status {code}"),
+        Ending::Signal(signal) => format!("it was ended by signal {signal}"),
+    })
 }
 
 fn with_complaints(fault: Fault, complaints: &Complaints) -> Fault {

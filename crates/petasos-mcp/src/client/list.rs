@@ -4,11 +4,11 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::wait;
 use rmcp::RoleClient;
-use rmcp::model::PaginatedRequestParams;
+use rmcp::model::{PaginatedRequestParams, ToolAnnotations};
 use rmcp::service::{Peer, ServiceError};
 use serde_json::{Value, json};
 
-use super::register::Described;
+use super::register::{Described, Hints};
 
 /// A server that never stops paging is cut here.
 const PAGES_MAX: usize = 50;
@@ -26,12 +26,23 @@ async fn in_time<T>(
     waited.unwrap_or(Err(ServiceError::Timeout { timeout: PAGE }))
 }
 
+/// A hint that is not given promises nothing.
+fn hints(annotations: Option<&ToolAnnotations>) -> Hints {
+    let says =
+        |hint: fn(&ToolAnnotations) -> Option<bool>| annotations.and_then(hint) == Some(true);
+    Hints {
+        read_only: says(|annotations| annotations.read_only_hint),
+        idempotent: says(|annotations| annotations.idempotent_hint),
+    }
+}
+
 /// Its tools.
 pub(super) async fn tools(peer: &Peer<RoleClient>) -> Result<Vec<Described>, ServiceError> {
     let (mut tools, mut cursor) = (Vec::new(), None);
     for _ in 0..PAGES_MAX {
         let listed = in_time(peer.list_tools(page(cursor))).await?;
         tools.extend(listed.tools.into_iter().map(|tool| Described {
+            hints: hints(tool.annotations.as_ref()),
             name: tool.name.into_owned(),
             description: tool.description.map(std::borrow::Cow::into_owned).unwrap_or_default(),
             schema: (*tool.input_schema).clone(),

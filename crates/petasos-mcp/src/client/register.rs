@@ -37,6 +37,16 @@ pub(super) struct Described {
     pub(super) name: String,
     pub(super) description: String,
     pub(super) schema: Map<String, Value>,
+    pub(super) hints: Hints,
+}
+
+/// What a server promises about a tool.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Hints {
+    /// It changes nothing.
+    pub(super) read_only: bool,
+    /// Calling it again changes nothing more.
+    pub(super) idempotent: bool,
 }
 
 /// What a server has beside tools.
@@ -127,7 +137,7 @@ fn entries(
         }
         match schema::fit(&tool.schema) {
             Ok(parameters) => {
-                let kind = Kind::Tool(tool.name.clone());
+                let kind = Kind::Tool { name: tool.name.clone(), hints: tool.hints };
                 entries.push(entry(shared, face, &name, (describe(face, tool), parameters), kind));
             }
             Err(why) => skip(&tool.name, &why),

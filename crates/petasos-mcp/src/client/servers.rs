@@ -18,6 +18,10 @@ use super::{keeper, register};
 /// How long the first turn waits for servers, unless the configuration says otherwise.
 pub const START_BUDGET: Duration = Duration::from_millis(750);
 
+/// What people are told about a server that announces new tools all the time.
+const RESTLESS: &str =
+    "it says again and again that its tools have changed; its list is read at most once a minute";
+
 /// How much of a reason the model reads.
 const REASON_MAX: usize = 200;
 
@@ -262,15 +266,19 @@ fn told(view: &ServerView) -> String {
         State::NeedsAuth(_) => {
             format!("needs a sign-in: the user runs `petasos mcp login {name}`")
         }
-        other => {
-            let reason = other.reason().unwrap_or_default();
-            let reason = reason.split_once(super::state::WROTE).map_or(reason, |(ours, _)| ours);
-            let plain = reason.chars().map(|c| if c.is_control() { ' ' } else { c });
-            let short: String = plain.take(REASON_MAX).collect();
-            format!("{}: {}", other.word(), super::results::mask(&short))
+        State::Retrying(reason) => {
+            format!("could not be started and is tried again: {}", ours(reason))
         }
+        other => format!("{}: {}", other.word(), ours(other.reason().unwrap_or_default())),
     };
     format!("MCP server `{name}` {does}")
+}
+
+/// Our part of a reason, on one line.
+fn ours(reason: &str) -> String {
+    let reason = reason.split_once(super::state::WROTE).map_or(reason, |(ours, _)| ours);
+    let plain = reason.chars().map(|c| if c.is_control() { ' ' } else { c });
+    super::results::mask(&plain.take(REASON_MAX).collect::<String>())
 }
 
 /// The entries of a snapshot: those to start, those that cannot work, those that are off.
@@ -336,6 +344,7 @@ impl Server {
                 .iter()
                 .cloned()
                 .chain(self.shared.left_out.lock().iter().cloned())
+                .chain(self.shared.is_restless().then(|| RESTLESS.to_owned()))
                 .collect(),
         };
         self.shared.faces.iter().map(view).collect()

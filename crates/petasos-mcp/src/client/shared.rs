@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
@@ -48,8 +49,8 @@ impl fmt::Debug for Around {
 #[derive(Clone)]
 pub(super) struct Live {
     pub(super) peer: Peer<RoleClient>,
-    /// Which life of the server this is.
-    pub(super) life: u64,
+    /// Another number each time that the connection was made, or found to work.
+    pub(super) proof: u64,
 }
 
 /// One server.
@@ -59,6 +60,8 @@ pub(super) struct Shared {
     pub(super) around: Around,
     pub(super) state: watch::Sender<State>,
     pub(super) live: watch::Sender<Option<Live>>,
+    /// How often a connection was made, or found to work.
+    proofs: AtomicU64,
     pub(super) breaker: Breaker,
     /// The server says that its tools have changed.
     pub(super) tools_changed: Notify,
@@ -67,6 +70,8 @@ pub(super) struct Shared {
     /// One call at a time, for programs that did not say that they take more.
     pub(super) turn: Semaphore,
     pub(super) last_call: Mutex<Instant>,
+    /// Its tools change all the time.
+    pub(super) restless: AtomicBool,
     /// Tools that are not offered, each with why.
     pub(super) left_out: Mutex<Vec<String>>,
     pub(super) running: Mutex<Running>,
@@ -96,11 +101,13 @@ impl Shared {
             around,
             state: watch::Sender::new(State::Starting),
             live: watch::Sender::new(None),
+            proofs: AtomicU64::new(0),
             breaker: Breaker::default(),
             tools_changed: Notify::new(),
             nudge: Notify::new(),
             turn: Semaphore::new(1),
             last_call: Mutex::new(Instant::now()),
+            restless: AtomicBool::new(false),
             left_out: Mutex::new(Vec::new()),
             running: Mutex::new(Running::default()),
             challenge: Mutex::new(None),
@@ -116,6 +123,26 @@ impl Shared {
     pub(super) fn set(&self, state: State) {
         tracing::debug!(server = self.spec().name, %state, "MCP server");
         self.state.send_replace(state);
+    }
+
+    pub(super) fn is_restless(&self) -> bool {
+        self.restless.load(Ordering::Relaxed)
+    }
+
+    /// The connection was made, or found to work.
+    pub(super) fn works(&self, peer: &Peer<RoleClient>) {
+        self.live.send_modify(|live| {
+            let proof = self.proofs.fetch_add(1, Ordering::Relaxed) + 1;
+            *live = Some(Live { peer: peer.clone(), proof });
+        });
+    }
+
+    /// The state between two starts: its tools stay while it is reached again.
+    pub(super) fn waiting(&self, why: &str) -> State {
+        match self.proofs.load(Ordering::Relaxed) {
+            0 => State::Retrying(why.to_owned()),
+            _ => State::Degraded(why.to_owned()),
+        }
     }
 
     pub(super) fn live(&self) -> Option<Live> {

@@ -13,6 +13,8 @@ pub(super) const WROTE: &str = "; it wrote: ";
 pub enum State {
     /// It is being reached.
     Starting,
+    /// It could not be reached yet and is being tried again.
+    Retrying(String),
     /// Its tools can be called.
     Ready,
     /// Its tools are there, but something is wrong; it is being reached again.
@@ -35,13 +37,14 @@ impl State {
 
     /// Whether it is known how the start went.
     pub fn is_settled(&self) -> bool {
-        !matches!(self, Self::Starting)
+        !matches!(self, Self::Starting | Self::Retrying(_))
     }
 
     /// One word.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Starting => "starting",
+            Self::Retrying(_) => "retrying",
             Self::Ready => "ready",
             Self::Degraded(_) => "degraded",
             Self::NeedsAuth(_) => "needs_auth",
@@ -54,7 +57,10 @@ impl State {
     /// Why, where there is a reason.
     pub fn reason(&self) -> Option<&str> {
         match self {
-            Self::Degraded(reason) | Self::NeedsAuth(reason) | Self::Failed(reason) => Some(reason),
+            Self::Retrying(reason)
+            | Self::Degraded(reason)
+            | Self::NeedsAuth(reason)
+            | Self::Failed(reason) => Some(reason),
             Self::Starting | Self::Ready | Self::Resting | Self::Disabled => None,
         }
     }
@@ -86,6 +92,18 @@ impl Fault {
         match self {
             Self::Auth(_) => State::NeedsAuth(format!("run `petasos mcp login {server}`")),
             Self::Passing(reason) | Self::Lasting(reason) => State::Failed(reason.clone()),
+        }
+    }
+
+    /// The same with a note of ours, which stands before the server's own words.
+    pub(super) fn noting(self, note: &str) -> Self {
+        let noted = |reason: String| match reason.split_once(WROTE) {
+            Some((ours, wrote)) => format!("{ours}; {note}{WROTE}{wrote}"),
+            None => format!("{reason}; {note}"),
+        };
+        match self {
+            Self::Passing(reason) => Self::Passing(noted(reason)),
+            other => other,
         }
     }
 

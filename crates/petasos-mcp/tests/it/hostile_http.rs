@@ -83,6 +83,41 @@ async fn an_expired_session_is_made_anew_within_the_call() {
 }
 
 #[tokio::test]
+async fn what_a_server_answers_to_a_call_is_told_at_once_and_asked_once() {
+    let json = ("content-type", "application/json");
+    let huge = Told { status: 200, body: vec![b'1'; 17 * 1024 * 1024], ..Told::default() };
+    let answers = [
+        (Told { status: 500, ..Told::default() }, "HTTP status 500", true),
+        (Told { status: 403, ..Told::default() }, "HTTP status 403", false),
+        (
+            Told { status: 200, body: b"{".to_vec(), ..Told::default() }.with(json.0, json.1),
+            "its answer is of no use",
+            true,
+        ),
+        (huge.with(json.0, json.1), "larger than 16777216 bytes", true),
+    ];
+    for (answer, expected, unknown) in answers {
+        let (kit, calls) = (Kit::new(), Arc::new(AtomicUsize::new(0)));
+        let count = Arc::clone(&calls);
+        let web = Web::serve(move |asked| match asked.rpc() {
+            "tools/call" => {
+                count.fetch_add(1, Ordering::Relaxed);
+                answer.clone()
+            }
+            _ => asked.usual(),
+        })
+        .await;
+        let _servers = kit.start(&[("web", json!({ "url": web.url(), "timeout": 60 }))]).await;
+        let begun = Instant::now();
+        let text = kit.echo("web", "x").await;
+        assert!(text.contains(expected), "{expected}: {text}");
+        assert_eq!(text.contains(r#""outcome":"unknown""#), unknown, "{text}");
+        assert!(begun.elapsed() < Duration::from_secs(10), "{expected}: {:?}", begun.elapsed());
+        assert_eq!(calls.load(Ordering::Relaxed), 1, "{expected}");
+    }
+}
+
+#[tokio::test]
 async fn a_wanted_sign_in_is_a_state_and_a_result() {
     let kit = Kit::new();
     let web = Web::serve(|_| {

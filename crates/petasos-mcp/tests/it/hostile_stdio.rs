@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::event::{Event, EventSink, Subscriber};
-use petasos_mcp::client::State;
+use petasos_mcp::client::{Servers, State};
 use petasos_runtime::registry::{Entry, Intent, Origin};
 use serde_json::{Map, Value, json};
 
@@ -42,6 +42,64 @@ async fn a_server_that_ends_at_once_says_what_it_wrote() {
     assert!(log.contains("===== exit starts") && log.contains("the license is missing"));
     let missing = kit.start(&[("none", json!({ "command": "no-such-program-anywhere" }))]).await;
     assert!(matches!(view(&missing, "none").state, State::Failed(_)));
+}
+
+#[tokio::test]
+async fn a_server_that_ends_at_its_start_is_named_with_its_exit_status_while_it_is_tried_again() {
+    let kit = Kit::new();
+    let servers = Servers::of(vec![kit.spec("exit", &kit.hostile("exit"))], &kit.around);
+    let retrying = || matches!(view(&servers, "exit").state, State::Retrying(_));
+    eventually("the first start failed", retrying).await;
+    let state = view(&servers, "exit").state.to_string();
+    assert!(state.contains("exit status 1") && state.contains("license is missing"), "{state}");
+    let notice = servers.notice().unwrap();
+    assert!(notice.contains("it ended with exit status 1 before it was ready"), "{notice}");
+    assert!(!notice.contains("license"), "the model does not read a stranger's words: {notice}");
+}
+
+#[tokio::test]
+async fn a_server_that_ends_soon_after_each_start_is_given_up_and_says_why() {
+    let kit = Kit::new();
+    let servers = kit.start(&[("brief", kit.hostile("brief"))]).await;
+    let given_up = || matches!(view(&servers, "brief").state, State::Failed(_));
+    eventually("it is given up", given_up).await;
+    let state = view(&servers, "brief").state.to_string();
+    assert!(state.contains("exit status 4") && state.contains("after 4 starts"), "{state}");
+    assert_eq!(kit.pids().len(), 4);
+}
+
+#[tokio::test]
+async fn a_list_that_changes_without_end_is_read_less_and_less_and_people_are_told() {
+    let kit = Kit::new();
+    let servers = kit.start(&[("restless", kit.hostile("restless"))]).await;
+    let noted =
+        || view(&servers, "restless").notes.iter().any(|note| note.contains("again and again"));
+    eventually("people are told", noted).await;
+    assert!(kit.count("lists") < 20, "{} lists", kit.count("lists"));
+    assert!(kit.echo("restless", "still here").await.contains("still here"));
+}
+
+#[tokio::test]
+async fn an_answer_above_the_limit_fails_its_call_at_once_and_names_the_limit() {
+    let kit = Kit::new();
+    let mut entry = kit.hostile("good");
+    entry["timeout"] = json!(120);
+    let _servers = kit.start(&[("good", entry)]).await;
+    let text = kit.echo("good", "giant").await;
+    assert!(text.contains("32 MiB") && text.contains("error"), "{text}");
+    assert!(kit.echo("good", "after").await.contains("after"));
+}
+
+#[tokio::test]
+async fn a_call_that_was_sent_is_not_sent_again_unless_its_tool_may_be_repeated() {
+    let kit = Kit::new();
+    let _servers = kit.start(&[("mortal", kit.hostile("mortal"))]).await;
+    let text = kit.call("mcp__mortal__order", json!({})).await;
+    assert!(text.contains(r#""outcome":"unknown""#), "{text}");
+    assert!(text.contains("Whether the call was carried out is not known"), "{text}");
+    let text = kit.call("mcp__mortal__look", json!({ "text": "seen" })).await;
+    assert!(text.contains("seen"), "a tool that only reads is asked again: {text}");
+    assert_eq!((kit.count("order"), kit.count("look")), (1, 2));
 }
 
 #[tokio::test]

@@ -111,6 +111,12 @@ impl Kit {
         text.lines().filter_map(|line| line.parse().ok()).collect()
     }
 
+    /// How often a server of the kit noted that something happened.
+    pub(crate) fn count(&self, what: &str) -> usize {
+        let notes = format!("{}.{what}", self.pids_file().display());
+        std::fs::read_to_string(notes).unwrap_or_default().lines().count()
+    }
+
     pub(crate) async fn start(&self, entries: &[(&str, Value)]) -> Servers {
         let specs = entries.iter().map(|(name, entry)| self.spec(name, entry)).collect();
         let servers = Servers::of(specs, &self.around);
