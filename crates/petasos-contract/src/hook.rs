@@ -6,6 +6,7 @@
 mod about;
 
 use std::fmt::Debug;
+use std::time::Duration;
 
 use crate::BoxFuture;
 use crate::approval::Answer;
@@ -93,6 +94,28 @@ moments! {
     KanbanTaskCompleted => "kanban_task_completed",
     /// A board task cannot go on.
     KanbanTaskBlocked => "kanban_task_blocked",
+}
+
+impl HookKind {
+    /// Whether an answer to it changes anything. The others only look on.
+    pub const fn decides(self) -> bool {
+        matches!(
+            self,
+            Self::PreToolCall
+                | Self::TransformToolResult
+                | Self::TransformTerminalOutput
+                | Self::TransformLlmOutput
+                | Self::PreLlmCall
+                | Self::PreVerify
+                | Self::PreGatewayDispatch
+        )
+    }
+
+    /// How long a hook may take when nobody says otherwise: whoever only looks on must not hold up
+    /// the one who works.
+    pub const fn deadline(self) -> Duration {
+        if self.decides() { Duration::from_mins(1) } else { Duration::from_secs(10) }
+    }
 }
 
 /// A set of moments.
@@ -296,6 +319,11 @@ pub trait Hook: Send + Sync {
     /// What its failure means.
     fn on_failure(&self) -> OnFailure {
         OnFailure::Pass
+    }
+
+    /// How long it may take; the bus ends it then.
+    fn deadline(&self, kind: HookKind) -> Duration {
+        kind.deadline()
     }
 
     /// Answers a moment. The bus owns deadline and panic fence.

@@ -21,9 +21,11 @@ use std::time::{Duration, Instant};
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use petasos_contract::CallContext;
+use petasos_contract::hook::HookKind;
 use petasos_runtime::registry::Origin;
 use serde::Serialize;
 use serde_json::{Value, json};
+use tokio::sync::watch;
 
 pub use log::Log;
 pub use registered::{CommandInfo, Registered, SkillInfo};
@@ -45,6 +47,8 @@ const LATE_MAX: u32 = 3;
 pub enum State {
     /// Not started yet.
     Idle,
+    /// It is being started.
+    Starting,
     /// It answers.
     Ready,
     /// It ended and is started again when it is needed.
@@ -66,6 +70,8 @@ pub struct Plugin {
     origin: Origin,
     log: Log,
     state: Mutex<State>,
+    /// Whether the first start is over.
+    settled: watch::Sender<bool>,
     live: ArcSwapOption<Connection>,
     starting: tokio::sync::Mutex<start::Attempts>,
     /// Where its tasks live, whoever needs it first.
@@ -92,6 +98,7 @@ impl Plugin {
             origin,
             log,
             state: Mutex::new(State::Idle),
+            settled: watch::Sender::new(false),
             live: ArcSwapOption::empty(),
             starting: tokio::sync::Mutex::default(),
             runtime: tokio::runtime::Handle::current(),
@@ -117,6 +124,26 @@ impl Plugin {
         self.state.lock().clone()
     }
 
+    /// Turns true when the first start is over.
+    pub(crate) fn settled(&self) -> watch::Receiver<bool> {
+        self.settled.subscribe()
+    }
+
+    /// What is wrong with it, what that means and what to do, when it does not run.
+    pub fn trouble(&self) -> Option<String> {
+        let key = &self.manifest.key;
+        let why = match self.state() {
+            State::Ready | State::Idle => return None,
+            State::Starting => "is still starting".to_owned(),
+            State::Down { reason } => format!("does not run: {reason}"),
+            State::Failed { reason } => format!("is given up: {reason}"),
+        };
+        let guards = self.registered().wanted.has(HookKind::PreToolCall);
+        let lets_pass = self.setting("on_failure").and_then(Value::as_str) == Some("allow");
+        let means = if guards && !lets_pass { "; calls of tools wait for it" } else { "" };
+        Some(format!("plugin `{key}` {why}{means} (`petasos plugins test {key}`)"))
+    }
+
     /// What it brought.
     pub fn registered(&self) -> Registered {
         self.registered.lock().clone()
@@ -131,15 +158,36 @@ impl Plugin {
         entry(&self.host.settings, &self.manifest.key, name)
     }
 
-    fn call_deadline(&self, cx: &CallContext) -> Instant {
-        let seconds = self.setting("timeout").and_then(Value::as_f64);
-        let most = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-        cx.deadline.min(Instant::now() + most.unwrap_or(CALL_DEADLINE))
+    fn seconds(&self, name: &str) -> Option<Duration> {
+        let seconds = self.setting(name).and_then(Value::as_f64);
+        seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok())
     }
 
-    /// Asks within a call, so that the verbs it uses meanwhile belong to that call.
+    /// How long it may take for an answer of its own.
+    fn patience(&self) -> Duration {
+        self.seconds("timeout").unwrap_or(CALL_DEADLINE)
+    }
+
+    /// How long it may take at a moment.
+    fn hook_patience(&self, kind: HookKind) -> Duration {
+        self.seconds("hook_timeout").unwrap_or(kind.deadline())
+    }
+
+    /// Asks within a call.
     pub(crate) async fn ask(
         self: &Arc<Self>,
+        method: &str,
+        params: Value,
+        cx: &CallContext,
+    ) -> Result<Value, RpcError> {
+        let deadline = cx.deadline.min(Instant::now() + self.patience());
+        self.ask_until(deadline, method, params, cx).await
+    }
+
+    /// Asks until a deadline; the verbs that it uses meanwhile belong to the call.
+    async fn ask_until(
+        self: &Arc<Self>,
+        deadline: Instant,
         method: &str,
         mut params: Value,
         cx: &CallContext,
@@ -151,7 +199,7 @@ impl Plugin {
         if let Some(object) = params.as_object_mut() {
             object.insert("context".to_owned(), surroundings(&token, cx));
         }
-        let answer = connection.request(method, &params, self.call_deadline(cx)).await;
+        let answer = connection.request(method, &params, deadline).await;
         self.judge(&connection, &answer).await;
         answer
     }

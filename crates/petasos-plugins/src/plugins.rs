@@ -5,11 +5,13 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use futures::future::join_all;
+use parking_lot::Mutex;
 use petasos_contract::model::Model;
 use petasos_contract::ports::Door;
 use petasos_contract::processes::{HelperSpec, Processes};
 use petasos_contract::terminal::Terminal;
-use petasos_contract::{CallContext, Settings, wait};
+use petasos_contract::wait::{self, Owned};
+use petasos_contract::{CallContext, Settings};
 use petasos_runtime::Registry;
 use petasos_runtime::hooks::HookBus;
 use petasos_runtime::middleware::Middleware;
@@ -21,6 +23,8 @@ use crate::manifest::Manifest;
 use crate::plugin::{CommandInfo, Plugin};
 use crate::{python, skills};
 
+/// How long the program waits for all of them together; a slow one joins when it is ready.
+const START_BUDGET: Duration = Duration::from_secs(3);
 /// How long the installed packages may take to be listed.
 const PACKAGES_DEADLINE: Duration = Duration::from_secs(10);
 
@@ -85,6 +89,8 @@ pub struct Plugins {
     running: Vec<Arc<Plugin>>,
     /// Whether their skills are offered.
     skills: bool,
+    /// The starts that take longer than the program waits.
+    starts: Mutex<Vec<Owned<()>>>,
 }
 
 impl Plugins {
@@ -98,14 +104,29 @@ impl Plugins {
         let wanted = discovered.found.iter().filter(|found| found.runs());
         let running: Vec<Arc<Plugin>> =
             wanted.map(|found| Plugin::new(found.manifest.clone(), Arc::clone(&host))).collect();
-        let starts = running.iter().map(|plugin| async move {
-            if let Err(why) = plugin.connection().await {
-                tracing::warn!(plugin = plugin.manifest().key, why, "a plugin was not started");
-            }
-        });
-        join_all(starts).await;
-        let skills = skills::offer(&running, &host);
-        Self { host, discovered, running, skills }
+        running.iter().for_each(Plugin::hold_place);
+        let starts = Mutex::new(running.iter().map(started).collect());
+        let mut plugins = Self { host, discovered, running, skills: false, starts };
+        let settled = plugins.settle();
+        if wait::until(Instant::now() + START_BUDGET, "plugins to start", settled).await.is_err() {
+            tracing::warn!("a plugin is slow to start and joins when it is ready");
+        }
+        plugins.skills = skills::offer(&plugins.running, &plugins.host);
+        plugins
+    }
+
+    /// Waits until each start is over, one way or the other.
+    pub async fn settle(&self) {
+        let mut states: Vec<_> = self.running.iter().map(|plugin| plugin.settled()).collect();
+        for state in &mut states {
+            // A plugin that is gone has settled, too.
+            drop(state.wait_for(|settled| *settled).await);
+        }
+    }
+
+    /// Those that should run and do not, each with why and what to do.
+    pub fn troubles(&self) -> Vec<String> {
+        self.running.iter().filter_map(|plugin| plugin.trouble()).collect()
     }
 
     /// What was found, running or not.
@@ -178,11 +199,22 @@ impl Plugins {
 
     /// Ends them all and removes what they registered.
     pub async fn stop(&self) {
+        self.starts.lock().clear();
         if self.skills {
             skills::withdraw(&self.host);
         }
         join_all(self.running.iter().map(|plugin| plugin.stop())).await;
     }
+}
+
+/// A start, which goes on when nobody waits for it any more.
+fn started(plugin: &Arc<Plugin>) -> Owned<()> {
+    let plugin = Arc::clone(plugin);
+    Owned::start(async move {
+        if let Err(why) = plugin.connection().await {
+            tracing::warn!(plugin = plugin.manifest().key, why, "a plugin was not started");
+        }
+    })
 }
 
 /// Installed packages under names that no folder has.

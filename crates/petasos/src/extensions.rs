@@ -76,6 +76,7 @@ impl Extensions {
             scope.spawn(|| runtime.block_on(Plugins::start(surroundings))).join()
         });
         if let Ok(plugins) = started {
+            plugins.troubles().iter().for_each(|trouble| remark(trouble));
             self.plugins = Some(Arc::new(plugins));
         }
         self.runtime = Some(runtime);
@@ -184,8 +185,23 @@ fn register_hooks(host: &Host) {
     for problem in &hooks.problems {
         remark(problem);
     }
+    for hook in std::mem::take(&mut hooks.changed) {
+        if agrees(&hook, "has changed since you agreed to it").unwrap_or(false) {
+            if let Err(error) = Allowlist::of(settings).approve(&hook, settings) {
+                remark(&error.to_string());
+            }
+            hooks.active.push(hook);
+        } else {
+            let (event, command) = (&hook.event_name, &hook.command);
+            remark(&format!(
+                "the hook `{command}` for {event} does not run: its script has changed since \
+                 somebody agreed to it (`petasos hooks approve`)"
+            ));
+            hooks.changed.push(hook);
+        }
+    }
     for hook in std::mem::take(&mut hooks.pending) {
-        if agrees(&hook).unwrap_or(false) {
+        if agrees(&hook, "is new").unwrap_or(false) {
             if let Err(error) = Allowlist::of(settings).approve(&hook, settings) {
                 remark(&error.to_string());
             }
@@ -204,11 +220,11 @@ fn register_hooks(host: &Host) {
 }
 
 /// Asks the person at the terminal; an error means that nobody is there.
-fn agrees(hook: &HookSpec) -> io::Result<bool> {
+fn agrees(hook: &HookSpec, why: &str) -> io::Result<bool> {
     let mut terminal = OpenOptions::new().read(true).write(true).open("/dev/tty")?;
     write!(
         terminal,
-        "The configuration wants to run this program at every {}:\n  {}\nLet it run from now on? [y/N] ",
+        "The configuration wants to run this program, which {why}, at every {}:\n  {}\nLet it run from now on? [y/N] ",
         hook.event_name, hook.command
     )?;
     let mut answer = String::new();

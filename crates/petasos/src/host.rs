@@ -133,6 +133,12 @@ impl Host {
         self.extensions.get_or_init(|| Extensions::start(self))
     }
 
+    /// The plugins, started where any are configured.
+    pub fn plugins(&self) -> Option<&Arc<petasos_plugins::Plugins>> {
+        let configured = petasos_plugins::discover::is_configured(&self.settings);
+        configured.then(|| self.extensions().plugins()).flatten()
+    }
+
     /// This host with the tools of its plugins, for those who only look at tools.
     pub fn with_plugins(&self) -> &Self {
         if petasos_plugins::discover::is_configured(&self.settings) {

@@ -2,6 +2,7 @@
 //! pipe and run here.
 
 use std::sync::{Arc, Weak};
+use std::time::Instant;
 
 use petasos_contract::call::Refusal;
 use petasos_contract::middleware::{
@@ -86,13 +87,24 @@ impl Frame {
         };
         let (mut next, mut given) = (Some(next), None);
         let (number, mut asks) = connection.frames.open();
-        let asked = plugin.ask("middleware.run", self.params(payload, Some(number)), cx);
+        // Only its own time counts, not that of what it is around.
+        let mut left = plugin.patience();
+        let last = cx.deadline + left;
+        let params = self.params(payload, Some(number));
+        let asked = plugin.ask_until(last, "middleware.run", params, cx);
         tokio::pin!(asked);
         let answer = loop {
+            let begun = Instant::now();
             tokio::select! {
                 biased;
                 answer = &mut asked => break answer,
+                () = tokio::time::sleep(left) => {
+                    let late = Err(RpcError::Late("middleware.run".to_owned()));
+                    plugin.judge(&connection, &late).await;
+                    break late;
+                }
                 Some(NextAsked { params, answer }) = asks.recv() => {
+                    left = left.saturating_sub(begun.elapsed());
                     let told = match next.take() {
                         None => Err("`next_call` may be used once".to_owned()),
                         Some(next) => {

@@ -1,12 +1,14 @@
 //! A plugin as a hook: one listener for all that it wants.
 
 use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
 
 use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Moment, OnFailure};
 use petasos_contract::{BoxFuture, CallContext, SessionId};
 use serde_json::{Value, json};
 
 use super::Plugin;
+use crate::rpc::RpcError;
 use crate::{answer, payload, spill};
 
 pub(super) struct PluginHook {
@@ -45,6 +47,12 @@ impl Hook for PluginHook {
         self.on_failure
     }
 
+    fn deadline(&self, kind: HookKind) -> Duration {
+        // The answer is waited for below; a start that must come first has its own limit.
+        let own = self.plugin.upgrade().map(|plugin| plugin.hook_patience(kind));
+        own.unwrap_or(kind.deadline()).saturating_add(Duration::from_secs(1))
+    }
+
     fn fire<'a>(&'a self, moment: &'a Moment<'a>) -> BoxFuture<'a, Result<Directive, HookError>> {
         Box::pin(async move {
             let Some(plugin) = self.plugin.upgrade() else { return Ok(Directive::Pass) };
@@ -57,14 +65,15 @@ impl Hook for PluginHook {
                 &none
             };
             let params = json!({ "event": kind.as_str(), "payload": payload::fields(moment) });
-            let answers = match plugin.ask("hook.fire", params, cx).await {
+            let deadline = cx.deadline.min(Instant::now() + plugin.hook_patience(kind));
+            let answers = match plugin.ask_until(deadline, "hook.fire", params, cx).await {
                 Ok(answers) => answers,
                 // Moments in which nothing can be changed are not worth a refusal.
-                Err(error) if !decides(kind) => {
+                Err(error) if !refuses(kind) => {
                     tracing::warn!(hook = self.name, %error, "a plugin missed a moment");
                     return Ok(Directive::Pass);
                 }
-                Err(error) => return Err(HookError(error.to_string())),
+                Err(error) => return Err(HookError(advice(&plugin.manifest.key, &error))),
             };
             let answers = answers.as_array().map_or(std::slice::from_ref(&answers), Vec::as_slice);
             let mut valid = answers.iter().filter_map(|one| answer::directive(kind, one).ok());
@@ -79,8 +88,15 @@ impl Hook for PluginHook {
     }
 }
 
-fn decides(kind: HookKind) -> bool {
+/// Whether a plugin that is missed at this moment stops what it guards.
+fn refuses(kind: HookKind) -> bool {
     matches!(kind, HookKind::PreToolCall | HookKind::TransformToolResult)
+}
+
+fn advice(key: &str, error: &RpcError) -> String {
+    format!(
+        "{error}; the user sees why with `petasos plugins test {key}`, and lets calls pass without it with `petasos plugins disable {key}` or `plugins.entries.{key}.on_failure: allow`"
+    )
 }
 
 impl Plugin {

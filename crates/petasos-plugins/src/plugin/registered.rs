@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use petasos_contract::hook::{Hook, HookSet};
+use petasos_contract::hook::{Hook, HookKind, HookSet};
 use serde::Serialize;
+use serde_json::Value;
 
 use super::Plugin;
 use super::heed::PluginHook;
@@ -71,6 +72,21 @@ impl Plugin {
                 self.host.hooks.register(&(Arc::new(hook) as Arc<dyn Hook>));
             }
         }
+    }
+
+    /// The deciding moments that its manifest promises to attend to, and what its entry in the
+    /// configuration insists on.
+    pub(super) fn promised(&self) -> impl Iterator<Item = HookKind> {
+        let promised = self.manifest.provides_hooks.iter().filter_map(|name| HookKind::named(name));
+        let insists = self.setting("on_failure").and_then(Value::as_str) == Some("block");
+        let guard = insists.then_some(HookKind::PreToolCall);
+        promised.filter(|kind| kind.decides()).chain(guard)
+    }
+
+    /// Holds its place among the hooks before it has started: what it guards waits for it.
+    pub(crate) fn hold_place(self: &Arc<Self>) {
+        let wanted = self.promised().fold(HookSet::EMPTY, HookSet::with);
+        self.replace_registered(&Registered { wanted, ..Registered::default() });
     }
 
     /// Takes everything back.

@@ -12,7 +12,7 @@ use super::verbs::Session;
 use super::{Plugin, State};
 use crate::manifest::Source;
 use crate::python;
-use crate::rpc::Connection;
+use crate::rpc::{Connection, RpcError};
 
 /// How long a start may take when nobody says otherwise.
 const START_DEADLINE: Duration = Duration::from_secs(15);
@@ -53,7 +53,9 @@ impl Plugin {
         }
         attempts.may_start(&self.state.lock().clone())?;
         attempts.began = Some(Instant::now());
-        match self.start_at_home().await {
+        *self.state.lock() = State::Starting;
+        let started = self.start_at_home().await;
+        let outcome = match started {
             Ok(connection) => {
                 self.live.store(Some(Arc::clone(&connection)));
                 *self.state.lock() = State::Ready;
@@ -71,7 +73,9 @@ impl Plugin {
                 *self.state.lock() = state;
                 Err(reason)
             }
-        }
+        };
+        self.settled.send_replace(true);
+        outcome
     }
 
     fn living(&self) -> Option<Arc<Connection>> {
@@ -98,6 +102,20 @@ impl Plugin {
         let patience = seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let deadline = Instant::now() + patience.unwrap_or(START_DEADLINE);
         let greeted = connection.request("initialize", &self.greeting(), deadline).await;
+        let started = self.greeted(greeted, &session, connection).await;
+        if started.is_err() {
+            session.abandon();
+        }
+        started
+    }
+
+    /// What follows the answer to the greeting.
+    async fn greeted(
+        self: &Arc<Self>,
+        greeted: Result<Value, RpcError>,
+        session: &Session,
+        connection: Arc<Connection>,
+    ) -> Result<Arc<Connection>, String> {
         match greeted {
             Ok(answer) if answer.get("protocol_version").is_none_or(|v| *v == json!(PROTOCOL)) => {
                 session.settle();
@@ -207,7 +225,7 @@ impl Attempts {
                 ));
             }
             State::Down { reason } => reason.as_str(),
-            State::Idle | State::Ready => "",
+            State::Idle | State::Starting | State::Ready => "",
         };
         let left = self.not_before.map(|then| then.saturating_duration_since(Instant::now()));
         match left.filter(|left| !left.is_zero()) {

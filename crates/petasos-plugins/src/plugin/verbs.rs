@@ -36,11 +36,28 @@ impl Session {
     /// The greeting is over: what was registered takes the place of the last life's.
     pub(super) fn settle(&self) {
         let Some(plugin) = self.plugin.upgrade() else { return };
-        let Some(new) = self.collecting.lock().take() else { return };
+        let Some(mut new) = self.collecting.lock().take() else { return };
+        let forgotten = plugin.promised().filter(|kind| !new.wanted.has(*kind));
+        let forgotten: Vec<String> = forgotten
+            .map(|kind| format!("it promises `{}` and did not register it", kind.as_str()))
+            .collect();
+        new.warnings.extend(forgotten);
         plugin.replace_registered(&new);
         plugin.host.middleware.deregister(&plugin.name());
         for (kind, id) in std::mem::take(&mut *self.frames.lock()) {
             frames::register(&plugin, &kind, id);
+        }
+    }
+
+    /// The greeting failed: what was registered meanwhile is taken back.
+    pub(super) fn abandon(&self) {
+        let Some(plugin) = self.plugin.upgrade() else { return };
+        let Some(new) = self.collecting.lock().take() else { return };
+        let before = plugin.registered().tools;
+        for name in new.tools.difference(&before) {
+            if let Err(error) = plugin.host.registry.deregister(name, &plugin.origin) {
+                tracing::warn!(%error, "a tool of a plugin that was not started stays");
+            }
         }
     }
 

@@ -1,15 +1,19 @@
 //! Who agreed to which hook: a file in the home that only its owner may read.
 
+use std::io::Read as _;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use petasos_contract::Settings;
 use serde::{Deserialize, Serialize};
+use sha2::{Digest as _, Sha256};
 
 use super::HookSpec;
 use super::run::words;
 use crate::kept;
 
+/// How much of a script is looked at.
+const SCRIPT_MAX: u64 = 16 * 1024 * 1024;
 const FILE: &str = "shell-hooks-allowlist.json";
 
 /// A consent that could not be kept.
@@ -33,6 +37,20 @@ pub struct Approval {
     /// When the script was last changed, in seconds, when it was looked at.
     #[serde(default)]
     pub script_mtime_at_approval: Option<u64>,
+    /// What the scripts held, when they were looked at; absent in older records.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scripts_sha256: Option<String>,
+}
+
+/// Whether somebody agreed to a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Consent {
+    /// Somebody did, and its scripts are the same.
+    Given,
+    /// Somebody did, to other scripts.
+    Outdated,
+    /// Nobody did.
+    Missing,
 }
 
 #[derive(Debug, Default, Serialize, Deserialize)]
@@ -62,22 +80,21 @@ impl Allowlist {
         Self { path, written }
     }
 
-    /// Whether somebody agreed to this hook.
-    pub fn allows(&self, hook: &HookSpec) -> bool {
-        self.approval(hook).is_some()
+    /// Whether somebody agreed to this hook as it is now.
+    pub fn consent(&self, hook: &HookSpec, settings: &Settings) -> Consent {
+        let Some(approval) = self.approval(hook) else { return Consent::Missing };
+        let home = settings.user_home();
+        let same = match &approval.scripts_sha256 {
+            Some(known) => *known == scripts(hook, home),
+            None => approval.script_mtime_at_approval == script_mtime(hook, home),
+        };
+        if same { Consent::Given } else { Consent::Outdated }
     }
 
     /// The consent to this hook.
     pub fn approval(&self, hook: &HookSpec) -> Option<&Approval> {
         let same = |one: &&Approval| one.event == hook.event_name && one.command == hook.command;
         self.written.approvals.iter().find(same)
-    }
-
-    /// Whether the script was changed since somebody agreed to it.
-    pub fn has_drifted(&self, hook: &HookSpec, settings: &Settings) -> bool {
-        self.approval(hook).is_some_and(|approval| {
-            approval.script_mtime_at_approval != script_mtime(hook, settings.user_home())
-        })
     }
 
     /// Remembers a consent.
@@ -89,6 +106,7 @@ impl Allowlist {
             command: hook.command.clone(),
             approved_at: seconds.as_secs(),
             script_mtime_at_approval: script_mtime(hook, settings.user_home()),
+            scripts_sha256: Some(scripts(hook, settings.user_home())),
         });
         self.save()
     }
@@ -109,6 +127,22 @@ impl Allowlist {
         let text = serde_json::to_vec_pretty(&self.written).map_err(|e| fail(e.to_string()))?;
         kept::write(&self.path, &text).map_err(|error| fail(error.to_string()))
     }
+}
+
+/// What the scripts that the command names hold. Programs of the system change with its updates
+/// and are not what somebody looked at.
+fn scripts(hook: &HookSpec, home: &Path) -> String {
+    let mut hash = Sha256::new();
+    for word in words(&hook.command, home).unwrap_or_default() {
+        let Ok(file) = std::fs::File::open(&word) else { continue };
+        let mut bytes = Vec::new();
+        let read = file.take(SCRIPT_MAX).read_to_end(&mut bytes);
+        if read.is_ok() && !bytes.starts_with(b"\x7fELF") {
+            hash.update(word.as_bytes());
+            hash.update(Sha256::digest(&bytes));
+        }
+    }
+    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// When the first word of the command that is a file was last changed.

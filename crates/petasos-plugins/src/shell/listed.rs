@@ -7,7 +7,6 @@ use petasos_contract::hook::{HookKind, Moment, OnFailure};
 use regex::Regex;
 use serde_json::{Map, Value};
 
-const TIMEOUT: u64 = 60;
 const TIMEOUT_MIN: u64 = 1;
 const TIMEOUT_MAX: u64 = 300;
 
@@ -168,7 +167,8 @@ fn spec(
     matcher: Option<&str>,
 ) -> Result<HookSpec, String> {
     let concerns_tools = matches!(event, HookKind::PreToolCall | HookKind::PostToolCall);
-    let seconds = entry.get("timeout").and_then(Value::as_u64).unwrap_or(TIMEOUT);
+    let seconds = entry.get("timeout").and_then(Value::as_u64);
+    let seconds = seconds.unwrap_or_else(|| event.deadline().as_secs());
     let usual = if event == HookKind::PreToolCall { OnFailure::Block } else { OnFailure::Pass };
     let on_failure = match entry.get("on_failure").and_then(Value::as_str) {
         None => usual,

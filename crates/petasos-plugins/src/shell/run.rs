@@ -16,7 +16,7 @@ use crate::{answer, payload, spill};
 /// How much a hook may say; more is its failure.
 const OUTPUT_MAX: u64 = 1024 * 1024;
 /// How long the tree of a hook that overran may take to end.
-const GRACE: Duration = Duration::from_millis(200);
+pub(super) const GRACE: Duration = Duration::from_millis(200);
 
 /// What a hook said.
 #[derive(Debug, Clone)]

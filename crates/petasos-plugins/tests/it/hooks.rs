@@ -3,7 +3,7 @@
 use petasos_contract::call::Status;
 use petasos_contract::context::Principal;
 use petasos_contract::hook::{HookKind, Moment, RunMoment};
-use petasos_plugins::shell::{Allowlist, listing};
+use petasos_plugins::shell::{Allowlist, Consent, listing};
 use serde_json::{Value, json};
 
 use crate::stage::{CANARY, Stage};
@@ -143,19 +143,41 @@ async fn nothing_runs_without_consent_which_is_given_once() {
 }
 
 #[tokio::test]
-async fn a_script_that_changed_since_consent_is_noticed() {
-    let stage = Stage::new(json!({}));
+async fn a_script_that_changed_since_consent_asks_again_and_its_calls_wait() {
+    let mut stage = Stage::new(json!({}));
     let script = stage.file("hook.sh", "exit 0");
-    let mut stage = stage;
     stage.values = json!({ "hooks": { "pre_tool_call": format!("sh {}", script.display()) } });
     let settings = stage.settings();
     let hook = listing(&settings).hooks.remove(0);
-    let mut allowlist = Allowlist::of(&settings);
-    allowlist.approve(&hook, &settings).unwrap();
-    assert!(!allowlist.has_drifted(&hook, &settings));
+    Allowlist::of(&settings).approve(&hook, &settings).unwrap();
+    let consent = || Allowlist::of(&settings).consent(&hook, &settings);
     let later = std::time::SystemTime::now() + std::time::Duration::from_secs(5);
     std::fs::File::options().write(true).open(&script).unwrap().set_modified(later).unwrap();
-    assert!(allowlist.has_drifted(&hook, &settings));
+    assert_eq!(consent(), Consent::Given, "the same words, written again");
+    stage.file("hook.sh", "touch ran; exit 0");
+    assert_eq!(consent(), Consent::Outdated);
+    let hooks = stage.shell_hooks();
+    assert_eq!((hooks.active.len(), hooks.changed.len()), (0, 1));
+    let refused = stage.call("echo", json!({})).await;
+    assert_eq!(refused.status, Status::Blocked);
+    let text = refused.content.text();
+    assert!(text.contains("has changed") && text.contains("petasos hooks approve"), "{text}");
+    assert!(!stage.workspace.path().join("ran").exists());
+    Allowlist::of(&settings).approve(&hook, &settings).unwrap();
+    assert_eq!(stage.shell_hooks().active.len(), 1);
+}
+
+#[tokio::test]
+async fn a_hook_that_only_looks_on_may_take_seconds_and_one_that_decides_a_minute() {
+    let stage = Stage::new(json!({ "hooks": {
+        "post_tool_call": ["a", { "command": "b", "timeout": 90 }], "pre_tool_call": "c",
+    }}));
+    let hooks = listing(&stage.settings()).hooks;
+    let limits = hooks.iter().map(|hook| (hook.command.as_str(), hook.timeout.as_secs()));
+    assert_eq!(
+        limits.collect::<std::collections::BTreeMap<_, _>>(),
+        [("a", 10), ("b", 90), ("c", 60)].into()
+    );
 }
 
 #[test]

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::call::Status;
 use petasos_plugins::plugin::State;
+use petasos_runtime::registry::{Entry, Intent, Origin};
 use serde_json::{Value, json};
 
 use crate::stage::Stage;
@@ -87,6 +88,7 @@ async fn a_plugin_that_does_not_start_is_named_and_nobody_waits_for_it() {
         let begun = Instant::now();
         let plugins = stage.plugins().await;
         assert!(begun.elapsed() < Duration::from_secs(10), "{why}");
+        plugins.settle().await;
         let state = plugins.get("bad").unwrap().state();
         assert!(matches!(&state, State::Down { reason } if reason.contains(why)), "{state:?}");
         assert_eq!(stage.call("echo", json!({})).await.status, Status::Ok);
@@ -113,6 +115,7 @@ async fn nonsense_on_the_pipe_and_floods_end_the_plugin_only() {
     for (body, why) in rows {
         let stage = raw(body);
         let plugins = stage.plugins().await;
+        plugins.settle().await;
         let state = plugins.get("bad").unwrap().state();
         assert!(
             matches!(&state, State::Down { reason } if reason.contains(why)),
@@ -167,4 +170,114 @@ def register(ctx):
     assert!(pids.iter().all(|pid| lives(*pid)));
     drop(plugins);
     eventually("the end of all of it", || pids.iter().all(|pid| !lives(*pid))).await;
+}
+
+#[tokio::test]
+async fn a_guard_that_cannot_start_stops_what_it_guards_and_says_what_to_do() {
+    let manifest = "name: bad\nprovides_hooks: [pre_tool_call, post_tool_call]\n";
+    for (entry, runs) in [(json!({}), false), (json!({ "on_failure": "allow" }), true)] {
+        let stage = stage("import nothing_of_this_name\n", entry);
+        stage.plugin("bad", &[("plugin.yaml", manifest)]);
+        let plugins = stage.plugins().await;
+        plugins.settle().await;
+        let result = stage.call("echo", json!({})).await;
+        let text = result.content.text();
+        assert_eq!(result.status == Status::Ok, runs, "{text}");
+        if !runs {
+            assert_eq!((result.status, result.error_type), (Status::Blocked, Some("plugin_block")));
+            for expected in ["plugin:bad", "nothing_of_this_name", "petasos plugins test bad"] {
+                assert!(text.contains(expected), "{expected}: {text}");
+            }
+        }
+        let trouble = plugins.troubles().join("");
+        assert!(trouble.contains("plugin `bad` does not run"), "{trouble}");
+        assert_eq!(trouble.contains("calls of tools wait for it"), !runs, "{trouble}");
+    }
+}
+
+#[tokio::test]
+async fn a_register_that_fails_leaves_nothing() {
+    let source = "
+def register(ctx):
+    ctx.register_tool('zombie', 't', {}, lambda args: 'brains')
+    ctx.register_hook('pre_tool_call', lambda **kw: {'action': 'block', 'message': 'no'})
+    raise ValueError('half way')
+";
+    let stage = stage(source, json!({}));
+    let plugins = stage.plugins().await;
+    plugins.settle().await;
+    assert!(stage.registry.snapshot().get("zombie").is_none());
+    assert!(stage.hooks.listeners().is_empty());
+    assert_eq!(stage.call("echo", json!({})).await.status, Status::Ok);
+    assert!(plugins.troubles().join("").contains("half way"));
+}
+
+#[tokio::test]
+async fn a_plugin_that_hangs_at_its_start_holds_up_nobody_and_is_named() {
+    let stage = Stage::new(json!({ "plugins": { "enabled": ["bad", "good"] } }));
+    let hangs = "import time\ndef register(ctx):\n    time.sleep(60)\n";
+    stage.plugin("bad", &[("plugin.yaml", "name: bad"), ("__init__.py", hangs)]);
+    let works = "def register(ctx):\n    ctx.register_tool('works', 't', {}, lambda args: 'yes')\n";
+    stage.plugin("good", &[("plugin.yaml", "name: good"), ("__init__.py", works)]);
+    let begun = Instant::now();
+    let plugins = stage.plugins().await;
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+    assert!(
+        plugins
+            .troubles()
+            .contains(&"plugin `bad` is still starting (`petasos plugins test bad`)".to_owned())
+    );
+    eventually("the other one works", || plugins.get("good").unwrap().state() == State::Ready)
+        .await;
+    assert_eq!(stage.text("works", json!({})).await, "yes");
+}
+
+#[tokio::test]
+async fn a_hook_that_only_looks_on_and_hangs_is_passed_over_in_seconds() {
+    let source = "
+import time
+def register(ctx):
+    ctx.register_hook('post_tool_call', lambda **kw: time.sleep(60))
+";
+    let stage = stage(source, json!({ "hook_timeout": 1 }));
+    let plugins = stage.plugins().await;
+    plugins.settle().await;
+    let begun = Instant::now();
+    assert_eq!(stage.call("echo", json!({})).await.status, Status::Ok);
+    assert!(begun.elapsed() < Duration::from_secs(10), "{:?}", begun.elapsed());
+}
+
+struct Slow;
+
+impl petasos_contract::Tool for Slow {
+    fn run<'a>(
+        &'a self,
+        _: petasos_contract::Args,
+        _: &'a petasos_contract::CallContext,
+    ) -> petasos_contract::BoxFuture<
+        'a,
+        Result<petasos_contract::ToolOutput, petasos_contract::ToolError>,
+    > {
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(4)).await;
+            Ok(petasos_contract::ToolOutput::Text("done".to_owned()))
+        })
+    }
+}
+
+#[tokio::test]
+async fn middleware_is_not_charged_for_the_time_of_the_tool_it_is_around() {
+    let source = "
+def around(args=None, next_call=None, **kw):
+    return next_call(args) + ' and wrapped'
+def register(ctx):
+    ctx.register_middleware('tool_execution', around)
+";
+    let stage = stage(source, json!({ "timeout": 2 }));
+    let schema = serde_json::Map::new();
+    let entry = Entry::new("slow", "test", schema, std::sync::Arc::new(Slow));
+    stage.registry.register(entry, &Origin::core(), Intent::Add).unwrap();
+    let plugins = stage.plugins().await;
+    plugins.settle().await;
+    assert_eq!(stage.text("slow", json!({})).await, "done and wrapped");
 }

@@ -7,15 +7,16 @@ use futures::FutureExt;
 use petasos_contract::hook::{Directive, Hook, HookError, Moment};
 use petasos_contract::wait;
 
-/// How long a hook may take, unless it bounds itself more tightly.
+/// The longest that any hook may ask for.
 pub const HOOK_DEADLINE: Duration = Duration::from_mins(5);
 
 pub(super) async fn fenced(hook: &dyn Hook, moment: &Moment<'_>) -> Result<Directive, HookError> {
-    let deadline = Instant::now() + HOOK_DEADLINE;
+    let limit = hook.deadline(moment.kind()).min(HOOK_DEADLINE);
+    let deadline = Instant::now() + limit;
     let fire = AssertUnwindSafe(async { hook.fire(moment).await }).catch_unwind();
     match wait::until(deadline, "a hook", fire).await {
         Ok(Ok(answer)) => answer,
         Ok(Err(_)) => Err(HookError("it panicked".to_owned())),
-        Err(elapsed) => Err(HookError(elapsed.to_string())),
+        Err(_) => Err(HookError(format!("it did not answer within {} s", limit.as_secs_f64()))),
     }
 }

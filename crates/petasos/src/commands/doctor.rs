@@ -57,6 +57,22 @@ impl Finding {
     }
 }
 
+/// A plugin that should run and does not.
+fn look_at_plugins(host: &Host, findings: &mut Vec<Finding>) {
+    let Some(plugins) = host.plugins() else { return };
+    let troubles = plugins.troubles();
+    if troubles.is_empty() && !plugins.running().is_empty() {
+        let count = plugins.running().len();
+        findings.push(Finding::good("plugins", format!("{count} run")));
+    }
+    findings.extend(troubles.into_iter().map(|what| Finding {
+        part: "plugins",
+        health: Health::Bad,
+        what,
+        hint: Some("`petasos plugins logs NAME` shows what it wrote".to_owned()),
+    }));
+}
+
 fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
     let mut findings = Vec::new();
@@ -67,6 +83,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
             look_at_terminal(host, &mut findings)?;
             try_backend(host, &mut findings)?;
             look_at_backends(host, &mut findings);
+            look_at_plugins(host, &mut findings);
             look_at_tools(host, &mut findings)?;
         }
         Err(report) => findings.push(Finding {

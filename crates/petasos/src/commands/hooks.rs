@@ -8,7 +8,7 @@ use petasos_contract::context::Surface;
 use petasos_contract::hook::{Finished, HookKind, Moment, OnFailure, ReplyMoment, SessionMoment};
 use petasos_contract::hook::{ToolMoment, TurnMoment, VerifyMoment};
 use petasos_contract::{Args, SessionId, Settings, ToolName};
-use petasos_plugins::shell::{Allowlist, HookSpec, Ran, listing, try_out};
+use petasos_plugins::shell::{Allowlist, Consent, HookSpec, Ran, listing, try_out};
 use serde_json::{Value, json};
 
 use crate::command::{Command, Session, actions, parse};
@@ -105,12 +105,11 @@ fn list(session: &mut Session) -> Result<ExitCode, Report> {
 
 fn row(hook: &HookSpec, allowlist: &Allowlist, settings: &Settings) -> Value {
     let accepted = settings.get("hooks_auto_accept") == Some(&Value::Bool(true));
-    let state = if !accepted && !allowlist.allows(hook) {
-        "waits"
-    } else if allowlist.has_drifted(hook, settings) {
-        "changed"
-    } else {
-        "runs"
+    let state = match allowlist.consent(hook, settings) {
+        _ if accepted => "runs",
+        Consent::Given => "runs",
+        Consent::Outdated => "changed",
+        Consent::Missing => "waits",
     };
     json!({
         "event": hook.event_name,
@@ -250,7 +249,7 @@ fn approve(session: &mut Session, command: Option<&str>) -> Result<ExitCode, Rep
         .hooks
         .into_iter()
         .filter(|hook| wanted(hook))
-        .filter(|hook| !allowlist.allows(hook) || allowlist.has_drifted(hook, settings))
+        .filter(|hook| allowlist.consent(hook, settings) != Consent::Given)
         .collect();
     if command.is_none() && !waiting.is_empty() && !prompt::somebody_is_there(out) {
         return Err(Report::usage("nobody is there to ask")

@@ -77,11 +77,16 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
 
 fn list(session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
-    let discovered = discover(session.host.get()?.settings());
+    let host = session.host.get()?;
+    let discovered = discover(host.settings());
+    let plugins = host.plugins();
+    let troubles = plugins.map(|plugins| plugins.troubles()).unwrap_or_default();
+    let trouble = |key: &str| plugins.and_then(|plugins| plugins.get(key))?.trouble();
     if out.is_json() {
         let errors: Vec<String> = discovered.errors.iter().map(ToString::to_string).collect();
         out.value(&json!({
             "plugins": discovered.found, "errors": errors, "missing": discovered.missing,
+            "troubles": troubles,
         }));
         return Ok(ExitCode::SUCCESS);
     }
@@ -89,9 +94,11 @@ fn list(session: &mut Session) -> Result<ExitCode, Report> {
         out.line("no plugin is installed; `petasos plugins install FOLDER` adds one");
     }
     for found in &discovered.found {
-        let (state, why) = match &found.decision {
-            Decision::Runs(why) => ("runs", why),
-            Decision::Rests(why) => ("rests", why),
+        let trouble = trouble(&found.manifest.key);
+        let (state, why) = match (&found.decision, &trouble) {
+            (Decision::Runs(_), Some(trouble)) => ("broken", trouble),
+            (Decision::Runs(why), None) => ("runs", why),
+            (Decision::Rests(why), _) => ("rests", why),
         };
         let manifest = &found.manifest;
         let (key, version, about) = (&manifest.key, &manifest.version, &manifest.description);
@@ -110,6 +117,9 @@ fn test(session: &mut Session, name: Option<&str>) -> Result<ExitCode, Report> {
     let out = session.out;
     let host = session.host.get()?;
     let plugins = host.extensions().plugins();
+    if let Some(plugins) = plugins {
+        host.wait(plugins.settle())?;
+    }
     let running = plugins.map(|plugins| plugins.running()).unwrap_or_default();
     let fits = |key: &str, own: &str| name.is_none_or(|name| name == key || name == own);
     let mut failed = 0;
