@@ -205,7 +205,7 @@ pub enum JobEvent {
         /// What ran.
         command: String,
     },
-    /// Too many matches everywhere: they pause.
+    /// Too many matches in this session: they pause.
     WatchOverflowTripped {
         /// For how long.
         pause_s: u64,
@@ -215,18 +215,6 @@ pub enum JobEvent {
         /// How many were not.
         suppressed: u64,
     },
-}
-
-impl JobEvent {
-    /// Whose it is; `None` for everybody.
-    pub fn owner(&self) -> Option<&SessionId> {
-        match self {
-            Self::Completion { session_key, .. }
-            | Self::WatchMatch { session_key, .. }
-            | Self::WatchDisabled { session_key, .. } => Some(session_key),
-            Self::WatchOverflowTripped { .. } | Self::WatchOverflowReleased { .. } => None,
-        }
-    }
 }
 
 /// The jobs of all sessions. A call sees those of its own session; an unknown or foreign name is
@@ -282,6 +270,6 @@ pub trait Jobs: Send + Sync {
     /// Takes what a session should be told, oldest first; others' events stay.
     fn drain(&self, session: &SessionId) -> Vec<JobEvent>;
 
-    /// Comes back when there may be something to drain.
-    fn changed(&self) -> BoxFuture<'_, ()>;
+    /// Comes back when the session has something to drain.
+    fn changed<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()>;
 }

@@ -277,7 +277,7 @@ impl Chat {
         }
         loop {
             let jobs = self.engine.ports.jobs.clone();
-            let inbox = self.agent.as_ref().map(Agent::inbox);
+            let (inbox, session) = (self.agent.as_ref().map(Agent::inbox), self.session());
             let backstage = Arc::clone(&self.backstage);
             tokio::select! {
                 said = self.input.message() => {
@@ -302,7 +302,7 @@ impl Chat {
                     self.hear_out(ask).await?;
                     return Ok(());
                 }
-                () = news::jobs_changed(jobs.as_ref()) => {
+                () = news::jobs_changed(jobs.as_ref(), session.as_ref()) => {
                     let news = self.job_news();
                     if !news.is_empty() {
                         self.leave_composer().await;

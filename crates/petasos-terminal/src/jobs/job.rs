@@ -157,7 +157,8 @@ impl Job {
         let (tells, ender) = (state.tells_end && !state.seen, state.ender);
         drop(state);
         if tells {
-            notices.push(JobEvent::Completion {
+            let owner = &self.facts.owner;
+            let event = JobEvent::Completion {
                 session_id: self.facts.id.clone(),
                 session_key: self.facts.owner.clone(),
                 command: self.facts.command.clone(),
@@ -166,7 +167,8 @@ impl Job {
                 termination_source: ender.map(str::to_owned),
                 output: self.log.lock().tail(NOTICE_CHARS),
                 started_at: self.facts.started_at,
-            });
+            };
+            notices.push(owner, event);
         }
         self.over.send_replace(true);
     }
@@ -193,17 +195,19 @@ impl Job {
         match told {
             None => {}
             Some(Told::Disabled) => {
-                notices.push(JobEvent::WatchDisabled { session_id, session_key, command });
+                let event = JobEvent::WatchDisabled { session_id, session_key, command };
+                notices.push(&self.facts.owner, event);
             }
             Some(Told::Match { pattern, output, suppressed }) => {
-                notices.push_match(JobEvent::WatchMatch {
+                let event = JobEvent::WatchMatch {
                     session_id,
                     session_key,
                     command,
                     pattern,
                     output,
                     suppressed,
-                });
+                };
+                notices.push_match(&self.facts.owner, event);
             }
         }
     }

@@ -134,15 +134,15 @@ impl Jobs for JobTable {
         self.notices.drain(session)
     }
 
-    fn changed(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.notices.changed())
+    fn changed<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()> {
+        Box::pin(self.notices.changed(session))
     }
 }
 
 impl JobTable {
     fn saw_end(&self, job: &Job) {
         job.state.lock().seen = true;
-        self.notices.consume(&job.facts.id);
+        self.notices.consume(&job.facts.owner, &job.facts.id);
     }
 }
 

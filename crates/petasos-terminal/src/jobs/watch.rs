@@ -10,7 +10,7 @@ const STRIKES_MAX: u32 = 3;
 /// So many lines and characters of a match are told.
 const LINES_MAX: usize = 20;
 const CHARS_MAX: usize = 2000;
-/// More than so many in so long, over all jobs, pauses them all for so long.
+/// More than so many in so long, over all jobs of a session, pauses them all for so long.
 const BURST_MAX: usize = 15;
 const BURST_WINDOW: Duration = Duration::from_secs(10);
 /// The pause.
@@ -111,7 +111,7 @@ pub(super) enum Passage {
     Closed,
 }
 
-/// The matches of all jobs.
+/// The matches of all jobs of a session.
 #[derive(Debug, Default)]
 pub(super) struct Gate {
     recent: VecDeque<Instant>,
@@ -120,6 +120,12 @@ pub(super) struct Gate {
 }
 
 impl Gate {
+    /// Whether it remembers nothing that matters now.
+    pub(super) fn is_idle(&self, now: Instant) -> bool {
+        let recent = |at: &Instant| now.duration_since(*at) < BURST_WINDOW;
+        self.closed_until.is_none() && !self.recent.back().is_some_and(recent)
+    }
+
     pub(super) fn pass(&mut self, now: Instant) -> Passage {
         let mut released = None;
         if let Some(until) = self.closed_until {

@@ -86,7 +86,7 @@ async fn a_job_belongs_to_its_session() {
 async fn an_end_is_told_once_to_its_owner() {
     let stage = Stage::new();
     let job = start(&stage, "echo bye; exit 2", Notify::OnComplete).await;
-    stage.engine.jobs().changed().await;
+    stage.engine.jobs().changed(&stage.cx().session).await;
     assert_eq!(stage.engine.jobs().drain(&stage.session("two").session), []);
     let told = stage.engine.jobs().drain(&stage.cx().session);
     let [JobEvent::Completion { session_id, exit_code: 2, output, .. }] = &told[..] else {

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use petasos_agent::steer::Inbox;
+use petasos_contract::SessionId;
 use petasos_contract::jobs::{JobEvent, Jobs};
 
 use super::{Chat, ChatError};
 
-/// Comes back when there may be news of jobs.
-pub(super) async fn jobs_changed(jobs: Option<&Arc<dyn Jobs>>) {
-    match jobs {
-        Some(jobs) => jobs.changed().await,
-        None => std::future::pending().await,
+/// Comes back when there is news of the jobs of a conversation.
+pub(super) async fn jobs_changed(jobs: Option<&Arc<dyn Jobs>>, session: Option<&SessionId>) {
+    match (jobs, session) {
+        (Some(jobs), Some(session)) => jobs.changed(session).await,
+        _ => std::future::pending().await,
     }
 }
 

@@ -144,7 +144,7 @@ impl Chat {
         let mut frames = tokio::time::interval(FRAME);
         let mut drawn = Instant::now();
         loop {
-            let jobs = self.engine.ports.jobs.clone();
+            let (jobs, session) = (self.engine.ports.jobs.clone(), self.session());
             tokio::select! {
                 done = &mut job => return done,
                 Some(event) = self.events.recv() => {
@@ -155,7 +155,7 @@ impl Chat {
                 Some(ended) = self.asides.ended.recv() => self.tell_aside(&ended),
                 pressed = self.input.pressed() => self.pressed(pressed).await,
                 signal = self.signals.next() => self.signalled(signal),
-                () = news::jobs_changed(jobs.as_ref()) => {
+                () = news::jobs_changed(jobs.as_ref(), session.as_ref()) => {
                     let news = self.job_news();
                     self.tell_jobs(&news);
                 }
