@@ -17,9 +17,9 @@ use std::time::{Duration, Instant};
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::steer::Inbox;
 use petasos_agent::{Agent, TurnError};
-use petasos_contract::SessionId;
 use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::store::StoreError;
+use petasos_contract::{SessionId, Settings};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
@@ -30,9 +30,10 @@ use crate::draft::Draft;
 use crate::input::Input;
 use crate::line::{Line, Style};
 use crate::person::{Questions, Typed};
+use crate::raw::Raw;
 use crate::screen::{Look, Screen};
 use crate::signals::{Signal, Signals};
-use crate::view::{self, Detail, View};
+use crate::view::{self, Detail, Piece, View};
 use aside::Asides;
 
 pub(crate) use conversation::quoted;
@@ -176,9 +177,16 @@ impl Subscriber for Channel {
     }
 }
 
+/// What a message does during a turn, as configured; lines of a pipe were all written beforehand.
+fn busy(settings: &Settings, piped: bool) -> Busy {
+    let configured = settings.text("display.busy_input_mode").and_then(Busy::named);
+    configured.unwrap_or(if piped { Busy::Queue } else { Busy::Interrupt })
+}
+
 /// Chats until the person leaves; gives the conversation, if there was one.
 pub async fn run(setup: Setup) -> Result<Option<SessionId>, ChatError> {
     let (resume, first) = (setup.resume.clone(), setup.first.clone());
+    let _raw = if setup.look.live { Some(Raw::hold()?) } else { None };
     let mut chat = Chat::new(setup)?;
     if let Some(session) = resume {
         chat.adopt(&session).await?;
@@ -186,6 +194,7 @@ pub async fn run(setup: Setup) -> Result<Option<SessionId>, ChatError> {
     chat.queue.extend(first);
     let conversed = chat.converse().await;
     chat.leave("shutdown", None).await;
+    chat.screen.bracketed(false);
     conversed?;
     Ok(chat.agent.map(|agent| agent.session().clone()))
 }
@@ -221,10 +230,7 @@ impl Chat {
             view,
             agent: None,
             working: None,
-            busy: settings
-                .text("display.busy_input_mode")
-                .and_then(Busy::named)
-                .unwrap_or(Busy::Interrupt),
+            busy: busy(&settings, input.is_piped()),
             footer: flag("display.show_cost").unwrap_or_default()
                 || flag("display.runtime_footer").unwrap_or_default(),
             queue: VecDeque::new(),
@@ -275,6 +281,10 @@ impl Chat {
         if self.input.needs_prompt() {
             self.screen.plain("> ");
         }
+        // What was typed during the turn and not sent is the beginning of the next message.
+        if self.input.carry(self.draft.text()) {
+            self.draft = Draft::default();
+        }
         loop {
             let jobs = self.engine.ports.jobs.clone();
             let (inbox, session) = (self.agent.as_ref().map(Agent::inbox), self.session());
@@ -291,7 +301,11 @@ impl Chat {
                     };
                     let said = match self.input.interrupt().await {
                         Said::Line(line) => Said::Line(line),
-                        _ => said,
+                        Said::Broken(text) => {
+                            self.draft.put(&text);
+                            said
+                        }
+                        Said::Interrupt | Said::End => said,
                     };
                     self.said(said);
                     return Ok(());
@@ -345,7 +359,7 @@ impl Chat {
                 }
             }
             Said::End => self.ending = true,
-            Said::Broken => {}
+            Said::Broken(text) => self.draft.put(&text),
         }
     }
 
@@ -356,7 +370,11 @@ impl Chat {
         }
         match self.input.interrupt().await {
             Said::Line(line) => self.queue.push_back(line),
-            _ => self.screen.below(),
+            Said::Broken(text) => {
+                self.draft.put(&text);
+                self.screen.below();
+            }
+            Said::Interrupt | Said::End => self.screen.below(),
         }
     }
 
@@ -375,7 +393,11 @@ impl Chat {
     fn aside(&mut self, event: Event) {
         let canvas = self.screen.canvas();
         self.view.take(event, canvas);
-        let (lines, _) = self.view.done();
+        let line = |piece| match piece {
+            Piece::Line(line) => Some(line),
+            Piece::Raw(_) => None,
+        };
+        let lines: Vec<Line> = self.view.done().into_iter().filter_map(line).collect();
         self.put(&lines);
     }
 

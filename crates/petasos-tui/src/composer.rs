@@ -1,7 +1,7 @@
 //! The composer: many lines, history, completion; on a thread of its own, because it blocks.
 //!
 //! Enter sends; Alt-Enter, Shift-Enter, Ctrl-J or a backslash at the end of a line go on in the
-//! next one. The chat can take the terminal back at any time; what was typed is kept.
+//! next one. The chat can take the terminal back at any time, and what was typed with it.
 
 mod complete;
 mod look;
@@ -40,8 +40,8 @@ pub(crate) enum Said {
     Interrupt,
     /// Ctrl-D, or the terminal is gone.
     End,
-    /// The chat took the terminal back.
-    Broken,
+    /// The chat took the terminal back; what was being typed goes with it.
+    Broken(String),
 }
 
 /// What the composer offers and where it remembers.
@@ -60,17 +60,19 @@ pub struct ComposerOptions {
 /// The composer.
 #[derive(Debug)]
 pub(crate) struct Composer {
-    wishes: blocking::Sender<()>,
+    requests: blocking::Sender<String>,
     said: mpsc::UnboundedReceiver<Said>,
     notices: blocking::SyncSender<String>,
     stop: Arc<AtomicBool>,
     reading: bool,
+    /// What the next line begins with.
+    carried: String,
 }
 
 impl Composer {
     /// Begins its thread; nothing is shown before [`Composer::next`].
     pub(crate) fn start(options: ComposerOptions) -> Self {
-        let (wishes, waiting) = blocking::channel();
+        let (requests, waiting) = blocking::channel::<String>();
         let (sender, said) = mpsc::unbounded_channel();
         let stop = Arc::new(AtomicBool::new(false));
         let printer = ExternalPrinter::new(NOTICES_MAX);
@@ -79,19 +81,27 @@ impl Composer {
         std::thread::spawn(move || {
             let mut line = editor(&options, signal).with_external_printer(printer);
             let prompt = Prompt { colour: options.colour };
-            while waiting.recv().is_ok() {
+            while let Ok(carried) = waiting.recv() {
+                if !carried.is_empty() {
+                    line.run_edit_commands(&[EditCommand::InsertString(carried)]);
+                }
                 if sender.send(read(&mut line, prompt)).is_err() {
                     return;
                 }
             }
         });
-        Self { wishes, said, notices, stop, reading: false }
+        Self { requests, said, notices, stop, reading: false, carried: String::new() }
+    }
+
+    /// The next line begins with this text.
+    pub(crate) fn carry(&mut self, text: &str) {
+        self.carried.push_str(text);
     }
 
     /// The next message. Dropping the future loses nothing.
     pub(crate) async fn next(&mut self) -> Said {
         if !self.reading {
-            if self.wishes.send(()).is_err() {
+            if self.requests.send(std::mem::take(&mut self.carried)).is_err() {
                 return Said::End;
             }
             self.reading = true;
@@ -104,7 +114,7 @@ impl Composer {
     /// Takes the terminal back, if the composer has it. A message that was just sent comes back.
     pub(crate) async fn interrupt(&mut self) -> Said {
         if !self.reading {
-            return Said::Broken;
+            return Said::Broken(std::mem::take(&mut self.carried));
         }
         self.stop.store(true, Ordering::Release);
         let said = tokio::time::timeout(GIVES_BACK, self.next()).await;
@@ -176,7 +186,10 @@ fn read(line: &mut Reedline, prompt: Prompt) -> Said {
                 line.run_edit_commands(&[EditCommand::Clear]);
             }
             Ok(Signal::CtrlC) => return Said::Interrupt,
-            Ok(Signal::ExternalBreak(_)) => return Said::Broken,
+            Ok(Signal::ExternalBreak(text)) => {
+                line.run_edit_commands(&[EditCommand::Clear]);
+                return Said::Broken(text);
+            }
             Ok(Signal::CtrlD) | Err(_) => return Said::End,
             Ok(_) => {}
         }

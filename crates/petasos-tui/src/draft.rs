@@ -26,7 +26,7 @@ pub(crate) enum Key {
     Word,
     /// Takes back everything.
     All,
-    /// Ctrl-C.
+    /// Ctrl-C, Escape.
     Interrupt,
     /// Ctrl-D.
     End,
@@ -52,15 +52,25 @@ impl Keys {
         let reader = std::thread::spawn(move || read(&sender, &still));
         Ok(Self { pressed, wanted, reader: Some(reader) })
     }
-}
 
-impl Drop for Keys {
-    fn drop(&mut self) {
+    /// Gives the keys back, and what was pressed until the reader had stopped.
+    pub(crate) fn close(mut self) -> Vec<Key> {
+        self.stop();
+        std::iter::from_fn(|| self.pressed.try_recv().ok()).collect()
+    }
+
+    fn stop(&mut self) {
         self.wanted.store(false, Ordering::Release);
         if let Some(reader) = self.reader.take().filter(ends) {
             // A reader that panicked has nothing left to read.
             reader.join().unwrap_or_default();
         }
+    }
+}
+
+impl Drop for Keys {
+    fn drop(&mut self) {
+        self.stop();
         // A terminal that is gone has no mode to restore.
         crossterm::terminal::disable_raw_mode().unwrap_or_default();
     }
@@ -122,7 +132,7 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         }
         KeyCode::Enter => Some(Key::Enter),
         KeyCode::Backspace => Some(Key::Backspace),
-        KeyCode::Esc => Some(Key::All),
+        KeyCode::Esc => Some(Key::Interrupt),
         _ => None,
     }
 }
@@ -159,6 +169,11 @@ impl Draft {
             Key::Interrupt | Key::End | Key::Redraw => {}
         }
         None
+    }
+
+    /// Text behind what is typed so far.
+    pub(crate) fn put(&mut self, text: &str) {
+        self.0.push_str(text);
     }
 
     /// Taken away, for something else to be typed; [`Draft::give_back`] puts it back.
@@ -202,6 +217,7 @@ mod tests {
     fn control_keys_are_told_from_text() {
         for (code, modifiers, expected) in [
             (KeyCode::Char('c'), KeyModifiers::CONTROL, Some(Key::Interrupt)),
+            (KeyCode::Esc, KeyModifiers::NONE, Some(Key::Interrupt)),
             (KeyCode::Char('c'), KeyModifiers::NONE, Some(Key::Text("c".to_owned()))),
             (KeyCode::Enter, KeyModifiers::ALT, Some(Key::Text("\n".to_owned()))),
             (KeyCode::Enter, KeyModifiers::NONE, Some(Key::Enter)),

@@ -1,6 +1,6 @@
 //! Where words come from: the composer and its keys at a real terminal, plain lines elsewhere.
 
-use std::io::BufRead as _;
+use std::io::{BufRead as _, IsTerminal as _};
 
 use tokio::sync::mpsc;
 
@@ -29,7 +29,11 @@ pub(crate) struct Input {
 #[derive(Debug)]
 enum Source {
     Composer(Composer),
-    Lines(mpsc::UnboundedReceiver<String>),
+    Lines {
+        lines: mpsc::UnboundedReceiver<String>,
+        /// Lines that go on in the next one.
+        begun: String,
+    },
 }
 
 impl Input {
@@ -49,19 +53,22 @@ impl Input {
                 }
             }
         });
-        Self { source: Source::Lines(lines), keys: None, ended: false }
+        let source = Source::Lines { lines, begun: String::new() };
+        Self { source, keys: None, ended: false }
     }
 
     /// The next message while nothing runs. Dropping the future loses nothing.
     pub(crate) async fn message(&mut self) -> Said {
         match &mut self.source {
             Source::Composer(composer) => composer.next().await,
-            Source::Lines(lines) => {
-                let mut whole = String::new();
+            Source::Lines { lines, begun } => {
                 while let Some(line) = lines.recv().await {
                     match line.strip_suffix('\\') {
-                        Some(line) => whole.extend([line, "\n"]),
-                        None => return Said::Line((whole + &line).trim().to_owned()),
+                        Some(line) => begun.extend([line, "\n"]),
+                        None => {
+                            let whole = std::mem::take(begun) + &line;
+                            return Said::Line(whole.trim().to_owned());
+                        }
                     }
                 }
                 self.ended = true;
@@ -74,21 +81,30 @@ impl Input {
     pub(crate) async fn interrupt(&mut self) -> Said {
         match &mut self.source {
             Source::Composer(composer) => composer.interrupt().await,
-            Source::Lines(_) => Said::Broken,
+            Source::Lines { .. } => Said::Broken(String::new()),
         }
+    }
+
+    /// The next message begins with this text; false when there is no composer to show it.
+    pub(crate) fn carry(&mut self, text: &str) -> bool {
+        match &mut self.source {
+            Source::Composer(composer) => composer.carry(text),
+            Source::Lines { .. } => return false,
+        }
+        true
     }
 
     /// Whether somebody types right now, or plain lines may come.
     pub(crate) fn is_open(&self) -> bool {
         match &self.source {
             Source::Composer(composer) => composer.is_reading(),
-            Source::Lines(_) => true,
+            Source::Lines { .. } => true,
         }
     }
 
     /// Whether a sign must be shown where the person types.
     pub(crate) fn needs_prompt(&self) -> bool {
-        matches!(self.source, Source::Lines(_))
+        matches!(self.source, Source::Lines { .. })
     }
 
     /// Shows something above a line that is being typed; gives it back when nobody types there.
@@ -110,9 +126,9 @@ impl Input {
         Ok(())
     }
 
-    /// The composer gets the keys again.
-    pub(crate) fn close_keys(&mut self) {
-        self.keys = None;
+    /// The composer gets the keys again; those that were pressed and not taken yet come back.
+    pub(crate) fn close_keys(&mut self) -> Vec<Key> {
+        self.keys.take().map(Keys::close).unwrap_or_default()
     }
 
     /// The next thing typed while the agent works. Dropping the future loses nothing.
@@ -122,13 +138,18 @@ impl Input {
         }
         let pressed = match (&mut self.keys, &mut self.source) {
             (Some(keys), _) => keys.pressed.recv().await.map(Pressed::Key),
-            (None, Source::Lines(lines)) => lines.recv().await.map(Pressed::Line),
+            (None, Source::Lines { lines, .. }) => lines.recv().await.map(Pressed::Line),
             (None, Source::Composer(_)) => return std::future::pending().await,
         };
         pressed.unwrap_or_else(|| {
             self.ended = true;
             Pressed::End
         })
+    }
+
+    /// Whether no person types the lines.
+    pub(crate) fn is_piped(&self) -> bool {
+        self.needs_prompt() && !std::io::stdin().is_terminal()
     }
 
     /// Whether nothing more will come.

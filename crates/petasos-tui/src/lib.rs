@@ -10,7 +10,7 @@
 //! | `backstage` | what the program around must offer |
 //! | `person` | questions to the person: approval, `clarify` |
 //! | `command`, `slash/` | what a slash command is, and one a file |
-//! | `composer`, `draft`, `input`, `signals` | words from the person |
+//! | `composer`, `draft`, `input`, `raw`, `signals` | words from the person |
 //! | `view`, `calls`, `progress` | what a turn shows, in a chat and elsewhere |
 //! | `markdown`, `highlight`, `line` | text with styles |
 //! | `screen` | the only writer |
@@ -27,6 +27,7 @@ pub mod line;
 pub mod markdown;
 pub mod person;
 pub mod progress;
+mod raw;
 pub mod screen;
 mod signals;
 mod slash;
@@ -35,5 +36,5 @@ mod view;
 pub use backstage::{Backstage, Page, Refreshed, Wish};
 pub use chat::{Busy, ChatError, Setup, run};
 pub use command::{Extra, built_in};
-pub use person::{Person, Questions, Typed};
+pub use person::{Floor, Person, Questions, Typed};
 pub use screen::Look;

@@ -5,10 +5,11 @@
 
 use std::fmt::Write as _;
 use std::io;
+use std::sync::Arc;
 
 use petasos_agent::engine::{Asker, Question};
 use petasos_contract::{BoxFuture, CallContext};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 
 /// What came from the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +35,13 @@ pub(crate) enum Ask {
 #[derive(Debug, Clone)]
 pub struct Person {
     asks: mpsc::UnboundedSender<Ask>,
+    /// One question at a time: two would take each other's answers.
+    floor: Arc<Semaphore>,
 }
+
+/// The right to ask; the next question is put when it is dropped.
+#[derive(Debug)]
+pub struct Floor<'a>(#[expect(dead_code, reason = "held for its drop")] SemaphorePermit<'a>);
 
 /// The chat's end.
 #[derive(Debug)]
@@ -44,7 +51,18 @@ impl Person {
     /// A person, and where the chat hears what they are asked.
     pub fn pair() -> (Self, Questions) {
         let (asks, questions) = mpsc::unbounded_channel();
-        (Self { asks }, Questions(questions))
+        (Self { asks, floor: Arc::new(Semaphore::new(1)) }, Questions(questions))
+    }
+
+    /// Waits until no other question is open, first come first served. What the wait costs is
+    /// nobody's time to answer.
+    pub async fn floor(&self) -> io::Result<Floor<'_>> {
+        if let Ok(free) = self.floor.try_acquire() {
+            return Ok(Floor(free));
+        }
+        self.show("⏳ another question waits until this one is answered")?;
+        let granted = self.floor.acquire().await.map_err(|_| gone())?;
+        Ok(Floor(granted))
     }
 
     /// Shows text; places in bold red stay marked, everything else is plain.
@@ -71,6 +89,7 @@ impl Asker for Person {
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(async move {
+            let _floor = self.floor().await.map_err(|error| error.to_string())?;
             self.show(&shown(question)).map_err(|error| error.to_string())?;
             match self.line().await.map_err(|error| error.to_string())? {
                 Typed::Line(line) => Ok(chosen(question, line.trim())),
@@ -104,6 +123,40 @@ fn chosen(question: &Question, line: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[tokio::test]
+    async fn questions_are_put_one_after_the_other_and_each_gets_its_own_answer() {
+        let (person, mut questions) = Person::pair();
+        let ask = |name: &'static str| {
+            let person = person.clone();
+            async move {
+                let _floor = person.floor().await.unwrap();
+                person.show(name).unwrap();
+                person.line().await.unwrap()
+            }
+        };
+        let answer_each = async {
+            let mut open: Option<String> = None;
+            for _ in 0..2 {
+                loop {
+                    match questions.0.recv().await.unwrap() {
+                        Ask::Show(text) if text.contains("waits") => {}
+                        Ask::Show(text) => {
+                            assert_eq!(open.replace(text), None, "two questions are open");
+                        }
+                        Ask::Line(answer) => {
+                            let name = open.take().unwrap();
+                            answer.send(Typed::Line(format!("{name}!"))).unwrap();
+                            break;
+                        }
+                    }
+                }
+            }
+        };
+        let (first, second, ()) = tokio::join!(ask("colour"), ask("delete"), answer_each);
+        let line = |text: &str| Typed::Line(text.to_owned());
+        assert_eq!((first, second), (line("colour!"), line("delete!")));
+    }
 
     #[test]
     fn a_number_chooses_and_anything_else_is_the_answer() {

@@ -12,6 +12,7 @@ use base64::engine::general_purpose::STANDARD as BASE64;
 
 use crate::line::Line;
 use crate::markdown::Canvas;
+use crate::view::Piece;
 
 /// What the terminal can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +115,21 @@ impl Screen {
         self.write(&text);
     }
 
+    /// What stays, in its order, and the live area below.
+    pub(crate) fn show(&mut self, pieces: Vec<Piece>, live: &[Line]) {
+        let mut lines = Vec::new();
+        for piece in pieces {
+            match piece {
+                Piece::Line(line) => lines.push(line),
+                Piece::Raw(text) => {
+                    self.draw(&std::mem::take(&mut lines), &[]);
+                    self.plain(&text);
+                }
+            }
+        }
+        self.draw(&lines, live);
+    }
+
     /// Lines that stay.
     pub fn lines(&mut self, stay: &[Line]) {
         self.draw(stay, &[]);
@@ -183,10 +199,10 @@ impl Screen {
         }
         let columns = self.size().0;
         let rows: usize = self.live.drain(..).map(|row| row.width().div_ceil(columns).max(1)).sum();
-        match rows {
-            0 | 1 => "\r\u{1b}[J".to_owned(),
-            rows => format!("\r\u{1b}[{}A\u{1b}[J", rows - 1),
-        }
+        // Row by row: tmux moves the whole screen into its history when all below the first row is
+        // erased at once.
+        let above = "\u{1b}[1A\u{1b}[2K".repeat(rows.saturating_sub(1));
+        format!("\r\u{1b}[2K{above}")
     }
 
     /// A terminal that is gone is noticed by whoever reads from it.
@@ -242,7 +258,7 @@ mod tests {
             screen.draw(&[line("done")], &[line("c")]);
             screen.lines(&[line("end")]);
         });
-        assert_eq!(text, "a\r\nb\r^[1A^[Jdone\r\nc\r^[Jend\r\n");
+        assert_eq!(text, "a\r\nb\r^[2K^[1A^[2Kdone\r\nc\r^[2Kend\r\n");
     }
 
     #[test]

@@ -24,6 +24,15 @@ pub(crate) enum Detail {
     Verbose,
 }
 
+/// Something that stays on the screen.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Piece {
+    /// A line.
+    Line(Line),
+    /// Text as it comes, for terminals that cannot redraw.
+    Raw(String),
+}
+
 /// The picture of a running turn.
 pub(crate) struct View {
     pub(crate) detail: Detail,
@@ -37,8 +46,7 @@ pub(crate) struct View {
     calls: Calls,
     doing: String,
     since: Instant,
-    stay: Vec<Line>,
-    raw: String,
+    stay: Vec<Piece>,
 }
 
 impl std::fmt::Debug for View {
@@ -62,7 +70,6 @@ impl View {
             doing: String::new(),
             since: Instant::now(),
             stay: Vec::new(),
-            raw: String::new(),
         }
     }
 
@@ -92,7 +99,7 @@ impl View {
                 self.told_path(&path);
                 if self.detail == Detail::Verbose {
                     let who = format!("answered by {} ({})", served.model, served.provider);
-                    self.stay.push(Line::of(Style::FAINT, &who));
+                    self.line(Line::of(Style::FAINT, &who));
                 }
             }
             Event::ToolRequested { call, tool, arguments, .. } => {
@@ -103,7 +110,8 @@ impl View {
             Event::ToolStarted { call, .. } => {
                 self.calls.started(&call);
                 if !self.live {
-                    self.stay.extend(self.calls.beginning(&call));
+                    let beginning = self.calls.beginning(&call);
+                    self.lines(beginning);
                 }
             }
             Event::ToolOutput { text, .. } => self.printed(&text),
@@ -111,7 +119,8 @@ impl View {
                 self.calls.ended(&call, status, Duration::from_millis(duration_ms));
             }
             Event::ToolAnswered { call, status, preview, .. } => {
-                self.stay.extend(self.calls.answered(&call, (status, &preview), canvas.columns));
+                let lines = self.calls.answered(&call, (status, &preview), canvas.columns);
+                self.lines(lines);
                 if self.calls.is_empty() {
                     self.doing("thinking");
                 }
@@ -133,13 +142,13 @@ impl View {
                 self.note(&text, canvas);
             }
             Event::Compressed { before, after, how, .. } => {
-                self.stay.push(faint(format!(
+                self.line(faint(format!(
                     "✂ shortened from about {before} to {after} tokens ({how})"
                 )));
             }
-            Event::Steered { text, .. } => self.stay.push(faint(format!("↪ heard: {text}"))),
+            Event::Steered { text, .. } => self.line(faint(format!("↪ heard: {text}"))),
             Event::SubagentStarted { goal, .. } => {
-                self.stay.push(faint(format!("⑂ subagent begins: {}", first_line(goal))));
+                self.line(faint(format!("⑂ subagent begins: {}", first_line(goal))));
             }
             Event::Subagent { event, .. } => {
                 if let Event::ToolStarted { tool, .. } = &**event {
@@ -147,7 +156,7 @@ impl View {
                 }
             }
             Event::SubagentEnded { status, .. } => {
-                self.stay.push(faint(format!("⑂ subagent {status}")));
+                self.line(faint(format!("⑂ subagent {status}")));
             }
             _ => {}
         }
@@ -159,7 +168,7 @@ impl View {
                 if self.streamed.is_some_and(|shown| shown.0 == of.0 && shown.1 < of.1) {
                     self.settle(canvas);
                     let again = "(that attempt broke off; once more)";
-                    self.stay.push(Line::of(Style::of(Colour::Yellow), again));
+                    self.line(Line::of(Style::of(Colour::Yellow), again));
                 }
                 self.streamed = Some(of);
                 self.told_thought();
@@ -180,9 +189,10 @@ impl View {
 
     fn text(&mut self, text: &str, canvas: Canvas) {
         if self.live {
-            self.stay.extend(self.stream.push(text, canvas));
+            let lines = self.stream.push(text, canvas);
+            self.lines(lines);
         } else {
-            self.raw.push_str(text);
+            self.raw(text);
         }
     }
 
@@ -190,15 +200,15 @@ impl View {
         self.thought.push_str(text);
         while let Some((line, rest)) = self.thought.split_once('\n') {
             let lines = Line::of(Style::FAINT.italic(), line).wrapped(canvas.columns);
-            self.stay.extend(lines);
             self.thought = rest.to_owned();
+            self.lines(lines);
         }
     }
 
     fn told_thought(&mut self) {
         let thought = std::mem::take(&mut self.thought);
         if !thought.trim().is_empty() {
-            self.stay.push(Line::of(Style::FAINT.italic(), &thought));
+            self.line(Line::of(Style::FAINT.italic(), &thought));
         }
     }
 
@@ -206,7 +216,7 @@ impl View {
         self.calls.printed(text);
         if self.detail == Detail::Verbose {
             let lines = text.lines().map(|line| Line::of(Style::FAINT, &format!("  │ {line}")));
-            self.stay.extend(lines);
+            self.lines(lines);
         }
     }
 
@@ -219,7 +229,7 @@ impl View {
                 Step::Rotated => "took another key of the provider".to_owned(),
                 _ => continue,
             };
-            self.stay.push(Line::of(Style::of(Colour::Yellow), &format!("⚠ {text}")));
+            self.line(Line::of(Style::of(Colour::Yellow), &format!("⚠ {text}")));
         }
     }
 
@@ -227,7 +237,7 @@ impl View {
     pub(crate) fn note(&mut self, text: &str, canvas: Canvas) {
         self.settle(canvas);
         let line = Line::of(Style::of(Colour::Yellow), &format!("⚠ {text}"));
-        self.stay.extend(line.wrapped(canvas.columns));
+        self.lines(line.wrapped(canvas.columns));
     }
 
     /// Something else is shown below: what has streamed so far stays above it.
@@ -241,12 +251,12 @@ impl View {
         if self.live {
             let rest = self.stream.finish(canvas);
             let any = !rest.is_empty() || !self.stay.is_empty();
-            self.stay.extend(rest);
+            self.lines(rest);
             if any && self.streamed.is_some() {
-                self.stay.push(Line::new());
+                self.line(Line::new());
             }
-        } else if !self.raw.is_empty() && !self.raw.ends_with('\n') {
-            self.raw.push('\n');
+        } else if matches!(self.stay.last(), Some(Piece::Raw(text)) if !text.ends_with('\n')) {
+            self.raw("\n");
         }
     }
 
@@ -257,9 +267,24 @@ impl View {
         self.calls.clear();
     }
 
-    /// Lines that stay, and text for terminals that cannot redraw; each is given once.
-    pub(crate) fn done(&mut self) -> (Vec<Line>, String) {
-        (std::mem::take(&mut self.stay), std::mem::take(&mut self.raw))
+    /// What stays, in the order in which it happened; each is given once.
+    pub(crate) fn done(&mut self) -> Vec<Piece> {
+        std::mem::take(&mut self.stay)
+    }
+
+    fn line(&mut self, line: Line) {
+        self.stay.push(Piece::Line(line));
+    }
+
+    fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
+        self.stay.extend(lines.into_iter().map(Piece::Line));
+    }
+
+    fn raw(&mut self, text: &str) {
+        match self.stay.last_mut() {
+            Some(Piece::Raw(raw)) => raw.push_str(text),
+            _ => self.stay.push(Piece::Raw(text.to_owned())),
+        }
     }
 
     /// The live area, at most so many rows.

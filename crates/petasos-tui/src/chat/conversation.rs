@@ -115,7 +115,6 @@ impl Chat {
         if let Some(agent) = self.agent.take() {
             self.left = Some(agent.session().clone());
         }
-        self.queue.clear();
         self.context.clear();
     }
 }

@@ -14,6 +14,7 @@ use crate::input::Pressed;
 use crate::line::{Colour, Line, Style};
 use crate::person::{Ask, Typed};
 use crate::signals::Signal;
+use crate::view::Piece;
 
 const FRAME: Duration = Duration::from_millis(80);
 /// A window that is still being resized after this long is drawn to all the same.
@@ -117,7 +118,7 @@ impl Chat {
         self.working = Some(working);
         let done = self.watch(job).await;
         self.working = None;
-        self.asking = None;
+        self.answer(Typed::End);
         while let Ok(event) = self.events.try_recv() {
             let canvas = self.screen.canvas();
             self.view.take(event, canvas);
@@ -126,8 +127,9 @@ impl Chat {
         let canvas = self.screen.canvas();
         self.view.end(canvas);
         self.draw(false);
-        self.screen.bracketed(false);
-        self.input.close_keys();
+        for key in self.input.close_keys() {
+            self.queue.extend(self.draft.apply(&key).filter(|line| !line.trim().is_empty()));
+        }
         Ok(done)
     }
 
@@ -198,11 +200,9 @@ impl Chat {
                 let canvas = self.screen.canvas();
                 self.view.note_below(canvas);
                 let text = text.trim_end().trim_end_matches('>').trim_end();
-                let lines: Vec<Line> = text.lines().map(Line::marked).collect();
-                let (mut stay, raw) = self.view.done();
-                self.screen.plain(&raw);
-                stay.extend(lines);
-                self.screen.draw(&stay, &[]);
+                let mut stay = self.view.done();
+                stay.extend(text.lines().map(|line| Piece::Line(Line::marked(line))));
+                self.screen.show(stay, &[]);
             }
             Ask::Line(answer) if self.input.has_ended() => {
                 // Whoever asked may have given up by now.
@@ -276,13 +276,10 @@ impl Chat {
 
     fn draw(&mut self, live: bool) {
         self.drop_stale_question();
-        let (stay, raw) = self.view.done();
-        if !raw.is_empty() {
-            self.screen.plain(&raw);
-        }
+        let stay = self.view.done();
         let (canvas, (_, height)) = (self.screen.canvas(), self.screen.size());
         if !live {
-            self.screen.draw(&stay, &[]);
+            self.screen.show(stay, &[]);
             return;
         }
         let mut rows = Vec::new();
@@ -291,7 +288,7 @@ impl Chat {
             rows = self.view.rows(canvas, height.saturating_sub(draft.len() + 2));
         }
         rows.extend(draft);
-        self.screen.draw(&stay, &rows);
+        self.screen.show(stay, &rows);
     }
 
     /// What is being typed.

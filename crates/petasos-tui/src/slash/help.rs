@@ -34,5 +34,5 @@ fn run(chat: &mut Chat, _words: &str) -> Next {
 }
 
 const KEYS: &str = "\nEnter sends; Alt-Enter, Ctrl-J or a backslash at the end go on in the next \
-    line.\\\nTab completes commands and paths.\\\nCtrl-C stops the agent; at an empty prompt, twice \
-    leaves.\n";
+    line.\\\nTab completes commands and paths.\\\nEsc or Ctrl-C stops the agent; Ctrl-C twice at an \
+    empty prompt leaves.\n";

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
-use petasos_approval::ask::{Look as Marks, TerminalApprover};
+use petasos_approval::ask::Look as Marks;
 use petasos_contract::context::Surface;
 use petasos_tui::{Look, Person, Setup};
 
@@ -20,7 +20,7 @@ use crate::host::Host;
 use crate::out::Style;
 use crate::report::Report;
 use backstage::Stage;
-use console::ChatConsole;
+use console::ChatApprover;
 
 pub(super) static COMMAND: Command = Command {
     name: "chat",
@@ -53,7 +53,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let look = Look { colour: out.look() == Marks::Colour, live: terminal && !dumb };
     let host = Arc::new(Host::open(&inputs)?);
     let (person, questions) = Person::pair();
-    let approver = TerminalApprover::new(ChatConsole::new(person.clone(), out.look()));
+    let approver = ChatApprover::new(person.clone(), out.look());
     let people: Arc<dyn petasos_contract::approval::Approver> = Arc::new(approver);
     let engine = host.agent(Arc::new(host.model()), Some(Arc::clone(&people)))?;
     let mut engine = Arc::into_inner(engine).ok_or_else(|| Report::new("the engine is in use"))?;

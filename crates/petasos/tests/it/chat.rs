@@ -242,6 +242,123 @@ fn words_typed_while_the_agent_works_are_not_lost() {
 }
 
 #[test]
+fn what_is_typed_before_and_at_the_end_of_a_turn_is_in_the_composer() {
+    let wait = "while [ ! -e go ]; do sleep 0.1; done";
+    let model =
+        Loopback::saying(vec![terminal(wait), Say::Text("first done"), Say::Text("second done")]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("typeahead", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("begin");
+    pane.see(" · 1 s");
+    pane.say("half a ");
+    pane.see("❯ half a");
+    home.write("work/go", "");
+    // Letter by letter over the end of the turn: whoever reads the keys, none may be dropped.
+    for letter in "sentence is here".chars() {
+        pane.say(&letter.to_string());
+    }
+    pane.until("the text in the composer", |screen| {
+        screen.contains("first done") && screen.ends_with("❯ half a sentence is here")
+    });
+    pane.press(&["Enter"]);
+    pane.ready_after("second done");
+    assert_eq!(told(&model, "user"), "half a sentence is here");
+}
+
+#[test]
+fn lines_sent_at_the_very_end_of_a_turn_are_all_said() {
+    const COUNT: usize = 6;
+    let model = Loopback::saying(vec![Say::Text("ok"); COUNT]);
+    let home = home(&model, "display:\n  busy_input_mode: queue\n");
+    let Some(pane) = Pane::open("sent ahead", &home, &Start::default()) else { return };
+    pane.see("❯");
+    for number in 0..COUNT {
+        pane.enter(&format!("message {number}"));
+        pane.until("its answer", |_| model.asked().len() > number);
+    }
+    pane.ready_after("ok");
+    assert_eq!(told(&model, "user"), format!("message {}", COUNT - 1));
+    let last = model.asked().last().expect("a request")["messages"].to_string();
+    for number in 0..COUNT {
+        assert!(last.contains(&format!("message {number}\"")), "{number}: {last}");
+    }
+}
+
+#[test]
+fn two_questions_at_once_both_get_their_own_answers() {
+    let wait = "while [ ! -e go ]; do sleep 0.1; done";
+    let question = json!({ "question": "Which colour?", "choices": ["red", "blue"] });
+    let model = Loopback::saying(vec![
+        terminal(wait),
+        terminal("rm -rf build"),
+        Say::Calls(vec![("clarify", question)]),
+        Say::Text("It is removed."),
+        Say::Text("Blue then."),
+    ]);
+    let home = home(&model, "");
+    let build = home.workspace().join("build");
+    std::fs::create_dir_all(&build).expect("a folder");
+    let Some(pane) = Pane::open("two questions", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("paint it");
+    pane.see(" · 1 s");
+    pane.enter("/background clean up");
+    pane.see("[d]eny");
+    home.write("work/go", "");
+    pane.see("another question waits");
+    pane.enter("once");
+    pane.see("2. blue");
+    pane.see("It is removed.");
+    assert!(!build.exists());
+    pane.enter("2");
+    pane.ready_after("Blue then.");
+    assert!(told(&model, "tool").contains("blue"), "{}", told(&model, "tool"));
+}
+
+#[test]
+fn the_end_of_a_job_waits_for_the_conversation_that_began_it() {
+    let job = json!({
+        "command": "while [ ! -e go ]; do sleep 0.1; done; echo it is over; touch over",
+        "background": true, "notify_on_complete": true,
+    });
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("terminal", job)]),
+        Say::Text("It runs."),
+        Say::Text("Still listening."),
+        Say::Text("So it has ended."),
+    ]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("job of another", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("start it");
+    pane.ready_after("It runs.");
+    pane.enter("/new");
+    pane.ready_after("a new conversation begins");
+    home.write("work/go", "");
+    pane.until("the end of the job", |_| home.workspace().join("over").exists());
+    pane.enter("are you there?");
+    let screen = pane.ready_after("Still listening.");
+    assert!(!screen.contains("ended with 0"), "{screen}");
+    pane.enter("/resume start it");
+    let screen = pane.ready_after("So it has ended.");
+    assert!(screen.contains("ended with 0"), "{screen}");
+    assert!(told(&model, "user").contains("it is over"), "{}", told(&model, "user"));
+}
+
+#[test]
+fn escape_stops_the_turn() {
+    let model = Loopback::saying(vec![terminal("sleep 300"), Say::Text("still here")]);
+    let home = home(&model, "");
+    let Some(pane) = Pane::open("escape", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("wait");
+    pane.see("sleep 300 · 1 s");
+    pane.press(&["Escape"]);
+    pane.ready_after("stopped; the conversation is kept");
+}
+
+#[test]
 fn a_task_beside_the_conversation_is_told_at_its_end() {
     let model = Loopback::saying(vec![Say::Text("The colour is heliotrope."), Say::Text("Aye.")]);
     let home = home(&model, "personalities:\n  pirate: Talk like a pirate.\n");
@@ -337,7 +454,9 @@ fn a_dumb_terminal_is_enough() {
     pane.enter("clean up");
     pane.see("[d]eny");
     pane.enter("once");
-    pane.ready_after("Fine.");
+    let screen = pane.ready_after("Fine.");
+    let (call, reply) = (screen.rfind("terminal rm -rf build ·"), screen.rfind("Fine."));
+    assert!(call.is_some() && call < reply, "the call stands before the reply\n{screen}");
     assert!(!pane.styled().contains('\u{1b}'), "{:?}", pane.styled());
     assert!(!home.workspace().join("build").exists());
     pane.press(&["C-d"]);

@@ -2,22 +2,46 @@
 
 use std::io;
 
-use petasos_approval::ask::{Console, Input, Look};
-use petasos_contract::BoxFuture;
+use petasos_approval::ask::{Console, Input, Look, TerminalApprover};
+use petasos_contract::approval::{Answer, ApprovalRequest, Approver};
+use petasos_contract::{BoxFuture, CallContext};
 use petasos_tui::{Person, Typed};
+
+/// Asks for approval between other questions: the time to answer begins when it is shown.
+#[derive(Debug)]
+pub(super) struct ChatApprover {
+    person: Person,
+    inside: TerminalApprover<ChatConsole>,
+}
+
+impl ChatApprover {
+    /// Asks this person.
+    pub(super) fn new(person: Person, look: Look) -> Self {
+        let inside = TerminalApprover::new(ChatConsole { person: person.clone(), look });
+        Self { person, inside }
+    }
+}
+
+impl Approver for ChatApprover {
+    fn ask<'a>(
+        &'a self,
+        request: &'a ApprovalRequest,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Answer> {
+        Box::pin(async move {
+            match self.person.floor().await {
+                Ok(_floor) => self.inside.ask(request, cx).await,
+                Err(error) => Answer::Undeliverable { reason: error.to_string() },
+            }
+        })
+    }
+}
 
 /// The person at the chat, as the approver sees them.
 #[derive(Debug)]
-pub(super) struct ChatConsole {
+struct ChatConsole {
     person: Person,
     look: Look,
-}
-
-impl ChatConsole {
-    /// Asks this person.
-    pub(super) fn new(person: Person, look: Look) -> Self {
-        Self { person, look }
-    }
 }
 
 impl Console for ChatConsole {
