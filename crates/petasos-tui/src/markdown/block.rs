@@ -73,8 +73,8 @@ impl Painter {
                 }
             }
             Event::InlineHtml(text) => self.push(Style::FAINT, &text),
-            Event::SoftBreak => self.push(self.style(), " "),
-            Event::HardBreak => self.flush(),
+            // Models end lines where they mean it: poems, addresses, `key: value`.
+            Event::SoftBreak | Event::HardBreak => self.flush(),
             Event::Rule => {
                 self.open();
                 self.push(Style::FAINT, &"─".repeat(self.room().min(40)));

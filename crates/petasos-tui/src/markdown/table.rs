@@ -1,6 +1,11 @@
-//! A table: columns side by side where they fit, else one line for each cell.
+//! A table: columns side by side, wide cells wrapped; one line for each cell where the window is too
+//! narrow for that.
 
 use crate::line::{Line, Style};
+
+const RULE: &str = " │ ";
+/// A column is not made narrower than this.
+const NARROWEST: usize = 8;
 
 /// A table that is being read.
 #[derive(Debug, Default)]
@@ -23,31 +28,31 @@ impl Table {
 
     /// Its lines.
     pub(super) fn lines(&self, columns: usize) -> Vec<Line> {
-        let count = self.rows.first().map_or(0, Vec::len);
+        let count = self.rows.iter().map(Vec::len).max().unwrap_or_default();
         let widths: Vec<usize> = (0..count)
             .map(|at| self.rows.iter().filter_map(|row| row.get(at)).map(Line::width).max())
             .map(Option::unwrap_or_default)
             .collect();
-        let needed: usize = widths.iter().sum::<usize>() + count.saturating_sub(1) * 3;
-        if needed <= columns { self.aligned(&widths) } else { self.listed(columns) }
+        let room = columns.saturating_sub(count.saturating_sub(1) * RULE.chars().count());
+        match fitted(widths, room) {
+            Some(widths) => self.aligned(&widths),
+            None => self.listed(columns),
+        }
     }
 
+    /// Columns side by side; cells that are wider than theirs are wrapped.
     fn aligned(&self, widths: &[usize]) -> Vec<Line> {
         let mut lines = Vec::new();
         for (number, row) in self.rows.iter().enumerate() {
-            let mut line = Line::new();
-            for (at, width) in widths.iter().enumerate() {
-                if at > 0 {
-                    line.push(Style::FAINT, " │ ");
-                }
-                let cell = row.get(at).cloned().unwrap_or_default();
-                let space = " ".repeat(width - cell.width());
-                line.extend(&cell);
-                if at + 1 < widths.len() {
-                    line.push(Style::PLAIN, &space);
-                }
+            if number == 0 && row.iter().all(|cell| cell.width() == 0) {
+                continue;
             }
-            lines.push(line);
+            let wrapped = |(at, width): (usize, &usize)| {
+                row.get(at).map(|cell| cell.wrapped(*width)).unwrap_or_default()
+            };
+            let cells: Vec<Vec<Line>> = widths.iter().enumerate().map(wrapped).collect();
+            let height = cells.iter().map(Vec::len).max().unwrap_or_default();
+            lines.extend((0..height).map(|at| side_by_side(&cells, at, widths)));
             if number == 0 {
                 let rules: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
                 lines.push(Line::of(Style::FAINT, &rules.join("─┼─")));
@@ -72,4 +77,30 @@ impl Table {
         }
         lines
     }
+}
+
+/// The widths of columns in so much room: the widest give way first. None when even narrow columns
+/// do not fit.
+fn fitted(mut widths: Vec<usize>, room: usize) -> Option<Vec<usize>> {
+    while widths.iter().sum::<usize>() > room {
+        let widest = widths.iter_mut().max().filter(|width| **width > NARROWEST)?;
+        *widest -= 1;
+    }
+    Some(widths)
+}
+
+fn side_by_side(cells: &[Vec<Line>], at: usize, widths: &[usize]) -> Line {
+    let mut line = Line::new();
+    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+        if column > 0 {
+            line.push(Style::FAINT, RULE);
+        }
+        let part = cell.get(at).cloned().unwrap_or_default();
+        let space = " ".repeat(width.saturating_sub(part.width()));
+        line.extend(&part);
+        if column + 1 < widths.len() {
+            line.push(Style::PLAIN, &space);
+        }
+    }
+    line
 }

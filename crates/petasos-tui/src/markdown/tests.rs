@@ -70,7 +70,8 @@ fn blocks_look_as_people_expect() {
         ("- a\n\n- b", "• a\n\n• b"),
         ("3. a\n4. b", "3. a\n4. b"),
         ("- a\n\n  b", "• a\n\n  b"),
-        ("> a\n> b", "│ a b"),
+        ("> a\n> b", "│ a\n│ b"),
+        ("Roses are red,\nViolets are blue,", "Roses are red,\nViolets are blue,"),
         ("a  \nb", "a\nb"),
         ("```rust\nlet x = 1;\n```", "```rust\nlet x = 1;\n```"),
         ("```\nnever closed", "```\nnever closed\n```"),
@@ -88,6 +89,15 @@ fn blocks_look_as_people_expect() {
     ] {
         assert_eq!(text(&render(source, plain)), expected, "{source:?}");
     }
+}
+
+#[test]
+fn a_wide_cell_is_wrapped_in_its_column_and_a_nameless_head_is_left_out() {
+    let source =
+        "| | |\n|--|--|\n| toolsets | browser, clarify, file, terminal |\n| state | idle |";
+    let lines = render(source, Canvas { columns: 30, colour: false });
+    let expected = "toolsets │ browser, clarify,\n         │ file, terminal\nstate    │ idle";
+    assert_eq!(text(&lines), expected);
 }
 
 #[test]
