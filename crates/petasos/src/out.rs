@@ -64,8 +64,7 @@ impl Out {
     /// A piece of output as it comes, without an end of line.
     pub(crate) fn piece(self, text: &str) {
         let mut stdout = io::stdout().lock();
-        // A reader that went away is no error of ours, and the rest would not be read either.
-        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).unwrap_or_default();
+        written(stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()));
     }
 
     /// Several lines at once.
@@ -120,8 +119,17 @@ impl Out {
 }
 
 fn write(to: &mut impl Write, text: &str) {
-    // A reader that went away (`| head`) is no error of ours.
-    if writeln!(to, "{text}").is_err() {
+    written(writeln!(to, "{text}").and_then(|()| to.flush()));
+}
+
+/// A reader that went away (`| head`) is no error of ours, and the rest would not be read either.
+/// Output that does not arrive for any other reason is never taken for a success.
+fn written(result: io::Result<()>) {
+    let Err(error) = result else { return };
+    if error.kind() == io::ErrorKind::BrokenPipe {
         std::process::exit(0);
     }
+    // Where even this cannot be written, the exit code is all that is left.
+    writeln!(io::stderr(), "error: the output cannot be written: {error}").unwrap_or_default();
+    std::process::exit(1);
 }

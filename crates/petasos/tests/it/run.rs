@@ -185,3 +185,22 @@ fn a_skill_of_the_home_is_read_and_its_variables_reach_commands() {
         assert!(said.contains(part), "{part}: {said}");
     }
 }
+
+#[test]
+fn an_answer_that_cannot_be_written_is_a_failure() {
+    let model = Loopback::saying(vec![Say::Text("lost"), Say::Text("lost"), Say::Text("read")]);
+    let home = model.home();
+    let shell = |script: &str| {
+        let script = script.replace("petasos", env!("CARGO_BIN_EXE_petasos"));
+        petasos_testkit::Program::new("/bin/sh", &home).run(&["-c", &script])
+    };
+    for command in ["petasos run hi > /dev/full", "petasos run --json hi > /dev/full"] {
+        let finished = shell(command);
+        assert_eq!(finished.code, Some(1), "{command}: {}", finished.stderr);
+        assert!(finished.stderr.contains("the output cannot be written"), "{}", finished.stderr);
+    }
+    // A reader that has seen enough is no failure.
+    let finished = shell("petasos run hi | true; petasos tools list --all | head -1");
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    assert!(!finished.stderr.contains("cannot be written"), "{}", finished.stderr);
+}
