@@ -50,9 +50,7 @@ fn held(scene: &mut Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option
         (Some(key), _) => Some(Held::Token(key)),
         (None, Trust::KeyWithIt) => None,
         // Tokens of a login never leave Anthropic's own hosts, whatever was granted to the key.
-        (None, Trust::Granted) => {
-            scene.variable_key("ANTHROPIC_API_KEY", &claim).map(Held::Token)
-        }
+        (None, Trust::Granted) => scene.variable_key("ANTHROPIC_API_KEY", &claim).map(Held::Token),
         (None, Trust::Own) => own_key(scene, &claim),
     }
 }
@@ -154,9 +152,7 @@ fn chosen_on_purpose(scene: &Scene<'_>) -> bool {
 fn pkce(scene: &mut Scene<'_>, claim: &Claim) -> Option<Held> {
     let login = scene.vault.store.login("anthropic").filter(|login| login.dead.is_none())?;
     let holds = login.access.is_some() || login.refresh.is_some();
-    holds.then(|| {
-        of_login(scene, claim, &login, "our own login to Anthropic", Source::AuthStore)
-    })
+    holds.then(|| of_login(scene, claim, &login, "our own login to Anthropic", Source::AuthStore))
 }
 
 /// Whether a token came from a login rather than from the console.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use petasos_contract::Secret;
 use petasos_net::{Allowed, Net, Scope};
-use petasos_providers::credential::login::RefreshToken;
 use petasos_providers::credential::copilot::Exchange;
+use petasos_providers::credential::login::RefreshToken;
 use petasos_providers::credential::oauth::{
     DeviceFlow, LoginError, Pkce, Polled, Variant, poll, start,
 };
