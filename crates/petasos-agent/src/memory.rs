@@ -4,10 +4,10 @@
 //! file's lock, reads again, checks everything and replaces the file in one step, or changes
 //! nothing. What looks like orders is refused on the way in and left out of the prompt.
 
-use std::fs::{self, File};
-use std::io::{self, Write as _};
-use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
+use std::fs;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
 
 use petasos_contract::Settings;
 use serde_json::Value;
@@ -159,8 +159,8 @@ impl Memory {
         }
         let path = self.file(target);
         let io = |error| MemoryError::Io(path.clone(), error);
-        fs::create_dir_all(&self.folder).map_err(io)?;
-        let _lock = lock(&self.folder.join(".lock")).map_err(io)?;
+        let lock = petasos_fs::lock_within(&self.folder.join(".lock"), LOCK_WAIT_MAX);
+        let _lock = lock.map_err(|error| io(error.into()))?;
         let text = match fs::read_to_string(&path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),
@@ -183,7 +183,9 @@ impl Memory {
         }
         let is_new = entries != before;
         if is_new {
-            replace(&path, &next).map_err(io)?;
+            let mode = petasos_fs::Mode::Exactly(0o600);
+            let replaced = petasos_fs::write(&path, next.as_bytes(), mode);
+            replaced.map_err(|error| io(error.into()))?;
         }
         Ok(Kept { used, limit, entries: entries.len(), changed: is_new })
     }
@@ -247,27 +249,4 @@ fn find(entries: &[String], old: &str) -> Result<usize, MemoryError> {
         return Err(MemoryError::Ambiguous(old.to_owned()));
     }
     Ok(at)
-}
-
-/// Held until it is dropped; the system gives it up when the process dies.
-fn lock(path: &Path) -> io::Result<File> {
-    let file = File::options().create(true).truncate(false).write(true).open(path)?;
-    let started = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(file),
-            Err(fs::TryLockError::WouldBlock) if started.elapsed() < LOCK_WAIT_MAX => {
-                std::thread::sleep(Duration::from_millis(5));
-            }
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let new = path.with_extension("md.new");
-    let mut file = File::create(&new)?;
-    file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    fs::rename(&new, path)
 }

@@ -12,7 +12,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 
-use petasos_config::{ConfigError, atomic};
+use petasos_config::ConfigError;
 use serde::Serialize;
 
 pub(crate) use entry::Record;
@@ -76,7 +76,7 @@ pub fn file(home: &Path) -> PathBuf {
 pub(crate) fn append(home: &Path, record: Record) -> Result<(), LogError> {
     let path = file(home);
     let failed = |problem| LogError::Io { file: path.clone(), problem };
-    let lock = atomic::lock(&path)?;
+    let lock = petasos_fs::lock(&path).map_err(ConfigError::from)?;
     let mut options = OpenOptions::new();
     options.read(true).append(true).create(true);
     #[cfg(unix)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use petasos_config::{Inputs, atomic, load};
+use petasos_config::{Inputs, load};
 
 const TYPICAL: &str = include_str!("../tests/it/typical.yaml");
 
@@ -17,7 +17,7 @@ fn home(config: Option<&str>) -> (tempfile::TempDir, Inputs) {
     let dir = tempfile::tempdir().unwrap();
     if let Some(text) = config {
         let file = dir.path().join("config.yaml");
-        atomic::write(&file, text.as_bytes(), atomic::Mode::KeepOr(0o600)).unwrap();
+        petasos_fs::write(&file, text.as_bytes(), petasos_fs::Mode::KeepOr(0o600)).unwrap();
     }
     let mut environment: BTreeMap<String, String> = (0..60)
         .map(|n| (format!("SOME_VARIABLE_{n}"), "a value of some length".repeat(2)))

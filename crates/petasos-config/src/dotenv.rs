@@ -12,7 +12,6 @@ use std::path::Path;
 
 use petasos_contract::settings::Notice;
 
-use crate::atomic;
 use crate::error::ConfigError;
 use crate::expand::expand;
 use crate::variables;
@@ -92,8 +91,8 @@ pub fn unset(file: &Path, name: &str) -> Result<bool, ConfigError> {
 }
 
 fn change(file: &Path, edit: impl FnOnce(&str) -> String) -> Result<(), ConfigError> {
-    let target = atomic::target_of(file)?;
-    let _lock = atomic::lock(&target)?;
+    let target = petasos_fs::target_of(file)?;
+    let _lock = petasos_fs::lock(&target)?;
     let text = match crate::layers::file_bytes(&target, BYTES_MAX)? {
         Some(bytes) => String::from_utf8(bytes).map_err(|_| ConfigError::Unusable {
             file: target.clone(),
@@ -105,7 +104,8 @@ fn change(file: &Path, edit: impl FnOnce(&str) -> String) -> Result<(), ConfigEr
     if changed == text {
         return Ok(());
     }
-    atomic::write_locked(&target, changed.as_bytes(), atomic::Mode::Exactly(MODE_PRIVATE))
+    let mode = petasos_fs::Mode::Exactly(MODE_PRIVATE);
+    Ok(petasos_fs::write_locked(&target, changed.as_bytes(), mode)?)
 }
 
 fn filled<'a>(found: &DotEnv, value: String, process: &impl Fn(&str) -> Option<&'a str>) -> String {

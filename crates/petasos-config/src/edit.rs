@@ -2,7 +2,7 @@
 //!
 //! Every change runs under the lock of the file: read, splice the text, read the result again, and
 //! require that it says exactly what the old text said plus the change. Then it is written whole
-//! (see `atomic`). A text where this does not come out is left alone, and the error shows what to
+//! (see `petasos-fs`). A text where this does not come out is left alone, and the error shows what to
 //! add by hand.
 
 mod expected;
@@ -13,7 +13,6 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::atomic;
 use crate::error::ConfigError;
 use crate::keys;
 use crate::layers::{document, file_text};
@@ -78,12 +77,12 @@ pub fn remove_from_list(file: &Path, key: &str, item: &str) -> Result<bool, Conf
 
 fn change(file: &Path, key: &str, change: &Change<'_>) -> Result<bool, ConfigError> {
     let path = path_of(key)?;
-    let target = atomic::target_of(file)?;
-    let lock = atomic::lock(&target)?;
+    let target = petasos_fs::target_of(file)?;
+    let lock = petasos_fs::lock(&target)?;
     let (mark, old) = file_text(&target)?.unwrap_or_default();
     let Some(new) = changed(&old, &target, &path, change)? else { return Ok(false) };
     let new = format!("{mark}{new}");
-    atomic::write_locked(&target, new.as_bytes(), atomic::Mode::KeepOr(MODE_NEW))?;
+    petasos_fs::write_locked(&target, new.as_bytes(), petasos_fs::Mode::KeepOr(MODE_NEW))?;
     drop(lock);
     Ok(true)
 }

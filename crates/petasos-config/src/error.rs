@@ -115,17 +115,9 @@ pub enum ConfigError {
         /// What is wrong, and what to do.
         problem: String,
     },
-    /// Somebody else has been writing the file for too long.
-    #[error(
-        "`{}` has been locked by another process for {seconds} s; try again, or end that process",
-        lock.display()
-    )]
-    Locked {
-        /// The lock file.
-        lock: PathBuf,
-        /// How long we waited.
-        seconds: u64,
-    },
+    /// A file could not be replaced or locked.
+    #[error(transparent)]
+    File(#[from] petasos_fs::FsError),
     /// The edit would have changed more than was asked, so that nothing was written.
     #[error("`{}` was left alone: {reason}; add this by hand:\n{line}", file.display())]
     NotEdited {

@@ -4,12 +4,10 @@
 //! sandbox whose program is gone is found here by the next one and removed.
 
 use std::collections::BTreeMap;
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::path::{Path, PathBuf};
+use std::io;
+use std::path::Path;
 
-use rustix::fs::{FlockOperation, flock};
+use petasos_fs::Record;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
@@ -49,22 +47,18 @@ impl Owner {
 /// A map in a file, which may not exist yet.
 #[derive(Debug, Clone)]
 pub(crate) struct Ledger {
-    path: PathBuf,
+    record: Record,
 }
 
 impl Ledger {
     /// The ledger of this name in a home.
     pub(crate) fn at(home: &Path, name: &str) -> Self {
-        Self { path: home.join(name) }
+        Self { record: Record::at(home.join(name)) }
     }
 
     /// All entries; a file that is not there has none.
     pub(crate) fn entries<T: DeserializeOwned>(&self) -> io::Result<BTreeMap<String, T>> {
-        match fs::read(&self.path) {
-            Ok(bytes) => Ok(serde_json::from_slice(&bytes)?),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(BTreeMap::new()),
-            Err(error) => Err(error),
-        }
+        self.record.read()
     }
 
     /// Sets one entry.
@@ -73,38 +67,19 @@ impl Ledger {
         key: &str,
         value: T,
     ) -> io::Result<()> {
-        self.edit(|entries: &mut BTreeMap<String, T>| {
+        self.record.edit(|entries: &mut BTreeMap<String, T>| {
             entries.insert(key.to_owned(), value);
         })
     }
 
     /// Strikes one entry out.
     pub(crate) fn remove<T: Serialize + DeserializeOwned>(&self, key: &str) -> io::Result<()> {
-        if !self.path.exists() {
+        if !self.record.path().exists() {
             return Ok(());
         }
-        self.edit(|entries: &mut BTreeMap<String, T>| {
+        self.record.edit(|entries: &mut BTreeMap<String, T>| {
             entries.remove(key);
         })
-    }
-
-    fn edit<T: Serialize + DeserializeOwned>(
-        &self,
-        change: impl FnOnce(&mut BTreeMap<String, T>),
-    ) -> io::Result<()> {
-        let folder = self.path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-        let lock = self.path.with_extension("lock");
-        let lock = OpenOptions::new().create(true).append(true).mode(0o600).open(lock)?;
-        flock(&lock, FlockOperation::LockExclusive)?;
-        let mut entries = self.entries()?;
-        change(&mut entries);
-        let draft = self.path.with_extension("draft");
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(serde_json::to_string_pretty(&entries)?.as_bytes())?;
-        file.sync_data()?;
-        fs::rename(draft, &self.path)
     }
 }
 

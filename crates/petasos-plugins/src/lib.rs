@@ -18,7 +18,6 @@
 
 pub mod answer;
 pub mod discover;
-mod kept;
 pub mod manifest;
 pub mod payload;
 pub mod plugin;

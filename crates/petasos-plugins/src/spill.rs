@@ -5,10 +5,9 @@ use std::path::PathBuf;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use petasos_contract::Settings;
+use petasos_fs::Mode;
 use serde::Deserialize;
 use serde_json::Value;
-
-use crate::kept;
 
 /// `hooks.output_spill`.
 #[derive(Debug, Clone, Deserialize)]
@@ -45,7 +44,7 @@ pub(crate) fn fit(text: String, hook: &str, settings: &Settings) -> String {
     let folder = limits.directory.unwrap_or_else(|| settings.home().join("hook_outputs"));
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let file = folder.join(format!("{}.txt", since.as_nanos()));
-    let kept = match kept::write(&file, text.as_bytes()) {
+    let kept = match petasos_fs::write(&file, text.as_bytes(), Mode::Exactly(0o600)) {
         Ok(()) => format!("all of it: {}", file.display()),
         Err(error) => format!("the rest is lost, it could not be kept: {error}"),
     };

@@ -152,7 +152,8 @@ fn safe_name(id: &str) -> String {
 
 /// The first bytes of a digest as text.
 fn hex(digest: &[u8], bytes: usize) -> String {
-    digest.iter().take(bytes).map(|byte| format!("{byte:02x}")).collect()
+    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
+    digest.iter().take(bytes).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// Brings the results of a batch under the turn's budget: the largest that are still whole are

@@ -68,6 +68,12 @@ impl From<ConfigError> for Report {
     }
 }
 
+impl From<petasos_fs::FsError> for Report {
+    fn from(error: petasos_fs::FsError) -> Self {
+        ConfigError::from(error).into()
+    }
+}
+
 impl From<std::io::Error> for Report {
     fn from(error: std::io::Error) -> Self {
         Self::new(error.to_string()).code("io")

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use petasos_config::ConfigError;
-use petasos_config::atomic::{self, Mode};
+use petasos_fs::Mode;
 
 use super::record::{AnswerError, Card, Decided, Reply, State};
 
@@ -110,7 +110,7 @@ impl Store {
         id: &str,
         change: impl FnOnce(&mut Card) -> Result<(), AnswerError>,
     ) -> Result<Card, AnswerError> {
-        let lock = atomic::lock(&self.directory.join("desk"))?;
+        let lock = petasos_fs::lock(&self.directory.join("desk")).map_err(ConfigError::from)?;
         let mut card = self.read(id)?;
         if !card.is_open() {
             let state = Box::new(card.state);
@@ -177,7 +177,7 @@ impl Store {
             file: file.clone(),
             problem: error.to_string(),
         })?;
-        atomic::write(&file, &text, Mode::Exactly(0o600))?;
+        petasos_fs::write(&file, &text, Mode::Exactly(0o600)).map_err(ConfigError::from)?;
         Ok(())
     }
 

@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use parking_lot::Mutex;
 use petasos_config::ConfigError;
-use petasos_config::atomic::{self, Mode};
 use petasos_contract::CallContext;
+use petasos_fs::Mode;
 use serde::{Deserialize, Serialize};
 
 use super::GrantError;
@@ -87,7 +87,7 @@ pub fn add(home: &Path, what: NewGrant) -> Result<Grant, GrantError> {
     let grant = Grant { id: format!("g-{}", crate::id::fresh()), created: now(), what };
     let held = Held::new(grant).map_err(GrantError::Refused)?;
     let file = file(home);
-    let lock = atomic::lock(&file)?;
+    let lock = petasos_fs::lock(&file).map_err(ConfigError::from)?;
     let mut all = read(&file)?;
     all.version = 1;
     all.grants.push(held.grant.clone());
@@ -102,7 +102,7 @@ pub(super) fn remove(home: &Path, id: &str) -> Result<bool, GrantError> {
     if stamp(&file).is_none() {
         return Ok(false);
     }
-    let lock = atomic::lock(&file)?;
+    let lock = petasos_fs::lock(&file).map_err(ConfigError::from)?;
     let mut all = read(&file)?;
     let before = all.grants.len();
     all.grants.retain(|grant| grant.id != id);
@@ -137,5 +137,6 @@ fn write(file: &Path, all: &Written) -> Result<(), GrantError> {
         file: file.to_path_buf(),
         problem: error.to_string(),
     })?;
-    atomic::write(file, &text, Mode::Exactly(0o600)).map_err(|error: ConfigError| error.into())
+    petasos_fs::write(file, &text, Mode::Exactly(0o600))
+        .map_err(|error| ConfigError::from(error).into())
 }

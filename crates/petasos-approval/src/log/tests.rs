@@ -22,7 +22,8 @@ fn add(home: &Path, script: &str) {
 
 fn rewrite(home: &Path, change: impl Fn(&str) -> String) {
     let text = std::fs::read_to_string(file(home)).unwrap();
-    atomic::write(&file(home), change(&text).as_bytes(), atomic::Mode::Exactly(0o600)).unwrap();
+    petasos_fs::write(&file(home), change(&text).as_bytes(), petasos_fs::Mode::Exactly(0o600))
+        .unwrap();
 }
 
 fn three() -> tempfile::TempDir {

@@ -158,8 +158,8 @@ impl Approver for Says {
 }
 
 pub(crate) fn write_file(path: &Path, text: &str) {
-    let mode = petasos_config::atomic::Mode::KeepOr(0o600);
-    petasos_config::atomic::write(path, text.as_bytes(), mode).unwrap();
+    let mode = petasos_fs::Mode::KeepOr(0o600);
+    petasos_fs::write(path, text.as_bytes(), mode).unwrap();
 }
 
 pub(crate) fn empty() -> Value {

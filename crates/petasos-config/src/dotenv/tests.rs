@@ -57,7 +57,7 @@ fn a_change_touches_one_line_and_keeps_the_file_private() {
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "A=1\n");
 
     let before = "# keys\nexport A='old' # mine\n\nB=2\r\n# end";
-    atomic::write(&file, before.as_bytes(), atomic::Mode::Exactly(0o644)).unwrap();
+    petasos_fs::write(&file, before.as_bytes(), petasos_fs::Mode::Exactly(0o644)).unwrap();
     set(&file, "A", "it's $new\n\"x\"").unwrap();
     set(&file, "C", "3").unwrap();
     let text = std::fs::read_to_string(&file).unwrap();

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
 
 use petasos_contract::Settings;
+use petasos_fs::Mode;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use super::HookSpec;
 use super::run::words;
-use crate::kept;
 
 /// How much of a script is looked at.
 const SCRIPT_MAX: u64 = 16 * 1024 * 1024;
@@ -125,7 +125,8 @@ impl Allowlist {
     fn save(&self) -> Result<(), ConsentError> {
         let fail = |why: String| ConsentError { path: self.path.clone(), why };
         let text = serde_json::to_vec_pretty(&self.written).map_err(|e| fail(e.to_string()))?;
-        kept::write(&self.path, &text).map_err(|error| fail(error.to_string()))
+        petasos_fs::write(&self.path, &text, Mode::Exactly(0o600))
+            .map_err(|error| fail(error.to_string()))
     }
 }
 

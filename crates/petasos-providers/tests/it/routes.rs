@@ -233,10 +233,10 @@ fn a_provider_of_the_user_s_own_file_resolves_like_a_built_in_one() {
     let home = tempfile::tempdir().unwrap();
     let rows = "providers:\n  - id: acme\n    aliases: [ac]\n    base_url: https://api.acme.test/v1\n    \
                 key_env: [ACME_KEY]\n    key_hosts: [api.acme.test]\n    default_model: acme-1\n";
-    petasos_config::atomic::write(
+    petasos_fs::write(
         &home.path().join("providers.yaml"),
         rows.as_bytes(),
-        petasos_config::atomic::Mode::Exactly(0o600),
+        petasos_fs::Mode::Exactly(0o600),
     )
     .unwrap();
     let environment =

@@ -48,11 +48,7 @@ fn furnish(workspace: &Path) -> Result<(), Report> {
     ];
     for (name, text) in files {
         let path = workspace.join(name);
-        petasos_config::atomic::write(
-            &path,
-            text.as_bytes(),
-            petasos_config::atomic::Mode::KeepOr(0o644),
-        )?;
+        petasos_fs::write(&path, text.as_bytes(), petasos_fs::Mode::KeepOr(0o644))?;
     }
     Ok(())
 }

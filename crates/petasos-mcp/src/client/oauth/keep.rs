@@ -1,7 +1,7 @@
 //! Tokens as files that only their owner reads, changed under a lock that every process sees.
 
 use std::fs::{File, OpenOptions};
-use std::io::{self, Write as _};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -64,13 +64,8 @@ impl Kept {
 
     /// Whole or not at all, readable by the owner only.
     fn write(&self, kind: &str, value: &impl Serialize) -> io::Result<()> {
-        std::fs::create_dir_all(&self.folder)?;
-        let owner = std::os::unix::fs::PermissionsExt::from_mode(0o700);
-        std::fs::set_permissions(&self.folder, owner)?;
-        let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-        file.write_all(&serde_json::to_vec_pretty(value)?)?;
-        file.as_file().sync_all()?;
-        file.persist(self.file(kind)).map(drop).map_err(|error| error.error)
+        let text = serde_json::to_vec_pretty(value)?;
+        Ok(petasos_fs::write(&self.file(kind), &text, petasos_fs::Mode::Exactly(0o600))?)
     }
 
     fn read(&self) -> io::Result<Option<StoredCredentials>> {

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use petasos_agent::engine::Choice;
-use petasos_config::{Inputs, atomic, edit, home};
+use petasos_config::{Inputs, edit, home};
 use petasos_contract::context::Surface;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_providers::{Request, Vault, local};
@@ -74,7 +74,7 @@ impl Stage {
         let text =
             store.export(session, format, move |text| redactor.text(text).into_owned()).await;
         let text = text.map_err(|error| error.to_string())?;
-        atomic::write(&path, text.as_bytes(), atomic::Mode::Exactly(0o600))
+        petasos_fs::write(&path, text.as_bytes(), petasos_fs::Mode::Exactly(0o600))
             .map_err(|error| error.to_string())?;
         Ok(format!("saved to {}", path.display()))
     }

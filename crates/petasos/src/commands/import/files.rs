@@ -4,8 +4,6 @@ use std::fs;
 use std::io;
 use std::path::Path;
 
-use petasos_config::atomic;
-
 use super::Move;
 use super::item::Item;
 
@@ -56,7 +54,7 @@ fn one(moved: &Move<'_>, name: &str, theirs: &Path, ours: &Path) -> Item {
         return Item::taken(name, "");
     }
     match fs::read(theirs) {
-        Ok(bytes) => match atomic::write(ours, &bytes, atomic::Mode::Exactly(MODE)) {
+        Ok(bytes) => match petasos_fs::write(ours, &bytes, petasos_fs::Mode::Exactly(MODE)) {
             Ok(()) => Item::taken(name, ""),
             Err(error) => Item::failed(name, error),
         },

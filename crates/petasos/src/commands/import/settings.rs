@@ -6,7 +6,7 @@
 use std::fs;
 use std::path::Path;
 
-use petasos_config::{ConfigError, Inputs, atomic, dotenv, edit};
+use petasos_config::{ConfigError, Inputs, dotenv, edit};
 use petasos_contract::settings::Source;
 
 use super::Move;
@@ -60,7 +60,7 @@ fn copy(
     // Tried in a folder of its own first: what is put in place can be started with.
     let trial = tempfile::tempdir().map_err(io)?;
     let draft = trial.path().join("config.yaml");
-    atomic::write(&draft, &fs::read(theirs).map_err(io)?, atomic::Mode::Exactly(MODE))?;
+    petasos_fs::write(&draft, &fs::read(theirs).map_err(io)?, petasos_fs::Mode::Exactly(MODE))?;
     let problems = petasos_config::read(&inputs(trial.path(), moved))?.problems;
     for problem in &problems {
         edit::unset(&draft, &problem.key)?;
@@ -78,7 +78,7 @@ fn copy(
     items.push(Item::taken("config.yaml", format!("{count} settings")));
     if moved.go {
         let bytes = fs::read(&draft).map_err(io)?;
-        atomic::write(ours, &bytes, atomic::Mode::Exactly(MODE))?;
+        petasos_fs::write(ours, &bytes, petasos_fs::Mode::Exactly(MODE))?;
     }
     Ok(())
 }

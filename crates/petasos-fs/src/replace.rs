@@ -1,19 +1,14 @@
 //! Writing a file so that a reader, or a kill at any moment, sees the old content or the new one.
 //!
 //! A temporary file in the same directory, flushed to disk, renamed over the old one, the directory
-//! flushed. Writers that also read first take [`lock`], which holds across processes and is given up
-//! by the system when a process dies. What a killed writer left behind, the next one clears away.
+//! flushed. What a killed writer left behind, the next one that holds the lock clears away.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
 
-use crate::error::ConfigError;
+use crate::error::FsError;
 
-/// How long a writer waits for another; each holds the lock for milliseconds.
-const LOCK_WAIT_MAX: Duration = Duration::from_secs(15);
-const LOCK_POLL: Duration = Duration::from_millis(2);
 const SYMLINKS_MAX: usize = 32;
 
 /// Permission bits of a written file.
@@ -25,59 +20,20 @@ pub enum Mode {
     Exactly(u32),
 }
 
-/// Holds the lock of a file until dropped.
-#[derive(Debug)]
-pub struct Lock {
-    file: File,
-}
-
-impl Drop for Lock {
-    fn drop(&mut self) {
-        // Closing the file gives the lock up as well; this is only sooner.
-        if let Err(error) = self.file.unlock() {
-            tracing::debug!(%error, "unlocking failed");
-        }
-    }
-}
-
 /// Replaces a file, following symbolic links to the real one. Creates missing directories.
-pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), ConfigError> {
+pub fn write(path: &Path, bytes: &[u8], mode: Mode) -> Result<(), FsError> {
     let target = target_of(path)?;
     write_target(&target, bytes, mode)
 }
 
-/// Waits for the lock of a file, a sibling named `.NAME.lock`, for at most 15 seconds.
-pub fn lock(target: &Path) -> Result<Lock, ConfigError> {
-    let path = sibling(target, "lock");
-    create_parent(&path)?;
-    let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(false);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(&path).map_err(|error| ConfigError::io("open", &path, error))?;
-    let started = Instant::now();
-    loop {
-        match file.try_lock() {
-            Ok(()) => return Ok(Lock { file }),
-            Err(fs::TryLockError::WouldBlock) if started.elapsed() >= LOCK_WAIT_MAX => {
-                return Err(ConfigError::Locked { lock: path, seconds: LOCK_WAIT_MAX.as_secs() });
-            }
-            Err(fs::TryLockError::WouldBlock) => std::thread::sleep(LOCK_POLL),
-            Err(fs::TryLockError::Error(error)) => {
-                return Err(ConfigError::io("lock", &path, error));
-            }
-        }
-    }
-}
-
 /// Replaces a file whose lock is held, clearing away what killed writers left.
-pub(crate) fn write_locked(target: &Path, bytes: &[u8], mode: Mode) -> Result<(), ConfigError> {
+pub fn write_locked(target: &Path, bytes: &[u8], mode: Mode) -> Result<(), FsError> {
     clear_leftovers(target);
     write_target(target, bytes, mode)
 }
 
 /// The file behind symbolic links, whether or not it exists yet.
-pub(crate) fn target_of(path: &Path) -> Result<PathBuf, ConfigError> {
+pub fn target_of(path: &Path) -> Result<PathBuf, FsError> {
     let mut target = path.to_path_buf();
     for _ in 0..SYMLINKS_MAX {
         match fs::read_link(&target) {
@@ -87,13 +43,12 @@ pub(crate) fn target_of(path: &Path) -> Result<PathBuf, ConfigError> {
             Err(_) => return Ok(target),
         }
     }
-    let problem = "is a circle of symbolic links; remove one of them".to_owned();
-    Err(ConfigError::Unusable { file: path.to_path_buf(), problem })
+    Err(FsError::LinkCircle { file: path.to_path_buf() })
 }
 
-fn write_target(target: &Path, bytes: &[u8], mode: Mode) -> Result<(), ConfigError> {
+fn write_target(target: &Path, bytes: &[u8], mode: Mode) -> Result<(), FsError> {
     let directory = create_parent(target)?;
-    let failed = |error| ConfigError::io("write", target, error);
+    let failed = |error| FsError::io("write", target, error);
     let old = fs::metadata(target).ok();
     let mut temporary = tempfile::Builder::new()
         .prefix(&format!("{}.", name_of(target)))
@@ -135,7 +90,7 @@ fn dress(_: &File, _: Option<&fs::Metadata>, _: Mode) -> std::io::Result<()> {
     Ok(())
 }
 
-fn create_parent(path: &Path) -> Result<PathBuf, ConfigError> {
+pub(crate) fn create_parent(path: &Path) -> Result<PathBuf, FsError> {
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
         _ => PathBuf::from("."),
@@ -144,7 +99,7 @@ fn create_parent(path: &Path) -> Result<PathBuf, ConfigError> {
     builder.recursive(true);
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.create(&directory).map_err(|error| ConfigError::io("create", &directory, error))?;
+    builder.create(&directory).map_err(|error| FsError::io("create", &directory, error))?;
     Ok(directory)
 }
 
@@ -170,13 +125,14 @@ fn name_of(target: &Path) -> String {
     format!(".{}", name.trim_start_matches('.'))
 }
 
-fn sibling(target: &Path, ending: &str) -> PathBuf {
+pub(crate) fn sibling(target: &Path, ending: &str) -> PathBuf {
     target.with_file_name(format!("{}.{ending}", name_of(target)))
 }
 
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
+    use crate::lock::lock;
     use std::os::unix::fs::PermissionsExt;
 
     #[test]
