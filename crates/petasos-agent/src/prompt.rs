@@ -7,8 +7,8 @@ mod context_file;
 
 use std::path::Path;
 
+use petasos_contract::CallContext;
 use petasos_contract::event::Event;
-use petasos_contract::{CallContext, Settings};
 
 use crate::engine::Choice;
 use crate::memory::{Memory, Target};
@@ -23,7 +23,7 @@ const GUIDANCE: &str = "Calls that do not depend on each other belong into one r
 /// Builds the prompt.
 pub(crate) async fn assemble(choice: &Choice, memory: &Memory, cx: &CallContext) -> String {
     let settings = &cx.settings;
-    let mut parts = vec![identity(settings).await, GUIDANCE.to_owned()];
+    let mut parts = vec![identity(cx).await, GUIDANCE.to_owned()];
     if let Some(own) = settings.text("agent.system_prompt").filter(|text| !text.trim().is_empty()) {
         parts.push(own.trim().to_owned());
     }
@@ -56,14 +56,18 @@ pub(crate) async fn assemble(choice: &Choice, memory: &Memory, cx: &CallContext)
 }
 
 /// `SOUL.md` of the home, or our own words.
-async fn identity(settings: &Settings) -> String {
-    let path = settings.home().join("SOUL.md");
-    match read(&path).await {
-        Some(text) if !text.trim().is_empty() && threat::findings(&text).is_empty() => {
-            context_file::capped(text.trim())
-        }
-        _ => IDENTITY.to_owned(),
+async fn identity(cx: &CallContext) -> String {
+    let path = cx.settings.home().join("SOUL.md");
+    let Some(text) = read(&path).await.filter(|text| !text.trim().is_empty()) else {
+        return IDENTITY.to_owned();
+    };
+    let found = threat::findings(&text);
+    if !found.is_empty() {
+        let text = context_file::left_out(&path, &found);
+        cx.events.emit(|| Event::Notice { text });
+        return IDENTITY.to_owned();
     }
+    context_file::capped(text.trim())
 }
 
 fn facts(choice: &Choice, cx: &CallContext) -> String {

@@ -290,6 +290,14 @@ impl Settings {
             .filter(|variable| !variable.value.expose().is_empty())
     }
 
+    /// Whether a role variable such as `PETASOS_SAFE_MODE` is switched on; `0` and `false` are off.
+    pub fn is_on(&self, name: &str) -> bool {
+        self.role(name).is_some_and(|variable| {
+            let text = variable.value.expose().trim().to_ascii_lowercase();
+            matches!(text.as_str(), "1" | "true" | "yes" | "on")
+        })
+    }
+
     /// What a person should know about their configuration.
     pub fn notices(&self) -> &[Notice] {
         &self.parts.notices

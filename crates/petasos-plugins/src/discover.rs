@@ -8,7 +8,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::manifest::{Manifest, ManifestError, Source};
-use crate::shell::{is_safe_mode, is_yes};
+use crate::shell::is_safe_mode;
 
 /// Whether a plugin runs, and why.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -85,8 +85,7 @@ pub fn roots(settings: &Settings) -> Vec<(PathBuf, Source)> {
         roots.push((PathBuf::from(bundled.value.expose()), Source::Bundled));
     }
     roots.push((settings.home().join("plugins"), Source::User));
-    let wants_project =
-        settings.role("ENABLE_PROJECT_PLUGINS").is_some_and(|value| is_yes(value.value.expose()));
+    let wants_project = settings.is_on("ENABLE_PROJECT_PLUGINS");
     if wants_project {
         for name in [".hermes", ".petasos"] {
             roots.push((settings.workspace().join(name).join("plugins"), Source::Project));

@@ -70,11 +70,7 @@ impl ShellHooks {
 
 /// Whether this start does without other people's code.
 pub fn is_safe_mode(settings: &Settings) -> bool {
-    settings.role("SAFE_MODE").is_some_and(|value| is_yes(value.value.expose()))
-}
-
-pub(crate) fn is_yes(text: &str) -> bool {
-    matches!(text.trim().to_ascii_lowercase().as_str(), "1" | "true" | "yes" | "on")
+    settings.is_on("SAFE_MODE")
 }
 
 /// One hook on the bus.

@@ -76,7 +76,7 @@ impl Budget {
             return None;
         }
         let own = settings
-            .get("tool_output.max_result_chars")
+            .get("tools.result_max_chars")
             .and_then(|limits| limits.get(entry.name.as_str())?.as_u64());
         if let Some(own) = own {
             return u32::try_from(own).ok();

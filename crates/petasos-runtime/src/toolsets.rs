@@ -12,7 +12,7 @@ mod tests;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use petasos_contract::ToolName;
+use petasos_contract::{Settings, ToolName};
 
 use crate::registry::Snapshot;
 
@@ -85,6 +85,46 @@ pub fn legacy(name: &str) -> Option<&'static [&'static str]> {
 /// Whether the name means a toolset; older names of tool lists do not count.
 pub fn is_valid(name: &str, tools: &Snapshot) -> bool {
     matches!(name, "all" | "*") || find(name, tools).is_some()
+}
+
+/// A name that means nothing here, and the name that was perhaps meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// The name.
+    pub name: String,
+    /// The most similar one that exists.
+    pub nearest: Option<Arc<str>>,
+}
+
+impl Unknown {
+    /// What to do about it.
+    pub fn hint(&self) -> String {
+        match &self.nearest {
+            Some(nearest) => format!("did you mean `{nearest}`?"),
+            None => "`petasos toolsets list` shows them all".to_owned(),
+        }
+    }
+}
+
+/// Those of the names that are no toolset, no older name of one and no MCP server.
+pub fn unknown(names: &[String], settings: &Settings, tools: &Snapshot) -> Vec<Unknown> {
+    let servers = settings.get("mcp_servers");
+    let means_something = |name: &String| {
+        is_valid(name, tools)
+            || legacy(name).is_some()
+            || servers.is_some_and(|servers| servers.get(name).is_some())
+    };
+    let strange = names.iter().filter(|name| !means_something(name));
+    strange.map(|name| Unknown { name: name.clone(), nearest: nearest(name, tools) }).collect()
+}
+
+fn nearest(name: &str, tools: &Snapshot) -> Option<Arc<str>> {
+    known_names(tools)
+        .into_iter()
+        .map(|known| (strsim::jaro_winkler(name, &known), known))
+        .filter(|(likeness, _)| *likeness > 0.75)
+        .max_by(|(one, _), (other, _)| one.total_cmp(other))
+        .map(|(_, known)| known)
 }
 
 /// Every toolset a person can name: those of the table, and registered ones by alias if they have

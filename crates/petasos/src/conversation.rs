@@ -8,9 +8,10 @@ use petasos_config::Inputs;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_contract::store::SessionStore;
-use petasos_runtime::toolsets::choose;
+use petasos_runtime::toolsets::{Unknown, choose, unknown};
 
 use crate::host::Host;
+use crate::out::Out;
 use crate::report::Report;
 
 /// Arguments of a conversation.
@@ -46,20 +47,29 @@ impl Conversation {
         if self.yolo { unasked(inputs, "--yolo") } else { inputs }
     }
 
-    /// What the conversation chooses.
-    pub(crate) fn choice(&self, host: &Host, surface: Surface) -> Choice {
+    /// What the conversation chooses; a toolset that does not exist is refused where it was asked
+    /// for here, and named where it stands in the configuration.
+    pub(crate) fn choice(&self, host: &Host, surface: Surface, out: Out) -> Result<Choice, Report> {
         let settings = host.settings();
         let mut choice = Choice::new(surface, Arc::clone(settings));
         let tools = host.catalogue().registry().snapshot();
-        choice.selection = choose("cli", settings, &tools).selection(settings);
+        let configured = choose("cli", settings, &tools);
+        for notice in &configured.notices {
+            out.remark(format!("`{}`: {}; {}", notice.key, notice.what, notice.hint));
+        }
+        choice.selection = configured.selection(settings);
         if let Some(toolsets) = &self.toolsets {
-            let names = toolsets.split(',').map(|name| name.trim().to_owned()).collect();
+            let names = toolsets.split(',').map(str::trim).filter(|name| !name.is_empty());
+            let names: Vec<String> = names.map(str::to_owned).collect();
+            if let Some(strange) = unknown(&names, settings, &tools).first() {
+                return Err(unknown_toolset(strange));
+            }
             choice.selection.enabled = Some(names);
         }
         choice.model.clone_from(&self.model);
         choice.provider.clone_from(&self.provider);
         choice.requests_max = self.max_turns;
-        choice
+        Ok(choice)
     }
 
     /// The conversation to go on with.
@@ -73,6 +83,12 @@ impl Conversation {
         let head = found.map_err(|error| Report::new(error.to_string()).code("not_found"))?;
         Ok(Some(head.session()))
     }
+}
+
+/// A name that no toolset has.
+pub(crate) fn unknown_toolset(strange: &Unknown) -> Report {
+    let what = format!("no toolset is named `{}`", strange.name);
+    Report::new(what).code("unknown_toolset").hint(strange.hint())
 }
 
 /// The inputs of a program that asks nobody for approval.

@@ -26,16 +26,20 @@ pub(super) async fn find(workspace: &Path) -> Option<Found> {
     }
     let found = threat::findings(&text);
     if !found.is_empty() {
-        let what = format!(
-            "`{}` was left out of the prompt: it {}. Read it yourself before trusting it.",
-            path.display(),
-            found.join(", ")
-        );
-        return Some(Found { text: None, left_out: vec![what] });
+        return Some(Found { text: None, left_out: vec![left_out(&path, &found)] });
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let text = format!("# Project instructions ({name})\n{}", capped(text.trim()));
     Some(Found { text: Some(text), left_out: Vec::new() })
+}
+
+/// What a person is told about a file that is not part of the prompt.
+pub(super) fn left_out(path: &Path, found: &[&str]) -> String {
+    format!(
+        "`{}` was left out of the prompt: it {}. Read it yourself before trusting it.",
+        path.display(),
+        found.join(", ")
+    )
 }
 
 fn locate(workspace: &Path) -> Option<PathBuf> {

@@ -2,6 +2,7 @@
 
 use petasos_agent::memory::{Change, Memory, Target};
 use petasos_agent::{Act, Input, Scripted};
+use petasos_contract::event::Event;
 use serde_json::json;
 
 use crate::world::World;
@@ -42,6 +43,21 @@ async fn the_prefix_stays_byte_for_byte_whatever_changes_meanwhile() {
         assert_eq!(before.system, after.system);
         assert_eq!(before.tools, after.tools);
         assert_eq!(before.messages, after.messages[..before.messages.len()]);
+    }
+}
+
+#[tokio::test]
+async fn a_file_that_is_left_out_of_the_prompt_is_named() {
+    let hidden = "be kind\u{200b} ignore";
+    for name in ["SOUL.md", "AGENTS.md"] {
+        let world = World::new(Scripted::new([Act::say("one")]));
+        write(&world, name, hidden);
+        let (_, ended) = world.one_turn("hi").await;
+        ended.unwrap();
+        assert!(!world.model.asked()[0].prompt.system.contains("be kind"), "{name}");
+        let named =
+            world.saw(|event| matches!(event, Event::Notice { text } if text.contains(name)));
+        assert!(named, "{name}: {:?}", world.happened());
     }
 }
 

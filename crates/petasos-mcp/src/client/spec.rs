@@ -143,7 +143,7 @@ pub struct SpecError {
 impl ServerSpec {
     /// Every entry of a snapshot, in the order of their names.
     pub fn all(settings: &Settings) -> Vec<Result<Self, SpecError>> {
-        if settings.role("SAFE_MODE").is_some() {
+        if settings.is_on("SAFE_MODE") {
             return Vec::new();
         }
         let Some(Value::Object(servers)) = settings.get("mcp_servers") else { return Vec::new() };
@@ -407,6 +407,26 @@ mod tests {
     #[expect(clippy::needless_pass_by_value, reason = "written in place")]
     fn read(entry: Value) -> Result<ServerSpec, SpecError> {
         ServerSpec::read("s", &entry, &Settings::from_values(Map::new()))
+    }
+
+    #[test]
+    fn safe_mode_is_a_switch_with_two_positions() {
+        use petasos_contract::Secret;
+        use petasos_contract::settings::{Parts, Source, Variable};
+        for (value, servers) in [("1", 0), ("true", 0), ("0", 1), ("false", 1), ("", 1)] {
+            let name = "PETASOS_SAFE_MODE".to_owned();
+            let source = Source::Environment { variable: name.clone() };
+            let variable = Variable { value: Secret::new(value), source };
+            let settings = Settings::new(Parts {
+                values: json!({ "mcp_servers": { "s": { "command": "x" } } })
+                    .as_object()
+                    .cloned()
+                    .unwrap(),
+                variables: [(name, variable)].into(),
+                ..Parts::default()
+            });
+            assert_eq!(ServerSpec::all(&settings).len(), servers, "{value:?}");
+        }
     }
 
     #[test]

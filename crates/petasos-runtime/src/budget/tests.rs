@@ -27,7 +27,7 @@ fn limits_follow_the_context_window_within_bounds() {
 
 #[test]
 fn a_tools_limit_is_pinned_configured_its_own_or_the_budgets() {
-    let configured = settings(&json!({ "tool_output": { "max_result_chars": { "a": 7 } } }));
+    let configured = settings(&json!({ "tools": { "result_max_chars": { "a": 7 } } }));
     let plain = settings(&json!({}));
     let table = [
         (Limit::Unlimited, &configured, None),

@@ -6,13 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use petasos_contract::Settings;
+use petasos_contract::settings::Notice;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{
-    Kind, PLATFORMS, Selection, TOOLSETS, ToolsetDef, is_valid, legacy, named, resolve_toolset,
-};
+use super::{Kind, PLATFORMS, Selection, TOOLSETS, ToolsetDef, named, resolve_toolset, unknown};
 use crate::registry::Snapshot;
+
+const DISABLED: &str = "agent.disabled_toolsets";
 
 /// The toolsets of a platform, with the reasons.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -25,8 +26,8 @@ pub struct PlatformChoice {
     pub disabled: Vec<String>,
     /// Why each toolset is on or off.
     pub reasons: Vec<Reason>,
-    /// What a person should know about the configured list, to be told once.
-    pub notice: Option<String>,
+    /// What a person should know about the configured lists.
+    pub notices: Vec<Notice>,
 }
 
 /// Why a toolset is on or off.
@@ -300,23 +301,20 @@ impl Chooser<'_> {
         }
     }
 
-    /// Step 10: a list without one name that means anything is a mistake worth telling.
-    fn notice(&self) -> Option<String> {
-        let means_something = |name: &String| {
-            name == "no_mcp"
-                || is_valid(name, self.tools)
-                || legacy(name).is_some()
-                || self.server(name).is_some()
-        };
-        let wrong =
-            self.saved && !self.listed.is_empty() && !self.listed.iter().any(means_something);
-        wrong.then(|| {
-            format!(
-                "`{}` names no toolset that exists ({}); `petasos toolsets list` shows them all",
-                self.key,
-                self.listed.join(", ")
-            )
-        })
+    /// Step 10: a name that means nothing is a mistake worth a word, in what is taken away most of
+    /// all.
+    fn notices(&self, disabled: &[String]) -> Vec<Notice> {
+        let listed: Vec<String> =
+            self.listed.iter().filter(|name| self.saved && *name != "no_mcp").cloned().collect();
+        let lists = [(self.key.as_str(), listed.as_slice()), (DISABLED, disabled)];
+        let notices = lists.into_iter().flat_map(|(key, names)| {
+            unknown(names, self.settings, self.tools).into_iter().map(move |strange| Notice {
+                key: key.to_owned(),
+                what: format!("no toolset is named `{}`", strange.name),
+                hint: strange.hint(),
+            })
+        });
+        notices.collect()
     }
 
     fn server(&self, name: &str) -> Option<&Value> {
@@ -325,8 +323,8 @@ impl Chooser<'_> {
 
     /// Step 9: what the user switched off everywhere goes last.
     fn finish(mut self) -> PlatformChoice {
-        let notice = self.notice();
-        let disabled = self.settings.names("agent.disabled_toolsets").unwrap_or_default();
+        let disabled = self.settings.names(DISABLED).unwrap_or_default();
+        let notices = self.notices(&disabled);
         for name in &disabled {
             if self.on.contains(name) {
                 self.switch(name, false, "in `agent.disabled_toolsets`");
@@ -337,7 +335,7 @@ impl Chooser<'_> {
             enabled: self.on.into_iter().collect(),
             disabled,
             reasons: self.reasons,
-            notice,
+            notices,
         }
     }
 

@@ -59,7 +59,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let mut engine = Arc::into_inner(engine).ok_or_else(|| Report::new("the engine is in use"))?;
     engine.asker = Some(Arc::new(person));
     let engine = Arc::new(engine);
-    let choice = chat.conversation.choice(&host, Surface::Cli);
+    let choice = chat.conversation.choice(&host, Surface::Cli, out)?;
     let greeting = greeting(&host, &choice);
     let ended = host.wait(async {
         let _warming = host.warm_terminal();

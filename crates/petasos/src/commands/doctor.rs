@@ -205,7 +205,12 @@ fn bad(part: &'static str, what: String, hint: &str) -> Finding {
 
 fn look_at_tools(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
     let tools = host.catalogue().registry().snapshot();
-    let selection = choose("cli", host.settings(), &tools).selection(host.settings());
+    let configured = choose("cli", host.settings(), &tools);
+    for notice in &configured.notices {
+        let what = format!("`{}`: {}", notice.key, notice.what);
+        findings.push(Finding::note("tools", what, notice.hint.clone()));
+    }
+    let selection = configured.selection(host.settings());
     let wanted = Wanted { selection, ..Wanted::default() };
     let cx = host.check_context(Surface::Cli, SessionId::new("doctor"));
     let definitions = host.wait(host.catalogue().define(&wanted, &cx))?;

@@ -3,14 +3,15 @@
 use std::process::ExitCode;
 
 use clap::Subcommand;
-use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
+use petasos_contract::{SessionId, Settings};
 use petasos_runtime::registry::Snapshot;
 use petasos_runtime::toolsets::{self, Resolution, Selection, resolve};
 use serde::Serialize;
 use serde_json::json;
 
 use crate::command::{Command, Session, actions, parse};
+use crate::conversation::unknown_toolset;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
@@ -65,9 +66,9 @@ fn run(matches: &clap::ArgMatches, session: &mut Session) -> Result<ExitCode, Re
                 .collect();
             list(out, &tools, &offered);
         }
-        Action::Show { name } => show(out, &name, &tools)?,
+        Action::Show { name } => show(out, &name, host.settings(), &tools)?,
         Action::Resolve { name } => {
-            let resolution = resolved(&name, &tools)?;
+            let resolution = resolved(&name, host.settings(), &tools)?;
             if out.is_json() {
                 out.value(&resolution);
             } else {
@@ -78,20 +79,12 @@ fn run(matches: &clap::ArgMatches, session: &mut Session) -> Result<ExitCode, Re
     Ok(ExitCode::SUCCESS)
 }
 
-fn resolved(name: &str, tools: &Snapshot) -> Result<Resolution, Report> {
-    if !toolsets::is_valid(name, tools) && toolsets::legacy(name).is_none() {
-        let near = toolsets::known_names(tools)
-            .into_iter()
-            .map(|known| (strsim::jaro_winkler(name, &known), known))
-            .filter(|(likeness, _)| *likeness > 0.75)
-            .max_by(|(a, _), (b, _)| a.total_cmp(b));
-        let report = Report::new(format!("no toolset is named `{name}`")).code("unknown_toolset");
-        return Err(match near {
-            Some((_, known)) => report.hint(format!("did you mean `{known}`?")),
-            None => report.hint("`petasos toolsets list` shows them all"),
-        });
+fn resolved(name: &str, settings: &Settings, tools: &Snapshot) -> Result<Resolution, Report> {
+    let names = vec![name.to_owned()];
+    if let Some(strange) = toolsets::unknown(&names, settings, tools).first() {
+        return Err(unknown_toolset(strange));
     }
-    let selection = Selection { enabled: Some(vec![name.to_owned()]), ..Selection::default() };
+    let selection = Selection { enabled: Some(names), ..Selection::default() };
     Ok(resolve(&selection, tools))
 }
 
@@ -127,8 +120,8 @@ fn list(out: Out, tools: &Snapshot, offered: &[&str]) {
     );
 }
 
-fn show(out: Out, name: &str, tools: &Snapshot) -> Result<(), Report> {
-    let resolution = resolved(name, tools)?;
+fn show(out: Out, name: &str, settings: &Settings, tools: &Snapshot) -> Result<(), Report> {
+    let resolution = resolved(name, settings, tools)?;
     let description = toolsets::describe(name, tools)
         .unwrap_or_else(|| "An older name of a list of tools.".to_owned());
     let includes = toolsets::named(name).map(|def| def.includes).unwrap_or_default();

@@ -70,6 +70,22 @@ fn a_conversation_goes_on() {
 }
 
 #[test]
+fn a_toolset_that_does_not_exist_is_refused_or_named() {
+    let model = Loopback::saying(vec![Say::Text("ok")]);
+    let home = model.home();
+    let refused = run(&home, &["--toolsets", "file,termnal", "go"]);
+    assert_eq!((refused.code, model.asked().len()), (Some(1), 0), "{}", refused.stderr);
+    assert!(refused.stderr.contains("`termnal`") && refused.stderr.contains("`terminal`"));
+    let config = format!("{}platform_toolsets: {{cli: [fle]}}\n", model.config());
+    home.write(".petasos/config.yaml", config);
+    let named = run(&home, &["go"]);
+    assert_eq!(named.code, Some(0), "{}", named.stderr);
+    assert!(named.stderr.contains("`platform_toolsets.cli`") && named.stderr.contains("`file`"));
+    let doctor = petasos(&home).run(&["doctor"]).stdout;
+    assert!(doctor.contains("no toolset is named `fle`"), "{doctor}");
+}
+
+#[test]
 fn an_unattended_run_writes_the_workspace_only_and_says_so() {
     let command = json!({ "command": "touch inside; touch ../outside" });
     let call = || Say::Calls(vec![("terminal", command.clone())]);

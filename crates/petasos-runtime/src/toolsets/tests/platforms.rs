@@ -156,21 +156,27 @@ fn what_is_disabled_everywhere_goes_last() {
 }
 
 #[test]
-fn a_list_without_a_valid_name_is_told() {
-    let notice = |list: Value| {
+fn a_name_that_means_nothing_is_noticed_with_the_nearest() {
+    let notices = |values: Value| -> Vec<(String, String, String)> {
         let values = json!({
-            "platform_toolsets": { "cli": list }, "mcp_servers": { "hub": {} },
+            "platform_toolsets": { "cli": values["on"] }, "mcp_servers": { "hub": {} },
+            "agent": { "disabled_toolsets": values["off"] },
         });
-        choice("cli", &values, &[]).notice
+        let notices = choice("cli", &values, &[]).notices;
+        notices.into_iter().map(|it| (it.key, it.what, it.hint)).collect()
     };
-    let told = notice(json!(["wbe", "nope"])).unwrap();
-    assert!(told.contains("platform_toolsets.cli") && told.contains("wbe, nope"), "{told}");
-    for fine in
-        [json!([]), json!(["web", "nope"]), json!(["hub"]), json!(["no_mcp"]), json!(["web_tools"])]
-    {
-        assert_eq!(notice(fine.clone()), None, "{fine}");
-    }
-    assert_eq!(choice("unheard_of", &json!({}), &[]).notice, None);
+    let noticed = notices(json!({ "on": ["web", "termnal"], "off": ["code_exection"] }));
+    let expected = [
+        ("platform_toolsets.cli", "termnal", "did you mean `terminal`?"),
+        ("agent.disabled_toolsets", "code_exection", "did you mean `code_execution`?"),
+    ]
+    .map(|(key, name, hint)| {
+        (key.to_owned(), format!("no toolset is named `{name}`"), hint.to_owned())
+    });
+    assert_eq!(noticed, expected);
+    let fine = json!({ "on": ["hub", "no_mcp", "web_tools", "all"], "off": ["weather", "hub"] });
+    assert_eq!(notices(fine), []);
+    assert_eq!(choice("unheard_of", &json!({}), &[]).notices, []);
 }
 
 #[test]
