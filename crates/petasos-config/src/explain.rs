@@ -41,6 +41,9 @@ pub struct Explanation {
     /// What fits.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expects: Option<String>,
+    /// That nothing obeys it yet, and what it waits for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<String>,
     /// What a project's file may do with it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub project: Option<&'static str>,
@@ -133,6 +136,7 @@ pub fn explain(settings: &Settings, key: &str) -> Explanation {
         known,
         doc: row.map(|row| row.doc),
         expects: row.map(|row| expects(row.kind)),
+        reserved: row.and_then(reserved),
         project: row.map(|row| project(row.project)),
         variables: row.map(|row| variables_of(row.path)).unwrap_or_default(),
         candidates,
@@ -225,6 +229,7 @@ fn explain_variable(settings: &Settings, name: &str) -> Explanation {
             Meaning::Setting(key, _) => Some(format!("what `{key}` takes")),
             _ => None,
         }),
+        reserved: None,
         project: None,
         variables: row.map(variables::Row::spellings).unwrap_or_default(),
         candidates: candidates.into_iter().collect(),
@@ -269,6 +274,12 @@ pub(crate) fn expects(kind: Kind) -> String {
         Kind::Map => "map".to_owned(),
         Kind::Any => "anything".to_owned(),
     }
+}
+
+/// That nothing obeys a key yet, in words.
+pub(crate) fn reserved(key: &Key) -> Option<String> {
+    let waits_for = key.reserved?;
+    Some(format!("{}; it waits for {waits_for}", crate::reserved::NO_EFFECT))
 }
 
 /// What a project may do with a key, in a word.

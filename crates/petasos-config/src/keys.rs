@@ -85,21 +85,30 @@ pub struct Key {
     pub doc: &'static str,
     /// What a project's file may do.
     pub project: Project,
+    /// What it waits for, when nothing obeys it yet: it is accepted, so that files of other versions
+    /// load, and everything that shows it says that it has no effect.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reserved: Option<&'static str>,
 }
 
 /// A key a project may not set.
 const fn key(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
-    Key { path, kind, default, doc, project: Project::Never }
+    Key { path, kind, default, doc, project: Project::Never, reserved: None }
 }
 
 /// A key a project may set.
 const fn free(path: &'static str, kind: Kind, default: &'static str, doc: &'static str) -> Key {
-    Key { path, kind, default, doc, project: Project::Free }
+    Key { path, kind, default, doc, project: Project::Free, reserved: None }
 }
 
 impl Key {
     const fn tighten(self, stricter: Stricter) -> Self {
         Self { project: Project::Tighten(stricter), ..self }
+    }
+
+    /// Nothing obeys it in this version; a test holds this against the sources.
+    const fn reserved(self, waits_for: &'static str) -> Self {
+        Self { reserved: Some(waits_for), ..self }
     }
 
     /// The default, parsed.

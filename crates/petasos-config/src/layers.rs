@@ -14,8 +14,9 @@ use petasos_contract::settings::{Notice, Parts, Settings, Source};
 use crate::error::{ConfigError, Problem};
 use crate::home::{self, Places};
 use crate::inputs::Inputs;
-use crate::{dotenv, strict, yaml};
-use slots::{Settled, Slots};
+use crate::{dotenv, reserved, strict, yaml};
+pub(crate) use slots::Settled;
+use slots::Slots;
 use sources::Variables;
 
 const MARK: &str = "\u{feff}";
@@ -90,7 +91,9 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
     variables.fold(&mut slots, &mut notices, &mut problems);
     sources::flags(&inputs.overrides, &mut slots, &mut problems);
 
-    let Settled { values, sources, limits } = slots.settle(&mut notices);
+    let settled = slots.settle(&mut notices);
+    reserved::check(&settled, &mut notices, &mut problems);
+    let Settled { values, sources, limits } = settled;
     let settings = Settings::new(Parts {
         home: places.home.clone(),
         user_home: inputs.user_home.clone().unwrap_or_default(),

@@ -18,6 +18,7 @@ pub mod keys;
 mod layers;
 mod mask;
 pub mod reference;
+mod reserved;
 mod strict;
 mod tighten;
 pub mod variables;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use crate::explain::{expects, project, variables_of};
+use crate::explain::{expects, project, reserved, variables_of};
 use crate::keys::{self, Key};
 use crate::variables::{self, Meaning};
 
@@ -44,18 +44,23 @@ pub fn markdown() -> String {
 }
 
 fn key_row(page: &mut String, key: &Key) {
-    let default =
-        if key.default.is_empty() { String::new() } else { format!("`{}`", cell(key.default)) };
+    // What has no effect has no default either.
+    let default = match (key.default, key.reserved) {
+        ("", _) | (_, Some(_)) => String::new(),
+        (default, None) => format!("`{}`", cell(default)),
+    };
+    let note = reserved(key).map(|note| format!(" (*{note}*)")).unwrap_or_default();
     let variables = variables_of(key.path).join(", ");
     line(
         page,
         format_args!(
-            "| `{}` | {} | {default} | {} | {} | {} |",
+            "| `{}` | {} | {default} | {} | {} | {}{} |",
             key.path.replace("@task", "<task>").replace('*', "<name>"),
             cell(&expects(key.kind)),
             project(key.project),
             cell(&variables),
             cell(key.doc),
+            cell(&note),
         ),
     );
 }
@@ -85,6 +90,9 @@ this, its row says so. `petasos config explain KEY` shows what holds and what lo
 - For credentials and endpoints a line in `.env` beats an export left in a shell. For settings the
   process environment beats `.env`. A `.env` in the project is not read.
 - `${NAME}` and `${env:NAME}` in a value are filled in at start; a name that is not set stays.
+- A key that is *reserved* is accepted and has no effect in this version: `config check`, `doctor` and
+  `config explain` say so. In a section that guards something, a reserved key that asks for
+  something refuses the start.
 - An unknown key is a notice. In `approvals`, `security`, `permissions` and `terminal.sandbox*` it
   refuses the start.
 ";
@@ -106,8 +114,9 @@ mod tests {
     #[test]
     fn the_page_names_every_key_and_variable_once() {
         let page = markdown();
-        assert!(page.contains("| `display.compact` | true or false | `false` | may set it |"));
+        assert!(page.contains("| `display.show_cost` | true or false | `false` | may set it |"));
         assert!(page.contains("| `auxiliary.<task>.provider` |"));
+        assert!(page.contains("Show words as they come (*reserved: no effect in this version;"));
         for row in variables::all() {
             let cell = format!("\n| `{}` |", row.shown());
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.shown());

@@ -33,8 +33,6 @@ pub struct TerminalSettings {
     pub shell_init_files: Vec<String>,
     /// Source the login files when no init files are named.
     pub auto_source_bashrc: bool,
-    /// Keep variables and directory between commands.
-    pub persistent_shell: bool,
     /// How far commands are confined.
     pub sandbox: SandboxLevel,
     /// Whether a command runs when the confinement cannot be had.
@@ -84,7 +82,6 @@ impl Default for TerminalSettings {
             home_mode: "auto".to_owned(),
             shell_init_files: Vec::new(),
             auto_source_bashrc: true,
-            persistent_shell: true,
             sandbox: SandboxLevel::Off,
             sandbox_require: Require::Preferred,
             sandbox_network: None,

@@ -48,8 +48,10 @@ pub(super) static KEYS: &[Key] = &[
         "true",
         "Ask before a slash command that throws something away",
     )
+    .reserved("confirmation of slash commands")
     .tighten(On),
     key("security.allow_private_urls", Flag, "false", "Let tools reach private addresses")
+        .reserved("the web tools")
         .tighten(Off),
     key("security.redact_secrets", Flag, "true", "Mask secrets in output, logs and messages")
         .tighten(On),
@@ -87,7 +89,8 @@ pub(super) static KEYS: &[Key] = &[
         "Let a command pass when a scan fails, instead of asking about it",
     )
     .tighten(Off),
-    key("security.website_blocklist", super::Kind::Any, "", "Sites that tools must not open"),
+    key("security.website_blocklist", super::Kind::Any, "", "Sites that tools must not open")
+        .reserved("the web tools"),
     key("permissions.allow", List, "[]", "Rules for calls that need no question"),
     key("permissions.ask", List, "[]", "Rules for calls that are asked about").tighten(More),
     key("permissions.deny", List, "[]", "Rules for calls that are refused").tighten(More),

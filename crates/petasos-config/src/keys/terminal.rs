@@ -15,13 +15,13 @@ pub(super) static KEYS: &[Key] = &[
     key("terminal.max_foreground_timeout", Number, "600", "The most seconds a call may ask for in the foreground").tighten(Smaller),
     key("terminal.lifetime_seconds", Number, "300", "Seconds an idle environment is kept"),
     key("terminal.daemon_term_grace_seconds", Number, "2.0", "Seconds between asking a process to end and ending it"),
-    key("terminal.disk_warning_gb", Number, "500", "Warn when scratch space holds more gigabytes"),
+    key("terminal.disk_warning_gb", Number, "500", "Warn when scratch space holds more gigabytes").reserved("a watch over scratch space"),
     key("terminal.env_passthrough", Names, "[]", "Variables that commands may see"),
     key("terminal.home_mode", Choice(&["auto", "real", "profile"]), "\"auto\"", "Which home directory commands see"),
     key("terminal.shell_init_files", Names, "[]", "Files sourced before the first command"),
     key("terminal.auto_source_bashrc", Flag, "true", "Source the login files when no init files are named"),
     key("terminal.credential_files", Any, "[]", "Files of the agent home offered to remote environments"),
-    key("terminal.persistent_shell", Flag, "true", "Keep variables and directory between commands"),
+    key("terminal.persistent_shell", Flag, "true", "Keep variables and directory between commands").reserved("shells that forget"),
     key("terminal.sandbox", Choice(&["off", "workspace", "readonly"]), "\"off\"", "How far local commands are confined; unattended runs default to `workspace`")
         .tighten(Order(&["off", "workspace", "readonly"])),
     key("terminal.sandbox_require", Choice(&["preferred", "required"]), "\"preferred\"", "Whether a command runs when the confinement cannot be had")
@@ -50,7 +50,7 @@ pub(super) static KEYS: &[Key] = &[
     key("terminal.singularity_binds", Names, "[]", "Host folders in the singularity environment, as `host:target[:ro]`"),
     key("terminal.modal_image", Text, IMAGE, "Image of the modal environment"),
     key("terminal.modal_mode", Choice(&["auto", "direct", "managed"]), "\"auto\"", "How modal is reached"),
-    key("terminal.managed_modal_timeout", Number, "", "Seconds a managed modal call may take"),
+    key("terminal.managed_modal_timeout", Number, "", "Seconds a managed modal call may take").reserved("managed Modal"),
     key("terminal.daytona_image", Text, IMAGE, "Image of the daytona environment"),
     key("terminal.vercel_runtime", Text, "", "Runtime of the vercel sandbox"),
     key("terminal.ssh_host", Text, "", "Host of the ssh environment"),
@@ -58,6 +58,6 @@ pub(super) static KEYS: &[Key] = &[
     key("terminal.ssh_port", Integer, "22", "Port of the ssh environment"),
     key("terminal.ssh_key", Text, "", "Key file of the ssh environment"),
     key("terminal.ssh_config", Text, "", "ssh configuration file in place of your own"),
-    key("terminal.ssh_persistent", Flag, "", "Keep the remote shell between commands"),
-    key("terminal.local_persistent", Flag, "", "Keep the local shell between commands"),
+    key("terminal.ssh_persistent", Flag, "", "Keep the remote shell between commands").reserved("shells that forget"),
+    key("terminal.local_persistent", Flag, "", "Keep the local shell between commands").reserved("shells that forget"),
 ];

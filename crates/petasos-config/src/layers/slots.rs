@@ -136,10 +136,10 @@ impl Slots {
 
 /// Everything decided.
 #[derive(Debug, Default)]
-pub(super) struct Settled {
-    pub(super) values: Map<String, Value>,
-    pub(super) sources: BTreeMap<String, Vec<Layered>>,
-    pub(super) limits: BTreeMap<String, Vec<String>>,
+pub(crate) struct Settled {
+    pub(crate) values: Map<String, Value>,
+    pub(crate) sources: BTreeMap<String, Vec<Layered>>,
+    pub(crate) limits: BTreeMap<String, Vec<String>>,
 }
 
 /// A slot that is decided.

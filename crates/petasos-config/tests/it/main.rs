@@ -7,6 +7,7 @@ mod kills;
 mod layering;
 mod project;
 mod properties;
+mod readers;
 mod rows;
 mod strictness;
 

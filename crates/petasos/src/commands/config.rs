@@ -160,6 +160,9 @@ fn print_explanation(out: Out, explanation: &Explanation) {
     if let Some(expects) = &explanation.expects {
         out.line(out.paint(Style::Faint, &format!("  expects {expects}")));
     }
+    if let Some(reserved) = &explanation.reserved {
+        out.line(format!("  {} {reserved}", out.paint(Style::Warn, "•")));
+    }
     for candidate in &explanation.candidates {
         let source = &candidate.source;
         match &candidate.passed_over {
