@@ -37,7 +37,17 @@ impl Readers {
         what: &'static str,
         query: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
-        let deadline = Instant::now() + READ_DEADLINE;
+        self.read_within(READ_DEADLINE, what, query).await
+    }
+
+    /// The same for a query that may take longer, or shorter.
+    pub(crate) async fn read_within<T: Send + 'static>(
+        &self,
+        limit: Duration,
+        what: &'static str,
+        query: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let deadline = Instant::now() + limit;
         let turn = wait::until(deadline, what, self.turns.acquire()).await;
         let Ok(Ok(_turn)) = turn else { return Err(StoreError::Slow { what }) };
         let connection = match self.idle.lock().pop() {

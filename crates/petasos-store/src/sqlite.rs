@@ -8,8 +8,9 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 /// The name of the file in the agent home.
 pub const FILE_NAME: &str = "petasos.db";
-/// How long a connection waits for another process that writes.
-const BUSY: Duration = Duration::from_secs(5);
+/// How often, and how many times, a connection looks whether another process still writes.
+const LOOK: Duration = Duration::from_millis(10);
+const LOOKS_MAX: i32 = 500;
 
 /// What an answered write survives.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -42,8 +43,8 @@ pub(crate) fn open_writer(
     options: &OpenOptions,
 ) -> Result<(Connection, Option<String>), StoreError> {
     prepare_file(&options.path)?;
-    let connection = Connection::open(&options.path).map_err(failed)?;
-    connection.busy_timeout(BUSY).map_err(failed)?;
+    let mut connection = Connection::open(&options.path).map_err(failed)?;
+    connection.busy_handler(Some(busy)).map_err(failed)?;
     let mode: String =
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failed)?;
     let notice = (!mode.eq_ignore_ascii_case("wal")).then(|| {
@@ -69,15 +70,15 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
-    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
-    connection.busy_timeout(BUSY).map_err(failed)?;
+    let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_handler(Some(busy)).map_err(failed)?;
     connection.pragma_update(None, "query_only", true).map_err(failed)?;
     connection.set_prepared_statement_cache_capacity(64);
     Ok(connection)
 }
 
 /// Conversations hold secrets: the file belongs to its owner alone from its first byte on.
-fn prepare_file(path: &Path) -> Result<(), StoreError> {
+pub(crate) fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::Failed(format!("`{}`: {error}", path.display()));
     if let Some(folder) = path.parent() {
         std::fs::create_dir_all(folder).map_err(io)?;
@@ -89,6 +90,18 @@ fn prepare_file(path: &Path) -> Result<(), StoreError> {
     file.open(path).map(drop).map_err(io)
 }
 
+/// Looks often: a long job of another process leaves the file to others for moments only.
+fn busy(looks: i32) -> bool {
+    std::thread::sleep(LOOK);
+    looks < LOOKS_MAX
+}
+
+/// Whether another process stands in the way.
+pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
+    let code = error.sqlite_error_code();
+    matches!(code, Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked))
+}
+
 /// What an error of SQLite means.
 #[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
 pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
@@ -96,9 +109,7 @@ pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
             StoreError::Damaged { detail: error.to_string() }
         }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
-            StoreError::Slow { what: "another process that writes" }
-        }
+        _ if is_busy(&error) => StoreError::Slow { what: "another process writes to it" },
         Some(ErrorCode::OperationInterrupted) => StoreError::Slow { what: "a query" },
         _ => StoreError::Failed(error.to_string()),
     }
