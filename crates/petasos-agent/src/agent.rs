@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use petasos_contract::event::Event;
 use petasos_contract::model::ModelError;
 use petasos_contract::reply::{Cost, Usage};
 use petasos_contract::store::{Amend, StoreError};
@@ -9,6 +10,7 @@ use petasos_contract::{CallContext, SessionId};
 
 use crate::compress::{self, Bench, Compressed, Compressor};
 use crate::engine::{Choice, Engine};
+use crate::lease::Held;
 use crate::memory::Memory;
 use crate::prompt;
 use crate::seat::LoopSeat;
@@ -100,13 +102,17 @@ impl Agent {
     }
 
     /// Goes on with a conversation. Gives also what had to be repaired, in words for a person.
+    /// Refused while somebody else is at work on it.
     pub async fn resume(
         engine: Arc<Engine>,
         choice: Choice,
         session: &SessionId,
     ) -> Result<(Self, Vec<String>), TurnError> {
+        let held = Held::take(&engine.store, session, "a resume").await?;
+        let repairs = engine.store.close_turn(held.lease()).await?;
         let loaded = engine.store.load(session).await?;
-        let (repairs, system) = (loaded.repairs.clone(), loaded.system_prompt.clone());
+        drop(held);
+        let system = loaded.system_prompt.clone();
         let transcript = Transcript::of(Arc::clone(&engine.store), loaded);
         let agent = Self::with(engine, choice, transcript, system);
         agent.seat.todo.lock().recall(agent.transcript.rows());
@@ -159,9 +165,39 @@ impl Agent {
         focus: Option<&str>,
         cx: &CallContext,
     ) -> Result<Compressed, compress::Stopped> {
+        let _lease = self.lease("a summary", cx).await?;
         let Self { engine, transcript, compressor, seat, .. } = self;
         let bench = Bench { engine, transcript, todo: &seat.todo };
         compressor.now(bench, focus, cx).await
+    }
+
+    /// Takes the conversation for as long as something is added to it. What others added since is
+    /// taken over first, and a turn that was cut off is closed.
+    pub(crate) async fn lease(
+        &mut self,
+        purpose: &str,
+        cx: &CallContext,
+    ) -> Result<Held, StoreError> {
+        let held = Held::take(&self.engine.store, self.session(), purpose).await?;
+        self.transcript.attend(cx.events.clone());
+        if self.transcript.is_current(held.lease()) {
+            return Ok(held);
+        }
+        for repair in self.engine.store.close_turn(held.lease()).await? {
+            cx.events.emit(|| Event::Notice { text: format!("repaired: {repair}") });
+        }
+        let known = self.transcript.rows().len();
+        self.transcript.catch_up().await?;
+        self.seat.todo.lock().recall(self.transcript.rows());
+        let count = self.transcript.rows().len();
+        if count != known {
+            let text = format!(
+                "this conversation went on elsewhere: it had {known} messages here, now it has \
+                 {count}"
+            );
+            cx.events.emit(|| Event::Notice { text });
+        }
+        Ok(held)
     }
 
     /// The system prompt: built once, stored, and the same bytes from then on.

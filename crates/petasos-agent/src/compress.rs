@@ -27,7 +27,6 @@ const COOLDOWN: Duration = Duration::from_mins(10);
 const SHARE_MIN: u64 = 10;
 /// So many passes in a row may save too little.
 const FUTILE_MAX: u32 = 2;
-const LOCK: &str = "compression";
 const FLOOR: u64 = 64_000;
 const LARGE: u64 = 512_000;
 
@@ -56,9 +55,6 @@ pub enum Stopped {
         /// How long to wait.
         seconds: u64,
     },
-    /// Another process is at it.
-    #[error("another process is summarising this session")]
-    Busy,
     /// The user interrupted.
     #[error("interrupted")]
     Interrupted,
@@ -162,12 +158,8 @@ impl Compressor {
             let seconds = until.saturating_duration_since(Instant::now()).as_secs();
             return Err(Stopped::Resting { seconds });
         }
-        let (engine, session) = (bench.engine, bench.transcript.session().clone());
-        if !engine.store.claim(&session, LOCK).await? {
-            return Err(Stopped::Busy);
-        }
+        let session = bench.transcript.session().clone();
         let done = self.pass(bench, focus, cx).await;
-        engine.store.release(&session, LOCK).await?;
         match &done {
             Ok(done) => {
                 let saved = done.before.saturating_sub(done.after);

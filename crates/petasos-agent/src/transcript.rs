@@ -1,11 +1,14 @@
 //! The conversation in memory, always behind the one on disk: a row is stored, then it is here.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::time::Duration;
 
 use petasos_contract::call::ToolResult;
+use petasos_contract::event::{Event, EventSink};
 use petasos_contract::message::Message;
 use petasos_contract::store::{
-    Amend, Loaded, LoadedRow, Row, Seq, SessionStore, Spent, StoreError, Stored, Swap,
+    Amend, Later, Lease, Loaded, LoadedRow, Row, Seq, SessionStore, Spent, StoreError, Stored, Swap,
 };
 use petasos_contract::{CallId, SessionId};
 
@@ -14,24 +17,61 @@ use crate::{history, tokens};
 /// A journal entry keeps so much of a result: enough to go on after a crash.
 const JOURNAL_CHARS_MAX: usize = 20_000;
 
+/// A write that takes so long is worth a word.
+const UNUSUAL: Duration = Duration::from_secs(3);
+
 /// One conversation.
 pub struct Transcript {
     store: Arc<dyn SessionStore>,
     session: SessionId,
     rows: Vec<LoadedRow>,
     last: Option<Seq>,
+    /// A write was given up of which nobody knows whether it was done.
+    unsure: bool,
+    /// Who is told when the store lets a turn wait.
+    events: EventSink,
 }
 
 impl Transcript {
     /// An empty one.
     pub fn begin(store: Arc<dyn SessionStore>, session: SessionId) -> Self {
-        Self { store, session, rows: Vec::new(), last: None }
+        let (rows, last) = (Vec::new(), None);
+        Self { store, session, rows, last, unsure: false, events: EventSink::default() }
     }
 
     /// One that was loaded.
     pub fn of(store: Arc<dyn SessionStore>, loaded: Loaded) -> Self {
         let session = loaded.head.session();
-        Self { store, session, rows: loaded.rows, last: loaded.last }
+        let (rows, last) = (loaded.rows, loaded.last);
+        Self { store, session, rows, last, unsure: false, events: EventSink::default() }
+    }
+
+    /// Tells these when the store lets us wait.
+    pub(crate) fn attend(&mut self, events: EventSink) {
+        self.events = events;
+    }
+
+    /// Whether nobody added to the conversation since, and every call has its result.
+    pub(crate) fn is_current(&self, lease: &Lease) -> bool {
+        let mut answered = BTreeSet::new();
+        for row in self.rows.iter().rev() {
+            match &row.stored.message {
+                Message::Tool(result) => drop(answered.insert(&result.tool_call_id)),
+                Message::User { .. } => {}
+                Message::Assistant(said) => {
+                    let whole = said.tool_calls.iter().all(|call| answered.contains(&call.id));
+                    return whole && !self.unsure && self.last == lease.last;
+                }
+            }
+        }
+        !self.unsure && self.last == lease.last
+    }
+
+    /// Reads the conversation again.
+    pub(crate) async fn catch_up(&mut self) -> Result<(), StoreError> {
+        let loaded = self.store.load(&self.session).await?;
+        (self.rows, self.last, self.unsure) = (loaded.rows, loaded.last, false);
+        Ok(())
     }
 
     /// Whose it is.
@@ -69,9 +109,11 @@ impl Transcript {
     pub async fn add_reply(&mut self, reply: Stored, spent: Spent) -> Result<(), StoreError> {
         let spent = Box::new(spent);
         let added = self.append(vec![reply], Some(Row::Spent(spent.clone()))).await;
-        if added.is_err() {
+        match &added {
+            // What it took may be stored with it, and must not be counted twice.
+            Ok(()) | Err(StoreError::Slow { .. }) => {}
             // It was paid for all the same.
-            self.amend(Amend::Spent(spent)).await?;
+            Err(_) => self.amend(Amend::Spent(spent)).await?,
         }
         added
     }
@@ -81,11 +123,16 @@ impl Transcript {
         messages: Vec<Stored>,
         beside: Option<Row>,
     ) -> Result<(), StoreError> {
+        if self.unsure {
+            self.catch_up().await?;
+        }
         let messages: Vec<Stored> = messages.into_iter().map(counted).collect();
         let mut rows = vec![Row::Expect(self.last)];
         rows.extend(beside);
         rows.extend(messages.iter().cloned().map(|stored| Row::Message(Box::new(stored))));
-        let seqs = self.store.append(&self.session, rows).await?;
+        let seqs = self.patiently(self.store.append(&self.session, rows)).await;
+        self.unsure = matches!(seqs, Err(StoreError::Slow { .. }));
+        let seqs = seqs?;
         for (seq, stored) in seqs.iter().zip(messages) {
             self.rows.push(LoadedRow { seq: *seq, at_ms: 0, active: true, stored });
         }
@@ -93,9 +140,11 @@ impl Transcript {
         Ok(())
     }
 
-    /// These calls begin now.
+    /// These calls begin now. Refused when somebody else went on meanwhile: nothing has been done
+    /// yet.
     pub async fn started(&self, calls: Vec<CallId>) -> Result<(), StoreError> {
-        self.store.append(&self.session, vec![Row::Started(calls)]).await.map(drop)
+        let rows = vec![Row::Expect(self.last), Row::Started(calls)];
+        self.patiently(self.store.append(&self.session, rows)).await.map(drop)
     }
 
     /// These calls have ended; their messages follow with the rest of the batch.
@@ -106,7 +155,19 @@ impl Transcript {
             disposition: result.disposition,
         };
         let rows = results.iter().map(row).collect();
-        self.store.append(&self.session, rows).await.map(drop)
+        self.patiently(self.store.append(&self.session, rows)).await.map(drop)
+    }
+
+    /// Waits for the store; after a while it is told what is waited for.
+    async fn patiently<T>(&self, write: Later<'_, T>) -> Result<T, StoreError> {
+        let mut write = write;
+        let Ok(done) = tokio::time::timeout(UNUSUAL, &mut write).await else {
+            let text = "waiting for the session database: another process writes to it, or its \
+                        disk is slow";
+            self.events.emit(|| Event::Notice { text: text.to_owned() });
+            return write.await;
+        };
+        done
     }
 
     /// Replaces rows: hidden from replay, kept in the log.

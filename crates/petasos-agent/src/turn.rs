@@ -86,6 +86,7 @@ impl Agent {
     /// Carries out one turn. Ends within a second of the context's cancellation.
     pub async fn turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
         let started = Instant::now();
+        let _lease = self.lease("a turn", cx).await?;
         let mut turn = self.new_turn(cx);
         let said = input.content.text();
         self.open(input, &turn).await?;

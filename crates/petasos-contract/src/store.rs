@@ -3,6 +3,9 @@
 //! A store is a log. What [`SessionStore::append`] has answered for survives the death of the
 //! process; nothing is acted on before. Undoing and summarising hide rows, they never remove them.
 
+use std::fmt;
+use std::time::Duration;
+
 use serde::{Deserialize, Serialize};
 
 use crate::BoxFuture;
@@ -26,8 +29,13 @@ pub trait SessionStore: Send + Sync {
     /// Adds rows behind the others, all or none; durable when it answers.
     fn append<'a>(&'a self, session: &'a SessionId, rows: Vec<Row>) -> Later<'a, Vec<Seq>>;
 
-    /// The conversation as it is to be replayed. A torn turn is repaired first, and said.
+    /// The conversation as it is stored. Reading changes nothing: of a turn that runs, or was cut
+    /// off, the last calls may have no results.
     fn load<'a>(&'a self, session: &'a SessionId) -> Later<'a, Loaded>;
+
+    /// Gives every open call of a turn that was cut off a result; gives what was done, in words
+    /// for a person. Only the holder of the lease knows that no turn runs.
+    fn close_turn<'a>(&'a self, lease: &'a Lease) -> Later<'a, Vec<String>>;
 
     /// Changes what is known about a conversation, or which rows are replayed.
     fn amend<'a>(&'a self, session: &'a SessionId, change: Amend) -> Later<'a, Vec<Seq>>;
@@ -44,7 +52,8 @@ pub trait SessionStore: Send + Sync {
     /// Rows of one conversation, hidden ones included.
     fn read<'a>(&'a self, session: &'a SessionId, slice: Slice) -> Later<'a, Vec<LoadedRow>>;
 
-    /// A new conversation that begins like this one, up to a row or whole.
+    /// A new conversation that begins like this one, up to a row or whole. Calls without a result
+    /// get one in the copy; the original may have a turn running and is only read.
     fn fork<'a>(
         &'a self,
         session: &'a SessionId,
@@ -55,12 +64,20 @@ pub trait SessionStore: Send + Sync {
     /// Removes one for good.
     fn delete<'a>(&'a self, session: &'a SessionId) -> Later<'a, ()>;
 
-    /// Takes a lock that every process sees; `false` when somebody else holds it. It ends by
-    /// itself after a while, and with [`SessionStore::release`].
-    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, bool>;
+    /// Takes the lease of a conversation: until it ends nobody else, in whichever process, adds
+    /// to it. [`StoreError::Leased`] says who has it. It ends with [`SessionStore::release`],
+    /// [`LEASE`] after it was last renewed, and with the death of its process.
+    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease>;
 
-    /// Gives the lock back.
-    fn release<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, ()>;
+    /// Makes the lease last for [`LEASE`] from now.
+    fn renew<'a>(&'a self, lease: &'a Lease) -> Later<'a, ()>;
+
+    /// Gives the lease back. Never waits: it takes effect before whatever this store writes
+    /// afterwards.
+    fn release(&self, lease: &Lease);
+
+    /// Who has the lease of a conversation, if anybody.
+    fn holder<'a>(&'a self, session: &'a SessionId) -> Later<'a, Option<Holder>>;
 }
 
 /// Why the store did not do it.
@@ -93,6 +110,16 @@ pub enum StoreError {
         /// The conversation.
         session: SessionId,
     },
+    /// Somebody else is at work on the conversation.
+    #[error(
+        "session `{session}` is in use by {holder}: wait for it to end, or go on in a copy with `petasos sessions fork {session}`"
+    )]
+    Leased {
+        /// The conversation.
+        session: SessionId,
+        /// Who.
+        holder: Holder,
+    },
     /// The file is not sound.
     #[error("the session database is damaged ({detail}): run `petasos sessions repair`")]
     Damaged {
@@ -116,6 +143,43 @@ pub enum StoreError {
     /// Anything else below.
     #[error("the session database failed: {0}")]
     Failed(String),
+}
+
+/// How long a lease holds that is not renewed.
+pub const LEASE: Duration = Duration::from_secs(30);
+
+/// The right to add to a conversation, for one at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The conversation.
+    pub session: SessionId,
+    /// Tells this lease from every other.
+    pub token: String,
+    /// The last row when it was taken.
+    pub last: Option<Seq>,
+}
+
+/// Who has a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// For what: `a turn`, `a resume`, …
+    pub purpose: String,
+    /// The process.
+    pub pid: u32,
+    /// The machine, when it is another one.
+    pub host: Option<String>,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: i64,
+}
+
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in process {}", self.purpose, self.pid)?;
+        match &self.host {
+            Some(host) => write!(f, " on `{host}`"),
+            None => Ok(()),
+        }
+    }
 }
 
 /// How a conversation came from another one.
@@ -324,8 +388,6 @@ pub struct Loaded {
     pub rows: Vec<LoadedRow>,
     /// The last row of all, for [`Row::Expect`].
     pub last: Option<Seq>,
-    /// What had to be repaired just now, in words for a person.
-    pub repairs: Vec<String>,
 }
 
 /// A row of the log.

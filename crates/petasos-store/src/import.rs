@@ -26,6 +26,8 @@ pub struct Imported {
     pub skipped: Vec<Skipped>,
     /// What had to be repaired.
     pub repairs: Vec<String>,
+    /// Why it ended before everything was taken. Doing it again takes the rest.
+    pub stopped: Option<String>,
 }
 
 /// Something that was left out.
@@ -37,8 +39,18 @@ pub struct Skipped {
     pub why: String,
 }
 
+impl Imported {
+    /// Adds what was taken elsewhere.
+    pub(crate) fn add(&mut self, other: Self) {
+        self.sessions += other.sessions;
+        self.messages += other.messages;
+        self.skipped.extend(other.skipped);
+        self.repairs.extend(other.repairs);
+    }
+}
+
 /// A conversation over there.
-struct Foreign {
+pub(crate) struct Foreign {
     id: String,
     source: String,
     title: Option<String>,
@@ -52,24 +64,41 @@ struct Foreign {
     usage: [i64; 5],
 }
 
-/// Takes everything that is not here yet.
-pub(crate) fn hermes(connection: &Connection, from: &Path) -> Result<Imported, StoreError> {
-    let source = open(from)?;
-    let origin = from.display().to_string();
-    let mut done = Imported::default();
-    for session in foreign_sessions(&source)? {
-        if let Some(why) = unwanted(connection, &session)? {
-            done.skipped.push(Skipped { session: session.id, why });
-            continue;
-        }
-        let taken = take(connection, &source, &session, &origin, &mut done.repairs)?;
-        done.sessions += 1;
-        done.messages += taken;
-    }
-    Ok(done)
+/// Another agent's database, opened to be read.
+pub(crate) struct Source {
+    connection: Connection,
+    origin: String,
 }
 
-/// What [`hermes`] would take.
+impl Source {
+    /// Opens it.
+    pub(crate) fn open(from: &Path) -> Result<Self, StoreError> {
+        Ok(Self { connection: open(from)?, origin: from.display().to_string() })
+    }
+
+    /// Its conversations.
+    pub(crate) fn sessions(&self) -> Result<Vec<Foreign>, StoreError> {
+        foreign_sessions(&self.connection)
+    }
+
+    /// Takes one conversation, unless it is here already.
+    pub(crate) fn take(
+        &self,
+        connection: &Connection,
+        session: Foreign,
+    ) -> Result<Imported, StoreError> {
+        let mut done = Imported::default();
+        if let Some(why) = unwanted(connection, &session)? {
+            done.skipped.push(Skipped { session: session.id, why });
+            return Ok(done);
+        }
+        done.messages = take(connection, self, &session, &mut done.repairs)?;
+        done.sessions = 1;
+        Ok(done)
+    }
+}
+
+/// What an import would take.
 pub(crate) fn preview(connection: &Connection, from: &Path) -> Result<Imported, StoreError> {
     let source = open(from)?;
     let mut would = Imported::default();
@@ -190,9 +219,8 @@ fn unwanted(connection: &Connection, session: &Foreign) -> Result<Option<String>
 
 fn take(
     connection: &Connection,
-    source: &Connection,
+    source: &Source,
     session: &Foreign,
-    origin: &str,
     repairs: &mut Vec<String>,
 ) -> Result<u64, StoreError> {
     let id = SessionId::new(session.id.as_str());
@@ -210,10 +238,11 @@ fn take(
         cwd: session.cwd.clone(),
         parent: session.parent.clone().map(|parent| (parent.into(), lineage)),
     };
-    sessions::create_at(connection, &new, session.started_ms, Some(origin))?;
-    let taken = take_messages(connection, source, &id, repairs)?;
+    sessions::create_at(connection, &new, session.started_ms, Some(&source.origin))?;
+    let taken = take_messages(connection, &source.connection, &id, repairs)?;
     let rows = messages::rows(connection, &id, false)?;
-    let words = repair::mend(connection, &id, &repair::faults(&rows), None)?;
+    let cause = repair::Cause::Lost(std::collections::BTreeMap::new());
+    let words = repair::mend(connection, &id, &repair::faults(&rows), &cause)?;
     repairs.extend(words.into_iter().map(|what| format!("{id}: {what}")));
     sessions::recount(connection, &id)?;
     let [input, output, cache_read, cache_write, reasoning] = session.usage;

@@ -1,27 +1,33 @@
 //! Conversations on disk: one SQLite file, one writer, a few readers.
 //!
-//! Its law: what `append` has answered for survives the death of the process, and what `load`
-//! gives is a valid transcript. Rows are added and flagged, never changed.
+//! Its law: what `append` has answered for survives the death of the process, one at a time adds
+//! to a conversation, and reading changes nothing. Rows are added and flagged, never changed.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `store` | the file as a `SessionStore`, and its other doors |
+//! | `store` | the file as a `SessionStore` |
 //! | `sqlite`, `migrations` | opening, format, what errors mean |
 //! | `writer`, `readers` | the one connection that writes, the few that read |
 //! | `sessions` | heads: begin, find, list, change, fork, delete |
 //! | `messages` | rows and their columns |
 //! | `repair` | torn turns |
 //! | `search` | words, substrings, snippets |
-//! | `verify` | is the file sound, and making it so |
+//! | `leases` | who may add to a conversation |
+//! | `maintain` | long work on the whole file: checks, repairs, imports |
+//! | `verify` | is the file sound |
+//! | `salvage` | everything that can still be read of a damaged file |
 //! | `export`, `import` | JSON lines and Markdown out, another agent's database in |
 //! | `stamp` | times and identities |
 
 mod export;
 mod import;
+mod leases;
+mod maintain;
 mod messages;
 mod migrations;
 mod readers;
 mod repair;
+mod salvage;
 mod search;
 mod sessions;
 mod sqlite;
@@ -32,6 +38,7 @@ mod writer;
 
 pub use export::Format;
 pub use import::{Imported, Skipped};
+pub use maintain::{Progress, Repaired};
 pub use sqlite::{Durability, FILE_NAME, OpenOptions};
 pub use stamp::{new_session_id, utc};
 pub use store::Store;

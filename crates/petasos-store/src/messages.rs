@@ -6,12 +6,12 @@ use petasos_contract::message::{
     Assistant, Content, Message, Part, Replay, RequestedCall, ToolMessage,
 };
 use petasos_contract::store::{LoadedRow, Row, Seq, Slice, StoreError, Stored};
-use rusqlite::{Connection, OptionalExtension, Row as SqlRow, params};
+use rusqlite::{Connection, Row as SqlRow, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
-use crate::sessions::spend;
+use crate::sessions::{self, spend};
 use crate::sqlite::failed;
 use crate::stamp::now_ms;
 
@@ -122,16 +122,10 @@ fn expect(
     session: &SessionId,
     last: Option<Seq>,
 ) -> Result<(), StoreError> {
-    let sql = "SELECT last_seq FROM sessions WHERE id = ?1";
-    let found: Option<Option<Seq>> = connection
-        .prepare_cached(sql)
-        .and_then(|mut sql| sql.query_row([session.as_str()], |row| row.get(0)).optional())
-        .map_err(failed)?;
-    match found {
-        None => Err(StoreError::NotFound { handle: session.to_string() }),
-        Some(found) if found == last => Ok(()),
-        Some(_) => Err(StoreError::Conflict { session: session.clone() }),
+    if sessions::last_seq(connection, session)? == last {
+        return Ok(());
     }
+    Err(StoreError::Conflict { session: session.clone() })
 }
 
 /// Marks the conversation as just used.

@@ -6,7 +6,8 @@ use rusqlite::Connection;
 use crate::sqlite::failed;
 
 /// Every step, in order; its number is its place, counted from one.
-static STEPS: &[&str] = &[include_str!("migrations/0001_sessions.sql")];
+static STEPS: &[&str] =
+    &[include_str!("migrations/0001_sessions.sql"), include_str!("migrations/0002_leases.sql")];
 
 /// The newest format.
 pub(crate) fn newest() -> u32 {

@@ -11,8 +11,8 @@ use petasos_contract::store::{LoadedRow, Seq, StoreError, Stored};
 use petasos_contract::{CallId, SessionId, ToolName};
 use rusqlite::{Connection, params};
 
-use crate::messages;
 use crate::sqlite::failed;
+use crate::{messages, sessions};
 
 /// What the journal knows of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +23,35 @@ pub(crate) enum Known {
     Started,
     /// It ended like this.
     Ended(String, Disposition),
+    /// What came of it is not part of this copy.
+    LeftOut,
+}
+
+/// Why calls have no result.
+#[derive(Debug)]
+pub(crate) enum Cause {
+    /// The program ended in the middle of a turn; the journal says who had begun.
+    Died(BTreeMap<String, Known>),
+    /// The copy was made before they had one; the journal is the original's.
+    Forked(BTreeMap<String, Known>),
+    /// The conversation comes from elsewhere, or rows of it are lost; the journal may know more.
+    Lost(BTreeMap<String, Known>),
+}
+
+impl Cause {
+    fn known(&self, call: &CallId) -> &Known {
+        match self {
+            Self::Died(journal) => journal.get(call.as_str()).unwrap_or(&Known::Waiting),
+            Self::Forked(journal) => match journal.get(call.as_str()) {
+                Some(ended @ Known::Ended(..)) => ended,
+                _ => &Known::LeftOut,
+            },
+            Self::Lost(journal) => match journal.get(call.as_str()) {
+                Some(ended @ Known::Ended(..)) => ended,
+                _ => &Known::Started,
+            },
+        }
+    }
 }
 
 /// What is wrong with a transcript.
@@ -92,12 +121,24 @@ pub(crate) fn journal(
     Ok(known)
 }
 
+/// Makes a conversation whole whose turn was cut off; gives what was done, in words.
+pub(crate) fn close(
+    connection: &Connection,
+    session: &SessionId,
+) -> Result<Vec<String>, StoreError> {
+    let faults = faults(&messages::rows(connection, session, false)?);
+    let cause = Cause::Died(journal(connection, session)?);
+    let done = mend(connection, session, &faults, &cause)?;
+    sessions::recount(connection, session)?;
+    Ok(done)
+}
+
 /// Writes what makes the transcript whole; gives what was done, in words.
 pub(crate) fn mend(
     connection: &Connection,
     session: &SessionId,
     faults: &[Fault],
-    journal: Option<&BTreeMap<String, Known>>,
+    cause: &Cause,
 ) -> Result<Vec<String>, StoreError> {
     let mut words = Vec::new();
     for fault in faults {
@@ -107,11 +148,7 @@ pub(crate) fn mend(
                 words.push(format!("result {seq} answers no call and is no longer replayed"));
             }
             Fault::Unanswered { behind, call, tool } => {
-                // Without a journal nobody knows whether the call had begun.
-                let known = journal.map_or(&Known::Started, |journal| {
-                    journal.get(call.as_str()).unwrap_or(&Known::Waiting)
-                });
-                let (text, disposition, how) = answer(tool, known);
+                let (text, disposition, how) = answer(tool, cause.known(call));
                 let result = ToolMessage {
                     tool_call_id: call.clone(),
                     name: Some(tool.clone()),
@@ -141,6 +178,14 @@ fn answer(tool: &ToolName, known: &Known) -> (String, Disposition, &'static str)
             format!("[Not run: the program ended before `{tool}` was started]"),
             Disposition::None,
             "it had not been started",
+        ),
+        Known::LeftOut => (
+            format!(
+                "[Not in this copy: the conversation was forked before `{tool}` had a result. It \
+                 may or may not have taken effect; check before repeating it.]"
+            ),
+            Disposition::Unknown,
+            "it had no result yet",
         ),
         Known::Started => (
             format!(

@@ -1,4 +1,4 @@
-//! Heads of conversations: begin, find, list, change, fork, delete, lock.
+//! Heads of conversations: begin, find, list, change, fork, delete.
 
 use petasos_contract::SessionId;
 use petasos_contract::reply::{Cost, Usage};
@@ -8,6 +8,7 @@ use petasos_contract::store::{
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::messages::{self, word};
+use crate::repair;
 use crate::sqlite::failed;
 use crate::stamp::{new_session_id, now_ms};
 
@@ -15,8 +16,6 @@ use crate::stamp::{new_session_id, now_ms};
 const TITLE_CHARS_MAX: usize = 100;
 /// How many a list shows when nobody says otherwise.
 const LIST_USUAL: usize = 50;
-/// How long a lock holds when its holder dies.
-const LOCK_MS: i64 = 10 * 60 * 1000;
 /// Conversations that a person did not have, left out of lists and searches.
 pub(crate) const HIDDEN_SOURCES: &str = "('subagent', 'tool', 'cron')";
 /// The columns that [`read_head`] reads, in its order.
@@ -124,7 +123,8 @@ pub(crate) fn system_prompt(
 /// Its last row.
 pub(crate) fn last_seq(connection: &Connection, id: &SessionId) -> Result<Option<Seq>, StoreError> {
     let sql = "SELECT last_seq FROM sessions WHERE id = ?1";
-    connection.query_row(sql, [id.as_str()], |row| row.get(0)).map_err(failed)
+    let found = connection.query_row(sql, [id.as_str()], |row| row.get(0)).optional();
+    found.map_err(failed)?.ok_or_else(|| StoreError::NotFound { handle: id.to_string() })
 }
 
 fn find_id(connection: &Connection, id: &str) -> Result<Option<SessionHead>, StoreError> {
@@ -365,6 +365,12 @@ pub(crate) fn fork(
     for row in &rows {
         messages::insert_at(connection, &id, &row.stored, None, row.at_ms)?;
     }
+    // A turn of the original may be running: what it has not brought yet is closed in the copy.
+    let journal = repair::journal(connection, from)?;
+    let copied = messages::rows(connection, &id, false)?;
+    let faults = repair::faults(&copied);
+    repair::mend(connection, &id, &faults, &repair::Cause::Forked(journal))?;
+    recount(connection, &id)?;
     head(connection, &id)
 }
 
@@ -379,32 +385,6 @@ pub(crate) fn delete(connection: &Connection, id: &SessionId) -> Result<(), Stor
         return Err(StoreError::NotFound { handle: id.to_string() });
     }
     Ok(())
-}
-
-/// Takes a lock; `false` when somebody else holds it.
-pub(crate) fn claim(
-    connection: &Connection,
-    id: &SessionId,
-    purpose: &str,
-    holder: &str,
-) -> Result<bool, StoreError> {
-    let now = now_ms();
-    let sql = "INSERT INTO locks(session, purpose, holder, until_ms) VALUES (?1, ?2, ?3, ?4) \
-               ON CONFLICT DO UPDATE SET holder = ?3, until_ms = ?4 \
-               WHERE until_ms < ?5 OR holder = ?3";
-    let values = params![id.as_str(), purpose, holder, now + LOCK_MS, now];
-    Ok(connection.execute(sql, values).map_err(failed)? == 1)
-}
-
-/// Gives a lock back.
-pub(crate) fn release(
-    connection: &Connection,
-    id: &SessionId,
-    purpose: &str,
-    holder: &str,
-) -> Result<(), StoreError> {
-    let sql = "DELETE FROM locks WHERE session = ?1 AND purpose = ?2 AND holder = ?3";
-    connection.execute(sql, params![id.as_str(), purpose, holder]).map(drop).map_err(failed)
 }
 
 fn tidy_title(title: &str) -> String {

@@ -1,31 +1,29 @@
-//! The file as a `SessionStore`, and the doors that only this kind of store has.
+//! The file as a `SessionStore`. What keeps the file itself in order is in `maintain`.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use petasos_contract::SessionId;
 use petasos_contract::store::{
-    Amend, Filter, Hit, Later, Loaded, LoadedRow, NewSession, Query, Row, Seq, SessionHead,
-    SessionStore, Slice, StoreError,
+    Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
+    SessionHead, SessionStore, Slice, StoreError,
 };
 use rusqlite::Connection;
 
 use crate::export::{self, Format};
-use crate::import::{self, Imported};
+use crate::leases::{self, Party};
 use crate::readers::Readers;
 use crate::sqlite::{self, OpenOptions};
-use crate::stamp::{new_session_id, now_ms};
-use crate::verify::{self, Verified};
 use crate::writer::Writer;
 use crate::{messages, migrations, repair, search, sessions};
 
 /// Conversations in one SQLite file.
 pub struct Store {
     path: PathBuf,
-    writer: Writer,
-    readers: Readers,
-    /// Tells our locks from those of other processes.
-    holder: Arc<str>,
+    pub(crate) writer: Writer,
+    pub(crate) readers: Readers,
+    /// Tells our leases from those of others.
+    pub(crate) party: Arc<Party>,
     notice: Option<String>,
 }
 
@@ -34,12 +32,11 @@ impl Store {
     pub fn open(options: &OpenOptions) -> Result<Self, StoreError> {
         let (mut connection, notice) = sqlite::open_writer(options)?;
         migrations::apply(&mut connection)?;
-        let holder = format!("{}-{}-{}", std::process::id(), now_ms(), new_session_id());
         Ok(Self {
             path: options.path.clone(),
             writer: Writer::start(connection)?,
             readers: Readers::new(&options.path),
-            holder: holder.into(),
+            party: Arc::new(Party::new()),
             notice,
         })
     }
@@ -72,50 +69,6 @@ impl Store {
         Ok(export::render(&head, &rows, format, &mask))
     }
 
-    /// Looks whether the file, or one conversation, is sound. Changes nothing.
-    pub async fn verify(&self, session: Option<&SessionId>) -> Result<Verified, StoreError> {
-        let session = session.cloned();
-        let look = move |connection: &Connection| verify::check(connection, session.as_ref());
-        self.readers.read("a check of the database", look).await
-    }
-
-    /// Rebuilds the search indexes and repairs every torn conversation; says what was done.
-    pub async fn repair(&self) -> Result<Vec<String>, StoreError> {
-        self.writer.write("a repair of the database", verify::mend).await
-    }
-
-    /// Saves what can be read of a file that [`Store::open`] says is damaged. The damaged file is
-    /// kept beside the new one. Nobody else may have it open.
-    pub fn salvage(path: &Path) -> Result<Vec<String>, StoreError> {
-        verify::salvage(path)
-    }
-
-    /// Takes over the conversations of another agent's database, which is only read.
-    pub async fn import_hermes(&self, from: &Path) -> Result<Imported, StoreError> {
-        let from = from.to_owned();
-        self.writer.write("an import", move |connection| import::hermes(connection, &from)).await
-    }
-
-    /// What an import would do, without doing it.
-    pub async fn preview_import(&self, from: &Path) -> Result<Imported, StoreError> {
-        let from = from.to_owned();
-        let look = move |connection: &Connection| import::preview(connection, &from);
-        self.readers.read("a look at an import", look).await
-    }
-
-    async fn mend(&self, session: &SessionId) -> Result<Vec<String>, StoreError> {
-        let id = session.clone();
-        self.writer
-            .write("a repair of a conversation", move |connection| {
-                let rows = messages::rows(connection, &id, false)?;
-                let journal = repair::journal(connection, &id)?;
-                let done = repair::mend(connection, &id, &repair::faults(&rows), Some(&journal))?;
-                sessions::recount(connection, &id)?;
-                Ok(done)
-            })
-            .await
-    }
-
     async fn look(&self, session: &SessionId) -> Result<Loaded, StoreError> {
         let id = session.clone();
         self.readers
@@ -124,9 +77,24 @@ impl Store {
                 let system_prompt = sessions::system_prompt(connection, &id)?;
                 let rows = messages::rows(connection, &id, false)?;
                 let last = sessions::last_seq(connection, &id)?;
-                Ok(Loaded { head, system_prompt, rows, last, repairs: Vec::new() })
+                Ok(Loaded { head, system_prompt, rows, last })
             })
             .await
+    }
+
+    /// A write that is refused while somebody else has the lease of the conversation.
+    async fn change<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        session: &SessionId,
+        job: impl FnOnce(&Connection, &SessionId) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        let (id, me) = (session.clone(), Arc::clone(&self.party));
+        let job = move |connection: &Connection| {
+            leases::free(connection, &id, &me)?;
+            job(connection, &id)
+        };
+        self.writer.write(what, job).await
     }
 }
 
@@ -137,26 +105,39 @@ impl SessionStore for Store {
     }
 
     fn append<'a>(&'a self, session: &'a SessionId, rows: Vec<Row>) -> Later<'a, Vec<Seq>> {
-        let id = session.clone();
-        let job = move |connection: &Connection| messages::append(connection, &id, &rows);
-        Box::pin(self.writer.write("a message", job))
+        let job =
+            move |connection: &Connection, id: &SessionId| messages::append(connection, id, &rows);
+        Box::pin(self.change("a message", session, job))
     }
 
     fn load<'a>(&'a self, session: &'a SessionId) -> Later<'a, Loaded> {
+        Box::pin(self.look(session))
+    }
+
+    fn close_turn<'a>(&'a self, lease: &'a Lease) -> Later<'a, Vec<String>> {
         Box::pin(async move {
-            let loaded = self.look(session).await?;
-            if repair::faults(&loaded.rows).is_empty() {
-                return Ok(loaded);
+            let rows = self.look(&lease.session).await?.rows;
+            if repair::faults(&rows).is_empty() {
+                return Ok(Vec::new());
             }
-            let repairs = self.mend(session).await?;
-            Ok(Loaded { repairs, ..self.look(session).await? })
+            let (lease, me) = (lease.clone(), Arc::clone(&self.party));
+            let job = move |connection: &Connection| {
+                leases::held(connection, &lease, &me)?;
+                repair::close(connection, &lease.session)
+            };
+            self.writer.write("a repair of a conversation", job).await
         })
     }
 
     fn amend<'a>(&'a self, session: &'a SessionId, change: Amend) -> Later<'a, Vec<Seq>> {
+        let is_about_rows = matches!(change, Amend::Swap(_) | Amend::Rewind(_));
+        let job =
+            move |connection: &Connection, id: &SessionId| sessions::amend(connection, id, change);
+        if is_about_rows {
+            return Box::pin(self.change("a change", session, job));
+        }
         let id = session.clone();
-        let job = move |connection: &Connection| sessions::amend(connection, &id, change);
-        Box::pin(self.writer.write("a change", job))
+        Box::pin(self.writer.write("a change", move |connection| job(connection, &id)))
     }
 
     fn find<'a>(&'a self, handle: &'a str) -> Later<'a, SessionHead> {
@@ -189,33 +170,42 @@ impl SessionStore for Store {
         until: Option<Seq>,
         new: NewSession,
     ) -> Later<'a, SessionHead> {
-        Box::pin(async move {
-            // A torn conversation is made whole before anyone continues a copy of it.
-            self.load(session).await?;
-            let id = session.clone();
-            let job = move |connection: &Connection| sessions::fork(connection, &id, until, new);
-            self.writer.write("a fork", job).await
-        })
+        let id = session.clone();
+        let job = move |connection: &Connection| sessions::fork(connection, &id, until, new);
+        Box::pin(self.writer.write("a fork", job))
     }
 
     fn delete<'a>(&'a self, session: &'a SessionId) -> Later<'a, ()> {
-        let id = session.clone();
-        let job = move |connection: &Connection| sessions::delete(connection, &id);
-        Box::pin(self.writer.write("a deletion", job))
+        let me = Arc::clone(&self.party);
+        let job = move |connection: &Connection, id: &SessionId| {
+            // An index that is being rebuilt does not know the row yet that would be taken out.
+            leases::free(connection, &SessionId::new(leases::EVERYTHING), &me)?;
+            sessions::delete(connection, id)
+        };
+        Box::pin(self.change("a deletion", session, job))
     }
 
-    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, bool> {
-        let (id, purpose, holder) = (session.clone(), purpose.to_owned(), Arc::clone(&self.holder));
-        let job =
-            move |connection: &Connection| sessions::claim(connection, &id, &purpose, &holder);
-        Box::pin(self.writer.write("a lock", job))
+    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease> {
+        let (id, purpose, me) = (session.clone(), purpose.to_owned(), Arc::clone(&self.party));
+        let job = move |connection: &Connection| leases::claim(connection, &id, &purpose, &me);
+        Box::pin(self.writer.write("a lease", job))
     }
 
-    fn release<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, ()> {
-        let (id, purpose, holder) = (session.clone(), purpose.to_owned(), Arc::clone(&self.holder));
-        let job =
-            move |connection: &Connection| sessions::release(connection, &id, &purpose, &holder);
-        Box::pin(self.writer.write("a lock", job))
+    fn renew<'a>(&'a self, lease: &'a Lease) -> Later<'a, ()> {
+        let (lease, me) = (lease.clone(), Arc::clone(&self.party));
+        let job = move |connection: &Connection| leases::renew(connection, &lease, &me);
+        Box::pin(self.writer.write("a lease", job))
+    }
+
+    fn release(&self, lease: &Lease) {
+        let lease = lease.clone();
+        self.writer.write_later("a lease", move |connection| leases::release(connection, &lease));
+    }
+
+    fn holder<'a>(&'a self, session: &'a SessionId) -> Later<'a, Option<Holder>> {
+        let (id, me) = (session.clone(), Arc::clone(&self.party));
+        let look = move |connection: &Connection| leases::holder(connection, &id, &me);
+        Box::pin(self.readers.read("a lease", look))
     }
 }
 

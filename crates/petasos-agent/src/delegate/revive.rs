@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_contract::store::{LoadedRow, StoreError};
 use petasos_contract::{CallContext, SessionId};
@@ -62,13 +63,19 @@ impl Delegation {
         *self.unheard.lock() = unheard;
     }
 
-    /// Lets the work of an earlier program go on, where somebody will see what comes of it.
-    pub(crate) fn revive(&self, seat: &LoopSeat, cx: &CallContext) {
+    /// Lets the work of an earlier program go on, where somebody will see what comes of it. What
+    /// another program is at work on is left to it, and looked at again with the next turn.
+    pub(crate) async fn revive(&self, seat: &LoopSeat, cx: &CallContext) {
         if !(cx.attended && cx.surface.outlives_turn()) || cx.depth > 0 {
             return;
         }
         let unheard = std::mem::take(&mut *self.unheard.lock());
         for Unheard { id, sessions } in unheard {
+            if let Some(why) = busy(seat, &sessions).await {
+                cx.events.emit(|| Event::Notice { text: format!("`{id}` is left alone: {why}") });
+                self.unheard.lock().push(Unheard { id, sessions });
+                continue;
+            }
             let given = sessions.into_iter().map(|session| {
                 // Its own conversation has the goal.
                 let task = Task { goal: String::new(), context: None, orchestrator: false };
@@ -77,6 +84,18 @@ impl Delegation {
             self.in_background(&id, given.collect(), seat, cx);
         }
     }
+}
+
+/// Who is at work on one of these conversations, or why nobody knows.
+async fn busy(seat: &LoopSeat, sessions: &[SessionId]) -> Option<String> {
+    for session in sessions {
+        match seat.engine.store.holder(session).await {
+            Ok(None) => {}
+            Ok(Some(holder)) => return Some(format!("`{session}` is in use by {holder}")),
+            Err(error) => return Some(error.to_string()),
+        }
+    }
+    None
 }
 
 fn dispatched(text: &str) -> Option<Unheard> {

@@ -113,7 +113,7 @@ impl Agent {
         cx.grant = Arc::new(cx.grant.intersect(&Grant::Only(granted.clone())));
         turn.granted = granted;
         turn.system = self.system_prompt(cx).await?;
-        self.seat.delegation.revive(&self.seat, cx);
+        self.seat.delegation.revive(&self.seat, cx).await;
         Ok(())
     }
 }

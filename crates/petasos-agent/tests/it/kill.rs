@@ -11,91 +11,16 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_agent::{Act, Agent, Scripted};
-use petasos_contract::SessionId;
 use petasos_contract::model::Role;
-use petasos_contract::store::{
-    Amend, Filter, Hit, Later, Loaded, LoadedRow, NewSession, Query, Row, Seq, SessionHead,
-    SessionStore, Slice,
-};
+use petasos_contract::store::{Filter, SessionStore, Slice};
 use petasos_store::{OpenOptions, Store};
 use serde_json::json;
 
+use crate::tapped::Tapped;
 use crate::world::{World, valid};
 
 const KILLS: usize = 500;
 const LANES: usize = 4;
-
-/// A store that writes down each place it answered for.
-struct Acknowledged {
-    store: Store,
-    list: Mutex<std::fs::File>,
-}
-
-impl Acknowledged {
-    fn note(&self, session: &SessionId, seqs: &[Seq]) {
-        let lines = seqs.iter().fold(String::new(), |all, seq| all + &format!("{session} {seq}\n"));
-        self.list.lock().write_all(lines.as_bytes()).unwrap();
-    }
-}
-
-impl SessionStore for Acknowledged {
-    fn create(&self, new: NewSession) -> Later<'_, SessionHead> {
-        self.store.create(new)
-    }
-
-    fn append<'a>(&'a self, session: &'a SessionId, rows: Vec<Row>) -> Later<'a, Vec<Seq>> {
-        Box::pin(async move {
-            let seqs = self.store.append(session, rows).await?;
-            self.note(session, &seqs);
-            Ok(seqs)
-        })
-    }
-
-    fn load<'a>(&'a self, session: &'a SessionId) -> Later<'a, Loaded> {
-        self.store.load(session)
-    }
-
-    fn amend<'a>(&'a self, session: &'a SessionId, change: Amend) -> Later<'a, Vec<Seq>> {
-        self.store.amend(session, change)
-    }
-
-    fn find<'a>(&'a self, handle: &'a str) -> Later<'a, SessionHead> {
-        self.store.find(handle)
-    }
-
-    fn list<'a>(&'a self, filter: &'a Filter) -> Later<'a, Vec<SessionHead>> {
-        self.store.list(filter)
-    }
-
-    fn search<'a>(&'a self, query: &'a Query) -> Later<'a, Vec<Hit>> {
-        self.store.search(query)
-    }
-
-    fn read<'a>(&'a self, session: &'a SessionId, slice: Slice) -> Later<'a, Vec<LoadedRow>> {
-        self.store.read(session, slice)
-    }
-
-    fn fork<'a>(
-        &'a self,
-        session: &'a SessionId,
-        until: Option<Seq>,
-        new: NewSession,
-    ) -> Later<'a, SessionHead> {
-        self.store.fork(session, until, new)
-    }
-
-    fn delete<'a>(&'a self, session: &'a SessionId) -> Later<'a, ()> {
-        self.store.delete(session)
-    }
-
-    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, bool> {
-        self.store.claim(session, purpose)
-    }
-
-    fn release<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, ()> {
-        self.store.release(session, purpose)
-    }
-}
 
 /// A model that always has something to do: reads together, acts in a row, children, a word.
 fn restless() -> Scripted {
@@ -139,7 +64,13 @@ fn victim() {
             .append(true)
             .open(folder.join("acknowledged"))
             .unwrap();
-        let store = Arc::new(Acknowledged { store, list: Mutex::new(list) });
+        let list = Mutex::new(list);
+        let store = Arc::new(Tapped::new(store, move |session, seqs| {
+            let line = |all: String, seq: &i64| all + &format!("{session} {seq}\n");
+            let lines = seqs.iter().fold(String::new(), line);
+            list.lock().write_all(lines.as_bytes()).unwrap();
+            Ok(seqs)
+        }));
         let world = World::over(restless(), &json!({}), &folder, Arc::clone(&store) as _);
         let mut agent = match store.find("latest").await {
             Ok(head) if head.messages < 120 => world.resume(&head.session()).await.0,
@@ -178,8 +109,11 @@ async fn check(folder: &Path) -> usize {
     let all = Filter { all_sources: true, limit: 10_000, ..Filter::default() };
     let mut present = std::collections::BTreeSet::new();
     for head in store.list(&all).await.unwrap() {
+        // The victim is dead, and so is its lease.
+        let lease = store.claim(&head.session(), "a check").await.unwrap();
+        repaired += usize::from(!store.close_turn(&lease).await.unwrap().is_empty());
+        store.release(&lease);
         let loaded = store.load(&head.session()).await.unwrap();
-        repaired += usize::from(!loaded.repairs.is_empty());
         let messages = petasos_agent::history::outgoing(loaded.rows.iter().map(|row| &row.stored));
         if !messages.is_empty() {
             valid(&messages);
@@ -190,7 +124,7 @@ async fn check(folder: &Path) -> usize {
     for line in acknowledged.lines().filter(|line| !line.is_empty()) {
         assert!(present.contains(line), "`{line}` was acknowledged and is lost");
     }
-    let verified = store.verify(None).await.unwrap();
+    let verified = store.verify(None, |_| ()).await.unwrap();
     assert!(verified.findings.is_empty(), "{:?}", verified.findings);
     repaired
 }

@@ -6,6 +6,8 @@ mod conversations;
 mod delegation;
 mod interrupt;
 mod kill;
+mod leases;
 mod loop_tools;
 mod prompt;
+mod tapped;
 mod world;

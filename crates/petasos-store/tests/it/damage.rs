@@ -13,7 +13,7 @@ async fn a_changed_row_is_noticed() {
     store.append(&one, vec![user("as it was")]).await.unwrap();
     let direct = rusqlite::Connection::open(place.file()).unwrap();
     direct.execute("UPDATE messages SET content = 'something else'", []).unwrap();
-    let findings = store.verify(Some(&one)).await.unwrap().findings;
+    let findings = store.verify(Some(&one), |_| ()).await.unwrap().findings;
     assert!(findings[0].what.contains("is not what was written"), "{findings:?}");
 }
 
@@ -45,7 +45,7 @@ async fn what_can_be_read_of_a_damaged_file_is_saved() {
     let said = Store::salvage(&place.file()).unwrap();
     assert!(said.last().unwrap().contains("damaged-"), "{said:?}");
     let store = place.open();
-    assert!(store.verify(None).await.unwrap().findings.is_empty());
+    assert!(store.verify(None, |_| ()).await.unwrap().findings.is_empty());
     let saved = texts(&store, &one).await;
     assert!(saved.len() > 100, "{said:?}");
     assert!(saved[0].starts_with("user: message 0 "));

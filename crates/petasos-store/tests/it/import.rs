@@ -32,7 +32,7 @@ async fn an_old_database_is_taken_over_and_made_whole() {
     let would = store.preview_import(&old).await.unwrap();
     assert_eq!((would.sessions, would.messages), (1, 4));
     assert!(store.list(&Filter::default()).await.unwrap().is_empty(), "a look changes nothing");
-    let done = store.import_hermes(&old).await.unwrap();
+    let done = store.import_hermes(&old, |_| ()).await.unwrap();
     assert_eq!((done.sessions, done.messages, done.repairs.len()), (1, 3, 2), "{done:?}");
     let head = store.find("Lamp").await.unwrap();
     assert_eq!((head.started_ms, head.usage.input), (1_735_689_600_500, 42));
@@ -40,7 +40,7 @@ async fn an_old_database_is_taken_over_and_made_whole() {
     assert_eq!(told[..2], ["user: hello", "calls: a"]);
     assert!(told[2].starts_with("a: [Result unavailable"));
     assert_eq!(store.load(&head.session()).await.unwrap().system_prompt.unwrap(), "be kind");
-    let again = store.import_hermes(&old).await.unwrap();
+    let again = store.import_hermes(&old, |_| ()).await.unwrap();
     assert_eq!((again.sessions, again.skipped.len()), (0, 1));
     assert_eq!(std::fs::read(&old).unwrap(), before, "the old file is only read");
 }

@@ -3,6 +3,7 @@
 
 mod damage;
 mod import;
+mod leases;
 mod log;
 mod search;
 mod sessions;
@@ -38,6 +39,14 @@ fn new(source: &str) -> NewSession {
 
 async fn begin(store: &Store) -> SessionId {
     store.create(new("cli")).await.unwrap().session()
+}
+
+/// Closes a turn that was cut off, as whoever goes on with it does.
+async fn close(store: &Store, session: &SessionId) -> Vec<String> {
+    let lease = store.claim(session, "a test").await.unwrap();
+    let done = store.close_turn(&lease).await.unwrap();
+    store.release(&lease);
+    done
 }
 
 fn user(text: &str) -> Row {

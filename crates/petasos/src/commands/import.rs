@@ -70,7 +70,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         items.extend(logins::take(&moved));
         items.extend(files::take(&moved));
     }
-    items.extend(conversations::take(&moved));
+    items.extend(conversations::take(&moved, out));
     let failed = items.iter().any(|item| item.state == State::Failed);
     if out.is_json() {
         out.value(&json!({ "from": from, "home": home, "dry_run": given.dry_run, "items": items }));

@@ -3,7 +3,7 @@
 mod change;
 mod export;
 mod list;
-mod mend;
+pub(super) mod mend;
 mod search;
 mod show;
 
@@ -93,6 +93,7 @@ fn report(error: StoreError) -> Report {
         StoreError::Ambiguous { .. } => "ambiguous",
         StoreError::TitleTaken { .. } => "title_taken",
         StoreError::Damaged { .. } => "damaged",
+        StoreError::Leased { .. } => "busy",
         _ => "store",
     };
     Report::new(error.to_string()).code(code)

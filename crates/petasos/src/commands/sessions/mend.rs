@@ -1,10 +1,12 @@
 //! `sessions verify` and `sessions repair`: is the file sound, and making it so.
 
+use std::cell::Cell;
 use std::process::ExitCode;
+use std::time::{Duration, Instant};
 
 use clap::Args;
 use petasos_contract::store::StoreError;
-use petasos_store::{FILE_NAME, OpenOptions, Store};
+use petasos_store::{FILE_NAME, Finding, OpenOptions, Progress, Repaired, Store};
 use serde_json::json;
 
 use super::{find, report};
@@ -28,7 +30,8 @@ impl Verify {
         let store = open(host).map_err(report)?;
         let only = self.session.map(|handle| find(host, &store, &handle)).transpose()?;
         let only = only.map(|head| head.session());
-        let found = host.wait(store.verify(only.as_ref()))?.map_err(report)?;
+        let progress = progress(out);
+        let found = host.wait(store.verify(only.as_ref(), progress))?.map_err(report)?;
         if out.is_json() {
             out.value(&json!({
                 "sound": found.findings.is_empty(), "sessions": found.sessions,
@@ -50,44 +53,67 @@ fn told(out: Out, found: &petasos_store::Verified) {
     }
     out.line(format!("{} {size}", out.paint(Style::Bad, "✗")));
     for finding in &found.findings {
-        let session = finding.session.as_deref().unwrap_or("the file");
-        out.line(format!("  {session}: {}", finding.what));
+        out.line(format!("  {}", described(finding)));
     }
     out.line("hint: `petasos sessions repair` mends what can be mended");
 }
 
-/// Mends; a file that cannot be opened at all is saved row by row into a new one.
+/// Mends; of a file that is damaged itself everything that can be read is saved into a new one.
+/// Exit code 1 when something is still not sound.
 pub(super) fn repair(session: &mut Session) -> Result<ExitCode, Report> {
     let out = session.out;
     let host = session.host.get()?;
-    let mut done = Vec::new();
-    let store = match open(host) {
-        Ok(store) => store,
+    let mut saved = Vec::new();
+    let repaired = match mend(host, out)? {
         Err(StoreError::Damaged { .. }) => {
-            done.extend(Store::salvage(&file(host)).map_err(report)?);
-            open(host).map_err(report)?
+            saved = Store::salvage(&file(host)).map_err(report)?;
+            mend(host, out)?
         }
-        Err(error) => return Err(report(error)),
+        repaired => repaired,
     };
-    match host.wait(store.repair())? {
-        Ok(words) => done.extend(words),
-        // Sound enough to open is not sound enough to walk.
-        Err(StoreError::Damaged { .. }) => {
-            drop(store);
-            done.extend(Store::salvage(&file(host)).map_err(report)?);
-        }
-        Err(error) => return Err(report(error)),
-    }
+    let Repaired { done, busy, findings } = repaired.map_err(report)?;
+    let (done, sound) = ([saved, done].concat(), findings.is_empty());
     if out.is_json() {
-        out.value(&json!({ "done": done }));
-    } else if done.is_empty() {
-        out.line("there was nothing to mend");
+        let value = json!({ "done": done, "busy": busy, "sound": sound, "findings": findings });
+        out.value(&value);
     } else {
-        for what in done {
+        for what in done.iter().chain(&busy) {
             out.line(what);
         }
+        for finding in &findings {
+            out.line(format!("{} {}", out.paint(Style::Bad, "✗"), described(finding)));
+        }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(if sound { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// One try on the file as it is. It is closed again afterwards.
+fn mend(host: &Host, out: Out) -> Result<Result<Repaired, StoreError>, Report> {
+    match open(host) {
+        Ok(store) => Ok(host.wait(store.repair(progress(out)))?),
+        Err(error) => Ok(Err(error)),
+    }
+}
+
+fn described(finding: &Finding) -> String {
+    let session = finding.session.as_deref().unwrap_or("the file");
+    format!("{session}: {}", finding.what)
+}
+
+/// Tells now and then how far something long has come.
+pub(crate) fn progress(out: Out) -> impl Fn(Progress) {
+    const EVERY: Duration = Duration::from_secs(5);
+    let last = Cell::new(Instant::now());
+    move |progress| {
+        if last.get().elapsed() < EVERY {
+            return;
+        }
+        last.set(Instant::now());
+        match progress {
+            Progress { what, total: 0, .. } => out.remark(format!("working on {what}")),
+            Progress { what, done, total } => out.remark(format!("{what}: {done} of {total}")),
+        }
+    }
 }
 
 fn file(host: &Host) -> std::path::PathBuf {
