@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::call::{Content as Shown, ToolCall, ToolResult};
-use petasos_contract::context::CALL_DEADLINE;
+use petasos_contract::context::CALLER_DEADLINE;
 use petasos_contract::event::Event;
 use petasos_contract::message::{Content, Message, Part, ToolMessage};
 use petasos_contract::store::{StoreError, Stored};
@@ -22,8 +22,6 @@ use crate::engine::Engine;
 use crate::steer::Word;
 use crate::transcript::Transcript;
 
-/// Those who wait for people or for other agents have a day.
-const PATIENT_DEADLINE: Duration = Duration::from_hours(24);
 /// How often a long wait is told.
 const HEARTBEAT: Duration = Duration::from_secs(30);
 /// How much of a result an event shows.
@@ -45,7 +43,7 @@ pub(crate) async fn run(
         if !interrupted {
             transcript.started(batch.iter().map(|call| call.id.clone()).collect()).await?;
         }
-        let deadline = Instant::now() + patience(&batch);
+        let deadline = Instant::now() + CALLER_DEADLINE;
         let cx = CallContext { deadline, ..cx.clone() };
         let done = patiently(&names(&batch), round::run(&engine.dispatcher, batch, &cx), &cx).await;
         // The last ones are stored at once as what they are: the results.
@@ -67,11 +65,6 @@ fn steps(segment: Segment) -> Vec<Vec<usize>> {
         Segment::Parallel(members) => vec![members],
         Segment::Sequential(order) => order.into_iter().map(|at| vec![at]).collect(),
     }
-}
-
-fn patience(batch: &[ToolCall]) -> Duration {
-    let waits = |call: &ToolCall| matches!(call.name.as_str(), "delegate_task" | "clarify");
-    if batch.iter().any(waits) { PATIENT_DEADLINE } else { CALL_DEADLINE }
 }
 
 /// Tells from time to time that calls are still running: nobody should wonder what is waited for.

@@ -18,6 +18,7 @@ use crate::ports::Ports;
 use crate::seat::Seat;
 use crate::settings::Settings;
 use crate::taint::Taint;
+use crate::wait::Pauses;
 
 /// What kind of place a session lives in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -148,8 +149,10 @@ pub struct CallContext {
     pub settings: Arc<Settings>,
     /// The directory that relative paths start from.
     pub workspace: Arc<Path>,
-    /// When the call must have ended.
+    /// When whoever calls gives up. Beside this a tool has a limit of its own.
     pub deadline: Instant,
+    /// What people take to answer meanwhile, which moves every deadline.
+    pub pauses: Arc<Pauses>,
     /// Ends the call early.
     pub cancel: CancellationToken,
     /// Where progress is told.
@@ -158,9 +161,11 @@ pub struct CallContext {
     pub seat: Option<Arc<dyn Seat>>,
 }
 
-/// The longest a call may take when nobody says otherwise: the 600 s of the longest foreground
-/// command and a minute to wind it up.
+/// The longest a tool may run that states no limit of its own: the 600 s of the usual longest
+/// foreground command and a minute to wind it up.
 pub const CALL_DEADLINE: Duration = Duration::from_mins(11);
+/// When a caller gives up that has no reason to do so earlier.
+pub const CALLER_DEADLINE: Duration = Duration::from_hours(24);
 
 impl CallContext {
     /// A context for one session on one surface, with everything else at its widest.
@@ -180,7 +185,8 @@ impl CallContext {
             grant: Arc::new(Grant::All),
             workspace: settings.workspace().clone(),
             settings,
-            deadline: Instant::now() + CALL_DEADLINE,
+            deadline: Instant::now() + CALLER_DEADLINE,
+            pauses: Arc::default(),
             cancel: CancellationToken::new(),
             events: EventSink::silent(),
             seat: None,

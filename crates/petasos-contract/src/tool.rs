@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::error::Error;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -153,6 +154,12 @@ pub trait Tool: Send + Sync {
     /// What this call would do, so that policy judges effects and not names.
     fn effects(&self, _args: &Args, _cx: &CallContext) -> Effects {
         Effects::none()
+    }
+
+    /// The longest this call may run, where that is more than the usual time: its arguments or its
+    /// settings say so. What people take to answer does not count.
+    fn time_limit(&self, _args: &Args, _cx: &CallContext) -> Option<Duration> {
+        None
     }
 
     /// Changes to the schema, given which tools the model will have.

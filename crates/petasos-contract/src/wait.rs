@@ -1,6 +1,7 @@
 //! Waiting with an owner, a deadline and a reason; tasks that end with whoever started them.
 
 use std::future::Future;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::task::JoinHandle;
@@ -44,6 +45,76 @@ pub async fn unless_cancelled<T>(
         biased;
         done = future => Some(done),
         () = overdue => None,
+    }
+}
+
+/// The time that people take to answer. It counts against nobody's deadline: whoever waits for a
+/// call that waits for a person waits so much longer.
+#[derive(Debug, Default)]
+pub struct Pauses(Mutex<Paused>);
+
+#[derive(Debug, Default)]
+struct Paused {
+    total: Duration,
+    open: u32,
+    since: Option<tokio::time::Instant>,
+}
+
+impl Pauses {
+    /// Waits for a person.
+    pub async fn during<T>(&self, answer: impl Future<Output = T>) -> T {
+        let _open = Open::begin(self);
+        answer.await
+    }
+
+    /// How long people took so far; what several are asked at once counts once.
+    pub fn total(&self) -> Duration {
+        let paused = self.lock();
+        paused.total + paused.since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    /// Ends at the deadline, moved by what people take from now on.
+    pub async fn until(&self, deadline: Instant) {
+        // While somebody is asked the deadline moves along; it is looked at in steps.
+        const STEP: Duration = Duration::from_millis(100);
+        let before = self.total();
+        loop {
+            let due = tokio::time::Instant::from(deadline + self.total().saturating_sub(before));
+            let now = tokio::time::Instant::now();
+            if now >= due {
+                return;
+            }
+            let step = if self.lock().open > 0 { STEP } else { Duration::ZERO };
+            tokio::time::sleep_until(due.max(now + step)).await;
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Paused> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Somebody is being asked.
+struct Open<'a>(&'a Pauses);
+
+impl<'a> Open<'a> {
+    fn begin(pauses: &'a Pauses) -> Self {
+        let mut paused = pauses.lock();
+        paused.open += 1;
+        paused.since.get_or_insert_with(tokio::time::Instant::now);
+        drop(paused);
+        Self(pauses)
+    }
+}
+
+impl Drop for Open<'_> {
+    fn drop(&mut self) {
+        let mut paused = self.0.lock();
+        paused.open = paused.open.saturating_sub(1);
+        if paused.open == 0 {
+            let took = paused.since.take().map_or(Duration::ZERO, |since| since.elapsed());
+            paused.total += took;
+        }
     }
 }
 

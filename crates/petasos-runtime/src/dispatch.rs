@@ -113,6 +113,15 @@ impl Dispatcher {
         self.spill.as_ref()
     }
 
+    /// The longest this call may run by its own arguments, when they say so.
+    pub(crate) fn time_limit(&self, call: &ToolCall, cx: &CallContext) -> Option<Duration> {
+        let tools = self.registry.snapshot();
+        let entry = tools.find(call.name.as_str())?;
+        let args = args::parse(call.clone()).args.ok()?;
+        let limit = AssertUnwindSafe(|| entry.tool.time_limit(&args, cx));
+        std::panic::catch_unwind(limit).ok().flatten()
+    }
+
     /// Forgets what the loop guardrails counted in a turn.
     pub fn end_turn(&self, turn: &TurnId) {
         self.guards.forget(turn);
@@ -142,6 +151,7 @@ impl Dispatcher {
         cx: &CallContext,
         trail: &mut Trail,
     ) -> Result<ToolOutput, Refusal> {
+        let clock = run::Clock::start(cx);
         let tools = self.registry.snapshot();
         let parsed = args::parse(call);
         let parsed = match bridge::cross(parsed, &tools, cx)? {
@@ -158,6 +168,7 @@ impl Dispatcher {
         call.fault.take().map_or(Ok(()), Err)?;
         self.guards.before(&call, cx)?;
         let mut cleared = clear::check(call, escalated, self, cx).await?;
+        let cx = &clock.moved(&cleared, cx);
         run::in_time(&cleared.entry, cx)?;
         (trail.ran, trail.untrusted) = (true, cleared.untrusted);
         let note = cleared.consent.take();

@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::approval::{
@@ -39,6 +40,7 @@ pub(crate) struct Scripted {
     pub(crate) effects: fn(&Args) -> Effects,
     pub(crate) patch: Box<Patcher>,
     pub(crate) refused: Option<fn() -> ToolOutput>,
+    pub(crate) time_limit: Option<Duration>,
 }
 
 impl Scripted {
@@ -52,6 +54,7 @@ impl Scripted {
             effects: |_| Effects::none(),
             patch: Box::new(|_| Ok(Patch::Keep)),
             refused: None,
+            time_limit: None,
         }
     }
 }
@@ -59,6 +62,10 @@ impl Scripted {
 impl Tool for Scripted {
     fn run<'a>(&'a self, args: Args, cx: &'a CallContext) -> BoxFuture<'a, Outcome> {
         (self.handler)(args, cx.clone())
+    }
+
+    fn time_limit(&self, _: &Args, _: &CallContext) -> Option<Duration> {
+        self.time_limit
     }
 
     fn effects(&self, args: &Args, _: &CallContext) -> Effects {

@@ -11,7 +11,7 @@ use petasos_contract::CallContext;
 use petasos_contract::call::{
     Content, Disposition, Refusal, RefusalKind, Status, ToolCall, ToolResult,
 };
-use petasos_contract::wait::{self, Owned};
+use petasos_contract::wait::Owned;
 use serde_json::json;
 use tokio::sync::Semaphore;
 
@@ -75,45 +75,55 @@ async fn parallel(
     calls: Vec<(usize, ToolCall)>,
     cx: &CallContext,
 ) -> Vec<(usize, ToolResult)> {
-    let limit = batch_limit(cx);
-    let deadline = limit.map_or(cx.deadline, |limit| cx.deadline.min(Instant::now() + limit));
+    let (paused, now) = (cx.pauses.total(), tokio::time::Instant::now().into_std());
     let workers = Arc::new(Semaphore::new(WORKERS_MAX));
     let started: Vec<_> = calls
         .into_iter()
         .map(|(at, call)| {
-            let cx = CallContext { deadline, ..cx.for_call(call.id.clone()) };
-            let worker = start(dispatcher, &workers, call.clone(), cx);
-            (at, call, worker)
+            let limit = batch_limit(dispatcher.time_limit(&call, cx), cx);
+            let deadline = limit.map_or(cx.deadline, |limit| cx.deadline.min(now + limit));
+            let worker = Worker {
+                dispatcher: Arc::clone(dispatcher),
+                workers: Arc::clone(&workers),
+                cx: CallContext { deadline, ..cx.for_call(call.id.clone()) },
+                paused,
+            };
+            (at, call.clone(), Owned::start(worker.work(call)), deadline)
         })
         .collect();
     // Together, so that what they may take to wind up is shared.
-    let collected = started
-        .into_iter()
-        .map(|(at, call, worker)| async move { (at, collect(&call, worker, deadline, cx).await) });
+    let collected = started.into_iter().map(|(at, call, worker, deadline)| async move {
+        (at, collect(&call, worker, deadline, cx).await)
+    });
     join_all(collected).await
 }
 
 /// A worker of its own for one call; it ends with the batch that owns it. The dispatcher keeps the
 /// deadline itself, so that an overdue call still tells its hooks how it ended.
-fn start(
-    dispatcher: &Arc<Dispatcher>,
-    workers: &Arc<Semaphore>,
-    call: ToolCall,
+struct Worker {
+    dispatcher: Arc<Dispatcher>,
+    workers: Arc<Semaphore>,
     cx: CallContext,
-) -> Owned<ToolResult> {
-    let (dispatcher, workers) = (Arc::clone(dispatcher), Arc::clone(workers));
-    Owned::start(async move {
+    /// What people had taken when the batch began.
+    paused: Duration,
+}
+
+impl Worker {
+    async fn work(mut self, call: ToolCall) -> ToolResult {
         let turn = tokio::select! {
             biased;
-            () = cx.cancel.cancelled() => return skipped(&call),
-            turn = wait::until(cx.deadline, "a free worker", workers.acquire()) => turn,
+            () = self.cx.cancel.cancelled() => return skipped(&call),
+            turn = self.workers.acquire() => turn,
+            () = self.cx.pauses.until(self.cx.deadline) => {
+                return overran(&call, Disposition::None);
+            }
         };
-        match turn {
-            Ok(Ok(_turn)) => dispatcher.dispatch(call, &cx).await,
-            Ok(Err(_)) => skipped(&call),
-            Err(_) => overran(&call, Disposition::None),
+        if turn.is_err() {
+            return skipped(&call);
         }
-    })
+        self.cx.deadline += self.cx.pauses.total().saturating_sub(self.paused);
+        self.dispatcher.dispatch(call, &self.cx).await
+    }
 }
 
 /// Waits for one worker: its result, or why there is none.
@@ -132,20 +142,19 @@ async fn collect(
         result = worker.join() => {
             result.unwrap_or_else(|| missing(call, "its worker ended without a result"))
         }
-        () = tokio::time::sleep_until((deadline + GRACE).into()) => {
-            overran(call, Disposition::Unknown)
-        }
+        () = cx.pauses.until(deadline + GRACE) => overran(call, Disposition::Unknown),
         () = interrupted => cancelled(call),
     }
 }
 
-/// `CONCURRENT_TOOL_TIMEOUT_S` overrides the limit; zero or less takes it away.
-fn batch_limit(cx: &CallContext) -> Option<Duration> {
-    let own = cx.settings.role("CONCURRENT_TOOL_TIMEOUT_S");
-    match own.and_then(|variable| variable.value.expose().trim().parse::<f64>().ok()) {
+/// How long a call of a batch may take: the usual limit, or its own where that is longer.
+/// `CONCURRENT_TOOL_TIMEOUT_S` overrides both; zero or less takes the limit away.
+fn batch_limit(own: Option<Duration>, cx: &CallContext) -> Option<Duration> {
+    let configured = cx.settings.role("CONCURRENT_TOOL_TIMEOUT_S");
+    match configured.and_then(|variable| variable.value.expose().trim().parse::<f64>().ok()) {
         Some(seconds) if seconds > 0.0 => Duration::try_from_secs_f64(seconds).ok(),
         Some(_) => None,
-        None => Some(BATCH_LIMIT),
+        None => Some(own.unwrap_or_default().max(BATCH_LIMIT)),
     }
 }
 

@@ -76,11 +76,9 @@ impl Tool for Clarify {
                 return Ok(ToolOutput::plain_error(why));
             };
             let question = Question { text, choices };
-            let seconds = cx.settings.get("agent.clarify_timeout").and_then(Value::as_f64);
-            let open = Duration::try_from_secs_f64(seconds.unwrap_or(OPEN_SECONDS));
-            let deadline = Instant::now() + open.unwrap_or(Duration::from_hours(1));
-            let deadline = deadline.min(cx.deadline);
-            match wait::until(deadline, "an answer of the user", asker.ask(&question, cx)).await {
+            let deadline = (Instant::now() + open(cx)).min(cx.deadline);
+            let answer = cx.pauses.during(asker.ask(&question, cx));
+            match wait::until(deadline, "an answer of the user", answer).await {
                 Ok(Ok(answer)) => Ok(ToolOutput::json(&json!({
                     "question": question.text,
                     "choices_offered": question.choices,
@@ -93,6 +91,17 @@ impl Tool for Clarify {
             }
         })
     }
+
+    fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
+        Some(open(cx) + Duration::from_mins(1))
+    }
+}
+
+/// How long a question stays open.
+fn open(cx: &CallContext) -> Duration {
+    let seconds = cx.settings.get("agent.clarify_timeout").and_then(Value::as_f64);
+    let open = Duration::try_from_secs_f64(seconds.unwrap_or(OPEN_SECONDS));
+    open.unwrap_or(Duration::from_hours(1))
 }
 
 /// Models sometimes write choices as objects.

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
+use petasos_contract::context::CALLER_DEADLINE;
 use petasos_contract::tool::{Patch, Route, Tool};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
 use serde::Deserialize;
@@ -114,6 +115,11 @@ impl Tool for Delegate {
             let value = json!({ "results": results, "total_duration_seconds": seconds });
             Ok(ToolOutput::json(&value))
         })
+    }
+
+    /// Other agents have limits of their own.
+    fn time_limit(&self, _: &Args, _: &CallContext) -> Option<Duration> {
+        Some(CALLER_DEADLINE)
     }
 
     fn schema_patch(&self, _: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {

@@ -136,7 +136,8 @@ async fn agreed(changes: &[Change], seat: &LoopSeat, cx: &CallContext) -> Result
     let text = format!("Change the notes for later conversations?\n{}", lines.join("\n"));
     let question = Question { text, choices: vec!["yes".to_owned(), "no".to_owned()] };
     let deadline = cx.deadline.min(Instant::now() + ASKED_MAX);
-    match wait::until(deadline, "consent to a note", asker.ask(&question, cx)).await {
+    let answer = cx.pauses.during(asker.ask(&question, cx));
+    match wait::until(deadline, "consent to a note", answer).await {
         Ok(Ok(answer)) if answer.trim().eq_ignore_ascii_case("yes") => Ok(()),
         Ok(Ok(_)) => Err("the user did not want this remembered".to_owned()),
         Ok(Err(why)) => Err(why),

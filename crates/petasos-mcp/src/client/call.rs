@@ -418,6 +418,11 @@ impl Tool for Remote {
         Box::pin(async move { Ok(Box::pin(self.call(args, cx)).await) })
     }
 
+    /// Its turn, the call, and one more try on a new connection.
+    fn time_limit(&self, _: &Args, _: &CallContext) -> Option<Duration> {
+        Some(self.limit * 3)
+    }
+
     fn effects(&self, _: &Args, _: &CallContext) -> Effects {
         match &self.shared.spec().launch {
             Launch::Http { url, .. } => {

@@ -22,6 +22,9 @@ use crate::budget;
 const NO_CONSENT: &str = "The user has not consented to this action. Do not retry it, rephrase \
      it, or reach the same effect another way. Stop and wait for the user.";
 
+/// The longest a question stays open, whoever asks it.
+const ANSWER_MAX: Duration = Duration::from_hours(24);
+
 /// Judges a call and, where a person must agree, asks.
 pub(super) async fn check(
     call: Granted,
@@ -147,16 +150,19 @@ fn subject(intent: &Intent<'_>) -> String {
     lines.join("\n")
 }
 
+/// Waits for the answer. Whoever asks has a limit of their own; the time a person takes counts
+/// against no call's deadline.
 async fn ask(approver: &dyn Approver, request: &ApprovalRequest, cx: &CallContext) -> Answer {
-    let remaining = cx.deadline.saturating_duration_since(std::time::Instant::now());
-    let wait = tokio::time::timeout_at(cx.deadline.into(), approver.ask(request, cx));
+    let answer = cx.pauses.during(approver.ask(request, cx));
     tokio::select! {
         biased;
         () = cx.cancel.cancelled() => {
             let by = petasos_contract::approval::Who::Person(None);
             Answer::Denied { by, comment: Some("the turn was interrupted".to_owned()) }
         }
-        answer = wait => answer.unwrap_or(Answer::Expired { after: remaining }),
+        answer = tokio::time::timeout(ANSWER_MAX, answer) => {
+            answer.unwrap_or(Answer::Expired { after: ANSWER_MAX })
+        }
     }
 }
 

@@ -5,24 +5,47 @@
 use std::any::Any;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::FutureExt;
 use petasos_contract::approval::{Intent, Policy, Verdict};
 use petasos_contract::call::{Refusal, RefusalKind};
+use petasos_contract::context::CALL_DEADLINE;
 use petasos_contract::event::{Event, EventSink};
 use petasos_contract::middleware::AroundMiddleware;
 use petasos_contract::{Args, CallContext, ToolOutput, wait};
+use tokio::time::Instant;
 use tracing::warn;
 
 use super::{Cleared, clear, onion};
 use crate::registry::Entry;
+
+/// When a call began, and what people had taken by then.
+pub(super) struct Clock {
+    paused: Duration,
+}
+
+impl Clock {
+    pub(super) fn start(cx: &CallContext) -> Self {
+        Self { paused: cx.pauses.total() }
+    }
+
+    /// The context of a handler that starts now: it has its own limit, and the caller's deadline is
+    /// moved by what people took to agree to the call.
+    pub(super) fn moved(&self, call: &Cleared, cx: &CallContext) -> CallContext {
+        let own = call.entry.tool.time_limit(&call.args, cx).unwrap_or_default();
+        let limit = Instant::now().into_std() + own.max(CALL_DEADLINE);
+        let caller = cx.deadline + cx.pauses.total().saturating_sub(self.paused);
+        CallContext { deadline: limit.min(caller), ..cx.clone() }
+    }
+}
 
 /// What was cancelled or ran out of time on the way does not start.
 pub(super) fn in_time(entry: &Entry, cx: &CallContext) -> Result<(), Refusal> {
     if cx.cancel.is_cancelled() {
         return Err(cancelled(entry));
     }
-    if tokio::time::Instant::now() >= cx.deadline.into() {
+    if Instant::now() >= cx.deadline.into() {
         let name = &entry.name;
         let message = format!("Timeout: `{name}` was not started, its time had run out");
         return Err(Refusal::new(RefusalKind::Timeout, message));
@@ -43,7 +66,7 @@ pub(super) async fn fenced(
         tool: call.entry.name.clone(),
     });
     let entry = Arc::clone(&call.entry);
-    let seconds = cx.deadline.saturating_duration_since(std::time::Instant::now()).as_secs_f32();
+    let seconds = cx.deadline.saturating_duration_since(Instant::now().into_std()).as_secs_f32();
     let work = async {
         if frames.is_empty() {
             still_cleared(&call, &call.args, policy, cx).await?;
@@ -58,15 +81,19 @@ pub(super) async fn fenced(
         };
         onion::peel(&entry.name, call.args.clone(), frames, &core, cx).await
     };
-    let work = tokio::time::timeout_at(cx.deadline.into(), work);
+    let work = async {
+        tokio::select! {
+            biased;
+            ended = work => ended,
+            () = cx.pauses.until(cx.deadline) => Err(overran(&entry, seconds)),
+        }
+    };
     // A tool that notices the interrupt gives what it has so far; one that does not is dropped.
     match wait::unless_cancelled(&cx.cancel, wait::WIND_UP, work).await {
-        Some(Ok(Err(refusal)))
-            if cx.cancel.is_cancelled() && refusal.kind == RefusalKind::Failed =>
-        {
+        Some(Err(refusal)) if cx.cancel.is_cancelled() && refusal.kind == RefusalKind::Failed => {
             Err(cancelled(&entry))
         }
-        Some(ended) => ended.unwrap_or_else(|_| Err(overran(&entry, seconds))),
+        Some(ended) => ended,
         None => Err(cancelled(&entry)),
     }
 }

@@ -2,6 +2,7 @@
 
 mod approval;
 mod coercion;
+mod deadlines;
 mod faults;
 mod frames;
 mod guardrails;

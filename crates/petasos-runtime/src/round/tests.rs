@@ -154,10 +154,12 @@ async fn the_batch_limit_can_be_changed_and_taken_away() {
         let folder = std::env::temp_dir();
         let variables = [("HERMES_CONCURRENT_TOOL_TIMEOUT_S", value)];
         let cx = crate::probe::context(&settings_with(&json!({}), &variables, &folder));
-        assert_eq!(super::batch_limit(&cx), wanted.map(Duration::from_secs), "{value}");
+        assert_eq!(super::batch_limit(None, &cx), wanted.map(Duration::from_secs), "{value}");
     }
     let cx = crate::probe::context(&crate::probe::settings(&json!({})));
-    assert_eq!(super::batch_limit(&cx), Some(super::BATCH_LIMIT));
+    let quarter = Duration::from_mins(15);
+    assert_eq!(super::batch_limit(None, &cx), Some(super::BATCH_LIMIT));
+    assert_eq!(super::batch_limit(Some(quarter), &cx), Some(quarter));
 }
 
 #[tokio::test(start_paused = true)]

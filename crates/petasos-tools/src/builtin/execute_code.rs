@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
@@ -113,6 +113,11 @@ impl Tool for ExecuteCode {
                 None => Ok(ToolOutput::plain_error("`code` is missing: send a Python script")),
             }
         })
+    }
+
+    fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
+        let settings = cx.settings.section::<CodeSettings>().ok()?;
+        Some(settings.timeout() + Duration::from_mins(1))
     }
 
     fn effects(&self, args: &Args, cx: &CallContext) -> Effects {

@@ -58,6 +58,12 @@ struct Processes {
 }
 
 impl Tool for Processes {
+    /// Waiting takes as long as a command may.
+    fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
+        let limits = self.terminal.as_ref()?.limits(cx).ok()?;
+        Some(limits.timeout_default + Duration::from_mins(1))
+    }
+
     fn run<'a>(
         &'a self,
         args: Args,

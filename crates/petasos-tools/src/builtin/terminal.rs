@@ -278,6 +278,15 @@ impl Tool for Shell {
         })
     }
 
+    /// What the command was given, and a minute to end it and to gather its output.
+    fn time_limit(&self, args: &Args, cx: &CallContext) -> Option<Duration> {
+        let limits = self.terminal.as_ref()?.limits(cx).ok()?;
+        let asked = args.get("timeout").and_then(Value::as_f64).filter(|value| *value > 0.0);
+        let asked = asked.and_then(|value| Duration::try_from_secs_f64(value).ok());
+        let most = asked.unwrap_or(limits.timeout_default).min(limits.timeout_max);
+        Some(most + Duration::from_mins(1))
+    }
+
     fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
         let Ok(asked) = self.asked(args, cx) else { return Effects::none() };
         let cwd = asked.workdir.unwrap_or_else(|| self.sites.meant(".", cx));

@@ -245,10 +245,12 @@ impl Watched {
         until: Instant,
         cx: &CallContext,
     ) -> Result<Ended, EnvError> {
+        // What people take to agree to its calls is not the script's.
+        let mut over = std::pin::pin!(cx.pauses.until(until));
         loop {
             let exited = tokio::select! {
                 exited = self.step(process) => exited?,
-                () = tokio::time::sleep_until(until.into()) => return Ok(Ended::TimedOut),
+                () = &mut over => return Ok(Ended::TimedOut),
                 () = cx.cancel.cancelled() => return Ok(Ended::Interrupted),
             };
             if let Some(code) = exited {
