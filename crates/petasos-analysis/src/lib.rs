@@ -41,7 +41,8 @@ pub use doors::{
     analyse, analyse_code, judge_code, judge_command, judge_delete, judge_read, judge_write,
 };
 pub use facts::Facts;
-pub use rules::{RULES, Rule};
+pub use flow::report::FINDINGS_MAX;
+pub use rules::{RULES, Rule, is_blind};
 pub use shell::Span;
 pub use verdict::{
     Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge,

@@ -26,8 +26,8 @@ const LOOSENING: [&str; 6] = ["--set", "--home", "--accept-hooks", "--yolo", "--
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
 const CHANGES: [(&str, &[&str]); 22] = [
-    ("approval", &["grant", "revoke", "allow"]),
-    ("approvals", &["grant", "revoke", "allow"]),
+    ("approval", &["grant", "revoke", "allow", "narrow"]),
+    ("approvals", &["grant", "revoke", "allow", "narrow"]),
     ("auth", &["login", "logout", "reset", "add", "remove"]),
     ("config", &["set", "unset", "edit", "migrate"]),
     ("cron", &["add", "create", "edit", "remove", "delete", "run", "resume"]),

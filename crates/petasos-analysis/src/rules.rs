@@ -215,6 +215,21 @@ static SIGNALS: LazyLock<Vec<(Signal, &'static Rule)>> = LazyLock::new(|| {
     .collect()
 });
 
+/// Whether a rule speaks because something could not be looked at: an answer says nothing about
+/// the next time.
+pub fn is_blind(key: &str) -> bool {
+    const BLIND: [Signal; 7] = [
+        Signal::Limit,
+        Signal::Malformed,
+        Signal::HiddenName,
+        Signal::UnknownProgram,
+        Signal::RemoteCode,
+        Signal::DecodedCode,
+        Signal::OpaqueCode,
+    ];
+    SIGNALS.iter().any(|(signal, rule)| rule.key == key && BLIND.contains(signal))
+}
+
 /// Rules that look at calls of `program`.
 pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
     let family = || CALLS.get("mkfs").filter(|_| program.starts_with("mkfs."));

@@ -46,6 +46,12 @@ pub struct Finding {
     pub span: Span,
     /// The command that did it, after quoting and wrappers were removed.
     pub leaf: String,
+    /// The path that it is about, resolved as far as possible, where it is about one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<String>,
+    /// The directory that the command runs in, when it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<String>,
 }
 
 /// What an effect does.
@@ -71,6 +77,9 @@ pub struct Effect {
     pub kind: EffectKind,
     /// The path, host or program.
     pub target: String,
+    /// With everything in it.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub recursive: bool,
     /// Where in the original text.
     pub span: Span,
 }

@@ -13,7 +13,11 @@ use petasos_config::{ConfigError, edit};
 use petasos_contract::Settings;
 use serde::Serialize;
 
+use crate::keys::same_key;
+use petasos_analysis::RULES;
+
 pub(crate) use memory::Memory;
+pub(crate) use narrow::{Asked, Spot, covered, offers};
 pub use narrow::{Grant, NewGrant};
 pub(crate) use shelf::Shelf;
 pub use shelf::{add, grants};
@@ -58,6 +62,8 @@ pub enum Listed {
         entry: String,
         /// The file it was read from.
         file: PathBuf,
+        /// Whether it is the key of a rule: everything that the rule asks about, everywhere.
+        wide: bool,
     },
     /// A narrow grant.
     Grant(Grant),
@@ -67,10 +73,24 @@ pub enum Listed {
 pub fn list(settings: &Settings) -> Result<Vec<Listed>, GrantError> {
     let file = config_file(settings.home());
     let entries = settings.names(ALLOWLIST).unwrap_or_default();
-    let mut listed: Vec<Listed> =
-        entries.into_iter().map(|entry| Listed::Allowlist { entry, file: file.clone() }).collect();
+    let mut listed: Vec<Listed> = entries.into_iter().map(|entry| listed(entry, &file)).collect();
     listed.extend(grants(settings.home())?.into_iter().map(Listed::Grant));
     Ok(listed)
+}
+
+fn listed(entry: String, file: &Path) -> Listed {
+    let wide = RULES.iter().any(|rule| same_key(rule.key, &entry));
+    Listed::Allowlist { entry, file: file.to_owned(), wide }
+}
+
+/// Puts a grant for one project in the place of an entry of the allow-list.
+pub fn narrow(home: &Path, key: &str, project: PathBuf) -> Result<Grant, GrantError> {
+    // First the wide one goes: whatever fails then, nothing is wider than it was.
+    if !edit::remove_from_list(&config_file(home), ALLOWLIST, key)? {
+        return Err(GrantError::Unknown(key.to_owned()));
+    }
+    let key = Some(key.to_owned());
+    add(home, NewGrant { key, project: Some(project), ..NewGrant::default() })
 }
 
 /// Takes back a narrow grant by its id, or an entry of the allow-list by its text.

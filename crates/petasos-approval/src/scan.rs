@@ -160,6 +160,7 @@ fn unavailable(why: &str) -> Finding {
         why: format!("the scanner did not judge it: {why}"),
         span: None,
         widest: Scope::Session,
+        stores: None,
     }
 }
 

@@ -120,6 +120,7 @@ fn advised_against(request: &ApprovalRequest) -> ApprovalRequest {
         why: "the reviewing model advises against this".to_owned(),
         span: None,
         widest: Scope::Once,
+        stores: None,
     });
     advised
 }

@@ -5,6 +5,7 @@
 use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,9 @@ pub struct Finding {
     pub span: Option<Range<usize>>,
     /// The widest scope that may be granted.
     pub widest: Scope,
+    /// What an answer for longer than once stores, in words; everything under the key without it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stores: Option<String>,
 }
 
 /// The decision, before anyone is asked. Ordered: the strictest wins.
@@ -58,9 +62,9 @@ pub enum Verdict {
 pub enum Scope {
     /// This call.
     Once,
-    /// This key, in this session.
+    /// What the findings say they store, in this session.
     Session,
-    /// This key, from now on.
+    /// The same, from now on.
     Always,
 }
 
@@ -128,6 +132,8 @@ pub struct ApprovalRequest {
     pub tool: ToolName,
     /// What would run or be written, for people; secrets masked.
     pub subject: String,
+    /// Where a command would run.
+    pub cwd: Option<PathBuf>,
     /// Why somebody must agree. One question carries all findings, so that agreeing to one cannot
     /// hide another.
     pub findings: Vec<Finding>,

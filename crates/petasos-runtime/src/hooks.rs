@@ -205,5 +205,6 @@ fn escalation(moment: &ToolMoment<'_>, message: &str, rule_key: Option<String>) 
         why: message.to_owned(),
         span: None,
         widest: Scope::Always,
+        stores: None,
     }
 }

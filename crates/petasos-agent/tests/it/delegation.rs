@@ -170,6 +170,7 @@ async fn subagents_cannot_approve_anything() {
     let request = ApprovalRequest {
         tool: "terminal".into(),
         subject: "rm".to_owned(),
+        cwd: None,
         findings: Vec::new(),
         digest: Digest([0; 32]),
         widest: Scope::Once,

@@ -236,6 +236,7 @@ impl Engine<'_> {
         // So many words are looked at by each rule for this program.
         self.charge(args.len().saturating_sub(64) * 60, span);
         let cwd = self.state.cwd.clone();
+        self.report.cwd.clone_from(&cwd);
         let call = Call {
             program,
             name: first,
@@ -260,7 +261,7 @@ impl Engine<'_> {
         if !help {
             for (rule, check) in rules::on_call(program) {
                 if check(&call) {
-                    self.report.raise(rule, span, &|| render(argv));
+                    self.report.raise(rule, span, render(argv));
                 }
             }
             for touch in effects::of(&call) {
@@ -372,7 +373,7 @@ impl Engine<'_> {
         let touch = Touch::new(spread(deed, arg), &path, call.elevated, self.facts);
         let leaf = || {
             let mut argv = vec![call.name.clone()];
-            argv.extend(call.args.iter().take(15).cloned());
+            argv.extend(call.args.iter().take(16).cloned());
             render(&argv)
         };
         let span = if arg.span == Span::default() { call.span } else { arg.span };

@@ -49,7 +49,12 @@ pub(crate) struct Report {
     pub(crate) analysis: Analysis,
     /// Inside a throw-away container: what would be blocked is asked instead.
     pub(crate) softened: u32,
+    /// Where the command runs that is looked at.
+    pub(crate) cwd: Option<String>,
 }
+
+/// So many findings of one rule help a person; one is enough to decide.
+pub const FINDINGS_MAX: usize = 8;
 
 impl Report {
     pub(crate) fn leaf(&mut self, argv: &[Arg], via: &[&'static str], span: Span) {
@@ -63,8 +68,12 @@ impl Report {
     }
 
     pub(crate) fn effect(&mut self, kind: EffectKind, target: &str, span: Span) {
+        self.add_effect(Effect { kind, target: shown(target), recursive: false, span });
+    }
+
+    fn add_effect(&mut self, effect: Effect) {
         if self.analysis.effects.len() < SHOWN_MAX {
-            self.analysis.effects.push(Effect { kind, target: shown(target), span });
+            self.analysis.effects.push(effect);
         }
     }
 
@@ -74,39 +83,42 @@ impl Report {
             Deed::Write => EffectKind::Write,
             Deed::Read => EffectKind::Read,
         };
-        self.effect(kind, touch.path, span);
+        let recursive = matches!(touch.deed, Deed::Delete { recursive: true, .. });
+        self.add_effect(Effect { kind, target: shown(touch.path), recursive, span });
         for (rule, check) in rules::on_touch() {
             if check(touch) {
-                self.raise(rule, span, leaf);
+                self.raise_at(rule, span, leaf(), Some(shown(touch.path)));
             }
         }
     }
 
     pub(crate) fn signal(&mut self, signal: Signal, span: Span, leaf: impl Into<String>) {
         if let Some(rule) = rules::on_signal(signal) {
-            let leaf = leaf.into();
-            self.raise(rule, span, &|| leaf.clone());
+            self.raise_at(rule, span, leaf.into(), None);
         }
     }
 
-    pub(crate) fn raise(&mut self, rule: &'static Rule, span: Span, leaf: &dyn Fn() -> String) {
+    pub(crate) fn raise(&mut self, rule: &'static Rule, span: Span, leaf: String) {
+        self.raise_at(rule, span, leaf, None);
+    }
+
+    fn raise_at(&mut self, rule: &'static Rule, span: Span, leaf: String, target: Option<String>) {
         let severity = if self.softened > 0 { Severity::Ask } else { rule.severity };
-        let known = |finding: &Finding| {
-            std::ptr::eq(finding.rule, rule.key) && finding.severity == severity
-        };
-        // One finding a rule is enough to decide; a few more help a person.
-        if self.analysis.findings.iter().filter(|finding| known(finding)).count() >= 8
-            || self.analysis.findings.iter().any(|finding| known(finding) && finding.span == span)
-        {
-            return;
-        }
-        self.analysis.findings.push(Finding {
+        let finding = Finding {
             rule: rule.key,
             description: rule.description,
             severity,
             span,
-            leaf: leaf(),
-        });
+            leaf,
+            target,
+            cwd: self.cwd.clone(),
+        };
+        let known =
+            |other: &&Finding| std::ptr::eq(other.rule, rule.key) && other.severity == severity;
+        let findings = &mut self.analysis.findings;
+        if findings.iter().filter(known).count() < FINDINGS_MAX && !findings.contains(&finding) {
+            findings.push(finding);
+        }
     }
 }
 
@@ -121,6 +133,12 @@ pub(crate) fn shown(text: &str) -> String {
 }
 
 pub(crate) fn render(argv: &[Arg]) -> String {
-    let words: Vec<String> = argv.iter().take(16).map(|arg| shown(&arg.text)).collect();
-    words.join(" ")
+    const WORDS_MAX: usize = 16;
+    let word = |arg: &Arg| {
+        let text = shown(&arg.text);
+        let apart = text.is_empty() || text.contains(|it: char| it.is_whitespace() || it == '"');
+        if apart { format!("{text:?}") } else { text }
+    };
+    let cut = (argv.len() > WORDS_MAX).then(|| "…".to_owned());
+    argv.iter().take(WORDS_MAX).map(word).chain(cut).collect::<Vec<_>>().join(" ")
 }

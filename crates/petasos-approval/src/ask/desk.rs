@@ -190,6 +190,8 @@ impl Desk {
         let mut findings = request.findings.clone();
         for finding in &mut findings {
             finding.why = redactor.command(&finding.why).into_owned();
+            finding.stores =
+                finding.stores.as_deref().map(|it| redactor.command(it).into_owned());
             if subject != request.subject {
                 // The place was counted in a text that nobody is shown.
                 finding.span = None;
@@ -201,6 +203,7 @@ impl Desk {
             session: cx.session.to_string(),
             tool: request.tool.to_string(),
             subject,
+            cwd: request.cwd.clone(),
             findings,
             digest: request.digest.to_string(),
             widest: request.widest,

@@ -48,6 +48,9 @@ pub struct Card {
     pub tool: String,
     /// What would happen; secrets masked.
     pub subject: String,
+    /// Where a command would run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cwd: Option<PathBuf>,
     /// Why somebody must agree.
     pub findings: Vec<Finding>,
     /// Identifies exactly what would run.

@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use std::ops::Range;
 
 use petasos_contract::Settings;
-use petasos_contract::approval::{ApprovalRequest, Finding};
+use petasos_contract::approval::{ApprovalRequest, Finding, Scope};
 
 use petasos_redact::{MARK, Redactor};
 
@@ -47,12 +47,29 @@ pub fn shown(request: &ApprovalRequest, settings: &Settings, look: Look) -> Stri
         // Writing to a text cannot fail; the line would only be missing.
         writeln!(out, "    {line}").unwrap_or_default();
     }
+    if let Some(cwd) = &request.cwd {
+        writeln!(out, "\nin {}", visible(&cwd.display().to_string())).unwrap_or_default();
+    }
     out.push_str("\nbecause:\n");
     for finding in &request.findings {
         let place =
             place(text, finding, &hidden).map(|it| format!("  at {it}")).unwrap_or_default();
         let why = visible(&finding.why);
         writeln!(out, "  - {}: {why}{place}", visible(&finding.key)).unwrap_or_default();
+    }
+    out
+}
+
+/// What an answer for longer than once would store, a line each.
+pub(super) fn stored(request: &ApprovalRequest, settings: &Settings) -> String {
+    let redactor = Redactor::of(settings);
+    let mut out = String::new();
+    for finding in request.findings.iter().filter(|_| request.widest > Scope::Once) {
+        let stores = finding.stores.clone();
+        let stores = stores.unwrap_or_else(|| format!("everything under `{}`", finding.key));
+        let lasting = if request.widest == Scope::Always { "session/always" } else { "session" };
+        let clean = cut(&visible(&redactor.command(&stores)), PLACE_CHARS * 2);
+        writeln!(out, "  {lasting} stores  {clean}").unwrap_or_default();
     }
     out
 }

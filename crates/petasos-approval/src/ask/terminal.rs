@@ -10,7 +10,7 @@ use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
 use petasos_contract::{BoxFuture, CallContext};
 use tokio::sync::Semaphore;
 
-use super::show::{Look, shown};
+use super::show::{Look, shown, stored};
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -60,8 +60,9 @@ impl<C: Console> TerminalApprover<C> {
             return gone("the terminal is closed".to_owned());
         };
         let question = format!(
-            "\n{}\n{} (no answer within {} s means no)\n> ",
+            "\n{}\n{}{} (no answer within {} s means no)\n> ",
             shown(request, &cx.settings, self.console.look()),
+            stored(request, &cx.settings),
             choices(request.widest),
             patience.as_secs()
         );
@@ -90,18 +91,19 @@ impl<C: Console> Approver for TerminalApprover<C> {
 
 fn choices(widest: Scope) -> &'static str {
     match widest {
-        Scope::Once => "[o]nce, [d]eny",
-        Scope::Session => "[o]nce, [s]ession, [d]eny",
-        Scope::Always => "[o]nce, [s]ession, [a]lways, [d]eny",
+        Scope::Once => "[y]es once, [n]o",
+        Scope::Session => "[y]es once, [s]ession, [n]o",
+        Scope::Always => "[y]es once, [s]ession, [a]lways, [n]o",
     }
 }
 
-/// Only what was offered agrees; what follows `deny` is the reason the model is told.
+/// Only what was offered agrees, and only alone: a yes with a condition is none. What follows a no
+/// is the reason that the model is given.
 fn read(line: &str, widest: Scope) -> Answer {
     let line = line.trim();
     let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     let scope = match word.to_lowercase().as_str() {
-        "o" | "once" => Some(Scope::Once),
+        "y" | "yes" | "o" | "once" => Some(Scope::Once),
         "s" | "session" => Some(Scope::Session),
         "a" | "always" => Some(Scope::Always),
         "d" | "deny" | "n" | "no" => return denied(Some(rest.trim()).filter(|it| !it.is_empty())),
@@ -127,12 +129,17 @@ mod tests {
             Answer::Allowed { scope, .. } => Some(scope),
             _ => None,
         };
-        for (line, scope) in
-            [("o", Scope::Once), (" Session ", Scope::Session), ("ALWAYS", Scope::Always)]
-        {
+        for (line, scope) in [
+            ("o", Scope::Once),
+            ("y", Scope::Once),
+            ("Yes", Scope::Once),
+            (" Session ", Scope::Session),
+            ("ALWAYS", Scope::Always),
+        ] {
             assert_eq!(allowed(line, Scope::Always), Some(scope), "{line}");
         }
-        for line in ["", " ", "y", "yes", "ok", "once more", "\u{1b}[A", "d", "1"] {
+        for line in ["", " ", "n", "no", "ok", "yes but not src", "once more", "\u{1b}[A", "d", "1"]
+        {
             assert_eq!(allowed(line, Scope::Always), None, "{line:?}");
         }
         assert_eq!(allowed("always", Scope::Session), None);
@@ -140,5 +147,6 @@ mod tests {
         let told =
             Answer::Denied { by: Who::Person(None), comment: Some("use a branch".to_owned()) };
         assert_eq!(read("deny use a branch", Scope::Once), told);
+        assert_eq!(read("n use a branch", Scope::Once), told);
     }
 }

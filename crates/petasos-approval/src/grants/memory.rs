@@ -2,15 +2,19 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
 
+use super::GrantError;
+use super::narrow::{Grant, Held, NewGrant};
 use crate::keys::same_key;
 
 #[derive(Debug, Default)]
 struct Session {
     keys: BTreeSet<String>,
+    grants: Arc<Vec<Held>>,
     off: bool,
 }
 
@@ -27,6 +31,24 @@ impl Memory {
         sessions.entry(session.clone()).or_default().keys.insert(key.to_owned());
     }
 
+    /// Remembers narrow grants for a session.
+    pub(crate) fn grant(
+        &self,
+        session: &SessionId,
+        grants: Vec<NewGrant>,
+    ) -> Result<(), GrantError> {
+        let held = grants.into_iter().map(|what| Held::new(Grant::new(what)));
+        let held: Vec<Held> = held.collect::<Result<_, _>>().map_err(GrantError::Refused)?;
+        let mut sessions = self.sessions.lock();
+        Arc::make_mut(&mut sessions.entry(session.clone()).or_default().grants).extend(held);
+        Ok(())
+    }
+
+    /// The narrow grants of a session.
+    pub(crate) fn held(&self, session: &SessionId) -> Arc<Vec<Held>> {
+        self.sessions.lock().get(session).map(|it| Arc::clone(&it.grants)).unwrap_or_default()
+    }
+
     pub(crate) fn in_session(&self, session: &SessionId, key: &str) -> bool {
         let sessions = self.sessions.lock();
         sessions.get(session).is_some_and(|it| it.keys.iter().any(|known| same_key(known, key)))
@@ -34,7 +56,9 @@ impl Memory {
 
     pub(crate) fn keys(&self, session: &SessionId) -> Vec<String> {
         let sessions = self.sessions.lock();
-        sessions.get(session).map(|it| it.keys.iter().cloned().collect()).unwrap_or_default()
+        let Some(session) = sessions.get(session) else { return Vec::new() };
+        let grants = session.grants.iter().map(|held| held.grant.what.to_string());
+        session.keys.iter().cloned().chain(grants).collect()
     }
 
     pub(crate) fn set_off(&self, session: &SessionId, off: bool) {
@@ -64,6 +88,8 @@ impl Memory {
         }
         for session in self.sessions.lock().values_mut() {
             session.keys.retain(|known| !same_key(known, key));
+            Arc::make_mut(&mut session.grants)
+                .retain(|held| held.grant.what.key.as_deref() != Some(key));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A narrow grant: what a rule would say, for one project, until some day.
+//! A narrow grant: what a rule would say, for a command or a path, in one project, until some day.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,8 +7,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use petasos_analysis::FINDINGS_MAX;
 use crate::keys::same_key;
+use crate::permissions::glob::PathGlob;
 use crate::permissions::{Anchors, Deed, Rule, is_within, rule};
+
+/// Stands for what is not known in a text that is shown.
+const UNKNOWN: char = '…';
 
 /// What to grant.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,6 +31,9 @@ pub struct NewGrant {
     /// Whether the command has these words and no others.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
+    /// The one command that a question was about, as it was shown.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub leaf: Option<String>,
     /// Files here and below; a pattern.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub path: Option<String>,
@@ -35,6 +43,40 @@ pub struct NewGrant {
     /// Until then, in seconds since 1970.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub expires: Option<u64>,
+}
+
+impl NewGrant {
+    /// Whether it covers everything that a rule asks about.
+    pub fn is_wide(&self) -> bool {
+        self.tool.is_none()
+            && self.command.is_empty()
+            && self.leaf.is_none()
+            && self.path.is_none()
+            && self.project.is_none()
+    }
+}
+
+impl fmt::Display for NewGrant {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.key.as_deref().unwrap_or("anything"))?;
+        if let Some(tool) = &self.tool {
+            write!(f, " by {tool}")?;
+        }
+        if !self.command.is_empty() {
+            let more = if self.exact { "" } else { " …" };
+            write!(f, ": `{}{more}`", self.command.join(" "))?;
+        }
+        if let Some(leaf) = &self.leaf {
+            write!(f, ": exactly `{leaf}`")?;
+        }
+        if let Some(path) = &self.path {
+            write!(f, ": only {path} and below")?;
+        }
+        match &self.project {
+            Some(project) => write!(f, ", in {}", project.display()),
+            None => f.write_str(", everywhere"),
+        }
+    }
 }
 
 /// A grant that was made.
@@ -50,6 +92,11 @@ pub struct Grant {
 }
 
 impl Grant {
+    /// A grant with a name of its own, made now.
+    pub(super) fn new(what: NewGrant) -> Self {
+        Self { id: format!("g-{}", crate::id::fresh()), created: now(), what }
+    }
+
     /// Whether its time is over.
     pub fn is_expired(&self, now: u64) -> bool {
         self.what.expires.is_some_and(|end| end <= now)
@@ -58,15 +105,92 @@ impl Grant {
 
 impl fmt::Display for Grant {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.id)
+        write!(f, "{}  {}", self.id, self.what)
     }
 }
 
+/// One thing that made a rule speak.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spot {
+    /// The command, as it is shown.
+    pub(crate) leaf: String,
+    /// The path it is about, where it is about one.
+    pub(crate) target: Option<String>,
+    /// Where the command runs, when that is known.
+    pub(crate) cwd: Option<String>,
+}
+
+/// What grants are asked about.
+pub(crate) struct Asked<'a> {
+    pub(crate) key: &'a str,
+    pub(crate) spots: &'a [Spot],
+    pub(crate) deed: &'a Deed,
+}
+
+/// The narrowest grants that would spare the same question: each path with what is below it, or
+/// the very command, in this project. None where one of them cannot be named.
+pub(crate) fn offers(key: &str, spots: &[Spot], project: &Path) -> Option<Vec<NewGrant>> {
+    // Beyond the limit findings are left out, and what nobody saw is not granted.
+    if spots.is_empty() || spots.len() >= FINDINGS_MAX || project.as_os_str().is_empty() {
+        return None;
+    }
+    let mut offers = Vec::new();
+    for spot in spots {
+        let whole = NewGrant {
+            key: Some(key.to_owned()),
+            project: Some(project.to_owned()),
+            ..NewGrant::default()
+        };
+        let known = |text: &&String| !text.contains(UNKNOWN) && !text.is_empty();
+        let offer = match &spot.target {
+            Some(target) => {
+                let target = Some(target).filter(known).filter(|it| it.starts_with('/'))?;
+                NewGrant { path: Some(target.clone()), ..whole }
+            }
+            None => {
+                let here = spot.cwd.as_ref().is_some_and(|cwd| is_within(Path::new(cwd), project));
+                let leaf = Some(&spot.leaf).filter(known).filter(|_| here)?;
+                NewGrant { leaf: Some(leaf.clone()), ..whole }
+            }
+        };
+        if !offers.contains(&offer) {
+            offers.push(offer);
+        }
+    }
+    Some(offers)
+}
+
+/// The grants that between them cover all that was found.
+pub(crate) fn covered(held: &[Held], asked: &Asked<'_>, anchors: Anchors<'_>) -> Option<String> {
+    let now = now();
+    let find = |spot: Option<&Spot>| {
+        let mut fitting = held.iter().filter(|held| held.covers(asked, spot, anchors, now));
+        fitting.next().map(|held| held.grant.id.clone())
+    };
+    if asked.spots.is_empty() {
+        return find(None);
+    }
+    // Beyond the limit findings are left out, so that only a grant without paths covers them all.
+    let unseen = asked.spots.len() >= FINDINGS_MAX;
+    if unseen && !held.iter().any(|held| held.grant.what.is_wide()) {
+        return None;
+    }
+    let mut used: Vec<String> = Vec::new();
+    for spot in asked.spots {
+        let id = find(Some(spot))?;
+        if !used.contains(&id) {
+            used.push(id);
+        }
+    }
+    Some(used.join(", "))
+}
+
 /// A grant ready to be compared.
-#[derive(Debug)]
-pub(super) struct Held {
-    pub(super) grant: Grant,
+#[derive(Debug, Clone)]
+pub(crate) struct Held {
+    pub(crate) grant: Grant,
     rule: Option<Rule>,
+    path: Option<PathGlob>,
 }
 
 impl Held {
@@ -86,37 +210,46 @@ impl Held {
             put("command", what.command.clone().into());
             put("exact", what.exact.into());
         }
-        if let Some(path) = &what.path {
-            put("path", path.as_str().into());
-        }
         let named = written.as_object().is_some_and(|map| !map.is_empty());
-        if !named && what.key.is_none() {
+        let limited = named || what.path.is_some() || what.leaf.is_some();
+        if !limited && what.key.is_none() {
             return Err("it names no key, tool, command or path".to_owned());
         }
-        if !named && what.project.is_none() && what.expires.is_none() {
+        if !limited && what.project.is_none() && what.expires.is_none() {
             return Err("a key without a limit belongs in `command_allowlist`".to_owned());
         }
         let rule = if named { Some(rule::from_value(&written)?) } else { None };
-        Ok(Self { grant, rule })
+        let path = what.path.as_deref().map(PathGlob::new);
+        Ok(Self { grant, rule, path })
     }
 
-    /// Whether it silences this key for all of this deed.
-    pub(super) fn covers(&self, key: &str, deed: &Deed, at: &At<'_>) -> bool {
+    /// Whether it silences this key for one thing that was found, or for all of an effect.
+    fn covers(&self, asked: &Asked<'_>, spot: Option<&Spot>, at: Anchors<'_>, now: u64) -> bool {
         let what = &self.grant.what;
-        !self.grant.is_expired(at.now)
-            && what.key.as_ref().is_none_or(|own| same_key(own, key))
-            && what.project.as_ref().is_none_or(|project| is_within(at.workspace, project))
+        let target = spot.and_then(|spot| spot.target.as_deref());
+        !self.grant.is_expired(now)
+            && what.key.as_ref().is_none_or(|own| same_key(own, asked.key))
+            && what.leaf.as_ref().is_none_or(|leaf| spot.is_some_and(|it| it.leaf == *leaf))
+            && self.path.as_ref().is_none_or(|path| {
+                target.is_some_and(|it| !it.contains(UNKNOWN) && path.matches(it, at))
+            })
+            && what.project.as_ref().is_none_or(|project| self.is_in(project, spot, at))
             && self.rule.as_ref().is_none_or(|rule| {
-                rule::covering(std::slice::from_ref(rule), deed, at.anchors).is_some()
+                rule::covering(std::slice::from_ref(rule), asked.deed, at).is_some()
             })
     }
-}
 
-/// Where and when a grant is asked for.
-pub(super) struct At<'a> {
-    pub(super) now: u64,
-    pub(super) workspace: &'a Path,
-    pub(super) anchors: Anchors<'a>,
+    /// Whether the session works in a project and what was found lies in it. A path that the grant
+    /// names itself may lie anywhere.
+    fn is_in(&self, project: &Path, spot: Option<&Spot>, at: Anchors<'_>) -> bool {
+        let place = spot.and_then(|spot| spot.target.as_ref().or(spot.cwd.as_ref()));
+        let inside = |place: &String| {
+            !place.contains(UNKNOWN)
+                && !place.contains("..")
+                && is_within(Path::new(place), project)
+        };
+        is_within(at.workspace, project) && (self.path.is_some() || place.is_none_or(inside))
+    }
 }
 
 /// Seconds since 1970.

@@ -14,8 +14,8 @@ use petasos_fs::Mode;
 use serde::{Deserialize, Serialize};
 
 use super::GrantError;
-use super::narrow::{At, Grant, Held, NewGrant, now};
-use crate::permissions::{Anchors, Deed};
+use super::narrow::{Asked, Grant, Held, NewGrant, covered};
+use crate::permissions::Anchors;
 
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Written {
@@ -33,17 +33,14 @@ pub(crate) struct Shelf {
 }
 
 impl Shelf {
-    /// The grant that silences this key for this deed.
+    /// The grants that between them cover all that was found.
     pub(crate) fn granting(
         &self,
-        key: &str,
-        deed: &Deed,
+        asked: &Asked<'_>,
         anchors: Anchors<'_>,
         cx: &CallContext,
     ) -> Option<String> {
-        let held = self.held(cx.settings.home());
-        let at = At { now: now(), workspace: &cx.workspace, anchors };
-        held.iter().find(|held| held.covers(key, deed, &at)).map(|held| held.grant.id.clone())
+        covered(&self.held(cx.settings.home()), asked, anchors)
     }
 
     /// A look at the file's date is cheap, and a revoked grant must not live on.
@@ -84,11 +81,13 @@ pub fn add(home: &Path, what: NewGrant) -> Result<Grant, GrantError> {
     if home.as_os_str().is_empty() {
         return Err(GrantError::NoHome);
     }
-    let grant = Grant { id: format!("g-{}", crate::id::fresh()), created: now(), what };
-    let held = Held::new(grant).map_err(GrantError::Refused)?;
+    let held = Held::new(Grant::new(what)).map_err(GrantError::Refused)?;
     let file = file(home);
     let lock = petasos_fs::lock(&file).map_err(ConfigError::from)?;
     let mut all = read(&file)?;
+    if let Some(known) = all.grants.iter().find(|grant| grant.what == held.grant.what) {
+        return Ok(known.clone());
+    }
     all.version = 1;
     all.grants.push(held.grant.clone());
     write(&file, &all)?;

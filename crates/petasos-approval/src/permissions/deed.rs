@@ -16,6 +16,8 @@ pub(crate) enum Access {
 pub(crate) struct Touch {
     pub(crate) access: Access,
     pub(crate) path: String,
+    /// With everything in it.
+    pub(crate) recursive: bool,
 }
 
 /// One command that would run.

@@ -94,7 +94,11 @@ fn deed(rule: &Rule, example: &Value, anchors: Anchors<'_>) -> Result<Deed, Stri
         None => Deed::new(&tool, Kind::Other),
     };
     if deed.kind != Kind::Program {
-        deed.touched.extend(path.map(|path| Touch { access, path: absolute(&path, anchors) }));
+        deed.touched.extend(path.map(|path| Touch {
+            access,
+            path: absolute(&path, anchors),
+            recursive: false,
+        }));
         deed.hosts.extend(host);
     }
     Ok(deed)

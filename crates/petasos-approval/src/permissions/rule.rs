@@ -100,7 +100,7 @@ struct Written {
 }
 
 /// A rule.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(crate) struct Rule {
     pub(crate) tools: Vec<Glob>,
     pub(crate) command: Vec<Glob>,

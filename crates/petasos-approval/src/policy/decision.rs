@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use petasos_contract::approval::{Finding, Verdict};
 use serde::Serialize;
 
+use crate::grants::Spot;
+
 /// What kind of reason it is; this decides what can set it aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -83,6 +85,16 @@ pub struct Observed {
     /// Why it does not count, if it does not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub waived: Option<Waiver>,
+    /// What made it speak, as far as a grant can name it.
+    #[serde(skip)]
+    pub(crate) spots: Vec<Spot>,
+}
+
+impl Observed {
+    /// Something that counts, for now.
+    pub(crate) fn new(finding: Finding, class: Class) -> Self {
+        Self { finding, class, waived: None, spots: Vec::new() }
+    }
 }
 
 /// What came out, with everything that was seen.

@@ -9,6 +9,7 @@ use std::path::Path;
 use petasos_contract::effect::Effect;
 
 use super::paths;
+use crate::grants::Spot;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Deed, Kind, Touch};
 use petasos_analysis::Facts;
@@ -27,6 +28,8 @@ pub(crate) struct Said {
     pub(crate) key: &'static str,
     pub(crate) why: String,
     pub(crate) leaf: String,
+    /// Everything that made the rule speak.
+    pub(crate) spots: Vec<Spot>,
     pub(crate) span: Option<Range<usize>>,
     pub(crate) blocks: bool,
 }
@@ -53,6 +56,7 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
                 key: UNCONFINED,
                 why: "leaves the sandbox that the settings ask for".to_owned(),
                 leaf: tool.to_owned(),
+                spots: Vec::new(),
                 span: None,
                 blocks: false,
             }],
@@ -93,9 +97,7 @@ pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
         let judged = match touch.access {
             Access::Write => petasos_analysis::judge_write(&real, &there),
             Access::Read => petasos_analysis::judge_read(&real, &there),
-            Access::Delete => {
-                petasos_analysis::judge_delete(&real, is_recursive(&seen.said), &there)
-            }
+            Access::Delete => petasos_analysis::judge_delete(&real, touch.recursive, &there),
         };
         let added = seen.said.len();
         seen.add(judged.findings);
@@ -104,7 +106,7 @@ pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
             said.span = None;
             said.why = format!("{} (`{}` leads to `{real}`)", said.why, touch.path);
         }
-        seen.deed.touched.push(Touch { access: touch.access, path: real });
+        seen.deed.touched.push(Touch { path: real, ..touch });
     }
 }
 
@@ -144,7 +146,7 @@ fn file(path: &Path, access: Access, tool: &str, facts: &Facts) -> Seen {
     };
     // The path as it was given: what `..` means after a link is for whoever follows links.
     let given = if path.is_absolute() { text(path) } else { named };
-    deed.touched.push(Touch { access, path: given });
+    deed.touched.push(Touch { access, path: given, recursive: false });
     let mut seen = Seen { deed, said: Vec::new() };
     seen.add(judged.findings);
     for said in &mut seen.said {
@@ -164,11 +166,15 @@ impl Seen {
             } else {
                 format!("{}: {}", finding.description, shown(&finding.leaf))
             };
-            let known =
-                self.said.iter().any(|said| said.key == finding.rule && said.blocks == blocks);
-            if !known {
-                let (key, leaf) = (finding.rule, finding.leaf);
-                self.said.push(Said { key, why, leaf, span: Some(span), blocks });
+            let (key, leaf) = (finding.rule, finding.leaf);
+            let spot = Spot { leaf: leaf.clone(), target: finding.target, cwd: finding.cwd };
+            let known = |said: &&mut Said| said.key == key && said.blocks == blocks;
+            match self.said.iter_mut().find(known) {
+                Some(said) => said.spots.push(spot),
+                None => {
+                    let spots = vec![spot];
+                    self.said.push(Said { key, why, leaf, spots, span: Some(span), blocks });
+                }
             }
         }
     }
@@ -185,13 +191,10 @@ impl Seen {
                 }
                 EffectKind::Run => continue,
             };
-            self.deed.touched.push(Touch { access, path: effect.target });
+            let (path, recursive) = (effect.target, effect.recursive);
+            self.deed.touched.push(Touch { access, path, recursive });
         }
     }
-}
-
-fn is_recursive(said: &[Said]) -> bool {
-    said.iter().any(|said| said.key.contains("recursive") || said.key.contains("bulk"))
 }
 
 fn named(language: &str) -> Language {

@@ -12,6 +12,7 @@ use petasos_contract::context::{Principal, Surface};
 use super::decision::{Class, Decision, Observed, Waiver};
 use super::inspect::{Said, Seen};
 use super::{own, paths};
+use crate::grants::{self, Spot};
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Anchors, Deed, Kind, List, rule};
 use crate::settings::{Absent, ApprovalSettingsError, Approvals, GitPush};
@@ -36,7 +37,7 @@ impl Place<'_> {
 /// Settings that cannot be used let nothing pass.
 pub(super) fn broken(error: &ApprovalSettingsError) -> Decision {
     let finding = finding("approval settings", error.to_string(), Scope::Once);
-    let observed = vec![Observed { finding: finding.clone(), class: Class::Broken, waived: None }];
+    let observed = vec![Observed::new(finding.clone(), Class::Broken)];
     Decision { verdict: Verdict::Block(vec![finding]), observed, commands: Vec::new() }
 }
 
@@ -65,10 +66,30 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
     } else {
         Class::Rule
     };
-    let widest = if class == Class::Rule { Scope::Always } else { Scope::Once };
-    let mut finding = finding(said.key, said.why.clone(), widest);
-    finding.span.clone_from(&said.span);
-    Observed { finding, class, waived: None }
+    let mut observed = Observed::new(finding(said.key, said.why.clone(), Scope::Once), class);
+    observed.finding.span.clone_from(&said.span);
+    if class == Class::Rule {
+        let secret = crate::keys::reads_secret(said.key);
+        let lasting = if secret { Scope::Session } else { Scope::Always };
+        observed.spots.clone_from(&said.spots);
+        observed.finding.widest =
+            if petasos_analysis::is_blind(said.key) { Scope::Once } else { lasting };
+        offer(&mut observed, place);
+    }
+    observed
+}
+
+/// Says what an answer for longer than once would store; where nothing narrow can be named, it
+/// holds once.
+fn offer(observed: &mut Observed, place: &Place<'_>) {
+    let (key, project) = (&observed.finding.key, &place.cx.workspace);
+    match grants::offers(key, &observed.spots, project) {
+        Some(offers) if observed.finding.widest > Scope::Once => {
+            let words: Vec<String> = offers.iter().map(ToString::to_string).collect();
+            observed.finding.stores = Some(words.join("; "));
+        }
+        _ => observed.finding.widest = Scope::Once,
+    }
 }
 
 /// A path of the agent's own that a built-in rule saw otherwise keeps that rule's key.
@@ -83,17 +104,17 @@ fn own_files(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
         return;
     }
     let why = format!("`{path}` holds the agent's own settings, rules or credentials");
-    found.push(Observed {
-        finding: finding(own::KEY, why, Scope::Once),
-        class: Class::OwnFiles,
-        waived: None,
-    });
+    found.push(Observed::new(finding(own::KEY, why, Scope::Once), Class::OwnFiles));
 }
 
 fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
     let mut push = |class, key: String, why: String, widest| {
-        let finding = finding(key, why, widest);
-        found.push(Observed { finding, class, waived: None });
+        let mut observed = Observed::new(finding(key, why, widest), class);
+        if widest > Scope::Once {
+            observed.spots = whole(deed, place);
+            offer(&mut observed, place);
+        }
+        found.push(observed);
     };
     let denied = &place.approvals.deny;
     let spelled = if denied.is_empty() { Vec::new() } else { texts(deed) };
@@ -120,6 +141,19 @@ fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
     if place.approvals.git_push == GitPush::Ask && deed.steps.iter().any(is_git_push) {
         let why = "`approvals.git_push` is `ask`".to_owned();
         push(Class::Rule, "git push".to_owned(), why, Scope::Always);
+    }
+}
+
+/// All of an effect, for a finding that is about no part of it.
+fn whole(deed: &Deed, place: &Place<'_>) -> Vec<Spot> {
+    let spot = |leaf: &str, target: Option<&str>| Spot {
+        leaf: leaf.to_owned(),
+        target: target.map(str::to_owned),
+        cwd: place.facts.cwd.clone(),
+    };
+    match &deed.script {
+        Some(script) => vec![spot(script, None)],
+        None => deed.touched.iter().map(|it| spot(&it.path, Some(&it.path))).collect(),
     }
 }
 
@@ -177,7 +211,7 @@ fn outside_safe_roots(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
         outside.path
     );
     let finding = finding("write outside the safe root", why, Scope::Once);
-    Some(Observed { finding, class: Class::SafeRoot, waived: None })
+    Some(Observed::new(finding, Class::SafeRoot))
 }
 
 /// Over chat nobody sees what a program does step by step, so that all of it is shown first; a
@@ -190,16 +224,12 @@ fn whole_program(deed: &Deed, place: &Place<'_>) -> Option<Observed> {
     }
     let why = "a program is run whole".to_owned();
     let finding = finding(CODE_TOOL, why, Scope::Always);
-    Some(Observed { finding, class: Class::Code, waived: None })
+    Some(Observed::new(finding, Class::Code))
 }
 
 /// What hooks and scanners want a person to agree to.
 pub(super) fn escalated(findings: &[Finding]) -> Vec<Observed> {
-    let observed = |finding: &Finding| Observed {
-        finding: finding.clone(),
-        class: Class::Escalated,
-        waived: None,
-    };
+    let observed = |finding: &Finding| Observed::new(finding.clone(), Class::Escalated);
     findings.iter().map(observed).collect()
 }
 
@@ -268,5 +298,5 @@ fn left(observed: &[Observed], wanted: impl Fn(&Observed) -> bool) -> Vec<Findin
 }
 
 fn finding(key: impl Into<Cow<'static, str>>, why: String, widest: Scope) -> Finding {
-    Finding { key: key.into(), why, span: None, widest }
+    Finding { key: key.into(), why, span: None, widest, stores: None }
 }

@@ -1,7 +1,7 @@
 //! Remembering an answer and recording the decision, before the call runs.
 
 use petasos_contract::CallContext;
-use petasos_contract::approval::{Answer, Finding, Intent, Scope, Settlement, Verdict};
+use petasos_contract::approval::{Answer, Intent, Scope, Settlement, Verdict};
 use petasos_contract::effect::Effect;
 
 use super::decision::Decision;
@@ -26,10 +26,10 @@ impl Engine {
     ) -> Result<(), SettleError> {
         // Before anything is remembered: the log tells what was seen when it was judged.
         let decision = self.judged(settled.intent, cx);
-        if let (Verdict::Ask(findings), Some(Answer::Allowed { scope, .. })) =
+        if let (Verdict::Ask(_), Some(Answer::Allowed { scope, .. })) =
             (settled.verdict, settled.answer)
         {
-            self.remember(findings, *scope, cx)?;
+            self.remember(&decision, *scope, cx)?;
         }
         let runs_something = settled
             .intent
@@ -53,21 +53,30 @@ impl Engine {
         }
     }
 
-    /// Each key as far as was said, and no further than it allows.
+    /// What each finding said that it stores, as far as was agreed and no further than it allows.
     fn remember(
         &self,
-        findings: &[Finding],
+        decision: &Decision,
         scope: Scope,
         cx: &CallContext,
     ) -> Result<(), GrantError> {
-        for finding in findings {
-            match scope.min(finding.widest) {
-                Scope::Once => {}
-                Scope::Session => self.memory.remember_session(&cx.session, &finding.key),
-                Scope::Always => {
-                    grants::keep(cx.settings.home(), &finding.key)?;
-                    self.memory.remember_session(&cx.session, &finding.key);
-                    self.memory.remember_always(cx.settings.home(), &finding.key);
+        for it in decision.observed.iter().filter(|it| it.waived.is_none()) {
+            let (home, key) = (cx.settings.home(), &it.finding.key);
+            let scope = scope.min(it.finding.widest);
+            let offers = grants::offers(key, &it.spots, &cx.workspace);
+            match (scope, offers) {
+                (Scope::Once, _) => {}
+                (Scope::Session, Some(offers)) => self.memory.grant(&cx.session, offers)?,
+                (Scope::Always, Some(offers)) => {
+                    for offer in offers {
+                        grants::add(home, offer)?;
+                    }
+                }
+                (Scope::Session, None) => self.memory.remember_session(&cx.session, key),
+                (Scope::Always, None) => {
+                    grants::keep(home, key)?;
+                    self.memory.remember_session(&cx.session, key);
+                    self.memory.remember_always(home, key);
                 }
             }
         }

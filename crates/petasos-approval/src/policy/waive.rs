@@ -7,6 +7,7 @@ use petasos_contract::approval::Scope;
 use super::Engine;
 use super::decision::{Class, Observed, Waiver};
 use super::layers::Place;
+use crate::grants::{self, Asked};
 use crate::keys::same_key;
 use crate::permissions::deed::is_compound;
 use crate::permissions::glob::is_pattern;
@@ -37,11 +38,17 @@ impl Engine {
             set(observed, &Waiver::AllowRule(rules), is_ruled);
         }
         self.waive_remembered(observed, approvals, cx);
-        if !self.supervised && observed.iter().any(is_grantable) {
-            for it in observed.iter_mut().filter(|it| is_grantable(it)) {
-                let key = &it.finding.key;
-                it.waived = self.shelf.granting(key, deed, place.anchors(), cx).map(Waiver::Grant);
-            }
+        if self.supervised {
+            return;
+        }
+        for it in observed.iter_mut().filter(|it| is_grantable(it)) {
+            let asked = Asked { key: &it.finding.key, spots: &it.spots, deed };
+            let session = self.memory.held(&cx.session);
+            it.waived = if grants::covered(&session, &asked, place.anchors()).is_some() {
+                Some(Waiver::Session)
+            } else {
+                self.shelf.granting(&asked, place.anchors(), cx).map(Waiver::Grant)
+            };
         }
     }
 
@@ -69,7 +76,7 @@ impl Engine {
             let (key, widest) = (&it.finding.key, it.finding.widest);
             if widest >= Scope::Session && self.memory.in_session(&cx.session, key) {
                 it.waived = Some(Waiver::Session);
-            } else if widest == Scope::Always
+            } else if (widest == Scope::Always || it.class == Class::Rule)
                 && (approvals.allowlist.iter().any(|entry| same_key(entry, key))
                     || self.memory.always(cx.settings.home(), key))
             {
@@ -101,7 +108,8 @@ fn is_ruled(it: &Observed) -> bool {
 }
 
 fn is_grantable(it: &Observed) -> bool {
-    is_ruled(it) && it.finding.widest == Scope::Always
+    it.waived.is_none()
+        && (is_ruled(it) || it.class == Class::UserAsk && it.finding.widest > Scope::Once)
 }
 
 fn set(observed: &mut [Observed], waiver: &Waiver, applies: impl Fn(&Observed) -> bool) {

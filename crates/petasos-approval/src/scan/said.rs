@@ -62,7 +62,7 @@ fn named(entry: &Value) -> Option<(String, String)> {
 }
 
 fn finding(key: String, why: String) -> Finding {
-    Finding { key: key.into(), why, span: None, widest: Scope::Session }
+    Finding { key: key.into(), why, span: None, widest: Scope::Session, stores: None }
 }
 
 #[cfg(test)]

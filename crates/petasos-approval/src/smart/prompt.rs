@@ -32,6 +32,7 @@ impl Question {
         let document = json!({
             "tool": request.tool.as_str(),
             "flags": flags,
+            "directory": request.cwd,
             "action": Redactor::of(&cx.settings).command(&clean),
         });
         Self { instructions: INSTRUCTIONS, document: document.to_string(), tokens_max: 16 }

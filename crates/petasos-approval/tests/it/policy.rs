@@ -137,11 +137,13 @@ pub(crate) fn request(subject: &str, widest: Scope) -> ApprovalRequest {
     ApprovalRequest {
         tool: ToolName::new("terminal"),
         subject: subject.to_owned(),
+        cwd: Some("/srv/app".into()),
         findings: vec![Finding {
             key: "recursive delete".into(),
             why: "deletes a directory".to_owned(),
             span: subject.find("rm").map(|start| start..subject.len()),
             widest,
+            stores: Some("recursive delete: only /srv/app/build and below".to_owned()),
         }],
         digest: Digest([7; 32]),
         widest,

@@ -92,8 +92,10 @@ fn question(server: &str, message: &str, schema: &Value) -> ApprovalRequest {
             ),
             span: None,
             widest: Scope::Once,
+            stores: None,
         }],
         subject,
+        cwd: None,
         digest: Digest(digest.into()),
         widest: Scope::Once,
     }

@@ -86,9 +86,15 @@ fn denied(comment: Option<&str>) -> Answer {
 
 fn question(request: &ApprovalRequest) -> String {
     let mut text = format!("`{}` wants to do this:\n\n{}\n", request.tool, request.subject);
+    // Writing to a string cannot fail.
+    if let Some(cwd) = &request.cwd {
+        write!(text, "\nin {}\n", cwd.display()).unwrap_or_default();
+    }
     for finding in &request.findings {
-        // Writing to a string cannot fail.
         write!(text, "\n- {}: {}", finding.key, finding.why).unwrap_or_default();
+        if let Some(stores) = finding.stores.as_ref().filter(|_| request.widest > Scope::Once) {
+            write!(text, " (longer than once: {stores})").unwrap_or_default();
+        }
     }
     text
 }

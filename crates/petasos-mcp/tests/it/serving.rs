@@ -38,6 +38,7 @@ impl Policy for Careful {
             why,
             span: None,
             widest: Scope::Session,
+            stores: None,
         }])
     }
 }

@@ -42,6 +42,7 @@ impl Policy for Judge {
                 why: "it is forbidden".to_owned(),
                 span: None,
                 widest: Scope::Once,
+                stores: None,
             };
             return Verdict::Block(vec![finding]);
         }

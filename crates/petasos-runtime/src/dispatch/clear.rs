@@ -3,6 +3,7 @@
 //! Judging never waits and asking never decides. Each way it can end is a different refusal, so
 //! that the model, the hooks and the log can tell a denial from a silence.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use petasos_contract::approval::{
@@ -123,10 +124,19 @@ fn request(intent: &Intent<'_>, findings: &[Finding]) -> ApprovalRequest {
     ApprovalRequest {
         tool: intent.tool.clone(),
         subject: subject(intent),
+        cwd: directory(intent),
         findings: findings.to_vec(),
         digest: digest(intent.tool, intent.args),
         widest,
     }
+}
+
+/// Where the command would run, or the program.
+fn directory(intent: &Intent<'_>) -> Option<PathBuf> {
+    intent.effects.iter().find_map(|effect| match effect {
+        Effect::Command { cwd, .. } | Effect::Code { cwd, .. } => Some(cwd.clone()),
+        _ => None,
+    })
 }
 
 /// What a person is shown: the command or the paths, else the arguments.

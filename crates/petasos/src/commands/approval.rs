@@ -29,9 +29,18 @@ enum Action {
     /// List the rules in force
     Rules,
     /// List what needs no question any more
+    #[command(alias = "grants")]
     List,
     /// Approve in advance what begins with these words, or touches these files
     Grant(grant::Grant),
+    /// Limit a wide entry of the allow-list to one project
+    Narrow {
+        /// The entry
+        key: String,
+        /// The project; this one when not said
+        #[arg(long, value_name = "DIR")]
+        project: Option<std::path::PathBuf>,
+    },
     /// Take back a grant or an entry of the allow-list
     Revoke {
         /// The id of a grant, or the entry itself
@@ -50,6 +59,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Rules => records::rules(session),
         Action::List => records::list(session),
         Action::Grant(grant) => grant.run(session),
+        Action::Narrow { key, project } => records::narrow(session, &key, project),
         Action::Revoke { name } => records::revoke(session, &name),
         Action::Log(log) => log.run(session),
         Action::Suggest => records::suggestions(session),

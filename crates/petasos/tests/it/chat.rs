@@ -108,7 +108,7 @@ fn an_approval_is_asked_between_the_lines() {
     let Some(pane) = Pane::open("approval", &home, &Start::default()) else { return };
     pane.see("❯");
     pane.enter("clean up");
-    let screen = pane.see("[d]eny");
+    let screen = pane.see("[n]o");
     assert!(screen.contains("`terminal` needs your approval:"), "{screen}");
     assert!(pane.styled().contains("\u{1b}[1m\u{1b}[31mbuild"), "{:?}", pane.styled());
     pane.enter("deny keep it");
@@ -116,19 +116,19 @@ fn an_approval_is_asked_between_the_lines() {
     assert!(build.exists());
     assert!(told(&model, "tool").contains("keep it"), "{}", told(&model, "tool"));
     pane.enter("again");
-    pane.until("a second question", |screen| screen.matches("[d]eny").count() == 2);
+    pane.until("a second question", |screen| screen.matches("[n]o").count() == 2);
     pane.enter("/approve");
     pane.ready_after("done once");
     assert!(!build.exists());
     make();
     pane.enter("and again");
-    pane.until("a third question", |screen| screen.matches("[d]eny").count() == 3);
+    pane.until("a third question", |screen| screen.matches("[n]o").count() == 3);
     pane.enter("always");
     pane.ready_after("done always");
     make();
     pane.enter("once more");
     let screen = pane.ready_after("not asked");
-    assert_eq!(screen.matches("[d]eny").count(), 3, "{screen}");
+    assert_eq!(screen.matches("[n]o").count(), 3, "{screen}");
     assert!(!build.exists());
 }
 
@@ -452,7 +452,7 @@ fn a_dumb_terminal_is_enough() {
     let screen = pane.ready_after("```");
     assert!(screen.contains("Some **bold** words"), "{screen}");
     pane.enter("clean up");
-    pane.see("[d]eny");
+    pane.see("[n]o");
     pane.enter("once");
     let screen = pane.ready_after("Fine.");
     let (call, reply) = (screen.rfind("terminal rm -rf build ·"), screen.rfind("Fine."));

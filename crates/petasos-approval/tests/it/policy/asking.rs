@@ -52,11 +52,22 @@ async fn answer(input: Input, widest: Scope) -> Answer {
 #[tokio::test]
 async fn nothing_agrees_by_itself() {
     let line = |text: &str| Input::Line(text.to_owned());
-    for input in [line(""), line("y"), line("\r"), line("sudo"), Input::End, Input::Interrupted] {
+    for input in [
+        line(""),
+        line("n"),
+        line("yes please"),
+        line("\r"),
+        line("sudo"),
+        Input::End,
+        Input::Interrupted,
+    ] {
         let got = answer(input.clone(), Scope::Always).await;
         assert!(matches!(got, Answer::Denied { by: Who::Person(None), .. }), "{input:?}: {got:?}");
     }
     assert_eq!(answer(line("s"), Scope::Always).await, yes(Scope::Session));
+    for agreed in ["y", "yes", "Y", "o"] {
+        assert_eq!(answer(line(agreed), Scope::Once).await, yes(Scope::Once));
+    }
     assert!(matches!(answer(line("a"), Scope::Session).await, Answer::Denied { .. }));
 }
 
@@ -94,6 +105,7 @@ fn a_person_sees_the_place_the_reasons_and_nothing_secret_or_hidden() {
     let text = shown(&request(subject, Scope::Always), &settings, Look::Plain);
     assert!(text.contains("»rm -r build«"), "{text}");
     assert!(text.contains("recursive delete: deletes a directory"), "{text}");
+    assert!(text.contains("in /srv/app\n"), "{text}");
     assert!(text.contains("echo [masked] \\u{1b}[2K\\u{202e};"), "{text}");
     assert!(!text.contains("swordfish") && !text.contains('\u{1b}'), "{text}");
     let coloured = shown(&request("rm -r build", Scope::Once), &settings, Look::Colour);

@@ -124,3 +124,43 @@ fn many_writers_lose_no_grant() {
     });
     assert_eq!(grants::grants(&home).unwrap().len(), 80);
 }
+
+#[test]
+fn a_project_and_a_path_mean_what_is_touched() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let cx = place.cx(&empty());
+    let key = || Some("recursive delete".to_owned());
+    let project = NewGrant { key: key(), project: Some(place.work()), ..NewGrant::default() };
+    let made = grants::add(&place.home(), project).unwrap();
+    assert_eq!(shell(&engine, "rm -rf build", &cx), Verdict::Allow);
+    for script in ["rm -rf ~/Documents", "cd /srv && rm -rf data", "rm -rf ../x", "rm -rf $X"] {
+        assert_eq!(word(&shell(&engine, script, &cx)), "ask", "{script}");
+    }
+    std::os::unix::fs::symlink(place.user(), place.work().join("out")).unwrap();
+    assert_eq!(word(&shell(&engine, "rm -rf out/x", &cx)), "ask");
+    grants::revoke(&place.home(), &made.id).unwrap();
+    let path = Some(format!("{}/**", place.work().display()));
+    grants::add(&place.home(), NewGrant { key: key(), path, ..NewGrant::default() }).unwrap();
+    assert_eq!(shell(&engine, "rm -rf build", &cx), Verdict::Allow);
+    assert_eq!(word(&shell(&engine, "rm -rf ~/Documents", &cx)), "ask");
+}
+
+#[test]
+fn a_wide_entry_is_listed_as_such_keeps_working_and_can_be_narrowed() {
+    let place = Place::new();
+    let engine = Engine::default();
+    let config = place.home().join("config.yaml");
+    write_file(&config, "command_allowlist:\n  - recursive delete\n  - make deploy\n");
+    let wide = json!({"command_allowlist": ["recursive delete", "make deploy"]});
+    let listed = grants::list(&place.settings(&wide, &[])).unwrap();
+    assert!(matches!(&listed[0], Listed::Allowlist { wide: true, .. }));
+    assert!(matches!(&listed[1], Listed::Allowlist { wide: false, .. }));
+    assert_eq!(shell(&engine, "rm -r ~/x", &place.cx(&wide)), Verdict::Allow);
+    grants::narrow(&place.home(), "recursive delete", place.work()).unwrap();
+    assert_eq!(std::fs::read_to_string(&config).unwrap(), "command_allowlist:\n  - make deploy\n");
+    assert_eq!(shell(&engine, "rm -r x", &place.cx(&empty())), Verdict::Allow);
+    assert_eq!(word(&shell(&engine, "rm -r ~/x", &place.cx(&empty()))), "ask");
+    assert!(grants::narrow(&place.home(), "recursive delete", place.work()).is_err());
+    assert_eq!(grants::grants(&place.home()).unwrap().len(), 1);
+}

@@ -47,6 +47,7 @@ fn approver() {
             why: "a hook asks".to_owned(),
             span: None,
             widest: Scope::Always,
+            stores: None,
         }];
         let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &escalated };
         let verdict = engine.judge(&intent, &cx);

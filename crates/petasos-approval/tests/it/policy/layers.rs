@@ -173,6 +173,7 @@ fn what_hooks_escalate_is_asked_about_and_can_be_remembered() {
         why: "costs money".to_owned(),
         span: None,
         widest: Scope::Always,
+        stores: None,
     }];
     let effects = Effects::none();
     let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &escalated };

@@ -49,6 +49,7 @@ impl Grant {
             tool: self.tool,
             command: self.command,
             exact: self.exact,
+            leaf: None,
             path: self.path,
             project: self.project,
             expires: self.hours.map(until),

@@ -1,5 +1,6 @@
 //! Rules, grants, the decision log and proposals.
 
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Args;
@@ -51,11 +52,38 @@ pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
     }
     for one in &listed {
         match one {
-            Listed::Allowlist { entry, file } => {
-                out.line(format!("{entry}  (command_allowlist in {})", file.display()));
+            Listed::Allowlist { entry, file, wide } => {
+                let file = file.display();
+                out.line(format!("{entry}  (command_allowlist in {file})"));
+                if *wide {
+                    let hint = format!(
+                        "  wide: everything this rule asks about, everywhere; `petasos approval \
+                         narrow '{entry}'` limits it to this project"
+                    );
+                    out.line(out.paint(Style::Faint, &hint));
+                }
             }
-            Listed::Grant(grant) => out.line(json!(grant).to_string()),
+            Listed::Grant(grant) => out.line(grant.to_string()),
         }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Puts a grant for one project in the place of a wide one.
+pub(super) fn narrow(
+    session: &mut Session,
+    key: &str,
+    to: Option<PathBuf>,
+) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let settings = session.host.get()?.settings();
+    let here = settings.workspace();
+    let project = to.map_or_else(|| here.to_path_buf(), |to| here.join(to));
+    let made = grants::narrow(settings.home(), key, project).map_err(report)?;
+    if out.is_json() {
+        out.value(&made);
+    } else {
+        out.line(made.to_string());
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -66,7 +66,7 @@ impl Approver for Shown {
         for line in shown(request, &cx.settings, self.out.look()).lines() {
             self.out.line(format!("    {line}"));
         }
-        self.out.line("    once / session / always / deny?  (the demo answers: deny)");
+        self.out.line("    yes / session / always / no?  (the demo answers: deny)");
         let comment = Some("this is a demo".to_owned());
         Box::pin(std::future::ready(Answer::Denied { by: Who::Person(None), comment }))
     }
