@@ -5,6 +5,8 @@
 //! lower case). This machine itself and the services that only it can see are always reached
 //! directly.
 
+use std::net::IpAddr;
+
 use petasos_contract::Settings;
 use url::{Host, Url};
 
@@ -71,6 +73,9 @@ impl Proxies {
             if rule == "*" {
                 return true;
             }
+            if let Some(block) = Block::parse(rule) {
+                return host.parse().is_ok_and(|address| block.holds(address));
+            }
             let (name, rule_port) = match rule.rsplit_once(':') {
                 Some((name, digits)) if !name.contains(':') => (name, digits.parse::<u16>().ok()),
                 _ => (rule.as_str(), None),
@@ -79,6 +84,38 @@ impl Proxies {
             let port_fits = rule_port.is_none() || rule_port == port;
             port_fits && (host == name || (origin.domain().is_some() && is_below(host, name)))
         })
+    }
+}
+
+/// A block of addresses such as `10.0.0.0/8`.
+#[derive(Debug, Clone, Copy)]
+struct Block {
+    start: IpAddr,
+    bits: u32,
+}
+
+impl Block {
+    fn parse(rule: &str) -> Option<Self> {
+        let (start, bits) = rule.split_once('/')?;
+        let start: IpAddr = start.trim_start_matches('[').trim_end_matches(']').parse().ok()?;
+        let bits: u32 = bits.parse().ok()?;
+        let most = if start.is_ipv4() { 32 } else { 128 };
+        (bits <= most).then_some(Self { start, bits })
+    }
+
+    fn holds(self, address: IpAddr) -> bool {
+        // Bits after the prefix do not count; a shift by the whole width leaves nothing to compare.
+        match (self.start, address) {
+            (IpAddr::V4(start), IpAddr::V4(address)) => {
+                let differing = start.to_bits() ^ address.to_bits();
+                differing.checked_shr(32 - self.bits).unwrap_or(0) == 0
+            }
+            (IpAddr::V6(start), IpAddr::V6(address)) => {
+                let differing = start.to_bits() ^ address.to_bits();
+                differing.checked_shr(128 - self.bits).unwrap_or(0) == 0
+            }
+            (IpAddr::V4(_), IpAddr::V6(_)) | (IpAddr::V6(_), IpAddr::V4(_)) => false,
+        }
     }
 }
 
@@ -126,7 +163,10 @@ mod tests {
         let set = proxies(&[
             ("HTTPS_PROXY", "http://proxy.test:3128"),
             ("http_proxy", "other.test:8080"),
-            ("NO_PROXY", "internal.test, .corp.test,box.test:8443"),
+            (
+                "NO_PROXY",
+                "internal.test, .corp.test,box.test:8443,10.0.0.0/8,fd12::/16,192.168.1.7/31",
+            ),
         ]);
         let cases = [
             ("https://api.test/v1", Some("http://proxy.test:3128/")),
@@ -137,6 +177,12 @@ mod tests {
             ("https://box.test:8443/", None),
             ("https://box.test/", Some("http://proxy.test:3128/")),
             ("http://127.0.0.1:11434/v1", None),
+            ("http://10.1.2.3:8000/v1", None),
+            ("http://11.1.2.3:8000/v1", Some("http://other.test:8080/")),
+            ("https://[fd12:1::5]/v1", None),
+            ("https://[fd13::5]/v1", Some("http://proxy.test:3128/")),
+            ("https://192.168.1.6/v1", None),
+            ("https://192.168.1.8/v1", Some("http://proxy.test:3128/")),
             ("http://[::1]:11434/v1", None),
         ];
         for (address, wanted) in cases {
