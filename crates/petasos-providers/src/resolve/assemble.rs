@@ -25,6 +25,8 @@ pub(crate) struct Parts<'p> {
     /// The dialect saved for this very endpoint.
     pub(crate) saved_mode: Option<&'p str>,
     pub(crate) model: Option<String>,
+    /// Whether the endpoint is the one of the `model` section, whoever serves there.
+    pub(crate) from_saved: bool,
 }
 
 impl Parts<'_> {
@@ -40,6 +42,7 @@ impl Parts<'_> {
             entry: None,
             saved_mode: None,
             model: None,
+            from_saved: false,
         }
     }
 
@@ -56,7 +59,8 @@ impl Parts<'_> {
 impl Scene<'_> {
     /// The runtime of the parts.
     pub(crate) fn assemble(&mut self, parts: Parts<'_>) -> ProviderRuntime {
-        let own = self.is_saved_for(&parts.id) && parts.entry.is_none();
+        let saved = parts.from_saved || self.is_saved_for(&parts.id);
+        let own = saved && parts.entry.is_none();
         if let Some(provider) = parts.provider {
             self.trace_unused(&provider.key_env, "another key comes before it");
         }
@@ -145,8 +149,16 @@ impl Scene<'_> {
         let provider = parts.provider.map_or_else(Vec::new, |provider| {
             provider.headers.iter().map(|(name, value)| (name.clone(), value.clone())).collect()
         });
-        let saved = if own { self.saved.headers() } else { Vec::new() };
-        let entry = parts.entry.map_or_else(Vec::new, |entry| entry.headers());
+        // Headers may hold secrets: like a key they go to the place they were written for.
+        let home = |address: Option<&str>| {
+            let address = address.and_then(|text| BaseUrl::parse(text).ok());
+            self.request.base_url.is_none()
+                || address.is_some_and(|address| address.origin() == parts.url.origin())
+        };
+        let saved = own && home(self.saved.base_url);
+        let saved = if saved { self.saved.headers() } else { Vec::new() };
+        let entry = parts.entry.filter(|entry| home(entry.url()));
+        let entry = entry.map_or_else(Vec::new, |entry| entry.headers());
         let mut headers: Vec<(String, String)> = Vec::new();
         for (name, value) in provider.into_iter().chain(saved).chain(entry) {
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));

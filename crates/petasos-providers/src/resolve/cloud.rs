@@ -222,7 +222,7 @@ fn at_bedrock(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
         .or_else(|| profile.and_then(|profile| profile.region.as_deref()));
     let region = region.unwrap_or("us-east-1").to_owned();
     let host = format!("bedrock-runtime.{region}.amazonaws.com");
-    let url = bedrock_url(scene, &host)?;
+    let (url, place) = bedrock_url(scene, &host)?;
     let claim = Claim::new("bedrock", Scope::new([Allowed::Host(host)]));
     let exact = Claim::exactly("bedrock", &url);
     let bearer = "AWS_BEARER_TOKEN_BEDROCK";
@@ -238,6 +238,9 @@ fn at_bedrock(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     if key.is_none() && keys.is_none() {
         return Err(no_aws_keys(scene));
     }
+    if key.is_none() && !may_sign_for(scene, &url, place) {
+        return Err(not_allowed(provider, &url, place));
+    }
     let guardrail = scene.settings.get("bedrock.guardrail").cloned();
     let signed = key.is_none();
     let mut parts = Parts::new("bedrock", url, EndpointKind::Registry);
@@ -252,14 +255,34 @@ fn at_bedrock(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     Ok(runtime)
 }
 
-fn bedrock_url(scene: &Scene<'_>, host: &str) -> Result<BaseUrl, ResolveError> {
+/// The endpoint and where it was named.
+fn bedrock_url(scene: &Scene<'_>, host: &str) -> Result<(BaseUrl, &'static str), ResolveError> {
     let saved = scene.saved.base_url.filter(|_| scene.is_saved_for("bedrock"));
-    match (scene.explicit_url()?, saved, scene.variable("BEDROCK_BASE_URL")) {
-        (Some(url), _, _) => Ok(url),
-        (None, Some(text), _) => scene.parse_url(text, "`model.base_url`"),
-        (None, None, Some(text)) => scene.parse_url(text, "the variable `BEDROCK_BASE_URL`"),
-        (None, None, None) => scene.parse_url(&format!("https://{host}"), "the region"),
-    }
+    let own = format!("https://{host}");
+    let (text, place) = match (scene.explicit_url()?, saved, scene.variable("BEDROCK_BASE_URL")) {
+        (Some(url), _, _) => return Ok((url, REQUEST)),
+        (None, Some(text), _) => (text, SAVED),
+        (None, None, Some(text)) => (text, "the variable `BEDROCK_BASE_URL`"),
+        (None, None, None) => (own.as_str(), "the region"),
+    };
+    Ok((scene.parse_url(text, place)?, place))
+}
+
+const REQUEST: &str = "the request";
+const SAVED: &str = "`model.base_url`";
+
+/// Whether requests to an endpoint are signed with keys that lie about. The signature is good for
+/// the real service and a session token travels with it, so the rule is that of any other key:
+/// Amazon's own hosts, or what the user granted in the configuration. This machine counts as
+/// granted where the user wrote it down.
+fn may_sign_for(scene: &Scene<'_>, url: &BaseUrl, place: &str) -> bool {
+    let Some(origin) = url.origin() else { return false };
+    let amazon = ["amazonaws.com", "amazonaws.com.cn", "api.aws"];
+    let at_home = origin.is_encrypted()
+        && url.url().domain().is_some_and(|host| amazon.iter().any(|own| is_below(host, own)));
+    let granted = scene.host_is_granted("bedrock", url.url()) && place != REQUEST;
+    let written = origin.is_loopback() && (place == SAVED || place == REQUEST);
+    at_home || granted || written
 }
 
 /// No keys are written down; whoever asked may fetch those of the container, cluster or machine

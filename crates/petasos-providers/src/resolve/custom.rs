@@ -143,6 +143,7 @@ fn saved(scene: &mut Scene<'_>, url: BaseUrl) -> ProviderRuntime {
     let mut parts = Parts::new("custom", url, EndpointKind::Custom);
     parts.key = key;
     parts.saved_mode = scene.saved.api_mode;
+    parts.from_saved = true;
     scene.assemble(parts)
 }
 

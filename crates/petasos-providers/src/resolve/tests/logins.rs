@@ -197,6 +197,16 @@ fn clouds_and_processes_give_what_their_transports_need() {
         [("AWS_BEARER_TOKEN_BEDROCK", "bt-0123456789"), ("BEDROCK_BASE_URL", "https://evil.test")];
     let away = got(&run(&Request::of("bedrock"), &json!({}), &bearer));
     assert_eq!(away, Err("missing_api_key"), "the token stays at Amazon's hosts");
+    for (place, expected) in [
+        ("https://evil.test", Err("key_not_allowed_for_host")),
+        ("http://bedrock-runtime.eu-west-1.amazonaws.com", Err("key_not_allowed_for_host")),
+        ("http://127.0.0.1:9", Err("key_not_allowed_for_host")),
+        ("https://vpce-1.bedrock-runtime.eu-west-1.vpce.amazonaws.com", Ok(())),
+    ] {
+        let moved = [keys[0], keys[1], ("BEDROCK_BASE_URL", place)];
+        let signed = run(&Request::of("bedrock"), &json!({}), &moved).outcome;
+        assert_eq!(signed.map(drop).map_err(|error| error.code), expected, "{place}");
+    }
     let aws = AwsProfiles::from_texts("[work]\naws_access_key_id=A\naws_secret_access_key=s", "");
     let profiles = VaultView { aws, ..VaultView::empty(NOW_MS) };
     let named = check(&Request::default(), &json!({}), &[("AWS_PROFILE", "work")], &profiles);

@@ -154,6 +154,19 @@ fn judge(world: &World) -> Result<bool, TestCaseError> {
         prop_assert!(!printed.contains(value.as_str()), "{value} is printed");
     }
     let Ok(runtime) = &resolved.outcome else { return Ok(false) };
+    if runtime.aws.as_ref().is_some_and(|aws| aws.keys.is_some()) {
+        let url = runtime.base_url.url();
+        let text = Some(runtime.base_url.as_str());
+        let written = |value: Option<&str>| value.map(|text| text.trim_end_matches('/')) == text;
+        let here = runtime.base_url.origin().unwrap().is_loopback()
+            && (written(world.request.base_url.as_deref())
+                || written(world.config["model"]["base_url"].as_str()));
+        let granted = world.config["model"]["allow_key_to_host"] == json!("box.test")
+            && url.host_str() == Some("box.test");
+        let amazon = url.scheme() == "https"
+            && url.domain().is_some_and(|host| host.ends_with(".amazonaws.com"));
+        prop_assert!(amazon || here || granted, "requests to {url} are signed");
+    }
     let Some(credential) = &runtime.credential else { return Ok(false) };
     let url = runtime.base_url.url();
     prop_assert!(credential.attach(url).is_ok(), "{} at {url}", credential.scope);
