@@ -5,21 +5,23 @@ use std::fmt::Write;
 use petasos_contract::Secret;
 use sha2::{Digest, Sha256};
 
-/// Values that people leave where a key should be.
-const PLACEHOLDERS: [&str; 12] = [
-    "*",
-    "**",
-    "***",
+/// Words that people leave where a key should be, alone or after a vendor's prefix.
+const PLACEHOLDERS: [&str; 11] = [
     "changeme",
-    "your_api_key",
-    "your_api_key_here",
-    "your-api-key",
+    "change-me",
+    "replaceme",
+    "replace-me",
     "placeholder",
     "example",
     "dummy",
     "null",
     "none",
+    "undefined",
+    "todo",
 ];
+/// What a vendor's keys begin with, before the part that tells them apart.
+const PREFIXES: [&str; 9] =
+    ["sk-ant-api03-", "sk-ant-", "sk-or-v1-", "sk-or-", "sk-proj-", "sk-", "gsk-", "xai-", "hf-"];
 
 const CHARS_MIN: usize = 4;
 
@@ -58,7 +60,7 @@ pub fn usable(text: &str) -> Result<Usable, Unusable> {
     if text.contains(['\n', '\r', '\0']) {
         return Err(Unusable::Broken);
     }
-    if PLACEHOLDERS.iter().any(|known| known.eq_ignore_ascii_case(text)) {
+    if is_placeholder(text) {
         return Err(Unusable::Placeholder);
     }
     let ascii: String = text.chars().filter(char::is_ascii_graphic).collect();
@@ -67,6 +69,19 @@ pub fn usable(text: &str) -> Result<Usable, Unusable> {
     }
     let cleaned = ascii.len() != text.len();
     Ok(Usable { secret: Secret::new(ascii), cleaned })
+}
+
+/// Whether a text stands where a key belongs: `your-api-key-here`, `sk-xxx`, `<key>`, `***`.
+fn is_placeholder(text: &str) -> bool {
+    let plain = text.to_ascii_lowercase().replace(['_', ' '], "-");
+    if plain.starts_with('<') && plain.ends_with('>') {
+        return true;
+    }
+    let rest = PREFIXES.iter().find_map(|prefix| plain.strip_prefix(prefix)).unwrap_or(&plain);
+    let named = ["key", "token", "secret"].iter().any(|word| plain.contains(word));
+    let addressed = rest.starts_with("your-") || rest.ends_with("-here");
+    let filler = |c: char| matches!(c, 'x' | '*' | '.' | '-' | '…');
+    PLACEHOLDERS.contains(&rest) || (named && addressed) || rest.chars().all(filler)
 }
 
 /// A short name for a secret that gives nothing away.
@@ -87,7 +102,25 @@ mod tests {
     fn placeholders_fragments_and_several_lines_are_no_secrets() {
         let verdict = |text| usable(text).map(|good| good.secret.expose().to_owned());
         assert_eq!(verdict(" sk-0123 "), Ok("sk-0123".to_owned()));
-        assert_eq!(verdict("ChangeMe"), Err(Unusable::Placeholder));
+        let left = [
+            "ChangeMe",
+            "your-api-key-here",
+            "YOUR_OPENAI_API_KEY",
+            "sk-your-key-here",
+            "sk-xxx",
+            "sk-ant-XXXXXXXXXXXXXXXX",
+            "sk-...",
+            "<your key>",
+            "***",
+            "sk-placeholder",
+            "api_key_here",
+        ];
+        for text in left {
+            assert_eq!(verdict(text), Err(Unusable::Placeholder), "{text}");
+        }
+        for text in ["lm-studio", "test-0001", "sk-xa0123", "my-box", "yourself", "hf_0123456789"] {
+            assert_eq!(verdict(text), Ok(text.to_owned()), "{text}");
+        }
         assert_eq!(verdict("abc"), Err(Unusable::Short));
         assert_eq!(verdict("sk-01\nsk-02"), Err(Unusable::Broken));
         assert_eq!(verdict("  "), Err(Unusable::Empty));
