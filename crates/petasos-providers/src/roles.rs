@@ -131,9 +131,12 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
     if explicit {
         // An address alone is a custom endpoint; with a provider it keeps that identity.
         let named = if provider == "auto" { "custom".to_owned() } else { provider };
+        // The saved model is the main provider's: another provider brings its own.
+        let row = table.find(&named).filter(|row| row.id != "custom");
+        let lent = || row.and_then(|row| model_for(role, row).or(row.default_model.clone()));
         candidates.push(Wanted {
+            model: own_model.or_else(lent),
             provider: Some(named),
-            model: own_model,
             base_url,
             api_key: task.text("api_key").map(Secret::new),
             key_env: task.text("key_env"),
@@ -149,7 +152,13 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
         fallback::add(&mut candidates, [main]);
     } else {
         let is_main = provider == "main";
-        candidates.push(Wanted { model: own_model.or(main.model.clone()), ..main });
+        let seeing = if role == Role::Vision { sight(&main, settings, table) } else { Sight::Own };
+        let model = match (own_model, seeing) {
+            (Some(model), _) | (None, Sight::By(model)) => Some(Some(model)),
+            (None, Sight::Own) => Some(main.model.clone()),
+            (None, Sight::Blind) => None,
+        };
+        candidates.extend(model.map(|model| Wanted { model, ..main }));
         fallback::add(&mut candidates, task.chain());
         fallback::add(&mut candidates, fallback::chain(settings));
         if !is_main {
@@ -164,6 +173,26 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
         retries_max: u32::try_from(retries).unwrap_or(u32::MAX).min(20),
         timeout: Some(timeout.unwrap_or(Duration::from_secs(facts.timeout_s))),
         patience: Patience::Side,
+    }
+}
+
+/// How the main provider looks at an image.
+enum Sight {
+    /// With the main model.
+    Own,
+    /// With another of its models.
+    By(String),
+    /// Not at all.
+    Blind,
+}
+
+fn sight(main: &Wanted, settings: &Settings, table: &Table) -> Sight {
+    let named = main.provider.as_deref().or_else(|| settings.text("model.provider"));
+    let Some(row) = named.and_then(|name| table.find(name)) else { return Sight::Own };
+    match (row.id.as_str(), &row.vision_model) {
+        ("kimi-coding" | "kimi-coding-cn", _) => Sight::Blind,
+        (_, Some(model)) => Sight::By(model.clone()),
+        (_, None) => Sight::Own,
     }
 }
 
@@ -253,6 +282,26 @@ mod tests {
         let (auto, falls) = providers(Role::TitleGeneration, &json!({}));
         assert_eq!((&auto[..2], falls), (&["main".to_owned(), "openrouter".to_owned()][..], true));
         assert!(!auto.iter().any(|name| name == "openai-codex" || name == "anthropic"));
+    }
+
+    #[test]
+    fn a_side_task_at_another_provider_never_asks_it_for_the_main_model() {
+        let first = |role, values: Value| {
+            let settings = Settings::from_values(values.as_object().cloned().unwrap());
+            let prompt = Prompt { model: Some("main-model".to_owned()), ..Prompt::default() };
+            let plan = plan(role, &prompt, &settings, &Table::built_in());
+            let first = plan.candidates.into_iter().next().unwrap();
+            (first.provider.unwrap_or_default(), first.model.unwrap_or_default())
+        };
+        let own = json!({"model": "claude-opus-4-6",
+            "auxiliary": {"compression": {"provider": "deepseek"}}});
+        let (provider, model) = first(Role::Compression, own);
+        assert_eq!(provider, "deepseek");
+        assert!(model.starts_with("deepseek"), "{model}");
+        let zai = json!({"model": {"provider": "zai", "default": "glm-5.2"}});
+        assert_eq!(first(Role::Vision, zai).1, "glm-5v-turbo");
+        let kimi = json!({"model": {"provider": "kimi-coding", "default": "kimi-k3"}});
+        assert_ne!(first(Role::Vision, kimi).1, "main-model", "it cannot see");
     }
 
     #[test]
