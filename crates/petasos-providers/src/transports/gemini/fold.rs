@@ -142,13 +142,11 @@ impl Generated {
     }
 }
 
-/// Whether the later arguments hold all that the earlier ones did.
+/// Whether the later arguments hold all that the earlier ones did and at most add to them. A text
+/// that merely begins the same belongs to another call: both run, or one would be lost.
 fn extends(later: &Map<String, Value>, earlier: &str) -> bool {
     let earlier: Map<String, Value> = serde_json::from_str(earlier).unwrap_or_default();
-    earlier.iter().all(|(key, before)| match (before, later.get(key)) {
-        (Value::String(before), Some(Value::String(now))) => now.starts_with(before.as_str()),
-        (before, now) => now == Some(before),
-    })
+    earlier.iter().all(|(key, before)| later.get(key) == Some(before))
 }
 
 impl Fold for Generated {
