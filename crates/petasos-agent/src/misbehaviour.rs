@@ -22,6 +22,8 @@ pub struct Patience {
     pub empty: u32,
     /// Replies that want to go on.
     pub incomplete: u32,
+    /// The most that a reply wrote before it was cut off.
+    pub written: u32,
 }
 
 /// What to do with a reply.
@@ -58,6 +60,10 @@ impl Patience {
     /// Judges a reply and counts.
     pub fn judge(&mut self, reply: &Reply) -> Verdict {
         let said = &reply.message;
+        if reply.finish == Finish::Length {
+            let written = u32::try_from(reply.usage.output).unwrap_or(u32::MAX);
+            self.written = self.written.max(written);
+        }
         match reply.finish {
             Finish::ContentFilter if said.tool_calls.is_empty() => return Verdict::Filtered,
             Finish::Length if !said.tool_calls.is_empty() && self.cut < CUT_MAX => {
@@ -108,7 +114,8 @@ impl Patience {
             return configured;
         }
         let room = configured.unwrap_or(ROOM_FIRST).saturating_mul(1 << self.cut.min(8));
-        Some(room.min(ROOM_MAX))
+        // Never less than there was already, whoever set that limit.
+        Some(room.min(ROOM_MAX).max(configured.unwrap_or(0)).max(self.written))
     }
 }
 
@@ -159,6 +166,27 @@ fn respelled(name: &str, granted: &BTreeSet<ToolName>) -> Option<ToolName> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_room_for_a_reply_that_was_cut_never_shrinks() {
+        let cut = |output: u64| {
+            let mut reply = Reply { finish: Finish::Length, ..Reply::default() };
+            reply.message.content = Some("half".to_owned());
+            reply.usage.output = output;
+            reply
+        };
+        let rooms = |output: u64, configured: Option<u32>| -> Vec<u32> {
+            let mut patience = Patience::default();
+            let each = (0..CUT_MAX).filter_map(|_| {
+                patience.judge(&cut(output));
+                patience.room(configured)
+            });
+            each.collect()
+        };
+        assert_eq!(rooms(0, None), [8_192, 16_384, 32_768, 32_768]);
+        assert_eq!(rooms(65_536, None), [65_536; 4], "the provider's own limit was larger");
+        assert_eq!(rooms(0, Some(100_000)), [100_000; 4]);
+    }
 
     #[test]
     fn only_another_spelling_of_the_same_letters_is_understood() {

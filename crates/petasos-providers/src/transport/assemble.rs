@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 use super::decode::DecodeError;
 
 /// The most text, reasoning and arguments that one reply may hold together.
-const REPLY_BYTES_MAX: usize = 64 * 1024 * 1024;
+const REPLY_BYTES_MAX: usize = 16 * 1024 * 1024;
 /// The most calls that one reply may ask for.
 const CALLS_MAX: usize = 512;
 
@@ -157,13 +157,15 @@ impl Assembly {
         Ok(())
     }
 
-    /// The finished reply. A call cut off by the length limit is left out: it must never run.
+    /// The finished reply. A call that the length limit cut stays in it with the arguments as far
+    /// as they came, so that the reply is not taken for an empty one and the call cannot run.
     pub fn reply(&mut self) -> Reply {
         let mut finish = self.finish.unwrap_or_default();
-        let mut calls = self.calls();
+        let calls = self.calls();
         if finish == Finish::Length {
-            calls.retain(|call| is_object(&call.arguments));
-        } else if !calls.is_empty() && finish != Finish::ContentFilter {
+            return self.give(finish, calls);
+        }
+        if !calls.is_empty() && finish != Finish::ContentFilter {
             finish = Finish::ToolCalls;
         } else if calls.is_empty() && finish == Finish::ToolCalls {
             finish = Finish::Stop;
@@ -200,10 +202,12 @@ impl Assembly {
     }
 
     fn calls(&mut self) -> Vec<RequestedCall> {
+        // Without an argument a call takes none, unless the limit came before the first.
+        let none = if self.finish == Some(Finish::Length) { "{" } else { "{}" };
         let slots = std::mem::take(&mut self.slots).into_iter().enumerate();
         let calls = slots.filter(|(_, slot)| !slot.name.trim().is_empty()).map(|(index, slot)| {
             let arguments =
-                if slot.arguments.trim().is_empty() { "{}".to_owned() } else { slot.arguments };
+                if slot.arguments.trim().is_empty() { none.to_owned() } else { slot.arguments };
             let id = if slot.id.trim().is_empty() {
                 stand_in_id(&slot.name, &arguments, index)
             } else {
@@ -218,11 +222,6 @@ impl Assembly {
         });
         calls.collect()
     }
-}
-
-/// Whether a text is a JSON object.
-pub fn is_object(text: &str) -> bool {
-    serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(text).is_ok()
 }
 
 /// The same identity for the same call, for servers that give none.
