@@ -27,6 +27,10 @@ pub fn fault(body: &Value) -> Fault {
     if let Some(raw) = error.pointer("/metadata/raw").and_then(Value::as_str) {
         message = format!("{message}: {raw}");
     }
+    // llama.cpp states the window beside its words.
+    if let Some(window) = error.get("n_ctx").and_then(Value::as_u64) {
+        message = format!("{message}; context size ({window})");
+    }
     if message.is_empty() && !error.is_null() {
         message = error.to_string();
     }

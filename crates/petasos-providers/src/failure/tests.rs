@@ -65,6 +65,72 @@ fn what_an_error_states_is_kept() {
 }
 
 #[test]
+fn servers_that_people_run_themselves_state_the_room_they_have() {
+    let cases = [
+        (
+            "This model's maximum context length is 32768 tokens. However, you requested 65636 tokens \
+          (100 in the messages, 65536 in the completion).",
+            Some(32_668),
+            Some(32_768),
+        ),
+        (
+            "'max_tokens' or 'max_completion_tokens' is too large: 65536. This model's maximum \
+          context length is 32768 tokens and your request has 100 input tokens (65536 > 32768 - \
+          100). None",
+            Some(32_668),
+            Some(32_768),
+        ),
+        (
+            "This model's maximum context length is 128000 tokens. However, you requested 65535 \
+          output tokens and your prompt contains at least 62466 input tokens, for a total of at \
+          least 128001 tokens.",
+            Some(65_534),
+            Some(128_000),
+        ),
+        (
+            "You passed 1 input tokens and requested 65535 output tokens. However, the model's \
+          context length is only 65535 tokens, resulting in a maximum input length of 0 tokens.",
+            Some(65_534),
+            Some(65_535),
+        ),
+        (
+            "Requested token count exceeds the model's maximum context length of 32768 tokens. You \
+          requested a total of 65636 tokens: 100 tokens from the input messages and 65536 tokens \
+          for the completion.",
+            Some(32_668),
+            Some(32_768),
+        ),
+        (
+            "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 100 `inputs` tokens and \
+          65536 `max_new_tokens`",
+            Some(3_996),
+            Some(4_096),
+        ),
+        (
+            "This model's maximum context length is 4096 tokens. However, your request has 5000 \
+          input tokens. Please reduce the length of the input messages.",
+            None,
+            Some(4_096),
+        ),
+        (
+            "request (14429 tokens) exceeds the available context size (8192 tokens), try \
+          increasing it",
+            None,
+            Some(8_192),
+        ),
+    ];
+    for (words, room, context) in cases {
+        let judged = judge(Wire::ChatCompletions, 400, &error(words), Size::default());
+        assert_eq!(judged.reason, Reason::ContextOverflow, "{words}");
+        assert_eq!((judged.room, judged.context_length), (room, context), "{words}");
+    }
+    let fields = json!({"error": {"message": "the request exceeds the available context size",
+        "n_prompt_tokens": 14_429, "n_ctx": 8_192}});
+    let judged = judge(Wire::ChatCompletions, 400, &fields, Size::default());
+    assert_eq!(judged.context_length, Some(8_192));
+}
+
+#[test]
 fn a_bare_refusal_means_another_thing_for_a_large_conversation() {
     let large = Size { tokens: 90_000, messages: 3, context: Some(200_000) };
     assert_eq!(

@@ -7,7 +7,7 @@ use petasos_contract::model::Reason;
 use super::{Size, ToolHint};
 use crate::transport::decode::Fault;
 
-const OVERFLOW: [&str; 16] = [
+const OVERFLOW: [&str; 20] = [
     "context length",
     "context window",
     "context size",
@@ -24,6 +24,10 @@ const OVERFLOW: [&str; 16] = [
     "token count exceeds",
     "exceeds maximum tokens",
     "larger than the model's context",
+    "maximum model length",
+    "max_tokens must be at least 1",
+    "`max_new_tokens` must be <=",
+    "input length exceeds",
 ];
 const CREDIT: [&str; 7] = [
     "credit balance",
@@ -201,6 +205,10 @@ pub(super) fn context_length(text: &str) -> Option<u64> {
     let lower = text.to_ascii_lowercase();
     let leads = [
         "maximum context length is ",
+        "maximum context length of ",
+        "maximum model length of ",
+        "context length is only ",
+        "`max_new_tokens` must be <= ",
         "context window of ",
         "context length of only ",
         "context length of ",
@@ -212,10 +220,11 @@ pub(super) fn context_length(text: &str) -> Option<u64> {
     leads.iter().find_map(|lead| number_after(&lower, lead)).filter(|tokens| *tokens >= 1_000)
 }
 
-/// The room for an answer that a message states.
+/// The room for an answer that a message states, or that follows from what it states.
 pub(super) fn room(text: &str) -> Option<u32> {
+    const ABOUT: [&str; 4] = ["max_tokens", "completion", "output tokens", "max_new_tokens"];
     let lower = text.to_ascii_lowercase();
-    if !lower.contains("max_tokens") && !lower.contains("completion tokens") {
+    if !ABOUT.iter().any(|word| lower.contains(word)) {
         return None;
     }
     let leads = [
@@ -236,7 +245,32 @@ pub(super) fn room(text: &str) -> Option<u32> {
         let input = terms.nth(1)?.parse::<u64>().ok()?;
         lower.contains("context limit").then(|| limit.saturating_sub(input))
     };
-    stated.or_else(sum).and_then(|room| u32::try_from(room).ok()).filter(|room| *room > 0)
+    stated
+        .or_else(sum)
+        .or_else(|| left(&lower))
+        .and_then(|room| u32::try_from(room).ok())
+        .filter(|room| *room > 0)
+}
+
+/// What the input leaves of the context, where a message states both: the servers that people run
+/// themselves refuse a limit that does not fit instead of lowering it.
+fn left(lower: &str) -> Option<u64> {
+    const INPUT: [&str; 5] = [
+        " in the messages",
+        " tokens from the input",
+        " input tokens",
+        " `inputs` tokens",
+        " in the prompt",
+    ];
+    let input = INPUT.iter().find_map(|tail| number_before(lower, tail))?;
+    context_length(lower)?.checked_sub(input)
+}
+
+fn number_before(text: &str, tail: &str) -> Option<u64> {
+    text.match_indices(tail).find_map(|(at, _)| {
+        let word = text.get(..at)?.rsplit(|c: char| !c.is_ascii_digit() && c != ',').next()?;
+        digits(word)
+    })
 }
 
 fn number_after(text: &str, lead: &str) -> Option<u64> {
