@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::credential::jwt;
 use crate::mode::{ApiMode, Wire};
+use crate::transport::target::join;
 
 /// An endpoint without a trailing slash.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,13 +51,7 @@ impl BaseUrl {
     /// The address of a path below it; `path` starts with a slash and may bring a query. A query of
     /// the endpoint itself stays.
     pub fn at(&self, path: &str) -> Result<Url, UrlRefused> {
-        let (path, query) =
-            path.split_once('?').map_or((path, None), |(path, query)| (path, Some(query)));
-        let (stem, own) =
-            self.text.split_once('?').map_or((self.text.as_str(), None), |(a, b)| (a, Some(b)));
-        let queries: Vec<&str> = own.into_iter().chain(query).collect();
-        let mark = if queries.is_empty() { "" } else { "?" };
-        checked_url(&format!("{}{path}{mark}{}", stem.trim_end_matches('/'), queries.join("&")))
+        checked_url(&join(&self.text, path))
     }
 
     /// The same endpoint with another path, for providers whose dialects live at different ones.

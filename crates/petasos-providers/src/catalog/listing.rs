@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
+use petasos_net::Method;
 use petasos_net::client::{Net, Request};
 use petasos_net::fault::NetError;
-use petasos_net::{Method, Url};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -60,14 +60,14 @@ pub async fn list(
     within: Duration,
 ) -> Result<Vec<Listed>, ListError> {
     let provider = runtime.provider.clone();
-    let base = runtime.base_url.as_str();
-    let address = match runtime.wire {
-        Wire::ChatCompletions | Wire::CodexResponses | Wire::Gemini => format!("{base}/models"),
-        Wire::AnthropicMessages if base.ends_with("/v1") => format!("{base}/models"),
-        Wire::AnthropicMessages => format!("{base}/v1/models"),
+    let stem = runtime.base_url.url().path().trim_end_matches('/');
+    let path = match runtime.wire {
+        Wire::ChatCompletions | Wire::CodexResponses | Wire::Gemini => "/models",
+        Wire::AnthropicMessages if stem.ends_with("/v1") => "/models",
+        Wire::AnthropicMessages => "/v1/models",
         _ => return Err(ListError::None { provider }),
     };
-    let url = Url::parse(&address).map_err(|_| ListError::None { provider: provider.clone() })?;
+    let url = runtime.base_url.at(path).map_err(NetError::from)?;
     let mut request = Request::new(Method::GET, url)
         .credential(runtime.credential.clone())
         .first_byte(within)

@@ -111,6 +111,11 @@ impl Target {
         host == domain || host.strip_suffix(domain).is_some_and(|rest| rest.ends_with('.'))
     }
 
+    /// The address as people are shown it: a query may hold what is not theirs to see.
+    pub fn address(&self) -> &str {
+        self.base_url.split('?').next().unwrap_or_default()
+    }
+
     /// Whether a repair is in force.
     pub fn repaired(&self, repair: &Repair) -> bool {
         self.repairs.contains(repair)
@@ -151,10 +156,20 @@ impl Target {
         }
     }
 
-    /// An address below the base.
+    /// An address below the base; a query of the base itself stays at the end.
     pub fn below(&self, path: &str) -> String {
-        format!("{}/{path}", self.base_url.trim_end_matches('/'))
+        join(&self.base_url, path)
     }
+}
+
+/// The address of a path below an endpoint. Both may bring a query; the endpoint's own comes first.
+pub fn join(base: &str, path: &str) -> String {
+    let (stem, own) = base.split_once('?').map_or((base, None), |(stem, own)| (stem, Some(own)));
+    let (path, more) = path.split_once('?').map_or((path, None), |(path, own)| (path, Some(own)));
+    let query: Vec<&str> = own.into_iter().chain(more).filter(|part| !part.is_empty()).collect();
+    let mark = if query.is_empty() { "" } else { "?" };
+    let (stem, path) = (stem.trim_end_matches('/'), path.trim_start_matches('/'));
+    format!("{stem}/{path}{mark}{}", query.join("&"))
 }
 
 fn host(base_url: &str) -> String {

@@ -98,10 +98,12 @@ fn endpoint(target: &Target) -> String {
     if bedrock::serves(target) {
         return bedrock::endpoint(target);
     }
-    let base = target.base_url.trim_end_matches('/');
-    let query = if target.is_at("azure.com") { "?api-version=2025-04-15" } else { "" };
-    let path = if base.ends_with("/v1") { "messages" } else { "v1/messages" };
-    format!("{base}/{path}{query}")
+    let versioned = target.base_url.contains("api-version=");
+    let query =
+        if target.is_at("azure.com") && !versioned { "?api-version=2025-04-15" } else { "" };
+    let stem = target.address().trim_end_matches('/');
+    let path = if stem.ends_with("/v1") { "messages" } else { "v1/messages" };
+    target.below(&format!("{path}{query}"))
 }
 
 fn headers(target: &Target) -> Vec<(String, String)> {
