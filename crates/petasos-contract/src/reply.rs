@@ -63,6 +63,11 @@ impl DeltaSink {
         Self(Some(subscriber))
     }
 
+    /// Whether nobody listens, so that nothing of a reply has been shown.
+    pub fn is_silent(&self) -> bool {
+        self.0.is_none()
+    }
+
     /// Tells a delta of one attempt.
     pub fn tell(&self, attempt: u32, delta: &Delta) {
         if let Some(subscriber) = &self.0 {

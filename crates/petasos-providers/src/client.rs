@@ -9,7 +9,9 @@ mod memory;
 mod mixture;
 mod program;
 mod sign;
+mod size;
 mod target;
+mod telling;
 mod walk;
 
 use std::fmt;
@@ -31,6 +33,7 @@ use crate::roles::{self, Plan};
 use crate::route::{Routes, Unroutable};
 use crate::runtime::ProviderRuntime;
 use crate::table::Table;
+use crate::transport;
 
 use memory::Memory;
 use mixture::Advice;
@@ -154,6 +157,40 @@ impl Client {
         let listed = catalog::list(&self.net, &runtime, LIST_WITHIN).await?;
         self.catalog.learn(runtime.base_url.as_str(), &listed);
         Ok(listed)
+    }
+
+    /// A runtime whose model is known: the only one that its endpoint lists, where nobody chose.
+    async fn with_model(&self, runtime: ProviderRuntime) -> Result<ProviderRuntime, Unroutable> {
+        let has_wire = transport::of(runtime.wire).is_some_and(|wire| wire.program.is_none());
+        if runtime.model.is_some() || !has_wire {
+            return Ok(runtime);
+        }
+        let address = runtime.base_url.to_string();
+        if let Some(model) = self.memory.only_model(&address) {
+            return Ok(ProviderRuntime { model: Some(model), ..runtime });
+        }
+        let unroutable = |why: String| Unroutable {
+            provider: runtime.provider.clone(),
+            code: "missing_model".to_owned(),
+            message: format!(
+                "no model is chosen for `{}` at {}: {why}; name one with `petasos model`",
+                runtime.provider,
+                address.split('?').next().unwrap_or_default()
+            ),
+        };
+        let listed = catalog::list(&self.net, &runtime, LIST_WITHIN).await;
+        let listed = listed.map_err(|error| unroutable(error.to_string()))?;
+        self.catalog.learn(runtime.base_url.as_str(), &listed);
+        if let [only] = listed.as_slice() {
+            self.memory.keep_only_model(&address, &only.id);
+            return Ok(ProviderRuntime { model: Some(only.id.clone()), ..runtime });
+        }
+        let some: Vec<&str> = listed.iter().take(5).map(|model| model.id.as_str()).collect();
+        let more = if listed.len() > some.len() { ", …" } else { "" };
+        Err(unroutable(match some.as_slice() {
+            [] => "it lists none".to_owned(),
+            some => format!("it lists `{}`{more}", some.join("`, `")),
+        }))
     }
 
     async fn follow(

@@ -54,6 +54,9 @@ pub enum ToolHint {
     Name(String),
 }
 
+/// The code of a reply that outgrew its bound.
+const ENDLESS: &str = "reply_too_large";
+
 /// A failed request.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
@@ -79,9 +82,14 @@ pub struct Failure {
     pub param: Option<String>,
     /// Whether the body was a page for people and not an answer.
     pub is_page: bool,
+    /// What happened, where the reason alone is too coarse.
+    pub heading: Option<&'static str>,
     /// What to do about it, where the provider wants something of its own.
     pub advice: Option<String>,
 }
+
+/// How much of a provider's own words a person is shown.
+const WORDS_MAX: usize = 300;
 
 impl Failure {
     /// A failure of our own making or finding.
@@ -98,6 +106,7 @@ impl Failure {
             tool: None,
             param: None,
             is_page: false,
+            heading: None,
             advice: None,
         }
     }
@@ -115,7 +124,23 @@ impl Failure {
     /// What happened, to be read after the provider's name.
     pub fn what(&self) -> String {
         let status = self.status.map(|status| format!(" ({status})")).unwrap_or_default();
-        format!("{}{status}", wording::what(self.reason))
+        format!("{}{status}", self.heading.unwrap_or_else(|| wording::what(self.reason)))
+    }
+
+    /// The provider's own words, short enough for one line.
+    fn words(&self) -> String {
+        let words = self.message.split_whitespace().collect::<Vec<_>>().join(" ");
+        if words.is_empty() {
+            return words;
+        }
+        let cut: String = words.chars().take(WORDS_MAX).collect();
+        let more = if cut.len() < words.len() { "…" } else { "" };
+        format!(": {}{more}", cut.trim_end_matches('.'))
+    }
+
+    /// Whether the reply was more than is taken: asking again would only bring it again.
+    pub fn is_endless(&self) -> bool {
+        self.code.as_deref() == Some(ENDLESS)
     }
 
     /// One line for a person: what happened and what to do.
@@ -126,28 +151,33 @@ impl Failure {
             None => advice(self.reason, provider, model),
         };
         let what = self.what();
-        let wait = self.retry_after.map(|wait| format!("; it asks to wait {} s", wait.as_secs()));
-        format!("`{provider}` {what} for `{model}`{}{next}", wait.unwrap_or_default())
+        let words = if self.advice.is_some() { String::new() } else { self.words() };
+        let address = target.address();
+        let place = if address.is_empty() { String::new() } else { format!(" at {address}") };
+        let wait = self.retry_after.filter(|wait| !wait.is_zero());
+        let wait = wait.map(|wait| format!("; it asks to wait {} s", wait.as_secs().max(1)));
+        let wait = wait.unwrap_or_default();
+        format!("`{provider}`{place} {what} for `{model}`{words}{wait}{next}")
     }
 }
 
 fn advice(reason: Reason, provider: &str, model: &str) -> String {
     match reason {
-        Reason::Auth => format!(": check its key with `petasos auth status {provider}`"),
+        Reason::Auth => format!("; check its key with `petasos auth status {provider}`"),
         Reason::Billing => {
-            ": add credit or choose another provider with `petasos model`".to_owned()
+            "; add credit or choose another provider with `petasos model`".to_owned()
         }
-        Reason::ModelNotFound => format!(": list what it has with `petasos models {provider}`"),
+        Reason::ModelNotFound => format!("; list what it has with `petasos models {provider}`"),
         Reason::ContextOverflow => {
-            format!(": shorten the conversation, or give `{model}` a larger context")
+            format!("; shorten the conversation, or give `{model}` a larger context")
         }
         Reason::Certificate => {
-            ": set `ssl_ca_cert` for this endpoint if the certificate is your own".to_owned()
+            "; set `ssl_ca_cert` for this endpoint if the certificate is your own".to_owned()
         }
         Reason::Timeout => {
-            ": check that the endpoint is up, or raise `request_timeout_seconds`".to_owned()
+            "; check that the endpoint is up, or raise `request_timeout_seconds`".to_owned()
         }
-        Reason::Refused => format!(": see `petasos provider explain --provider {provider}`"),
+        Reason::Refused => format!("; see `petasos provider explain --provider {provider}`"),
         _ => String::new(),
     }
 }
@@ -247,9 +277,14 @@ pub fn of_decoding(transport: &TransportDef, error: &DecodeError, size: Size) ->
     match error {
         DecodeError::Fault { fault } => of_fault(transport, fault, None, size),
         DecodeError::Truncated => Failure::new(Reason::Timeout, error.to_string()),
-        DecodeError::Malformed { .. } | DecodeError::Empty | DecodeError::TooLarge { .. } => {
+        DecodeError::Malformed { .. } | DecodeError::Empty => {
             Failure::new(Reason::InvalidResponse, error.to_string())
         }
+        DecodeError::TooLarge { .. } => Failure {
+            code: Some(ENDLESS.to_owned()),
+            heading: Some("gave an answer without an end"),
+            ..Failure::new(Reason::InvalidResponse, error.to_string())
+        },
     }
 }
 

@@ -1,8 +1,8 @@
 //! Who else can answer: the chain of candidates, how far a turn has walked it, and who rests.
 //!
 //! A candidate is taken at most once per turn. The next turn starts at the first again, unless
-//! that one is cooling down. Cooldowns belong to one provider, credential and model together, so
-//! that one tired key does not silence its neighbours.
+//! that one is cooling down. Cooldowns belong to one endpoint: the same model on another machine,
+//! or under another key, is somebody else.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -91,11 +91,13 @@ pub fn add(chain: &mut Vec<Wanted>, entries: impl IntoIterator<Item = Wanted>) {
     }
 }
 
-/// Whose rest it is.
+/// One model at one address under one credential.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Resting {
+pub struct Endpoint {
     /// The provider.
     pub provider: String,
+    /// Its address: every endpoint of the user's own has the same provider.
+    pub address: String,
     /// A fingerprint of the credential; empty without one.
     pub credential: String,
     /// The model.
@@ -105,7 +107,7 @@ pub struct Resting {
 /// Who rests until when.
 #[derive(Debug)]
 pub struct Cooldowns {
-    until: Mutex<HashMap<Resting, Instant>>,
+    until: Mutex<HashMap<Endpoint, Instant>>,
     clock: Arc<dyn Clock>,
 }
 
@@ -120,8 +122,8 @@ impl Cooldowns {
         Self { until: Mutex::new(HashMap::new()), clock }
     }
 
-    /// Lets a route rest after a failure that resting can cure.
-    pub fn rest(&self, who: Resting, failure: &Failure) {
+    /// Lets an endpoint rest after a failure that resting can cure.
+    pub fn rest(&self, who: Endpoint, failure: &Failure) {
         let cures = matches!(failure.reason, Reason::RateLimit | Reason::Billing);
         if !cures {
             return;
@@ -133,8 +135,8 @@ impl Cooldowns {
         until.insert(who, now + span);
     }
 
-    /// How much longer a route rests.
-    pub fn left(&self, who: &Resting) -> Option<Duration> {
+    /// How much longer an endpoint rests.
+    pub fn left(&self, who: &Endpoint) -> Option<Duration> {
         let until = self.until.lock().unwrap_or_else(PoisonError::into_inner);
         let left = until.get(who)?.checked_duration_since(self.clock.now())?;
         Some(left).filter(|left| !left.is_zero())
@@ -146,9 +148,26 @@ impl Cooldowns {
     }
 }
 
-/// How far each conversation has walked its chain in the current turn.
+/// How far each conversation has walked its chain in the current turn, and what it met there.
 #[derive(Debug, Default)]
-pub struct Turns(Mutex<HashMap<(SessionId, Role), (TurnId, usize)>>);
+pub struct Turns(Mutex<HashMap<(SessionId, Role), Progress>>);
+
+#[derive(Debug, Clone, Default)]
+struct Progress {
+    turn: Option<TurnId>,
+    at: usize,
+    empty: u32,
+    broken: u32,
+}
+
+/// A reply that is none, or only a part of one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mishap {
+    /// It was empty.
+    Empty,
+    /// Its stream broke off after some text.
+    Broken,
+}
 
 /// Conversations remembered; older ones start at the first candidate, which is always right.
 const TURNS_MAX: usize = 4_096;
@@ -157,19 +176,45 @@ impl Turns {
     /// The candidate that the turn is at.
     pub fn at(&self, session: &SessionId, role: Role, turn: &TurnId) -> usize {
         let turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        match turns.get(&(session.clone(), role)) {
-            Some((known, at)) if known == turn => *at,
-            _ => 0,
-        }
+        let known = turns.get(&(session.clone(), role));
+        known.filter(|known| known.turn.as_ref() == Some(turn)).map_or(0, |known| known.at)
     }
 
     /// Remembers the candidate that the turn is at.
     pub fn move_to(&self, session: &SessionId, role: Role, turn: &TurnId, at: usize) {
+        self.with(session, role, turn, |progress| {
+            *progress = Progress { turn: progress.turn.take(), at, empty: 0, broken: 0 };
+        });
+    }
+
+    /// Counts a mishap at the turn's candidate; gives how many of its kind there were.
+    pub fn count(&self, session: &SessionId, role: Role, turn: &TurnId, mishap: Mishap) -> u32 {
+        self.with(session, role, turn, |progress| {
+            let count = match mishap {
+                Mishap::Empty => &mut progress.empty,
+                Mishap::Broken => &mut progress.broken,
+            };
+            *count = count.saturating_add(1);
+            *count
+        })
+    }
+
+    fn with<T>(
+        &self,
+        session: &SessionId,
+        role: Role,
+        turn: &TurnId,
+        change: impl FnOnce(&mut Progress) -> T,
+    ) -> T {
         let mut turns = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if turns.len() >= TURNS_MAX {
             turns.clear();
         }
-        turns.insert((session.clone(), role), (turn.clone(), at));
+        let progress = turns.entry((session.clone(), role)).or_default();
+        if progress.turn.as_ref() != Some(turn) {
+            *progress = Progress { turn: Some(turn.clone()), ..Progress::default() };
+        }
+        change(progress)
     }
 }
 
@@ -198,18 +243,21 @@ mod tests {
     }
 
     #[test]
-    fn a_rest_belongs_to_one_credential_and_ends() {
+    fn a_rest_belongs_to_one_endpoint_and_ends() {
         let clock = Arc::new(ManualClock::new());
         let cooldowns = Cooldowns::new(clock.clone());
-        let who = |credential: &str| Resting {
-            provider: "p".to_owned(),
+        let at = |address: &str, credential: &str| Endpoint {
+            provider: "custom".to_owned(),
+            address: address.to_owned(),
             credential: credential.to_owned(),
             model: "m".to_owned(),
         };
+        let who = |credential: &str| at("http://a.test/v1", credential);
         cooldowns.rest(who("one"), &Failure::new(Reason::RateLimit, ""));
         cooldowns.rest(who("two"), &Failure::new(Reason::Timeout, ""));
         assert!(cooldowns.left(&who("one")).is_some());
         assert!(cooldowns.left(&who("two")).is_none());
+        assert!(cooldowns.left(&at("http://b.test/v1", "one")).is_none());
         clock.advance(Duration::from_secs(61));
         assert!(cooldowns.left(&who("one")).is_none());
     }

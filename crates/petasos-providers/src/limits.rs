@@ -41,7 +41,10 @@ pub fn messages(prompt: &Prompt, target: &Target) -> u32 {
 
 /// The limit of a chat request; none when the server's own default is better.
 pub fn chat(prompt: &Prompt, target: &Target) -> Option<u32> {
-    let usual = wanted(prompt, target).or(target.default_max_tokens).or_else(|| {
+    // A provider's usual limit may be more than a small model has room for at all.
+    let half = target.context_length.and_then(|context| u32::try_from(context / 2).ok());
+    let usual = target.default_max_tokens.map(|tokens| tokens.min(half.unwrap_or(u32::MAX)));
+    let usual = wanted(prompt, target).or(usual).or_else(|| {
         let family = target.family();
         let named = ["claude", "minimax", "qwen3"].iter().any(|start| family.starts_with(start));
         let through =

@@ -8,6 +8,7 @@ mod inline;
 
 use std::collections::BTreeSet;
 
+use petasos_contract::id::ToolName;
 use petasos_contract::model::Definition;
 use serde_json::{Map, Value, json};
 
@@ -60,6 +61,13 @@ pub struct Lowering {
     pub tools: Vec<Lowered>,
     /// Those left out.
     pub quarantined: Vec<Quarantined>,
+}
+
+impl Lowering {
+    /// The names of those offered, in the order sent.
+    pub fn names(&self) -> Vec<ToolName> {
+        self.tools.iter().map(|tool| tool.name.as_str().into()).collect()
+    }
 }
 
 /// The deepest schema that is taken.

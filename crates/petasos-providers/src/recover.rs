@@ -111,6 +111,9 @@ pub enum Move {
 /// A wait longer than this is not worth it while another provider or credential is there.
 const WAIT_MAX_WITH_OTHERS: Duration = Duration::from_secs(20);
 
+/// The smallest room for an answer that is worth asking for, in tokens.
+const ROOM_MIN: u32 = 512;
+
 /// The most requests of one question that may fail at one candidate: an endless pool or a login
 /// that renews but is never accepted must not become a storm.
 pub const FAILURES_MAX: u32 = 32;
@@ -144,6 +147,7 @@ fn choose(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move
             let options = Options { retries_max, ..options };
             again(failure, tried, options, dice)
         }
+        Reason::InvalidResponse if failure.is_endless() => on(options),
         Reason::InvalidResponse if failure.status == Some(404) && tried.pages > 1 => on(options),
         Reason::UpstreamRateLimit
         | Reason::ServerError
@@ -197,11 +201,15 @@ fn again(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move 
     if tried.retries >= options.retries_max {
         return on(options);
     }
-    let wait = match failure.retry_after {
-        Some(wait) => retry::wish(wait, dice),
-        None => options.patience.backoff(failure.reason).delay(tried.retries, dice),
-    };
-    Move::Retry(wait)
+    let usual = || options.patience.backoff(failure.reason).delay(tried.retries, dice);
+    match failure.retry_after {
+        // Coming back before it wants us to is a request in vain.
+        Some(wait) if wait > retry::WISH_MAX => on(options),
+        // A moment that has passed says nothing about when to come back.
+        Some(wait) if wait.is_zero() => Move::Retry(usual()),
+        Some(wait) => Move::Retry(retry::wish(wait, dice)),
+        None => Move::Retry(usual()),
+    }
 }
 
 fn rotate_or_on(options: Options) -> Move {
@@ -233,7 +241,8 @@ fn repair(failure: &Failure) -> Option<Repair> {
             field => Some(Repair::DropField(field.to_owned())),
         },
         Reason::ContextOverflow => {
-            let room = failure.room?.checked_sub(64).filter(|room| *room > 0)?;
+            // With less room an answer would be cut at once: the conversation must shrink.
+            let room = failure.room?.checked_sub(64).filter(|room| *room >= ROOM_MIN)?;
             Some(Repair::MaxTokens(room))
         }
         _ => None,

@@ -52,6 +52,8 @@ pub struct WireRequest {
     pub headers: Vec<(String, String)>,
     /// The body.
     pub body: Vec<u8>,
+    /// The tools that are offered, in the order sent: errors point at their places.
+    pub offered: Vec<ToolName>,
     /// Tools that were left out, and why.
     pub quarantined: Vec<Quarantined>,
 }

@@ -3,13 +3,14 @@
 use std::time::{Duration, Instant, SystemTime};
 
 use petasos_contract::CallContext;
+use petasos_contract::id::ToolName;
 use petasos_contract::model::{Delta, Prompt, Reason, Reply};
 use petasos_net::client::{Follow, Reply as Incoming, Request, Tls};
 use petasos_net::fault::NetError;
 use petasos_net::{HeaderMap, Method, checked_url};
 
 use super::{Client, sign};
-use crate::failure::{self, Answer, Failure, Size};
+use crate::failure::{self, Answer, Failure, Size, ToolHint};
 use crate::mode::Wire;
 use crate::retry::Limits;
 use crate::runtime::ProviderRuntime;
@@ -53,7 +54,21 @@ impl Attempt<'_> {
         Box::new(Broken { failure, target: self.target.clone(), partial })
     }
 
+    /// Sends the request and reads the answer. A tool that an error points at by its place is
+    /// named by the list that was sent.
     pub(super) async fn run(&self) -> Result<Reply, Box<Broken>> {
+        let mut offered = Vec::new();
+        let outcome = self.exchange(&mut offered).await;
+        outcome.map_err(|mut broken| {
+            if let Some(ToolHint::Index(at)) = broken.failure.tool {
+                let name = offered.get(at).map(ToString::to_string);
+                broken.failure.tool = name.map(ToolHint::Name);
+            }
+            broken
+        })
+    }
+
+    async fn exchange(&self, offered: &mut Vec<ToolName>) -> Result<Reply, Box<Broken>> {
         let alone = |failure: Failure| self.broken(failure, None);
         let wire = self.wire();
         let transport = transport::of(wire).ok_or_else(|| alone(no_transport(wire)))?;
@@ -62,17 +77,16 @@ impl Attempt<'_> {
         }
         let timeouts = self.timeouts();
         let deadline = Instant::now() + timeouts.whole;
-        let request = self.request(transport, &timeouts)?;
+        let wire = self.encode(transport)?;
+        offered.clone_from(&wire.offered);
+        let request = self.request(wire, &timeouts)?;
         let sent = self.client.net.send(request).await;
         let mut incoming = sent.map_err(|error| alone(self.of_net(&error)))?;
         let headers = texts(&incoming.headers);
         let limits = Limits::read(|name| find(&headers, name));
         self.client.memory.keep_limits(&self.target.provider, limits);
         if let Some(to) = find(&headers, "location").filter(|_| incoming.status / 100 == 3) {
-            let line =
-                format!("it redirects to `{to}`; save that address as `base_url` if you trust it");
-            let failure = Failure::new(Reason::Refused, line);
-            return Err(alone(Failure { status: Some(incoming.status), ..failure }));
+            return Err(alone(redirect(incoming.status, to)));
         }
         if !(200..300).contains(&incoming.status) {
             let status = incoming.status;
@@ -109,22 +123,20 @@ impl Attempt<'_> {
         }
     }
 
-    fn request(
-        &self,
-        transport: &TransportDef,
-        timeouts: &Timeouts,
-    ) -> Result<Request, Box<Broken>> {
-        let net = |error: &NetError| self.broken(self.of_net(error), None);
-        let format = |error: &dyn std::fmt::Display| {
-            self.broken(Failure::new(Reason::Format, error.to_string()), None)
-        };
-        let wire = (transport.encode)(self.prompt, self.target).map_err(|error| format(&error))?;
+    fn encode(&self, transport: &TransportDef) -> Result<WireRequest, Box<Broken>> {
+        let wire = (transport.encode)(self.prompt, self.target)
+            .map_err(|error| self.broken(Failure::new(Reason::Format, error.to_string()), None))?;
         for out in &wire.quarantined {
             let provider = &self.target.provider;
             let text =
                 format!("the tool `{}` is not offered to `{provider}`: {}", out.tool, out.why);
             self.client.tell_once(format!("lower {provider} {}", out.tool), &text, self.cx);
         }
+        Ok(wire)
+    }
+
+    fn request(&self, wire: WireRequest, timeouts: &Timeouts) -> Result<Request, Box<Broken>> {
+        let net = |error: &NetError| self.broken(self.of_net(error), None);
         let url = checked_url(&wire.url).map_err(|error| net(&error.into()))?;
         let accept = if self.target.streams() {
             "text/event-stream, application/json"
@@ -244,7 +256,27 @@ impl Attempt<'_> {
             | NetError::Broken { .. } => Reason::Timeout,
             _ => Reason::InvalidResponse,
         };
-        Failure::new(reason, error.to_string())
+        let heading = match error {
+            NetError::Connect { .. } => Some("cannot be reached"),
+            NetError::ConnectTimeout { .. } => Some("did not accept a connection in time"),
+            NetError::FirstByteTimeout { .. } => Some("did not answer in time"),
+            NetError::IdleTimeout { .. } => Some("fell silent in its answer"),
+            NetError::Reset { .. } | NetError::Broken { .. } => Some("broke the connection"),
+            NetError::TooLarge { .. } => Some("gave an answer without an end"),
+            _ => None,
+        };
+        Failure { heading, ..Failure::new(reason, error.to_string()) }
+    }
+}
+
+/// The conversation goes where the user sent it: a redirect is an answer like a refusal.
+fn redirect(status: u16, to: &str) -> Failure {
+    let to: String = to.chars().take(200).collect();
+    Failure {
+        status: Some(status),
+        heading: Some("redirects elsewhere, which is not followed"),
+        advice: Some(format!("it points to `{to}`; save that as `base_url` if you trust it")),
+        ..Failure::new(Reason::Refused, format!("it redirects to `{to}`"))
     }
 }
 

@@ -16,6 +16,8 @@ pub(super) struct Memory {
     limits: Mutex<BTreeMap<String, Limits>>,
     told: Mutex<HashSet<String>>,
     repairs: Mutex<BTreeMap<Place, BTreeSet<Repair>>>,
+    windows: Mutex<BTreeMap<Place, u64>>,
+    only: Mutex<BTreeMap<String, String>>,
 }
 
 impl Memory {
@@ -40,6 +42,26 @@ impl Memory {
     /// Repairs that the same model needed before, so that each is learnt once.
     pub(super) fn repairs(&self, runtime: &ProviderRuntime) -> BTreeSet<Repair> {
         lock(&self.repairs).get(&place(runtime)).cloned().unwrap_or_default()
+    }
+
+    /// The context that a model's own refusal stated.
+    pub(super) fn window(&self, runtime: &ProviderRuntime) -> Option<u64> {
+        lock(&self.windows).get(&place(runtime)).copied()
+    }
+
+    /// Keeps the context that a refusal stated, so that the next question fits at once.
+    pub(super) fn keep_window(&self, runtime: &ProviderRuntime, tokens: u64) {
+        lock(&self.windows).insert(place(runtime), tokens);
+    }
+
+    /// The one model of an endpoint that lists no other.
+    pub(super) fn only_model(&self, address: &str) -> Option<String> {
+        lock(&self.only).get(address).cloned()
+    }
+
+    /// Keeps the one model of an endpoint.
+    pub(super) fn keep_only_model(&self, address: &str, model: &str) {
+        lock(&self.only).insert(address.to_owned(), model.to_owned());
     }
 
     /// Keeps the repairs that the next question needs too.

@@ -22,7 +22,7 @@ pub(super) fn of(
     let model = model.or_else(|| prompt.model.clone()).unwrap_or_default();
     let base_url = runtime.base_url.as_str().to_owned();
     let which = Which { base_url: &base_url, model: &model };
-    let context = runtime.overrides.context_length;
+    let context = runtime.overrides.context_length.or_else(|| client.memory.window(runtime));
     let context = context.unwrap_or_else(|| client.catalog.context(which, &cx.settings).0);
     let mut extra_body = runtime.overrides.extra_body.clone();
     extra_body.extend(wanted.extra_body.clone());

@@ -4,29 +4,37 @@ use std::collections::BTreeSet;
 
 use petasos_contract::CallContext;
 use petasos_contract::event::Event;
-use petasos_contract::message::{Content, Message, Part};
-use petasos_contract::model::{ModelError, Prompt, Reason, Reply, Role, Step};
+use petasos_contract::model::{Finish, ModelError, Prompt, Reason, Reply, Role, Step};
 
 use super::attempt::{Attempt, Broken};
+use super::size::size;
 use super::{Client, mixture, target};
 use crate::credential::usable::fingerprint;
-use crate::failure::{Failure, Size, ToolHint};
-use crate::fallback::{Resting, Wanted};
+use crate::failure::{Failure, Size};
+use crate::fallback::{Endpoint, Mishap, Wanted};
 use crate::guard;
 use crate::mode::Wire;
-use crate::recover::{self, Move, Options, Refresh, Tried};
+use crate::recover::{self, Move, Options, Patience, Refresh, Tried};
 use crate::roles::Plan;
 use crate::runtime::ProviderRuntime;
 use crate::transport::target::{Repair, Target};
 
 /// One question on its way.
 pub(super) struct Walk<'a> {
-    client: &'a Client,
+    pub(super) client: &'a Client,
     prompt: &'a Prompt,
     role: Role,
-    cx: &'a CallContext,
+    pub(super) cx: &'a CallContext,
     size: Size,
     attempt: u32,
+    /// Who was asked.
+    asked: Vec<Endpoint>,
+    /// What each of them failed with.
+    errors: Vec<ModelError>,
+    /// Why the one before was left.
+    pub(super) why: Option<String>,
+    /// A reply that says nothing, in case nobody else says anything either.
+    unusable: Option<Box<Reply>>,
     /// What was done so far; it outlives an interrupted walk.
     pub(super) path: Vec<Step>,
 }
@@ -37,6 +45,21 @@ enum Ended {
     Failed { error: Box<ModelError>, falls_back: bool },
 }
 
+impl Ended {
+    /// The same end without a fallback.
+    fn for_good(self) -> Self {
+        match self {
+            Self::Failed { error, .. } => Self::Failed { error, falls_back: false },
+            answered @ Self::Answered(_) => answered,
+        }
+    }
+}
+
+/// Empty replies of one turn after which somebody else is asked.
+const EMPTY_MAX: u32 = 3;
+/// Replies of one turn that break off after which somebody else is asked.
+const BROKEN_MAX: u32 = 2;
+
 impl<'a> Walk<'a> {
     pub(super) fn new(
         client: &'a Client,
@@ -45,7 +68,19 @@ impl<'a> Walk<'a> {
         cx: &'a CallContext,
     ) -> Self {
         let size = size(prompt);
-        Self { client, prompt, role, cx, size, attempt: 0, path: Vec::new() }
+        Self {
+            client,
+            prompt,
+            role,
+            cx,
+            size,
+            attempt: 0,
+            asked: Vec::new(),
+            errors: Vec::new(),
+            why: None,
+            unusable: None,
+            path: Vec::new(),
+        }
     }
 
     /// Asks candidate after candidate.
@@ -53,42 +88,83 @@ impl<'a> Walk<'a> {
         let (client, cx) = (self.client, self.cx);
         let start = client.turns.at(&cx.session, self.role, &cx.turn);
         let start = start.min(plan.candidates.len().saturating_sub(1));
-        let mut last: Option<Box<ModelError>> = None;
         let mut rested: Option<(usize, ProviderRuntime)> = None;
         for (at, wanted) in plan.candidates.iter().enumerate().skip(start) {
-            let runtime = match client.routes.resolve(wanted, self.role, cx).await {
+            let resolved = client.routes.resolve(wanted, self.role, cx).await;
+            let named = wanted.model.is_some() || self.prompt.model.is_some();
+            let resolved = match resolved {
+                Ok(runtime) if named => Ok(runtime),
+                Ok(runtime) => client.with_model(runtime).await,
+                Err(unroutable) => Err(unroutable),
+            };
+            let runtime = match resolved {
                 Ok(runtime) => runtime,
                 Err(unroutable) => {
                     self.skip(wanted, &unroutable.message);
-                    let error = ModelError::new(Reason::NotConfigured, unroutable.message);
-                    last.get_or_insert(Box::new(error));
+                    self.errors.push(ModelError::new(Reason::NotConfigured, unroutable.message));
                     continue;
                 }
             };
+            let endpoint = endpoint(&runtime, wanted);
+            if self.asked.contains(&endpoint) {
+                self.skip(wanted, "it was asked already");
+                continue;
+            }
             let guarded = guard::left(cx.settings.home(), &runtime.provider);
-            let resting = client.cooldowns.left(&resting(&runtime, wanted));
-            if let Some(left) = guarded.or(resting) {
-                self.skip(wanted, &format!("resting for {} s more", left.as_secs()));
+            if let Some(left) = guarded.or(client.cooldowns.left(&endpoint)) {
+                let why = format!("resting for {} s more", left.as_secs());
+                self.skip(wanted, &why);
+                self.why = Some(format!("`{}` is {why}", runtime.provider));
                 rested.get_or_insert((at, runtime));
                 continue;
             }
-            match self.visit(plan, at, runtime, last.is_some() || rested.is_some()).await {
+            let is_switch = !self.errors.is_empty() || rested.is_some();
+            match self.visit(plan, at, runtime, is_switch).await {
                 Ended::Answered(reply) => return Ok(*reply),
-                Ended::Failed { error, falls_back: true } => last = Some(error),
-                Ended::Failed { error, .. } => return Err(*error),
+                Ended::Failed { error, falls_back } => {
+                    self.errors.push(*error);
+                    if !falls_back {
+                        return self.end(plan);
+                    }
+                }
             }
         }
         // Everybody left is resting: asking the first of them beats not asking.
-        if last.is_none()
+        if self.errors.is_empty()
             && let Some((at, runtime)) = rested
         {
             match self.visit(plan, at, runtime, false).await {
                 Ended::Answered(reply) => return Ok(*reply),
-                Ended::Failed { error, .. } => last = Some(error),
+                Ended::Failed { error, .. } => self.errors.push(*error),
             }
         }
-        self.path.push(Step::GaveUp);
-        Err(last.map_or_else(nobody, |error| *error))
+        self.end(plan)
+    }
+
+    /// Nobody is left: the reply that nobody could better, or what each of them said.
+    fn end(&mut self, plan: &Plan) -> Result<Reply, ModelError> {
+        if let Some(reply) = self.unusable.take() {
+            return Ok(*reply);
+        }
+        if self.path.last() != Some(&Step::GaveUp) {
+            self.path.push(Step::GaveUp);
+        }
+        let mut errors = std::mem::take(&mut self.errors);
+        // Side tasks are offered to whoever may have a key: who has none is no news.
+        if plan.patience == Patience::Side && errors.iter().any(is_answer) {
+            errors.retain(is_answer);
+        }
+        let lines: Vec<String> = errors.iter().map(|error| error.line.clone()).collect();
+        let last = errors.iter().rposition(is_answer).unwrap_or(0);
+        if last >= errors.len() {
+            return Err(nobody());
+        }
+        let mut error = errors.swap_remove(last);
+        if let [_, _, ..] = lines.as_slice() {
+            let each = lines.iter().enumerate().map(|(at, line)| format!("({}) {line}", at + 1));
+            error.line = format!("nobody answered: {}", each.collect::<Vec<_>>().join("; "));
+        }
+        Err(error)
     }
 
     fn skip(&mut self, wanted: &Wanted, why: &str) {
@@ -120,23 +196,39 @@ impl<'a> Walk<'a> {
             self.client.turns.move_to(&self.cx.session, self.role, &self.cx.turn, at);
         }
         let has_next = plan.candidates.len() > at + 1;
+        self.asked.push(endpoint(&runtime, wanted));
         let mut tried = Tried { repairs: self.client.memory.repairs(&runtime), ..Tried::default() };
         loop {
             if tried.refresh == Refresh::Impossible && self.client.routes.can_refresh(&runtime) {
                 tried.refresh = Refresh::Possible;
             }
-            let broken = match self.ask(wanted, &runtime, &tried.repairs).await {
+            let mut broken = match self.ask(wanted, &runtime, &tried.repairs).await {
                 Ok(reply) => {
                     self.client.memory.keep_repairs(&runtime, &tried.repairs);
-                    return Ended::Answered(Box::new(reply));
+                    match self.judge(reply, &runtime, has_next) {
+                        Ok(reply) => return Ended::Answered(reply),
+                        Err(failure) => {
+                            let target =
+                                target::of(self.client, &runtime, wanted, self.prompt, self.cx);
+                            return self.leave(&failure, &target, &runtime, wanted);
+                        }
+                    }
                 }
                 Err(broken) => *broken,
             };
-            let target = broken.target;
-            if let Some(partial) = broken.partial {
-                return Ended::Answered(Box::new(self.kept(partial, &broken.failure, &runtime)));
+            // A program has worked on its own already: what it did is not asked for again.
+            let worked = runtime.launch.is_some();
+            let shown = (worked || !self.prompt.deltas.is_silent()) && !broken.failure.is_endless();
+            if shown && let Some(partial) = broken.partial.take() {
+                let next = has_next.then_some(at + 1);
+                return Ended::Answered(Box::new(self.kept(
+                    partial,
+                    &broken.failure,
+                    &runtime,
+                    next,
+                )));
             }
-            let failure = self.named(broken.failure);
+            let Broken { failure, target, .. } = broken;
             self.note(&failure, &runtime, &mut tried);
             let falls = plan.auth_falls_back || failure.reason != Reason::Auth;
             let options = Options {
@@ -147,20 +239,61 @@ impl<'a> Walk<'a> {
             };
             match self.act(&failure, &mut tried, options, &mut runtime).await {
                 Acted::Again => {}
-                Acted::Leave { falls_back } => {
-                    self.client.cooldowns.rest(resting(&runtime, wanted), &failure);
-                    let home = self.cx.settings.home();
-                    if let Err(error) = guard::note(home, &runtime.provider, &failure) {
-                        tracing::warn!(%error, "the limit was not written down");
-                    }
-                    let error = Box::new(failure.error(&target));
-                    if !falls_back {
-                        self.path.push(Step::GaveUp);
-                    }
-                    return Ended::Failed { error, falls_back };
+                Acted::Leave { falls_back: true } => {
+                    return self.leave(&failure, &target, &runtime, wanted);
+                }
+                Acted::Leave { falls_back: false } => {
+                    let left = self.leave(&failure, &target, &runtime, wanted);
+                    return left.for_good();
                 }
             }
         }
+    }
+
+    /// Gives a candidate up: it may rest, and the next one hears why.
+    fn leave(
+        &mut self,
+        failure: &Failure,
+        target: &Target,
+        runtime: &ProviderRuntime,
+        wanted: &Wanted,
+    ) -> Ended {
+        let endpoint = endpoint(runtime, wanted);
+        self.client.cooldowns.rest(endpoint.clone(), failure);
+        self.asked.push(endpoint);
+        if let Err(error) = guard::note(self.cx.settings.home(), &runtime.provider, failure) {
+            tracing::warn!(%error, "the limit was not written down");
+        }
+        self.why = Some(format!("`{}` {}", runtime.provider, failure.what()));
+        Ended::Failed { error: Box::new(failure.error(target)), falls_back: true }
+    }
+
+    /// Takes a reply, unless it says nothing and somebody else may say more.
+    fn judge(
+        &mut self,
+        reply: Reply,
+        runtime: &ProviderRuntime,
+        has_next: bool,
+    ) -> Result<Box<Reply>, Box<Failure>> {
+        let CallContext { session, turn, .. } = self.cx;
+        let filtered = reply.finish == Finish::ContentFilter && reply.message.tool_calls.is_empty();
+        let empty = reply.message.is_silent() && reply.finish != Finish::Incomplete && !filtered;
+        let emptied =
+            empty.then(|| self.client.turns.count(session, self.role, turn, Mishap::Empty));
+        let failure = if filtered {
+            Failure::new(Reason::ContentPolicy, "its filter stopped the reply")
+        } else if emptied.is_some_and(|times| times >= EMPTY_MAX) {
+            let heading = Some("gave only empty answers");
+            Failure { heading, ..Failure::new(Reason::InvalidResponse, "") }
+        } else {
+            return Ok(Box::new(reply));
+        };
+        if !has_next {
+            return Ok(Box::new(reply));
+        }
+        self.unusable = Some(Box::new(reply));
+        self.note(&failure, runtime, &mut Tried::default());
+        Err(Box::new(failure))
     }
 
     /// Carries out the move that `recover` decides on.
@@ -273,53 +406,38 @@ impl<'a> Walk<'a> {
             "a model request failed"
         );
         self.client.memory.keep_limits(&runtime.provider, failure.limits);
+        if let Some(tokens) = failure.context_length {
+            self.client.memory.keep_window(runtime, tokens);
+        }
         self.path.push(Step::Failed { reason: failure.reason, status: failure.status });
         tried.failures += 1;
         tried.limited += u32::from(failure.reason == Reason::RateLimit);
         tried.pages += u32::from(failure.is_page);
     }
 
-    /// A partial answer that a person has seen is kept and never silently begun again.
-    fn kept(&mut self, mut partial: Reply, failure: &Failure, runtime: &ProviderRuntime) -> Reply {
+    /// A partial answer that a person has seen is kept and never silently begun again. Who breaks
+    /// off again and again does not get the rest of the turn while somebody else is there.
+    fn kept(
+        &mut self,
+        mut partial: Reply,
+        failure: &Failure,
+        runtime: &ProviderRuntime,
+        next: Option<usize>,
+    ) -> Reply {
+        let CallContext { session, turn, .. } = self.cx;
         self.path.push(Step::Failed { reason: failure.reason, status: failure.status });
         partial.broken = Some(failure.message.clone());
         self.client.settle(&mut partial, runtime, self.role, self.cx);
-        partial
-    }
-
-    /// Turns the place of a refused tool into its name.
-    fn named(&self, mut failure: Failure) -> Failure {
-        if let Some(ToolHint::Index(at)) = failure.tool {
-            let name = self.prompt.tools.get(at).map(|tool| tool.name.to_string());
-            failure.tool = name.map(ToolHint::Name);
+        let times = self.client.turns.count(session, self.role, turn, Mishap::Broken);
+        if let Some(next) = next.filter(|_| times >= BROKEN_MAX) {
+            self.client.turns.move_to(session, self.role, turn, next);
+            let provider = &runtime.provider;
+            let text = format!(
+                "`{provider}` broke off its reply {times} times; the next provider goes on"
+            );
+            self.cx.events.emit(|| Event::Notice { text });
         }
-        failure
-    }
-
-    fn tell_switch(&mut self, wanted: &Wanted, runtime: &ProviderRuntime) {
-        let model = wanted.model.clone().or_else(|| runtime.model.clone()).unwrap_or_default();
-        let provider = runtime.provider.clone();
-        let text = format!("switched to `{model}` at `{provider}` for this turn");
-        self.cx.events.emit(|| Event::Notice { text });
-        self.path.push(Step::FellBack { provider, model });
-    }
-
-    fn tell_wait(&self, failure: &Failure, provider: &str, wait_ms: u64) {
-        let why = failure.what();
-        let text = format!("`{provider}` {why}; asking again in {} s", wait_ms.div_ceil(1000));
-        self.cx.events.emit(|| Event::Notice { text });
-    }
-
-    fn tell_rotation(&self, failure: &Failure, provider: &str) {
-        let why = failure.what();
-        let text = format!("`{provider}` {why}; trying its next credential");
-        self.cx.events.emit(|| Event::Notice { text });
-    }
-
-    fn tell_repair(&self, repair: &Repair, provider: &str) {
-        let what = repair.name();
-        let text = format!("`{provider}` refused a part of the request, which is changed: {what}");
-        self.client.tell_once(format!("repair {provider} {what}"), &text, self.cx);
+        partial
     }
 }
 
@@ -329,44 +447,23 @@ enum Acted {
     Leave { falls_back: bool },
 }
 
-fn resting(runtime: &ProviderRuntime, wanted: &Wanted) -> Resting {
+fn endpoint(runtime: &ProviderRuntime, wanted: &Wanted) -> Endpoint {
     let model = wanted.model.clone().or_else(|| runtime.model.clone());
     let secret = runtime.credential.as_ref().map(|credential| fingerprint(&credential.secret));
-    Resting {
+    Endpoint {
         provider: runtime.provider.clone(),
+        address: runtime.base_url.to_string(),
         credential: secret.unwrap_or_default(),
         model: model.unwrap_or_default(),
     }
 }
 
+/// Whether somebody was asked and failed.
+fn is_answer(error: &ModelError) -> bool {
+    error.reason != Reason::NotConfigured
+}
+
 fn nobody() -> ModelError {
     let line = "no provider is configured; choose one with `petasos model`";
     ModelError::new(Reason::NotConfigured, line)
-}
-
-/// A rough size: a token for every four characters, and a fixed price for an image.
-fn size(prompt: &Prompt) -> Size {
-    const IMAGE: usize = 6_000;
-    let content = |content: &Content| match content {
-        Content::Text(text) => text.len(),
-        Content::Parts(parts) => parts
-            .iter()
-            .map(|part| match part {
-                Part::Text { text } => text.len(),
-                Part::ImageUrl { .. } => IMAGE,
-            })
-            .sum(),
-    };
-    let messages = prompt.messages.iter().map(|message| match message {
-        Message::User { content: said } => content(said),
-        Message::Tool(result) => content(&result.content),
-        Message::Assistant(said) => {
-            let calls = said.tool_calls.iter().map(|call| call.arguments.len() + 40);
-            said.text().len() + calls.sum::<usize>()
-        }
-    });
-    let tools = prompt.tools.iter().map(|tool| tool.description.len() + 200);
-    let characters = prompt.system.len() + messages.sum::<usize>() + tools.sum::<usize>();
-    let tokens = u64::try_from(characters.div_ceil(4)).unwrap_or(u64::MAX);
-    Size { tokens, messages: prompt.messages.len(), context: None }
 }

@@ -83,6 +83,7 @@ fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, EncodeError> 
         url: target.base_url.clone(),
         headers: Vec::new(),
         body,
+        offered: Vec::new(),
         quarantined: Vec::new(),
     })
 }

@@ -3,8 +3,10 @@
 mod chain;
 mod mixture;
 mod repairs;
+mod replies;
 mod scene;
 mod server;
 mod statuses;
 mod storm;
 mod streams;
+mod words;

@@ -90,6 +90,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
         url: endpoint(target),
         headers: headers(target),
         body: body.bytes()?,
+        offered: lowered.names(),
         quarantined: lowered.quarantined,
     })
 }

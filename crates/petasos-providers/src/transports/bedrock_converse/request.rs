@@ -52,6 +52,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
         url: target.below(&format!("model/{}/{action}", escaped(&target.model))),
         headers: target.headers.clone(),
         body: body.bytes()?,
+        offered: lowered.names(),
         quarantined: lowered.quarantined,
     })
 }

@@ -62,6 +62,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
         url: target.below("chat/completions"),
         headers,
         body: body.bytes()?,
+        offered: lowered.names(),
         quarantined: lowered.quarantined,
     })
 }

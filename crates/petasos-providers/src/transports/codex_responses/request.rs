@@ -62,6 +62,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
         url: target.below("responses"),
         headers: headers(target),
         body: body.bytes()?,
+        offered: lowered.names(),
         quarantined: lowered.quarantined,
     })
 }

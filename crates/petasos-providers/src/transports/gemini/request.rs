@@ -44,6 +44,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
         url: target.below(&format!("models/{model}:{action}")),
         headers: target.headers.clone(),
         body: body.bytes()?,
+        offered: lowered.names(),
         quarantined: lowered.quarantined,
     })
 }

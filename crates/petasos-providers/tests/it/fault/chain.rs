@@ -36,7 +36,8 @@ async fn a_turn_stays_where_it_fell_and_the_next_one_starts_at_the_first_again()
     assert_eq!(texts(&cx).await, "two");
     assert_eq!(
         *scene.heard.notices.lock().unwrap(),
-        ["switched to `model-2` at `spare` for this turn"]
+        ["switched to `model-2` at `spare` for this turn: \
+             `main` did not accept the credential (403)"]
     );
     let next = CallContext { turn: TurnId::from("turn-1"), ..cx };
     assert_eq!(texts(&next).await, "back");
@@ -94,6 +95,87 @@ async fn a_pool_in_the_store_is_rotated_and_remembers() {
     assert_eq!(told(&first), "custom, auth/401, rotated, custom, = ok");
     assert_eq!(client.ask(&prompt, Role::Main, &cx).await.unwrap().message.text(), "again");
     assert_eq!(server.keys(), ["key-pool-0001", "key-pool-0002", "key-pool-0002"]);
+}
+
+/// A client over the real routes, with this configuration.
+fn client_of(values: &serde_json::Value) -> (Client, CallContext) {
+    let settings = Arc::new(Settings::from_values(values.as_object().cloned().unwrap()));
+    let net = Arc::new(Net::new(NetOptions::default()));
+    let routes = Arc::new(VaultRoutes::new(net.clone()));
+    let client = Client::new(routes, net, Table::built_in()).with_pace(0.001);
+    (client, CallContext::new(settings, Surface::Cli, "s".into()))
+}
+
+#[tokio::test]
+async fn the_same_model_on_another_machine_is_a_fallback_and_on_the_same_one_is_not() {
+    let limited = || vec![error(429), error(429), stream("first again")];
+    let (first, second) =
+        (Server::start(limited()).await, Server::start(vec![stream("one"), stream("two")]).await);
+    let entry =
+        |server: &Server| json!({"provider": "custom", "model": "qwen3", "base_url": server.url()});
+    let values = json!({
+        "model": {"provider": "custom", "default": "qwen3", "base_url": first.url()},
+        "fallback_providers": [entry(&first), entry(&second)]});
+    let (client, cx) = client_of(&values);
+    let prompt = Prompt { messages: vec![Message::user("hello")], ..Prompt::default() };
+    let asked = client.ask(&prompt, Role::Main, &cx).await;
+    let path = told(&asked);
+    assert!(path.ends_with("rate_limit/429, skip custom, > custom, custom, = one"), "{path}");
+    let next = CallContext { turn: TurnId::from("turn-1"), ..cx };
+    let path = told(&client.ask(&prompt, Role::Main, &next).await);
+    assert!(path.ends_with("custom, = two"), "the first still rests: {path}");
+    assert_eq!(first.keys().len(), 2);
+}
+
+#[tokio::test]
+async fn a_small_window_is_learnt_from_the_first_refusal() {
+    let words = "This model's maximum context length is 32768 tokens. However, you requested \
+                 65636 tokens (100 in the messages, 65536 in the completion).";
+    let refusal = json!({"object": "error", "message": words, "code": 400}).to_string();
+    let acts = vec![super::server::answer(400, &[], &refusal), stream("one"), stream("two")];
+    let server = Server::start(acts).await;
+    let values = json!({
+        "model": {"provider": "custom", "default": "m", "base_url": server.url()}});
+    let (client, cx) = client_of(&values);
+    let prompt = Prompt { messages: vec![Message::user("hello")], ..Prompt::default() };
+    for expected in ["one", "two"] {
+        let reply = client.ask(&prompt, Role::Main, &cx).await.unwrap();
+        assert_eq!(reply.message.text(), expected);
+    }
+    let limits: Vec<u64> = server
+        .bodies()
+        .iter()
+        .map(|body| {
+            let body: serde_json::Value = serde_json::from_str(body).unwrap();
+            body["max_tokens"].as_u64().unwrap()
+        })
+        .collect();
+    assert_eq!(limits, [65_536, 16_384, 16_384]);
+}
+
+#[tokio::test]
+async fn the_only_listed_model_is_adopted_and_several_are_named() {
+    let listed = |ids: &[&str]| {
+        let data: Vec<_> = ids.iter().map(|id| json!({"id": id})).collect();
+        let body = json!({"data": data}).to_string();
+        super::server::answer(200, &[("content-type", "application/json")], &body)
+    };
+    let prompt = Prompt { messages: vec![Message::user("hello")], ..Prompt::default() };
+    let ask = async |server: &Server| {
+        let values = json!({"model": {"provider": "custom",
+            "base_url": format!("{}?api-version=7", server.url())}});
+        let (client, cx) = client_of(&values);
+        client.ask(&prompt, Role::Main, &cx).await
+    };
+    let one = Server::start(vec![listed(&["only-one"]), stream("ok")]).await;
+    assert_eq!(ask(&one).await.unwrap().message.text(), "ok");
+    assert!(one.bodies()[1].contains(r#""model":"only-one""#), "{:?}", one.bodies());
+    let paths = ["/v1/models?api-version=7", "/v1/chat/completions?api-version=7"];
+    assert_eq!(one.paths(), paths, "a query of the endpoint stays behind every path");
+    let two = Server::start(vec![listed(&["a-1", "b-2"])]).await;
+    let line = ask(&two).await.unwrap_err().line;
+    assert!(line.contains("`a-1`, `b-2`") && line.contains("petasos model"), "{line}");
+    assert_eq!(two.paths().len(), 1, "nothing is asked with an empty model");
 }
 
 #[tokio::test]

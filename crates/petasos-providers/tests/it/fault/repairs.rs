@@ -45,6 +45,28 @@ async fn requests_are_repaired_when_the_provider_says_how() {
 }
 
 #[tokio::test]
+async fn the_tool_at_the_refused_place_of_the_list_that_was_sent_is_left_out() {
+    let at = |place: usize| {
+        let words = format!("Invalid 'tools[{place}].function.parameters': bad schema");
+        answer(400, &[], &json!({"error": {"message": words}}).to_string())
+    };
+    let scene = Scene::new(alone(vec![at(1), at(2), stream("ok")])).await;
+    let names = ["fine", "patch", "search", "terminal", "todo"];
+    let tools = names.map(|name| petasos_contract::model::Definition {
+        name: name.into(),
+        description: "d".to_owned(),
+        parameters: json!({}),
+    });
+    let prompt = Prompt { tools: Arc::from(tools), ..scene.prompt() };
+    let outcome = scene.client.ask(&prompt, Role::Main, &scene.context()).await;
+    assert_eq!(
+        told(&outcome),
+        "main, tool_schema/400, [leave out the tool `patch`], \
+         main, tool_schema/400, [leave out the tool `terminal`], main, = ok"
+    );
+}
+
+#[tokio::test]
 async fn a_repair_is_learnt_once_and_told_once() {
     let refused =
         answer(400, &[], "{\"error\":{\"message\":\"Unsupported parameter: 'stream_options'\"}}");

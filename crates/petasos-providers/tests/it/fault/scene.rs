@@ -177,6 +177,8 @@ pub(super) struct Setup {
     pub(super) keys: Vec<&'static str>,
     /// Whether a credential can be renewed and rotated without end.
     pub(super) endless: bool,
+    /// Another address for the main provider than its server's.
+    pub(super) main_at: Option<String>,
     pub(super) overrides: Overrides,
 }
 
@@ -189,7 +191,7 @@ impl Scene {
         let main = Server::start(setup.main).await;
         let spare = Server::start(setup.spare).await;
         let routes = Double {
-            main: main.url(),
+            main: setup.main_at.unwrap_or_else(|| main.url()),
             spare: spare.url(),
             keys: Mutex::new(setup.keys),
             refreshed: Mutex::new(setup.refreshed),
@@ -230,6 +232,14 @@ impl Scene {
     pub(super) async fn ask(&self) -> Result<Reply, ModelError> {
         self.client.ask(&self.prompt(), Role::Main, &self.context()).await
     }
+}
+
+/// The address of a port that was free a moment ago.
+pub(super) async fn closed() -> String {
+    let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let port = listener.local_addr().unwrap().port();
+    drop(listener);
+    format!("http://127.0.0.1:{port}/v1")
 }
 
 /// A way out that has read its certificates already: that takes longer than some deadlines here.

@@ -67,6 +67,12 @@ pub(super) fn stream(said: &str) -> Act {
     Act::Say(format!("{HEAD}{body}0\r\n\r\n").into_bytes())
 }
 
+/// A stream of these events, ended as the dialect wants it.
+pub(super) fn events(events: &[&str]) -> Act {
+    let body: String = events.iter().chain(&["[DONE]"]).map(|json| chunk(&event(json))).collect();
+    Act::Say(format!("{HEAD}{body}0\r\n\r\n").into_bytes())
+}
+
 /// A plain answer.
 pub(super) fn answer(status: u16, headers: &[(&str, &str)], body: &str) -> Act {
     let headers: String = headers
@@ -92,6 +98,7 @@ pub(super) fn page(status: u16) -> Act {
 struct Seen {
     keys: Mutex<Vec<String>>,
     bodies: Mutex<Vec<String>>,
+    paths: Mutex<Vec<String>>,
     served: Notify,
 }
 
@@ -125,6 +132,11 @@ impl Server {
         self.seen.bodies.lock().unwrap().clone()
     }
 
+    /// The paths that were asked for, in order.
+    pub(super) fn paths(&self) -> Vec<String> {
+        self.seen.paths.lock().unwrap().clone()
+    }
+
     /// Waits until one act was played as far as it goes.
     pub(super) async fn served_one(&self) {
         self.seen.served.notified().await;
@@ -139,6 +151,8 @@ async fn serve(listener: TcpListener, acts: Vec<Act>, seen: Arc<Seen>) {
         let (head, body) = request(&mut socket).await;
         let key = head.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
         seen.keys.lock().unwrap().push(key.unwrap_or_default().to_owned());
+        let path = head.split(' ').nth(1).unwrap_or_default();
+        seen.paths.lock().unwrap().push(path.to_owned());
         seen.bodies.lock().unwrap().push(body);
         kept.extend(play(act, socket).await);
         seen.served.notify_one();

@@ -103,6 +103,19 @@ async fn a_rate_limit_waits_as_long_as_it_is_told_and_then_looks_elsewhere() {
         "main, rate_limit/429, wait 2000, main, = ok",
     )
     .await;
+    let past = httpdate::fmt_http_date(std::time::SystemTime::now() - Duration::from_mins(10));
+    check(
+        "a moment that has passed",
+        alone(vec![limited("retry-after", &past), ok()]),
+        "main, rate_limit/429, wait 2000, main, = ok",
+    )
+    .await;
+    check(
+        "longer than anybody waits",
+        alone(vec![limited("retry-after", "3600"), ok()]),
+        "main, rate_limit/429, gave up",
+    )
+    .await;
     let dated = Scene::new(alone(vec![limited("retry-after", &later), ok()])).await;
     let outcome = dated.ask().await;
     let Step::Waited { wait_ms } = petasos_providers::client::path(&outcome)[2] else { panic!() };
