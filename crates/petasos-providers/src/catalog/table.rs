@@ -47,11 +47,16 @@ const CONTEXT: [(&str, u64); 38] = [
 /// Dollars for a million tokens: read, written, read from the cache, written to the cache.
 type Row = (&'static str, f64, f64, Option<f64>, Option<f64>);
 
-const PRICES: [Row; 22] = [
+const PRICES: [Row; 27] = [
     ("claude-opus-4", 15.0, 75.0, Some(1.5), Some(18.75)),
+    ("claude-opus-4-0", 15.0, 75.0, Some(1.5), Some(18.75)),
+    ("claude-opus-4-1", 15.0, 75.0, Some(1.5), Some(18.75)),
     ("claude-opus-4-5", 5.0, 25.0, Some(0.5), Some(6.25)),
     ("claude-opus-4-6", 5.0, 25.0, Some(0.5), Some(6.25)),
     ("claude-sonnet-4", 3.0, 15.0, Some(0.3), Some(3.75)),
+    ("claude-sonnet-4-0", 3.0, 15.0, Some(0.3), Some(3.75)),
+    ("claude-sonnet-4-5", 3.0, 15.0, Some(0.3), Some(3.75)),
+    ("claude-sonnet-4-6", 3.0, 15.0, Some(0.3), Some(3.75)),
     ("claude-3-7-sonnet", 3.0, 15.0, Some(0.3), Some(3.75)),
     ("claude-3-5-sonnet", 3.0, 15.0, Some(0.3), Some(3.75)),
     ("claude-haiku-4-5", 1.0, 5.0, Some(0.1), Some(1.25)),
@@ -85,18 +90,18 @@ pub(super) fn context(model: &str) -> Option<u64> {
     rows.max_by_key(|(start, _)| start.len()).map(|(_, length)| *length)
 }
 
-/// A price needs more than a family: what follows the match must be a date, a version of it or
-/// nothing, never another model of the family.
+/// A price needs more than a family: what follows the match must be a date or nothing, never a
+/// newer version, which may cost another sum, or another model of the family.
 pub(super) fn price(model: &str) -> Option<Price> {
     let model = plain(model);
     let rows = PRICES.iter().filter(|row| {
         let rest = model.strip_prefix(row.0);
         rest.is_some_and(|rest| {
-            let version = rest.strip_prefix('-').unwrap_or(rest);
+            let more = rest.strip_prefix('-').unwrap_or(rest);
+            let year = more.split('-').next().unwrap_or_default();
+            let dated = year.len() >= 4 && more.chars().all(|c| c.is_ascii_digit() || c == '-');
             rest.is_empty()
-                || (rest.starts_with('-')
-                    && version.chars().all(|c| c.is_ascii_digit() || c == '-'))
-                || matches!(version, "latest" | "preview")
+                || (rest.starts_with('-') && (dated || matches!(more, "latest" | "preview")))
         })
     });
     let row = rows.max_by_key(|row| row.0.len())?;
@@ -115,5 +120,8 @@ mod tests {
         assert_eq!(price("claude-sonnet-4-5-20250929").map(|price| price.input), Some(3.0));
         assert_eq!(price("openai/gpt-4o-mini").map(|price| price.input), Some(0.15));
         assert_eq!(price("gpt-4o-realtime"), None);
+        assert_eq!(price("gpt-4o-2024-08-06").map(|price| price.input), Some(2.5));
+        assert_eq!(price("claude-opus-4-20250514").map(|price| price.input), Some(15.0));
+        assert_eq!(price("claude-opus-4-7"), None, "a newer version has a price of its own");
     }
 }
