@@ -109,6 +109,12 @@ impl Login {
         };
     }
 
+    /// The span that its token was issued for, when both ends are known.
+    pub fn life_ms(&self) -> Option<u64> {
+        let since = jwt::parse_date(self.last_refresh.as_deref()?)?;
+        self.expires_at_ms?.checked_sub(since)
+    }
+
     /// Whether it should be renewed before use.
     pub fn is_due(&self, now_ms: u64, skew_ms: u64) -> bool {
         self.access.is_none() || self.expires_at_ms.is_some_and(|at| now_ms + skew_ms >= at)

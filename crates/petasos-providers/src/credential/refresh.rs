@@ -4,6 +4,8 @@
 //! Refresh tokens work once. Two processes that both ask would log the user out, so the lock is
 //! held from the reading to the writing; whoever comes second finds the newer generation.
 
+use std::time::Duration;
+
 use petasos_contract::Secret;
 use petasos_net::{Follow, Method, Net, NetError, Request, Url, checked_url};
 use serde_json::{Value, json};
@@ -12,7 +14,7 @@ use crate::credential::borrowed::{ClaudeCode, CliLogin, Unreadable, json as read
 use crate::credential::login::{Login, RefreshToken, moment};
 use crate::credential::oauth;
 use crate::credential::spec::{Holder, Renewal, Style, skew_ms};
-use crate::credential::store::{AuthFile, Lock, StoreError, update, write_private};
+use crate::credential::store::{AuthFile, LOCK_WAIT, Lock, StoreError, update, write_private};
 use crate::credential::{jwt, now_ms};
 
 const BYTES_MAX: usize = 1 << 20;
@@ -93,15 +95,17 @@ pub async fn refresh(
     net: &Net,
 ) -> Result<Login, RefreshError> {
     let provider = || renewal.provider.clone();
-    let _lock = renewal.holder.lock().await?;
+    // Whoever renews it now may take as long as each of the places may, and then has the answer.
+    let places = u32::try_from(renewal.token_urls.len().max(2)).unwrap_or(2);
+    let patience = renewal.timeout.saturating_mul(places) + LOCK_WAIT;
+    let _lock = renewal.holder.lock(patience).await?;
     let current = renewal.holder.read()?;
     let current = current.ok_or_else(|| RefreshError::NotRenewable { provider: provider() })?;
     if let Some(reason) = current.dead.clone() {
         return Err(RefreshError::Rejected { provider: provider(), reason });
     }
     let now = now_ms();
-    let left = current.expires_at_ms.map(|at| at.saturating_sub(now));
-    let due = current.is_due(now, skew_ms(&renewal.provider, left));
+    let due = current.is_due(now, skew_ms(&renewal.provider, current.life_ms()));
     let newer = current.access.is_some() && current.access.as_ref() != seen;
     if !due && (newer || why == Why::Expiring) {
         return Ok(current);
@@ -272,18 +276,18 @@ pub(crate) fn judge(provider: &str, status: u16, body: Value) -> Result<Value, R
 
 impl Holder {
     /// The lock of this login.
-    async fn lock(&self) -> Result<Lock, StoreError> {
+    async fn lock(&self, patience: Duration) -> Result<Lock, StoreError> {
         match self {
             Self::Store { home, provider } => {
-                Lock::take(home, &format!("auth.{provider}.lock")).await
+                Lock::take(home, &format!("auth.{provider}.lock"), patience).await
             }
             Self::Pool { home, place } => {
                 let pool = place.pool.replace(['/', ':'], "-");
-                Lock::take(home, &format!("auth.{pool}.{}.lock", place.entry)).await
+                Lock::take(home, &format!("auth.{pool}.{}.lock", place.entry), patience).await
             }
             Self::ClaudeCode { path } | Self::Qwen { path } => {
                 let folder = path.parent().unwrap_or(std::path::Path::new("."));
-                Lock::take(folder, ".petasos-refresh.lock").await
+                Lock::take(folder, ".petasos-refresh.lock", patience).await
             }
         }
     }

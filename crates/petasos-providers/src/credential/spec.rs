@@ -12,11 +12,12 @@ use crate::runtime::{PoolRef, ProviderRuntime, Source};
 
 const MINUTE_MS: u64 = 60_000;
 
-/// How long before its end a token is renewed; `left_ms` is its remaining life when known.
-pub fn skew_ms(provider: &str, left_ms: Option<u64>) -> u64 {
+/// How long before its end a token is renewed; `life_ms` is the span it was issued for, when known.
+pub fn skew_ms(provider: &str, life_ms: Option<u64>) -> u64 {
     match provider {
-        // Long-lived tokens are renewed an hour early, short ones just in time.
-        "xai-oauth" if left_ms.is_some_and(|left| left > 45 * MINUTE_MS) => 60 * MINUTE_MS,
+        // Long-lived tokens are renewed an hour early. One that lives no longer than that would be
+        // renewed with every request.
+        "xai-oauth" if life_ms.is_some_and(|life| life > 120 * MINUTE_MS) => 60 * MINUTE_MS,
         "minimax-oauth" | "anthropic" | "google-gemini-cli" => MINUTE_MS,
         _ => 2 * MINUTE_MS,
     }

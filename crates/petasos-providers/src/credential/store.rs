@@ -18,7 +18,7 @@ use crate::credential::login::Login;
 use crate::credential::pool::Entry;
 use crate::credential::{jwt, now_ms};
 
-const LOCK_WAIT: Duration = Duration::from_secs(15);
+pub(crate) const LOCK_WAIT: Duration = Duration::from_secs(15);
 
 /// The store's content. Its `Debug` shows names and no values.
 #[derive(Clone, Default, PartialEq)]
@@ -235,14 +235,14 @@ pub struct Lock {
 
 impl Lock {
     /// Waits for a lock file of the home, without blocking the runtime.
-    pub async fn take(home: &Path, name: &str) -> Result<Self, StoreError> {
+    pub async fn take(home: &Path, name: &str, patience: Duration) -> Result<Self, StoreError> {
         let path = home.join(name);
         let disk = |cause| StoreError::Disk { path: path.clone(), cause };
         private_dir(home).map_err(disk)?;
         let file = private(OpenOptions::new().create(true).truncate(false).write(true))
             .open(&path)
             .map_err(disk)?;
-        let deadline = Instant::now() + LOCK_WAIT;
+        let deadline = Instant::now() + patience;
         loop {
             match file.try_lock() {
                 Ok(()) => return Ok(Self { _file: file }),
@@ -261,7 +261,7 @@ pub async fn update<T>(
     home: &Path,
     change: impl FnOnce(&mut AuthFile) -> T,
 ) -> Result<T, StoreError> {
-    let _lock = Lock::take(home, "auth.lock").await?;
+    let _lock = Lock::take(home, "auth.lock", LOCK_WAIT).await?;
     let path = home.join("auth.json");
     let mut file = match AuthFile::read(home) {
         Ok(file) => file,

@@ -96,7 +96,7 @@ fn from_login(
     source: Source,
 ) -> Option<Held> {
     let now = scene.vault.now_ms;
-    let skew_ms = spec::skew_ms(&provider.id, login.expires_at_ms.map(|at| at.saturating_sub(now)));
+    let skew_ms = spec::skew_ms(&provider.id, login.life_ms());
     let what = format!("login to `{}` from {source}", provider.id);
     let refreshable = login.refresh.is_some();
     if login.is_due(now, skew_ms) && !refreshable {
