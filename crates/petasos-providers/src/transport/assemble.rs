@@ -143,6 +143,17 @@ impl Assembly {
         &self.text
     }
 
+    /// Takes what comes before a mark on a line of its own for reasoning: models whose template
+    /// opens their thinking only ever close it.
+    pub fn think_until(&mut self, mark: &str) {
+        let Some((before, after)) = self.text.split_once(mark) else { return };
+        if before.ends_with('\n') || after.starts_with('\n') {
+            let (before, after) = (before.trim_end().to_owned(), after.trim_start().to_owned());
+            self.reasoning.push_str(&before);
+            self.text = after;
+        }
+    }
+
     /// Puts whole texts in place of what was collected, for dialects whose end repeats it all.
     pub fn settle(&mut self, text: String, reasoning: String) {
         self.text = text;

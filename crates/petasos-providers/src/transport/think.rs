@@ -13,13 +13,15 @@ pub enum Piece {
 }
 
 const OPEN: &str = "<think>";
-const CLOSE: &str = "</think>";
+/// Ends the thinking.
+pub const CLOSE: &str = "</think>";
 
 /// Reads text in pieces.
 #[derive(Debug, Default)]
 pub struct Splitter {
     state: State,
     held: String,
+    opened: bool,
 }
 
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,7 @@ impl Splitter {
             if let Some(rest) = body.strip_prefix(OPEN) {
                 self.held = rest.to_owned();
                 self.state = State::Inside;
+                self.opened = true;
             } else if OPEN.starts_with(body) {
                 return pieces;
             } else {
@@ -77,6 +80,11 @@ impl Splitter {
         let kept = self.held.split_off(keep);
         push(&mut pieces, Piece::Reasoning(std::mem::replace(&mut self.held, kept)));
         pieces
+    }
+
+    /// Whether the answer did not begin with an opening tag.
+    pub fn was_outside(&self) -> bool {
+        !self.opened
     }
 
     /// What was held back, when nothing follows.

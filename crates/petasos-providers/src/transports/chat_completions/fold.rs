@@ -9,7 +9,7 @@ use crate::failure;
 use crate::transport::assemble::{Assembly, Slot};
 use crate::transport::decode::{DecodeError, Fold, parse};
 use crate::transport::target::Target;
-use crate::transport::think::{Piece as Thought, Splitter};
+use crate::transport::think::{CLOSE, Piece as Thought, Splitter};
 
 /// One completion under construction.
 #[derive(Debug)]
@@ -169,8 +169,9 @@ impl Chat {
         let last = self.assembly.slots().len().checked_sub(1);
         let place = match call.index {
             Some(key) => self.assembly.place(key),
-            // Without an index a piece belongs to the last call, unless it brings an identity.
-            None => last.filter(|_| id.is_empty()),
+            // Without an index a piece belongs to the call it names, or to the last one.
+            None if id.is_empty() => last,
+            None => self.assembly.slots().iter().rposition(|slot| slot.id == id),
         };
         // Some servers reuse one index for every call and tell them apart by identity only.
         let place = place.filter(|place| {
@@ -262,6 +263,9 @@ impl Fold for Chat {
     }
 
     fn reply(&mut self) -> Reply {
+        if self.splitter.was_outside() {
+            self.assembly.think_until(CLOSE);
+        }
         if !self.details.is_empty() {
             let details = Value::from(std::mem::take(&mut self.details));
             self.assembly.blocks.push(details.to_string());

@@ -98,3 +98,34 @@ async fn an_endless_reply_is_given_up_once_and_falls_back() {
     let notices = scene.heard.notices.lock().unwrap().clone();
     assert!(notices[0].ends_with("gave an answer without an end"), "{notices:?}");
 }
+
+#[tokio::test]
+async fn thinking_that_is_only_closed_is_thinking() {
+    let text =
+        |piece: &str| format!(r#"{{"choices":[{{"index":0,"delta":{{"content":"{piece}"}}}}]}}"#);
+    let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}"#;
+    let thought = [text("let me see\\n</thi"), text("nk>\\n\\nforty-two")];
+    let scene = Scene::new(alone(vec![events(&[&thought[0], &thought[1], end])])).await;
+    let reply = scene.ask().await.unwrap();
+    assert_eq!(reply.message.text(), "forty-two");
+    assert_eq!(reply.message.reasoning.as_deref(), Some("let me see"));
+    let quoted = text("the tag `</think>` ends it");
+    let scene = Scene::new(alone(vec![events(&[&quoted, end])])).await;
+    assert_eq!(scene.ask().await.unwrap().message.text(), "the tag `</think>` ends it");
+}
+
+#[tokio::test]
+async fn pieces_of_a_call_without_a_place_are_joined_by_its_identity() {
+    let piece = |id: &str, text: &str| {
+        format!(
+            r#"{{"choices":[{{"index":0,"delta":{{"tool_calls":[{{"id":"{id}","function":{{"name":"t","arguments":"{text}"}}}}]}}}}]}}"#
+        )
+    };
+    let end = r#"{"choices":[{"index":0,"delta":{},"finish_reason":"tool_calls"}]}"#;
+    let pieces = [piece("a", r#"{\"x\""#), piece("a", ":1}"), piece("b", "{}")];
+    let said = events(&[&pieces[0], &pieces[1], &pieces[2], end]);
+    let reply = Scene::new(alone(vec![said])).await.ask().await.unwrap();
+    let calls: Vec<_> =
+        reply.message.tool_calls.iter().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(calls, [r#"{"x":1}"#, "{}"]);
+}
