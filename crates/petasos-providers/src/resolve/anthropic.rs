@@ -12,6 +12,7 @@ use super::scene::Scene;
 use super::{Outcome, Verdict};
 use crate::credential::borrowed::ClaudeCode;
 use crate::credential::login::Login;
+use crate::credential::pool::Entry;
 use crate::runtime::{BaseUrl, EndpointKind, Expiry, Source};
 use crate::table::Provider;
 
@@ -56,6 +57,13 @@ fn held(scene: &mut Scene<'_>, provider: &Provider, chosen: &Endpoint) -> Option
 }
 
 fn own_key(scene: &mut Scene<'_>, claim: &Claim) -> Option<Held> {
+    // What was put into the vault by hand was put there to be used.
+    let by_hand = |entry: &Entry| entry.source.starts_with("manual") || entry.is_in_keyring();
+    if scene.vault.store.pool("anthropic").iter().any(by_hand)
+        && let Some(key) = scene.pool_key("anthropic", claim)
+    {
+        return Some(Held::Token(key));
+    }
     for name in ["ANTHROPIC_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN"] {
         let Some(key) = scene.variable_key(name, claim) else { continue };
         if !is_oauth(key.secret.expose()) {

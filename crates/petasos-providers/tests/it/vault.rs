@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use petasos_contract::settings::Parts;
+use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{Secret, Settings};
 use petasos_providers::credential::keep::status;
 use petasos_providers::credential::login::Login;
@@ -100,6 +100,26 @@ async fn a_profile_uses_the_logins_of_its_root_and_renews_them_there() {
     assert_eq!(vault.holder_of("nous"), root.path());
     vault.log_in("nous", &login).await.unwrap();
     assert_eq!(vault.holder_of("nous"), home);
+}
+
+#[tokio::test]
+async fn a_key_put_into_the_vault_comes_before_one_that_lies_in_the_environment() {
+    let home = tempfile::tempdir().unwrap();
+    let name = "ANTHROPIC_API_KEY".to_owned();
+    let source = Source::Environment { variable: name.clone() };
+    let value = Secret::new("sk-ant-api03-from-the-shell");
+    let settings = Settings::new(Parts {
+        user_home: home.path().join("user"),
+        home: home.path().to_owned(),
+        variables: [(name, Variable { value, source })].into(),
+        ..Parts::default()
+    });
+    let vault = Vault::of(&settings);
+    let key = Secret::new("sk-ant-api03-by-hand-0001");
+    vault.add_key("anthropic", "manual", key.clone()).await.unwrap();
+    let view = vault.view(&settings);
+    let runtime = resolve(&Request::of("anthropic"), &settings, &view).outcome.unwrap();
+    assert_eq!(runtime.credential.unwrap().secret, key);
 }
 
 #[test]
