@@ -5,6 +5,7 @@
 //! the error's path. Nobody else builds requests to providers.
 
 mod attempt;
+mod extras;
 mod memory;
 mod mixture;
 mod program;

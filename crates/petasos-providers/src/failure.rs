@@ -145,7 +145,7 @@ impl Failure {
 
     /// One line for a person: what happened and what to do.
     pub fn line(&self, target: &Target) -> String {
-        let Target { provider, model, .. } = target;
+        let (provider, model) = (target.who(), &target.model);
         let next = match &self.advice {
             Some(own) => format!(": {own}"),
             None => advice(self.reason, provider, model),

@@ -6,7 +6,7 @@
 use petasos_contract::model::CacheTtl;
 use serde_json::{Value, json};
 
-use crate::transport::target::Target;
+use crate::transport::target::{Cache, Target};
 
 /// How many messages carry a marker beside the system prompt.
 pub const MESSAGES: usize = 3;
@@ -21,6 +21,10 @@ pub fn marker(ttl: CacheTtl) -> Value {
 
 /// Whether a Messages endpoint takes markers.
 pub fn native(target: &Target) -> bool {
+    target.cache != Cache::Off && takes_native(target)
+}
+
+fn takes_native(target: &Target) -> bool {
     target.family().contains("claude")
         || target.provider.starts_with("minimax")
         || target.is_at("minimax.io")
@@ -30,7 +34,7 @@ pub fn native(target: &Target) -> bool {
 /// Whether a chat endpoint takes markers inside its message parts.
 pub fn envelope(target: &Target) -> bool {
     let family = target.family();
-    let is = |start: &str| family.starts_with(start);
+    let is = |start: &str| target.cache != Cache::Off && family.starts_with(start);
     match target.provider.as_str() {
         "openrouter" => is("claude") || is("kimi"),
         "nous" => is("claude") || is("kimi") || is("qwen"),

@@ -67,6 +67,8 @@ pub struct Options {
     pub has_fallback: bool,
     /// How many retries are allowed.
     pub retries_max: u32,
+    /// How many of them after a connection that broke, where the user says so.
+    pub reconnects_max: Option<u32>,
     /// Who waits.
     pub patience: Patience,
 }
@@ -143,7 +145,9 @@ fn choose(failure: &Failure, tried: &Tried, options: Options, dice: f64) -> Move
         Reason::Overloaded | Reason::Timeout => {
             // With somebody else at hand, patience ends one try earlier.
             let spared = u32::from(options.has_fallback);
-            let retries_max = options.retries_max.saturating_sub(spared).max(1);
+            let usual = options.retries_max.saturating_sub(spared).max(1);
+            let own = options.reconnects_max.filter(|_| failure.reason == Reason::Timeout);
+            let retries_max = own.unwrap_or(usual);
             let options = Options { retries_max, ..options };
             again(failure, tried, options, dice)
         }

@@ -25,6 +25,8 @@ pub struct Plan {
     pub auth_falls_back: bool,
     /// How often the same candidate is asked again.
     pub retries_max: u32,
+    /// How often after a connection that broke, where the user says so.
+    pub reconnects_max: Option<u32>,
     /// How long the whole answer may take.
     pub timeout: Option<Duration>,
     /// Who waits.
@@ -81,6 +83,7 @@ pub fn plan(role: Role, prompt: &Prompt, settings: &Settings, table: &Table) -> 
         model: prompt.model.clone(),
         ..Wanted::default()
     };
+    let main = unalias(main, settings);
     match facts(role) {
         None => conversation(role, main, settings),
         Some(facts) => side(role, &facts, main, settings, table),
@@ -99,8 +102,38 @@ fn conversation(role: Role, main: Wanted, settings: &Settings) -> Plan {
         candidates,
         auth_falls_back: true,
         retries_max: u32::try_from(retries).unwrap_or(u32::MAX).min(20),
+        reconnects_max: reconnects(settings),
         timeout: None,
         patience: Patience::Conversation,
+    }
+}
+
+fn reconnects(settings: &Settings) -> Option<u32> {
+    let text = settings.role("STREAM_RETRIES")?.value.expose().trim().to_owned();
+    text.parse::<u32>().ok().map(|times| times.min(20))
+}
+
+/// The user's own name for a model, or the model itself. A name may stand for another provider's
+/// model: `fast: {provider: zai, model: glm-5.2}`.
+fn unalias(main: Wanted, settings: &Settings) -> Wanted {
+    let Some(name) = main.model.clone() else { return main };
+    let known = ["model_aliases", "model.aliases"].iter().find_map(|key| {
+        let names = settings.get(key)?.as_object()?;
+        names.iter().find(|(known, _)| known.eq_ignore_ascii_case(&name)).map(|(_, value)| value)
+    });
+    let text = |value: &Value, key: &str| {
+        let text = value.get(key)?.as_str()?.trim();
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    match known {
+        Some(Value::String(model)) => Wanted { model: Some(model.trim().to_owned()), ..main },
+        Some(entry @ Value::Object(_)) => Wanted {
+            model: text(entry, "model").or(main.model),
+            provider: text(entry, "provider").or(main.provider),
+            base_url: text(entry, "base_url").or(main.base_url),
+            ..main
+        },
+        _ => main,
     }
 }
 
@@ -171,6 +204,7 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
         candidates,
         auth_falls_back: !explicit,
         retries_max: u32::try_from(retries).unwrap_or(u32::MAX).min(20),
+        reconnects_max: None,
         timeout: Some(timeout.unwrap_or(Duration::from_secs(facts.timeout_s))),
         patience: Patience::Side,
     }
@@ -282,6 +316,22 @@ mod tests {
         let (auto, falls) = providers(Role::TitleGeneration, &json!({}));
         assert_eq!((&auto[..2], falls), (&["main".to_owned(), "openrouter".to_owned()][..], true));
         assert!(!auto.iter().any(|name| name == "openai-codex" || name == "anthropic"));
+    }
+
+    #[test]
+    fn a_model_of_the_user_s_own_naming_is_the_one_it_stands_for() {
+        let values = json!({"model_aliases": {"quick": "glm-5.2",
+            "far": {"provider": "openrouter", "model": "z-ai/glm-5.2"}}});
+        let settings = Settings::from_values(values.as_object().cloned().unwrap());
+        let first = |name: &str| {
+            let prompt = Prompt { model: Some(name.to_owned()), ..Prompt::default() };
+            let plan = plan(Role::Main, &prompt, &settings, &Table::built_in());
+            let first = plan.candidates.into_iter().next().unwrap();
+            (first.provider, first.model.unwrap())
+        };
+        assert_eq!(first("Quick"), (None, "glm-5.2".to_owned()));
+        assert_eq!(first("far"), (Some("openrouter".to_owned()), "z-ai/glm-5.2".to_owned()));
+        assert_eq!(first("glm-5"), (None, "glm-5".to_owned()));
     }
 
     #[test]

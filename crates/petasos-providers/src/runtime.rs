@@ -280,6 +280,12 @@ pub struct ProviderRuntime {
 }
 
 impl ProviderRuntime {
+    /// What people call it: endpoints of their own go by the name they gave them.
+    pub fn name(&self) -> &str {
+        let named = self.provider == "custom" && !matches!(self.requested.as_str(), "" | "auto");
+        if named { &self.requested } else { &self.provider }
+    }
+
     /// Whether its login holds no token yet: nothing may be sent before it is renewed.
     pub fn awaits_renewal(&self) -> bool {
         self.credential.is_none() && self.expiry.is_some_and(|expiry| expiry.refreshable)

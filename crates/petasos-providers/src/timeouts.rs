@@ -70,15 +70,22 @@ pub fn of(runtime: &ProviderRuntime, model: &str, tokens: u64, settings: &Settin
         let by_size = Duration::from_secs(by_size);
         written("STREAM_STALE_TIMEOUT").unwrap_or(by_size).max(floor(model))
     };
-    let idle = own(runtime.overrides.stale_timeout_s).unwrap_or(usual);
+    let bytes = written("STREAM_READ_TIMEOUT").unwrap_or(Duration::MAX);
+    let idle = own(runtime.overrides.stale_timeout_s).unwrap_or(usual.min(bytes));
     let whole = own(runtime.overrides.request_timeout_s)
         .or_else(|| written("API_TIMEOUT"))
         .unwrap_or(Duration::from_mins(30));
     Timeouts { whole, first_byte: idle.min(whole), idle: idle.min(whole) }
 }
 
+/// How long an answer that comes whole may take to begin, where the user says so.
+pub fn unstreamed(settings: &Settings) -> Option<Duration> {
+    let text = settings.role("API_CALL_STALE_TIMEOUT")?.value.expose().trim().to_owned();
+    text.parse().ok().and_then(crate::fallback::seconds)
+}
+
 /// The patience that a model needs whatever is configured for all.
-fn floor(model: &str) -> Duration {
+pub(crate) fn floor(model: &str) -> Duration {
     let name = model.rsplit('/').next().unwrap_or(model).to_ascii_lowercase().replace('.', "-");
     let ends = |rest: &str| rest.is_empty() || rest.starts_with(['-', '_']);
     let rows = FLOORS.iter().filter(|(start, _)| name.strip_prefix(start).is_some_and(ends));

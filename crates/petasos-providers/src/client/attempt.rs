@@ -112,7 +112,12 @@ impl Attempt<'_> {
 
     pub(super) fn timeouts(&self) -> Timeouts {
         let settings = &self.cx.settings;
-        let spans = timeouts::of(self.runtime, &self.target.model, self.size.tokens, settings);
+        let mut spans = timeouts::of(self.runtime, &self.target.model, self.size.tokens, settings);
+        if !self.target.streams()
+            && let Some(whole) = timeouts::unstreamed(settings)
+        {
+            spans.first_byte = whole.min(spans.whole);
+        }
         match self.timeout {
             Some(own) => Timeouts {
                 whole: own,
@@ -245,7 +250,10 @@ impl Attempt<'_> {
                 Reason::NotConfigured
             }
             NetError::Tls { .. } => Reason::Certificate,
-            NetError::Reset { .. } | NetError::Broken { .. } if self.size.is_huge() => {
+            // A model that thinks for long is cut off by whoever waits for its first word.
+            NetError::Reset { .. } | NetError::Broken { .. }
+                if self.size.is_huge() && timeouts::floor(&self.target.model).is_zero() =>
+            {
                 Reason::ContextOverflow
             }
             NetError::Connect { .. }

@@ -190,6 +190,7 @@ fn plan(wanted: &Wanted, timeout: Option<Duration>) -> Plan {
         candidates: vec![wanted.clone()],
         auth_falls_back: false,
         retries_max: 2,
+        reconnects_max: None,
         timeout,
         patience: Patience::Side,
     }

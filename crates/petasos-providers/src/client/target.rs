@@ -1,10 +1,10 @@
 //! What a dialect may know of a resolved provider.
 
-use petasos_contract::CallContext;
 use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{Prompt, Served};
+use petasos_contract::{CallContext, Settings};
 
-use super::Client;
+use super::{Client, extras};
 use crate::catalog::Which;
 use crate::fallback::Wanted;
 use crate::runtime::ProviderRuntime;
@@ -24,7 +24,8 @@ pub(super) fn of(
     let which = Which { base_url: &base_url, model: &model };
     let context = runtime.overrides.context_length.or_else(|| client.memory.window(runtime));
     let context = context.unwrap_or_else(|| client.catalog.context(which, &cx.settings).0);
-    let mut extra_body = runtime.overrides.extra_body.clone();
+    let mut extra_body = extras::body(runtime, &model, &cx.settings);
+    extra_body.extend(runtime.overrides.extra_body.clone());
     extra_body.extend(wanted.extra_body.clone());
     if let Some(guardrail) = runtime.aws.as_ref().and_then(|aws| aws.guardrail.clone()) {
         extra_body.insert("guardrailConfig".to_owned(), guardrail);
@@ -36,20 +37,27 @@ pub(super) fn of(
         provider: runtime.provider.clone(),
         model,
         base_url,
-        headers: headers(runtime, prompt),
+        headers: headers(runtime, prompt, &cx.settings),
         extra_body,
         max_output_tokens: limit,
         default_max_tokens: row.and_then(|row| row.default_max_tokens),
         context_length: Some(context),
         oauth: is_oauth(secret),
         session: Some(cx.session.to_string()),
+        cache: extras::cache(&cx.settings),
+        name: runtime.name().to_owned(),
         repairs: std::collections::BTreeSet::new(),
     }
 }
 
 /// Copilot bills by who began: a person's message, or the agent going on by itself.
-fn headers(runtime: &ProviderRuntime, prompt: &Prompt) -> Vec<(String, String)> {
-    let mut headers = runtime.headers.clone();
+fn headers(
+    runtime: &ProviderRuntime,
+    prompt: &Prompt,
+    settings: &Settings,
+) -> Vec<(String, String)> {
+    let mut headers = extras::headers(runtime, settings);
+    headers.extend(runtime.headers.clone());
     if runtime.provider == "copilot" {
         let begun = matches!(prompt.messages.last(), Some(Message::User { .. }));
         let initiator = if begun { "user" } else { "agent" };

@@ -14,7 +14,8 @@ impl Walk<'_> {
         let model = wanted.model.clone().or_else(|| runtime.model.clone()).unwrap_or_default();
         let provider = runtime.provider.clone();
         let why = self.why.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-        let text = format!("switched to `{model}` at `{provider}` for this turn{why}");
+        let name = runtime.name();
+        let text = format!("switched to `{model}` at `{name}` for this turn{why}");
         self.cx.events.emit(|| Event::Notice { text });
         self.path.push(Step::FellBack { provider, model });
     }

@@ -114,7 +114,7 @@ impl<'a> Walk<'a> {
             if let Some(left) = guarded.or(client.cooldowns.left(&endpoint)) {
                 let why = format!("resting for {} s more", left.as_secs());
                 self.skip(wanted, &why);
-                self.why = Some(format!("`{}` is {why}", runtime.provider));
+                self.why = Some(format!("`{}` is {why}", runtime.name()));
                 rested.get_or_insert((at, runtime));
                 continue;
             }
@@ -235,6 +235,7 @@ impl<'a> Walk<'a> {
                 rotatable: self.client.routes.can_rotate(&runtime, &self.cx.settings),
                 has_fallback: has_next && falls,
                 retries_max: plan.retries_max,
+                reconnects_max: plan.reconnects_max,
                 patience: plan.patience,
             };
             match self.act(&failure, &mut tried, options, &mut runtime).await {
@@ -264,7 +265,7 @@ impl<'a> Walk<'a> {
         if let Err(error) = guard::note(self.cx.settings.home(), &runtime.provider, failure) {
             tracing::warn!(%error, "the limit was not written down");
         }
-        self.why = Some(format!("`{}` {}", runtime.provider, failure.what()));
+        self.why = Some(format!("`{}` {}", runtime.name(), failure.what()));
         Ended::Failed { error: Box::new(failure.error(target)), falls_back: true }
     }
 
@@ -322,7 +323,7 @@ impl<'a> Walk<'a> {
         match next {
             Move::Repair(repair) => {
                 self.path.push(Step::Repaired { repair: repair.name() });
-                self.tell_repair(&repair, &runtime.provider);
+                self.tell_repair(&repair, runtime.name());
                 tried.repairs.insert(repair);
                 Acted::Again
             }
@@ -330,7 +331,7 @@ impl<'a> Walk<'a> {
                 Some(rotated) => {
                     *runtime = rotated;
                     self.path.push(Step::Rotated);
-                    self.tell_rotation(failure, &runtime.provider);
+                    self.tell_rotation(failure, runtime.name());
                     tried.limited = 0;
                     tried.refresh = Refresh::Impossible;
                     Acted::Again
@@ -340,7 +341,7 @@ impl<'a> Walk<'a> {
             Move::Retry(wait) => {
                 let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
                 self.path.push(Step::Waited { wait_ms });
-                self.tell_wait(failure, &runtime.provider, wait_ms);
+                self.tell_wait(failure, runtime.name(), wait_ms);
                 tried.retries += 1;
                 tokio::time::sleep(wait.mul_f64(self.client.pace)).await;
                 Acted::Again
@@ -431,7 +432,7 @@ impl<'a> Walk<'a> {
         let times = self.client.turns.count(session, self.role, turn, Mishap::Broken);
         if let Some(next) = next.filter(|_| times >= BROKEN_MAX) {
             self.client.turns.move_to(session, self.role, turn, next);
-            let provider = &runtime.provider;
+            let provider = runtime.name();
             let text = format!(
                 "`{provider}` broke off its reply {times} times; the next provider goes on"
             );

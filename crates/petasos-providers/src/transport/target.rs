@@ -5,6 +5,7 @@
 use std::collections::BTreeSet;
 
 use petasos_contract::id::ToolName;
+use petasos_contract::model::CacheTtl;
 use serde_json::{Map, Value};
 use url::Url;
 
@@ -95,14 +96,43 @@ pub struct Target {
     pub oauth: bool,
     /// A stable name of the conversation, for caches at the provider.
     pub session: Option<String>,
+    /// Whether the prefix is marked for the provider's cache.
+    pub cache: Cache,
+    /// What people call the provider, where they gave it a name.
+    pub name: String,
     /// Repairs in force.
     pub repairs: BTreeSet<Repair>,
+}
+
+/// Whether and for how long a prefix is marked for the provider's cache.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Cache {
+    /// As the question says.
+    #[default]
+    AsAsked,
+    /// Never.
+    Off,
+    /// For so long.
+    For(CacheTtl),
 }
 
 impl Target {
     /// The host of the address, in lower case.
     pub fn host(&self) -> String {
         host(&self.base_url)
+    }
+
+    /// What people call the provider.
+    pub fn who(&self) -> &str {
+        if self.name.is_empty() { &self.provider } else { &self.name }
+    }
+
+    /// How long a marked prefix stays cached.
+    pub fn ttl(&self, asked: CacheTtl) -> CacheTtl {
+        match self.cache {
+            Cache::For(ttl) => ttl,
+            Cache::AsAsked | Cache::Off => asked,
+        }
     }
 
     /// Whether the host is this domain or below it.
@@ -152,6 +182,11 @@ impl Target {
             "copilot" => "github_responses".to_owned(),
             "openai-codex" => "codex_backend".to_owned(),
             "anthropic" if self.is_at("anthropic.com") => "anthropic".to_owned(),
+            // Behind an aggregator each vendor signs for itself.
+            "openrouter" | "nous" | "ai-gateway" | "kilocode" => {
+                let vendor = self.model.split_once('/').map_or("", |(vendor, _)| vendor);
+                format!("other:{}#{vendor}", self.base_url)
+            }
             _ => format!("other:{}", self.base_url),
         }
     }

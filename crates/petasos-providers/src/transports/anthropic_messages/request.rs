@@ -44,7 +44,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     let mut spoken = speak(&turns, target);
     let marks = markers::native(target);
     if marks {
-        mark(&mut spoken, prompt.cache);
+        mark(&mut spoken, target.ttl(prompt.cache));
     }
     let mut body = Body::default();
     if bedrock::serves(target) {
@@ -56,7 +56,7 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     if !prompt.system.is_empty() {
         let text = history::clean(&prompt.system);
         let system = if marks {
-            json!([{"type": "text", "text": text, "cache_control": markers::marker(prompt.cache)}])
+            json!([{"type": "text", "text": text, "cache_control": markers::marker(target.ttl(prompt.cache))}])
         } else {
             json!(text)
         };

@@ -112,7 +112,7 @@ fn messages(prompt: &Prompt, turns: &[Turn], target: &Target) -> Result<Node, En
         list.iter_mut().for_each(as_part_list);
     }
     if markers::envelope(target) {
-        mark(&mut list, prompt.cache);
+        mark(&mut list, target.ttl(prompt.cache));
     }
     nodes(list, turns, target)
 }

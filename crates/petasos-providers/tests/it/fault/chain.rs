@@ -179,6 +179,49 @@ async fn the_only_listed_model_is_adopted_and_several_are_named() {
 }
 
 #[tokio::test]
+async fn settings_reach_the_providers_that_know_them_and_no_others() {
+    let ask = async |more: serde_json::Value, provider: &str, model: &str| {
+        let server = Server::start(vec![stream("ok")]).await;
+        let row = json!({"id": "openrouter", "base_url": server.url(),
+            "key_hosts": ["<loopback>"]});
+        let mut values = json!({
+            "model": {"provider": provider, "default": model, "base_url": server.url(),
+                "api_key": "key-0123456789", "ollama_num_ctx": 16_384},
+            "provider_rows": [row],
+            "provider_routing": {"order": ["deepinfra"]},
+            "openrouter": {"response_cache": true, "min_coding_score": 0.5},
+            "agent": {"service_tier": "fast"}});
+        values.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let (client, cx) = client_of(&values);
+        let prompt = Prompt {
+            system: "You are terse.".to_owned(),
+            messages: vec![Message::user("hello")],
+            ..Prompt::default()
+        };
+        client.ask(&prompt, Role::Main, &cx).await.unwrap();
+        let body: serde_json::Value = serde_json::from_str(&server.bodies()[0]).unwrap();
+        (body, server.heads().remove(0))
+    };
+    let claude = "anthropic/claude-sonnet-4.5";
+    let (body, head) = ask(json!({}), "openrouter", claude).await;
+    assert_eq!(body["provider"], json!({"order": ["deepinfra"]}));
+    assert!(head.contains("x-openrouter-cache: true") && head.contains("cache-ttl: 300"), "{head}");
+    assert!(body.to_string().contains(r#""cache_control":{"type":"ephemeral"}"#), "{body}");
+    for absent in ["options", "plugins", "service_tier"] {
+        assert_eq!(body.get(absent), None, "{absent}");
+    }
+    let hour = json!({"prompt_caching": {"cache_ttl": "1h"}});
+    assert!(ask(hour, "openrouter", claude).await.0.to_string().contains(r#""ttl":"1h""#));
+    let off = json!({"prompt_caching": {"enabled": false}});
+    assert!(!ask(off, "openrouter", claude).await.0.to_string().contains("cache_control"));
+    let (pareto, _) = ask(json!({}), "openrouter", "openrouter/pareto-code").await;
+    assert_eq!(pareto["plugins"], json!([{"id": "pareto-router", "min_coding_score": 0.5}]));
+    let (custom, head) = ask(json!({}), "custom", "m").await;
+    assert_eq!(custom["options"], json!({"num_ctx": 16_384}));
+    assert!(custom.get("provider").is_none() && !head.contains("openrouter"), "{custom}");
+}
+
+#[tokio::test]
 async fn logins_of_a_pool_that_are_refused_rest_instead_of_taking_turns_for_ever() {
     let server = Server::start(vec![error(401); 60]).await;
     let home = tempfile::tempdir().unwrap();
@@ -213,7 +256,7 @@ async fn logins_of_a_pool_that_are_refused_rest_instead_of_taking_turns_for_ever
     let notices = heard.notices.lock().unwrap().clone();
     assert_eq!(
         notices,
-        ["`custom` did not accept the credential (401); trying its next credential"]
+        ["`custom:box` did not accept the credential (401); trying its next credential"]
     );
     client.ask(&prompt, Role::Main, &cx).await.unwrap_err();
     assert_eq!(server.keys(), ["at-aaaaaa", "at-bbbbbb", "at-bbbbbb"]);

@@ -98,7 +98,7 @@ pub(super) fn page(status: u16) -> Act {
 struct Seen {
     keys: Mutex<Vec<String>>,
     bodies: Mutex<Vec<String>>,
-    paths: Mutex<Vec<String>>,
+    heads: Mutex<Vec<String>>,
     served: Notify,
 }
 
@@ -134,7 +134,13 @@ impl Server {
 
     /// The paths that were asked for, in order.
     pub(super) fn paths(&self) -> Vec<String> {
-        self.seen.paths.lock().unwrap().clone()
+        let path = |head: String| head.split(' ').nth(1).unwrap_or_default().to_owned();
+        self.heads().into_iter().map(path).collect()
+    }
+
+    /// The request lines and headers that came, in order.
+    pub(super) fn heads(&self) -> Vec<String> {
+        self.seen.heads.lock().unwrap().clone()
     }
 
     /// Waits until one act was played as far as it goes.
@@ -151,8 +157,7 @@ async fn serve(listener: TcpListener, acts: Vec<Act>, seen: Arc<Seen>) {
         let (head, body) = request(&mut socket).await;
         let key = head.lines().find_map(|line| line.strip_prefix("authorization: Bearer "));
         seen.keys.lock().unwrap().push(key.unwrap_or_default().to_owned());
-        let path = head.split(' ').nth(1).unwrap_or_default();
-        seen.paths.lock().unwrap().push(path.to_owned());
+        seen.heads.lock().unwrap().push(head);
         seen.bodies.lock().unwrap().push(body);
         kept.extend(play(act, socket).await);
         seen.served.notify_one();
