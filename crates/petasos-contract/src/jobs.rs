@@ -220,6 +220,12 @@ pub enum JobEvent {
 /// The jobs of all sessions. A call sees those of its own session; an unknown or foreign name is
 /// `None`.
 pub trait Jobs: Send + Sync {
+    /// The session may have been at work before, in another program: finds its jobs again. Costs
+    /// nothing the second time.
+    fn recall<'a>(&'a self, _cx: &'a CallContext) -> BoxFuture<'a, Result<(), EnvError>> {
+        Box::pin(async { Ok(()) })
+    }
+
     /// Every job of the session.
     fn list(&self, cx: &CallContext) -> Vec<JobView>;
 

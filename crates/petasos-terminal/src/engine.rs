@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -20,7 +20,7 @@ use serde_json::{Map, Value};
 
 use crate::backend::{BackendDef, Opening};
 use crate::backends::BACKENDS;
-use crate::jobs::JobTable;
+use crate::jobs::{JobTable, Restore};
 use crate::places::{Key, Places};
 use crate::settings::TerminalSettings;
 use crate::shell::{self, Shells};
@@ -73,12 +73,12 @@ impl Engine {
         let install = std::env::current_exe().ok();
         let mut backends = [BACKENDS, added].concat();
         backends.sort_by_key(|backend| backend.name);
-        Arc::new(Self {
+        Arc::new_cyclic(|engine| Self {
             backends,
             places: Places::default(),
             own_backends: Mutex::new(HashMap::new()),
             shells: Shells::default(),
-            jobs: Arc::new(JobTable::new(clock)),
+            jobs: Arc::new(JobTable::new(clock, Weak::clone(engine))),
             sudo: Sudo::default(),
             passwords,
             install: install.and_then(|program| program.parent().map(PathBuf::from)),
@@ -98,14 +98,32 @@ impl Engine {
         &self.jobs
     }
 
-    /// Finds the jobs of earlier programs again; returns how many live. For the start of a
-    /// program that lives long.
+    /// Finds the jobs of other programs again; returns how many live.
     pub async fn restore_jobs(&self, settings: &Arc<Settings>) -> Result<usize, EnvError> {
-        let environment = self.place(settings, &TaskId::new(SHARED)).await?;
-        let redactor = Redactor::of(settings);
-        self.jobs
-            .restore(&environment, &redactor, settings)
-            .await
+        self.restore(settings, None).await
+    }
+
+    /// The same for the jobs of one session, which has come back.
+    pub async fn restore_jobs_of(
+        &self,
+        session: &SessionId,
+        settings: &Arc<Settings>,
+    ) -> Result<usize, EnvError> {
+        self.restore(settings, Some(session)).await
+    }
+
+    async fn restore(
+        &self,
+        settings: &Arc<Settings>,
+        owner: Option<&SessionId>,
+    ) -> Result<usize, EnvError> {
+        if !crate::jobs::are_recorded(settings) {
+            return Ok(0);
+        }
+        let environment = &self.place(settings, &TaskId::new(SHARED)).await?;
+        let redactor = &Redactor::of(settings);
+        let restored = self.jobs.restore(Restore { environment, redactor, settings, owner }).await;
+        restored
             .map_err(|error| EnvError::Settings(format!("`processes.json` is unusable: {error}")))
     }
 

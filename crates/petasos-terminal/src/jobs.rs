@@ -5,21 +5,23 @@ mod log;
 mod notices;
 mod port;
 mod record;
+mod restore;
 mod watch;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use parking_lot::Mutex;
 use petasos_contract::clock::Clock;
 use petasos_contract::environment::{EnvError, Environment, Process};
 use petasos_contract::jobs::{Completion, JobId, JobStatus, Notify};
-use petasos_contract::wait::Owned;
-use petasos_contract::{CallContext, Settings};
+use petasos_contract::wait::{self, Owned};
+use petasos_contract::{CallContext, SessionId, Settings};
 use tokio::sync::mpsc;
 
+use crate::engine::Engine;
 use crate::ids;
 use crate::output::Cleaner;
 pub(crate) use job::{DRAIN_MAX, DRAIN_QUIET, Until};
@@ -28,6 +30,7 @@ use log::Log;
 use notices::Notices;
 use petasos_redact::Redactor;
 use record::{Book, Program, Record};
+pub(crate) use restore::Restore;
 
 /// So many jobs may live at a time.
 const RUNNING_MAX: usize = 256;
@@ -35,6 +38,8 @@ const RUNNING_MAX: usize = 256;
 const TRACKED_MAX: usize = 320;
 /// A finished job is remembered for so long after its end.
 const FINISHED_FOR: Duration = Duration::from_mins(30);
+/// How long the end of a killed job is waited for.
+const RELEASE_MAX: Duration = Duration::from_secs(1);
 /// So many pieces of input may wait for a program that does not read.
 const TYPED_MAX: usize = 64;
 
@@ -53,15 +58,24 @@ fn book(settings: &Settings) -> Book {
     Book::at(settings.home().join("processes.json"))
 }
 
+/// Whether any job was ever written down.
+pub(crate) fn are_recorded(settings: &Settings) -> bool {
+    book(settings).exists()
+}
+
 /// All jobs of this program.
 pub struct JobTable {
     entries: Mutex<HashMap<JobId, Entry>>,
     notices: Arc<Notices>,
+    /// Who opens the places in which jobs of earlier programs run.
+    engine: Weak<Engine>,
+    /// Sessions whose jobs were looked for.
+    recalled: Mutex<HashSet<SessionId>>,
 }
 
 struct Entry {
     job: Arc<Job>,
-    _pump: Owned<()>,
+    _pump: Option<Owned<()>>,
     _typing: Option<Owned<()>>,
 }
 
@@ -89,8 +103,13 @@ impl std::fmt::Debug for JobTable {
 
 impl JobTable {
     /// An empty table.
-    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { entries: Mutex::new(HashMap::new()), notices: Arc::new(Notices::new(clock)) }
+    pub(crate) fn new(clock: Arc<dyn Clock>, engine: Weak<Engine>) -> Self {
+        Self {
+            entries: Mutex::new(HashMap::new()),
+            notices: Arc::new(Notices::new(clock)),
+            engine,
+            recalled: Mutex::default(),
+        }
     }
 
     /// Whether one more may live; asked before it is started.
@@ -121,7 +140,14 @@ impl JobTable {
             ended.into_iter().enumerate().filter(old).map(|(_, (id, _))| id).collect();
         let gone: Vec<Entry> = gone.iter().filter_map(|id| entries.remove(id)).collect();
         drop(entries);
-        drop(gone);
+        for Entry { job, .. } in gone {
+            match job.facts.book.remove(&job.facts.id) {
+                Ok(true) => log::discard(&job.facts.log),
+                // Another program shows it.
+                Ok(false) => {}
+                Err(error) => tracing::debug!(%error, "a finished job stays in the book"),
+            }
+        }
     }
 
     /// Makes a running program a job.
@@ -142,6 +168,7 @@ impl JobTable {
             started_at: seconds_now(),
             detached: false,
             log: folder(&cx.settings).join(format!("{id}.log")),
+            book: book(&cx.settings),
         };
         if let Some(backend) = adopted.keep_in
             && let Some(handle) = adopted.process.control().keep().await?
@@ -159,20 +186,15 @@ impl JobTable {
                 handle,
                 log: facts.log.clone(),
                 program: Program::this(),
+                ended: None,
             };
-            write_down(&book(&cx.settings), record);
+            write_down(&facts.book, record);
         }
-        self.insert(facts, adopted, redactor, &cx.settings);
+        self.insert(facts, adopted, redactor);
         Ok(id)
     }
 
-    fn insert(
-        &self,
-        facts: Facts,
-        mut adopted: Adopted,
-        redactor: &Arc<Redactor>,
-        settings: &Settings,
-    ) {
+    fn insert(&self, facts: Facts, mut adopted: Adopted, redactor: &Arc<Redactor>) {
         let mut log = Log::open(facts.log.clone());
         log.push(std::mem::take(&mut adopted.said));
         let typing = adopted.process.input().map(|input| {
@@ -191,76 +213,14 @@ impl JobTable {
             notices: Arc::clone(&self.notices),
             is_terminal: adopted.is_terminal,
         };
-        let book = book(settings);
-        let ended = id.clone();
         // Whatever becomes of the task, the process is let go of before its place.
         let held = (pump, adopted.place);
         let pump = Owned::start(async move {
             let (pump, place) = held;
             pump.run().await;
             drop(place);
-            if let Err(error) = book.remove(&ended) {
-                tracing::debug!(%error, "a finished job stays in the book");
-            }
         });
-        self.entries.lock().insert(id, Entry { job, _pump: pump, _typing: typing });
-    }
-
-    /// Finds the jobs of earlier programs again; returns how many live.
-    pub(crate) async fn restore(
-        &self,
-        environment: &Arc<dyn Environment>,
-        redactor: &Arc<Redactor>,
-        settings: &Settings,
-    ) -> std::io::Result<usize> {
-        let mut found = 0;
-        let records = book(settings).take_over(|job| self.any(job).is_some())?;
-        for record in records {
-            if record.backend != environment.facts().backend {
-                continue;
-            }
-            if let Ok(Some(process)) = environment.find(&record.handle).await {
-                found += 1;
-                self.insert_found(record, (process, environment), redactor, settings);
-            } else {
-                tracing::info!(job = %record.session_id, "a job of an earlier run is gone");
-                book(settings).remove(&record.session_id)?;
-                log::discard(&record.log);
-            }
-        }
-        Ok(found)
-    }
-
-    fn insert_found(
-        &self,
-        record: Record,
-        (process, place): (Box<dyn Process>, &Arc<dyn Environment>),
-        redactor: &Arc<Redactor>,
-        settings: &Settings,
-    ) {
-        let facts = Facts {
-            id: record.session_id,
-            owner: record.session_key,
-            task: record.task,
-            command: record.command.clone(),
-            cwd: record.cwd.clone(),
-            pid: record.pid,
-            started_at: record.started_at,
-            detached: true,
-            log: record.log,
-        };
-        let adopted = Adopted {
-            process,
-            command: record.command,
-            cwd: record.cwd,
-            notify: record.notify,
-            until: Until::Exit,
-            is_terminal: false,
-            said: String::new(),
-            keep_in: None,
-            place: Arc::clone(place),
-        };
-        self.insert(facts, adopted, redactor, settings);
+        self.entries.lock().insert(id, Entry { job, _pump: Some(pump), _typing: typing });
     }
 
     /// The job of a name, whoever owns it.
@@ -295,8 +255,18 @@ impl JobTable {
             }
             state.seen = true;
         }
-        let killed = job.control.kill(grace).await;
+        let killed = job.control().kill(grace).await;
         job.end(job::KILLED_CODE, Completion::Killed, &self.notices);
+        if killed.is_ok() {
+            // What it left unread is read, masked and removed; a pipe that somebody else holds
+            // open is not waited for.
+            let mut released = job.released.subscribe();
+            let read = released.wait_for(|released| *released);
+            let until = Instant::now() + RELEASE_MAX;
+            if wait::until(until, "the last output of a job", read).await.is_err() {
+                tracing::debug!(job = %job.facts.id, "the last output of a job was not read");
+            }
+        }
         killed.err()
     }
 }

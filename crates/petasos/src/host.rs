@@ -275,6 +275,13 @@ impl Host {
         &self.terminal
     }
 
+    /// A conversation goes on: its jobs of earlier runs are its own again, and their ends are news.
+    pub async fn recall_jobs(&self, session: &SessionId) {
+        if let Err(error) = self.terminal.restore_jobs_of(session, &self.settings).await {
+            tracing::warn!(%error, "jobs of an earlier run are not found");
+        }
+    }
+
     /// Looks at the background jobs, those of earlier runs included.
     pub fn with_jobs<T, F: Future<Output = T>>(
         &self,

@@ -29,6 +29,17 @@ pub trait Process: Send {
 
     /// The confinement it really has, in words: `off`, `workspace (landlock)`.
     fn confinement(&self) -> &str;
+
+    /// All output that was read is safe elsewhere, up to this mark. A place that holds output back
+    /// for a later program lets go of it.
+    fn settle(&mut self, _mark: u64) -> Result<(), EnvError> {
+        Ok(())
+    }
+
+    /// The last mark, whichever program set it.
+    fn settled(&self) -> Option<u64> {
+        None
+    }
 }
 
 /// What happens next with a program.

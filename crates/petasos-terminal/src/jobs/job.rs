@@ -12,6 +12,9 @@ use tokio::sync::{mpsc, watch};
 
 use super::log::Log;
 use super::notices::Notices;
+use super::record::{Book, Ended};
+use super::restore::Nothing;
+use super::seconds_now;
 use super::watch::{Told, Watch};
 use crate::output::Cleaner;
 use crate::prompt::{QUIET, Screen};
@@ -46,6 +49,7 @@ pub(super) struct Facts {
     pub(super) started_at: f64,
     pub(super) detached: bool,
     pub(super) log: PathBuf,
+    pub(super) book: Book,
 }
 
 /// What changes.
@@ -78,11 +82,13 @@ pub(super) enum Typed {
 /// One job.
 pub(super) struct Job {
     pub(super) facts: Facts,
-    pub(super) control: Arc<dyn Control>,
-    pub(super) input: Option<mpsc::Sender<Typed>>,
+    control: Mutex<Arc<dyn Control>>,
+    input: Mutex<Option<mpsc::Sender<Typed>>>,
     pub(super) state: Mutex<State>,
     pub(super) log: Mutex<Log>,
     pub(super) over: watch::Sender<bool>,
+    /// Nothing of it lives, all of its output was read, and no descriptor is held for it.
+    pub(super) released: watch::Sender<bool>,
     started: Instant,
 }
 
@@ -98,10 +104,12 @@ impl Job {
             Notify::Watch(patterns) => patterns.clone(),
             Notify::Silent | Notify::OnComplete => Vec::new(),
         };
+        let age = Duration::try_from_secs_f64(seconds_now() - facts.started_at);
+        let started = Instant::now().checked_sub(age.unwrap_or_default());
         Self {
             facts,
-            control,
-            input,
+            control: Mutex::new(control),
+            input: Mutex::new(input),
             state: Mutex::new(State {
                 ended: None,
                 tells_end: *notify == Notify::OnComplete,
@@ -113,7 +121,36 @@ impl Job {
             }),
             log: Mutex::new(log),
             over: watch::Sender::new(false),
-            started: Instant::now(),
+            released: watch::Sender::new(false),
+            started: started.unwrap_or_else(Instant::now),
+        }
+    }
+
+    /// What ends it.
+    pub(super) fn control(&self) -> Arc<dyn Control> {
+        Arc::clone(&self.control.lock())
+    }
+
+    /// Where to write what is typed.
+    pub(super) fn input(&self) -> Option<mpsc::Sender<Typed>> {
+        self.input.lock().clone()
+    }
+
+    /// Nothing of it lives: what is remembered of it holds no descriptors.
+    pub(super) fn release(&self) {
+        *self.control.lock() = Arc::new(Nothing);
+        *self.input.lock() = None;
+        self.log.lock().close();
+        self.released.send_replace(true);
+    }
+
+    /// Writes down how it ended, for later programs.
+    fn record_end(&self) {
+        let Some(end) = self.state.lock().ended else { return };
+        let at = seconds_now() - end.at.elapsed().as_secs_f64();
+        let ended = Ended { code: end.code, completion: end.completion, at };
+        if let Err(error) = self.facts.book.finish(&self.facts.id, ended) {
+            tracing::debug!(%error, "the end of a job is not written down");
         }
     }
 
@@ -129,7 +166,7 @@ impl Job {
             cwd: self.facts.cwd.clone(),
             pid: self.facts.pid,
             started_at: self.facts.started_at,
-            uptime_seconds: until.duration_since(self.started).as_secs(),
+            uptime_seconds: until.saturating_duration_since(self.started).as_secs(),
             status: if state.ended.is_some() { JobStatus::Exited } else { JobStatus::Running },
             output_preview,
             watch_patterns: state.patterns.clone(),
@@ -224,7 +261,17 @@ pub(super) struct Pump {
 }
 
 impl Pump {
+    /// Reads until nothing of it lives.
     pub(super) async fn run(mut self) {
+        self.read().await;
+        let Self { job, process, .. } = self;
+        // Before the process goes, whose files tell the same.
+        job.record_end();
+        drop(process);
+        job.release();
+    }
+
+    async fn read(&mut self) {
         let control = self.process.control();
         let mut screen = Screen::default();
         let mut bytes = Vec::new();
@@ -250,6 +297,7 @@ impl Pump {
                     screen.see(&bytes);
                     let text = self.cleaner.push(&bytes);
                     self.job.take(text, &self.notices);
+                    self.settle(&bytes);
                 }
                 Ok(Step::Closed) => closed = true,
                 Ok(Step::Exited(exit)) => {
@@ -259,6 +307,7 @@ impl Pump {
                     self.job.take(rest, &self.notices);
                     let code = exit.ending.code();
                     self.job.end(code, Completion::Exited, &self.notices);
+                    self.job.record_end();
                 }
                 Err(error) => {
                     self.lost(&error);
@@ -270,6 +319,18 @@ impl Pump {
         self.job.take(rest, &self.notices);
         if let Until::Empty(code) = self.until {
             self.job.end(code, Completion::Exited, &self.notices);
+        }
+    }
+
+    /// What is in the log need not come again. Only whole lines: the cleaner holds back the rest.
+    fn settle(&mut self, bytes: &[u8]) {
+        if !self.job.facts.detached || bytes.last() != Some(&b'\n') {
+            return;
+        }
+        if self.cleaner.open_line().is_empty()
+            && let Err(error) = self.process.settle(self.job.log.lock().written())
+        {
+            tracing::warn!(job = %self.job.facts.id, %error, "output of a job may come twice");
         }
     }
 

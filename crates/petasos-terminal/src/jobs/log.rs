@@ -5,7 +5,7 @@
 
 use std::collections::VecDeque;
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Write};
+use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -20,7 +20,7 @@ const PART_BYTES_MAX: u64 = 32 << 20;
 #[derive(Debug)]
 pub(super) struct Log {
     path: PathBuf,
-    file: Option<File>,
+    disk: Disk,
     written: u64,
     /// Lines that rolled away with the part before the old one.
     lines_gone: u64,
@@ -31,22 +31,48 @@ pub(super) struct Log {
     recent_chars: usize,
 }
 
+/// The part on disk.
+#[derive(Debug)]
+enum Disk {
+    /// We write it.
+    Writing(File),
+    /// It is there, and we do not write it: another program does, or it is at its end.
+    Reading,
+    /// It cannot be written.
+    Lost,
+}
+
 impl Log {
     /// Opens a log; a log that cannot be written lives in memory only.
     pub(super) fn open(path: PathBuf) -> Self {
-        let file = match create(&path) {
-            Ok(file) => Some(file),
+        Self::resume(path, None)
+    }
+
+    /// Opens a log that another program began; what it wrote after this length was not settled and
+    /// comes again.
+    pub(super) fn resume(path: PathBuf, settled: Option<u64>) -> Self {
+        let disk = match create(&path).and_then(|file| cut(file, settled)) {
+            Ok(file) => Disk::Writing(file),
             Err(error) => {
                 tracing::warn!(%error, path = %path.display(), "a job's log is not on disk");
-                None
+                Disk::Lost
             }
         };
-        let written = file.as_ref().and_then(|file| file.metadata().ok()).map_or(0, |m| m.len());
+        Self::with(path, disk)
+    }
+
+    /// The log of a job that another program holds, or that is over.
+    pub(super) fn follow(path: PathBuf) -> Self {
+        Self::with(path, Disk::Reading)
+    }
+
+    fn with(path: PathBuf, disk: Disk) -> Self {
+        let written = fs::metadata(&path).map_or(0, |about| about.len());
         let lines_new = count_lines(&path);
         Self {
             lines_old: count_lines(&old(&path)),
             path,
-            file,
+            disk,
             written,
             lines_gone: 0,
             lines_new,
@@ -63,11 +89,11 @@ impl Log {
         }
         self.lines_new += text.matches('\n').count() as u64;
         self.ends_open = !text.ends_with('\n');
-        if let Some(file) = &mut self.file
+        if let Disk::Writing(file) = &mut self.disk
             && let Err(error) = file.write_all(text.as_bytes())
         {
             tracing::warn!(%error, path = %self.path.display(), "a job's log ends here");
-            self.file = None;
+            self.disk = Disk::Lost;
         }
         self.written += text.len() as u64;
         if self.written > PART_BYTES_MAX {
@@ -83,12 +109,24 @@ impl Log {
         }
     }
 
+    /// How long the part on disk is.
+    pub(super) fn written(&self) -> u64 {
+        self.written
+    }
+
+    /// Nothing more comes: gives the descriptor back.
+    pub(super) fn close(&mut self) {
+        if matches!(self.disk, Disk::Writing(_)) {
+            self.disk = Disk::Reading;
+        }
+    }
+
     fn roll(&mut self) {
-        self.file = None;
+        self.disk = Disk::Lost;
         let rolled = fs::rename(&self.path, old(&self.path)).and_then(|()| create(&self.path));
         match rolled {
             Ok(file) => {
-                self.file = Some(file);
+                self.disk = Disk::Writing(file);
                 self.written = 0;
                 self.lines_gone += self.lines_old;
                 self.lines_old = std::mem::take(&mut self.lines_new);
@@ -99,6 +137,9 @@ impl Log {
 
     /// The last characters.
     pub(super) fn tail(&self, chars_max: usize) -> String {
+        if self.recent.is_empty() && matches!(self.disk, Disk::Reading) {
+            return tail_of(&self.path, chars_max).unwrap_or_default();
+        }
         let mut parts = Vec::new();
         let mut chars = 0;
         for part in self.recent.iter().rev() {
@@ -113,11 +154,17 @@ impl Log {
     }
 
     /// What a reader needs to page without holding up the writer.
-    pub(super) fn pages(&self) -> Pages {
+    pub(super) fn pages(&mut self) -> Pages {
+        let on_disk = !matches!(self.disk, Disk::Lost);
+        if self.recent.is_empty() && matches!(self.disk, Disk::Reading) {
+            // Others write it.
+            (self.lines_old, self.lines_new) =
+                (count_lines(&old(&self.path)), count_lines(&self.path));
+        }
         Pages {
             path: self.path.clone(),
-            on_disk: self.file.is_some(),
-            memory: if self.file.is_some() { String::new() } else { self.tail(MEMORY_CHARS_MAX) },
+            on_disk,
+            memory: if on_disk { String::new() } else { self.tail(MEMORY_CHARS_MAX) },
             gone: self.lines_gone,
             total: self.lines_gone + self.lines_old + self.lines_new + u64::from(self.ends_open),
         }
@@ -189,6 +236,27 @@ fn create(path: &Path) -> io::Result<File> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     }
     OpenOptions::new().append(true).create(true).mode(0o600).open(path)
+}
+
+/// Drops what comes after this length.
+fn cut(file: File, settled: Option<u64>) -> io::Result<File> {
+    if let Some(length) = settled
+        && file.metadata()?.len() > length
+    {
+        file.set_len(length)?;
+    }
+    Ok(file)
+}
+
+/// The last characters of a file.
+fn tail_of(path: &Path, chars_max: usize) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(4 * chars_max as u64)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(text.chars().skip(text.chars().count().saturating_sub(chars_max)).collect())
 }
 
 /// Removes the files of a log.

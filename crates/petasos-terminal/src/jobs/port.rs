@@ -12,12 +12,31 @@ use super::job::{Job, Typed};
 use super::{JobTable, is_running};
 use crate::settings::TerminalSettings;
 
+/// Sessions whose jobs need not be looked for again; one that is forgotten is looked for once more.
+const RECALLED_MAX: usize = 1000;
+
 const LIST_CHARS: usize = 200;
 const POLL_CHARS: usize = 1000;
 const KILL_CHARS: usize = 2000;
 const WAIT_CHARS: usize = 50_000;
 
 impl Jobs for JobTable {
+    fn recall<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Result<(), EnvError>> {
+        Box::pin(async move {
+            let Some(engine) = self.engine.upgrade() else { return Ok(()) };
+            if self.recalled.lock().contains(&cx.session) {
+                return Ok(());
+            }
+            engine.restore_jobs_of(&cx.session, &cx.settings).await?;
+            let mut recalled = self.recalled.lock();
+            if recalled.len() >= RECALLED_MAX {
+                recalled.clear();
+            }
+            recalled.insert(cx.session.clone());
+            Ok(())
+        })
+    }
+
     fn list(&self, cx: &CallContext) -> Vec<JobView> {
         let mut views = self.list_all();
         let theirs = |view: &JobView| self.of(&view.session_id, cx).is_some();
@@ -151,7 +170,7 @@ fn type_into(job: &Job, typed: Typed) -> Result<(), EnvError> {
     if !is_running(job) {
         return Err(EnvError::Limit(format!("`{id}` has ended and takes no input")));
     }
-    let Some(input) = &job.input else {
+    let Some(input) = job.input() else {
         return Err(EnvError::Limit(format!("`{id}` has no open input")));
     };
     job.state.lock().question = None;

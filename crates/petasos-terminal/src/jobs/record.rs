@@ -9,7 +9,7 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use petasos_contract::jobs::{JobId, Notify};
+use petasos_contract::jobs::{Completion, JobId, Notify};
 use petasos_contract::{SessionId, TaskId};
 use rustix::fs::{FlockOperation, flock};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use crate::tree;
 
 /// One job, as it is written down. Texts are masked before they come here.
-#[derive(Debug, Clone, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(super) struct Record {
     pub(super) session_id: JobId,
     pub(super) session_key: SessionId,
@@ -31,6 +31,31 @@ pub(super) struct Record {
     pub(super) handle: String,
     pub(super) log: PathBuf,
     pub(super) program: Program,
+    /// How it ended, once it has.
+    #[serde(default)]
+    pub(super) ended: Option<Ended>,
+}
+
+/// How a job ended.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub(super) struct Ended {
+    pub(super) code: i32,
+    pub(super) completion: Completion,
+    /// In seconds since 1970.
+    pub(super) at: f64,
+}
+
+/// Whose a job is.
+#[derive(Debug)]
+pub(super) enum Hold {
+    /// It is over.
+    Ended(Ended),
+    /// We have it now: nobody else did.
+    Ours,
+    /// Another program that lives has it.
+    Theirs,
+    /// Nothing is known of it any more.
+    Unknown,
 }
 
 /// The program that holds a job.
@@ -66,6 +91,10 @@ impl Book {
         Self { path }
     }
 
+    pub(super) fn exists(&self) -> bool {
+        self.path.exists()
+    }
+
     /// Writes a job down.
     pub(super) fn add(&self, record: Record) -> io::Result<()> {
         self.edit(|records| {
@@ -73,50 +102,147 @@ impl Book {
         })
     }
 
-    /// Strikes a job out.
-    pub(super) fn remove(&self, job: &JobId) -> io::Result<()> {
+    /// A job has ended. It stays listed for a while.
+    pub(super) fn finish(&self, job: &JobId, ended: Ended) -> io::Result<()> {
         self.edit(|records| {
-            records.remove(job.as_str());
+            if let Some(record) = records.get_mut(job.as_str()) {
+                record.ended.get_or_insert(ended);
+            }
         })
     }
 
-    /// Takes over every job that nobody holds: not another program that lives, and not we.
-    pub(super) fn take_over(&self, is_held: impl Fn(&JobId) -> bool) -> io::Result<Vec<Record>> {
-        if !self.path.exists() {
-            return Ok(Vec::new());
-        }
-        let mut taken = Vec::new();
+    /// Strikes a job out, unless another program that lives has it; tells whether it is gone.
+    pub(super) fn remove(&self, job: &JobId) -> io::Result<bool> {
+        let mut is_gone = true;
         self.edit(|records| {
-            for record in records.values_mut() {
-                if record.program.is_another() || is_held(&record.session_id) {
-                    continue;
-                }
-                record.program = Program::this();
-                taken.push(record.clone());
+            is_gone = records.get(job.as_str()).is_none_or(|record| !record.program.is_another());
+            if is_gone {
+                records.remove(job.as_str());
             }
         })?;
-        Ok(taken)
+        Ok(is_gone)
     }
 
+    /// Every job that is wanted, and whose it is; those that nobody holds become ours. Jobs that
+    /// ended before this time are struck out and come back apart.
+    pub(super) fn claim_all(
+        &self,
+        is_wanted: impl Fn(&Record) -> bool,
+        since: f64,
+    ) -> io::Result<(Vec<(Record, Hold)>, Vec<Record>)> {
+        let (mut claimed, mut expired) = (Vec::new(), Vec::new());
+        if !self.exists() {
+            return Ok((claimed, expired));
+        }
+        self.edit(|records| {
+            records.retain(|_, record| {
+                let is_old = record.ended.as_ref().is_some_and(|ended| ended.at < since);
+                if is_old {
+                    expired.push(record.clone());
+                }
+                !is_old
+            });
+            for record in records.values_mut().filter(|record| is_wanted(record)) {
+                let hold = record.claim();
+                claimed.push((record.clone(), hold));
+            }
+        })?;
+        Ok((claimed, expired))
+    }
+
+    /// Whose a job is; one that nobody holds becomes ours.
+    pub(super) fn claim(&self, job: &JobId) -> io::Result<Hold> {
+        let mut hold = Hold::Unknown;
+        self.edit(|records| {
+            if let Some(record) = records.get_mut(job.as_str()) {
+                hold = record.claim();
+            }
+        })?;
+        Ok(hold)
+    }
+
+    /// Changes the records under a lock. Each job has a file of its own as well, from which a
+    /// damaged book is made again.
     fn edit(&self, change: impl FnOnce(&mut Records)) -> io::Result<()> {
         let folder = self.path.parent().ok_or(io::ErrorKind::InvalidInput)?;
         fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
         let lock = self.path.with_extension("lock");
         let lock = OpenOptions::new().create(true).append(true).mode(0o600).open(lock)?;
         flock(&lock, FlockOperation::LockExclusive)?;
-        let mut records = read(&self.path)?;
+        let (mut records, is_damaged) = match read(&self.path) {
+            Ok(records) => (records, false),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                tracing::warn!(%error, path = %self.path.display(), "the list of jobs is made again");
+                (self.from_files(), true)
+            }
+            Err(error) => return Err(error),
+        };
+        let before = records.clone();
         change(&mut records);
-        let draft = self.path.with_extension("draft");
-        let mut options = OpenOptions::new();
-        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
-        file.write_all(serde_json::to_string_pretty(&records)?.as_bytes())?;
-        fs::rename(draft, &self.path)
+        if records == before && !is_damaged {
+            return Ok(());
+        }
+        for (name, record) in &records {
+            if before.get(name) != Some(record) {
+                replace(&self.file_of(&record.log), record)?;
+            }
+        }
+        let gone = before.iter().filter(|(name, _)| !records.contains_key(*name));
+        for (_, record) in gone {
+            match fs::remove_file(self.file_of(&record.log)) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
+        }
+        replace(&self.path, &records)
     }
+
+    /// Where the record of one job is.
+    fn file_of(&self, log: &Path) -> PathBuf {
+        log.with_extension("json")
+    }
+
+    /// The records as the files of the jobs tell them.
+    fn from_files(&self) -> Records {
+        let folder = self.path.with_file_name("jobs");
+        let beside = self.path.parent().map(Path::to_owned).unwrap_or_default();
+        let folders = [folder, beside].into_iter().flat_map(|folder| fs::read_dir(folder).ok());
+        let files = folders.flatten().flatten().map(|entry| entry.path());
+        let records = files
+            .filter(|path| path.extension() == Some("json".as_ref()))
+            .filter_map(|path| serde_json::from_slice::<Record>(&fs::read(path).ok()?).ok());
+        records.map(|record| (record.session_id.as_str().to_owned(), record)).collect()
+    }
+}
+
+impl Record {
+    /// Whose it is; ours when nobody else has it.
+    fn claim(&mut self) -> Hold {
+        if let Some(ended) = &self.ended {
+            return Hold::Ended(ended.clone());
+        }
+        if self.program.is_another() {
+            return Hold::Theirs;
+        }
+        self.program = Program::this();
+        Hold::Ours
+    }
+}
+
+/// Writes a file whole or not at all.
+fn replace(path: &Path, content: &impl Serialize) -> io::Result<()> {
+    let draft = path.with_extension("draft");
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+    file.write_all(serde_json::to_string_pretty(content)?.as_bytes())?;
+    file.sync_data()?;
+    fs::rename(draft, path)
 }
 
 fn read(path: &Path) -> io::Result<Records> {
     match File::open(path) {
-        Ok(file) => Ok(serde_json::from_reader(io::BufReader::new(file))?),
+        Ok(file) => serde_json::from_reader(io::BufReader::new(file))
+            .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Records::new()),
         Err(error) => Err(error),
     }

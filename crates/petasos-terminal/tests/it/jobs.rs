@@ -166,8 +166,13 @@ async fn a_job_survives_a_restart_with_its_output_and_its_end() {
     assert_eq!((view.exit_code, view.detached), (Some(5), true));
     let cx = stage.cx();
     let log = stage.engine.jobs().log(&job, Lines::Last(10), &cx).await.unwrap().unwrap();
-    assert!(log.output.ends_with("after\n"), "{}", log.output);
+    assert_eq!(log.output, "before\nafter\n");
+    // It is over, and stays listed with its end.
+    let stage = restarted(stage);
     assert_eq!(stage.engine.restore_jobs(&stage.cx().settings).await.unwrap(), 0);
+    let view = stage.engine.jobs().poll(&job, &stage.cx()).unwrap();
+    assert_eq!((view.exit_code, view.status), (Some(5), JobStatus::Exited));
+    assert!(view.output_preview.ends_with("after\n"));
 }
 
 #[tokio::test]
@@ -207,4 +212,131 @@ async fn a_number_that_now_means_another_process_is_left_alone() {
     stage.engine.restore_jobs(&stage.cx().settings).await.unwrap();
     stage.engine.jobs().kill(&job, &stage.cx()).await.unwrap();
     assert!(!lives(u32::try_from(pid).unwrap()));
+}
+
+#[tokio::test]
+async fn a_session_that_comes_back_finds_its_own_jobs_and_no_others() {
+    let stage = Stage::new();
+    let running = start(&stage, "echo up; sleep 60", Notify::Silent).await;
+    let over = start(&stage, "exit 7", Notify::Silent).await;
+    end(&stage, &over).await;
+    let other = stage.session("other");
+    stage.engine.start(command("sleep 60"), Notify::Silent, &other).await.unwrap();
+    let stage = restarted(stage);
+    let (jobs, cx) = (stage.engine.jobs(), stage.cx());
+    assert!(jobs.list(&cx).is_empty());
+    jobs.recall(&cx).await.unwrap();
+    let found: Vec<_> =
+        jobs.list(&cx).into_iter().map(|view| (view.session_id, view.exit_code)).collect();
+    assert_eq!(found.len(), 2);
+    assert!(found.contains(&(running.clone(), None)), "{found:?}");
+    assert!(found.contains(&(over, Some(7))), "{found:?}");
+    assert_eq!(jobs.list_all().len(), 2);
+    assert!(jobs.kill(&running, &cx).await.unwrap().unwrap().0);
+    jobs.recall(&other).await.unwrap();
+    jobs.end_all(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn output_comes_once_however_often_a_job_is_taken_over() {
+    let mut stage = Stage::new();
+    let script = "for i in 1 2 3 4; do until [ -e go$i ]; do sleep 0.02; done; echo line $i; done; \
+                  exit 4";
+    let job = start(&stage, script, Notify::Silent).await;
+    let mut expected = String::new();
+    for round in 1..=4 {
+        stage = restarted(stage);
+        assert_eq!(stage.engine.restore_jobs(&stage.cx().settings).await.unwrap(), 1);
+        std::fs::File::create(stage.path().join(format!("go{round}"))).unwrap();
+        expected.push_str(&format!("line {round}\n"));
+        let cx = stage.cx();
+        let deadline = std::time::Instant::now() + Duration::from_secs(20);
+        loop {
+            let page = stage.engine.jobs().log(&job, Lines::Last(100), &cx).await;
+            let page = page.unwrap().unwrap();
+            assert!(expected.starts_with(&page.output), "{}", page.output);
+            if page.output == expected {
+                break;
+            }
+            assert!(std::time::Instant::now() < deadline, "{}", page.output);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+    assert_eq!(end(&stage, &job).await.exit_code, Some(4));
+}
+
+#[tokio::test]
+async fn a_damaged_list_of_jobs_is_made_again_and_loses_none() {
+    let mut stage = Stage::new();
+    let first = start(&stage, "sleep 60", Notify::Silent).await;
+    let second = start(&stage, "sleep 60", Notify::Silent).await;
+    let book = stage.home.path().join("petasos/processes.json");
+    let whole = std::fs::read(&book).unwrap();
+    for length in [0, 1, whole.len() / 2, whole.len() - 2] {
+        std::fs::File::options().write(true).open(&book).unwrap().set_len(length as u64).unwrap();
+        stage = restarted(stage);
+        assert_eq!(stage.engine.restore_jobs(&stage.cx().settings).await.unwrap(), 2, "{length}");
+        let listed = stage.engine.jobs().list(&stage.cx());
+        let listed: Vec<_> = listed.into_iter().map(|view| view.session_id).collect();
+        assert!(listed.contains(&first) && listed.contains(&second), "{listed:?}");
+    }
+    stage.engine.jobs().end_all(Duration::ZERO).await;
+}
+
+#[tokio::test]
+async fn a_job_that_another_program_holds_is_shown_and_can_be_ended() {
+    let stage = Stage::new();
+    let script = "echo printed; sleep 60";
+    let job = start(&stage, script, Notify::Silent).await;
+    let (jobs, cx) = (stage.engine.jobs(), stage.cx());
+    eventually("its output", || jobs.poll(&job, &cx).unwrap().output_preview == "printed\n").await;
+    // As if process 1, which always lives, held it.
+    let book = stage.home.path().join("petasos/processes.json");
+    let mut records: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&book).unwrap()).unwrap();
+    let init = std::fs::read_to_string("/proc/1/stat").unwrap();
+    let started: u64 =
+        init.rsplit(')').next().unwrap().split_whitespace().nth(19).unwrap().parse().unwrap();
+    records[job.as_str()]["program"] = serde_json::json!({ "pid": 1, "started": started });
+    records[job.as_str()]["started_at"] =
+        (records[job.as_str()]["started_at"].as_f64().unwrap() - 100.0).into();
+    std::io::Write::write_all(
+        &mut std::fs::File::create(&book).unwrap(),
+        records.to_string().as_bytes(),
+    )
+    .unwrap();
+    let pid = jobs.poll(&job, &cx).unwrap().pid.unwrap();
+    let other = Engine::new(None);
+    assert_eq!(other.restore_jobs(&cx.settings).await.unwrap(), 1);
+    let view = other.jobs().poll(&job, &cx).unwrap();
+    assert_eq!((view.status, view.output_preview.as_str()), (JobStatus::Running, "printed\n"));
+    assert!(view.uptime_seconds >= 100, "{}", view.uptime_seconds);
+    let log = other.jobs().log(&job, Lines::Last(5), &cx).await.unwrap().unwrap();
+    assert_eq!(log.output, "printed\n");
+    other.jobs().kill(&job, &cx).await.unwrap();
+    assert!(!lives(pid));
+    assert_eq!(end(&stage, &job).await.status, JobStatus::Exited);
+}
+
+#[tokio::test]
+async fn ended_jobs_hold_no_descriptors_and_leave_no_raw_output() {
+    let stage = Stage::new();
+    let open = || std::fs::read_dir("/proc/self/fd").unwrap().count();
+    let before = open();
+    for _ in 0..100 {
+        let job = start(&stage, "echo x", Notify::Silent).await;
+        end(&stage, &job).await;
+    }
+    // Other tests of this program open some meanwhile; four for each job are more.
+    eventually("their release", || open() < before + 200).await;
+    let job = start(&stage, "echo secret; sleep 60", Notify::Silent).await;
+    let stage = restarted(stage);
+    stage.engine.restore_jobs(&stage.cx().settings).await.unwrap();
+    stage.engine.jobs().kill(&job, &stage.cx()).await.unwrap();
+    let raw = || {
+        let files = std::fs::read_dir(stage.home.path().join("petasos/jobs")).unwrap();
+        let mut files = files.map(|entry| entry.unwrap().path());
+        files.any(|path| path.extension() == Some("raw".as_ref()))
+    };
+    eventually("the end of raw output", || !raw()).await;
 }

@@ -66,6 +66,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         let guests = crate::guests::open(&host, Some(people), out).await?;
         guests.watch(&inputs);
         let resume = chat.conversation.resumed(&*engine.store).await?;
+        if let Some(session) = &resume {
+            host.recall_jobs(session).await;
+        }
         let setup = Setup {
             engine,
             choice,

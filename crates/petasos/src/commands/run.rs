@@ -87,6 +87,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
                 for repair in repairs {
                     out.remark(format!("repaired: {repair}"));
                 }
+                host.recall_jobs(&session).await;
                 agent
             }
         };

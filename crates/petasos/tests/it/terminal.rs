@@ -1,7 +1,9 @@
 //! `petasos term`, `ps`, `logs` and `kill`: real commands through the full path.
 
 use petasos_testkit::Home;
+use serde_json::json;
 
+use crate::loopback::{Loopback, Say};
 use crate::petasos;
 
 #[test]
@@ -56,8 +58,9 @@ fn a_job_outlives_the_program_and_can_be_ended_by_the_next_one() {
     assert!(petasos(&home).run(&["logs", &job]).stdout.contains("begun"));
     assert_eq!(petasos(&home).run(&["kill", &job, "--json"]).json()["status"], "killed");
     let after = petasos(&home).run(&["ps", "--json"]).json();
-    let running = after["processes"].as_array().unwrap().iter().any(|p| p["status"] == "running");
-    assert!(!running, "{after}");
+    // It stays listed with how it ended.
+    assert_eq!(after["processes"][0]["status"], "exited", "{after}");
+    assert_eq!(after["processes"][0]["completion_reason"], "killed", "{after}");
     assert_eq!(petasos(&home).run(&["kill", "proc_000000000000"]).code, Some(1));
 }
 
@@ -92,4 +95,26 @@ fn a_command_cannot_loosen_approvals_by_starting_this_program_again() {
     assert!(!mode.stdout.contains("off"), "{}", mode.stdout);
     home.write("work/again.sh", format!("{program} term 'echo inner'\n"));
     assert_eq!(petasos(&home).run(&["term", "sh again.sh"]).stdout, "inner\n");
+}
+
+#[test]
+fn a_resumed_conversation_sees_its_jobs() {
+    let list = || Say::Calls(vec![("process", json!({ "action": "list" }))]);
+    let start = json!({ "command": "echo begun; sleep 600", "background": true });
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("terminal", start)]),
+        Say::Text("started"),
+        list(),
+        Say::Text("seen"),
+    ]);
+    let home = model.home();
+    assert_eq!(petasos(&home).run(&["run", "start it"]).code, Some(0));
+    assert_eq!(petasos(&home).run(&["run", "--continue", "is it there?"]).code, Some(0));
+    let asked = model.asked();
+    let last = asked.last().expect("a request")["messages"].to_string();
+    let job = petasos(&home).run(&["ps", "--json"]).json()["processes"][0]["session_id"].clone();
+    let job = job.as_str().expect("a job");
+    assert!(last.matches(job).count() >= 2, "{job}: {last}");
+    assert!(last.contains("running"), "{last}");
+    assert_eq!(petasos(&home).run(&["kill", job]).code, Some(0));
 }

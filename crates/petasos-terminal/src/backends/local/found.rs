@@ -4,7 +4,7 @@
 //! read. Whoever takes the tree up reads from there, masks, and the raw text goes with the job.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read, Seek, SeekFrom};
+use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -13,6 +13,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{Control, EnvError, Exit, Input, Process, Size, Step};
 use petasos_contract::{BoxFuture, wait};
+use rustix::fs::FallocateFlags;
 use serde::{Deserialize, Serialize};
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
@@ -33,6 +34,32 @@ struct Handle {
     sitter_started: u64,
     raw: PathBuf,
     exit: PathBuf,
+}
+
+/// How far the raw output was read and is safe, and the mark of whoever made it so. In a file of
+/// its own, so that the next program gets nothing twice.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+struct Settled {
+    read: u64,
+    mark: u64,
+}
+
+impl Settled {
+    fn path(raw: &Path) -> PathBuf {
+        raw.with_extension("read")
+    }
+
+    fn load(raw: &Path) -> Option<Self> {
+        serde_json::from_slice(&fs::read(Self::path(raw)).ok()?).ok()
+    }
+
+    fn store(self, raw: &Path) -> io::Result<()> {
+        let draft = raw.with_extension("draft");
+        let mut options = OpenOptions::new();
+        let mut file = options.write(true).create(true).truncate(true).mode(0o600).open(&draft)?;
+        file.write_all(&serde_json::to_vec(&self)?)?;
+        fs::rename(&draft, Self::path(raw))
+    }
 }
 
 /// The files of a kept tree, and its handle.
@@ -67,7 +94,7 @@ pub(super) fn discard(handle: &str) {
 }
 
 fn remove(handle: &Handle) {
-    for path in [&handle.raw, &handle.exit] {
+    for path in [&handle.raw, &handle.exit, &Settled::path(&handle.raw)] {
         if let Err(error) = fs::remove_file(path)
             && error.kind() != io::ErrorKind::NotFound
         {
@@ -86,7 +113,10 @@ pub(super) fn find(handle: &str) -> Result<Option<Box<dyn Process>>, EnvError> {
     }
     let sitter = sitter.map(|fd| ready::register(fd, Interest::READABLE)).transpose();
     let sitter = sitter.map_err(|error| lost(&error))?.map(Arc::new);
-    Ok(Some(Box::new(Found { handle, sitter, read: 0, has_lingered: false, has_exited: false })))
+    let settled = Settled::load(&handle.raw);
+    let read = settled.map_or(0, |settled| settled.read);
+    let found = Found { handle, sitter, settled, read, has_lingered: false, has_exited: false };
+    Ok(Some(Box::new(found)))
 }
 
 fn exit_status(path: &Path) -> Option<i32> {
@@ -102,6 +132,7 @@ fn lost(error: &io::Error) -> EnvError {
 struct Found {
     handle: Handle,
     sitter: Option<Arc<AsyncFd<OwnedFd>>>,
+    settled: Option<Settled>,
     read: u64,
     has_lingered: bool,
     has_exited: bool,
@@ -196,6 +227,25 @@ impl Process for Found {
 
     fn confinement(&self) -> &'static str {
         "as it was started"
+    }
+
+    fn settle(&mut self, mark: u64) -> Result<(), EnvError> {
+        let settled = Settled { read: self.read, mark };
+        settled.store(&self.handle.raw).map_err(|error| lost(&error))?;
+        self.settled = Some(settled);
+        // What is masked elsewhere is not held unmasked here. A file system that cannot make a
+        // hole holds it until the job ends.
+        let raw = OpenOptions::new().write(true).open(&self.handle.raw);
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        let punched = raw.and_then(|raw| Ok(rustix::fs::fallocate(&raw, hole, 0, self.read)?));
+        if let Err(error) = punched {
+            tracing::debug!(%error, "raw output of a job stays until its end");
+        }
+        Ok(())
+    }
+
+    fn settled(&self) -> Option<u64> {
+        self.settled.map(|settled| settled.mark)
     }
 }
 
