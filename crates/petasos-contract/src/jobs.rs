@@ -222,8 +222,8 @@ pub enum JobEvent {
 pub trait Jobs: Send + Sync {
     /// The session may have been at work before, in another program: finds its jobs again. Costs
     /// nothing the second time.
-    fn recall<'a>(&'a self, _cx: &'a CallContext) -> BoxFuture<'a, Result<(), EnvError>> {
-        Box::pin(async { Ok(()) })
+    fn recall<'a>(&'a self, _cx: &'a CallContext) -> BoxFuture<'a, ()> {
+        Box::pin(async {})
     }
 
     /// Every job of the session.

@@ -277,9 +277,8 @@ impl Host {
 
     /// A conversation goes on: its jobs of earlier runs are its own again, and their ends are news.
     pub async fn recall_jobs(&self, session: &SessionId) {
-        if let Err(error) = self.terminal.restore_jobs_of(session, &self.settings).await {
-            tracing::warn!(%error, "jobs of an earlier run are not found");
-        }
+        let cx = self.call_context(Surface::Cli, session.clone());
+        self.terminal.jobs().recall(&cx).await;
     }
 
     /// Looks at the background jobs, those of earlier runs included.

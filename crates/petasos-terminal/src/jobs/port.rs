@@ -21,19 +21,21 @@ const KILL_CHARS: usize = 2000;
 const WAIT_CHARS: usize = 50_000;
 
 impl Jobs for JobTable {
-    fn recall<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Result<(), EnvError>> {
+    fn recall<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, ()> {
         Box::pin(async move {
-            let Some(engine) = self.engine.upgrade() else { return Ok(()) };
+            let Some(engine) = self.engine.upgrade() else { return };
             if self.recalled.lock().contains(&cx.session) {
-                return Ok(());
+                return;
             }
-            engine.restore_jobs_of(&cx.session, &cx.settings).await?;
+            if let Err(error) = engine.restore_jobs_of(&cx.session, &cx.settings).await {
+                tracing::warn!(%error, "jobs of an earlier run are not found");
+                return;
+            }
             let mut recalled = self.recalled.lock();
             if recalled.len() >= RECALLED_MAX {
                 recalled.clear();
             }
             recalled.insert(cx.session.clone());
-            Ok(())
         })
     }
 

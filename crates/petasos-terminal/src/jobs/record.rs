@@ -78,6 +78,15 @@ impl Program {
     }
 }
 
+/// What a look into the book found.
+#[derive(Debug, Default)]
+pub(super) struct Claims {
+    /// The jobs that are wanted, and whose they are.
+    pub(super) wanted: Vec<(Record, Hold)>,
+    /// Jobs that ended long ago; they are in the book no more.
+    pub(super) expired: Vec<Record>,
+}
+
 type Records = BTreeMap<String, Record>;
 
 /// The file, which may not exist yet.
@@ -129,25 +138,25 @@ impl Book {
         &self,
         is_wanted: impl Fn(&Record) -> bool,
         since: f64,
-    ) -> io::Result<(Vec<(Record, Hold)>, Vec<Record>)> {
-        let (mut claimed, mut expired) = (Vec::new(), Vec::new());
+    ) -> io::Result<Claims> {
+        let mut claims = Claims::default();
         if !self.exists() {
-            return Ok((claimed, expired));
+            return Ok(claims);
         }
         self.edit(|records| {
             records.retain(|_, record| {
                 let is_old = record.ended.as_ref().is_some_and(|ended| ended.at < since);
                 if is_old {
-                    expired.push(record.clone());
+                    claims.expired.push(record.clone());
                 }
                 !is_old
             });
             for record in records.values_mut().filter(|record| is_wanted(record)) {
                 let hold = record.claim();
-                claimed.push((record.clone(), hold));
+                claims.wanted.push((record.clone(), hold));
             }
         })?;
-        Ok((claimed, expired))
+        Ok(claims)
     }
 
     /// Whose a job is; one that nobody holds becomes ours.
@@ -173,7 +182,7 @@ impl Book {
             Ok(records) => (records, false),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
                 tracing::warn!(%error, path = %self.path.display(), "the list of jobs is made again");
-                (self.from_files(), true)
+                (self.rebuilt(), true)
             }
             Err(error) => return Err(error),
         };
@@ -184,12 +193,12 @@ impl Book {
         }
         for (name, record) in &records {
             if before.get(name) != Some(record) {
-                replace(&self.file_of(&record.log), record)?;
+                replace(&file_of(&record.log), record)?;
             }
         }
         let gone = before.iter().filter(|(name, _)| !records.contains_key(*name));
         for (_, record) in gone {
-            match fs::remove_file(self.file_of(&record.log)) {
+            match fs::remove_file(file_of(&record.log)) {
                 Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
                 _ => {}
             }
@@ -197,16 +206,11 @@ impl Book {
         replace(&self.path, &records)
     }
 
-    /// Where the record of one job is.
-    fn file_of(&self, log: &Path) -> PathBuf {
-        log.with_extension("json")
-    }
-
     /// The records as the files of the jobs tell them.
-    fn from_files(&self) -> Records {
+    fn rebuilt(&self) -> Records {
         let folder = self.path.with_file_name("jobs");
         let beside = self.path.parent().map(Path::to_owned).unwrap_or_default();
-        let folders = [folder, beside].into_iter().flat_map(|folder| fs::read_dir(folder).ok());
+        let folders = [folder, beside].into_iter().filter_map(|folder| fs::read_dir(folder).ok());
         let files = folders.flatten().flatten().map(|entry| entry.path());
         let records = files
             .filter(|path| path.extension() == Some("json".as_ref()))
@@ -227,6 +231,11 @@ impl Record {
         self.program = Program::this();
         Hold::Ours
     }
+}
+
+/// Where the record of one job is.
+fn file_of(log: &Path) -> PathBuf {
+    log.with_extension("json")
 }
 
 /// Writes a file whole or not at all.

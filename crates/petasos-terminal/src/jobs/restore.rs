@@ -40,12 +40,12 @@ impl JobTable {
                 && self.any(&record.session_id).is_none()
         };
         let since = seconds_now() - FINISHED_FOR.as_secs_f64();
-        let (claimed, expired) = book.claim_all(is_wanted, since)?;
-        for record in expired {
+        let claims = book.claim_all(is_wanted, since)?;
+        for record in claims.expired {
             log::discard(&record.log);
         }
         let mut found = 0;
-        for (record, hold) in claimed {
+        for (record, hold) in claims.wanted {
             let process = match &hold {
                 Hold::Ended(_) => None,
                 _ => restore.environment.find(&record.handle).await.ok().flatten(),
@@ -77,7 +77,7 @@ impl JobTable {
         let log = Log::follow(record.log.clone());
         let job = Job::new(facts(record, settings), &Notify::Silent, log, Arc::new(Nothing), None);
         job.ended_before(ended);
-        self.put(Arc::new(job), None);
+        self.put(&Arc::new(job), None);
     }
 
     /// A job that nobody held.
@@ -92,7 +92,7 @@ impl JobTable {
             pump.run().await;
             drop(place);
         });
-        self.put(job, Some(task));
+        self.put(&job, Some(task));
     }
 
     /// A job that another program holds: ours as soon as that one is gone.
@@ -115,7 +115,7 @@ impl JobTable {
             Pump { job, process, cleaner, until, notices, is_terminal: false }.run().await;
             drop(place);
         });
-        self.put(job, Some(task));
+        self.put(&job, Some(task));
     }
 
     fn pump(&self, job: &Arc<Job>, process: Box<dyn Process>, redactor: &Arc<Redactor>) -> Pump {
@@ -129,8 +129,8 @@ impl JobTable {
         }
     }
 
-    fn put(&self, job: Arc<Job>, pump: Option<Owned<()>>) {
-        let entry = Entry { job: Arc::clone(&job), _pump: pump, _typing: None };
+    fn put(&self, job: &Arc<Job>, pump: Option<Owned<()>>) {
+        let entry = Entry { job: Arc::clone(job), _pump: pump, _typing: None };
         self.entries.lock().insert(job.facts.id.clone(), entry);
     }
 }

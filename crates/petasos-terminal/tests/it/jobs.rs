@@ -1,5 +1,6 @@
 //! Background jobs: output, input, notices, ownership, restart.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -225,7 +226,7 @@ async fn a_session_that_comes_back_finds_its_own_jobs_and_no_others() {
     let stage = restarted(stage);
     let (jobs, cx) = (stage.engine.jobs(), stage.cx());
     assert!(jobs.list(&cx).is_empty());
-    jobs.recall(&cx).await.unwrap();
+    jobs.recall(&cx).await;
     let found: Vec<_> =
         jobs.list(&cx).into_iter().map(|view| (view.session_id, view.exit_code)).collect();
     assert_eq!(found.len(), 2);
@@ -233,7 +234,7 @@ async fn a_session_that_comes_back_finds_its_own_jobs_and_no_others() {
     assert!(found.contains(&(over, Some(7))), "{found:?}");
     assert_eq!(jobs.list_all().len(), 2);
     assert!(jobs.kill(&running, &cx).await.unwrap().unwrap().0);
-    jobs.recall(&other).await.unwrap();
+    jobs.recall(&other).await;
     jobs.end_all(Duration::ZERO).await;
 }
 
@@ -248,7 +249,7 @@ async fn output_comes_once_however_often_a_job_is_taken_over() {
         stage = restarted(stage);
         assert_eq!(stage.engine.restore_jobs(&stage.cx().settings).await.unwrap(), 1);
         std::fs::File::create(stage.path().join(format!("go{round}"))).unwrap();
-        expected.push_str(&format!("line {round}\n"));
+        writeln!(expected, "line {round}").unwrap();
         let cx = stage.cx();
         let deadline = std::time::Instant::now() + Duration::from_secs(20);
         loop {

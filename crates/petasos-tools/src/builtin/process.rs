@@ -123,9 +123,7 @@ impl Processes {
         let jobs = self.jobs.as_deref().ok_or_else(|| {
             Trouble::Message("this program keeps no background processes".to_owned())
         })?;
-        if let Err(error) = jobs.recall(cx).await {
-            tracing::warn!(%error, "jobs of an earlier run are not found");
-        }
+        jobs.recall(cx).await;
         let Some(id) = id else {
             return Ok(
                 json!({ "processes": jobs.list(cx).iter().map(listed).collect::<Vec<_>>() }),

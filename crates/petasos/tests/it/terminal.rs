@@ -111,10 +111,10 @@ fn a_resumed_conversation_sees_its_jobs() {
     assert_eq!(petasos(&home).run(&["run", "start it"]).code, Some(0));
     assert_eq!(petasos(&home).run(&["run", "--continue", "is it there?"]).code, Some(0));
     let asked = model.asked();
-    let last = asked.last().expect("a request")["messages"].to_string();
+    let prompt = asked.last().expect("a request")["messages"].to_string();
     let job = petasos(&home).run(&["ps", "--json"]).json()["processes"][0]["session_id"].clone();
     let job = job.as_str().expect("a job");
-    assert!(last.matches(job).count() >= 2, "{job}: {last}");
-    assert!(last.contains("running"), "{last}");
+    assert!(prompt.matches(job).count() >= 2, "{job}: {prompt}");
+    assert!(prompt.contains("running"), "{prompt}");
     assert_eq!(petasos(&home).run(&["kill", job]).code, Some(0));
 }
