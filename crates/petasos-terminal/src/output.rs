@@ -141,7 +141,7 @@ impl Collector {
             self.window.push(text);
             return;
         }
-        if !self.spill.is_open() {
+        if !self.spill.is_begun() {
             self.spill.open(&self.window.kept()).await;
         }
         self.spill.write(&text).await;

@@ -104,3 +104,56 @@ async fn a_huge_line_is_masked_across_its_pieces() {
     assert!(!collected.text.contains("canary-value"));
     assert!(collected.text.contains("[masked]"));
 }
+
+fn spill_settings(temp: &std::path::Path) -> Settings {
+    let values = json!({ "tool_output": { "max_bytes": 100 } });
+    Settings::new(Parts {
+        values: values.as_object().cloned().unwrap(),
+        temp: temp.to_owned(),
+        ..Parts::default()
+    })
+}
+
+#[tokio::test]
+async fn old_whole_output_goes_when_new_one_comes() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("petasos-results");
+    std::fs::create_dir(&folder).unwrap();
+    let hour = std::time::Duration::from_hours(1);
+    // Name, size, age in hours: sparse files take no room.
+    for (name, size, age) in
+        [("ancient", 1, 100), ("older", 800 << 20, 3), ("old", 800 << 20, 2), ("young", 1, 0)]
+    {
+        let file = std::fs::File::create(folder.join(name)).unwrap();
+        file.set_len(size).unwrap();
+        file.set_modified(std::time::SystemTime::now() - hour * age).unwrap();
+    }
+    let settings = spill_settings(temp.path());
+    let mut collector = Collector::new(&settings, Arc::new(Redactor::new(&settings)));
+    collector.push("a line of some length\n".repeat(50).as_bytes()).await;
+    let whole = collector.finish().await.whole.unwrap();
+    let mut names: Vec<_> = std::fs::read_dir(&folder)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path != whole.as_path())
+        .map(|path| path.file_name().unwrap().to_owned())
+        .collect();
+    names.sort();
+    assert_eq!(names, ["old", "young"]);
+}
+
+#[tokio::test]
+async fn whole_output_that_cannot_be_kept_is_tried_once() {
+    let temp = tempfile::tempdir().unwrap();
+    let folder = temp.path().join("petasos-results");
+    // Not a folder: no file can be made in it.
+    drop(std::fs::File::create(&folder).unwrap());
+    let settings = spill_settings(temp.path());
+    let mut collector = Collector::new(&settings, Arc::new(Redactor::new(&settings)));
+    let piece = "a line of some length\n".repeat(50);
+    collector.push(piece.as_bytes()).await;
+    std::fs::remove_file(&folder).unwrap();
+    collector.push(piece.as_bytes()).await;
+    assert!(collector.finish().await.whole.is_none());
+    assert!(!folder.exists());
+}
