@@ -9,10 +9,27 @@ use std::time::Duration;
 pub(crate) const QUIET: Duration = Duration::from_millis(400);
 
 /// Words that end a question.
-const ENDINGS: &[&str] = &[
-    "?", ">", ">>>", "...", "$", "#", "%", ":", "]", "[y/n]", "(y/n)", "(yes/no)", "(end)",
-    "--more--", "continue", "key",
-];
+const ENDINGS: &[&str] =
+    &["?", "$", ":", "[y/n]", "(y/n)", "(yes/no)", "(end)", "--more--", "continue", "key"];
+
+/// Whether a line ends like a prompt. Signs that progress is drawn with count only where progress
+/// has them not: `host%` and not `45%`, `mysql>` and not `==>`, `[default]` and not `[##  ]`.
+fn ends_like_a_prompt(line: &str) -> bool {
+    let mut signs = line.chars().rev();
+    let (last, before) = (signs.next(), signs.next());
+    match last {
+        Some('%') => !before.is_none_or(|sign| sign.is_ascii_digit() || sign.is_whitespace()),
+        Some('>') => !before.is_some_and(|sign| matches!(sign, '=' | '-' | '#')),
+        Some('#') => !before.is_some_and(|sign| matches!(sign, '#' | '=' | '-' | '.')),
+        Some(']') => {
+            let inside = line.rsplit('[').next().unwrap_or_default();
+            inside.chars().any(char::is_alphabetic)
+        }
+        // A shell or a language that waits for the rest.
+        Some('.') => line == "...",
+        _ => ENDINGS.iter().any(|ending| line.ends_with(ending)),
+    }
+}
 
 /// What the terminal looks like to a person.
 #[derive(Debug, Clone, Default)]
@@ -45,7 +62,7 @@ impl Screen {
             return None;
         }
         let lower = asked.to_lowercase();
-        let asks = !echoes || ENDINGS.iter().any(|ending| lower.ends_with(ending));
+        let asks = !echoes || ends_like_a_prompt(&lower);
         asks.then(|| asked.chars().take(200).collect())
     }
 }
@@ -66,6 +83,18 @@ mod tests {
             ("", true, false),
             ("fetching 20% of it", true, false),
             ("done.", true, false),
+            ("Downloading 45%", true, false),
+            ("Installing...", true, false),
+            ("[==>  ]", true, false),
+            ("[####......]", true, false),
+            ("[3/10]", true, false),
+            ("#######", true, false),
+            ("=====>", true, false),
+            ("host% ", true, true),
+            ("root@host:~# ", true, true),
+            ("mysql> ", true, true),
+            ("... ", true, true),
+            ("Name [default] ", true, true),
         ];
         for (line, echoes, expected) in rows {
             let asked = Screen::default().question(line, echoes).is_some();
