@@ -5,14 +5,18 @@ use std::fs::{DirBuilder, File};
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
-    AtFlags, CWD, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid, fchmod, fchown, fstat,
-    linkat, openat, openat2, renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, CWD, Dir, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid, accessat,
+    fchmod, fchown, fstat, linkat, openat, openat2, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::Change;
+
+/// What the names of drafts begin with.
+const PREFIX: &str = ".petasos-";
 
 /// How far a file is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +82,19 @@ impl Staged {
         let known = self.known()?;
         self.was_there = known.is_some();
         let Some(content) = &change.after else { return Ok(()) };
+        if self.was_there {
+            // A rename would replace what a shell could not write to.
+            accessat(&self.folder, &self.name, Access::WRITE_OK, AtFlags::EACCESS).map_err(
+                |errno| match errno {
+                    Errno::ACCESS => io::Error::new(
+                        io::ErrorKind::PermissionDenied,
+                        "it is read-only: `chmod u+w` first if it is meant to change",
+                    ),
+                    errno => errno.into(),
+                },
+            )?;
+        }
+        sweep(&self.folder);
         let flags =
             OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let draft = hidden_name("new")?;
@@ -109,8 +126,8 @@ impl Staged {
             let (user, group) = (Uid::from_raw(known.st_uid), Gid::from_raw(known.st_gid));
             if fchown(file, Some(user), Some(group)).is_err() {
                 self.notes.push(format!(
-                    "the file now belongs to user {} and no longer to user {}",
-                    own.st_uid, known.st_uid
+                    "the file now belongs to {}:{} (user:group) and no longer to {}:{}",
+                    own.st_uid, own.st_gid, known.st_uid, known.st_gid
                 ));
             }
         }
@@ -223,8 +240,36 @@ fn removed(folders: &[PathBuf]) {
     }
 }
 
+/// A draft is there for a moment. One that is older was left by a program that was killed.
+const DRAFT_AGE_MAX: Duration = Duration::from_mins(1);
+
+/// So much of a folder is looked at for drafts.
+const LOOKED_AT: usize = 2000;
+
+/// Removes the drafts that a killed program left in a folder.
+fn sweep(folder: &OwnedFd) {
+    let Ok(entries) = Dir::read_from(folder) else { return };
+    for entry in entries.take(LOOKED_AT).flatten() {
+        let name = entry.file_name().to_bytes();
+        if !name.starts_with(PREFIX.as_bytes()) || !name.ends_with(b".new") {
+            continue;
+        }
+        let Ok(about) = statat(folder, entry.file_name(), AtFlags::SYMLINK_NOFOLLOW) else {
+            continue;
+        };
+        let modified = u64::try_from(about.st_mtime).unwrap_or(0);
+        let age = SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH + Duration::from_secs(modified))
+            .unwrap_or_default();
+        if age > DRAFT_AGE_MAX {
+            // One that cannot be removed is tried again by the next write.
+            unlinkat(folder, entry.file_name(), AtFlags::empty()).unwrap_or_default();
+        }
+    }
+}
+
 fn hidden_name(kind: &str) -> io::Result<OsString> {
     let mut bytes = [0_u8; 8];
     getrandom::fill(&mut bytes).map_err(io::Error::other)?;
-    Ok(format!(".petasos-{:016x}.{kind}", u64::from_ne_bytes(bytes)).into())
+    Ok(format!("{PREFIX}{:016x}.{kind}", u64::from_ne_bytes(bytes)).into())
 }

@@ -82,3 +82,34 @@ fn links_are_followed_once_and_never_blindly() {
     let raced = commit(&[change(&root.join("link"), Some("x"))]);
     assert!(matches!(raced, Err(WriteFault::System { .. })), "{raced:?}");
 }
+
+#[test]
+fn drafts_that_a_killed_program_left_are_swept_and_others_stay() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path().canonicalize().unwrap();
+    let now = std::time::SystemTime::now();
+    for (name, seconds) in [
+        (".petasos-0123456789abcdef.new", 120),
+        (".petasos-fedcba9876543210.new", 0),
+        (".x.new", 120),
+    ] {
+        let file = fs::File::create(folder.join(name)).unwrap();
+        file.set_modified(now - std::time::Duration::from_secs(seconds)).unwrap();
+    }
+    commit(&[change(&folder.join("file"), Some("x"))]).unwrap();
+    assert_eq!(names(&folder), [".petasos-fedcba9876543210.new", ".x.new", "file"]);
+}
+
+#[test]
+fn a_read_only_file_is_refused_where_a_shell_would_be() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().canonicalize().unwrap().join("file");
+    commit(&[change(&path, Some("one"))]).unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o444)).unwrap();
+    // The superuser's shell writes to it, and so do we.
+    let shell_could = fs::OpenOptions::new().append(true).open(&path).is_ok();
+    let done = commit(&[change(&path, Some("two"))]);
+    assert_eq!(done.is_ok(), shell_could);
+    let expected = if shell_could { "two" } else { "one" };
+    assert_eq!(fs::read_to_string(&path).unwrap(), expected);
+}
