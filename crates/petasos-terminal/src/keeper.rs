@@ -35,7 +35,7 @@ use rustix::net::{
 };
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
-pub(crate) use begin::{FILTER_FD, SCRIPT_FD, STATE_FD};
+pub(crate) use begin::{filter_fd, script_fd, state_fd};
 pub(crate) use line::{Failure, Line, Tree, ending};
 pub(crate) use payload::{FLAG_TTY, FLAG_USERNS, Plan};
 pub(crate) use probe::{Namespaces, landlock_version, namespaces};

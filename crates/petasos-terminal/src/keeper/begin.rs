@@ -11,13 +11,32 @@ use super::payload::{FLAG_TTY, FLAG_USERNS, Mapped};
 use super::sys::{self, Received};
 use super::wire::{FDS_MAX, Kind, Message, Role, Roles, Stage};
 
-/// The descriptor on which a shell leaves its directory and exports. High, because scripts use
-/// the low ones by number.
-pub(crate) const STATE_FD: i32 = 200;
+/// The descriptors that a program is given besides the usual three begin here, where so many may be
+/// open: high, because scripts use the low ones by number.
+const FIRST_FD: i32 = 200;
+
+/// How many they are.
+const GIVEN_FDS: i32 = 3;
+
+/// The first of them: below the limit of open files, which the keeper has from the program.
+fn first_fd() -> i32 {
+    sys::open_files_max().saturating_sub(GIVEN_FDS).min(FIRST_FD)
+}
+
+/// The descriptor on which a shell leaves its directory and exports.
+pub(crate) fn state_fd() -> i32 {
+    first_fd()
+}
+
 /// The descriptor of a script too long for an argument.
-pub(crate) const SCRIPT_FD: i32 = 201;
+pub(crate) fn script_fd() -> i32 {
+    first_fd() + 1
+}
+
 /// The descriptor of a seccomp filter that the program itself installs.
-pub(crate) const FILTER_FD: i32 = 202;
+pub(crate) fn filter_fd() -> i32 {
+    first_fd() + 2
+}
 
 /// Waits for a request, hands its line to the sitter, and becomes the program.
 pub(super) fn wait(sitter_line: RawFd, sitter: i32) -> ! {
@@ -70,9 +89,9 @@ fn steps(
         (Role::Stdin, 0),
         (Role::Stdout, 1),
         (Role::Stderr, 2),
-        (Role::State, STATE_FD),
-        (Role::Script, SCRIPT_FD),
-        (Role::Filter, FILTER_FD),
+        (Role::State, state_fd()),
+        (Role::Script, script_fd()),
+        (Role::Filter, filter_fd()),
     ];
     for (role, place) in places {
         if roles.fd(role) >= 0 && !sys::dup_to(roles.fd(role), place) {

@@ -18,6 +18,8 @@ pub(super) const SOCKET: RawFd = 3;
 pub(super) const GROUPS: RawFd = 4;
 /// How soon a sitter that could not be made is tried again.
 const AGAIN_MS: i32 = 20;
+/// After so many in a row that ended before anybody took them, no more are made.
+const FAILED_MAX: u32 = 100;
 /// So many sitters wait: whoever takes one does not wait for the next to be made.
 const SPARES: usize = 2;
 /// How long a program that has just been taken is let alone before another sitter is made, which
@@ -54,7 +56,8 @@ pub(super) extern "C" fn keep(socket: RawFd, groups: RawFd) -> ! {
         if ended {
             reap(signals, rows, &mut spares);
         }
-        if program {
+        // The program makes another keeper when it needs one, and hears then what is the matter.
+        if program || spares.failed >= FAILED_MAX {
             leave(signals, rows);
         }
     }
@@ -66,6 +69,8 @@ struct Spares {
     pids: [i32; SPARES],
     /// The second is made only for a program that has asked once.
     are_wanted: bool,
+    /// How many ended or could not be made since one was last taken.
+    failed: u32,
 }
 
 impl Spares {
@@ -83,6 +88,7 @@ impl Spares {
     fn fill(&mut self, make: impl FnOnce() -> Option<i32>) {
         if let Some(place) = self.places().iter_mut().find(|pid| **pid == 0) {
             *place = make().unwrap_or(0);
+            self.failed += u32::from(*place == 0);
         }
     }
 
@@ -102,12 +108,14 @@ impl Spares {
         for pid in bytes.get(..count).unwrap_or_default().chunks_exact(4) {
             self.lose(i32::from_ne_bytes([pid[0], pid[1], pid[2], pid[3]]));
         }
+        self.failed = 0;
     }
 
     /// This one waits no more.
     fn lose(&mut self, gone: i32) {
         for pid in self.pids.iter_mut().filter(|pid| **pid == gone) {
             *pid = 0;
+            self.failed += 1;
         }
     }
 }
@@ -175,10 +183,14 @@ fn settle(socket: RawFd, groups: RawFd) {
     let groups = sys::dup_above(groups, 16);
     let null = sys::open(c"/dev/null", libc::O_RDWR);
     let null = sys::dup_above(null, 16);
-    for place in 0..3 {
-        sys::dup_to(null, place);
+    // Without its socket it would never hear that the program is gone.
+    let is_settled = safe >= 0
+        && null >= 0
+        && (0..3).all(|place| sys::dup_to(null, place))
+        && sys::dup_to(safe, SOCKET);
+    if !is_settled {
+        sys::exit(1);
     }
-    sys::dup_to(safe, SOCKET);
     sys::close(GROUPS);
     if groups >= 0 {
         sys::dup_to(groups, GROUPS);

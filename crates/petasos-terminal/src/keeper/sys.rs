@@ -253,6 +253,14 @@ pub(crate) fn take_terminal() -> Result<(), i32> {
     if unsafe { libc::ioctl(0, libc::TIOCSCTTY, 0) } < 0 { Err(errno()) } else { Ok(()) }
 }
 
+/// How many files may be open at a time.
+pub(crate) fn open_files_max() -> c_int {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: the struct is a local.
+    let known = unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) } == 0;
+    if known { c_int::try_from(limit.rlim_cur).unwrap_or(c_int::MAX) } else { c_int::MAX }
+}
+
 /// No core files: they would hold a child's memory, secrets included.
 pub(crate) fn no_core_files() {
     let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

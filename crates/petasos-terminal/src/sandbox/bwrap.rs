@@ -11,7 +11,7 @@ use petasos_contract::environment::{EnvError, Sandbox};
 
 use super::paths::Scope;
 use super::{Confinement, none, seccomp};
-use crate::keeper::{self, FILTER_FD};
+use crate::keeper;
 
 const PLACES: &[&str] = &["/usr/bin/bwrap", "/bin/bwrap", "/usr/local/bin/bwrap"];
 
@@ -95,7 +95,7 @@ pub(super) fn prepare(
     }
     let filter = seccomp::filter(wanted.network).map_err(fail)?.concat();
     let handed = keeper::memory("filter", &filter).map_err(|error| fail(error.to_string()))?;
-    wrapper.extend(["--seccomp".to_owned(), FILTER_FD.to_string(), "--".to_owned()]);
+    wrapper.extend(["--seccomp".to_owned(), keeper::filter_fd().to_string(), "--".to_owned()]);
     let network = if wanted.network { "" } else { " without network" };
     let label = format!("{} (bwrap, seccomp){network}", wanted.level.as_str());
     let variables = scope.variables();

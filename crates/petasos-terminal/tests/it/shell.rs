@@ -138,6 +138,8 @@ async fn exports_of_an_early_exit_are_kept() {
     let stage = Stage::new();
     stage.run("export KEPT=yes; cd /tmp; exit 1").await;
     assert_eq!(stage.output("echo $KEPT; pwd").await, "yes\n/tmp\n");
+    stage.run("set -euo pipefail; cd /; export STRICT=1; false").await;
+    assert_eq!(stage.output("echo $STRICT; pwd").await, "1\n/\n");
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@
 //! parallel calls would each need a way around.
 
 use super::plain::only_starts_programs;
-use crate::keeper::{SCRIPT_FD, STATE_FD};
+use crate::keeper::{script_fd, state_fd};
 
 /// The longest text that one argument may hold is 128 KiB; quoting may make it longer.
 const ARGUMENT_BYTES_MAX: usize = 100_000;
@@ -21,14 +21,15 @@ pub(super) struct Wrapped {
 /// Wraps a command; `prelude` holds functions, aliases and options of the login files. A bare shell
 /// reads nothing else before the command.
 pub(super) fn wrap(command: &str, prelude: &str, is_bare: bool) -> Wrapped {
+    let state = state_fd();
     // `pwd` and `export` print what survives; a descriptor that the command closed is its choice.
-    let leave = format!("{{ builtin pwd; builtin export -p; }} 2>/dev/null >&{STATE_FD}");
+    let leave = format!("{{ builtin pwd; builtin export -p; }} 2>/dev/null >&{state}");
     // The trap is for `exit` and `set -e`; the end is for a command that has its own trap.
     let around = |run: &str| {
         format!(
-            "{prelude}trap '{{ set +xe; [ \"$__petasos_left\" ] || {leave}; }} 2>/dev/null' EXIT\n\
+            "{prelude}trap '{{ set +xeu; [ \"${{__petasos_left-}}\" ] || {leave}; }} 2>/dev/null' EXIT\n\
              {run}\n\
-             {{ __petasos_left=$?; set +xe; {leave}; }} 2>/dev/null\n\
+             {{ __petasos_left=$?; set +xeu; {leave}; }} 2>/dev/null\n\
              exit \"$__petasos_left\"\n"
         )
     };
@@ -38,7 +39,7 @@ pub(super) fn wrap(command: &str, prelude: &str, is_bare: bool) -> Wrapped {
     let is_plain = is_bare && prelude.is_empty() && only_starts_programs(command);
     if is_plain && command.len() <= ARGUMENT_BYTES_MAX {
         let text = format!(
-            "{command}\n__petasos_left=$?; {{ builtin pwd >&{STATE_FD}; }} 2>/dev/null; \
+            "{command}\n__petasos_left=$?; {{ builtin pwd >&{state}; }} 2>/dev/null; \
              exit \"$__petasos_left\""
         );
         return Wrapped { argv: words(&["bash", "-c", "--", &text]), apart: None };
@@ -49,7 +50,7 @@ pub(super) fn wrap(command: &str, prelude: &str, is_bare: bool) -> Wrapped {
         return Wrapped { argv: words(&["bash", "-c", &text, "bash", command]), apart: None };
     }
     let apart = around(&format!("eval {}", quote(command))).into_bytes();
-    let source = format!(". /dev/fd/{SCRIPT_FD}");
+    let source = format!(". /dev/fd/{}", script_fd());
     Wrapped { argv: words(&["bash", "-c", &source]), apart: Some(apart) }
 }
 
@@ -65,7 +66,8 @@ pub(super) fn survey(files: &[String]) -> String {
     format!(
         "{sources}{{ builtin export -p; printf '\\0'; builtin declare -f; printf '\\0'; \
          builtin alias -p; printf '\\0'; builtin shopt -p; builtin set +o; }} 2>/dev/null \
-         >&{STATE_FD}"
+         >&{}",
+        state_fd()
     )
 }
 
