@@ -7,6 +7,7 @@
 #![expect(unsafe_code, reason = "raw calls without an allocator, as in `sys`")]
 
 use std::ffi::CStr;
+use std::fs::File;
 use std::os::fd::{OwnedFd, RawFd};
 use std::os::raw::{c_int, c_long};
 use std::path::{Path, PathBuf};
@@ -63,16 +64,46 @@ fn own_group() -> Option<PathBuf> {
     Some(Path::new(point).join(own))
 }
 
-/// Removes what programs left that are no more. A group with processes in it stays.
+/// Removes what programs left that are no more. A group whose sitter lives is a kept job's and
+/// stays; without a sitter nobody owns what is in it, and it is ended.
 fn sweep(above: &Path) {
     let left = std::fs::read_dir(above).into_iter().flatten().flatten();
     for folder in left.map(|entry| entry.path()) {
         let name = folder.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         let number = name.strip_prefix(PREFIX).and_then(|rest| rest.split('-').next());
-        let is_ours = number.is_some_and(|number| number.parse::<u32>().is_ok());
-        let lives = |number: &str| Path::new("/proc").join(number).exists();
-        if is_ours && !number.is_some_and(lives) {
+        let number = number.and_then(|number| number.parse().ok());
+        if number.is_some_and(|number| !lives(number)) {
+            end_ownerless(&folder);
             remove(&folder);
+        }
+    }
+}
+
+/// Whether a process lives; one that waits to be taken by its parent does not.
+fn lives(number: u32) -> bool {
+    let stat = std::fs::read_to_string(format!("/proc/{number}/stat"));
+    stat.is_ok_and(|stat| {
+        let state = stat.rsplit(')').next().unwrap_or_default().trim_start();
+        !state.starts_with(['Z', 'X'])
+    })
+}
+
+/// Ends the groups in a folder whose sitters are gone: killed, together with their keeper.
+fn end_ownerless(folder: &Path) {
+    for group in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let name = group.file_name();
+        // The number of the sitter, its last digit first.
+        let sitter: String = name.to_string_lossy().chars().rev().collect();
+        if sitter.parse().map_or(true, lives) {
+            continue;
+        }
+        let order = group.path().join("cgroup.kill");
+        let killed = File::options()
+            .write(true)
+            .open(order)
+            .and_then(|mut order| std::io::Write::write_all(&mut order, b"1"));
+        if let Err(error) = killed {
+            tracing::debug!(%error, "processes that nobody owns were not ended");
         }
     }
 }
