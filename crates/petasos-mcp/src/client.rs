@@ -11,7 +11,6 @@
 //! | `answers`, `sampling` | what a server may ask us |
 
 mod answers;
-mod bounded;
 mod breaker;
 mod call;
 mod faults;

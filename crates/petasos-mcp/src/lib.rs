@@ -6,11 +6,13 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `bounded` | a stream of messages with a bound on each |
 //! | `content`, `offer` | what is carried and what is offered, in our own words |
 //! | `server` | our tools for other hosts |
 //! | `client` | other servers' tools for us |
 //! | `import` | entries from the files of other clients |
 
+mod bounded;
 pub mod client;
 pub mod content;
 pub mod import;

@@ -21,7 +21,6 @@ use rmcp::transport::streamable_http_client::{
 use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
-use super::bounded::{Bounded, MESSAGE_MAX};
 use super::http::NetHttp;
 use super::shared::{Around, Shared};
 use super::spec::{Launch, ServerSpec};
@@ -29,6 +28,7 @@ use super::sse::OldSse;
 use super::state::{Fault, WROTE};
 use super::stdio::{Complaints, Program};
 use super::{oauth, osv, stdio, vet};
+use crate::bounded::{ANSWER_MAX, Bounded};
 
 /// How long a program may take to end when it is asked to.
 const GRACE: Duration = Duration::from_secs(2);
@@ -131,8 +131,8 @@ async fn begin_stdio(shared: &Arc<Shared>, program: &Program<'_>) -> Result<Link
     let helper = stdio::start(program, &around.settings, processes.as_ref()).await?;
     let complaints = Complaints::default();
     let draining = complaints.drain(program.server, helper.stderr, around.settings.home());
-    let transport = AsyncRwTransport::new_client(Bounded::new(helper.stdout), helper.stdin)
-        .with_max_line_length(MESSAGE_MAX);
+    let transport = AsyncRwTransport::new_client(Bounded::answers(helper.stdout), helper.stdin)
+        .with_max_line_length(ANSWER_MAX);
     let served = serve(shared, transport).await;
     let service = match served {
         Ok(service) => service,

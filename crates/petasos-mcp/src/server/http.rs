@@ -203,7 +203,11 @@ impl Gate {
     fn lets_in(&self, request: &Request<Incoming>) -> bool {
         let Some(token) = &self.token else { return true };
         let shown = request.headers().get(header::AUTHORIZATION);
-        let shown = shown.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
+        // The name of the scheme may be written in any case.
+        let shown = shown.and_then(|value| {
+            let (scheme, token) = value.as_bytes().split_at_checked(b"Bearer ".len())?;
+            scheme.eq_ignore_ascii_case(b"Bearer ").then_some(token)
+        });
         shown.is_some_and(|shown| bool::from(shown.ct_eq(token.expose().as_bytes())))
     }
 

@@ -9,6 +9,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_util::sync::CancellationToken;
 
 use super::handler::Handler;
+use crate::bounded::{Bounded, REQUEST_MAX};
 use crate::offer::Offer;
 
 /// Serves until the client closes its end, or somebody cancels.
@@ -22,7 +23,8 @@ where
     R: AsyncRead + Send + Unpin + 'static,
     W: AsyncWrite + Send + Unpin + 'static,
 {
-    let transport = AsyncRwTransport::new_server(read, write);
+    let transport = AsyncRwTransport::new_server(Bounded::requests(read), write)
+        .with_max_line_length(REQUEST_MAX);
     let begun = tokio::select! {
         begun = serve_server(Handler::new(offer), transport) => begun,
         () = stop.cancelled() => return Ok(()),

@@ -7,12 +7,16 @@ use std::sync::Arc;
 
 use petasos_contract::call::{Content, Status, ToolCall, ToolResult};
 use petasos_contract::context::{CheckContext, Grant, Principal, Surface};
+use petasos_contract::effect::Effect;
 use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Route};
-use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName};
+use petasos_contract::tool::{Concurrency, Provenance, Route};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId,
+};
 use petasos_runtime::Dispatcher;
 use petasos_runtime::definitions::{Catalogue, Definition, Wanted};
+use petasos_runtime::registry::Entry;
 use serde_json::{Map, Value, json};
 use tokio::sync::mpsc;
 
@@ -98,6 +102,12 @@ impl Toolbox {
         definitions.tools.iter().filter(|tool| ours(&tool.name)).cloned().collect()
     }
 
+    fn context(&self, session: SessionId) -> CallContext {
+        let mut cx = CallContext::new(Arc::clone(&self.settings), Surface::Mcp, session);
+        cx.principal = Principal::McpClient;
+        cx
+    }
+
     async fn run(&self, call: ToolCall, cx: &mut CallContext, caller: &Caller) -> ToolResult {
         let _attached = self.approver.attach(cx.session.clone(), caller);
         if !caller.wants_progress() {
@@ -172,15 +182,18 @@ impl Offer for Toolbox {
 
     fn tools<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Vec<OfferedTool>> {
         Box::pin(async move {
-            let offered = self.offered(&SessionId::from(session)).await;
+            let session = SessionId::from(session);
+            let offered = self.offered(&session).await;
             let tools = self.catalogue.registry().snapshot();
+            let cx = self.context(session);
             let shown = |definition: Definition| {
                 let entry = tools.get(definition.name.as_str())?;
+                let input_schema = schema_of(&definition);
                 Some(OfferedTool {
                     name: definition.name.as_str().to_owned(),
                     description: text_of(&definition, "description"),
-                    input_schema: schema_of(&definition),
-                    read_only: Some(entry.concurrency == Concurrency::Safe),
+                    read_only: Some(only_reads(entry, &input_schema, &cx)),
+                    input_schema,
                     idempotent: Some(entry.idempotent),
                 })
             };
@@ -201,11 +214,14 @@ impl Offer for Toolbox {
             if !granted.contains(tool) {
                 return Err(OfferError::Unknown { kind: "tool", name: tool.to_owned() });
             }
-            let mut cx = CallContext::new(Arc::clone(&self.settings), Surface::Mcp, session);
-            cx.principal = Principal::McpClient;
+            let mut cx = self.context(session);
             cx.grant = Arc::new(Grant::Only(granted));
             cx.cancel = caller.cancelled().child_token();
-            let call = ToolCall::new(call_id(), tool, Value::Object(arguments).to_string());
+            let call = call_id();
+            // What a client does between its requests is not known here: each is a turn of its own.
+            cx.turn = TurnId::new(format!("{}-{call}", cx.session));
+            let _turn = EndsTurn { door: &self.door, turn: cx.turn.clone() };
+            let call = ToolCall::new(call, tool, Value::Object(arguments).to_string());
             Ok(outcome(self.run(call, &mut cx, caller).await))
         })
     }
@@ -254,6 +270,37 @@ impl Offer for Toolbox {
             let mime_type = Some("text/plain".to_owned());
             Ok(Attached { uri: uri.to_owned(), mime_type, text: Some(text), blob: None })
         })
+    }
+}
+
+/// Ends a turn however its request ends.
+struct EndsTurn<'a> {
+    door: &'a Dispatcher,
+    turn: TurnId,
+}
+
+impl Drop for EndsTurn<'_> {
+    fn drop(&mut self) {
+        self.door.end_turn(&self.turn);
+    }
+}
+
+/// Whether a tool changes nothing, by the effects that it states for an example of its arguments.
+/// One without effects is taken at the word of its declaration, a stranger's is not.
+fn only_reads(entry: &Entry, schema: &Map<String, Value>, cx: &CallContext) -> bool {
+    let properties = schema.get("properties").and_then(Value::as_object);
+    let example = properties.into_iter().flatten().filter_map(|(name, property)| {
+        let value = match property.get("enum").and_then(|values| values.get(0)) {
+            Some(value) => value.clone(),
+            None => json!(property.get("type").filter(|kind| *kind == "string").map(|_| "x")?),
+        };
+        Some((name.clone(), value))
+    });
+    let effects = entry.tool.effects(&Args::new(example.collect()), cx);
+    let mut stated = effects.iter().peekable();
+    match stated.peek() {
+        Some(_) => stated.all(|effect| matches!(effect, Effect::Read(_))),
+        None => entry.provenance != Provenance::Foreign && entry.concurrency == Concurrency::Safe,
     }
 }
 

@@ -7,12 +7,14 @@ use std::time::Duration;
 use petasos_contract::approval::{
     Answer, ApprovalRequest, Approver, Finding, Intent, Policy, Scope, Verdict, Who,
 };
+use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Tool, ToolError};
 use petasos_contract::wait::Owned;
 use petasos_contract::{Args, BoxFuture, CallContext, Secret, ToolOutput};
 use petasos_mcp::client::State;
-use petasos_mcp::server::{ByElicitation, HttpOptions, LogHead, Logs, Toolbox, bind};
+use petasos_mcp::offer::Offer;
+use petasos_mcp::server::{ByElicitation, HttpOptions, LogHead, Logs, Toolbox, bind, serve_stdio};
 use petasos_net::{Method, Request, checked_url};
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::{Catalogue, Wanted};
@@ -20,6 +22,7 @@ use petasos_runtime::registry::{Entry, Intent as Adding, Origin};
 use petasos_runtime::toolsets::Selection;
 use petasos_runtime::{Dispatcher, Registry};
 use serde_json::{Map, Value, json};
+use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader};
 use tokio_util::sync::CancellationToken;
 
 use crate::kit::{Kit, eventually, view};
@@ -58,6 +61,14 @@ impl Tool for Says {
             Ok(ToolOutput::Text(json!({ "said": self.0 }).to_string()))
         })
     }
+
+    fn effects(&self, args: &Args, _: &CallContext) -> Effects {
+        match (self.0, args.text("path")) {
+            ("reads", Some(path)) => Effects::one(Effect::Read(path.into())),
+            ("writes", Some(path)) => Effects::one(Effect::Write(path.into())),
+            _ => Effects::none(),
+        }
+    }
 }
 
 struct OneLog;
@@ -84,12 +95,14 @@ struct Served {
 fn add(registry: &Registry, name: &str, toolset: &str, tool: Says) {
     let mut schema: Map<String, Value> = Map::new();
     schema.insert("description".to_owned(), "a tool".into());
-    schema.insert("parameters".to_owned(), json!({ "type": "object", "properties": {} }));
-    let entry = Entry::new(name, toolset, schema, Arc::new(tool));
+    let properties = json!({ "path": { "type": "string" } });
+    schema.insert("parameters".to_owned(), json!({ "type": "object", "properties": properties }));
+    let mut entry = Entry::new(name, toolset, schema, Arc::new(tool));
+    entry.idempotent = true;
     registry.register(entry, &Origin::core(), Adding::Add).unwrap();
 }
 
-async fn serve(kit: &Kit, token: Option<&str>) -> Served {
+fn toolbox(kit: &Kit) -> (Toolbox, Arc<Registry>) {
     let registry = Arc::new(Registry::new());
     add(&registry, "danger", "mine", Says("done"));
     add(&registry, "waits", "mine", Says("waits"));
@@ -103,6 +116,11 @@ async fn serve(kit: &Kit, token: Option<&str>) -> Served {
     let toolbox = Toolbox::new(Arc::new(door), catalogue, surroundings, approver)
         .with_choice(Wanted { selection, ..Wanted::default() })
         .with_logs(Arc::new(OneLog));
+    (toolbox, registry)
+}
+
+async fn serve(kit: &Kit, token: Option<&str>) -> Served {
+    let (toolbox, registry) = toolbox(kit);
     let options = HttpOptions {
         address: SocketAddr::from(([127, 0, 0, 1], 0)),
         token: token.map(Secret::new),
@@ -200,6 +218,9 @@ async fn strangers_are_turned_away_by_token_host_and_origin() {
     let entry = json!({ "url": served.url, "headers": { "Authorization": "Bearer open-sesame" } });
     let let_in = kit.start(&[("us", entry)]).await;
     assert_eq!(view(&let_in, "us").state, State::Ready);
+    let entry = json!({ "url": served.url, "headers": { "Authorization": "bearer open-sesame" } });
+    let let_in = kit.start(&[("us", entry)]).await;
+    assert_eq!(view(&let_in, "us").state, State::Ready, "the scheme in lower case");
 
     let open = serve(&kit, None).await;
     for (name, value, status) in [
@@ -227,4 +248,78 @@ async fn strangers_are_turned_away_by_token_host_and_origin() {
         origins: Vec::new(),
     };
     assert!(bind(everywhere).await.unwrap_err().to_string().contains("set a token"));
+}
+
+#[tokio::test]
+async fn clients_and_their_requests_do_not_count_against_each_other() {
+    let kit = Kit::new();
+    let served = serve(&kit, None).await;
+    add(&served.registry, "same", "mine", Says("same"));
+    // Different headers, so that the two are not one connection.
+    let client = |name: &str| json!({ "url": served.url, "headers": { "X-Client": name } });
+    let _servers = kit.start(&[("a", client("a")), ("b", client("b"))]).await;
+    for name in ["a", "a", "a", "a", "b"] {
+        let text = kit.call(&format!("mcp__{name}__same"), json!({})).await;
+        assert!(text.contains("same") && !text.contains("times"), "{name}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_called_read_only_for_its_effects() {
+    let kit = Kit::new();
+    let (toolbox, registry) = toolbox(&kit);
+    add(&registry, "reads", "mine", Says("reads"));
+    add(&registry, "writes", "mine", Says("writes"));
+    let tools = toolbox.tools("s").await;
+    let says = |name: &str| tools.iter().find(|tool| tool.name == name).unwrap().read_only;
+    assert_eq!(
+        (says("reads"), says("writes"), says("danger")),
+        (Some(true), Some(false), Some(false))
+    );
+}
+
+#[tokio::test]
+async fn a_request_above_the_limit_is_refused_and_the_next_one_is_answered() {
+    let kit = Kit::new();
+    let (toolbox, _registry) = toolbox(&kit);
+    let (ours, theirs) = tokio::io::duplex(64 * 1024);
+    let (read, write) = tokio::io::split(theirs);
+    let _serving = Owned::start(async move {
+        serve_stdio(Arc::new(toolbox), read, write, CancellationToken::new()).await.unwrap();
+    });
+    let (read, mut write) = tokio::io::split(ours);
+    let mut lines = BufReader::new(read).lines();
+    let version = json!({ "protocolVersion": "2025-06-18", "capabilities": {},
+        "clientInfo": { "name": "x", "version": "1" } });
+    let big = "x".repeat(17 * 1024 * 1024);
+    let call = |text: &str| json!({ "name": "nothing", "arguments": { "text": text } });
+    let message = |id: u64, method: &str, params: Value| {
+        json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }).to_string()
+    };
+    let messages = [
+        message(1, "initialize", version),
+        json!({ "jsonrpc": "2.0", "method": "notifications/initialized" }).to_string(),
+        message(2, "tools/call", call(&big)),
+        message(3, "tools/call", call("small")),
+    ];
+    let mut answers = std::collections::BTreeMap::new();
+    let sending = async {
+        for message in messages {
+            write.write_all(message.as_bytes()).await.unwrap();
+            write.write_all(b"\n").await.unwrap();
+        }
+    };
+    let reading = async {
+        while answers.len() < 3 {
+            let line = lines.next_line().await.unwrap().unwrap();
+            let answer: Value = serde_json::from_str(&line).unwrap();
+            if let Some(id) = answer["id"].as_u64() {
+                answers.insert(id, answer["error"]["message"].to_string());
+            }
+        }
+    };
+    let both = async { tokio::join!(sending, reading) };
+    tokio::time::timeout(Duration::from_secs(30), both).await.unwrap();
+    assert!(answers[&2].contains("larger than 16777216 bytes"), "{answers:?}");
+    assert!(answers[&3].contains("no tool `nothing`"), "{answers:?}");
 }

@@ -1,10 +1,11 @@
 //! A plugin as a hook: one listener for all that it wants.
 
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Moment, OnFailure};
-use petasos_contract::{BoxFuture, CallContext, SessionId};
+use petasos_contract::{BoxFuture, CallContext, SessionId, TurnId};
 use serde_json::{Value, json};
 
 use super::Plugin;
@@ -105,6 +106,9 @@ impl Plugin {
         let session = SessionId::new(self.name());
         let surface = petasos_contract::context::Surface::Embedded;
         let mut cx = CallContext::new(Arc::clone(&self.host.settings), surface, session);
+        // Nobody ends a turn of its own, so each is new.
+        let number = self.number.fetch_add(1, Ordering::Relaxed) + 1;
+        cx.turn = TurnId::new(format!("{}-{number}", self.name()));
         cx.principal = petasos_contract::context::Principal::Plugin(self.manifest.key.clone());
         cx
     }

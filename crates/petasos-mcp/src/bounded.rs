@@ -1,7 +1,7 @@
-//! The output of a program, with a bound on its messages.
+//! A stream of messages, one a line, with a bound on each.
 //!
-//! The SDK drops a line that is too long without a word, and its call would wait for its whole
-//! limit. Here the rest of such a line is swallowed and an error for the same request follows it.
+//! The SDK drops a line that is too long without a word, and whoever waits for it waits in vain.
+//! Here the rest of such a line is swallowed and a short message about the same request follows.
 
 use std::io;
 use std::pin::Pin;
@@ -10,11 +10,15 @@ use std::task::{Context, Poll, ready};
 
 use bytes::{Buf as _, BytesMut};
 use regex::bytes::Regex;
-use serde_json::json;
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, ReadBuf};
 
-/// The longest message that a program may write.
-pub(super) const MESSAGE_MAX: usize = 32 * 1024 * 1024;
+/// The longest answer of a program.
+pub(crate) const ANSWER_MAX: usize = 32 * 1024 * 1024;
+/// The longest request of a client.
+pub(crate) const REQUEST_MAX: usize = 16 * 1024 * 1024;
+/// What a client's request that is too long becomes: a method that is answered with an error.
+pub(crate) const TOO_LARGE: &str = "petasos/too_large";
 /// How much is read at once.
 const CHUNK: usize = 64 * 1024;
 /// How much of either end of a message is looked at for its number.
@@ -29,10 +33,14 @@ static LAST: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r#",\s*"id"\s*:\s*(\d{1,18})\s*(?:,\s*"jsonrpc"\s*:\s*"2\.0"\s*)?\}\s*$"#).unwrap()
 });
 
-/// Reads a program's output; a message above the limit becomes an error of its request.
-pub(super) struct Bounded<R> {
+/// What stands for a message with this number that is longer than this limit.
+type Instead = fn(u64, usize) -> Value;
+
+/// Reads messages; one above the limit is replaced.
+pub(crate) struct Bounded<R> {
     from: R,
     limit: usize,
+    instead: Instead,
     chunk: Vec<u8>,
     ready: BytesMut,
     line: Line,
@@ -68,13 +76,19 @@ impl Line {
 }
 
 impl<R> Bounded<R> {
-    pub(super) fn new(from: R) -> Self {
-        Self::with_limit(from, MESSAGE_MAX)
+    /// The answers of a server: one that is too long becomes an error of its call.
+    pub(crate) fn answers(from: R) -> Self {
+        Self::new(from, ANSWER_MAX, refused_answer)
     }
 
-    fn with_limit(from: R, limit: usize) -> Self {
+    /// The requests of a client: one that is too long becomes one that is refused.
+    pub(crate) fn requests(from: R) -> Self {
+        Self::new(from, REQUEST_MAX, refused_request)
+    }
+
+    fn new(from: R, limit: usize, instead: Instead) -> Self {
         let (ready, line) = (BytesMut::new(), Line::default());
-        Self { from, limit, chunk: vec![0; CHUNK], ready, line, lost: false }
+        Self { from, limit, instead, chunk: vec![0; CHUNK], ready, line, lost: false }
     }
 
     fn take(&mut self, count: usize) {
@@ -104,16 +118,23 @@ impl<R> Bounded<R> {
             self.lost = whole || length > 4 * limit;
             return;
         };
-        tracing::warn!(length, limit, "a message of an MCP server is too large");
-        let mib = limit / (1024 * 1024);
-        let message = format!(
-            "its answer is larger than {limit} bytes ({mib} MiB), the limit for one message: ask for less at once"
-        );
-        let error = json!({ "code": -32603, "message": message });
-        let answer = json!({ "jsonrpc": "2.0", "id": id, "error": error });
-        self.ready.extend_from_slice(format!("\n{answer}\n").as_bytes());
+        tracing::warn!(length, limit, "an MCP message is too large");
+        let instead = (self.instead)(id, limit);
+        self.ready.extend_from_slice(format!("\n{instead}\n").as_bytes());
         self.line.answered = true;
     }
+}
+
+fn refused_answer(id: u64, limit: usize) -> Value {
+    let mib = limit / (1024 * 1024);
+    let message = format!(
+        "its answer is larger than {limit} bytes ({mib} MiB), the limit for one message: ask for less at once"
+    );
+    json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": message } })
+}
+
+fn refused_request(id: u64, _: usize) -> Value {
+    json!({ "jsonrpc": "2.0", "id": id, "method": TOO_LARGE })
 }
 
 impl<R: AsyncRead + Unpin> AsyncRead for Bounded<R> {
@@ -149,7 +170,7 @@ mod tests {
 
     async fn read(text: &str, limit: usize) -> String {
         let mut read = String::new();
-        let mut bounded = Bounded::with_limit(text.as_bytes(), limit);
+        let mut bounded = Bounded::new(text.as_bytes(), limit, refused_answer);
         bounded.read_to_string(&mut read).await.unwrap();
         read
     }
