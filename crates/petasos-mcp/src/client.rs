@@ -27,6 +27,7 @@ mod sampling;
 mod schema;
 mod servers;
 mod shared;
+mod shown;
 mod spec;
 mod sse;
 mod state;

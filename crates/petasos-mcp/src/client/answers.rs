@@ -1,12 +1,10 @@
 //! What a server may ask us, answered: completions, questions to the user, directories.
 #![expect(deprecated, reason = "sampling, roots and logging are what deployed servers use")]
 
-use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
 use petasos_contract::approval::{Answer, ApprovalRequest, Digest, Finding, Scope};
 use petasos_contract::{ToolName, wait};
 use rmcp::model::{
@@ -27,18 +25,17 @@ use crate::content::reread;
 /// Answers the questions of one server.
 pub(super) struct Answers {
     shared: Arc<Shared>,
-    asked: Mutex<VecDeque<Instant>>,
 }
 
 impl Answers {
     pub(super) fn new(shared: Arc<Shared>) -> Self {
-        Self { shared, asked: Mutex::new(VecDeque::new()) }
+        Self { shared }
     }
 
-    /// Whether one more completion fits into the minute.
+    /// Whether one more completion fits into the minute. A new connection begins no new minute.
     fn within_rate(&self) -> bool {
         let now = Instant::now();
-        let mut asked = self.asked.lock();
+        let mut asked = self.shared.asked.lock();
         while asked.front().is_some_and(|at| now - *at > Duration::from_mins(1)) {
             asked.pop_front();
         }

@@ -35,21 +35,10 @@ pub(super) async fn answer(
 }
 
 fn prompt(limits: &Sampling, request: &Value) -> Result<Prompt, String> {
-    let hint = request.pointer("/modelPreferences/hints/0/name").and_then(Value::as_str);
-    let model = limits.model.clone().or_else(|| hint.map(str::to_owned));
-    if let Some(model) = &model
-        && !limits.allowed_models.is_empty()
-        && !limits.allowed_models.contains(model)
-    {
-        return Err(format!("model `{model}` is not among `sampling.allowed_models`"));
-    }
+    let model = chosen(limits, request)?;
     let messages = request.get("messages").and_then(Value::as_array).into_iter().flatten();
-    let mut prompt = Prompt {
-        system: text_at(request, "systemPrompt"),
-        // A hint is a wish: only the configured model is insisted on.
-        model: limits.model.clone(),
-        ..Prompt::default()
-    };
+    let mut prompt =
+        Prompt { system: text_at(request, "systemPrompt"), model, ..Prompt::default() };
     prompt.messages = messages.flat_map(message).collect();
     let rounds = prompt.messages.iter().filter(
         |message| matches!(message, Message::Assistant(said) if !said.tool_calls.is_empty()),
@@ -62,6 +51,34 @@ fn prompt(limits: &Sampling, request: &Value) -> Result<Prompt, String> {
         prompt.tools = tools.map(definition).collect();
     }
     Ok(prompt)
+}
+
+/// The model to insist on: the configured one, else one of the allowed ones; without either the
+/// usual model answers, whatever the server would like.
+fn chosen(limits: &Sampling, request: &Value) -> Result<Option<String>, String> {
+    let allowed = &limits.allowed_models;
+    if let Some(model) = &limits.model {
+        if !allowed.is_empty() && !allowed.contains(model) {
+            return Err(format!(
+                "`sampling.model: {model}` is not among `sampling.allowed_models`"
+            ));
+        }
+        return Ok(Some(model.clone()));
+    }
+    let Some(first) = allowed.first() else { return Ok(None) };
+    let hints = request.pointer("/modelPreferences/hints").and_then(Value::as_array);
+    let mut hints = hints.into_iter().flatten().filter_map(|hint| hint.get("name")?.as_str());
+    let mut named = hints.clone().peekable();
+    if named.peek().is_none() {
+        return Ok(Some(first.clone()));
+    }
+    match hints.find(|hint| allowed.iter().any(|model| model == hint)) {
+        Some(hint) => Ok(Some(hint.to_owned())),
+        None => Err(format!(
+            "only these models may be asked (`sampling.allowed_models`): {}",
+            allowed.join(", ")
+        )),
+    }
 }
 
 fn text_at(value: &Value, key: &str) -> String {
@@ -151,4 +168,43 @@ fn result(reply: &Reply) -> Value {
     json!({
         "role": "assistant", "content": content, "model": reply.served.model, "stopReason": stop,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    #[test]
+    fn only_an_allowed_model_is_ever_asked() {
+        let limits = |model: Option<&str>, allowed: &[&str]| Sampling {
+            enabled: true,
+            max_rpm: 10,
+            timeout: Duration::from_secs(1),
+            max_tokens: 10,
+            max_tool_rounds: 1,
+            allowed_models: allowed.iter().map(ToString::to_string).collect(),
+            model: model.map(str::to_owned),
+        };
+        let asks = |names: &[&str]| {
+            let hints: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
+            json!({ "messages": [], "modelPreferences": { "hints": hints } })
+        };
+        let rows: [(Sampling, Value, Result<Option<&str>, &str>); 7] = [
+            (limits(None, &[]), json!({ "messages": [] }), Ok(None)),
+            (limits(None, &[]), asks(&["x"]), Ok(None)),
+            (limits(None, &["a", "b"]), json!({ "messages": [] }), Ok(Some("a"))),
+            (limits(None, &["a", "b"]), asks(&["x", "b"]), Ok(Some("b"))),
+            (limits(None, &["a", "b"]), asks(&["x"]), Err("a, b")),
+            (limits(Some("a"), &["a"]), asks(&["x"]), Ok(Some("a"))),
+            (limits(Some("c"), &["a"]), asks(&["a"]), Err("not among")),
+        ];
+        for (limits, request, expected) in rows {
+            match (prompt(&limits, &request), expected) {
+                (Ok(prompt), Ok(model)) => assert_eq!(prompt.model.as_deref(), model, "{request}"),
+                (Err(why), Err(part)) => assert!(why.contains(part), "{why}"),
+                (given, _) => panic!("{request}: {:?}", given.map(|prompt| prompt.model)),
+            }
+        }
+    }
 }

@@ -332,7 +332,7 @@ impl Server {
         let view = |face: &ServerSpec| ServerView {
             name: face.name.clone(),
             state: state.clone(),
-            at: face.shown(),
+            at: face.shown().to_owned(),
             required: face.required,
             tools: tools
                 .names_in(&register::toolset(face))

@@ -1,6 +1,6 @@
 //! What the keeper of a server, its tools and its questions to us share.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -77,6 +77,8 @@ pub(super) struct Shared {
     pub(super) running: Mutex<Running>,
     /// What the server said when it last asked for a sign-in.
     pub(super) challenge: Mutex<Option<String>>,
+    /// When it asked for completions, within the last minute.
+    pub(super) asked: Mutex<VecDeque<Instant>>,
 }
 
 /// The calls that run now.
@@ -111,6 +113,7 @@ impl Shared {
             left_out: Mutex::new(Vec::new()),
             running: Mutex::new(Running::default()),
             challenge: Mutex::new(None),
+            asked: Mutex::new(VecDeque::new()),
         }
     }
 

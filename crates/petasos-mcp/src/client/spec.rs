@@ -9,6 +9,8 @@ use petasos_net::{Identity, Tls, Url, checked_url};
 use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
+use super::shown;
+
 /// One server, as the configuration describes it.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a switch of its own in the file")]
@@ -43,6 +45,8 @@ pub struct ServerSpec {
     pub roots: Vec<String>,
     /// What a person should know about the entry.
     pub notes: Vec<String>,
+    /// The command line or the address, for people.
+    shown: String,
 }
 
 /// How a server is reached.
@@ -105,7 +109,8 @@ pub struct Sampling {
     pub max_tokens: u32,
     /// After how many rounds of tools the model is asked without them; zero means from the start.
     pub max_tool_rounds: usize,
-    /// Which models; empty means all.
+    /// Which models; empty means all. One that the server names is used when it is among them,
+    /// else the first.
     pub allowed_models: Vec<String>,
     /// The model to use.
     pub model: Option<String>,
@@ -170,6 +175,7 @@ impl ServerSpec {
         let keepalive = seconds("keepalive_interval", 180).max(Duration::from_secs(5));
         Ok(Self {
             name: name.to_owned(),
+            shown: shown::shown(&launch, settings),
             launch,
             enabled: flag(object.get("enabled"), true),
             required: flag(object.get("required"), false),
@@ -200,19 +206,8 @@ impl ServerSpec {
     }
 
     /// What it is, for people: the command line or the address, without secrets.
-    pub fn shown(&self) -> String {
-        match &self.launch {
-            Launch::Stdio { command, args, .. } => std::iter::once(command)
-                .chain(args)
-                .map(String::as_str)
-                .collect::<Vec<_>>()
-                .join(" "),
-            Launch::Http { url, .. } => {
-                let mut shown = url.clone();
-                shown.set_query(None);
-                shown.to_string()
-            }
-        }
+    pub fn shown(&self) -> &str {
+        &self.shown
     }
 }
 
