@@ -34,7 +34,7 @@ pub(crate) async fn run(
     calls: Vec<ToolCall>,
     cx: &CallContext,
 ) -> Result<Vec<ToolResult>, StoreError> {
-    let segments = plan(&calls, &engine.dispatcher.registry().snapshot(), cx);
+    let segments = plan(&calls, &engine.dispatcher.registry().seen_by(&cx.session), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
     let mut steps = segments.into_iter().flat_map(steps).peekable();
     while let Some(members) = steps.next() {

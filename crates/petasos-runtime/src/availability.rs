@@ -1,6 +1,7 @@
 //! Availability: asks checks, remembers answers, and never lets one slow probe stall the list.
 //!
-//! Within one call each check is asked at most once. An answer holds for 30 seconds; a failure
+//! Within one call each check is asked at most once, and whoever needs an answer that somebody
+//! else is waiting for waits with them. An answer holds for 30 seconds; a failure
 //! within 60 seconds of the last success is taken for a flake, so that a flapping daemon does not
 //! change the prompt. A check that panics or overruns counts as failed.
 
@@ -20,6 +21,7 @@ use petasos_contract::SessionId;
 use petasos_contract::check::{Availability, Check, CheckScope};
 use petasos_contract::clock::{Clock, SystemClock};
 use petasos_contract::context::{CheckContext, Surface};
+use tokio::sync::OnceCell;
 use tracing::warn;
 
 /// How long an answer holds.
@@ -61,6 +63,34 @@ pub struct Checks {
     clock: Arc<dyn Clock>,
     probe_deadline: Duration,
     memory: Mutex<HashMap<Key, Memory>>,
+    flights: Mutex<Flights>,
+}
+
+/// The probes that are under way.
+#[derive(Debug, Default)]
+struct Flights {
+    by_key: HashMap<Key, Arc<OnceCell<Answer>>>,
+    /// Counts invalidations: a probe that began before one says nothing about what came after.
+    epoch: u64,
+}
+
+/// A probe that somebody waits for; forgotten with the last of them.
+struct Flight<'a> {
+    checks: &'a Checks,
+    key: Key,
+    cell: Arc<OnceCell<Answer>>,
+    epoch: u64,
+}
+
+impl Drop for Flight<'_> {
+    fn drop(&mut self) {
+        let mut flights = self.checks.flights.lock();
+        let same = flights.by_key.get(&self.key).is_some_and(|cell| Arc::ptr_eq(cell, &self.cell));
+        // This one and the table's.
+        if same && (self.cell.initialized() || Arc::strong_count(&self.cell) <= 2) {
+            flights.by_key.remove(&self.key);
+        }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -100,7 +130,8 @@ impl Default for Checks {
 impl Checks {
     /// Remembers by this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, probe_deadline: PROBE_DEADLINE, memory: Mutex::new(HashMap::new()) }
+        let memory = Mutex::new(HashMap::new());
+        Self { clock, probe_deadline: PROBE_DEADLINE, memory, flights: Mutex::default() }
     }
 
     /// Gives each probe so long.
@@ -148,11 +179,25 @@ impl Checks {
 
     /// Forgets everything, after a change that alters what is available.
     pub fn invalidate(&self) {
+        let mut flights = self.flights.lock();
+        flights.epoch += 1;
+        flights.by_key.clear();
         self.memory.lock().clear();
     }
 
+    /// Asks, together with whoever asks the same at the same time.
     async fn ask(&self, check: &Check, cx: &CheckContext) -> Answer {
-        let key = key(check, cx);
+        let flight = self.flight(key(check, cx));
+        flight.cell.get_or_init(|| self.probe(check, cx, &flight)).await.clone()
+    }
+
+    fn flight(&self, key: Key) -> Flight<'_> {
+        let mut flights = self.flights.lock();
+        let cell = Arc::clone(flights.by_key.entry(key.clone()).or_default());
+        Flight { checks: self, key, cell, epoch: flights.epoch }
+    }
+
+    async fn probe(&self, check: &Check, cx: &CheckContext, flight: &Flight<'_>) -> Answer {
         let probe = AssertUnwindSafe(async { check.ask(cx.clone()).await }).catch_unwind();
         let availability = match tokio::time::timeout(self.probe_deadline, probe).await {
             Ok(Ok(availability)) => availability,
@@ -162,7 +207,10 @@ impl Checks {
                 self.probe_deadline.as_millis()
             )),
         };
-        self.remember(key, availability)
+        if self.flights.lock().epoch != flight.epoch {
+            return Answer { availability, how: How::Probed };
+        }
+        self.remember(flight.key.clone(), availability)
     }
 
     fn remember(&self, key: Key, availability: Availability) -> Answer {

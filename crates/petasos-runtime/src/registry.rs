@@ -2,6 +2,9 @@
 //!
 //! Writers are serialised and publish a whole new [`Snapshot`]; readers take the current one and
 //! keep it as long as they like. No lock is held while a handler or a check runs.
+//!
+//! Most tools are there for every session. An [`Origin`] within a session brings tools for that
+//! one alone: it sees them in front of what all see, and no other session does.
 
 mod entry;
 mod origin;
@@ -10,12 +13,14 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
+use petasos_contract::ports::Ports;
 use petasos_contract::tool::ToolDef;
-use petasos_contract::{ToolName, ports::Ports};
+use petasos_contract::{SessionId, ToolName};
 use tracing::{debug, info, warn};
 
 pub use entry::{Entry, Schema};
@@ -75,7 +80,17 @@ pub enum Intent {
 #[derive(Debug, Default)]
 pub struct Registry {
     current: ArcSwap<Snapshot>,
-    writing: Mutex<()>,
+    /// What sessions with tools of their own see.
+    views: ArcSwap<BTreeMap<SessionId, View>>,
+    /// The number of the last change, here or in a view.
+    writing: Mutex<Generation>,
+}
+
+/// What one session sees.
+#[derive(Debug, Clone)]
+struct View {
+    own: Arc<Snapshot>,
+    seen: Arc<Snapshot>,
 }
 
 impl Registry {
@@ -93,13 +108,21 @@ impl Registry {
             next.tools.insert(entry.name.clone(), Arc::new(entry));
             next.generation += 1;
         }
+        *registry.writing.lock() = next.generation;
         registry.current.store(Arc::new(next));
         registry
     }
 
-    /// The tools as they are now. Never blocks.
+    /// The tools that every session sees, as they are now. Never blocks.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.current.load_full()
+    }
+
+    /// The tools that this session sees, as they are now. Never blocks.
+    pub fn seen_by(&self, session: &SessionId) -> Arc<Snapshot> {
+        let views = self.views.load();
+        let view = views.get(session).map(|view| Arc::clone(&view.seen));
+        view.unwrap_or_else(|| self.snapshot())
     }
 
     /// Adds a tool, or replaces one where trust allows it.
@@ -110,7 +133,7 @@ impl Registry {
         intent: Intent,
     ) -> Result<Generation, Collision> {
         entry.origin = origin.clone();
-        self.change(|next| {
+        self.change(origin.scope(), |next| {
             settle_collision(next, &entry, intent)?;
             next.put(entry);
             Ok(true)
@@ -121,7 +144,7 @@ impl Registry {
     /// is never absent for a moment. Refused entries are returned and the others stand.
     pub fn refresh(&self, entries: Vec<Entry>, origin: &Origin) -> Vec<Collision> {
         let mut refused = Vec::new();
-        let outcome: Result<Generation, Collision> = self.change(|next| {
+        let outcome: Result<Generation, Collision> = self.change(origin.scope(), |next| {
             let stays = |name: &ToolName| entries.iter().any(|entry| entry.name == *name);
             let mut changed = next.keep_only(|entry| entry.origin != *origin || stays(&entry.name));
             for mut entry in entries {
@@ -144,7 +167,7 @@ impl Registry {
 
     /// Removes a tool. An unknown name is no error.
     pub fn deregister(&self, name: &str, caller: &Origin) -> Result<Generation, NotYours> {
-        self.change(|next| {
+        self.change(caller.scope(), |next| {
             let Some(entry) = next.tools.get(name) else { return Ok(false) };
             if !caller.may_remove(entry) {
                 return Err(NotYours {
@@ -161,13 +184,23 @@ impl Registry {
     /// Removes everything this origin registered.
     pub fn deregister_all(&self, origin: &Origin) -> Generation {
         let outcome: Result<Generation, NotYours> =
-            self.change(|next| Ok(next.keep_only(|entry| entry.origin != *origin)));
+            self.change(origin.scope(), |next| Ok(next.keep_only(|entry| entry.origin != *origin)));
         outcome.unwrap_or_default()
     }
 
-    /// Gives a toolset a second name.
+    /// Gives a toolset a second name, for every session.
     pub fn register_toolset_alias(&self, alias: &str, toolset: &str) -> Generation {
-        let outcome: Result<Generation, NotYours> = self.change(|next| {
+        self.register_toolset_alias_of(&Origin::core(), alias, toolset)
+    }
+
+    /// Gives a toolset a second name where this origin's tools are seen.
+    pub fn register_toolset_alias_of(
+        &self,
+        origin: &Origin,
+        alias: &str,
+        toolset: &str,
+    ) -> Generation {
+        let outcome: Result<Generation, NotYours> = self.change(origin.scope(), |next| {
             match next.aliases.insert(alias.into(), toolset.into()) {
                 Some(old) if &*old == toolset => return Ok(false),
                 Some(old) => warn!(alias, %old, toolset, "toolset alias points elsewhere now"),
@@ -181,25 +214,57 @@ impl Registry {
     /// Makes `hermes-<platform>` a toolset: the core list and the platform's own tools.
     pub fn register_platform(&self, platform: &str) -> Generation {
         let outcome: Result<Generation, NotYours> =
-            self.change(|next| Ok(next.platforms.insert(platform.into())));
+            self.change(None, |next| Ok(next.platforms.insert(platform.into())));
         outcome.unwrap_or_default()
     }
 
-    /// Copies, changes and publishes under the writers' lock; the generation moves only when the
-    /// change says that something changed.
+    /// Copies, changes and publishes under the writers' lock, what all see or what one session
+    /// does; the generation moves only when the change says that something changed.
     fn change<E>(
         &self,
+        scope: Option<&SessionId>,
         change: impl FnOnce(&mut Snapshot) -> Result<bool, E>,
     ) -> Result<Generation, E> {
-        let _writing = self.writing.lock();
-        let mut next = Snapshot::clone(&self.current.load());
-        if change(&mut next)? {
-            next.generation += 1;
-            let generation = next.generation;
-            self.current.store(Arc::new(next));
-            return Ok(generation);
+        let mut last = self.writing.lock();
+        let before = scope.map_or_else(|| self.snapshot(), |session| self.seen_by(session));
+        let mut next = Snapshot::clone(&before);
+        if !change(&mut next)? {
+            return Ok(next.generation);
         }
-        Ok(next.generation)
+        *last += 1;
+        next.generation = *last;
+        let mut views = BTreeMap::clone(&self.views.load());
+        match scope {
+            None => {
+                let all = Arc::new(next);
+                for view in views.values_mut() {
+                    *last += 1;
+                    view.seen = Arc::new(all.with_own(&view.own, *last));
+                }
+                // Whoever looks between the two sees a session's tools on what all saw before.
+                self.current.store(Arc::clone(&all));
+                self.publish(views);
+                Ok(all.generation)
+            }
+            Some(session) => {
+                let all = self.snapshot();
+                let own = Arc::new(next.own(session, &all));
+                let seen = Arc::new(all.with_own(&own, *last));
+                if own.tools.is_empty() {
+                    views.remove(session);
+                } else {
+                    views.insert(session.clone(), View { own, seen });
+                }
+                self.publish(views);
+                Ok(*last)
+            }
+        }
+    }
+
+    fn publish(&self, views: BTreeMap<SessionId, View>) {
+        if !(views.is_empty() && self.views.load().is_empty()) {
+            self.views.store(Arc::new(views));
+        }
     }
 }
 

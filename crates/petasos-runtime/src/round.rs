@@ -34,7 +34,7 @@ pub async fn run(
     calls: Vec<ToolCall>,
     cx: &CallContext,
 ) -> Vec<ToolResult> {
-    let segments = plan(&calls, &dispatcher.registry().snapshot(), cx);
+    let segments = plan(&calls, &dispatcher.registry().seen_by(&cx.session), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
     for segment in segments {
         match segment {

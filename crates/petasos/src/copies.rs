@@ -18,7 +18,7 @@ pub(crate) fn before(
 ) -> Arc<Before> {
     let registry = Arc::clone(registry);
     let effects = move |tool: &ToolName, args: &Args, cx: &CallContext| {
-        let tools = registry.snapshot();
+        let tools = registry.seen_by(&cx.session);
         tools.find(tool.as_str()).map_or_else(Effects::none, |entry| entry.tool.effects(args, cx))
     };
     Arc::new(Before::new(Checkpoints::new(Arc::clone(terminal) as _), Arc::new(effects)))

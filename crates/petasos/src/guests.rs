@@ -15,6 +15,7 @@ use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Mome
 use petasos_contract::{BoxFuture, SessionId, Settings};
 use petasos_mcp::client::{Around, Reloaded, Servers, State};
 use petasos_net::client::{Net, NetOptions};
+use petasos_runtime::availability::Checks;
 use petasos_runtime::hooks::HookBus;
 use serde_json::Value;
 
@@ -24,8 +25,8 @@ use crate::report::Report;
 
 /// The name under which the model hears of servers.
 const HOOK: &str = "mcp-servers";
-/// More conversations than a program has at once; then it is told anew.
-const SESSIONS_MAX: usize = 64;
+/// More conversations than are in trouble at once; then they are told anew.
+const SESSIONS_MAX: usize = 4_096;
 
 /// What the servers of this host are started with.
 pub(crate) fn around(host: &Host, people: Option<Arc<dyn Approver>>) -> Around {
@@ -34,6 +35,7 @@ pub(crate) fn around(host: &Host, people: Option<Arc<dyn Approver>>) -> Around {
         net: host.net(),
         processes: host.ports().processes.clone(),
         registry: Arc::clone(host.catalogue().registry()),
+        session: None,
         model: Some(Arc::new(host.model())),
         people,
     }
@@ -45,6 +47,7 @@ pub(crate) struct Guests {
     servers: Servers,
     around: Around,
     hooks: Arc<HookBus>,
+    checks: Arc<Checks>,
     followed: Mutex<Followed>,
 }
 
@@ -89,6 +92,7 @@ pub(crate) async fn open(
         servers: Servers::start(&around),
         around,
         hooks: Arc::clone(host.hooks()),
+        checks: Arc::clone(host.catalogue().checks()),
         followed: Mutex::new(Followed { settings: Arc::clone(host.settings()), stamp: None }),
     });
     if guests.servers.is_empty() {
@@ -152,6 +156,8 @@ impl Guests {
             ..self.around.clone()
         };
         let done = self.servers.reload(&around);
+        // What was found missing may be there now, and the other way round.
+        self.checks.invalidate();
         self.tell_the_model();
         self.servers.settle(Servers::budget(&after)).await;
         let mut followed = self.followed.lock().unwrap_or_else(PoisonError::into_inner);
@@ -198,7 +204,12 @@ impl Teller {
         if told.len() > SESSIONS_MAX {
             told.clear();
         }
-        let before = told.insert(session.clone(), now.clone()).unwrap_or_default();
+        // Only who was told of trouble is remembered.
+        let before = match now.as_str() {
+            "" => told.remove(session),
+            trouble => told.insert(session.clone(), trouble.to_owned()),
+        };
+        let before = before.unwrap_or_default();
         match (now == before, now.is_empty()) {
             (true, _) => None,
             (false, true) => Some("[All MCP servers are ready now.]".to_owned()),

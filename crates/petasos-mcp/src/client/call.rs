@@ -221,7 +221,7 @@ impl Remote {
     async fn read(&self, answer: ServerResult) -> Result<String, Trouble> {
         let home = self.shared.around.settings.home().to_path_buf();
         let reader = super::register::full_name(&self.server, "read_resource");
-        let has_reader = self.shared.around.registry.snapshot().get(&reader).is_some();
+        let has_reader = self.shared.tools().get(&reader).is_some();
         let read = tokio::task::spawn_blocking(move || {
             let place = Shelf { home: &home, reader: has_reader.then_some(reader.as_str()) };
             answer_text(&answer, &place)

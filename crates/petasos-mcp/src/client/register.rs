@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock};
 
 use petasos_contract::check::{Availability, Check, CheckScope};
 use petasos_contract::tool::{Concurrency, Provenance};
-use petasos_runtime::registry::{Entry, Origin};
+use petasos_runtime::registry::Entry;
 use regex::Regex;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -84,10 +84,11 @@ pub(super) fn publish(shared: &Arc<Shared>, tools: &[Described], extras: Extras)
         let entries = entries(shared, face, tools, extras, &mut left_out);
         let registry = &shared.around.registry;
         let any = !entries.is_empty();
-        let refused = registry.refresh(entries, &Origin::mcp(&face.name));
+        let origin = shared.origin(face);
+        let refused = registry.refresh(entries, &origin);
         left_out.extend(refused.iter().map(ToString::to_string));
         if any {
-            registry.register_toolset_alias(&face.name, &toolset(face));
+            registry.register_toolset_alias_of(&origin, &face.name, &toolset(face));
         }
     }
     for line in &left_out {
@@ -99,7 +100,7 @@ pub(super) fn publish(shared: &Arc<Shared>, tools: &[Described], extras: Extras)
 /// Takes the tools of the server away.
 pub(super) fn withdraw(shared: &Shared) {
     for face in &shared.faces {
-        shared.around.registry.deregister_all(&Origin::mcp(&face.name));
+        shared.around.registry.deregister_all(&shared.origin(face));
     }
 }
 
@@ -115,7 +116,7 @@ fn entries(
     extras: Extras,
     left_out: &mut Vec<String>,
 ) -> Vec<Entry> {
-    let registered = shared.around.registry.snapshot();
+    let registered = shared.tools();
     let mut taken = BTreeSet::new();
     let mut entries = Vec::new();
     let mut skip =
@@ -227,7 +228,9 @@ fn entry(
     entry.concurrency = if face.parallel { Concurrency::Safe } else { Concurrency::Barrier };
     let watched = Arc::clone(shared);
     let id = format!("mcp:{}", face.name);
-    entry.check = Some(Check::new(id, CheckScope::Process, move |_| {
+    let one = watched.around.session.is_some();
+    let scope = if one { CheckScope::Session } else { CheckScope::Process };
+    entry.check = Some(Check::new(id, scope, move |_| {
         let state = watched.state.borrow().clone();
         let why = format!("MCP server `{}` is {state}", watched.spec().name);
         Box::pin(std::future::ready(Availability::when(state.offers(), &why)))

@@ -328,7 +328,7 @@ impl Server {
 
     fn views(&self) -> Vec<ServerView> {
         let state = self.shared.state.borrow().clone();
-        let tools = self.shared.around.registry.snapshot();
+        let tools = self.shared.tools();
         let view = |face: &ServerSpec| ServerView {
             name: face.name.clone(),
             state: state.clone(),

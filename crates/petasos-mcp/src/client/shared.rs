@@ -11,9 +11,10 @@ use petasos_contract::approval::Approver;
 use petasos_contract::event::Event;
 use petasos_contract::model::Model;
 use petasos_contract::processes::Processes;
-use petasos_contract::{CallContext, CallId, Settings};
+use petasos_contract::{CallContext, CallId, SessionId, Settings};
 use petasos_net::Net;
 use petasos_runtime::Registry;
+use petasos_runtime::registry::{Origin, Snapshot};
 use rmcp::RoleClient;
 use rmcp::service::Peer;
 use tokio::sync::{Notify, Semaphore, watch};
@@ -33,6 +34,8 @@ pub struct Around {
     pub processes: Option<Arc<dyn Processes>>,
     /// Where tools are registered.
     pub registry: Arc<Registry>,
+    /// The session that alone sees them; all do without one.
+    pub session: Option<SessionId>,
     /// Who answers when a server asks for a completion.
     pub model: Option<Arc<dyn Model>>,
     /// Who is asked when a server asks the user.
@@ -115,6 +118,22 @@ impl Shared {
             challenge: Mutex::new(None),
             asked: Mutex::new(VecDeque::new()),
         }
+    }
+
+    /// Who brings the tools of an entry.
+    pub(super) fn origin(&self, face: &ServerSpec) -> Origin {
+        let origin = Origin::mcp(&face.name);
+        match &self.around.session {
+            Some(session) => origin.within(session),
+            None => origin,
+        }
+    }
+
+    /// The tools beside which its own are.
+    pub(super) fn tools(&self) -> Arc<Snapshot> {
+        let registry = &self.around.registry;
+        let session = self.around.session.as_ref();
+        session.map_or_else(|| registry.snapshot(), |session| registry.seen_by(session))
     }
 
     /// The entry that says how it is started. There is always one.

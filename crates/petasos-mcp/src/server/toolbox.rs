@@ -95,7 +95,7 @@ impl Toolbox {
             ports: Arc::clone(&self.ports),
         };
         let definitions = self.catalogue.define(&self.wanted, &check).await;
-        let tools = self.catalogue.registry().snapshot();
+        let tools = self.catalogue.registry().seen_by(session);
         let ours = |name: &ToolName| {
             tools.get(name.as_str()).is_some_and(|entry| entry.route == Route::Registry)
         };
@@ -184,7 +184,7 @@ impl Offer for Toolbox {
         Box::pin(async move {
             let session = SessionId::from(session);
             let offered = self.offered(&session).await;
-            let tools = self.catalogue.registry().snapshot();
+            let tools = self.catalogue.registry().seen_by(&session);
             let cx = self.context(session);
             let shown = |definition: Definition| {
                 let entry = tools.get(definition.name.as_str())?;

@@ -312,3 +312,34 @@ async fn entries_that_mean_the_same_server_share_one_process() {
     assert!(kit.echo("a", "hi").await.contains("hi"));
     assert!(view(&servers, "b").tools.is_empty(), "each entry has its own filter");
 }
+
+#[tokio::test]
+async fn two_sessions_with_servers_of_one_name_do_not_meet() {
+    let kit = Kit::new();
+    let mut running = Vec::new();
+    for session in ["first", "second"] {
+        let mut entry = kit.hostile("good");
+        entry["env"] = json!({ "WHOSE": session });
+        let around = petasos_mcp::client::Around {
+            session: Some(petasos_contract::SessionId::new(session)),
+            ..kit.around.clone()
+        };
+        let servers = Servers::of(vec![kit.spec("good", &entry)], &around);
+        servers.settle(Duration::from_secs(20)).await;
+        assert_eq!(view(&servers, "good").tools, ["mcp__good__echo"]);
+        running.push(servers);
+    }
+    let ask = async |session: &str| {
+        let mut cx = kit.context();
+        cx.session = petasos_contract::SessionId::new(session);
+        kit.call_in("mcp__good__echo", json!({ "text": "env" }), &cx).await
+    };
+    for session in ["first", "second"] {
+        let answer = ask(session).await;
+        assert!(answer.contains(&format!("WHOSE\\\": \\\"{session}")), "{session}: {answer}");
+    }
+    assert!(ask("third").await.contains("error"), "nobody else has it");
+    drop(running.pop());
+    assert!(ask("first").await.contains("WHOSE"), "one that ends takes nothing of the other");
+    assert!(ask("second").await.contains("error"));
+}

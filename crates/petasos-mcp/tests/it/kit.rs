@@ -79,6 +79,7 @@ impl Kit {
             net: Arc::new(Net::new(NetOptions::default())),
             processes: Some(Helpers::new()),
             registry: Arc::clone(&registry),
+            session: None,
             model: None,
             people: None,
         };

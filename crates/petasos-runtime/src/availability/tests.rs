@@ -171,3 +171,39 @@ async fn sessions_that_are_over_are_forgotten() {
     ask(&checks, &dial.check(CheckScope::Session), &check_context(&settings, "new")).await;
     assert_eq!(checks.memory.lock().len(), 1);
 }
+
+#[tokio::test]
+async fn whoever_asks_at_the_same_time_waits_for_one_probe() {
+    let (asked, gate) = (Arc::new(AtomicUsize::new(0)), Arc::new(tokio::sync::Semaphore::new(0)));
+    let (counted, opens) = (Arc::clone(&asked), Arc::clone(&gate));
+    let slow = Check::new("slow", CheckScope::Process, move |_| {
+        let opens = Arc::clone(&opens);
+        counted.fetch_add(1, Ordering::Relaxed);
+        Box::pin(async move {
+            drop(opens.acquire().await);
+            Availability::Ready
+        })
+    });
+    let (checks, cx) = (Checks::default(), cx());
+    let chats = futures::future::join_all((0..100).map(|_| ask(&checks, &slow, &cx)));
+    let (answers, ()) = tokio::join!(chats, async { gate.add_permits(1) });
+    assert!(answers.iter().all(|(ready, _)| *ready));
+    assert_eq!(asked.load(Ordering::Relaxed), 1);
+    assert_eq!(ask(&checks, &slow, &cx).await, (true, How::Remembered));
+    assert!(checks.flights.lock().by_key.is_empty());
+}
+
+#[tokio::test]
+async fn a_probe_that_began_before_an_invalidation_is_not_remembered_after_it() {
+    let (dial, checks) = (Dial::default(), Arc::new(Checks::default()));
+    let (inner, within) = (Arc::clone(&checks), dial.clone());
+    let check = check("dial", CheckScope::Process, move |_| {
+        if within.asked.fetch_add(1, Ordering::Relaxed) == 0 {
+            inner.invalidate();
+        }
+        Availability::Ready
+    });
+    assert_eq!(ask(&checks, &check, &cx()).await, (true, How::Probed));
+    assert_eq!(ask(&checks, &check, &cx()).await, (true, How::Probed));
+    assert_eq!(dial.asked(), 2);
+}

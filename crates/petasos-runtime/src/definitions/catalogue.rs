@@ -19,7 +19,7 @@ use crate::search::{self, SearchOptions};
 use crate::toolsets::{self, Resolution, Selection, resolve};
 
 /// How many results are kept.
-const KEPT: usize = 8;
+const KEPT: usize = 64;
 
 /// What a caller wants definitions for.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
@@ -77,7 +77,7 @@ impl Catalogue {
     /// The definitions for a choice. Equal choices give the very same definitions until the
     /// registry, the settings or an answer changes.
     pub async fn define(&self, wanted: &Wanted, cx: &CheckContext) -> Arc<Definitions> {
-        let snapshot = self.registry.snapshot();
+        let snapshot = self.registry.seen_by(&cx.session);
         let generation = snapshot.generation();
         let settings = cx.settings.fingerprint();
         let key = Key { wanted: wanted.clone(), generation, settings };
@@ -102,7 +102,7 @@ impl Catalogue {
 
     /// Every toolset with whether at least one of its tools would be offered.
     pub async fn toolsets(&self, cx: &CheckContext) -> Vec<ToolsetView> {
-        let snapshot = self.registry.snapshot();
+        let snapshot = self.registry.seen_by(&cx.session);
         let checks: Vec<Check> =
             snapshot.entries().filter_map(|entry| entry.check.clone()).collect();
         let answers = self.checks.answer(checks.iter(), cx).await;
@@ -122,7 +122,7 @@ impl Catalogue {
         &self,
         cx: &CheckContext,
     ) -> (Vec<String>, Vec<ToolsetNeeds>) {
-        let snapshot = self.registry.snapshot();
+        let snapshot = self.registry.seen_by(&cx.session);
         let (ready, rest): (Vec<_>, Vec<_>) =
             self.toolsets(cx).await.into_iter().partition(|view| view.available);
         let first_needs = |toolset: &str| {
@@ -140,7 +140,7 @@ impl Catalogue {
 
     /// Whether at least one tool of a toolset would be offered; false for an unknown one.
     pub async fn is_toolset_available(&self, toolset: &str, cx: &CheckContext) -> bool {
-        let snapshot = self.registry.snapshot();
+        let snapshot = self.registry.seen_by(&cx.session);
         let entries: Vec<&Arc<Entry>> = snapshot.in_toolset(toolset).collect();
         let answers = self.checks.answer(entries.iter().filter_map(|e| e.check.as_ref()), cx).await;
         entries.iter().any(|entry| missing(entry, &answers).is_none())
@@ -159,15 +159,11 @@ impl Catalogue {
         Some(Arc::clone(&found.definitions))
     }
 
-    /// Keeps the newest few; those of an older registry will not be asked for again.
+    /// Keeps the newest few; those of an older registry are not asked for again and fall out.
     fn keep(&self, new: Kept) {
-        let generation = new.key.generation;
         let mut kept = self.kept.lock();
-        kept.retain(|old| old.key.generation >= generation);
-        if kept.front().is_none_or(|old| old.key.generation == generation) {
-            kept.truncate(KEPT - 1);
-            kept.push_front(new);
-        }
+        kept.truncate(KEPT - 1);
+        kept.push_front(new);
     }
 }
 

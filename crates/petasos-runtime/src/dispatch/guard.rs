@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::Granted;
 
 /// So many turns are remembered at most; the oldest are forgotten first.
-const TURNS_MAX: usize = 512;
+const TURNS_MAX: usize = 4_096;
 
 /// `tool_loop_guardrails` of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

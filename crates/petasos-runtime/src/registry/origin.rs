@@ -6,7 +6,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use petasos_contract::Settings;
+use petasos_contract::{SessionId, Settings};
 use serde_json::Value;
 
 use super::Entry;
@@ -16,13 +16,15 @@ use super::Entry;
 pub struct Origin {
     kind: Kind,
     may_override: bool,
+    /// The session that alone sees what it brings; all do without one.
+    scope: Option<SessionId>,
 }
 
 /// The operator's consent can change between two loads; whoever brings the tools stays the same,
 /// and must find what it registered before.
 impl PartialEq for Origin {
     fn eq(&self, other: &Self) -> bool {
-        self.kind == other.kind
+        self.kind == other.kind && self.scope == other.scope
     }
 }
 
@@ -50,12 +52,12 @@ pub enum Trust {
 impl Origin {
     /// The program itself, or the program that embeds it.
     pub fn core() -> Self {
-        Self { kind: Kind::Core, may_override: true }
+        Self { kind: Kind::Core, may_override: true, scope: None }
     }
 
     /// A plugin that comes with the program.
     pub fn bundled_plugin(id: &str) -> Self {
-        Self { kind: Kind::BundledPlugin(id.into()), may_override: true }
+        Self { kind: Kind::BundledPlugin(id.into()), may_override: true, scope: None }
     }
 
     /// A plugin of the user; the operator's consent is read from the settings.
@@ -64,12 +66,25 @@ impl Origin {
             .get("plugins.entries")
             .and_then(|entries| entries.get(id)?.get("allow_tool_override"));
         let may_override = consent == Some(&Value::Bool(true));
-        Self { kind: Kind::Plugin(id.into()), may_override }
+        Self { kind: Kind::Plugin(id.into()), may_override, scope: None }
     }
 
     /// An MCP server.
     pub fn mcp(server: &str) -> Self {
-        Self { kind: Kind::Mcp(server.into()), may_override: false }
+        Self { kind: Kind::Mcp(server.into()), may_override: false, scope: None }
+    }
+
+    /// The same for one session alone: what it brings is seen there and nowhere else, and meets
+    /// nothing that another session has under the same name.
+    #[must_use]
+    pub fn within(mut self, session: &SessionId) -> Self {
+        self.scope = Some(session.clone());
+        self
+    }
+
+    /// The session that alone sees what it brings.
+    pub fn scope(&self) -> Option<&SessionId> {
+        self.scope.as_ref()
     }
 
     /// How far it is trusted with names.

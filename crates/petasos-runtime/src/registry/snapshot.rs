@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use petasos_contract::ToolName;
+use petasos_contract::{SessionId, ToolName};
 
 use super::{Entry, Generation};
 
@@ -78,6 +78,33 @@ impl Snapshot {
     /// Whether a plugin brought this platform.
     pub fn has_platform(&self, platform: &str) -> bool {
         self.platforms.contains(platform)
+    }
+
+    /// What belongs to a session alone, and the aliases that are not in what all see.
+    pub(super) fn own(&self, session: &SessionId, all: &Self) -> Self {
+        let tools = self.tools.iter().filter(|(_, entry)| entry.origin.scope() == Some(session));
+        let new = |alias: &Arc<str>, toolset: &Arc<str>| all.aliases.get(alias) != Some(toolset);
+        let aliases = self.aliases.iter().filter(|(alias, toolset)| new(alias, toolset));
+        Self {
+            tools: tools.map(|(name, entry)| (name.clone(), Arc::clone(entry))).collect(),
+            aliases: aliases.map(|(alias, toolset)| (alias.clone(), toolset.clone())).collect(),
+            ..Self::default()
+        }
+    }
+
+    /// What all see with what belongs to one session in front of it. A tool that is trusted more
+    /// stays where it is.
+    pub(super) fn with_own(&self, own: &Self, generation: Generation) -> Self {
+        let mut seen = Self { generation, ..self.clone() };
+        for (name, entry) in &own.tools {
+            let holder = seen.tools.get(name);
+            if holder.is_none_or(|holder| holder.origin.trust() <= entry.origin.trust()) {
+                seen.tools.insert(name.clone(), Arc::clone(entry));
+            }
+        }
+        let own = own.aliases.iter().map(|(alias, toolset)| (alias.clone(), toolset.clone()));
+        seen.aliases.extend(own);
+        seen
     }
 
     /// Puts a tool under its name. One of higher trust that it overrides is remembered.

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use petasos_contract::ToolName;
 use petasos_contract::tool::Limit;
+use petasos_contract::{SessionId, ToolName};
 use serde_json::json;
 
 use super::{Collision, DEFAULT_EMOJI, Entry, Intent, Origin, Registry};
@@ -311,4 +311,43 @@ fn built_in_tools_are_registered_in_a_stable_order() {
     assert_eq!(snapshot.get("one").unwrap().description(), "One.");
     assert!(snapshot.schema("two").unwrap().is_empty());
     assert!(snapshot.schema("three").unwrap().is_empty());
+}
+
+#[test]
+fn tools_of_one_session_are_seen_there_and_nowhere_else() {
+    let registry = Registry::new();
+    let (one, two) = (SessionId::new("one"), SessionId::new("two"));
+    let git = |session: &SessionId| Origin::mcp("git").within(session);
+    add(&registry, "read", "file", &Origin::core()).unwrap();
+    add(&registry, "mcp__git__log", "mcp-git", &Origin::mcp("git")).unwrap();
+    let all = registry.snapshot().generation();
+    for (session, tool) in [(&one, "mcp__git__log"), (&two, "mcp__git__push")] {
+        let refused = registry.refresh(vec![entry(tool, "mcp-git", echo())], &git(session));
+        assert!(refused.is_empty(), "{refused:?}");
+        registry.register_toolset_alias_of(&git(session), "git", "mcp-git");
+    }
+    let seen = |session: &SessionId| {
+        let tools = registry.seen_by(session);
+        let names: Vec<String> = tools.entries().map(|one| one.name.to_string()).collect();
+        let mine = tools.entries().filter(|one| one.origin().scope() == Some(session)).count();
+        (names.join(" "), mine, tools.toolset_alias("git").is_some())
+    };
+    assert_eq!(seen(&one), ("mcp__git__log read".to_owned(), 1, true));
+    assert_eq!(seen(&two), ("mcp__git__log mcp__git__push read".to_owned(), 1, true));
+    assert_eq!(seen(&SessionId::new("three")), ("mcp__git__log read".to_owned(), 0, false));
+    assert_eq!(registry.snapshot().generation(), all, "for all others nothing has changed");
+
+    let outranked = registry.register(entry("read", "x", echo()), &git(&one), Intent::Add);
+    assert!(matches!(outranked, Err(Collision::Outranked { .. })));
+    add(&registry, "mcp__git__push", "own", &Origin::core()).unwrap();
+    assert_eq!(seen(&two).1, 0, "what is trusted more comes first, whenever it comes");
+    registry.deregister("mcp__git__push", &Origin::core()).unwrap();
+    assert_eq!(seen(&two).1, 1);
+
+    let generations = [&one, &two].map(|session| registry.seen_by(session).generation());
+    assert!(generations[0] != generations[1] && !generations.contains(&all), "{generations:?}");
+    registry.deregister_all(&git(&one));
+    registry.deregister_all(&git(&two));
+    assert_eq!(seen(&one), seen(&SessionId::new("three")));
+    assert!(registry.views.load().is_empty(), "nothing is left of a session that is over");
 }
