@@ -67,9 +67,7 @@ pub enum CheckpointError {
 fn late(files: usize) -> String {
     match files {
         0 => String::new(),
-        files => format!(
-            " ({files} files): add what need not be copied to .gitignore; the next try is in 10 minutes"
-        ),
+        files => format!(" for {files} files: add what need not be copied to .gitignore"),
     }
 }
 

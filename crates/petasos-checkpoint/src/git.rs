@@ -125,10 +125,12 @@ impl Git {
         launch.stdin = Stdin::Bytes(input);
         launch.stderr = Stderr::Apart;
         let mut process = self.environment.spawn(launch, cx).await?;
-        let until = cx.deadline.min(Instant::now() + TIME_MAX);
+        let begun = Instant::now();
+        let until = cx.deadline.min(begun + TIME_MAX);
         let Ok(ended) = wait::until(until, "git", gather(&mut *process)).await else {
             process.control().kill(Duration::ZERO).await?;
-            return Err(CheckpointError::Late { seconds: TIME_MAX.as_secs(), files: 0 });
+            // The call may have had less time than we allow.
+            return Err(CheckpointError::Late { seconds: begun.elapsed().as_secs(), files: 0 });
         };
         let (code, output, errors) = ended?;
         if code == 0 {

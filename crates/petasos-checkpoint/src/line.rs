@@ -14,6 +14,7 @@ use parking_lot::Mutex;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::error::CheckpointError as Error;
+use crate::git::TIME_MAX;
 use crate::store::Store;
 
 /// A workspace whose copy took too long is not tried again at every turn.
@@ -86,7 +87,9 @@ impl Line {
 
     /// One was tried. Too slow is slow the next time, too.
     pub(crate) fn tried<T>(&self, tried: &Result<T, Error>) {
-        if let Err(Error::Late { seconds, files }) = *tried {
+        if let Err(Error::Late { seconds, files }) = *tried
+            && seconds >= TIME_MAX.as_secs()
+        {
             let until = Instant::now() + COOLDOWN;
             *self.cooldown.lock() = Some(Cooldown { until, seconds, files });
         }
