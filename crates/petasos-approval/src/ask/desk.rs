@@ -190,8 +190,7 @@ impl Desk {
         let mut findings = request.findings.clone();
         for finding in &mut findings {
             finding.why = redactor.command(&finding.why).into_owned();
-            finding.stores =
-                finding.stores.as_deref().map(|it| redactor.command(it).into_owned());
+            finding.stores = finding.stores.as_deref().map(|it| redactor.command(it).into_owned());
             if subject != request.subject {
                 // The place was counted in a text that nobody is shown.
                 finding.span = None;

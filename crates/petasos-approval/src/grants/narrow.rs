@@ -7,10 +7,10 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use petasos_analysis::FINDINGS_MAX;
 use crate::keys::same_key;
 use crate::permissions::glob::PathGlob;
 use crate::permissions::{Anchors, Deed, Rule, is_within, rule};
+use petasos_analysis::FINDINGS_MAX;
 
 /// Stands for what is not known in a text that is shown.
 const UNKNOWN: char = '…';

@@ -8,6 +8,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use petasos_contract::jobs::{Lines, LogPage};
 
@@ -257,6 +258,21 @@ fn tail_of(path: &Path, chars_max: usize) -> io::Result<String> {
     file.read_to_end(&mut bytes)?;
     let text = String::from_utf8_lossy(&bytes);
     Ok(text.chars().skip(text.chars().count().saturating_sub(chars_max)).collect())
+}
+
+/// Logs that no record names and nobody wrote to for so long were left by a killed program.
+const LEFT_FOR: Duration = Duration::from_hours(168);
+
+/// Removes the logs that killed programs left.
+pub(super) fn sweep(folder: &Path, is_known: impl Fn(&Path) -> bool) {
+    for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let written = entry.metadata().and_then(|about| about.modified());
+        let is_old = written.is_ok_and(|at| at.elapsed().is_ok_and(|age| age > LEFT_FOR));
+        if path.extension() == Some("log".as_ref()) && is_old && !is_known(&path) {
+            discard(&path);
+        }
+    }
 }
 
 /// Removes the files of a log.

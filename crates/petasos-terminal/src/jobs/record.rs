@@ -3,7 +3,7 @@
 //! Several programs may share one home, so each edit is made under a lock and touches only its
 //! own entries, and a job whose program still lives is left to it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -85,6 +85,8 @@ pub(super) struct Claims {
     pub(super) wanted: Vec<(Record, Hold)>,
     /// Jobs that ended long ago; they are in the book no more.
     pub(super) expired: Vec<Record>,
+    /// The logs of all jobs that are in the book.
+    pub(super) logs: HashSet<PathBuf>,
 }
 
 type Records = BTreeMap<String, Record>;
@@ -151,6 +153,7 @@ impl Book {
                 }
                 !is_old
             });
+            claims.logs = records.values().map(|record| record.log.clone()).collect();
             for record in records.values_mut().filter(|record| is_wanted(record)) {
                 let hold = record.claim();
                 claims.wanted.push((record.clone(), hold));

@@ -2,6 +2,7 @@
 //! long as another program holds them, and held by us when nobody does.
 
 use std::io;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -14,7 +15,7 @@ use petasos_contract::{SessionId, Settings};
 use super::job::{End, Facts, Job, Pump, Until};
 use super::log::{self, Log};
 use super::record::{Ended, Hold, Record};
-use super::{Entry, FINISHED_FOR, JobTable, book, seconds_now};
+use super::{Entry, FINISHED_FOR, JobTable, book, folder, seconds_now};
 use crate::output::Cleaner;
 use petasos_redact::Redactor;
 
@@ -44,6 +45,8 @@ impl JobTable {
         for record in claims.expired {
             log::discard(&record.log);
         }
+        let is_known = |log: &Path| claims.logs.contains(log);
+        log::sweep(&folder(restore.settings), is_known);
         let mut found = 0;
         for (record, hold) in claims.wanted {
             let process = match &hold {

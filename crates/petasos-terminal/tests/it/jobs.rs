@@ -341,3 +341,22 @@ async fn ended_jobs_hold_no_descriptors_and_leave_no_raw_output() {
     };
     eventually("the end of raw output", || !raw()).await;
 }
+
+#[tokio::test]
+async fn logs_that_killed_programs_left_are_swept() {
+    let stage = Stage::new();
+    let job = start(&stage, "sleep 60", Notify::Silent).await;
+    let folder = stage.home.path().join("petasos/jobs");
+    let long_ago = std::time::SystemTime::now() - Duration::from_hours(200);
+    let known = format!("{job}.log");
+    for name in ["proc_000000000001.log", &known] {
+        let file = std::fs::File::options().create(true).append(true).open(folder.join(name));
+        file.unwrap().set_modified(long_ago).unwrap();
+    }
+    drop(std::fs::File::create(folder.join("proc_000000000002.log")).unwrap());
+    let stage = restarted(stage);
+    stage.engine.restore_jobs(&stage.cx().settings).await.unwrap();
+    assert!(!folder.join("proc_000000000001.log").exists());
+    assert!(folder.join("proc_000000000002.log").exists() && folder.join(known).exists());
+    stage.engine.jobs().end_all(Duration::ZERO).await;
+}
