@@ -36,9 +36,9 @@ async fn sessions_that_begin_together_in_one_folder_share_a_checkpoint() {
         sessions.retain_mut(|session| session.as_mut().poll(task).is_pending());
         if sessions.is_empty() { std::task::Poll::Ready(()) } else { std::task::Poll::Pending }
     });
-    let begun = std::time::Instant::now();
+    let start = std::time::Instant::now();
     all.await;
-    println!("{SESSIONS} sessions began in {:?}", begun.elapsed());
+    println!("{SESSIONS} sessions began in {:?}", start.elapsed());
     let listed = project.checkpoints.list(&project.cx).await.unwrap();
     assert!(listed.len() <= 2, "{} for {SESSIONS} sessions", listed.len());
     // The oldest is from before everything.
