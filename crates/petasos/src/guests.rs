@@ -4,14 +4,14 @@
 //! The model hears of servers that are not ready with the turn in which that changes. A changed
 //! configuration is followed between turns. Nothing happens when none is configured.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::SystemTime;
 
 use petasos_config::{Inputs, home};
 use petasos_contract::approval::Approver;
-use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Moment};
+use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Moment, OnFailure};
 use petasos_contract::{BoxFuture, SessionId, Settings};
 use petasos_mcp::client::{Around, Reloaded, Servers, State};
 use petasos_net::client::{Net, NetOptions};
@@ -25,6 +25,8 @@ use crate::report::Report;
 
 /// The name under which the model hears of servers.
 const HOOK: &str = "mcp-servers";
+/// The name under which calls are held up that nobody watches.
+const WATCH: &str = "mcp-trust";
 /// More conversations than are in trouble at once; then they are told anew.
 const SESSIONS_MAX: usize = 4_096;
 
@@ -87,6 +89,7 @@ pub(crate) async fn open(
     people: Option<Arc<dyn Approver>>,
     out: Out,
 ) -> Result<Arc<Guests>, Report> {
+    let watched = people.is_some();
     let around = around(host, people);
     let guests = Arc::new(Guests {
         servers: Servers::start(&around),
@@ -99,11 +102,24 @@ pub(crate) async fn open(
         return Ok(guests);
     }
     guests.tell_the_model();
+    if !watched {
+        let watch = Arc::new(Unwatched(Arc::downgrade(&guests)));
+        guests.hooks.deregister(WATCH);
+        guests.hooks.register(&(watch as Arc<dyn Hook>));
+    }
     guests.servers.settle(Servers::budget(host.settings())).await;
     if let Some(missing) = guests.servers.missing() {
         return Err(Report::new(missing.to_string()).code("mcp_required"));
     }
     guests.troubles().into_iter().for_each(|trouble| out.remark(trouble));
+    if !watched {
+        let servers = guests.servers.untrusted().into_iter().map(|(_, server)| server);
+        for server in servers.collect::<BTreeSet<_>>() {
+            out.remark(format!(
+                "tools of MCP server `{server}` that may change something wait for your consent, and nobody is there to ask: `mcp_servers.{server}.trusted: true` lets them run"
+            ));
+        }
+    }
     Ok(guests)
 }
 
@@ -189,6 +205,43 @@ fn config_file(inputs: &Inputs) -> Result<PathBuf, String> {
 fn stamp(file: &Path) -> Stamp {
     let known = file.metadata().ok()?;
     Some((known.modified().ok()?, known.len()))
+}
+
+/// Where nobody is there to ask, a tool of a server that is not trusted needs a consent given
+/// before, unless its server says that it only reads.
+struct Unwatched(Weak<Guests>);
+
+impl Hook for Unwatched {
+    fn name(&self) -> &'static str {
+        WATCH
+    }
+
+    fn wants(&self) -> HookSet {
+        HookSet::EMPTY.with(HookKind::PreToolCall)
+    }
+
+    fn on_failure(&self) -> OnFailure {
+        OnFailure::Block
+    }
+
+    fn fire<'a>(&'a self, moment: &'a Moment<'a>) -> BoxFuture<'a, Result<Directive, HookError>> {
+        let wanted = match moment {
+            Moment::PreToolCall(about) => {
+                let untrusted = self.0.upgrade().map(|guests| guests.servers.untrusted());
+                let mut untrusted = untrusted.into_iter().flatten();
+                let found = untrusted.find(|(tool, _)| tool == about.tool);
+                found.map_or(Directive::Pass, |(_, server)| Directive::AskHuman {
+                    message: format!(
+                        "MCP server `{server}` does not say that `{}` only reads, and nobody is there to watch it: `mcp_servers.{server}.trusted: true` lets it run",
+                        about.tool
+                    ),
+                    rule_key: Some(format!("mcp:{}", about.tool)),
+                })
+            }
+            _ => Directive::Pass,
+        };
+        Box::pin(std::future::ready(Ok(wanted)))
+    }
 }
 
 /// Tells the model, with what the user says, which servers are not ready: when that changes.

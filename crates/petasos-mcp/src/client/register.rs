@@ -80,6 +80,8 @@ pub fn full_name(server: &str, tool: &str) -> String {
 /// Registers what the server has now, in place, for every entry that means it.
 pub(super) fn publish(shared: &Arc<Shared>, tools: &[Described], extras: Extras) {
     let mut left_out = Vec::new();
+    let hints = tools.iter().map(|tool| (tool.name.clone(), tool.hints));
+    *shared.hints.lock() = hints.collect();
     for face in &shared.faces {
         let entries = entries(shared, face, tools, extras, &mut left_out);
         let registry = &shared.around.registry;

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use petasos_contract::Settings;
 use petasos_contract::wait::Owned;
+use petasos_contract::{Settings, ToolName};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -235,6 +235,22 @@ impl Servers {
         let troubled = self.views().into_iter().filter(|view| !is_well(&view.state));
         let lines: Vec<String> = troubled.map(|view| told(&view)).collect();
         (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+
+    /// The tools that may change something and the servers of them that the configuration does not
+    /// trust. A tool changes nothing only where its server says so.
+    pub fn untrusted(&self) -> Vec<(ToolName, String)> {
+        let mut untrusted = Vec::new();
+        for shared in self.shared() {
+            let hints = shared.hints.lock();
+            for face in shared.faces.iter().filter(|face| !face.trusted) {
+                let changing = hints.iter().filter(|(_, hints)| !hints.read_only);
+                untrusted.extend(changing.map(|(tool, _)| {
+                    (register::full_name(&face.name, tool).into(), face.name.clone())
+                }));
+            }
+        }
+        untrusted
     }
 
     /// What a server said when it last asked for a sign-in.

@@ -1,6 +1,6 @@
 //! What the keeper of a server, its tools and its questions to us share.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -20,6 +20,7 @@ use rmcp::service::Peer;
 use tokio::sync::{Notify, Semaphore, watch};
 
 use super::breaker::Breaker;
+use super::register::Hints;
 use super::spec::ServerSpec;
 use super::state::State;
 
@@ -73,6 +74,8 @@ pub(super) struct Shared {
     /// One call at a time, for programs that did not say that they take more.
     pub(super) turn: Semaphore,
     pub(super) last_call: Mutex<Instant>,
+    /// What it promises about its tools, by its own names for them.
+    pub(super) hints: Mutex<BTreeMap<String, Hints>>,
     /// Its tools change all the time.
     pub(super) restless: AtomicBool,
     /// Tools that are not offered, each with why.
@@ -112,6 +115,7 @@ impl Shared {
             nudge: Notify::new(),
             turn: Semaphore::new(1),
             last_call: Mutex::new(Instant::now()),
+            hints: Mutex::default(),
             restless: AtomicBool::new(false),
             left_out: Mutex::new(Vec::new()),
             running: Mutex::new(Running::default()),

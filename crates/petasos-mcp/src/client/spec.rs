@@ -23,6 +23,8 @@ pub struct ServerSpec {
     pub enabled: bool,
     /// Whether a run stops without it.
     pub required: bool,
+    /// Whether its tools may change things while nobody is there to ask.
+    pub trusted: bool,
     /// How long a call may take.
     pub call: Duration,
     /// How long the start may take, its handshake included.
@@ -179,6 +181,7 @@ impl ServerSpec {
             launch,
             enabled: flag(object.get("enabled"), true),
             required: flag(object.get("required"), false),
+            trusted: flag(object.get("trusted"), false),
             call: seconds("timeout", 300),
             connect: seconds("connect_timeout", 60),
             keepalive,

@@ -307,10 +307,58 @@ fn the_model_gets_the_tools_and_hears_of_servers_that_failed() {
     assert!(!system.contains("broken"), "the prompt stays the same for every turn: {system}");
 }
 
+#[test]
+fn a_tool_that_may_change_something_waits_for_trust_while_nobody_is_there() {
+    for (trust, runs) in [("", false), (", trusted: true", true)] {
+        let model = Loopback::saying(vec![
+            Say::Calls(vec![("mcp__small__hello", json!({}))]),
+            Say::Text("done"),
+        ]);
+        let servers = format!("  small: {{command: python3, args: [server.py]{trust}}}\n");
+        let home = with_servers(&model, &servers);
+        home.write("work/server.py", SERVER);
+        let finished = petasos(&home).run(&["run", "--set", "mcp_discovery_timeout=20", "hello"]);
+        assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+        let messages = model.asked()[1]["messages"].to_string();
+        assert_eq!(messages.contains("nobody can be asked"), !runs, "{messages}");
+        let hint = "`mcp_servers.small.trusted: true` lets them run";
+        assert_eq!(finished.stderr.contains(hint), !runs, "{}", finished.stderr);
+    }
+}
+
+#[test]
+fn a_guard_that_does_not_run_is_named_by_every_command_that_looks() {
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("terminal", json!({ "command": "echo hi" }))]),
+        Say::Text("done"),
+    ]);
+    let home = model.home();
+    let manifest = "name: guard\nprovides_hooks: [pre_tool_call]\n";
+    home.write(".petasos/plugins/guard/plugin.yaml", manifest);
+    home.write(".petasos/plugins/guard/__init__.py", "import nothing_of_this_name\n");
+    let config = format!("{}plugins:\n  enabled: [guard]\n", model.config());
+    home.write(".petasos/config.yaml", config);
+    let finished = petasos(&home).run(&["run", "say hi"]);
+    assert!(finished.stderr.contains("plugin `guard` does not run"), "{}", finished.stderr);
+    let messages = model.asked()[1]["messages"].to_string();
+    assert!(
+        messages.contains("plugin:guard") && messages.contains("plugins disable"),
+        "{messages}"
+    );
+    let listed = petasos(&home).run(&["plugins", "list"]);
+    assert!(
+        listed.stdout.contains("broken") && listed.stdout.contains("calls of tools wait"),
+        "{}",
+        listed.stdout
+    );
+    let doctor = petasos(&home).run(&["doctor"]);
+    assert!(doctor.stdout.contains("plugin `guard` does not run"), "{}", doctor.stdout);
+}
+
 /// A server that misbehaves in the way that is named, and notes its processes.
 fn hostile(mode: &str) -> String {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../petasos-mcp/tests/it/hostile.py");
-    format!("  {mode}: {{command: python3, args: [{script}, {mode}, pids]}}\n")
+    format!("  {mode}: {{command: python3, args: [{script}, {mode}, pids], trusted: true}}\n")
 }
 
 fn lives(pid: &str) -> bool {
