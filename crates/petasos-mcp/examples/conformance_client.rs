@@ -93,6 +93,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         net: Arc::new(Net::new(NetOptions::default())),
         processes: None,
         registry: Arc::clone(&registry),
+        session: None,
         model: None,
         people: Some(Arc::new(Agreeable)),
     };

@@ -46,8 +46,8 @@ impl ShellHooks {
         let accepted = settings.get("hooks_auto_accept") == Some(&serde_json::Value::Bool(true));
         let allowlist = Allowlist::of(settings);
         for hook in hooks {
-            match allowlist.consent(&hook, settings) {
-                _ if accepted => found.active.push(hook),
+            let consent = allowlist.consent(&hook, settings);
+            match if accepted { Consent::Given } else { consent } {
                 Consent::Given => found.active.push(hook),
                 Consent::Outdated => found.changed.push(hook),
                 Consent::Missing => found.pending.push(hook),

@@ -47,7 +47,6 @@ impl From<Fault> for Lost {
 pub(super) async fn keep(shared: Arc<Shared>) {
     let (mut restarts, mut first) = (Restarts::default(), true);
     loop {
-        let begun = Instant::now();
         let (fault, lived) = match Link::open(&shared, first).await {
             Ok(link) => {
                 first = false;
@@ -63,21 +62,15 @@ pub(super) async fn keep(shared: Arc<Shared>) {
             Fault::Passing(_) => restarts.after(lived),
             Fault::Auth(_) | Fault::Lasting(_) => None,
         };
-        match pause {
-            Some(pause) => {
-                shared.set(shared.waiting(fault.reason()));
-                tracing::debug!(took = ?begun.elapsed(), ?pause, "an MCP server is tried again");
-                tokio::time::sleep(pause).await;
-            }
-            None => {
-                let times = restarts.in_a_row();
-                let minutes = PARKED.as_secs() / 60;
-                let note =
-                    format!("given up after {times} starts, tried again in {minutes} minutes");
-                park(&shared, &fault.noting(&note)).await;
-                restarts = Restarts::default();
-            }
-        }
+        let Some(pause) = pause else {
+            let (times, minutes) = (restarts.in_a_row(), PARKED.as_secs() / 60);
+            let note = format!("given up after {times} starts, tried again in {minutes} minutes");
+            park(&shared, &fault.noting(&note)).await;
+            restarts = Restarts::default();
+            continue;
+        };
+        shared.set(shared.waiting(fault.reason()));
+        tokio::time::sleep(pause).await;
     }
 }
 

@@ -72,9 +72,10 @@ pub fn full_name(server: &str, tool: &str) -> String {
         return name;
     }
     let digest = Sha256::digest(format!("{server}\0{tool}"));
-    let digest: String = digest.iter().take(DIGEST / 2).map(|byte| format!("{byte:02x}")).collect();
+    let digest: Vec<String> =
+        digest.iter().take(DIGEST / 2).map(|byte| format!("{byte:02x}")).collect();
     let kept: String = name.chars().take(NAME_MAX - DIGEST - 1).collect();
-    format!("{kept}_{digest}")
+    format!("{kept}_{}", digest.concat())
 }
 
 /// Registers what the server has now, in place, for every entry that means it.

@@ -175,6 +175,8 @@ mod tests {
     use super::*;
     use std::time::Duration;
 
+    type Chosen = Result<Option<&'static str>, &'static str>;
+
     #[test]
     fn only_an_allowed_model_is_ever_asked() {
         let limits = |model: Option<&str>, allowed: &[&str]| Sampling {
@@ -190,7 +192,7 @@ mod tests {
             let hints: Vec<Value> = names.iter().map(|name| json!({ "name": name })).collect();
             json!({ "messages": [], "modelPreferences": { "hints": hints } })
         };
-        let rows: [(Sampling, Value, Result<Option<&str>, &str>); 7] = [
+        let rows: [(Sampling, Value, Chosen); 7] = [
             (limits(None, &[]), json!({ "messages": [] }), Ok(None)),
             (limits(None, &[]), asks(&["x"]), Ok(None)),
             (limits(None, &["a", "b"]), json!({ "messages": [] }), Ok(Some("a"))),

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use petasos_contract::Settings;
 use petasos_net::{Identity, Tls, Url, checked_url};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::shown;
@@ -400,7 +400,8 @@ fn home_path(text: &str, settings: &Settings) -> PathBuf {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
+    use petasos_contract::Secret;
+    use petasos_contract::settings::{Parts, Source, Variable};
 
     #[expect(clippy::needless_pass_by_value, reason = "written in place")]
     fn read(entry: Value) -> Result<ServerSpec, SpecError> {
@@ -444,6 +445,20 @@ mod tests {
         assert_eq!((spec.idle, spec.lifetime), (Some(Duration::from_secs(5)), None));
         assert_eq!((spec.tools.include.clone(), spec.tools.no_prompts), (Some(vec![]), true));
         assert!(!spec.sampling.enabled && spec.notes.len() == 2, "{:?}", spec.notes);
+    }
+
+    #[test]
+    fn safe_mode_starts_no_server_and_its_absence_does() {
+        for (mode, count) in [("1", 0), ("true", 0), ("0", 1), ("false", 1), ("", 1)] {
+            let source = Source::Environment { variable: "PETASOS_SAFE_MODE".to_owned() };
+            let variable = Variable { value: Secret::new(mode), source };
+            let settings = Settings::new(Parts {
+                values: Map::from_iter([("mcp_servers".to_owned(), json!({ "s": {} }))]),
+                variables: [("PETASOS_SAFE_MODE".to_owned(), variable)].into(),
+                ..Parts::default()
+            });
+            assert_eq!(ServerSpec::all(&settings).len(), count, "{mode}");
+        }
     }
 
     #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
-use petasos_contract::{BoxFuture, CallContext, SessionId};
+use petasos_contract::{BoxFuture, CallContext, TurnId};
 use serde_json::{Value, json};
 
 use super::caller::{AskError, Asked, Caller};
@@ -18,13 +18,14 @@ const THINKING: Duration = Duration::from_mins(5);
 /// Asks the user of whichever client made the call.
 #[derive(Default)]
 pub struct ByElicitation {
-    callers: Mutex<HashMap<SessionId, Vec<Caller>>>,
+    /// By the turn of their request: one of several at once is asked about its own calls only.
+    callers: Mutex<HashMap<TurnId, Caller>>,
 }
 
 /// A caller that can be asked, for as long as this is held.
 pub(super) struct Attached<'a> {
     approver: &'a ByElicitation,
-    session: SessionId,
+    turn: TurnId,
 }
 
 impl ByElicitation {
@@ -33,27 +34,20 @@ impl ByElicitation {
         Self::default()
     }
 
-    /// From now on questions of this session go to the caller.
-    pub(super) fn attach(&self, session: SessionId, caller: &Caller) -> Attached<'_> {
-        self.callers.lock().entry(session.clone()).or_default().push(caller.clone());
-        Attached { approver: self, session }
+    /// From now on questions of this turn go to the caller.
+    pub(super) fn attach(&self, turn: TurnId, caller: &Caller) -> Attached<'_> {
+        self.callers.lock().insert(turn.clone(), caller.clone());
+        Attached { approver: self, turn }
     }
 
-    fn caller(&self, session: &SessionId) -> Option<Caller> {
-        self.callers.lock().get(session)?.last().cloned()
+    fn caller(&self, turn: &TurnId) -> Option<Caller> {
+        self.callers.lock().get(turn).cloned()
     }
 }
 
 impl Drop for Attached<'_> {
     fn drop(&mut self) {
-        let mut callers = self.approver.callers.lock();
-        let left = callers.get_mut(&self.session).map(|stack| {
-            stack.pop();
-            stack.len()
-        });
-        if left == Some(0) {
-            callers.remove(&self.session);
-        }
+        self.approver.callers.lock().remove(&self.turn);
     }
 }
 
@@ -64,7 +58,7 @@ impl Approver for ByElicitation {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Answer> {
         Box::pin(async move {
-            let Some(caller) = self.caller(&cx.session) else {
+            let Some(caller) = self.caller(&cx.turn) else {
                 return Answer::Undeliverable { reason: "no MCP client is connected".to_owned() };
             };
             let seconds = cx.settings.get("approvals.gateway_timeout").and_then(Value::as_u64);

@@ -109,7 +109,7 @@ impl Toolbox {
     }
 
     async fn run(&self, call: ToolCall, cx: &mut CallContext, caller: &Caller) -> ToolResult {
-        let _attached = self.approver.attach(cx.session.clone(), caller);
+        let _attached = self.approver.attach(cx.turn.clone(), caller);
         if !caller.wants_progress() {
             return self.door.dispatch(call, cx).await;
         }

@@ -143,7 +143,8 @@ fn scripts(hook: &HookSpec, home: &Path) -> String {
             hash.update(Sha256::digest(&bytes));
         }
     }
-    hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
+    let digest: Vec<String> = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+    digest.concat()
 }
 
 /// When the first word of the command that is a file was last changed.

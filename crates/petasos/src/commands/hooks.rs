@@ -105,8 +105,8 @@ fn list(session: &mut Session) -> Result<ExitCode, Report> {
 
 fn row(hook: &HookSpec, allowlist: &Allowlist, settings: &Settings) -> Value {
     let accepted = settings.get("hooks_auto_accept") == Some(&Value::Bool(true));
-    let state = match allowlist.consent(hook, settings) {
-        _ if accepted => "runs",
+    let consent = allowlist.consent(hook, settings);
+    let state = match if accepted { Consent::Given } else { consent } {
         Consent::Given => "runs",
         Consent::Outdated => "changed",
         Consent::Missing => "waits",
