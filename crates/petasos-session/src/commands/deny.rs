@@ -1,0 +1,16 @@
+//! `/deny`: refuses the question that is open.
+
+use crate::command::{CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "deny",
+    aliases: &["no"],
+    usage: "[why]",
+    about: "Refuse what is being asked about",
+    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+};
+
+fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    super::approve::answer(live, &format!("deny {words}"))
+}

@@ -1,0 +1,18 @@
+//! `/help`: the commands that every surface has.
+
+use crate::command::{CommandInfo, CommandOutcome, SlashCommand, listed};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "help",
+    aliases: &["commands", "?"],
+    usage: "",
+    about: "Show the commands",
+    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+};
+
+fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
+    let commands = listed(&live.parts.extras);
+    let lines: Vec<String> = commands.iter().map(CommandInfo::line).collect();
+    Ok(CommandOutcome::markdown(lines.join("\n")))
+}

@@ -1,0 +1,109 @@
+//! `/model`: who answers, and somebody else from now on.
+
+use petasos_contract::store::Amend;
+
+use crate::command::{CommandOutcome, Page, SlashCommand};
+use crate::live::LiveSession;
+use crate::services::{ModelChoice, Topic};
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "model",
+    aliases: &[],
+    usage: "[name] [--provider P] [--session|--once|--global]",
+    about: "Show or change the model",
+    run: |live, words| Box::pin(run(live, words)),
+};
+
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    let Asked { wanted, reach } = Asked::read(words)?;
+    if wanted == ModelChoice::default() {
+        let text = live.services().describe(Topic::Provider, "", &live.choice).await?;
+        let usage = "/model NAME [--provider P] changes it; /models lists what the provider offers";
+        return Ok(CommandOutcome::markdown(text).and_note(usage));
+    }
+    live.quiet()?;
+    let who = live.services().resolve(&wanted).await?;
+    let before = live.choice.clone();
+    if wanted.model.is_some() {
+        live.choice.model.clone_from(&wanted.model);
+    }
+    if wanted.provider.is_some() {
+        live.choice.provider.clone_from(&wanted.provider);
+    }
+    if reach == Reach::Once {
+        live.once = Some(before);
+    }
+    let choice = live.choice.clone();
+    let mut pages = Vec::new();
+    if let Some(agent) = live.quiet()? {
+        let (model, provider) = (choice.model.clone(), choice.provider.clone());
+        *agent.choice_mut() = choice;
+        let amended = agent.transcript().amend(Amend::Model { model, provider }).await;
+        amended.map_err(|error| error.to_string())?;
+        pages.push(Page::Note("switching models resets the provider's prompt cache".to_owned()));
+    }
+    let reach = match reach {
+        Reach::Session => "for this conversation".to_owned(),
+        Reach::Once => "for the next turn".to_owned(),
+        Reach::Global => live.services().save_model(&wanted)?,
+    };
+    pages.push(Page::Markdown(format!("{who} ({reach})")));
+    Ok(CommandOutcome { pages, ..CommandOutcome::default() })
+}
+
+/// How far a choice reaches.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reach {
+    Session,
+    Once,
+    Global,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Asked {
+    wanted: ModelChoice,
+    reach: Reach,
+}
+
+impl Asked {
+    /// Reads the words; dashes that a phone made long are dashes.
+    fn read(words: &str) -> Result<Self, String> {
+        let words = words.replace(['—', '–'], "--");
+        let mut asked = Self { wanted: ModelChoice::default(), reach: Reach::Session };
+        let mut words = words.split_whitespace();
+        while let Some(word) = words.next() {
+            match word {
+                "--provider" => {
+                    let provider = words.next().ok_or("--provider needs a name")?;
+                    asked.wanted.provider = Some(provider.to_owned());
+                }
+                "--session" => asked.reach = Reach::Session,
+                "--once" => asked.reach = Reach::Once,
+                "--global" => asked.reach = Reach::Global,
+                flag if flag.starts_with("--") => return Err(format!("there is no `{flag}` here")),
+                model => asked.wanted.model = Some(model.to_owned()),
+            }
+        }
+        Ok(asked)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_read_in_any_order() {
+        let wanted = |model: Option<&str>, provider: Option<&str>| ModelChoice {
+            model: model.map(str::to_owned),
+            provider: provider.map(str::to_owned),
+        };
+        let read = |words| Asked::read(words).map(|it| (it.wanted, it.reach));
+        assert_eq!(read("a/b —once"), Ok((wanted(Some("a/b"), None), Reach::Once)));
+        assert_eq!(
+            read("--provider p m --global"),
+            Ok((wanted(Some("m"), Some("p")), Reach::Global))
+        );
+        assert!(read("m --forever").is_err() && read("--provider").is_err());
+    }
+}

@@ -1,0 +1,18 @@
+//! `/provider`: who answers, and why.
+
+use crate::command::{CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+use crate::services::Topic;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "provider",
+    aliases: &[],
+    usage: "",
+    about: "Show who answers, and why",
+    run: |live, words| Box::pin(run(live, words)),
+};
+
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    let text = live.services().describe(Topic::Provider, words, &live.choice).await?;
+    Ok(CommandOutcome::markdown(text))
+}

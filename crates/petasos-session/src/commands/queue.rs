@@ -1,0 +1,28 @@
+//! `/queue`: something for later.
+
+use crate::command::{CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "queue",
+    aliases: &["next"],
+    usage: "<words>",
+    about: "Say something when the agent is done",
+    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+};
+
+fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    if words.is_empty() {
+        let waiting: Vec<String> =
+            live.queue.iter().map(|it| format!("- {}", it.input.content.text())).collect();
+        let none = "no message waits".to_owned();
+        return Ok(CommandOutcome::markdown(if waiting.is_empty() {
+            none
+        } else {
+            waiting.join("\n")
+        }));
+    }
+    let queued = live.accept(words.into());
+    live.queue.push_back(queued);
+    Ok(CommandOutcome::note(format!("⏳ next: {words}")))
+}

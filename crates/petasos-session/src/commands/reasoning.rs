@@ -1,0 +1,32 @@
+//! `/reasoning`: how hard the model thinks.
+
+use petasos_contract::model::Effort;
+
+use crate::command::{CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "reasoning",
+    aliases: &["think"],
+    usage: "[off|minimal|low|medium|high|xhigh|max]",
+    about: "How hard the model should think",
+    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+};
+
+fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    if words.is_empty() {
+        let level = live
+            .choice
+            .effort()
+            .map_or("up to the provider".to_owned(), |effort| format!("{effort:?}").to_lowercase());
+        return Ok(CommandOutcome::note(format!("reasoning effort: {level}")));
+    }
+    let effort = serde_json::from_value(serde_json::Value::from(words));
+    let effort: Effort = effort.map_err(|_| format!("`{words}` is no level: {}", COMMAND.usage))?;
+    live.quiet()?;
+    live.choice.effort = Some(effort);
+    if let Some(agent) = live.quiet()? {
+        agent.choice_mut().effort = Some(effort);
+    }
+    Ok(CommandOutcome::note(format!("reasoning effort: {words}")))
+}

@@ -1,0 +1,28 @@
+//! `/resume`: another conversation.
+
+use petasos_contract::store::Filter;
+
+use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "resume",
+    aliases: &["continue"],
+    usage: "[id, title or beginning]",
+    about: "Go on with another conversation",
+    run: |live, words| Box::pin(run(live, words)),
+};
+
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    live.quiet()?;
+    let store = &live.engine().store;
+    let handle = if words.is_empty() {
+        let heads = store.list(&Filter::default()).await.map_err(|error| error.to_string())?;
+        let other = heads.into_iter().find(|head| head.session() != *live.id());
+        other.map(|head| head.id).ok_or("there is no other conversation")?
+    } else {
+        words.to_owned()
+    };
+    let head = store.find(&handle).await.map_err(|error| error.to_string())?;
+    Ok(CommandOutcome::default().then(AfterCommand::Switch(head.session())))
+}

@@ -1,0 +1,19 @@
+//! `/retry`: the last message once more.
+
+use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "retry",
+    aliases: &["again"],
+    usage: "",
+    about: "Say the last message again",
+    run: |live, words| Box::pin(run(live, words)),
+};
+
+async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
+    let message = super::undo::take_back(live).await?;
+    let first = message.lines().next().unwrap_or_default();
+    let outcome = CommandOutcome::note(format!("again: {first}"));
+    Ok(outcome.then(AfterCommand::Submit(message)))
+}

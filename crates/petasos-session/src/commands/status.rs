@@ -1,0 +1,40 @@
+//! `/status`: how the session is.
+
+use crate::command::{CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "status",
+    aliases: &["session", "info"],
+    usage: "",
+    about: "Show the state of the session",
+    run: |live, words| Box::pin(run(live, words)),
+};
+
+async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
+    let head = live.head().await.map_err(|error| error.to_string())?;
+    let (id, title, count) = match &head {
+        Some(head) => {
+            (head.id.as_str(), head.title.as_deref().unwrap_or("(no title)"), head.messages)
+        }
+        None => ("(begins with your first message)", "", 0),
+    };
+    let settings = &live.choice.settings;
+    let named = |chosen: &Option<String>, key: &str| {
+        let configured = settings.text(key).map(str::to_owned);
+        chosen.clone().or(configured).unwrap_or_else(|| "(not set)".to_owned())
+    };
+    let model = named(&live.choice.model, "model.default");
+    let provider = named(&live.choice.provider, "model.provider");
+    let toolsets =
+        live.choice.selection.enabled.as_ref().map_or("(default)".to_owned(), |it| it.join(", "));
+    let state = if live.is_busy() { "working" } else { "idle" };
+    let approvals = if live.services().approvals_off() { "off" } else { "ask" };
+    Ok(CommandOutcome::markdown(format!(
+        "| | |\n|---|---|\n| session | {id} {title} |\n| messages | {count} |\n\
+         | model | {model} from {provider} |\n| toolsets | {toolsets} |\n| workspace | {} |\n\
+         | state | {state} |\n| queued messages | {} |\n| approvals | {approvals} |\n",
+        settings.workspace().display(),
+        live.queue.len(),
+    )))
+}

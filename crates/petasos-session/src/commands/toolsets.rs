@@ -1,0 +1,32 @@
+//! `/toolsets`: which bundles of tools the model gets.
+
+use crate::command::{CommandOutcome, SlashCommand};
+use crate::live::LiveSession;
+use crate::services::Topic;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "toolsets",
+    aliases: &[],
+    usage: "[name,name,…|default]",
+    about: "Show or choose toolsets",
+    run: |live, words| Box::pin(run(live, words)),
+};
+
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    if words.is_empty() {
+        let text = live.services().describe(Topic::Toolsets, "", &live.choice).await?;
+        return Ok(CommandOutcome::markdown(text));
+    }
+    live.quiet()?;
+    live.choice.selection.enabled = match words {
+        "default" => live.chosen_at_first.clone(),
+        names => Some(
+            names.split([',', ' ']).filter(|name| !name.is_empty()).map(str::to_owned).collect(),
+        ),
+    };
+    let selection = live.choice.selection.clone();
+    let outcome = CommandOutcome::note(format!("toolsets from the next turn on: {words}"));
+    let Some(agent) = live.quiet()? else { return Ok(outcome) };
+    agent.choice_mut().selection = selection;
+    Ok(outcome.and_note("other tools reset the provider's prompt cache"))
+}

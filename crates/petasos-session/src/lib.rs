@@ -1,0 +1,42 @@
+//! Sessions: many conversations, and any number of surfaces on each of them.
+//!
+//! Its law: one task owns a conversation, and everybody else holds a [`Session`], which is cheap and
+//! can do no harm. A surface implements nothing: it submits, shows the events it is given, and
+//! answers the questions among them.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `sessions` | the service: opens sessions, finds those that are open, ends them |
+//! | `session` | the handle |
+//! | `owner`, `live` | the task behind a handle, and what it owns |
+//! | `event`, `ring` | what happens, and how any number of watchers follow it |
+//! | `question`, `questions` | questions to a person, and the one port that asks them |
+//! | `command`, `commands/` | what a slash command is, and one a file |
+//! | `services` | what the program around must offer |
+//! | `state` | engines that keep something for a session, and are told when it ends |
+
+pub mod command;
+mod commands;
+pub mod event;
+mod live;
+mod owner;
+pub mod question;
+pub mod questions;
+pub mod ring;
+pub mod services;
+pub mod session;
+pub mod sessions;
+pub mod state;
+
+pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
+pub use event::{Envelope, SessionEvent, SubmissionId};
+pub use question::{Closed, Question, QuestionId, QuestionKind, QuestionReply};
+pub use questions::{AnswerError, Questions};
+pub use ring::{EventStream, Replay, StreamItem};
+pub use services::{ModelChoice, Refreshed, Services, Topic};
+pub use session::{Admission, Session, SessionError, SessionView, TurnHandle, WhenBusy};
+pub use sessions::{Begin, SessionParts, Sessions, SwitchTo};
+pub use state::{EndReason, SessionState};
+
+pub use petasos_agent::engine::{Choice, Engine};
+pub use petasos_agent::{Input, Outcome, TurnEnd, TurnError};

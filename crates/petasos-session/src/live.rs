@@ -1,0 +1,213 @@
+//! What the owner of a session owns: the agent, what it chooses, what waits. Slash commands work on
+//! this.
+
+mod aside;
+mod jobs;
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use petasos_agent::engine::{Choice, Engine};
+use petasos_agent::{Agent, Input, TurnEnd, TurnError};
+use petasos_contract::event::EventSink;
+use petasos_contract::store::{Amend, SessionHead, StoreError};
+use petasos_contract::{CallContext, SessionId};
+use tokio::sync::oneshot;
+
+use crate::command::Page;
+use crate::event::{SessionEvent, SubmissionId};
+use crate::services::Services;
+use crate::session::{SessionView, Shared};
+use crate::sessions::Parts;
+use crate::state::EndReason;
+pub(crate) use aside::{Asides, Ended};
+pub(crate) use jobs::{arrival, jobs_changed};
+
+/// How much of a first message becomes a title.
+const TITLE_CHARS: usize = 60;
+
+/// A message that has not been answered yet.
+pub(crate) struct Queued {
+    pub(crate) id: SubmissionId,
+    pub(crate) input: Input,
+    pub(crate) end: Option<oneshot::Sender<Result<TurnEnd, TurnError>>>,
+}
+
+/// A session, from inside.
+pub(crate) struct LiveSession {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) parts: Arc<Parts>,
+    pub(crate) choice: Choice,
+    /// The toolsets that it began with.
+    pub(crate) chosen_at_first: Option<Vec<String>>,
+    /// What to go back to after the next turn.
+    pub(crate) once: Option<Choice>,
+    /// What the model reads before the next message.
+    pub(crate) context: Vec<String>,
+    pub(crate) queue: VecDeque<Queued>,
+    pub(crate) asides: Asides,
+    /// Not there before the first message, and while a turn runs.
+    pub(crate) agent: Option<Agent>,
+    /// The session whose place this one takes.
+    pub(crate) after: Option<SessionId>,
+    submitted: u64,
+}
+
+impl std::fmt::Debug for LiveSession {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("LiveSession").field("id", &self.shared.id).finish_non_exhaustive()
+    }
+}
+
+impl LiveSession {
+    pub(crate) fn new(shared: Arc<Shared>, parts: Arc<Parts>, choice: Choice) -> Self {
+        parts.questions.admit(shared.id.clone(), &shared.desk);
+        Self {
+            shared,
+            parts,
+            chosen_at_first: choice.selection.enabled.clone(),
+            choice,
+            once: None,
+            context: Vec::new(),
+            queue: VecDeque::new(),
+            asides: Asides::default(),
+            agent: None,
+            after: None,
+            submitted: 0,
+        }
+    }
+
+    /// Its identity.
+    pub(crate) fn id(&self) -> &SessionId {
+        &self.shared.id
+    }
+
+    pub(crate) fn engine(&self) -> &Arc<Engine> {
+        &self.parts.engine
+    }
+
+    pub(crate) fn services(&self) -> Arc<dyn Services> {
+        Arc::clone(&self.parts.services)
+    }
+
+    /// The surroundings of a turn; its events are the session's.
+    pub(crate) fn call_context(&self) -> CallContext {
+        let mut cx = self.parts.services.context(self.id());
+        cx.events = EventSink::to(Arc::clone(&self.shared.ring) as _);
+        cx
+    }
+
+    /// Whether something runs.
+    pub(crate) fn is_busy(&self) -> bool {
+        self.shared.work().is_some()
+    }
+
+    /// The agent, for commands: not while a turn runs.
+    pub(crate) fn quiet(&mut self) -> Result<Option<&mut Agent>, String> {
+        if self.is_busy() {
+            return Err("the agent works: /stop it first, or wait".to_owned());
+        }
+        Ok(self.agent.as_mut())
+    }
+
+    /// The agent that must be there.
+    pub(crate) fn begun(&mut self) -> Result<&mut Agent, String> {
+        self.quiet()?.ok_or_else(|| "nothing has been said yet".to_owned())
+    }
+
+    /// What the store knows about the conversation.
+    pub(crate) async fn head(&self) -> Result<Option<SessionHead>, StoreError> {
+        match self.engine().store.find(self.id().as_str()).await {
+            Ok(head) => Ok(Some(head)),
+            Err(StoreError::NotFound { .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    pub(crate) async fn view(&self) -> Result<SessionView, StoreError> {
+        Ok(SessionView {
+            id: self.id().clone(),
+            busy: self.is_busy(),
+            waiting: self.queue.len(),
+            choice: self.choice.clone(),
+            head: self.head().await?,
+        })
+    }
+
+    /// Shows something to everybody who watches.
+    pub(crate) fn show(&self, page: Page) {
+        self.shared.ring.push(SessionEvent::Page(page));
+    }
+
+    /// Accepts a message; gives its place in the queue.
+    pub(crate) fn accept(&mut self, input: Input) -> Queued {
+        self.submitted += 1;
+        let id = SubmissionId(self.submitted);
+        let text = input.content.text();
+        self.shared.ring.push(SessionEvent::Submitted { id, text });
+        Queued { id, input, end: None }
+    }
+
+    /// Begins the conversation if it has not begun.
+    pub(crate) async fn ensure_agent(&mut self) -> Result<Agent, TurnError> {
+        if let Some(agent) = self.agent.take() {
+            return Ok(agent);
+        }
+        let mut choice = self.choice.clone();
+        choice.new.id = Some(self.id().clone());
+        let agent = Agent::begin(Arc::clone(self.engine()), choice).await?;
+        if let Some(old) = self.after.take() {
+            agent.entered("new_session", &old, &self.call_context()).await;
+        }
+        Ok(agent)
+    }
+
+    /// Tools come and go between turns only; whether anything was done.
+    pub(crate) async fn refresh_servers(
+        &mut self,
+        asked: bool,
+        agent: Option<&mut Agent>,
+    ) -> Result<bool, String> {
+        let services = self.services();
+        let Some(done) = services.refresh_servers(asked, &self.choice).await? else {
+            return Ok(false);
+        };
+        if let Some(agent) = agent {
+            agent.choice_mut().selection.enabled.clone_from(&done.enabled);
+        }
+        self.choice.selection.enabled = done.enabled;
+        self.show(Page::Note(done.summary));
+        Ok(true)
+    }
+
+    /// Hooks and engines hear that the session is over.
+    pub(crate) async fn leave(&mut self, why: &EndReason) {
+        let new = match why {
+            EndReason::Switched(new) => Some(new),
+            _ => None,
+        };
+        if let Some(agent) = &self.agent {
+            agent.leave(why.as_str(), new, &self.call_context()).await;
+        }
+        self.asides.stop_all();
+        for session in self.asides.sessions().chain([self.id().clone()]) {
+            self.parts.questions.dismiss(&session);
+            for state in &self.parts.states {
+                state.end(&session);
+            }
+        }
+    }
+}
+
+/// A conversation that has no title is called by its first words.
+pub(crate) async fn suggest_title(agent: &Agent, message: &str) -> Result<(), StoreError> {
+    if !agent.transcript().rows().is_empty() {
+        return Ok(());
+    }
+    let line = message.lines().next().unwrap_or_default();
+    let title: String = line.chars().take(TITLE_CHARS).collect();
+    if !title.trim().is_empty() {
+        agent.transcript().amend(Amend::SuggestTitle(title.trim().to_owned())).await?;
+    }
+    Ok(())
+}

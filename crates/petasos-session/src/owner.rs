@@ -1,0 +1,286 @@
+//! The task that owns a session: it takes requests, runs one turn at a time, and hears of jobs, tasks
+//! and plugins. While a turn runs, it answers everything else all the same.
+
+use std::future::Future;
+use std::pin::Pin;
+
+use petasos_agent::{Agent, Input, TurnEnd, TurnError};
+use petasos_contract::CallContext;
+use petasos_contract::message::Message;
+use tokio::sync::{mpsc, oneshot};
+
+use crate::command::{self, AfterCommand, CommandOutcome, Page};
+use crate::event::SessionEvent;
+use crate::live::{Ended, LiveSession, Queued, arrival, jobs_changed, suggest_title};
+use crate::session::{Admission, SessionError, SessionView, TurnHandle, WhenBusy};
+use crate::state::EndReason;
+
+/// So many messages wait for their turn.
+const QUEUE_MAX: usize = 32;
+
+type Reply<T> = oneshot::Sender<T>;
+
+/// What handles ask of the owner.
+pub(crate) enum Request {
+    Submit { input: Input, busy: WhenBusy, reply: Reply<Result<Admission, SessionError>> },
+    Command { line: String, reply: Reply<CommandOutcome> },
+    View { reply: Reply<Result<SessionView, SessionError>> },
+    Recent { most: usize, reply: Reply<Vec<Message>> },
+    End { why: EndReason, reply: Reply<()> },
+}
+
+/// The owner of one session.
+pub(crate) struct Owner {
+    live: LiveSession,
+    requests: mpsc::Receiver<Request>,
+    ending: Option<(EndReason, Option<Reply<()>>)>,
+}
+
+/// What ends a wait of the owner.
+enum Wake {
+    Request(Option<Request>),
+    Jobs,
+    Aside(Ended),
+    Words,
+    Injected(String),
+}
+
+impl Owner {
+    pub(crate) fn new(live: LiveSession, requests: mpsc::Receiver<Request>) -> Self {
+        Self { live, requests, ending: None }
+    }
+
+    /// Until somebody ends the session, or nobody can reach it any more.
+    pub(crate) async fn run(mut self) {
+        while self.ending.is_none() {
+            match self.live.queue.pop_front() {
+                Some(next) => {
+                    let cx = self.begin(&next);
+                    self.turn(next, cx).await;
+                }
+                None => self.idle().await,
+            }
+        }
+        let (why, reply) = self.ending.take().unwrap_or((EndReason::Shutdown, None));
+        self.live.leave(&why).await;
+        self.live.shared.ring.push(SessionEvent::Ended { why });
+        self.live.shared.ring.close();
+        if let Some(reply) = reply {
+            respond(reply, ());
+        }
+    }
+
+    /// Waits for one thing to happen while nothing runs.
+    async fn idle(&mut self) {
+        let live = &mut self.live;
+        let (jobs, id) = (live.engine().ports.jobs.clone(), live.id().clone());
+        let (inbox, services) = (live.agent.as_ref().map(Agent::inbox), live.services());
+        let woken = tokio::select! {
+            request = self.requests.recv() => Wake::Request(request),
+            () = jobs_changed(jobs.as_ref(), &id) => Wake::Jobs,
+            Some(ended) = live.asides.ended.recv() => Wake::Aside(ended),
+            () = arrival(inbox.as_ref()) => Wake::Words,
+            message = services.injected() => Wake::Injected(message),
+        };
+        match woken {
+            Wake::Request(request) => self.handle(request).await,
+            Wake::Aside(ended) => self.live.finish_aside(&ended),
+            Wake::Jobs => {
+                self.live.take_job_news();
+                self.queue_waiting_words();
+            }
+            Wake::Words => self.queue_waiting_words(),
+            Wake::Injected(message) => {
+                self.live.show(Page::Note(format!("↪ from a plugin: {message}")));
+                self.push(message.as_str().into());
+            }
+        }
+    }
+
+    fn queue_waiting_words(&mut self) {
+        if let Some(words) = self.live.waiting_words() {
+            self.push(words.as_str().into());
+        }
+    }
+
+    /// A message of the session itself.
+    fn push(&mut self, input: Input) {
+        let queued = self.live.accept(input);
+        self.live.queue.push_back(queued);
+    }
+
+    /// A request while nothing runs.
+    async fn handle(&mut self, request: Option<Request>) {
+        let Some(request) = request else {
+            self.ending = Some((EndReason::Shutdown, None));
+            return;
+        };
+        if let Request::Submit { input, reply, .. } = request {
+            let (queued, turn) = self.admit(input);
+            // Watchers see the turn begin, and it can be stopped, before the sender hears of it.
+            let cx = self.begin(&queued);
+            respond(reply, Ok(Admission::Started(turn)));
+            return self.turn(queued, cx).await;
+        }
+        self.serve(request).await;
+    }
+
+    fn admit(&mut self, input: Input) -> (Queued, TurnHandle) {
+        let (sender, end) = oneshot::channel();
+        let mut queued = self.live.accept(input);
+        queued.end = Some(sender);
+        let turn = TurnHandle { id: queued.id, end };
+        (queued, turn)
+    }
+
+    /// A message while a turn runs.
+    fn admit_busy(&mut self, input: Input, busy: WhenBusy) -> Result<Admission, SessionError> {
+        let waiting = self.live.queue.len();
+        if busy == WhenBusy::Refuse {
+            return Err(SessionError::Busy);
+        }
+        let inbox = self.live.shared.work().and_then(|work| work.inbox);
+        if let (WhenBusy::Steer, Some(inbox)) = (busy, inbox) {
+            inbox.steer(input.content.text());
+            return Ok(Admission::Steered);
+        }
+        if waiting >= QUEUE_MAX {
+            return Err(SessionError::Full(waiting));
+        }
+        let (queued, turn) = self.admit(input);
+        if busy == WhenBusy::Interrupt {
+            self.live.queue.push_front(queued);
+            self.live.shared.interrupt();
+            return Ok(Admission::Queued { ahead: 1, turn });
+        }
+        self.live.queue.push_back(queued);
+        Ok(Admission::Queued { ahead: waiting + 1, turn })
+    }
+
+    /// Requests that are the same whether a turn runs or not.
+    async fn serve(&mut self, request: Request) {
+        match request {
+            Request::Submit { input, busy, reply } => {
+                let admission = self.admit_busy(input, busy);
+                respond(reply, admission);
+            }
+            Request::Command { line, reply } => {
+                let outcome = command::run(&mut self.live, &line).await;
+                if let AfterCommand::Submit(text) = &outcome.then {
+                    self.push(text.as_str().into());
+                }
+                respond(reply, outcome);
+            }
+            Request::View { reply } => {
+                let view = self.live.view().await;
+                respond(reply, view.map_err(SessionError::from));
+            }
+            Request::Recent { most, reply } => {
+                let rows = self.live.agent.as_ref().map(|agent| agent.transcript().rows());
+                let rows = rows.unwrap_or_default();
+                let newest = rows.iter().skip(rows.len().saturating_sub(most));
+                respond(reply, newest.map(|row| row.stored.message.clone()).collect());
+            }
+            Request::End { why, reply } => {
+                self.live.shared.interrupt();
+                self.ending = Some((why, Some(reply)));
+            }
+        }
+    }
+
+    /// From here on the turn of a message runs, and can be stopped.
+    fn begin(&self, queued: &Queued) -> CallContext {
+        let cx = self.live.call_context();
+        self.live.shared.begin(&cx, None);
+        self.live.shared.ring.push(SessionEvent::TurnStarted { id: queued.id });
+        cx
+    }
+
+    /// One turn, from a message to its end.
+    async fn turn(&mut self, queued: Queued, cx: CallContext) {
+        let Queued { id, mut input, end } = queued;
+        let live = &mut self.live;
+        let text = input.content.text();
+        let ended = match live.ensure_agent().await {
+            Err(error) => Err(error),
+            Ok(mut agent) => {
+                if let Err(error) = suggest_title(&agent, &text).await {
+                    live.show(Page::Warning(error.to_string()));
+                }
+                if let Err(why) = live.refresh_servers(false, Some(&mut agent)).await {
+                    live.show(Page::Warning(why));
+                }
+                live.shared.begin(&cx, Some(agent.inbox()));
+                input.context.append(&mut live.context);
+                let ended = {
+                    let turn = std::pin::pin!(agent.turn(input, &cx));
+                    self.drive(turn).await
+                };
+                if let Some(choice) = self.live.once.take() {
+                    self.live.choice = choice.clone();
+                    *agent.choice_mut() = choice;
+                }
+                self.live.agent = Some(agent);
+                ended
+            }
+        };
+        self.live.shared.rest();
+        self.live.shared.desk.withdraw();
+        let waiting = self.live.queue.len();
+        let event = SessionEvent::TurnEnded { id, end: ended.clone(), waiting };
+        self.live.shared.ring.push(event);
+        if let Some(end) = end {
+            respond(end, ended);
+        }
+    }
+
+    /// Runs a turn to its end, and everything else beside it.
+    async fn drive(
+        &mut self,
+        mut turn: Pin<&mut (impl Future<Output = Result<TurnEnd, TurnError>> + Send)>,
+    ) -> Result<TurnEnd, TurnError> {
+        loop {
+            let (jobs, id) = (self.live.engine().ports.jobs.clone(), self.live.id().clone());
+            let woken = tokio::select! {
+                ended = &mut turn => return ended,
+                request = self.requests.recv(), if self.ending.is_none() => Wake::Request(request),
+                () = jobs_changed(jobs.as_ref(), &id) => Wake::Jobs,
+                Some(ended) = self.live.asides.ended.recv() => Wake::Aside(ended),
+            };
+            match woken {
+                Wake::Request(Some(request)) => {
+                    let ended = beside(turn.as_mut(), self.serve(request)).await;
+                    if let Some(ended) = ended {
+                        return ended;
+                    }
+                }
+                Wake::Request(None) => {
+                    self.live.shared.interrupt();
+                    self.ending = Some((EndReason::Shutdown, None));
+                }
+                Wake::Aside(ended) => self.live.finish_aside(&ended),
+                Wake::Jobs | Wake::Words | Wake::Injected(_) => self.live.take_job_news(),
+            }
+        }
+    }
+}
+
+/// Does something while a turn goes on; gives the turn's end when that came meanwhile.
+async fn beside<T>(
+    mut turn: Pin<&mut (impl Future<Output = T> + Send)>,
+    work: impl Future<Output = ()> + Send,
+) -> Option<T> {
+    let mut work = std::pin::pin!(work);
+    let mut ended = None;
+    loop {
+        tokio::select! {
+            () = &mut work => return ended,
+            end = &mut turn, if ended.is_none() => ended = Some(end),
+        }
+    }
+}
+
+/// Whoever asked may be gone by now.
+fn respond<T>(reply: Reply<T>, answer: T) {
+    drop(reply.send(answer));
+}

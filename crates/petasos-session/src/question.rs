@@ -1,0 +1,225 @@
+//! A question to a person, and what an answer can be.
+
+use std::fmt;
+use std::time::Duration;
+
+use petasos_contract::approval::{ApprovalRequest, Scope};
+use petasos_contract::{Secret, SessionId};
+
+/// Names a question of a session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct QuestionId(pub(crate) u64);
+
+impl fmt::Display for QuestionId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "q{}", self.0)
+    }
+}
+
+/// A question.
+#[derive(Debug, Clone)]
+pub struct Question {
+    /// Its name.
+    pub id: QuestionId,
+    /// Who asks: the session, or a task that works beside it.
+    pub session: SessionId,
+    /// What is asked.
+    pub kind: QuestionKind,
+    /// How long it stays open.
+    pub patience: Duration,
+}
+
+/// What is asked.
+#[derive(Debug, Clone)]
+pub enum QuestionKind {
+    /// Whether something may run.
+    Approval(ApprovalRequest),
+    /// Something that the model wants to know.
+    Choice {
+        /// The question.
+        text: String,
+        /// Answers to choose from; none means any answer.
+        choices: Vec<String>,
+    },
+    /// A password, which goes to whoever needs it and nowhere else.
+    Password {
+        /// For what.
+        prompt: String,
+    },
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub enum QuestionReply {
+    /// It may run, so far.
+    Allow(Scope),
+    /// It may not.
+    Deny {
+        /// What the model should know about that.
+        comment: Option<String>,
+    },
+    /// Words.
+    Text(String),
+    /// The password.
+    Password(Secret),
+    /// No answer.
+    Decline,
+}
+
+/// How a question was closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Closed {
+    /// With an answer.
+    Answered,
+    /// Nobody answered in time.
+    Expired,
+    /// Whoever asked no longer waits.
+    Withdrawn,
+}
+
+impl Question {
+    /// Reads a typed line as an answer; says what could be typed when it is none. Nothing agrees by
+    /// itself: an empty line and an unknown word are no answers.
+    pub fn read(&self, line: &str) -> Result<QuestionReply, String> {
+        if self.is_secret() {
+            let skipped = line.is_empty();
+            let secret = || QuestionReply::Password(Secret::new(line));
+            return Ok(if skipped { QuestionReply::Decline } else { secret() });
+        }
+        let line = line.trim();
+        match &self.kind {
+            QuestionKind::Approval(request) => approval(line, request.widest),
+            QuestionKind::Choice { choices, .. } => match line.parse::<usize>() {
+                _ if line.is_empty() => Err("type an answer, or press Ctrl-C for none".to_owned()),
+                Ok(number) => {
+                    let chosen = number.checked_sub(1).and_then(|at| choices.get(at));
+                    Ok(QuestionReply::Text(chosen.cloned().unwrap_or_else(|| line.to_owned())))
+                }
+                Err(_) => Ok(QuestionReply::Text(line.to_owned())),
+            },
+            QuestionKind::Password { .. } => Ok(QuestionReply::Decline),
+        }
+    }
+
+    /// The answers that can be typed.
+    pub fn choices(&self) -> &'static str {
+        match &self.kind {
+            QuestionKind::Approval(request) => offered(request.widest),
+            QuestionKind::Choice { choices, .. } if choices.is_empty() => "Your answer:",
+            QuestionKind::Choice { .. } => "A number, or your own words:",
+            QuestionKind::Password { .. } => "Password (empty to skip):",
+        }
+    }
+
+    /// Whether what is typed must not be shown.
+    pub fn is_secret(&self) -> bool {
+        matches!(self.kind, QuestionKind::Password { .. })
+    }
+
+    /// Whether a reply answers this question.
+    pub(crate) fn takes(&self, reply: &QuestionReply) -> bool {
+        match (&self.kind, reply) {
+            (_, QuestionReply::Decline)
+            | (QuestionKind::Approval(_), QuestionReply::Deny { .. })
+            | (QuestionKind::Choice { .. }, QuestionReply::Text(_))
+            | (QuestionKind::Password { .. }, QuestionReply::Password(_)) => true,
+            (QuestionKind::Approval(request), QuestionReply::Allow(scope)) => {
+                *scope <= request.widest
+            }
+            _ => false,
+        }
+    }
+}
+
+fn offered(widest: Scope) -> &'static str {
+    match widest {
+        Scope::Once => "[o]nce, [d]eny",
+        Scope::Session => "[o]nce, [s]ession, [d]eny",
+        Scope::Always => "[o]nce, [s]ession, [a]lways, [d]eny",
+    }
+}
+
+fn approval(line: &str, widest: Scope) -> Result<QuestionReply, String> {
+    let (word, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
+    let scope = match word.to_lowercase().as_str() {
+        "y" | "yes" | "o" | "once" => Scope::Once,
+        "s" | "session" => Scope::Session,
+        "a" | "always" => Scope::Always,
+        "d" | "deny" | "n" | "no" => {
+            let comment = Some(rest.trim().to_owned()).filter(|comment| !comment.is_empty());
+            return Ok(QuestionReply::Deny { comment });
+        }
+        _ => return Err(format!("type {}", offered(widest))),
+    };
+    if scope > widest || !rest.is_empty() {
+        return Err(format!("type {}", offered(widest)));
+    }
+    Ok(QuestionReply::Allow(scope))
+}
+
+#[cfg(test)]
+mod tests {
+    use petasos_contract::approval::Digest;
+
+    use super::*;
+
+    fn question(kind: QuestionKind) -> Question {
+        let patience = Duration::from_mins(1);
+        Question { id: QuestionId(1), session: SessionId::new("s"), kind, patience }
+    }
+
+    fn shown(reply: Result<QuestionReply, String>) -> String {
+        match reply {
+            Ok(QuestionReply::Allow(scope)) => format!("{scope:?}"),
+            Ok(QuestionReply::Deny { comment }) => format!("no {}", comment.unwrap_or_default()),
+            Ok(QuestionReply::Text(text)) => text,
+            Ok(QuestionReply::Password(_)) => "secret".to_owned(),
+            Ok(QuestionReply::Decline) => "declined".to_owned(),
+            Err(_) => "?".to_owned(),
+        }
+    }
+
+    #[test]
+    fn only_an_offered_choice_agrees_and_anything_unclear_is_asked_again() {
+        let approval = |widest| {
+            question(QuestionKind::Approval(ApprovalRequest {
+                tool: "terminal".into(),
+                subject: "rm -rf build".to_owned(),
+                findings: Vec::new(),
+                digest: Digest([0; 32]),
+                widest,
+            }))
+        };
+        for (line, widest, reply) in [
+            ("yes", Scope::Always, "Once"),
+            (" Session ", Scope::Always, "Session"),
+            ("ALWAYS", Scope::Always, "Always"),
+            ("always", Scope::Session, "?"),
+            ("once more", Scope::Always, "?"),
+            ("", Scope::Always, "?"),
+            ("ok", Scope::Always, "?"),
+            ("\u{1b}[A", Scope::Always, "?"),
+            ("deny use a branch", Scope::Once, "no use a branch"),
+            ("n", Scope::Once, "no "),
+        ] {
+            assert_eq!(shown(approval(widest).read(line)), reply, "{line:?}");
+        }
+        assert!(!approval(Scope::Once).takes(&QuestionReply::Allow(Scope::Always)));
+        assert!(!approval(Scope::Once).takes(&QuestionReply::Text("once".to_owned())));
+    }
+
+    #[test]
+    fn a_number_chooses_and_anything_else_is_the_answer() {
+        let choices = vec!["red".to_owned(), "blue".to_owned()];
+        let colour = question(QuestionKind::Choice { text: "Which?".to_owned(), choices });
+        for (line, reply) in [("2", "blue"), ("0", "0"), ("3", "3"), ("green", "green"), ("", "?")]
+        {
+            assert_eq!(shown(colour.read(line)), reply, "{line:?}");
+        }
+        let password = question(QuestionKind::Password { prompt: "sudo".to_owned() });
+        assert_eq!(
+            (shown(password.read("x")), shown(password.read(""))),
+            ("secret".to_owned(), "declined".to_owned())
+        );
+    }
+}

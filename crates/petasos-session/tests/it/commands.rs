@@ -1,0 +1,138 @@
+//! Slash commands give data, on any surface, with or without a turn.
+
+use petasos_agent::{Act, Scripted};
+use petasos_session::{AfterCommand, Page, SwitchTo, WhenBusy, built_in};
+
+use crate::world::{Watch, World, is_delta, is_turn_end};
+
+fn text(pages: &[Page]) -> String {
+    pages.iter().map(Page::text).collect::<Vec<_>>().join("\n")
+}
+
+#[tokio::test]
+async fn commands_answer_before_the_first_message() {
+    let world = World::new(Scripted::new([]));
+    let session = world.open().await;
+    for (line, answer) in [
+        ("/modle", "did you mean /model?"),
+        ("/frobnicate", "/help lists the commands"),
+        ("/status", "begins with your first message"),
+        ("/models gpt", "Models gpt"),
+        ("/title", "(no title)"),
+        ("/undo", "nothing has been said yet"),
+        ("/stop", "nothing runs"),
+        ("/approve", "nothing waits for approval"),
+        ("/background", "no background task"),
+        ("/personality pirate", "no personality is named `pirate`"),
+        ("/reasoning high", "reasoning effort: high"),
+        ("/queue", "no message waits"),
+        ("/help", "(also /fork)"),
+        ("hello", "that is no command"),
+    ] {
+        let outcome = session.command(line).await.unwrap();
+        assert!(text(&outcome.pages).contains(answer), "{line}: {outcome:?}");
+        assert_eq!(outcome.then, AfterCommand::Nothing, "{line}");
+    }
+    assert!(world.model.asked().is_empty());
+}
+
+#[tokio::test]
+async fn what_follows_from_a_command_is_said_and_not_done_behind_the_surface() {
+    let world = World::new(Scripted::new([Act::say("one"), Act::say("two"), Act::say("three")]));
+    let session = world.begun().await;
+    let branch = session.command("/branch elsewhere").await.unwrap();
+    let AfterCommand::Switch(copy) = branch.then else { panic!("{branch:?}") };
+    let copied = world.sessions.switch(&session, SwitchTo::Stored(copy.clone())).await.unwrap();
+    assert_eq!((copied.id(), world.sessions.resident()), (&copy, vec![copy.clone()]));
+    assert_eq!(copied.recent(10).await.unwrap().len(), 2, "it begins like the other");
+    let mut watch = Watch::of(&copied);
+    let retry = copied.command("/retry").await.unwrap();
+    assert_eq!(retry.then, AfterCommand::Submit("begin".to_owned()));
+    watch.until("the turn that it began", is_turn_end).await;
+    assert_eq!(copied.recent(10).await.unwrap().len(), 2, "in place of the first try");
+    assert_eq!(copied.command("/new").await.unwrap().then, AfterCommand::New);
+    let fresh = world.sessions.switch(&copied, SwitchTo::New).await.unwrap();
+    assert!(fresh.recent(10).await.unwrap().is_empty());
+    let resume = fresh.command("/resume elsewhere").await.unwrap();
+    assert_eq!(resume.then, AfterCommand::Switch(copy));
+    assert_eq!(world.ends.0.lock().len(), 2, "engines heard of both ends");
+}
+
+#[tokio::test]
+async fn commands_are_answered_while_a_turn_runs() {
+    let world = World::new(Scripted::new([Act::Hang("hm".to_owned()), Act::say("later")]));
+    let session = world.open().await;
+    let mut watch = Watch::of(&session);
+    session.submit("wait".into(), WhenBusy::Queue).await.unwrap();
+    watch.until("the model speaks", is_delta).await;
+    for (line, answer) in [
+        ("/status", "working"),
+        ("/steer mind the gap", "for the agent: mind the gap"),
+        ("/queue then this", "next: then this"),
+        ("/undo", "the agent works"),
+        ("/stop", ""),
+    ] {
+        let outcome = session.command(line).await.unwrap();
+        assert!(text(&outcome.pages).contains(answer), "{line}: {outcome:?}");
+    }
+    watch.until("the first turn", is_turn_end).await;
+    watch.until("the second turn", is_turn_end).await;
+    assert!(watch.words().contains(&"submitted 2 then this".to_owned()), "{:?}", watch.words());
+}
+
+#[tokio::test]
+async fn a_task_beside_the_conversation_is_shown_at_its_end() {
+    let world = World::new(Scripted::new([Act::say("The colour is heliotrope.")]));
+    let session = world.open().await;
+    let mut watch = Watch::of(&session);
+    let outcome = session.command("/background find the colour").await.unwrap();
+    assert!(text(&outcome.pages).contains("background task 1 works in"), "{outcome:?}");
+    let last = |event: &petasos_session::SessionEvent| matches!(event, petasos_session::SessionEvent::Page(page) if page.text().contains("goes on with it"));
+    watch.until("the end of the task", last).await;
+    assert!(watch.words().contains(&"The colour is heliotrope.".to_owned()), "{:?}", watch.words());
+    assert_eq!(world.ends.0.lock().len(), 1, "engines heard of the task's end");
+}
+
+#[test]
+fn what_hermes_users_type_is_known() {
+    let known: Vec<&str> = built_in().collect();
+    for name in [
+        "help",
+        "model",
+        "provider",
+        "tools",
+        "toolsets",
+        "new",
+        "reset",
+        "clear",
+        "resume",
+        "sessions",
+        "branch",
+        "fork",
+        "title",
+        "compress",
+        "usage",
+        "steer",
+        "queue",
+        "stop",
+        "approve",
+        "deny",
+        "rollback",
+        "undo",
+        "retry",
+        "history",
+        "save",
+        "status",
+        "reasoning",
+        "yolo",
+        "config",
+        "jobs",
+        "reload-mcp",
+        "background",
+        "personality",
+        "skills",
+        "memory",
+    ] {
+        assert!(known.contains(&name), "{name}");
+    }
+}

@@ -1,0 +1,7 @@
+//! Sessions with the real loop, the real door and the real store, and a scripted model.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "what a test cannot set up fails it")]
+
+mod commands;
+mod questions;
+mod surfaces;
+mod world;
