@@ -1,4 +1,4 @@
-//! Keeps the index of the slash commands in step with `src/slash/`.
+//! Keeps the index of the commands of the screen in step with `src/slash/`.
 
 fn main() -> Result<(), petasos_index::Error> {
     petasos_index::Family {
@@ -8,7 +8,7 @@ fn main() -> Result<(), petasos_index::Error> {
         list: "pub(crate) static SLASHES: &[&Slash]",
         imports: "use crate::command::Slash;",
         check: "",
-        doc: "Index of the slash commands.",
+        doc: "Index of the commands of the screen.",
     }
     .sync()
 }

@@ -146,9 +146,10 @@ impl Engine {
         }))
     }
 
-    /// Forgets where a session was and what it exported.
+    /// Forgets where a session was, what it exported, and passwords that were typed for it.
     pub fn forget_session(&self, session: &SessionId) {
         self.shells.forget(session);
+        self.sudo.forget(session);
     }
 
     /// Gives a task a place of its own, with another backend or image; applies to its next call.

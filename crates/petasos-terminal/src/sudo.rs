@@ -37,6 +37,11 @@ pub(crate) struct Prepared {
 }
 
 impl Sudo {
+    /// Drops the password of a session.
+    pub(crate) fn forget(&self, session: &SessionId) {
+        self.0.lock().remove(session);
+    }
+
     /// Makes a command ready; unchanged when it has no `sudo` or no password is to be had.
     pub(crate) async fn prepare(
         &self,

@@ -102,19 +102,20 @@ impl Input {
         }
     }
 
+    /// Whether somebody types into the composer right now.
+    pub(crate) fn is_composing(&self) -> bool {
+        matches!(&self.source, Source::Composer(composer) if composer.is_reading())
+    }
+
     /// Whether a sign must be shown where the person types.
     pub(crate) fn needs_prompt(&self) -> bool {
         matches!(self.source, Source::Lines { .. })
     }
 
-    /// Shows something above a line that is being typed; gives it back when nobody types there.
-    pub(crate) fn above(&self, text: String) -> Option<String> {
-        match &self.source {
-            Source::Composer(composer) if composer.is_reading() => {
-                composer.show(text);
-                None
-            }
-            _ => Some(text),
+    /// Shows something above the line that is being typed.
+    pub(crate) fn above(&self, text: String) {
+        if let Source::Composer(composer) = &self.source {
+            composer.show(text);
         }
     }
 

@@ -1,21 +1,18 @@
-//! The interactive chat: composer, streamed Markdown, approval prompt, slash commands.
+//! The chat at the terminal: composer and renderer over a session.
 //!
-//! Its law: it shows and asks, and decides nothing. What happens reaches it as the one event type;
-//! what it cannot know itself it asks of [`Backstage`]. Only `screen` writes to the terminal, and
-//! only one of composer and draft reads from it at a time.
+//! Its law: it shows and asks, and decides nothing. Everything it shows is an event or a page of a
+//! [`petasos_session::Session`]; everything it does is a call of that handle. Only `screen` writes to
+//! the terminal, and only one of composer and draft reads from it at a time.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `chat`, `chat/` | the loop: messages, turns, news, the conversation |
-//! | `backstage` | what the program around must offer |
-//! | `person` | questions to the person: approval, `clarify` |
-//! | `command`, `slash/` | what a slash command is, and one a file |
+//! | `chat`, `chat/` | the loop: typed lines in, events out, idle and at work |
+//! | `command`, `slash/` | commands of the screen, one a file; all others are the session's |
 //! | `composer`, `draft`, `input`, `raw`, `signals` | words from the person |
 //! | `view`, `calls`, `progress` | what a turn shows, in a chat and elsewhere |
 //! | `markdown`, `highlight`, `line` | text with styles |
 //! | `screen` | the only writer |
 
-pub mod backstage;
 mod calls;
 pub mod chat;
 pub mod command;
@@ -25,7 +22,6 @@ pub mod highlight;
 mod input;
 pub mod line;
 pub mod markdown;
-pub mod person;
 pub mod progress;
 mod raw;
 pub mod screen;
@@ -33,8 +29,6 @@ mod signals;
 mod slash;
 mod view;
 
-pub use backstage::{Backstage, Page, Refreshed, Wish};
-pub use chat::{Busy, ChatError, Setup, run};
-pub use command::{Extra, built_in};
-pub use person::{Floor, Person, Questions, Typed};
+pub use chat::{ChatError, Setup, run};
+pub use command::built_in;
 pub use screen::Look;

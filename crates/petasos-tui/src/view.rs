@@ -233,6 +233,12 @@ impl View {
         }
     }
 
+    /// So many events were missed. A reply that was being shown is shown whole when it is complete.
+    pub(crate) fn gap(&mut self, missed: u64, canvas: Canvas) {
+        self.note(&format!("{missed} events came too fast to be shown"), canvas);
+        self.streamed = None;
+    }
+
     /// A remark for the person.
     pub(crate) fn note(&mut self, text: &str, canvas: Canvas) {
         self.settle(canvas);
@@ -276,7 +282,8 @@ impl View {
         self.stay.push(Piece::Line(line));
     }
 
-    fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
+    /// Lines of somebody else, behind what is there.
+    pub(crate) fn lines(&mut self, lines: impl IntoIterator<Item = Line>) {
         self.stay.extend(lines.into_iter().map(Piece::Line));
     }
 

@@ -14,7 +14,7 @@ use petasos_plugins::discover::is_configured;
 use petasos_plugins::plugin::CommandInfo;
 use petasos_plugins::shell::{Allowlist, HookSpec, is_safe_mode};
 use petasos_plugins::{Plugins, ShellHooks, Surroundings};
-use petasos_tui::{Extra, built_in};
+use petasos_session::Extra;
 use tokio::runtime::Runtime;
 use tokio::sync::mpsc;
 
@@ -62,7 +62,10 @@ impl Extensions {
             door: host.ports().door.clone(),
             terminal: host.ports().terminal.clone(),
             model: Some(Arc::new(host.model())),
-            reserved_commands: built_in().map(str::to_owned).collect(),
+            reserved_commands: petasos_session::built_in()
+                .chain(petasos_tui::built_in())
+                .map(str::to_owned)
+                .collect(),
             injector: arc_swap::ArcSwapOption::default(),
         };
         let mut builder = tokio::runtime::Builder::new_multi_thread();

@@ -34,6 +34,7 @@ use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::hooks::HookBus;
 use petasos_runtime::middleware::{Attended, Middleware};
 use petasos_runtime::{Dispatcher, Registry};
+use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
 use petasos_store::{OpenOptions, Store};
 use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
@@ -44,6 +45,7 @@ use crate::extensions::Extensions;
 use crate::logging::Journal;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
+use crate::states;
 use crate::telemetry::Telemetry;
 
 /// What gets ready beside a first request.
@@ -65,6 +67,8 @@ pub struct Host {
     copies: Arc<Before>,
     middleware: Arc<Middleware>,
     extensions: OnceLock<Extensions>,
+    questions: Arc<Questions>,
+    policy: OnceLock<Arc<Engine>>,
 }
 
 impl Host {
@@ -76,8 +80,9 @@ impl Host {
 
     /// A host over a snapshot that somebody else made.
     pub fn with_settings(settings: Arc<Settings>) -> Self {
+        let questions = Questions::new();
         let terminal = petasos_terminal::Engine::with_backends(
-            None,
+            Some(Arc::clone(&questions) as _),
             Arc::new(SystemClock),
             petasos_hosted::backends::BACKENDS,
         );
@@ -109,6 +114,8 @@ impl Host {
             copies,
             middleware,
             extensions,
+            questions,
+            policy: OnceLock::new(),
         }
     }
 
@@ -175,6 +182,15 @@ impl Host {
         Ok(engine.with_processes(self.ports.processes.clone()))
     }
 
+    /// The one policy of every door, so that what is approved for a session can be forgotten.
+    fn policy(&self) -> Result<Arc<Engine>, Report> {
+        if let Some(policy) = self.policy.get() {
+            return Ok(Arc::clone(policy));
+        }
+        let policy = Arc::new(self.engine()?);
+        Ok(Arc::clone(self.policy.get_or_init(|| policy)))
+    }
+
     /// The same policy for those who only want to know.
     pub fn checker(&self) -> Result<Checker, Report> {
         let checker = Checker::new(Arc::clone(&self.settings)).map_err(|error| unusable(&error))?;
@@ -190,7 +206,7 @@ impl Host {
         let reviewer = Arc::new(ModelReviewer::new(self.model()));
         // A subagent never asks the person of the conversation it works for.
         let approver = ForSubagents::new(Arc::new(SmartApprover::new(reviewer, people)));
-        let door = Dispatcher::new(registry, Arc::new(self.engine()?), Arc::new(approver));
+        let door = Dispatcher::new(registry, self.policy()?, Arc::new(approver));
         let door = door.with_hooks(Arc::clone(&self.hooks));
         let door = Arc::new(door.with_middleware(Arc::clone(&self.middleware)));
         self.doorway.leads_to(&door);
@@ -203,6 +219,14 @@ impl Host {
         model: Arc<dyn Model>,
         people: Option<Arc<dyn Approver>>,
     ) -> Result<Arc<petasos_agent::engine::Engine>, Report> {
+        self.parts(model, people).map(Arc::new)
+    }
+
+    fn parts(
+        &self,
+        model: Arc<dyn Model>,
+        people: Option<Arc<dyn Approver>>,
+    ) -> Result<petasos_agent::engine::Engine, Report> {
         let (hooks, middleware) = (Arc::clone(&self.hooks), Arc::clone(&self.middleware));
         let mut engine = petasos_agent::engine::Engine::new(
             Arc::new(Heard::new(Arc::new(Attended::new(model, hooks, middleware)), &self.copies)),
@@ -212,7 +236,36 @@ impl Host {
             Arc::clone(&self.ports),
         );
         engine.watchers = self.watchers();
-        Ok(Arc::new(engine))
+        Ok(engine)
+    }
+
+    /// Sessions whose questions go to whoever is connected to them.
+    pub fn sessions(
+        &self,
+        services: Arc<dyn Services>,
+        extras: Vec<Arc<dyn Extra>>,
+    ) -> Result<Arc<Sessions>, Report> {
+        let mut engine = self.parts(Arc::new(self.model()), Some(self.people()))?;
+        engine.asker = Some(Arc::clone(&self.questions) as _);
+        let mut states: Vec<Arc<dyn SessionState>> = vec![
+            Arc::new(states::Shells(Arc::clone(&self.terminal))),
+            Arc::new(states::Approvals(self.policy()?)),
+        ];
+        let files = self.ports.file_memory.clone();
+        states.extend(files.map(|files| Arc::new(states::Files(files)) as _));
+        Ok(Sessions::new(SessionParts {
+            engine: Arc::new(engine),
+            services,
+            questions: Arc::clone(&self.questions),
+            states,
+            extras,
+            new_id: petasos_store::new_session_id,
+        }))
+    }
+
+    /// The people who are connected to the sessions of this host.
+    pub fn people(&self) -> Arc<dyn Approver> {
+        Arc::clone(&self.questions) as _
     }
 
     /// Who records conversations: the log, and a collector of traces where one is configured.

@@ -38,6 +38,8 @@ mod progress;
 mod prompt;
 pub mod report;
 mod reviewer;
+mod services;
+mod states;
 mod telemetry;
 
 pub use host::Host;

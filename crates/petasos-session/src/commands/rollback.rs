@@ -7,7 +7,7 @@ use crate::services::Topic;
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "rollback",
     aliases: &["checkpoint", "checkpoints"],
-    usage: "[number]",
+    usage: "[number [yes]]",
     about: "List checkpoints of the workspace, or restore one",
     run: |live, words| Box::pin(run(live, words)),
 };

@@ -1,109 +1,155 @@
-//! What a typed line does: a command, an answer, a message, or guidance for the running turn.
+//! What a typed line does: answers a question, runs a command, or is said to the agent.
 
-use super::{Busy, Chat, ChatError};
-use crate::command::{Meaning, Next, meaning};
-use crate::person::Typed;
+use std::sync::Arc;
+
+use petasos_session::command::split;
+use petasos_session::{Admission, AfterCommand, Replay, SwitchTo, WhenBusy};
+
+use super::{Chat, Doing, Done, RECAP};
+use crate::command;
 
 impl Chat {
-    /// A message while nothing runs.
-    pub(super) async fn heard(&mut self, line: &str) -> Result<(), ChatError> {
-        match self.command(line).await {
-            None => self.take_turn(line).await,
-            Some(Next::Say(message)) => self.take_turn(&message).await,
-            Some(Next::Done) => Ok(()),
-            Some(Next::Quit) => {
-                self.ending = true;
-                Ok(())
-            }
+    /// Acts on the next line that waits, unless something is being waited for.
+    pub(super) fn act(&mut self) {
+        while self.doing.is_none() {
+            let Some(line) = self.lines.pop_front() else { return };
+            self.doing = self.begin(&line);
         }
     }
 
-    /// A line while a turn runs.
-    pub(super) async fn line(&mut self, line: String) {
+    /// A line that was just typed. Answers and stops wait for nothing.
+    pub(super) fn line(&mut self, line: String) {
         let trimmed = line.trim();
-        if self.asking.is_some() {
-            let answer = translated(trimmed);
-            let shown = if answer.is_empty() { "(no answer)" } else { &answer };
-            self.remark(&format!("? {shown}"));
-            self.answer(Typed::Line(answer));
-            return;
+        if self.question.is_some() {
+            return self.answer(&line);
         }
-        if trimmed.is_empty() {
-            return;
-        }
-        match self.command(trimmed).await {
-            None => self.while_busy(trimmed.to_owned()),
-            Some(Next::Say(message)) => self.while_busy(message),
-            Some(Next::Done) => {}
-            Some(Next::Quit) => {
-                self.ending = true;
-                self.stop();
-            }
+        match split(trimmed) {
+            Some((name, _)) if matches!(name.as_str(), "stop" | "interrupt") => self.stop(),
+            _ if trimmed.is_empty() => {}
+            _ => self.lines.push_back(trimmed.to_owned()),
         }
     }
 
-    fn while_busy(&mut self, message: String) {
-        match self.busy {
-            Busy::Interrupt => {
-                self.remark(&format!("⏹ stopping for: {message}"));
-                self.queue.push_front(message);
-                self.stop();
+    fn answer(&mut self, line: &str) {
+        let Some(asking) = &self.question else { return };
+        let (secret, line) = (asking.question.is_secret(), translated(line));
+        match asking.question.read(&line) {
+            Ok(reply) => {
+                self.note(&format!("? {}", if secret { "•••" } else { line.trim() }));
+                self.reply(reply);
             }
-            Busy::Queue => {
-                self.remark(&format!("⏳ next: {message}"));
-                self.queue.push_back(message);
-            }
-            Busy::Steer => self.steer(&message),
+            Err(hint) => self.note(&hint),
         }
     }
 
-    /// Words for the running turn; without one they are a message.
-    pub(crate) fn steer(&mut self, words: &str) {
-        match self.working.as_ref().and_then(|working| working.inbox.as_ref()) {
-            Some(inbox) => {
-                inbox.steer(words);
-                self.remark(&format!("↪ for the agent: {words}"));
-            }
-            None => self.queue.push_back(words.to_owned()),
-        }
-    }
-
-    /// Runs a command; none when the line is no command.
-    async fn command(&mut self, line: &str) -> Option<Next> {
-        let done = match meaning(line, &self.extras) {
-            Meaning::Words => return None,
-            Meaning::Built(slash, words) => (slash.run)(self, &words).await,
-            Meaning::Added(extra, words) => match extra.run(&words).await {
-                Ok(text) => {
-                    self.tell(&text);
-                    Ok(Next::Done)
-                }
-                Err(why) => Err(why),
-            },
-            Meaning::Unknown(name, Some(near)) => {
-                Err(format!("there is no /{name}: did you mean /{near}?"))
-            }
-            Meaning::Unknown(name, None) => {
-                Err(format!("there is no /{name}: /help lists the commands"))
-            }
-        };
-        Some(done.unwrap_or_else(|why| {
+    fn begin(&mut self, line: &str) -> Option<Doing> {
+        let Some((name, words)) = split(line) else { return Some(self.submit(line)) };
+        let Some(slash) = command::find(&name) else { return Some(self.ask(line)) };
+        (slash.run)(self, words).unwrap_or_else(|why| {
             self.complain(&why);
-            Next::Done
-        }))
+            None
+        })
+    }
+
+    /// Runs a command of the session.
+    pub(crate) fn ask(&mut self, line: &str) -> Doing {
+        let (session, line) = (self.session.clone(), line.to_owned());
+        if !self.is_working() {
+            self.view.begin(&line);
+        }
+        Box::pin(async move { Done::Command(session.command(&line).await) })
+    }
+
+    fn submit(&mut self, text: &str) -> Doing {
+        let (session, text, busy) = (self.session.clone(), text.to_owned(), self.busy);
+        if !self.is_working() {
+            self.view.begin("thinking");
+        }
+        Box::pin(async move {
+            let admission = match busy {
+                WhenBusy::Steer => session.steer(&text).await,
+                _ => session.submit(text.as_str().into(), busy).await,
+            };
+            Done::Submit { text, admission }
+        })
+    }
+
+    /// What the session answered.
+    pub(super) fn done(&mut self, done: Done) {
+        self.doing = None;
+        // What happened before the answer is seen before it.
+        self.catch_up();
+        match done {
+            Done::Command(Ok(outcome)) => {
+                self.outcome(&outcome);
+                self.follow(outcome.then);
+            }
+            Done::Submit { text, admission: Ok(admission) } => match admission {
+                Admission::Started(_) => {}
+                Admission::Steered => self.note(&format!("↪ for the agent: {text}")),
+                Admission::Queued { .. } if self.busy == WhenBusy::Interrupt => {
+                    self.note(&format!("⏹ stopping for: {text}"));
+                    self.view.doing("stopping");
+                }
+                Admission::Queued { .. } => self.note(&format!("⏳ next: {text}")),
+            },
+            Done::Switch(Ok((session, recent))) => {
+                self.events = session.events(Replay::Since(0));
+                self.session = session;
+                (self.switching, self.over) = (false, false);
+                self.recap(&recent);
+            }
+            Done::Copy(Ok(text)) => self.copy(&text),
+            Done::Copy(Err(why)) => self.complain(&why),
+            Done::Switch(Err(error)) => {
+                // A session that has ended for one that cannot be opened leaves nothing to chat in.
+                (self.switching, self.ending) = (false, self.over);
+                self.complain(&error.to_string());
+            }
+            Done::Command(Err(error)) | Done::Submit { admission: Err(error), .. } => {
+                self.complain(&error.to_string());
+            }
+        }
+    }
+
+    fn follow(&mut self, then: AfterCommand) {
+        let to = match then {
+            AfterCommand::Nothing | AfterCommand::Submit(_) => return,
+            AfterCommand::New => SwitchTo::New,
+            AfterCommand::Switch(session) => SwitchTo::Stored(session),
+        };
+        self.switching = true;
+        let (from, service) = (self.session.clone(), Arc::clone(self.session.service()));
+        self.doing = Some(Box::pin(async move {
+            let switched = async {
+                let session = service.switch(&from, to).await?;
+                let recent = session.recent(RECAP).await?;
+                Ok((session, recent))
+            };
+            Done::Switch(switched.await)
+        }));
+    }
+
+    fn copy(&mut self, text: &str) {
+        if self.screen.copy(text) {
+            self.note(&format!("copied {} characters", text.chars().count()));
+        } else {
+            let why = "this terminal has no clipboard for programs; /save FILE writes a file";
+            self.complain(why);
+        }
     }
 }
 
 /// `/approve` and `/deny` answer a question of approval in its own words.
 fn translated(line: &str) -> String {
-    let (name, rest) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
-    match name {
-        "/approve" | "/yes" => match rest.trim() {
-            "" | "once" => "once".to_owned(),
-            scope => scope.to_owned(),
+    match split(line) {
+        Some((name, rest)) => match name.as_str() {
+            "approve" | "yes" if rest.is_empty() => "once".to_owned(),
+            "approve" | "yes" => rest.to_owned(),
+            "deny" | "no" => format!("deny {rest}").trim_end().to_owned(),
+            _ => line.to_owned(),
         },
-        "/deny" | "/no" => format!("deny {}", rest.trim()).trim_end().to_owned(),
-        _ => line.to_owned(),
+        None => line.to_owned(),
     }
 }
 

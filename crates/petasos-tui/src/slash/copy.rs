@@ -2,28 +2,35 @@
 
 use petasos_contract::message::Message;
 
-use crate::chat::Chat;
-use crate::command::{Next, Slash};
+use crate::chat::Done;
+use crate::chat::{Chat, Doing};
+use crate::command::Slash;
 
 pub(super) static SLASH: Slash = Slash {
     name: "copy",
     aliases: &[],
     usage: "",
     about: "Copy the last reply, where the terminal allows it",
-    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
+    run,
 };
 
-fn run(chat: &mut Chat, _words: &str) -> Result<Next, String> {
-    let rows = chat.begun()?.transcript().rows();
-    let replies = rows.iter().rev().filter_map(|row| match &row.stored.message {
-        Message::Assistant(said) if !said.text().is_empty() => Some(said.text().to_owned()),
-        _ => None,
-    });
-    let reply = replies.into_iter().next().ok_or("there is no reply yet")?;
-    let count = reply.chars().count();
-    if !chat.screen.copy(&reply) {
-        return Err("this terminal has no clipboard for programs; /save FILE writes a file".into());
-    }
-    chat.remark(&format!("{count} characters given to the clipboard of the terminal"));
-    Ok(Next::Done)
+/// A reply is looked for among so many messages.
+const RECENT: usize = 100;
+
+#[expect(clippy::unnecessary_wraps, reason = "every command has one shape")]
+fn run(chat: &mut Chat, _words: &str) -> Result<Option<Doing>, String> {
+    let session = chat.session.clone();
+    Ok(Some(Box::pin(async move {
+        let recent = session.recent(RECENT).await;
+        let reply = recent.map_err(|error| error.to_string()).and_then(|messages| {
+            let last = messages.into_iter().rev().find_map(|message| match message {
+                Message::Assistant(reply) if !reply.text().is_empty() => {
+                    Some(reply.text().to_owned())
+                }
+                _ => None,
+            });
+            last.ok_or_else(|| "nothing has been said yet".to_owned())
+        });
+        Done::Copy(reply)
+    })))
 }

@@ -1,36 +1,24 @@
-//! `/reasoning`: showing it, and how much of it.
+//! `/reasoning`: shows what the model thinks; how hard it thinks is up to the session.
 
-use petasos_contract::model::Effort;
+use petasos_session::command::switched;
 
-use crate::chat::Chat;
-use crate::command::{Next, Slash};
+use crate::chat::{Chat, Doing};
+use crate::command::Slash;
 
 pub(super) static SLASH: Slash = Slash {
     name: "reasoning",
     aliases: &["think"],
     usage: "[show|hide|off|minimal|low|medium|high|xhigh|max]",
     about: "Show what the model thinks, or how hard it should",
-    run: |chat, words| Box::pin(std::future::ready(run(chat, words))),
+    run,
 };
 
-fn run(chat: &mut Chat, words: &str) -> Result<Next, String> {
-    match words {
-        "" | "show" | "hide" | "on" => {
-            chat.view.reasoning = super::verbose::switched(words, chat.view.reasoning)?;
-            let shown = if chat.view.reasoning { "shown" } else { "not shown" };
-            chat.remark(&format!("what the model thinks is {shown}"));
-        }
-        level => {
-            let effort = serde_json::from_value(serde_json::Value::from(level));
-            let effort: Effort =
-                effort.map_err(|_| format!("`{level}` is no level: {}", SLASH.usage))?;
-            chat.quiet()?;
-            chat.choice.effort = Some(effort);
-            if let Some(agent) = chat.quiet()? {
-                agent.choice_mut().effort = Some(effort);
-            }
-            chat.remark(&format!("the model is asked to think: {level}"));
-        }
+fn run(chat: &mut Chat, words: &str) -> Result<Option<Doing>, String> {
+    if !matches!(words, "" | "show" | "hide" | "on") {
+        return Ok(Some(chat.ask(&format!("/reasoning {words}"))));
     }
-    Ok(Next::Done)
+    chat.view.reasoning = switched(words, chat.view.reasoning)?;
+    let shown = if chat.view.reasoning { "shown" } else { "not shown" };
+    chat.note(&format!("what the model thinks is {shown}"));
+    Ok(None)
 }

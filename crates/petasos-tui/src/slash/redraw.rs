@@ -1,17 +1,13 @@
-//! `/redraw`: for screens that something else wrote on.
+//! `/redraw`: a clean screen.
 
-use crate::chat::Chat;
-use crate::command::{Next, Slash};
+use crate::chat::{Chat, Doing};
+use crate::command::Slash;
 
-pub(super) static SLASH: Slash = Slash {
-    name: "redraw",
-    aliases: &[],
-    usage: "",
-    about: "Draw the screen anew",
-    run: |chat, words| Box::pin(std::future::ready(Ok(run(chat, words)))),
-};
+pub(super) static SLASH: Slash =
+    Slash { name: "redraw", aliases: &[], usage: "", about: "Draw the screen anew", run };
 
-fn run(chat: &mut Chat, _words: &str) -> Next {
+#[expect(clippy::unnecessary_wraps, reason = "every command has one shape")]
+fn run(chat: &mut Chat, _words: &str) -> Result<Option<Doing>, String> {
     chat.screen.clear();
-    Next::Done
+    Ok(None)
 }

@@ -1,10 +1,6 @@
 //! `petasos chat`: a conversation at the terminal. The screen and the keys are `petasos-tui`'s; this
 //! wires them to the engines.
 
-mod backstage;
-mod console;
-mod pages;
-
 use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -12,15 +8,16 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args};
 use petasos_approval::ask::Look as Marks;
 use petasos_contract::context::Surface;
-use petasos_tui::{Look, Person, Setup};
+use petasos_runtime::registry::DEFAULT_EMOJI;
+use petasos_session::{Begin, Choice};
+use petasos_tui::{Look, Setup};
 
 use crate::command::{Command, Session, parse};
 use crate::conversation::Conversation;
 use crate::host::Host;
 use crate::out::Style;
 use crate::report::Report;
-use backstage::Stage;
-use console::ChatApprover;
+use crate::services::Program;
 
 pub(super) static COMMAND: Command = Command {
     name: "chat",
@@ -52,37 +49,37 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let dumb = inputs.environment.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let look = Look { colour: out.look() == Marks::Colour, live: terminal && !dumb };
     let host = Arc::new(Host::open(&inputs)?);
-    let (person, questions) = Person::pair();
-    let approver = ChatApprover::new(person.clone(), out.look());
-    let people: Arc<dyn petasos_contract::approval::Approver> = Arc::new(approver);
-    let engine = host.agent(Arc::new(host.model()), Some(Arc::clone(&people)))?;
-    let mut engine = Arc::into_inner(engine).ok_or_else(|| Report::new("the engine is in use"))?;
-    engine.asker = Some(Arc::new(person));
-    let engine = Arc::new(engine);
+    crate::logging::start(host.settings());
     let choice = chat.conversation.choice(&host, Surface::Cli, out)?;
     let greeting = greeting(&host, &choice);
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
-        let guests = crate::guests::open(&host, Some(people), out).await?;
+        let guests = crate::guests::open(&host, Some(host.people()), out).await?;
         guests.watch(&inputs);
-        let resume = chat.conversation.resumed(&*engine.store).await?;
+        let services = Arc::new(Program::new(Arc::clone(&host), inputs, guests));
+        let sessions = host.sessions(services, crate::extensions::slashes(&host))?;
+        let resume = chat.conversation.resumed(&host.store()?).await?;
         if let Some(session) = &resume {
             host.recall_jobs(session).await;
         }
+        let choice = Box::new(choice);
+        let session = sessions.open(match resume {
+            Some(session) => Begin::Resume { session, choice },
+            None => Begin::New { choice, after: None },
+        });
+        let session = session.await.map_err(|error| failed(&error))?;
+        let catalogue = Arc::clone(host.catalogue());
         let setup = Setup {
-            engine,
-            choice,
-            backstage: Arc::new(Stage::new(Arc::clone(&host), inputs, guests)),
-            questions,
+            session,
             look,
             history: Some(host.settings().home().join(HISTORY_FILE)),
-            resume,
             first: chat.prompt,
             greeting,
-            extras: crate::extensions::slashes(&host),
+            emoji: Arc::new(move |tool| {
+                catalogue.registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned()
+            }),
         };
-        let ended = petasos_tui::run(setup).await;
-        ended.map_err(|error| Report::new(error.to_string()).code("chat"))
+        petasos_tui::run(setup).await.map_err(|error| failed(&error))
     })??;
     if let Some(session) = ended.filter(|_| terminal) {
         let hint = format!("petasos chat --resume {session}");
@@ -91,10 +88,14 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     Ok(ExitCode::SUCCESS)
 }
 
-fn greeting(host: &Host, choice: &petasos_agent::engine::Choice) -> String {
+fn greeting(host: &Host, choice: &Choice) -> String {
     let settings = host.settings();
     let configured = settings.text("model.default").filter(|model| !model.is_empty());
     let model = choice.model.as_deref().or(configured);
     let model = model.map(|model| format!(" · `{model}`")).unwrap_or_default();
     format!("**petasos** {}{model} · /help", env!("CARGO_PKG_VERSION"))
+}
+
+fn failed(error: &impl std::fmt::Display) -> Report {
+    Report::new(error.to_string()).code("chat")
 }

@@ -178,7 +178,7 @@ fn a_conversation_is_resumed_and_branched() {
     let screen = pane.ready_after("/resume ID");
     assert!(screen.contains("elsewhere") && screen.contains("remember heliotrope"), "{screen}");
     pane.enter("/undo");
-    pane.ready_after("taken back: what did I say?");
+    pane.ready_after("removed the last exchange: what did I say?");
 }
 
 #[test]

@@ -1,30 +1,31 @@
-//! What the chat asks of the program: contexts, models, copies, files.
+//! What sessions ask of the program: contexts, models, checkpoints, files.
+
+mod pages;
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use petasos_agent::engine::Choice;
+use petasos_approval::ask::{Look, shown};
 use petasos_config::{Inputs, edit, home};
+use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_providers::{Request, Vault, local};
-use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_runtime::toolsets::choose;
+use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
 use petasos_store::Format;
-use petasos_tui::{Backstage, Page, Refreshed, Wish};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::pages;
 use crate::conversation::unasked;
 use crate::extensions::injections;
 use crate::guests::{Guests, News};
 use crate::host::Host;
 
-/// The program behind one chat.
+/// The program behind the sessions of a surface.
 #[derive(Debug)]
-pub(super) struct Stage {
-    pub(super) host: Arc<Host>,
+pub(crate) struct Program {
+    host: Arc<Host>,
     inputs: Inputs,
     guests: Arc<Guests>,
     injected: tokio::sync::Mutex<mpsc::UnboundedReceiver<String>>,
@@ -32,9 +33,9 @@ pub(super) struct Stage {
     settings: Mutex<(Arc<Settings>, bool)>,
 }
 
-impl Stage {
-    /// A chat with this host and its servers.
-    pub(super) fn new(host: Arc<Host>, inputs: Inputs, guests: Arc<Guests>) -> Self {
+impl Program {
+    /// With this host and its servers.
+    pub(crate) fn new(host: Arc<Host>, inputs: Inputs, guests: Arc<Guests>) -> Self {
         let settings = Arc::clone(host.settings());
         let off = settings.text("approvals.mode") == Some("off");
         let injected = tokio::sync::Mutex::new(injections(&host));
@@ -45,12 +46,12 @@ impl Stage {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    async fn resolved(&self, wish: &Wish) -> Result<String, String> {
+    async fn resolved(&self, choice: &ModelChoice) -> Result<String, String> {
         let settings = self.host.settings();
         let view = Vault::of(settings).view(settings);
         let mut request = Request::default();
-        request.provider.clone_from(&wish.provider);
-        request.model.clone_from(&wish.model);
+        request.provider.clone_from(&choice.provider);
+        request.model.clone_from(&choice.model);
         let resolved = local::resolve_here(&request, settings, view, &self.host.net()).await;
         let runtime = resolved.outcome.map_err(|error| match error.hint {
             Some(hint) => format!("{}; {hint}", error.message),
@@ -60,7 +61,7 @@ impl Stage {
         Ok(format!("`{model}` from {} at {}", runtime.provider, runtime.base_url.as_str()))
     }
 
-    async fn saved(&self, session: &SessionId, file: &str) -> Result<String, String> {
+    async fn exported(&self, session: &SessionId, file: &str) -> Result<String, String> {
         let format = match Path::new(file).extension().and_then(std::ffi::OsStr::to_str) {
             Some("jsonl" | "json") => Format::Jsonl,
             _ => Format::Markdown,
@@ -86,14 +87,14 @@ impl Stage {
             self.guests.follow(&self.inputs).await?
         };
         let Some(news) = news else { return Ok(None) };
-        let mut told = format!("MCP servers: {}", news.done);
+        let mut summary = format!("MCP servers: {}", news.done);
         for trouble in self.guests.troubles() {
-            told.push('\n');
-            told.push_str(&trouble);
+            summary.push('\n');
+            summary.push_str(&trouble);
         }
         let enabled = choice.selection.enabled.clone();
         let enabled = enabled.map(|enabled| self.followed(enabled, &news));
-        Ok(Some(Refreshed { enabled, told }))
+        Ok(Some(Refreshed { enabled, summary }))
     }
 
     /// The toolsets of a conversation after the servers changed: new ones come in where the list
@@ -110,7 +111,7 @@ impl Stage {
         enabled
     }
 
-    async fn rolled_back(&self, words: &str, cx: &CallContext) -> Result<String, String> {
+    async fn restored(&self, words: &str, cx: &CallContext) -> Result<String, String> {
         let (copy, consent) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
         let checkpoints = self.host.checkpoints();
         let changes = checkpoints.preview(copy, &[], cx).await;
@@ -127,52 +128,53 @@ impl Stage {
         let (count, removed) = (restored.changes.files().len(), restored.changes.deleted.len());
         let undo = restored.undo;
         Ok(format!(
-            "{count} files are as they were, {removed} of them removed; `/rollback {undo}` undoes this"
+            "restored {count} files, {removed} of them removed; `/rollback {undo}` undoes this"
         ))
     }
 }
 
-impl Backstage for Stage {
+impl Services for Program {
     fn context(&self, session: &SessionId) -> CallContext {
         CallContext::new(self.present().0, Surface::Cli, session.clone())
     }
 
-    fn emoji(&self, tool: &str) -> String {
-        self.host.catalogue().registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned()
+    fn approval_text(&self, request: &ApprovalRequest, colour: bool) -> String {
+        let look = if colour { Look::Colour } else { Look::Plain };
+        shown(request, &self.present().0, look)
     }
 
-    fn page<'a>(
+    fn describe<'a>(
         &'a self,
-        page: Page,
+        topic: Topic,
         about: &'a str,
         choice: &'a Choice,
     ) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(pages::tell(self, page, about, choice))
+        Box::pin(pages::describe(&self.host, topic, about, choice))
     }
 
-    fn resolve<'a>(&'a self, wish: &'a Wish) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(self.resolved(wish))
+    fn resolve<'a>(&'a self, choice: &'a ModelChoice) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(self.resolved(choice))
     }
 
-    fn keep_model(&self, wish: &Wish) -> Result<String, String> {
+    fn save_model(&self, choice: &ModelChoice) -> Result<String, String> {
         let said = |error: petasos_config::ConfigError| error.to_string();
         let file = home::places(&self.inputs).map_err(said)?.config;
-        if let Some(provider) = &wish.provider {
+        if let Some(provider) = &choice.provider {
             edit::set(&file, "model.provider", &Value::from(provider.as_str())).map_err(said)?;
             // An address that was saved for another provider must not follow this one.
             edit::unset(&file, "model.base_url").map_err(said)?;
         }
-        if let Some(model) = &wish.model {
+        if let Some(model) = &choice.model {
             edit::set(&file, "model.default", &Value::from(model.as_str())).map_err(said)?;
         }
         Ok(format!("also saved in {}", file.display()))
     }
 
-    fn unasked(&self) -> bool {
+    fn approvals_off(&self) -> bool {
         self.present().1
     }
 
-    fn set_unasked(&self, off: bool) -> Result<(), String> {
+    fn set_approvals_off(&self, off: bool) -> Result<(), String> {
         let inputs = self.inputs.clone();
         let inputs = if off {
             unasked(inputs, "/yolo")
@@ -185,20 +187,20 @@ impl Backstage for Stage {
         Ok(())
     }
 
-    fn roll_back<'a>(
+    fn restore<'a>(
         &'a self,
-        copy: &'a str,
+        checkpoint: &'a str,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(self.rolled_back(copy, cx))
+        Box::pin(self.restored(checkpoint, cx))
     }
 
-    fn save<'a>(
+    fn export<'a>(
         &'a self,
         session: &'a SessionId,
         file: &'a str,
     ) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(self.saved(session, file))
+        Box::pin(self.exported(session, file))
     }
 
     fn refresh_servers<'a>(

@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use petasos_agent::engine::Choice;
 use petasos_config::explain;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
@@ -11,41 +10,41 @@ use petasos_providers::catalog::list;
 use petasos_providers::resolve::Verdict;
 use petasos_providers::{Request, Vault, local, resolve};
 use petasos_runtime::definitions::{Fate, Wanted};
-use petasos_tui::Page;
+use petasos_session::{Choice, Topic};
 
-use super::backstage::Stage;
+use crate::host::Host;
 
 /// How long a provider may take to list its models.
 const LISTING_DEADLINE: Duration = Duration::from_secs(15);
 
 /// The page as Markdown.
-pub(super) async fn tell(
-    stage: &Stage,
-    page: Page,
+pub(super) async fn describe(
+    host: &Host,
+    topic: Topic,
     about: &str,
     choice: &Choice,
 ) -> Result<String, String> {
-    match page {
-        Page::Tools => Ok(tools(stage, about, choice).await),
-        Page::Toolsets => Ok(toolsets(stage).await),
-        Page::Providers => Ok(providers(stage)),
-        Page::Provider => Ok(provider(stage, choice).await),
-        Page::Models => models(stage, about, choice).await,
-        Page::Config => Ok(config(stage, about)),
-        Page::Checkpoints => checkpoints(stage).await,
-        _ => Err("this program has no such page".to_owned()),
+    match topic {
+        Topic::Tools => Ok(tools(host, about, choice).await),
+        Topic::Toolsets => Ok(toolsets(host).await),
+        Topic::Providers => Ok(providers(host)),
+        Topic::Provider => Ok(provider(host, choice).await),
+        Topic::Models => models(host, about, choice).await,
+        Topic::Config => Ok(config(host, about)),
+        Topic::Checkpoints => checkpoints(host).await,
+        _ => Err("this program cannot describe that".to_owned()),
     }
 }
 
-async fn tools(stage: &Stage, about: &str, choice: &Choice) -> String {
+async fn tools(host: &Host, about: &str, choice: &Choice) -> String {
     let wanted = Wanted {
         selection: choice.selection.clone(),
         context_tokens: u32::try_from(choice.window()).ok(),
         whole: false,
     };
-    let cx = stage.host.check_context(Surface::Cli, SessionId::new("chat"));
-    let defined = stage.host.catalogue().define(&wanted, &cx).await;
-    let snapshot = stage.host.catalogue().registry().snapshot();
+    let cx = host.check_context(Surface::Cli, SessionId::new("chat"));
+    let defined = host.catalogue().define(&wanted, &cx).await;
+    let snapshot = host.catalogue().registry().snapshot();
     let mut text = String::new();
     for (name, fate) in defined.fates.iter().filter(|(name, _)| name.as_str().contains(about)) {
         let emoji = snapshot.emoji(name.as_str(), "⚙").to_owned();
@@ -60,9 +59,9 @@ async fn tools(stage: &Stage, about: &str, choice: &Choice) -> String {
     if text.is_empty() { "no such tool in these toolsets".to_owned() } else { text }
 }
 
-async fn toolsets(stage: &Stage) -> String {
-    let cx = stage.host.check_context(Surface::Cli, SessionId::new("chat"));
-    let views = stage.host.catalogue().toolsets(&cx).await;
+async fn toolsets(host: &Host) -> String {
+    let cx = host.check_context(Surface::Cli, SessionId::new("chat"));
+    let views = host.catalogue().toolsets(&cx).await;
     let mut text = String::new();
     for view in views {
         let beside = if view.available { "" } else { " (nothing of it works here)" };
@@ -72,8 +71,8 @@ async fn toolsets(stage: &Stage) -> String {
     text
 }
 
-fn providers(stage: &Stage) -> String {
-    let settings = stage.host.settings();
+fn providers(host: &Host) -> String {
+    let settings = host.settings();
     let view = Vault::of(settings).view(settings);
     let mut text = String::new();
     for provider in view.table.providers() {
@@ -94,10 +93,10 @@ fn request(choice: &Choice) -> Request {
     request
 }
 
-async fn provider(stage: &Stage, choice: &Choice) -> String {
-    let settings = stage.host.settings();
+async fn provider(host: &Host, choice: &Choice) -> String {
+    let settings = host.settings();
     let view = Vault::of(settings).view(settings);
-    let net = stage.host.net();
+    let net = host.net();
     let resolved = local::resolve_here(&request(choice), settings, view, &net).await;
     let mut text = String::new();
     for candidate in &resolved.trace {
@@ -120,12 +119,12 @@ async fn provider(stage: &Stage, choice: &Choice) -> String {
     text
 }
 
-async fn models(stage: &Stage, about: &str, choice: &Choice) -> Result<String, String> {
-    let settings = stage.host.settings();
+async fn models(host: &Host, about: &str, choice: &Choice) -> Result<String, String> {
+    let settings = host.settings();
     let view = Vault::of(settings).view(settings);
     let runtime = resolve(&request(choice), settings, &view).outcome;
     let runtime = runtime.map_err(|error| error.to_string())?;
-    let net = stage.host.net();
+    let net = host.net();
     let listed = list(&net, &runtime, LISTING_DEADLINE).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for model in listed.iter().filter(|model| model.id.contains(about)) {
@@ -134,8 +133,8 @@ async fn models(stage: &Stage, about: &str, choice: &Choice) -> Result<String, S
     Ok(if text.is_empty() { format!("no model of it contains `{about}`") } else { text })
 }
 
-fn config(stage: &Stage, about: &str) -> String {
-    let settings = stage.host.settings();
+fn config(host: &Host, about: &str) -> String {
+    let settings = host.settings();
     if about.is_empty() {
         let file = settings.home().join("config.yaml");
         return format!(
@@ -157,9 +156,9 @@ fn config(stage: &Stage, about: &str) -> String {
     text
 }
 
-async fn checkpoints(stage: &Stage) -> Result<String, String> {
-    let cx = stage.host.call_context(Surface::Cli, SessionId::new("chat"));
-    let copies = stage.host.checkpoints().list(&cx).await.map_err(|error| error.to_string())?;
+async fn checkpoints(host: &Host) -> Result<String, String> {
+    let cx = host.call_context(Surface::Cli, SessionId::new("chat"));
+    let copies = host.checkpoints().list(&cx).await.map_err(|error| error.to_string())?;
     let mut text = String::new();
     for copy in copies {
         let age = copy.made.elapsed().unwrap_or_default().as_secs() / 60;

@@ -1,0 +1,227 @@
+//! What an event of the session shows.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use petasos_contract::message::Message;
+use petasos_session::{
+    Closed, CommandOutcome, Outcome, Page, Question, QuestionKind, QuestionReply, SessionEvent,
+    StreamItem, TurnEnd, TurnError,
+};
+
+use super::{Asking, Chat};
+use crate::line::{Colour, Line, Style};
+use crate::view;
+
+/// Whether the composer must give way to it.
+pub(super) fn begins_something(item: Option<&StreamItem>) -> bool {
+    let Some(StreamItem::Event(envelope)) = item else { return item.is_none() };
+    let event = &envelope.event;
+    matches!(event, SessionEvent::Submitted { .. } | SessionEvent::QuestionAsked(_))
+}
+
+impl Chat {
+    /// Takes the events that are there.
+    pub(super) fn catch_up(&mut self) {
+        while let Some(item) = self.events.try_next() {
+            self.take(Some(item));
+        }
+    }
+
+    /// Takes one; without one the session is over.
+    pub(super) fn take(&mut self, item: Option<StreamItem>) {
+        match item {
+            None => {
+                self.over = true;
+                self.pending.clear();
+                self.close_question();
+                self.ending |= !self.switching;
+            }
+            Some(StreamItem::Gap { missed }) => {
+                let canvas = self.screen.canvas();
+                self.view.gap(missed, canvas);
+            }
+            Some(StreamItem::Event(envelope)) => self.happened(&envelope.event),
+        }
+    }
+
+    fn happened(&mut self, event: &SessionEvent) {
+        let canvas = self.screen.canvas();
+        match event {
+            SessionEvent::Agent(event) => {
+                self.view.take(event.clone(), canvas);
+                self.flush();
+            }
+            SessionEvent::Submitted { id, .. } => {
+                self.pending.insert(*id);
+            }
+            SessionEvent::TurnStarted { .. } => self.view.begin("thinking"),
+            SessionEvent::TurnEnded { id, end, .. } => {
+                self.pending.remove(id);
+                self.view.end(canvas);
+                self.conclude(end);
+            }
+            SessionEvent::QuestionAsked(question) => self.asked(question),
+            SessionEvent::QuestionWaits => {
+                self.note("⏳ another question waits until this one is answered");
+            }
+            SessionEvent::QuestionClosed { id, how } => {
+                let open = self.question.as_ref().is_some_and(|open| open.question.id == *id);
+                if open {
+                    self.close_question();
+                    if *how != Closed::Answered {
+                        self.note("the question is no longer open");
+                    }
+                }
+            }
+            SessionEvent::Page(page) => self.page(page),
+            _ => {}
+        }
+    }
+
+    pub(super) fn outcome(&mut self, outcome: &CommandOutcome) {
+        outcome.pages.iter().for_each(|page| self.page(page));
+    }
+
+    fn page(&mut self, page: &Page) {
+        let canvas = self.screen.canvas();
+        self.view.note_below(canvas);
+        match page {
+            Page::Markdown(text) => self.markdown(text),
+            Page::Note(text) => self.note(text),
+            Page::Warning(text) => self.complain(text),
+        }
+    }
+
+    fn conclude(&mut self, ended: &Result<TurnEnd, TurnError>) {
+        match ended {
+            Ok(end) => match end.outcome {
+                Outcome::Replied => self.foot(end),
+                Outcome::Interrupted => self.complain("stopped; the conversation is kept"),
+                Outcome::OutOfBudget => self.complain("the requests of this turn are used up"),
+                Outcome::Refused | Outcome::Halted => self.complain(&end.text),
+            },
+            Err(error) => {
+                self.complain(&error.to_string());
+                self.note("/provider shows who would answer and why; /retry tries again");
+            }
+        }
+        let bell = self.settings.get("display.bell_on_complete");
+        if bell.and_then(serde_json::Value::as_bool) == Some(true) {
+            self.screen.ring();
+        }
+    }
+
+    fn foot(&mut self, end: &TurnEnd) {
+        if self.footer {
+            let cost = if end.cost_usd > 0.0 {
+                format!(" · ${:.4}", end.cost_usd)
+            } else {
+                String::new()
+            };
+            self.note(&format!(
+                "{} requests · {} tokens in, {} out{cost}",
+                end.requests,
+                end.usage.prompt(),
+                end.usage.output
+            ));
+        }
+    }
+
+    /// A question is shown between the lines; the next line that is typed answers it.
+    fn asked(&mut self, question: &Arc<Question>) {
+        let canvas = self.screen.canvas();
+        self.view.note_below(canvas);
+        let text = self.question_text(question);
+        self.put(text.lines().map(Line::marked).collect::<Vec<_>>());
+        let draft = self.draft.put_by();
+        self.question = Some(Asking { question: Arc::clone(question), draft });
+        if self.input.has_ended() {
+            self.decline();
+        } else if self.input.needs_prompt() {
+            let stay = self.view.done();
+            self.screen.show(stay, &[]);
+            self.screen.plain("> ");
+        }
+    }
+
+    fn question_text(&self, question: &Question) -> String {
+        match &question.kind {
+            QuestionKind::Approval(request) => {
+                let colour = self.screen.look().colour;
+                let shown = self.session.service().services().approval_text(request, colour);
+                let seconds = question.patience.as_secs();
+                format!("\n{shown}\n{} (no answer within {seconds} s means no)", question.choices())
+            }
+            QuestionKind::Choice { text, choices } => {
+                let mut shown = format!("\n❓ {text}\n");
+                for (at, choice) in choices.iter().enumerate() {
+                    writeln!(shown, "  {}. {choice}", at + 1).unwrap_or_default();
+                }
+                shown + question.choices()
+            }
+            QuestionKind::Password { prompt } => format!("\n🔑 {prompt}\n{}", question.choices()),
+        }
+    }
+
+    pub(super) fn close_question(&mut self) {
+        if let Some(asking) = self.question.take() {
+            self.draft.give_back(asking.draft);
+        }
+    }
+
+    /// The person has no answer to the open question.
+    pub(super) fn decline(&mut self) {
+        let Some(asking) = &self.question else { return };
+        let reply = match asking.question.kind {
+            QuestionKind::Approval(_) => {
+                QuestionReply::Deny { comment: Some("the input ended".to_owned()) }
+            }
+            _ => QuestionReply::Decline,
+        };
+        self.reply(reply);
+    }
+
+    pub(super) fn reply(&mut self, reply: QuestionReply) {
+        let Some(asking) = &self.question else { return };
+        match self.session.answer(asking.question.id, reply) {
+            Ok(()) => self.close_question(),
+            Err(error) => self.note(&error.to_string()),
+        }
+    }
+
+    /// The last exchange, so that one knows where one is.
+    pub(super) fn recap(&mut self, recent: &[Message]) {
+        let asked = |message: &Message| matches!(message, Message::User { .. });
+        let Some(last) = recent.iter().rposition(asked) else { return };
+        let canvas = self.screen.canvas();
+        let mut lines = vec![Line::of(Style::FAINT, &format!("── {} ──", self.session.id()))];
+        for message in recent.iter().skip(last) {
+            match message {
+                Message::User { content } => lines.extend(quoted(&content.text(), canvas.columns)),
+                Message::Assistant(reply) if !reply.text().is_empty() => {
+                    lines.extend(view::page(reply.text(), canvas));
+                }
+                _ => {}
+            }
+        }
+        lines.push(Line::new());
+        self.put(lines);
+    }
+}
+
+/// The person's own words.
+fn quoted(text: &str, columns: usize) -> Vec<Line> {
+    let mut lines = Vec::new();
+    for (at, part) in text.lines().enumerate() {
+        for (row, wrapped) in
+            Line::of(Style::BOLD, part).wrapped(columns.saturating_sub(2)).into_iter().enumerate()
+        {
+            let sign = if at == 0 && row == 0 { "❯ " } else { "  " };
+            let mut line = Line::of(Style::of(Colour::Cyan), sign);
+            line.extend(&wrapped);
+            lines.push(line);
+        }
+    }
+    lines
+}
