@@ -166,9 +166,11 @@ impl Agent {
         cx: &CallContext,
     ) -> Result<Compressed, compress::Stopped> {
         let _lease = self.lease("a summary", cx).await?;
+        // What it takes is this conversation's.
+        let cx = CallContext { session: self.session().clone(), ..cx.clone() };
         let Self { engine, transcript, compressor, seat, .. } = self;
         let bench = Bench { engine, transcript, todo: &seat.todo };
-        compressor.now(bench, focus, cx).await
+        compressor.now(bench, focus, &cx).await
     }
 
     /// Takes the conversation for as long as something is added to it. What others added since is

@@ -108,7 +108,6 @@ pub struct Delegation {
     /// Those who wait for children in the background.
     waiting: Mutex<Vec<Owned<()>>>,
     background: CancellationToken,
-    number: Mutex<u64>,
     /// Work of an earlier program that nobody has heard of yet.
     unheard: Mutex<Vec<Unheard>>,
 }
@@ -125,8 +124,7 @@ impl Delegation {
     pub fn new(parent: Choice) -> Self {
         let background = CancellationToken::new();
         let (running, waiting) = (Mutex::default(), Mutex::default());
-        let (number, unheard) = (Mutex::new(0), Mutex::default());
-        Self { parent, running, waiting, background, number, unheard }
+        Self { parent, running, waiting, background, unheard: Mutex::default() }
     }
 
     /// How many children may work at once.
@@ -175,15 +173,11 @@ impl Delegation {
         seat: &LoopSeat,
         cx: &CallContext,
     ) -> (String, Vec<String>) {
-        let number = {
-            let mut number = self.number.lock();
-            *number += 1;
-            *number
-        };
-        let id = format!("delegation-{number}");
+        let tag = revive::tag();
+        let id = format!("delegation-{tag}");
         // Known beforehand, so that the next program finds them if this one dies.
         let named = |(index, task): (usize, Task)| {
-            let session = SessionId::new(format!("{}_d{number}_{index}", seat.session));
+            let session = revive::child_session(&seat.session, &tag, index);
             Assignment { task, session: Some(session), begun: false }
         };
         let given: Vec<Assignment> = tasks.into_iter().enumerate().map(named).collect();

@@ -35,6 +35,7 @@ pub mod misbehaviour;
 mod moments;
 pub mod personality;
 mod prompt;
+mod rewind;
 mod round;
 pub mod scripted;
 pub mod seat;

@@ -120,19 +120,28 @@ impl TodoList {
         (!lines.is_empty()).then(|| format!("Tasks still open:\n{}", lines.join("\n")))
     }
 
-    /// Finds the list in the last result of `todo`.
-    pub fn recall(&mut self, rows: &[LoadedRow]) {
-        let result = rows.iter().rev().find_map(|row| match &row.stored.message {
+    /// Finds the list in the last result of `todo` that has one. Whether there was one.
+    pub fn recall(&mut self, rows: &[LoadedRow]) -> bool {
+        let given = rows.iter().rev().find_map(|row| match &row.stored.message {
             Message::Tool(result) if result.name.as_ref().is_some_and(|name| *name == "todo") => {
-                Some(result.content.text())
+                listed(&result.content.text())
             }
             _ => None,
         });
-        let Some(text) = result.filter(|text| text.len() <= RECALL_CHARS_MAX) else { return };
-        let parsed: Option<Value> = serde_json::from_str(&text).ok();
-        let items = parsed.and_then(|value| value.get("todos").cloned());
-        if let Some(given) = items.and_then(|items| serde_json::from_value(items).ok()) {
+        let found = given.is_some();
+        if let Some(given) = given {
             self.write(given, false);
         }
+        found
     }
+}
+
+/// The list in a result; words of the user may follow its JSON.
+fn listed(text: &str) -> Option<Vec<Given>> {
+    if text.len() > RECALL_CHARS_MAX {
+        return None;
+    }
+    let mut values = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    let result = values.next()?.ok()?;
+    serde_json::from_value(result.get("todos")?.clone()).ok()
 }

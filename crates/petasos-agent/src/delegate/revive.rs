@@ -29,6 +29,23 @@ pub(super) fn heard(id: &str) -> String {
     format!("`{id}` has ended: ")
 }
 
+/// Tells one delegation from all others of its conversation, also from those that were taken back
+/// or summarised since: nothing in the conversation has to be counted for it.
+pub(super) fn tag() -> String {
+    let random = getrandom::u64().ok();
+    let number = random.unwrap_or_else(|| {
+        // Without random bytes the clock does: two delegations are not made in one nanosecond.
+        let since = std::time::UNIX_EPOCH.elapsed().unwrap_or_default();
+        u64::try_from(since.as_nanos() & u128::from(u64::MAX)).unwrap_or_default()
+    });
+    format!("{:08x}", number & 0xffff_ffff)
+}
+
+/// The conversation of a child in the background.
+pub(super) fn child_session(parent: &SessionId, tag: &str, index: usize) -> SessionId {
+    SessionId::new(format!("{parent}_d{tag}_{index}"))
+}
+
 /// A child on its way to work.
 pub(super) enum Seated {
     /// With these words.
@@ -38,28 +55,30 @@ pub(super) enum Seated {
 }
 
 impl Delegation {
-    /// Reads from a conversation what was given out, and what of it was never heard of again.
+    /// Reads from a conversation what was given out, and what of it was never heard of again. Only
+    /// results of `delegate_task` itself count: anybody else could name any conversation.
     pub(crate) fn recall(&self, rows: &[LoadedRow]) {
         let mut unheard: Vec<Unheard> = Vec::new();
-        let mut count = 0;
         for row in rows {
             let text = match &row.stored.message {
                 Message::User { content } => content.text(),
                 Message::Assistant(_) => continue,
-                Message::Tool(result) => result.content.text(),
+                Message::Tool(result) => {
+                    let text = result.content.text();
+                    if result.name.as_ref().is_some_and(|name| *name == "delegate_task") {
+                        unheard.extend(dispatched(&text));
+                    }
+                    text
+                }
             };
-            if let Some(given) = dispatched(&text) {
-                count += 1;
-                unheard.push(given);
-            }
             let sent = row.stored.sent.as_deref().unwrap_or_default();
             unheard.retain(|one| {
                 let news = heard(&one.id);
                 !text.contains(&news) && !sent.contains(&news)
             });
         }
-        let mut number = self.number.lock();
-        *number = count.max(*number);
+        // One that was shortened since stands in the log twice.
+        unheard.dedup();
         *self.unheard.lock() = unheard;
     }
 
@@ -71,6 +90,9 @@ impl Delegation {
         }
         let unheard = std::mem::take(&mut *self.unheard.lock());
         for Unheard { id, sessions } in unheard {
+            let own = format!("{}_d", seat.session);
+            let sessions: Vec<_> =
+                sessions.into_iter().filter(|one| one.as_str().starts_with(&own)).collect();
             if let Some(why) = busy(seat, &sessions).await {
                 cx.events.emit(|| Event::Notice { text: format!("`{id}` is left alone: {why}") });
                 self.unheard.lock().push(Unheard { id, sessions });
@@ -81,7 +103,10 @@ impl Delegation {
                 let task = Task { goal: String::new(), context: None, orchestrator: false };
                 Assignment { task, session: Some(session), begun: true }
             });
-            self.in_background(&id, given.collect(), seat, cx);
+            let given: Vec<Assignment> = given.collect();
+            if !given.is_empty() {
+                self.in_background(&id, given, seat, cx);
+            }
         }
     }
 }

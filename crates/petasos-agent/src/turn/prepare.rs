@@ -113,6 +113,9 @@ impl Agent {
         cx.grant = Arc::new(cx.grant.intersect(&Grant::Only(granted.clone())));
         turn.granted = granted;
         turn.system = self.system_prompt(cx).await?;
+        if self.turns == 1 {
+            self.recall_shortened().await?;
+        }
         self.seat.delegation.revive(&self.seat, cx).await;
         Ok(())
     }

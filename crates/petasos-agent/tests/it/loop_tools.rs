@@ -59,6 +59,49 @@ async fn tasks_are_written_merged_and_remembered_over_a_restart() {
 }
 
 #[tokio::test]
+async fn tasks_are_found_again_behind_words_of_the_user_and_after_a_summary() {
+    let write = r#"{"todos":[{"id":"1","content":"paint","status":"in_progress"}]}"#;
+    let long = "word ".repeat(30_000);
+    let model = Scripted::new([
+        Act::After(std::time::Duration::from_millis(50), Box::new(Act::call("todo", write))),
+        Act::say("noted"),
+        Act::say(&long),
+        Act::call("todo", "{}"),
+        Act::say("there it is"),
+        Act::call("todo", "{}"),
+        Act::say("still there"),
+    ])
+    .with(petasos_contract::model::Role::Compression, [Act::say("They painted.")]);
+    let settings = json!({
+        "model": { "context_length": 64000 },
+        "compression": { "protect_last_n": 1, "protect_first_n": 0, "target_ratio": 0.05 }
+    });
+    let world = World::with(model, &settings);
+    let mut agent = world.agent().await;
+    let inbox = agent.inbox();
+    let cx = world.cx();
+    let steer = async {
+        crate::world::when("the first request", || !world.model.asked().is_empty()).await;
+        inbox.steer("and mind the floor");
+    };
+    let (end, ()) = tokio::join!(agent.turn("go".into(), &cx), steer);
+    end.unwrap();
+    assert!(told(&agent)[2].ends_with("[The user adds while you work: and mind the floor]"));
+    let session = agent.session().clone();
+    drop(agent);
+    let last = |agent: &Agent| told(agent).into_iter().rev().find(|row| row.starts_with("tool:"));
+    let (mut agent, _) = world.resume(&session).await;
+    agent.turn("tell me everything".into(), &world.cx()).await.unwrap();
+    agent.turn("what is to be done?".into(), &world.cx()).await.unwrap();
+    assert!(last(&agent).unwrap().contains("paint"), "{:?}", last(&agent));
+    agent.compress(Some("paint"), &world.cx()).await.unwrap_or_else(|why| panic!("{why}"));
+    drop(agent);
+    let (mut agent, _) = world.resume(&session).await;
+    agent.turn("and now?".into(), &world.cx()).await.unwrap();
+    assert!(last(&agent).unwrap().contains("paint"), "{:?}", last(&agent));
+}
+
+#[tokio::test]
 async fn notes_are_bounded_safe_and_all_or_nothing() {
     let calls = [
         ("memory", r#"{"action":"add","target":"user","content":"likes tea"}"#),

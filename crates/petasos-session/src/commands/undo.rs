@@ -1,10 +1,6 @@
 //! `/undo`: takes back the last exchange.
 
-use std::sync::Arc;
-
-use petasos_agent::Agent;
 use petasos_contract::message::Message;
-use petasos_contract::store::Amend;
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
@@ -26,18 +22,13 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
 
 /// Hides the last message of the person and everything behind it; gives the message.
 pub(super) async fn take_back(live: &mut LiveSession) -> Result<String, String> {
-    let rows = live.begun()?.transcript().rows();
+    let agent = live.begun()?;
+    let rows = agent.transcript().rows();
     let last = rows.iter().rev().find_map(|row| match &row.stored.message {
         Message::User { content } if row.stored.note.is_none() => Some((row.seq, content.text())),
         _ => None,
     });
     let (seq, text) = last.ok_or("there is nothing to take back")?;
-    let session = live.id().clone();
-    let hidden = live.engine().store.amend(&session, Amend::Rewind(seq)).await;
-    hidden.map_err(|error| error.to_string())?;
-    let (engine, choice) = (Arc::clone(live.engine()), live.choice.clone());
-    let resumed = Agent::resume(engine, choice, &session).await;
-    let (agent, _) = resumed.map_err(|error| error.to_string())?;
-    live.agent = Some(agent);
+    agent.rewind(seq).await.map_err(|error| error.to_string())?;
     Ok(text)
 }
