@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::model::Reason;
-use petasos_contract::store::{StoreError, Stored, Swap};
+use petasos_contract::store::{Seq, StoreError, Stored, Swap};
 use petasos_contract::{CallContext, Settings, event::Event};
 use serde_json::Value;
 
@@ -95,8 +95,26 @@ pub struct Compressor {
     protect_first: usize,
     protect_last: usize,
     reserved: u64,
-    futile: u32,
+    futile: Futile,
     resting_until: Option<Instant>,
+}
+
+/// Passes in a row that saved too little, and how long the conversation was.
+#[derive(Debug, Clone, Copy, Default)]
+struct Futile {
+    passes: u32,
+    tokens: u64,
+}
+
+impl Futile {
+    fn once_more(self, tokens: u64) -> Self {
+        Self { passes: self.passes + 1, tokens }
+    }
+
+    /// Whether another pass would be no better: until the conversation has grown.
+    fn holds(self, tokens: u64) -> bool {
+        self.passes >= FUTILE_MAX && tokens * 100 <= self.tokens * (100 + SHARE_MIN)
+    }
 }
 
 impl Compressor {
@@ -118,7 +136,7 @@ impl Compressor {
             protect_first: count("compression.protect_first_n", 3),
             protect_last: count("compression.protect_last_n", 20),
             reserved: settings.get("model.max_tokens").and_then(Value::as_u64).unwrap_or(0),
-            futile: 0,
+            futile: Futile::default(),
             resting_until: None,
         }
     }
@@ -126,7 +144,7 @@ impl Compressor {
     /// The provider stated its window.
     pub fn learn(&mut self, window: u64) {
         self.window = self.window.min(window);
-        self.futile = 0;
+        self.futile = Futile::default();
     }
 
     /// At how many tokens a conversation is shortened.
@@ -138,10 +156,11 @@ impl Compressor {
         if threshold >= self.window { part(self.window, 0.85) } else { threshold }
     }
 
-    /// Whether a conversation of this size should be shortened now.
-    pub fn is_due(&self, tokens: u64) -> bool {
+    /// Whether a conversation should be shortened now, by what stands before it and by its size.
+    pub fn is_due(&self, preamble: u64, tokens: u64) -> bool {
         let rested = self.resting_until.is_none_or(|until| Instant::now() >= until);
-        self.on && self.futile < FUTILE_MAX && rested && tokens > self.threshold()
+        let full = preamble + tokens > self.threshold();
+        self.on && full && rested && !self.futile.holds(tokens)
     }
 
     /// Shortens the conversation now.
@@ -151,7 +170,8 @@ impl Compressor {
         focus: Option<&str>,
         cx: &CallContext,
     ) -> Result<Compressed, Stopped> {
-        if self.futile >= FUTILE_MAX {
+        let tokens = bench.transcript.tokens();
+        if self.futile.holds(tokens) {
             return Err(Stopped::Futile);
         }
         if let Some(until) = self.resting_until.filter(|until| *until > Instant::now()) {
@@ -164,7 +184,8 @@ impl Compressor {
             Ok(done) => {
                 let saved = done.before.saturating_sub(done.after);
                 let little = saved * 100 < done.before * SHARE_MIN;
-                self.futile = if little { self.futile + 1 } else { 0 };
+                self.futile =
+                    if little { self.futile.once_more(tokens) } else { Futile::default() };
                 cx.events.emit(|| Event::Compressed {
                     session,
                     before: done.before,
@@ -175,7 +196,10 @@ impl Compressor {
             Err(Stopped::Unavailable { .. }) => {
                 self.resting_until = Some(Instant::now() + COOLDOWN);
             }
-            Err(Stopped::NothingLeft | Stopped::NoGain) => self.futile += 1,
+            // A conversation that is short enough says nothing about later.
+            Err(Stopped::NothingLeft | Stopped::NoGain) if tokens > self.threshold() => {
+                self.futile = self.futile.once_more(tokens);
+            }
             // An interrupt, another process or the disk say nothing about the conversation.
             Err(_) => {}
         }
@@ -193,23 +217,19 @@ impl Compressor {
         let tail_budget = part(self.threshold(), self.target_ratio);
         let tail = bounds::tail(transcript.rows(), tail_budget, self.protect_last);
         let pruned = prune::swaps(transcript.rows(), tail);
-        if !pruned.is_empty() {
-            transcript.swap(pruned).await?;
-        }
-        let after = transcript.tokens();
+        // Nothing is stored before all is known: a pass that stops has changed nothing.
+        let rows = prune::applied(transcript.rows(), &pruned);
+        let after = rows.iter().map(|row| u64::from(row.stored.tokens)).sum();
         let enough =
             after < part(self.threshold(), 0.7) && after * 100 <= before * (100 - SHARE_MIN);
-        if enough && focus.is_none() {
+        let tail = bounds::tail(&rows, tail_budget, self.protect_last);
+        let head = bounds::head(&rows, self.protect_first, tail);
+        let middle = rows.get(head..tail).unwrap_or_default();
+        if (enough && focus.is_none()) || (middle.is_empty() && after < before) {
+            transcript.swap(pruned).await?;
             return Ok(Compressed { before, after, how: "old tool results were shortened" });
         }
-        let rows = transcript.rows();
-        let tail = bounds::tail(rows, tail_budget, self.protect_last);
-        let head = bounds::head(rows, self.protect_first, tail);
-        let middle = rows.get(head..tail).unwrap_or_default();
         if middle.is_empty() {
-            if after < before {
-                return Ok(Compressed { before, after, how: "old tool results were shortened" });
-            }
             return Err(Stopped::NothingLeft);
         }
         let removed: u64 = middle.iter().map(|row| u64::from(row.stored.tokens)).sum();
@@ -223,8 +243,11 @@ impl Compressor {
         if crate::tokens::of_message(&shown.message) >= removed {
             return Err(Stopped::NoGain);
         }
-        let hidden = middle.iter().map(|row| row.seq).collect();
-        transcript.swap(vec![Swap { hidden, shown: Some(shown) }]).await?;
+        let hidden: Vec<Seq> = middle.iter().map(|row| row.seq).collect();
+        let mut swaps = pruned;
+        swaps.retain(|swap| !swap.hidden.iter().any(|seq| hidden.contains(seq)));
+        swaps.push(Swap { hidden, shown: Some(shown) });
+        transcript.swap(swaps).await?;
         // The beginning is part of the summary from now on.
         self.protect_first = 0;
         Ok(Compressed { before, after: transcript.tokens(), how })

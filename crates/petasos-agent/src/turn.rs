@@ -303,7 +303,7 @@ impl Agent {
         let preamble = tokens::of_text(&turn.system) + tokens::of_tools(&turn.tools);
         let Self { engine, transcript, compressor, seat, .. } = self;
         for _ in 0..SHORTENED_MAX {
-            if !compressor.is_due(preamble + transcript.tokens()) {
+            if !compressor.is_due(preamble, transcript.tokens()) {
                 break;
             }
             let done = compressor

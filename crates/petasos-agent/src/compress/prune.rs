@@ -30,6 +30,20 @@ pub(super) fn swaps(rows: &[LoadedRow], tail: usize) -> Vec<Swap> {
     old.filter_map(swap).collect()
 }
 
+/// The rows as they would be, each with the place of the one it stands for.
+pub(super) fn applied(rows: &[LoadedRow], swaps: &[Swap]) -> Vec<LoadedRow> {
+    let mut rows = rows.to_vec();
+    for row in &mut rows {
+        let swap = swaps.iter().find(|swap| swap.hidden.contains(&row.seq));
+        if let Some(shown) = swap.and_then(|swap| swap.shown.clone()) {
+            row.stored = shown;
+            let tokens = crate::tokens::of_message(&row.stored.message);
+            row.stored.tokens = u32::try_from(tokens).unwrap_or(u32::MAX);
+        }
+    }
+    rows
+}
+
 /// The last row of each text that several results have.
 fn newest_results(rows: &[LoadedRow]) -> BTreeMap<String, i64> {
     let mut newest = BTreeMap::new();

@@ -103,7 +103,43 @@ async fn what_cannot_shrink_stops_with_its_reason() {
     agent.turn("hello".into(), &world.cx()).await.unwrap();
     let stopped = agent.compress(None, &world.cx()).await.unwrap_err();
     assert_eq!(stopped, Stopped::NothingLeft);
-    agent.compress(None, &world.cx()).await.unwrap_err();
-    assert_eq!(agent.compress(None, &world.cx()).await.unwrap_err(), Stopped::Futile);
+    assert_eq!(agent.compress(None, &world.cx()).await.unwrap_err(), Stopped::NothingLeft);
     assert_eq!(told(&agent).len(), 2);
+}
+
+#[tokio::test]
+async fn asking_too_early_does_not_switch_it_off() {
+    let world =
+        World::with(Scripted::new([Act::say("hi")].into_iter().chain(busy(8))), &small_window());
+    let mut agent = world.agent().await;
+    agent.turn("hello".into(), &world.cx()).await.unwrap();
+    for _ in 0..4 {
+        agent.compress(None, &world.cx()).await.unwrap_err();
+    }
+    agent.turn("work hard".into(), &world.cx()).await.unwrap();
+    assert!(world.happened().contains(&"compressed".to_owned()));
+    world.check(&agent).await;
+}
+
+#[tokio::test]
+async fn a_pass_that_fails_changes_nothing_in_the_store() {
+    let long = "word ".repeat(9_000);
+    let big = format!(r#"{{"do":"{}"}}"#, "lorem ipsum ".repeat(1000));
+    let model = Scripted::new([
+        Act::call("act", &big),
+        Act::say(&long),
+        Act::call("act", &big),
+        Act::say(&long),
+    ])
+    .with(Role::Compression, [Act::Fail(Reason::Auth), Act::say("They worked.")]);
+    let world = World::with(model, &small_window());
+    let mut agent = world.agent().await;
+    agent.turn("one".into(), &world.cx()).await.unwrap();
+    agent.turn("two".into(), &world.cx()).await.unwrap();
+    let before = world.engine.store.read(agent.session(), Slice::Whole).await.unwrap();
+    let stopped = agent.compress(Some("words"), &world.cx()).await.unwrap_err();
+    assert!(matches!(stopped, Stopped::Unavailable { .. }), "{stopped:?}");
+    let after = world.engine.store.read(agent.session(), Slice::Whole).await.unwrap();
+    assert_eq!(after, before, "no row was hidden, none was added");
+    world.check(&agent).await;
 }
