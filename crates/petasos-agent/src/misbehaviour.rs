@@ -24,6 +24,8 @@ pub struct Patience {
     pub incomplete: u32,
     /// The most that a reply wrote before it was cut off.
     pub written: u32,
+    /// Replies whose stream broke off.
+    pub broken: u32,
 }
 
 /// What to do with a reply.
@@ -43,6 +45,10 @@ pub enum Verdict {
     },
     /// It said nothing and will not.
     Empty,
+    /// It is cut off each time, and what it asks for is not whole.
+    Cut,
+    /// Its stream breaks off each time.
+    Broken,
     /// A filter stopped it.
     Filtered,
 }
@@ -52,6 +58,10 @@ const MALFORMED_MAX: u32 = 3;
 const CUT_MAX: u32 = 4;
 const EMPTY_MAX: u32 = 3;
 const INCOMPLETE_MAX: u32 = 3;
+const BROKEN_MAX: u32 = 2;
+/// A reply that broke off and is longer than this has no end: it is not asked to go on.
+const BROKEN_BYTES_MAX: usize = 1_000_000;
+const GO_ON: &str = "Continue exactly where you stopped.";
 /// What a reply that is asked for again may write at most.
 const ROOM_FIRST: u32 = 4096;
 const ROOM_MAX: u32 = 32_768;
@@ -60,21 +70,12 @@ impl Patience {
     /// Judges a reply and counts.
     pub fn judge(&mut self, reply: &Reply) -> Verdict {
         let said = &reply.message;
-        if reply.finish == Finish::Length {
-            let written = u32::try_from(reply.usage.output).unwrap_or(u32::MAX);
-            self.written = self.written.max(written);
+        if reply.broken.is_some() {
+            return self.judge_broken(said);
         }
         match reply.finish {
             Finish::ContentFilter if said.tool_calls.is_empty() => return Verdict::Filtered,
-            Finish::Length if !said.tool_calls.is_empty() && self.cut < CUT_MAX => {
-                // Arguments may be cut anywhere: none of these calls runs.
-                self.cut += 1;
-                return Verdict::Again { nudge: None };
-            }
-            Finish::Length if !said.is_silent() && self.cut < CUT_MAX => {
-                self.cut += 1;
-                return Verdict::GoOn { nudge: Some("Continue exactly where you stopped.") };
-            }
+            Finish::Length => return self.judge_cut(reply),
             Finish::Incomplete
                 if said.tool_calls.is_empty() && self.incomplete < INCOMPLETE_MAX =>
             {
@@ -100,6 +101,32 @@ impl Patience {
         Verdict::Take
     }
 
+    /// The network cut it: what came is kept, and the model may go on, but not for ever.
+    fn judge_broken(&mut self, said: &Assistant) -> Verdict {
+        self.broken += 1;
+        match said {
+            said if self.broken > BROKEN_MAX || said.text().len() > BROKEN_BYTES_MAX => {
+                Verdict::Broken
+            }
+            said if said.text().is_empty() || !said.tool_calls.is_empty() => {
+                Verdict::Again { nudge: None }
+            }
+            _ => Verdict::GoOn { nudge: Some(GO_ON) },
+        }
+    }
+
+    /// It ran out of room. Arguments may be cut anywhere: none of these calls ever runs.
+    fn judge_cut(&mut self, reply: &Reply) -> Verdict {
+        let said = &reply.message;
+        self.written = self.written.max(u32::try_from(reply.usage.output).unwrap_or(u32::MAX));
+        let whole = !said.text().is_empty() && said.tool_calls.is_empty();
+        if self.cut >= CUT_MAX {
+            return if whole { Verdict::Take } else { Verdict::Cut };
+        }
+        self.cut += 1;
+        if whole { Verdict::GoOn { nudge: Some(GO_ON) } } else { Verdict::Again { nudge: None } }
+    }
+
     /// Counts a reply with unknown tools; `false` when it was one too many.
     pub fn bear_unknown(&mut self, unknown: usize) -> bool {
         if unknown > 0 {
@@ -113,9 +140,10 @@ impl Patience {
         if self.cut == 0 {
             return configured;
         }
-        let room = configured.unwrap_or(ROOM_FIRST).saturating_mul(1 << self.cut.min(8));
-        // Never less than there was already, whoever set that limit.
-        Some(room.min(ROOM_MAX).max(configured.unwrap_or(0)).max(self.written))
+        // Never less than what was allowed, or written, before.
+        let before = configured.unwrap_or(ROOM_FIRST).max(self.written);
+        let room = before.saturating_mul(1 << self.cut.min(8));
+        Some(room.min(ROOM_MAX.max(before)))
     }
 }
 

@@ -168,6 +168,11 @@ impl Agent {
         let spent = self.account(turn, &reply);
         let verdict = turn.patience.judge(&reply);
         turn.nudge = None;
+        if let Some(why) = &reply.broken {
+            let next = if verdict == Verdict::Broken { "giving up" } else { "asking it to go on" };
+            let text = format!("the reply broke off ({why}); {next}");
+            turn.cx.events.emit(|| Event::Notice { text });
+        }
         // Where the reply is kept, what it took is stored together with it.
         if !matches!(verdict, Verdict::Take | Verdict::GoOn { .. }) {
             self.transcript.amend(Amend::Spent(Box::new(spent.clone()))).await?;
@@ -179,7 +184,7 @@ impl Agent {
                 Ok(Step::Next)
             }
             Verdict::GoOn { nudge } => {
-                turn.parts.push_str(reply.message.text());
+                turn.parts = continued(std::mem::take(&mut turn.parts), reply.message.text());
                 self.store_reply(turn, &reply, reply.message.clone(), spent).await?;
                 if let Some(nudge) = nudge {
                     self.say(nudge, "nudge", turn).await?;
@@ -192,6 +197,19 @@ impl Agent {
                 let text = if reuse { turn.earlier.clone() } else { "(empty)".to_owned() };
                 self.close(turn, &text).await?;
                 Ok(Step::End(if reuse { Outcome::Replied } else { Outcome::Halted }, text))
+            }
+            Verdict::Cut => {
+                let text = "I stopped: every reply was cut off before its call was complete. \
+                            Raise `model.max_tokens`, or ask for less at a time.";
+                self.close(turn, text).await?;
+                Ok(Step::End(Outcome::Halted, text.to_owned()))
+            }
+            Verdict::Broken => {
+                let why = reply.broken.as_deref().unwrap_or_default();
+                let line = format!("the model's reply broke off again and again ({why})");
+                let mut error = ModelError::new(Reason::Timeout, line);
+                error.path.clone_from(&reply.path);
+                Err(TurnError::Model(Box::new(error)))
             }
             Verdict::Filtered => {
                 let said = reply.message.text().trim();
@@ -262,7 +280,7 @@ impl Agent {
             tell_steered(&words, &turn.cx);
             return Ok(Step::Next);
         }
-        let text = std::mem::take(&mut turn.parts) + said.text();
+        let text = continued(std::mem::take(&mut turn.parts), said.text());
         if let Some(words) = self.objection(&text, turn.verified, &turn.cx).await {
             turn.verified += 1;
             self.say(&words, "nudge", turn).await?;
@@ -402,6 +420,13 @@ impl Agent {
             Err(error) => Err(TurnError::Model(Box::new(error))),
         }
     }
+}
+
+/// A reply in parts as one text. A model that began anew instead of going on is not told twice.
+fn continued(parts: String, next: &str) -> String {
+    const SAME_CHARS_MIN: usize = 8;
+    let anew = parts.chars().count() >= SAME_CHARS_MIN && next.starts_with(&parts);
+    if anew { next.to_owned() } else { parts + next }
 }
 
 /// Tells surfaces that the user's guidance reached the model.

@@ -138,6 +138,60 @@ async fn a_cut_reply_goes_on_and_cut_calls_never_run() {
     assert_eq!(room, [None, Some(8192), Some(16_384), Some(32_768)]);
 }
 
+fn broken(text: &str) -> Act {
+    let content = Some(text.to_owned()).filter(|text| !text.is_empty());
+    let message = Assistant { content, ..Assistant::default() };
+    let (finish, broken) = (Finish::Length, Some("connection reset".to_owned()));
+    Act::Give(Box::new(Reply { message, finish, broken, ..Reply::default() }))
+}
+
+#[tokio::test]
+async fn a_reply_that_the_network_cut_is_continued_with_a_word_about_it() {
+    for (acts, wanted) in [
+        (vec![broken("one, "), Act::say("two")], "one, two"),
+        (vec![broken("Hello wor"), Act::say("Hello world")], "Hello world"),
+        (vec![broken("one, "), broken("two, "), Act::say("three")], "one, two, three"),
+    ] {
+        let world = World::new(Scripted::new(acts));
+        let (_, end) = world.one_turn("count").await;
+        assert_eq!(end.unwrap().text, wanted);
+        let told = |event: &Event| match event {
+            Event::Notice { text } => text.contains("connection reset"),
+            _ => false,
+        };
+        assert!(world.saw(told), "nobody glues in silence");
+        let room = world.model.asked().iter().all(|asked| asked.prompt.max_tokens.is_none());
+        assert!(room, "the model ran out of network, not of room");
+    }
+}
+
+#[tokio::test]
+async fn a_stream_that_always_breaks_or_never_ends_is_a_failure() {
+    let endless = "x".repeat(1_500_000);
+    for (act, requests) in [(broken("Hello wor"), 3), (broken(""), 3), (broken(&endless), 1)] {
+        let world = World::new(Scripted::new([]).otherwise(move |_, _| act.clone()));
+        let (agent, end) = world.one_turn("go").await;
+        assert!(matches!(end, Err(TurnError::Model(_))), "{end:?}");
+        assert_eq!(world.model.asked().len(), requests);
+        let kept: usize = told(&agent).iter().map(String::len).sum();
+        assert!(kept < 1_000, "{kept} bytes of it are kept");
+    }
+}
+
+#[tokio::test]
+async fn calls_that_are_always_cut_never_run_and_room_only_grows() {
+    let cut = || calling(&[("a", "act", "{}")], Finish::Length);
+    let settings = json!({ "model": { "max_tokens": 100_000 } });
+    let world = World::with(Scripted::new([]).otherwise(move |_, _| cut()), &settings);
+    let (_, end) = world.one_turn("go").await;
+    let end = end.unwrap();
+    assert_eq!(end.outcome, Outcome::Halted);
+    assert!(end.text.contains("model.max_tokens"), "{}", end.text);
+    assert!(world.ran.lock().is_empty());
+    let room = world.model.asked().iter().all(|asked| asked.prompt.max_tokens == Some(100_000));
+    assert!(room);
+}
+
 #[tokio::test]
 async fn silence_is_asked_about_and_then_named() {
     let silent = || reply("", Finish::Stop);
