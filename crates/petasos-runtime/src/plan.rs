@@ -6,16 +6,19 @@
 #[cfg(test)]
 mod tests;
 
+use std::panic::AssertUnwindSafe;
 use std::path::{Component, Path, PathBuf};
 
+use petasos_contract::Args;
 use petasos_contract::call::{RawArguments, ToolCall};
 use petasos_contract::context::CallContext;
+use petasos_contract::effect::Effect;
 use petasos_contract::reading::leaves_no_trace;
 use petasos_contract::tool::Concurrency;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use crate::dispatch::parse_arguments;
-use crate::registry::Snapshot;
+use crate::registry::{Entry, Snapshot};
 use crate::search;
 
 /// Calls that run together, or one after another; indexes into the batch.
@@ -33,7 +36,7 @@ enum Place {
     Anywhere,
     /// Beside anything that names no path: nobody knows which files it looks at.
     Command,
-    At(PathBuf),
+    At(Vec<PathBuf>),
 }
 
 /// Cuts a batch.
@@ -48,7 +51,10 @@ pub fn plan(calls: &[ToolCall], tools: &Snapshot, cx: &CallContext) -> Vec<Segme
             Place::Barrier => true,
             Place::Anywhere => false,
             Place::Command => !reserved.is_empty(),
-            Place::At(path) => looking || reserved.iter().any(|other| overlap(path, other)),
+            Place::At(paths) => {
+                let taken = |path: &PathBuf| reserved.iter().any(|other| overlap(path, other));
+                looking || paths.iter().any(taken)
+            }
         };
         if apart {
             close(&mut segments, &mut run, &mut reserved);
@@ -61,7 +67,7 @@ pub fn plan(calls: &[ToolCall], tools: &Snapshot, cx: &CallContext) -> Vec<Segme
             }
             Place::Anywhere => {}
             Place::Command => looking = true,
-            Place::At(path) => reserved.push(path),
+            Place::At(paths) => reserved.extend(paths),
         }
         run.push(at);
     }
@@ -112,12 +118,26 @@ fn place(call: &ToolCall, tools: &Snapshot, cx: &CallContext) -> Place {
         }
         Concurrency::ByPath => {
             let path = args.get("path").and_then(Value::as_str).map(str::trim);
-            match path.filter(|path| !path.is_empty()) {
-                Some(path) => Place::At(canonical(path, cx)),
+            match path.filter(|path| !path.is_empty()).map(str::to_owned) {
+                Some(path) => files(entry, args, &path, cx),
                 None => Place::Barrier,
             }
         }
     }
+}
+
+/// The files of a call, as the tool itself means them: a relative path is relative to wherever its
+/// session is by now. A tool that states none is taken at the word of its `path`.
+fn files(entry: &Entry, args: Map<String, Value>, path: &str, cx: &CallContext) -> Place {
+    let args = Args::new(args);
+    let stated = AssertUnwindSafe(|| entry.tool.effects(&args, cx));
+    let Ok(effects) = std::panic::catch_unwind(stated) else { return Place::Barrier };
+    let meant = effects.iter().filter_map(|effect| match effect {
+        Effect::Write(path) | Effect::Read(path) => path.to_str(),
+        _ => None,
+    });
+    let meant: Vec<PathBuf> = meant.map(|path| canonical(path, cx)).collect();
+    Place::At(if meant.is_empty() { vec![canonical(path, cx)] } else { meant })
 }
 
 /// An absolute path with links resolved as far as it exists.

@@ -1,11 +1,15 @@
 //! Which calls of a batch may run together.
 
+use std::sync::Arc;
+
+use petasos_contract::ToolOutput;
 use petasos_contract::call::{RawArguments, ToolCall};
+use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::tool::Concurrency;
 use serde_json::json;
 
 use super::{Segment, plan};
-use crate::probe::{World, echo, entry, settings_with};
+use crate::probe::{Scripted, World, echo, entry, settings_with};
 use crate::registry::Entry;
 
 fn tool(name: &str, concurrency: Concurrency) -> Entry {
@@ -142,6 +146,32 @@ fn paths_overlap_when_one_holds_the_other_however_they_are_spelled() {
         let calls = [("write_file", left.as_str()), ("read_file", right.as_str())];
         let wanted = if overlapping { S(vec![0, 1]) } else { P(vec![0, 1]) };
         assert_eq!(segments(root, &calls), [wanted], "{left} {right}");
+    }
+}
+
+#[test]
+fn a_relative_path_is_what_the_tool_takes_it_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut moved = Scripted::new(|_, _| async { Ok(ToolOutput::Text(String::new())) });
+    // Its session has gone to `sub` meanwhile.
+    moved.effects = |args| {
+        let path = std::path::Path::new("/ws/sub").join(args.text("path").unwrap_or_default());
+        Effects::one(Effect::Write(path))
+    };
+    let mut tool = entry("write_file", "test", Arc::new(moved));
+    tool.concurrency = Concurrency::ByPath;
+    let mut world = World::with(vec![tool]);
+    world.settings = settings_with(&json!({}), &[], folder.path());
+    for (left, right, overlapping) in [
+        ("f", "/ws/sub/f", true),
+        ("f", "../sub/f", true),
+        ("f", "g", false),
+        ("f", "/ws/f", false),
+    ] {
+        let calls = [left, right].map(|path| ToolCall::new("c", "write_file", at(path)));
+        let wanted = if overlapping { S(vec![0, 1]) } else { P(vec![0, 1]) };
+        let planned = plan(&calls, &world.registry.snapshot(), &world.cx());
+        assert_eq!(planned, [wanted], "{left} {right}");
     }
 }
 
