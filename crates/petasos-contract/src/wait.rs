@@ -98,12 +98,12 @@ impl Pauses {
 struct Open<'a>(&'a Pauses);
 
 impl<'a> Open<'a> {
-    fn begin(pauses: &'a Pauses) -> Self {
-        let mut paused = pauses.lock();
+    fn begin(all: &'a Pauses) -> Self {
+        let mut paused = all.lock();
         paused.open += 1;
         paused.since.get_or_insert_with(tokio::time::Instant::now);
         drop(paused);
-        Self(pauses)
+        Self(all)
     }
 }
 

@@ -152,8 +152,12 @@ fn safe_name(id: &str) -> String {
 
 /// The first bytes of a digest as text.
 fn hex(digest: &[u8], bytes: usize) -> String {
-    let digit = |half: u8| char::from_digit(half.into(), 16).unwrap_or('0');
-    digest.iter().take(bytes).flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    use std::fmt::Write as _;
+    digest.iter().take(bytes).fold(String::new(), |mut text, byte| {
+        // Writing to a string cannot fail.
+        write!(text, "{byte:02x}").unwrap_or_default();
+        text
+    })
 }
 
 /// Brings the results of a batch under the turn's budget: the largest that are still whole are

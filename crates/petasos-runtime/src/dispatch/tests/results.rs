@@ -1,5 +1,6 @@
 //! What a result weighs and whose words it carries, seen from outside the door.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -106,12 +107,12 @@ async fn kept_words_of_strangers_stay_labelled_however_they_are_read() {
             let path = args.text("path").unwrap_or_default();
             Ok(ToolOutput::Text(std::fs::read_to_string(path).unwrap_or_else(|_| lines(100))))
         });
-        reading.effects = |args| match args.text("path") {
-            Some(path) => Effects::one(Effect::Read(path.into())),
-            None => {
-                let script = args.text("command").unwrap_or_default().to_owned();
-                Effects::one(Effect::Command { script, cwd: "/".into() })
+        reading.effects = |args| {
+            if let Some(path) = args.text("path") {
+                return Effects::one(Effect::Read(path.into()));
             }
+            let script = args.text("command").unwrap_or_default().to_owned();
+            Effects::one(Effect::Command { script, cwd: "/".into() })
         };
         Arc::new(reading)
     };
@@ -127,7 +128,7 @@ async fn kept_words_of_strangers_stay_labelled_however_they_are_read() {
     let whole = std::fs::read_to_string(&path).unwrap();
     assert!(whole.starts_with("<untrusted_tool_result source=\"web_extract\">"));
     let other = folder.path().join("notes.txt");
-    std::fs::write(&other, lines(100)).unwrap();
+    std::fs::File::create(&other).unwrap().write_all(lines(100).as_bytes()).unwrap();
     for (args, labelled) in [
         (json!({ "path": path }), true),
         (json!({ "path": path.parent() }), true),
