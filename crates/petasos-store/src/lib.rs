@@ -14,6 +14,7 @@
 //! | `search` | words, substrings, snippets |
 //! | `leases` | who may add to a conversation |
 //! | `maintain` | long work on the whole file: checks, repairs, imports |
+//! | `prune` | removing old conversations, and giving their space back |
 //! | `verify` | is the file sound |
 //! | `salvage` | everything that can still be read of a damaged file |
 //! | `export`, `import` | JSON lines and Markdown out, another agent's database in |
@@ -25,6 +26,7 @@ mod leases;
 mod maintain;
 mod messages;
 mod migrations;
+mod prune;
 mod readers;
 mod repair;
 mod salvage;
@@ -39,6 +41,7 @@ mod writer;
 pub use export::Format;
 pub use import::{Imported, Skipped};
 pub use maintain::{Progress, Repaired};
+pub use prune::Pruned;
 pub use sqlite::{Durability, FILE_NAME, OpenOptions};
 pub use stamp::{new_session_id, utc};
 pub use store::Store;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
-use petasos_contract::store::{Lease, SessionStore as _, StoreError};
+use petasos_contract::store::{Lease, StoreError};
 use rusqlite::Connection;
 use serde::Serialize;
 
@@ -21,14 +21,14 @@ use crate::verify::{self, Finding, Verified};
 use crate::{leases, messages, repair, sessions};
 
 /// How long one step may take that cannot be cut into smaller ones.
-const STEP_MAX: Duration = Duration::from_hours(2);
+pub(crate) const STEP_MAX: Duration = Duration::from_hours(2);
 /// So many conversations are looked at in one step.
 const LOOKED_AT: usize = 50;
 /// So many rows are indexed in one step.
 const INDEXED: i64 = 500;
 /// After so much writing others get their chance, for so long.
 const WRITING: Duration = Duration::from_millis(200);
-const PAUSE: Duration = Duration::from_millis(30);
+pub(crate) const PAUSE: Duration = Duration::from_millis(30);
 /// The indexes, with the view each is made from.
 const INDEXES: [(&str, &str, &str); 2] = [
     ("messages_words", "messages_text", "content, tool, calls"),
@@ -58,14 +58,14 @@ pub struct Repaired {
 }
 
 /// Lets others at the file now and then.
-struct Pace(Instant);
+pub(crate) struct Pace(Instant);
 
 impl Pace {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self(Instant::now())
     }
 
-    async fn step(&mut self) {
+    pub(crate) async fn step(&mut self) {
         if self.0.elapsed() >= WRITING {
             tokio::time::sleep(PAUSE).await;
             self.0 = Instant::now();
@@ -148,19 +148,20 @@ impl Store {
             if self.readers.read_within(STEP_MAX, "a conversation", look).await? {
                 continue;
             }
-            let lease = match self.claim(&id, "a repair").await {
-                Ok(lease) => lease,
-                Err(StoreError::Leased { holder, .. }) => {
-                    repaired.busy.push(format!("{id} is in use by {holder}: left alone"));
-                    continue;
+            let (session, me) = (id.clone(), Arc::clone(&self.party));
+            let job =
+                move |connection: &Connection| match leases::holder(connection, &session, &me)? {
+                    Some(holder) => Ok(Err(holder)),
+                    None => repair::close(connection, &session).map(Ok),
+                };
+            match self.writer.write("a repair of a conversation", job).await? {
+                Ok(words) => {
+                    repaired.done.extend(words.into_iter().map(|what| format!("{id}: {what}")));
                 }
-                Err(error) => return Err(error),
-            };
-            let session = id.clone();
-            let job = move |connection: &Connection| repair::close(connection, &session);
-            let words = self.writer.write("a repair of a conversation", job).await;
-            self.release(&lease);
-            repaired.done.extend(words?.into_iter().map(|what| format!("{id}: {what}")));
+                Err(holder) => {
+                    repaired.busy.push(format!("{id} is in use by {holder}: left alone"));
+                }
+            }
             pace.step().await;
         }
         Ok(())
@@ -183,7 +184,8 @@ impl Store {
         };
         let (lease, last) = self.writer.write("a repair of the indexes", job).await?;
         let filled = self.fill(&lease, last, progress).await;
-        self.release(&lease);
+        let job = move |connection: &Connection| leases::release(connection, &lease);
+        self.writer.write("a repair of the indexes", job).await?;
         filled
     }
 

@@ -6,8 +6,11 @@ use rusqlite::Connection;
 use crate::sqlite::failed;
 
 /// Every step, in order; its number is its place, counted from one.
-static STEPS: &[&str] =
-    &[include_str!("migrations/0001_sessions.sql"), include_str!("migrations/0002_leases.sql")];
+static STEPS: &[&str] = &[
+    include_str!("migrations/0001_sessions.sql"),
+    include_str!("migrations/0002_leases.sql"),
+    include_str!("migrations/0003_forgetting.sql"),
+];
 
 /// The newest format.
 pub(crate) fn newest() -> u32 {
@@ -22,6 +25,10 @@ pub(crate) fn apply(connection: &mut Connection) -> Result<(), StoreError> {
             return Err(StoreError::TooNew { found, known: newest() });
         }
         let Some(step) = STEPS.get(found as usize) else { return Ok(()) };
+        if found == 0 && is_foreign(connection)? {
+            let why = "the file has tables of another program: move it away, then start again";
+            return Err(StoreError::Failed(why.to_owned()));
+        }
         let behaviour = rusqlite::TransactionBehavior::Immediate;
         let change = connection.transaction_with_behavior(behaviour).map_err(failed)?;
         if version(&change)? == found {
@@ -30,6 +37,14 @@ pub(crate) fn apply(connection: &mut Connection) -> Result<(), StoreError> {
             change.commit().map_err(failed)?;
         }
     }
+}
+
+/// Whether somebody else made this file.
+fn is_foreign(connection: &Connection) -> Result<bool, StoreError> {
+    // Another process may have made it ours since the version was read.
+    let sql = "SELECT (SELECT user_version FROM pragma_user_version) = 0 \
+               AND EXISTS (SELECT 1 FROM sqlite_schema)";
+    connection.query_row(sql, [], |row| row.get(0)).map_err(failed)
 }
 
 /// The format that the file says it has.

@@ -18,7 +18,7 @@ use rusqlite::{Connection, params, params_from_iter};
 
 use self::pages::{Pages, Record, Walk};
 use crate::leases::Party;
-use crate::sqlite::{failed, prepare_file};
+use crate::sqlite::{failed, prepare_file, prepare_pages};
 use crate::stamp::now_ms;
 use crate::{messages, migrations, repair, sessions, verify};
 
@@ -78,6 +78,7 @@ fn discard(path: &Path) {
 fn rescue(pages: &Pages, fresh: &Path) -> Result<Vec<String>, StoreError> {
     prepare_file(fresh)?;
     let mut new = Connection::open(fresh).map_err(failed)?;
+    prepare_pages(&new)?;
     new.pragma_update(None, "synchronous", "FULL").map_err(failed)?;
     new.pragma_update(None, "foreign_keys", true).map_err(failed)?;
     migrations::apply(&mut new)?;

@@ -45,6 +45,7 @@ pub(crate) fn open_writer(
     prepare_file(&options.path)?;
     let mut connection = Connection::open(&options.path).map_err(failed)?;
     connection.busy_handler(Some(busy)).map_err(failed)?;
+    prepare_pages(&connection)?;
     let mode: String =
         connection.query_row("PRAGMA journal_mode = WAL", [], |row| row.get(0)).map_err(failed)?;
     let notice = (!mode.eq_ignore_ascii_case("wal")).then(|| {
@@ -65,6 +66,15 @@ pub(crate) fn open_writer(
     Ok((connection, notice))
 }
 
+/// What is deleted is overwritten, and its pages can be given back bit by bit. The latter holds
+/// for a file that is still empty; an older one is converted when it is first compacted.
+pub(crate) fn prepare_pages(connection: &Connection) -> Result<(), StoreError> {
+    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
+    // It answers with what it is now.
+    let sql = "PRAGMA secure_delete = ON";
+    connection.query_row(sql, [], |_| Ok(())).map_err(failed)
+}
+
 /// A connection that cannot write.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -81,7 +91,11 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
 pub(crate) fn prepare_file(path: &Path) -> Result<(), StoreError> {
     let io = |error: std::io::Error| StoreError::Failed(format!("`{}`: {error}", path.display()));
     if let Some(folder) = path.parent() {
-        std::fs::create_dir_all(folder).map_err(io)?;
+        let mut make = std::fs::DirBuilder::new();
+        make.recursive(true);
+        #[cfg(unix)]
+        std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+        make.create(folder).map_err(io)?;
     }
     let mut file = std::fs::OpenOptions::new();
     file.create(true).append(true);
@@ -103,7 +117,6 @@ pub(crate) fn is_busy(error: &rusqlite::Error) -> bool {
 }
 
 /// What an error of SQLite means.
-#[expect(clippy::needless_pass_by_value, reason = "it is what `map_err` hands over")]
 pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
@@ -111,6 +124,10 @@ pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
         }
         _ if is_busy(&error) => StoreError::Slow { what: "another process writes to it" },
         Some(ErrorCode::OperationInterrupted) => StoreError::Slow { what: "a query" },
-        _ => StoreError::Failed(error.to_string()),
+        _ => StoreError::Failed(match error {
+            // The statement is no news to anybody but us.
+            rusqlite::Error::SqlInputError { msg, .. } => msg,
+            error => error.to_string(),
+        }),
     }
 }

@@ -167,8 +167,19 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>) -> Reedline {
 
 /// Without a file that can be used, messages are remembered for this run.
 fn history(file: Option<&Path>) -> FileBackedHistory {
-    file.and_then(|file| FileBackedHistory::with_file(HISTORY_MAX, file.to_owned()).ok())
+    file.filter(|file| private(file).is_ok())
+        .and_then(|file| FileBackedHistory::with_file(HISTORY_MAX, file.to_owned()).ok())
         .unwrap_or_default()
+}
+
+/// Messages are nobody else's to read.
+fn private(file: &Path) -> std::io::Result<()> {
+    use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+    if let Some(folder) = file.parent() {
+        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    }
+    let file = std::fs::File::options().create(true).append(true).mode(0o600).open(file)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))
 }
 
 fn read(line: &mut Reedline, prompt: Prompt) -> Said {

@@ -36,6 +36,7 @@ mod logging;
 mod out;
 mod progress;
 mod prompt;
+mod prune;
 pub mod report;
 mod reviewer;
 mod services;

@@ -44,3 +44,38 @@ async fn an_old_database_is_taken_over_and_made_whole() {
     assert_eq!((again.sessions, again.skipped.len()), (0, 1));
     assert_eq!(std::fs::read(&old).unwrap(), before, "the old file is only read");
 }
+
+#[tokio::test]
+async fn an_import_tells_how_far_it_is_and_lets_others_write() {
+    let place = Place::new();
+    let old = place.folder.path().join("state.db");
+    let direct = rusqlite::Connection::open(&old).unwrap();
+    direct.execute_batch(OLD).unwrap();
+    for at in 0..40 {
+        let id = format!("s{at}");
+        let sql = "INSERT INTO sessions(id, source, started_at) VALUES (?1, 'cli', 1735689600)";
+        direct.execute(sql, [&id]).unwrap();
+        let sql = "INSERT INTO messages(session_id, role, content, timestamp) VALUES (?1, 'user', \
+                   ?2, 1735689601)";
+        for _ in 0..10 {
+            direct.execute(sql, [&id, &"words ".repeat(100)]).unwrap();
+        }
+    }
+    let (ours, theirs) = (place.open(), place.open());
+    let session = super::begin(&theirs).await;
+    let steps = std::cell::Cell::new(0);
+    let import = ours.import_hermes(&old, |progress| {
+        assert_eq!(progress.total, 41);
+        steps.set(steps.get() + 1);
+    });
+    let write = async {
+        for at in 0..20 {
+            theirs.append(&session, vec![super::user(&at.to_string())]).await.unwrap();
+        }
+    };
+    let (done, ()) = tokio::join!(import, write);
+    let done = done.unwrap();
+    assert_eq!((done.sessions, done.stopped), (41, None));
+    assert_eq!(steps.get(), 41);
+    assert_eq!(texts(&theirs, &session).await.len(), 20);
+}

@@ -161,3 +161,21 @@ async fn join<F: std::future::Future + Unpin>(mut all: Vec<F>) -> Vec<F::Output>
     .await;
     done.into_iter().flatten().collect()
 }
+
+#[tokio::test]
+async fn a_file_that_another_process_writes_to_is_waited_for() {
+    let place = Place::new();
+    let store = place.open();
+    let session = begin(&store).await;
+    let direct = rusqlite::Connection::open(place.file()).unwrap();
+    direct.execute_batch("BEGIN IMMEDIATE").unwrap();
+    // Longer than one look at the file lasts.
+    let hold = std::thread::spawn(move || {
+        std::thread::sleep(std::time::Duration::from_millis(6500));
+        direct.execute_batch("COMMIT").unwrap();
+    });
+    let seqs = store.append(&session, vec![user("patience")]).await.unwrap();
+    hold.join().unwrap();
+    assert_eq!(seqs.len(), 1);
+    assert_eq!(texts(&store, &session).await, ["user: patience"]);
+}

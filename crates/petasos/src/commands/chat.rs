@@ -54,6 +54,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let greeting = greeting(&host, &choice);
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
+        let _pruning = crate::prune::start(&host);
         let guests = crate::guests::open(&host, Some(host.people()), out).await?;
         guests.watch(&inputs);
         let services = Arc::new(Program::new(Arc::clone(&host), inputs, guests));

@@ -76,6 +76,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         // The login shell begins before anything here takes time.
         tokio::task::yield_now().await;
         let engine = host.agent(Arc::new(host.model()), people.clone())?;
+        let _pruning = crate::prune::start(host);
         let choice = run.conversation.choice(host, Surface::OneShot, out)?;
         let told = Arc::new(Told::new(out, Arc::clone(host.catalogue())));
         let _guests = crate::guests::start(host, people, out).await?;

@@ -4,6 +4,7 @@ mod change;
 mod export;
 mod list;
 pub(super) mod mend;
+mod prune;
 mod search;
 mod show;
 
@@ -50,6 +51,8 @@ enum Action {
     Archive(change::Archive),
     /// Remove conversations for good
     Delete(change::Delete),
+    /// Remove conversations that nobody has used for long
+    Prune(prune::Prune),
     /// Check that the file, or one conversation, is sound
     Verify(mend::Verify),
     /// Mend what can be mended; a damaged file is kept beside the new one
@@ -67,6 +70,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Rename(rename) => rename.run(session),
         Action::Archive(archive) => archive.run(session),
         Action::Delete(delete) => delete.run(session),
+        Action::Prune(prune) => prune.run(session),
         Action::Verify(verify) => verify.run(session),
         Action::Repair => mend::repair(session),
     }

@@ -159,9 +159,10 @@ impl Delete {
                 out.remark(format!("kept results of {session} were not removed: {error}"));
             }
         }
+        let freed = host.wait(store.compact())?.map_err(report)?;
         let ids: Vec<&str> = heads.iter().map(|head| head.id.as_str()).collect();
         if out.is_json() {
-            out.value(&json!({ "deleted": ids }));
+            out.value(&json!({ "deleted": ids, "freed_bytes": freed }));
         } else {
             out.line(format!("removed {}", ids.join(", ")));
         }
