@@ -111,7 +111,7 @@ fn rescue(pages: &Pages, fresh: &Path) -> Result<Vec<String>, StoreError> {
 struct Saved<'a> {
     new: &'a Connection,
     columns: BTreeMap<&'static str, Vec<String>>,
-    saved: BTreeMap<&'static str, u64>,
+    counts: BTreeMap<&'static str, u64>,
     /// Rows that were found and not taken.
     lost: u64,
     /// Pages that could not be read.
@@ -126,11 +126,10 @@ impl<'a> Saved<'a> {
         for table in TABLES {
             let sql = format!("SELECT * FROM {table}");
             let statement = new.prepare(&sql).map_err(failed)?;
-            columns
-                .insert(table, statement.column_names().into_iter().map(str::to_owned).collect());
+            columns.insert(table, statement.column_names().map(str::to_owned).collect());
         }
-        let (saved, headless) = (BTreeMap::new(), BTreeSet::new());
-        Ok(Self { new, columns, saved, lost: 0, bad: 0, headless })
+        let (counts, headless) = (BTreeMap::new(), BTreeSet::new());
+        Ok(Self { new, columns, counts, lost: 0, bad: 0, headless })
     }
 
     fn take(&mut self, pages: &Pages) -> Result<(), StoreError> {
@@ -191,7 +190,7 @@ impl<'a> Saved<'a> {
         let done =
             self.new.prepare_cached(&sql).and_then(|mut sql| sql.execute(params_from_iter(values)));
         match done {
-            Ok(count) => *self.saved.entry(table).or_default() += count as u64,
+            Ok(count) => *self.counts.entry(table).or_default() += count as u64,
             Err(_) => self.lost += 1,
         }
         Ok(())
@@ -227,7 +226,7 @@ impl<'a> Saved<'a> {
                        ORDER BY id LIMIT 1), '') WHERE id = ?1";
             self.new.execute(sql, [id.as_str()]).map_err(failed)?;
         }
-        let count = |table: &str| self.saved.get(table).copied().unwrap_or_default();
+        let count = |table: &str| self.counts.get(table).copied().unwrap_or_default();
         let mut done = vec![format!(
             "{} conversations with {} messages were saved",
             count("sessions") + self.headless.len() as u64,
@@ -264,7 +263,7 @@ impl<'a> Saved<'a> {
         }
         let count = broken.len() as u64;
         self.lost += count;
-        if let Some(saved) = self.saved.get_mut("messages") {
+        if let Some(saved) = self.counts.get_mut("messages") {
             *saved = saved.saturating_sub(count);
         }
         Ok(())

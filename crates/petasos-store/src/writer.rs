@@ -23,9 +23,9 @@ use tracing::warn;
 use crate::sqlite::{failed, is_busy};
 
 /// How long a write may wait for its turn before whoever waits is told.
-const QUEUED_MAX: Duration = Duration::from_secs(5 * 60);
+const QUEUED_MAX: Duration = Duration::from_mins(5);
 /// How long one that has begun may take beyond that.
-const BEGUN_MAX: Duration = Duration::from_secs(10 * 60);
+const BEGUN_MAX: Duration = Duration::from_mins(10);
 /// How long a program that ends still waits for another process.
 const LEAVING_MAX: Duration = Duration::from_secs(10);
 /// The longest pause before the file is tried again.

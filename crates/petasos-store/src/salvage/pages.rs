@@ -32,6 +32,13 @@ enum Kind {
     IndexInner,
 }
 
+impl Kind {
+    /// How long the head of such a page is.
+    fn header(&self) -> usize {
+        if matches!(self, Self::TableInner | Self::IndexInner) { 12 } else { 8 }
+    }
+}
+
 /// The file and its log.
 pub(super) struct Pages {
     file: File,
@@ -202,20 +209,16 @@ impl Pages {
             0x02 => Kind::IndexInner,
             _ => return None,
         };
-        let header = self.header(&kind);
+        let header = kind.header();
         let cells = usize::from(short(page, base + 3)?);
         (base + header + cells * 2 <= self.usable).then_some(kind)
-    }
-
-    fn header(&self, kind: &Kind) -> usize {
-        if matches!(kind, Kind::TableInner | Kind::IndexInner) { 12 } else { 8 }
     }
 
     fn cells(&self, number: u32, page: &[u8]) -> Vec<usize> {
         let base = base(number);
         let Some(kind) = self.kind(number, page) else { return Vec::new() };
         let count = usize::from(short(page, base + 3).unwrap_or_default());
-        let from = base + self.header(&kind);
+        let from = base + kind.header();
         let cells = (0..count).filter_map(|at| Some(usize::from(short(page, from + at * 2)?)));
         cells.filter(|at| *at < self.usable).collect()
     }

@@ -133,18 +133,15 @@ impl Model {
             self.turn = Some((who, lease, Vec::new()));
             return;
         };
-        let row = match open.pop() {
-            Some(call) => {
-                self.told.push(format!("{call}: done"));
-                result(&call, "done")
-            }
-            None => {
-                self.calls += 1;
-                let call = format!("c{}", self.calls);
-                self.told.push(format!("calls: {call}"));
-                open.push(call.clone());
-                calling(&[&call])
-            }
+        let row = if let Some(call) = open.pop() {
+            self.told.push(format!("{call}: done"));
+            result(&call, "done")
+        } else {
+            self.calls += 1;
+            let call = format!("c{}", self.calls);
+            self.told.push(format!("calls: {call}"));
+            open.push(call.clone());
+            calling(&[&call])
         };
         if who == *holder {
             stores[who].append(&self.id, vec![row]).await.unwrap();
