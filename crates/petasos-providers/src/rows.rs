@@ -7,6 +7,8 @@ mod anthropic;
 mod arcee;
 mod azure_foundry;
 mod bedrock;
+mod cerebras;
+mod cohere;
 mod copilot;
 mod copilot_acp;
 mod custom;
@@ -16,6 +18,7 @@ mod fireworks;
 mod gemini;
 mod gmi;
 mod google_gemini_cli;
+mod groq;
 mod huggingface;
 mod kilocode;
 mod kimi_coding;
@@ -24,6 +27,7 @@ mod lmstudio;
 mod minimax;
 mod minimax_cn;
 mod minimax_oauth;
+mod mistral;
 mod moa;
 mod nous;
 mod novita;
@@ -34,10 +38,13 @@ mod openai_codex;
 mod opencode_go;
 mod opencode_zen;
 mod openrouter;
+mod perplexity;
 mod qwen_oauth;
 mod stepfun;
 mod tencent_tokenhub;
+mod together;
 mod upstage;
+mod venice;
 mod vertex;
 mod xai;
 mod xai_oauth;
@@ -56,6 +63,8 @@ pub static ROWS: &[&Row] = &[
     &arcee::ROW,
     &azure_foundry::ROW,
     &bedrock::ROW,
+    &cerebras::ROW,
+    &cohere::ROW,
     &copilot::ROW,
     &copilot_acp::ROW,
     &custom::ROW,
@@ -65,6 +74,7 @@ pub static ROWS: &[&Row] = &[
     &gemini::ROW,
     &gmi::ROW,
     &google_gemini_cli::ROW,
+    &groq::ROW,
     &huggingface::ROW,
     &kilocode::ROW,
     &kimi_coding::ROW,
@@ -73,6 +83,7 @@ pub static ROWS: &[&Row] = &[
     &minimax::ROW,
     &minimax_cn::ROW,
     &minimax_oauth::ROW,
+    &mistral::ROW,
     &moa::ROW,
     &nous::ROW,
     &novita::ROW,
@@ -83,10 +94,13 @@ pub static ROWS: &[&Row] = &[
     &opencode_go::ROW,
     &opencode_zen::ROW,
     &openrouter::ROW,
+    &perplexity::ROW,
     &qwen_oauth::ROW,
     &stepfun::ROW,
     &tencent_tokenhub::ROW,
+    &together::ROW,
     &upstage::ROW,
+    &venice::ROW,
     &vertex::ROW,
     &xai::ROW,
     &xai_oauth::ROW,

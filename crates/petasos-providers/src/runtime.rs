@@ -54,6 +54,16 @@ impl BaseUrl {
         checked_url(&join(&self.text, path))
     }
 
+    /// The same endpoint with more parameters behind every path.
+    pub(crate) fn with_query(&self, parameters: &[(String, String)]) -> Self {
+        if parameters.is_empty() {
+            return self.clone();
+        }
+        let mut url = self.url.clone();
+        url.query_pairs_mut().extend_pairs(parameters);
+        Self::from(url)
+    }
+
     /// The same endpoint with another path, for providers whose dialects live at different ones.
     pub(crate) fn with_text(&self, text: &str) -> Self {
         Self::parse(text).unwrap_or_else(|_| self.clone())

@@ -78,6 +78,8 @@ pub(super) static ENDPOINTS: &[Key] = &[
     key("providers.*.discover_models", Flag, "", "Ask the endpoint for its models").reserved("a switch for listings"),
     key("providers.*.extra_body", Map, "", "Fields added to every request"),
     key("providers.*.extra_headers", Map, "", "Headers added to every request"),
+    key("providers.*.env_headers", Map, "", "Headers whose values are in variables: header to variable"),
+    key("providers.*.query_params", Map, "", "Query parameters of every request"),
     key("providers.*.ssl_ca_cert", Text, "", "A certificate authority file"),
     key("providers.*.ssl_verify", Any, "true", "Whether certificates are checked, or a bundle"),
     key("providers.*.allow_key_to_host", Any, "", "A host, or all, that the provider's own key may go to as well"),

@@ -52,6 +52,21 @@ impl Vault {
         Ok(forgotten)
     }
 
+    /// Forgets one key of a provider's pool; whether it was there.
+    pub async fn remove_key(&self, provider: &str, id: &str) -> Result<bool, StoreError> {
+        let removed = update(self.home(), |file| {
+            let entry = file.pool(provider).into_iter().find(|entry| entry.id == id);
+            entry.filter(|entry| file.remove_entry(provider, &entry.id))
+        })
+        .await?;
+        if removed.as_ref().is_some_and(Entry::is_in_keyring) {
+            let keyring = Arc::clone(self.keyring().0);
+            let account = keyring::account(self.home(), provider, id);
+            keyring::soon(move || keyring.remove(&account)).await?;
+        }
+        Ok(removed.is_some())
+    }
+
     /// Adds a key to a provider's pool: in the keyring where the user wants it and there is one,
     /// else in the store's own file. When the user insists on the keyring and it does not answer,
     /// nothing is kept: a file would be weaker than what was asked for.
@@ -159,6 +174,8 @@ pub enum Place {
 pub struct StatusLine {
     /// The provider or pool.
     pub provider: String,
+    /// What `auth remove` calls it, for entries of a pool.
+    pub id: Option<String>,
     /// Where the credential comes from.
     pub source: String,
     /// `ready`, `renews_itself`, `resting`, `ended`, `needs_login`, `out_of_reach` or `dead`.
@@ -180,6 +197,7 @@ pub fn status(settings: &Settings, view: &VaultView) -> Vec<StatusLine> {
             let good = super::usable::usable(value.unwrap_or_default());
             lines.push(StatusLine {
                 provider: provider.id.clone(),
+                id: None,
                 source: format!("env:{name}"),
                 state: if good.is_ok() { "ready" } else { "dead" },
                 secret: good.as_ref().ok().map(|good| masked(&good.secret)),
@@ -220,6 +238,7 @@ fn of_login(provider: &str, source: &str, login: &Login, view: &VaultView) -> St
     };
     StatusLine {
         provider: provider.to_owned(),
+        id: None,
         source: source.to_owned(),
         state,
         secret: login.access.as_ref().map(masked),
@@ -237,6 +256,7 @@ fn of_entry(pool: &str, entry: &Entry, now_ms: u64) -> StatusLine {
     };
     StatusLine {
         provider: pool.to_owned(),
+        id: Some(entry.id.clone()),
         source: format!("pool:{} ({})", entry.id, entry.source),
         state,
         secret: entry.secret.as_ref().map(masked),

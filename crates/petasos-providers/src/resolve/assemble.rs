@@ -158,7 +158,13 @@ impl Scene<'_> {
         let saved = own && home(self.saved.base_url);
         let saved = if saved { self.saved.headers() } else { Vec::new() };
         let entry = parts.entry.filter(|entry| home(entry.url()));
-        let entry = entry.map_or_else(Vec::new, |entry| entry.headers());
+        let named = |(header, variable): (String, String)| {
+            Some((header, self.variable(&variable)?.trim().to_owned()))
+        };
+        let entry = entry.map_or_else(Vec::new, |entry| {
+            let from_variables = entry.env_headers().into_iter().filter_map(named);
+            entry.headers().into_iter().chain(from_variables).collect()
+        });
         let mut headers: Vec<(String, String)> = Vec::new();
         for (name, value) in provider.into_iter().chain(saved).chain(entry) {
             headers.retain(|(known, _)| !known.eq_ignore_ascii_case(&name));

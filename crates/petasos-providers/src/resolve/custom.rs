@@ -34,9 +34,11 @@ fn from_entry(scene: &mut Scene<'_>, entry: CustomEntry<'_>) -> Outcome {
         return Err(ResolveError::new("provider_disabled", &scene.requested, message));
     }
     let place = format!("the custom provider `{}`", entry.name);
-    let (url, own) = match scene.explicit_url()? {
-        Some(url) => (url, false),
-        None => (scene.parse_url(entry.url().unwrap_or_default(), &place)?, true),
+    let (url, own) = if let Some(url) = scene.explicit_url()? {
+        (url, false)
+    } else {
+        let url = scene.parse_url(entry.url().unwrap_or_default(), &place)?;
+        (url.with_query(&entry.query()), true)
     };
     scene.trace(format!("endpoint {url}"), Verdict::Taken, format!("from {place}"));
     let claim = Claim::exactly(entry.name, &url);

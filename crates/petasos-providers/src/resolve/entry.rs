@@ -73,6 +73,16 @@ impl<'a> CustomEntry<'a> {
         pairs(self.fields.get("extra_headers"))
     }
 
+    /// Headers whose values are in variables: the header and the variable's name.
+    pub(crate) fn env_headers(&self) -> Vec<(String, String)> {
+        pairs(self.fields.get("env_headers"))
+    }
+
+    /// Query parameters of every request.
+    pub(crate) fn query(&self) -> Vec<(String, String)> {
+        pairs(self.fields.get("query_params"))
+    }
+
     /// What it changes on every request.
     pub(crate) fn overrides(&self) -> Overrides {
         overrides(self.fields)

@@ -1,7 +1,7 @@
 //! Secrets as candidates: each source gives a key or says in the trace why it does not.
 
 use petasos_contract::Secret;
-use petasos_net::{Allowed, Origin, Scope, Url};
+use petasos_net::{Origin, Scope, Url};
 
 use super::scene::Scene;
 use super::{ResolveError, Verdict};
@@ -66,17 +66,6 @@ impl Claim {
         Key { owner, secret, scope, source, pool: None, expiry: None }
     }
 }
-
-/// Vendors without a row whose keys are found by the host of a custom endpoint.
-const VENDORS: [(&str, &str); 7] = [
-    ("api.groq.com", "GROQ_API_KEY"),
-    ("api.together.xyz", "TOGETHER_API_KEY"),
-    ("api.mistral.ai", "MISTRAL_API_KEY"),
-    ("api.perplexity.ai", "PERPLEXITY_API_KEY"),
-    ("api.cohere.ai", "COHERE_API_KEY"),
-    ("api.cohere.com", "COHERE_API_KEY"),
-    ("api.cerebras.ai", "CEREBRAS_API_KEY"),
-];
 
 impl Scene<'_> {
     /// The key given with the request.
@@ -176,10 +165,6 @@ impl Scene<'_> {
 
     /// The key whose own host a custom endpoint is.
     pub(crate) fn host_key(&mut self, url: &Url) -> Option<Key> {
-        if let Some((host, name)) = VENDORS.iter().find(|(host, _)| url.domain() == Some(host)) {
-            let claim = Claim::new(host, Scope::new([Allowed::from_pattern(host)]));
-            return self.scoped_key(name, &claim, url);
-        }
         let owner = self.table.owner_of(url)?;
         // Tokens of a login are not keys: Copilot's must be exchanged, Anthropic's need care.
         let names =

@@ -253,6 +253,29 @@ fn a_provider_of_the_user_s_own_file_resolves_like_a_built_in_one() {
 }
 
 #[test]
+fn an_entry_brings_its_query_and_headers_and_keeps_them_at_home() {
+    let home = tempfile::tempdir().unwrap();
+    let entry = json!({"name": "box", "base_url": "https://box.test/v1",
+        "query_params": {"api-version": "2024-10-21"}, "extra_headers": {"x-team": "blue"},
+        "env_headers": {"x-gateway-token": "BOX_TOKEN", "x-absent": "NOT_SET"}});
+    let settings =
+        settings(home.path(), &json!({"custom_providers": [entry]}), &[("BOX_TOKEN", "gw-0001")]);
+    let view = Vault::of(&settings).view(&settings);
+    let of = |request: &Request| resolve(request, &settings, &view).outcome.unwrap();
+    let own = of(&Request::of("custom:box"));
+    let path = own.base_url.at("/models").unwrap().to_string();
+    assert_eq!(path, "https://box.test/v1/models?api-version=2024-10-21");
+    let headers = |runtime: &ProviderRuntime| runtime.headers.clone();
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    assert_eq!(headers(&own), [pair("x-team", "blue"), pair("x-gateway-token", "gw-0001")]);
+    let away = Request {
+        base_url: Some("https://elsewhere.test/v1".to_owned()),
+        ..Request::of("custom:box")
+    };
+    assert_eq!(headers(&of(&away)), [], "they are for the entry's own host");
+}
+
+#[test]
 fn an_entry_s_own_dialect_is_honoured_and_a_left_over_is_not() {
     let home = tempfile::tempdir().unwrap();
     let entry =

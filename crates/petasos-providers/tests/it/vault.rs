@@ -103,6 +103,22 @@ async fn a_profile_uses_the_logins_of_its_root_and_renews_them_there() {
 }
 
 #[tokio::test]
+async fn one_key_of_several_is_forgotten_and_the_others_stay() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings(home.path(), &json!({}));
+    let vault = Vault::of(&settings);
+    for key in ["gsk-0000000001", "gsk-0000000002"] {
+        vault.add_key("groq", "manual", Secret::new(key)).await.unwrap();
+    }
+    let lines = status(&settings, &vault.view(&settings));
+    let first = lines[0].id.clone().unwrap();
+    assert!(vault.remove_key("groq", &first).await.unwrap());
+    assert!(!vault.remove_key("groq", &first).await.unwrap());
+    let runtime = resolve(&Request::of("groq"), &settings, &vault.view(&settings)).outcome.unwrap();
+    assert_eq!(runtime.credential.unwrap().secret.expose(), "gsk-0000000002");
+}
+
+#[tokio::test]
 async fn a_key_put_into_the_vault_comes_before_one_that_lies_in_the_environment() {
     let home = tempfile::tempdir().unwrap();
     let name = "ANTHROPIC_API_KEY".to_owned();

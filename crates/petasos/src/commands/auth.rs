@@ -36,6 +36,13 @@ enum Action {
         /// The provider
         provider: String,
     },
+    /// Forget one key of a provider, by the id that `status` shows
+    Remove {
+        /// The provider
+        provider: String,
+        /// The key's id
+        id: String,
+    },
     /// Show every credential, masked, and whether it can be used
     Status {
         /// Only those of this provider
@@ -52,6 +59,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     match parse(matches)? {
         Action::Login { provider, key_stdin } => login(session, &provider, key_stdin),
         Action::Logout { provider } => logout(session, &provider),
+        Action::Remove { provider, id } => remove(session, &provider, &id),
         Action::Status { provider } => status(session, provider.as_deref()),
         Action::Reset { provider } => reset(session, &provider),
     }
@@ -137,6 +145,26 @@ fn logout(session: &mut Session, provider: &str) -> Result<ExitCode, Report> {
         out.line(format!("nothing is kept for {id} any more"));
     } else {
         out.line(format!("nothing was kept for {id}"));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn remove(session: &mut Session, provider: &str, key: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    let vault = Vault::of(host.settings());
+    let view = vault.view(host.settings());
+    let id = view.table.find(provider).map_or(provider, |known| known.id.as_str());
+    if !host.wait(vault.remove_key(id, key))?.map_err(report)? {
+        return Err(Report::new(format!("`{id}` has no key `{key}`"))
+            .code("auth")
+            .hint(format!("`petasos auth status {id}` shows the ids of its keys")));
+    }
+    let left = vault.view(host.settings()).store.pool(id).len();
+    if out.is_json() {
+        out.value(&json!({ "provider": id, "removed": key, "left": left }));
+    } else {
+        out.line(format!("the key {key} of {id} is forgotten; {left} left"));
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -136,7 +136,6 @@ fn at_home(name: &str, url: &Url) -> bool {
     let https = url.scheme() == "https";
     rows || https
         && match name {
-            "GROQ_API_KEY" => host == "api.groq.com",
             "AZURE_ANTHROPIC_KEY" | "ANTHROPIC_API_KEY" | "AZURE_FOUNDRY_API_KEY" => {
                 host.ends_with(".azure.com")
             }
