@@ -8,7 +8,9 @@ mod bwrap;
 mod denial;
 mod landlock;
 mod paths;
+mod repositories;
 mod seccomp;
+mod sockets;
 
 use std::ffi::CString;
 use std::os::fd::OwnedFd;
@@ -39,6 +41,9 @@ pub(crate) struct Confinement {
     /// What was attained, in words.
     pub(crate) label: String,
 }
+
+/// A folder so large that it was not searched to its end, which is never left unsaid.
+const UNSEARCHED: &str = "; too many folders: nested repositories may be unprotected)";
 
 /// What this machine can do. Facts of the kernel, found out once.
 #[derive(Debug, Clone)]
@@ -89,7 +94,7 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
         return Ok(Confinement { label: "off".to_owned(), ..Confinement::default() });
     }
     let ability = Ability::of_this_machine();
-    let scope = paths::Scope::of(wanted, cx);
+    let scope = paths::Scope::of(launch, cx);
     match TerminalSettings::of(&cx.settings)?.sandbox_by {
         By::Landlock if ability.landlock == 0 => return none(wanted),
         By::Auto if ability.landlock == 0 => {
@@ -100,7 +105,9 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
     }
     let fail = |why: String| EnvError::Sandbox { level: wanted.level.as_str(), why };
     let ruleset = landlock::ruleset(ability.landlock, &scope.writable).map_err(fail)?;
-    let filter = seccomp::filter(wanted.network).map_err(fail)?;
+    // Local sockets of others are covered by mounts, and abstract ones by the sixth Landlock.
+    let covered = ability.namespaces != Namespaces::Refused && ability.landlock >= 6;
+    let filter = seccomp::filter(wanted.network, covered).map_err(fail)?;
     let mut label = format!("{} (landlock {}, seccomp", wanted.level.as_str(), ability.landlock);
     let mut confinement = Confinement {
         ruleset: Some(ruleset),
@@ -110,19 +117,20 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
     };
     match ability.namespaces {
         Namespaces::Refused => {
-            let why = "this kernel refuses mount namespaces, so `.git/hooks` inside the workspace \
-                       and the modes of files outside it are not protected";
+            let why = "this kernel refuses mount namespaces, so hooks and configuration of git inside \
+                       the workspace, sockets and the modes of files outside it are not protected";
             if wanted.required {
                 return Err(fail(why.to_owned()));
             }
-            label.push_str("; not protected: .git/hooks, file modes)");
+            label.push_str("; not protected: .git/hooks, .git/config, sockets, file modes)");
         }
         namespaces => {
             confinement.mounts = scope.mounts().map_err(fail)?;
             if namespaces == Namespaces::WithUsers {
                 confinement.flags = FLAG_USERNS;
             }
-            label.push_str(", mounts)");
+            label.push_str(", mounts");
+            label.push_str(if scope.searched_all { ")" } else { UNSEARCHED });
         }
     }
     if !wanted.network {

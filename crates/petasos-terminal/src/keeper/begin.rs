@@ -138,7 +138,11 @@ fn arrange(mounts: *const *const c_char, in_user_namespace: bool) -> Result<(), 
         sys::mount(path, path, bind)?;
         sys::set_read_only(path)
     })?;
-    each(mounts, b'h', &|path| sys::mount(c"/dev/null".as_ptr(), path, libc::MS_BIND))
+    each(mounts, b'h', &|path| match sys::mount(c"/dev/null".as_ptr(), path, libc::MS_BIND) {
+        // It has gone since it was found.
+        Err(libc::ENOENT) => Ok(()),
+        mounted => mounted,
+    })
 }
 
 /// Makes a namespace for mounts, and one for users where that is what it takes.

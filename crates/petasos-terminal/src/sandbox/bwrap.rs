@@ -78,13 +78,13 @@ pub(super) fn prepare(
     let mut bind = |how: &str, from: &Path, to: &Path| {
         wrapper.extend([how.to_owned(), word(from), word(to)]);
     };
-    for path in &scope.writable {
+    for path in &scope.bound() {
         bind("--bind", path, path);
     }
     for path in scope.protected() {
         bind("--ro-bind", path, path);
     }
-    for path in super::paths::sockets() {
+    for path in scope.sockets() {
         bind("--bind", Path::new("/dev/null"), path);
     }
     for capability in DROPPED {
@@ -93,11 +93,12 @@ pub(super) fn prepare(
     if !wanted.network {
         wrapper.push("--unshare-net".to_owned());
     }
-    let filter = seccomp::filter(wanted.network).map_err(fail)?.concat();
+    let filter = seccomp::filter(wanted.network, true).map_err(fail)?.concat();
     let handed = keeper::memory("filter", &filter).map_err(|error| fail(error.to_string()))?;
     wrapper.extend(["--seccomp".to_owned(), keeper::filter_fd().to_string(), "--".to_owned()]);
     let network = if wanted.network { "" } else { " without network" };
-    let label = format!("{} (bwrap, seccomp){network}", wanted.level.as_str());
+    let end = if scope.searched_all { ")" } else { super::UNSEARCHED };
+    let label = format!("{} (bwrap, seccomp{end}{network}", wanted.level.as_str());
     let variables = scope.variables();
     let handed = Some(handed);
     Ok(Confinement { handed, wrapper, variables, label, ..Confinement::default() })

@@ -5,15 +5,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use petasos_contract::CallContext;
-use petasos_contract::environment::{Sandbox, SandboxLevel};
+use petasos_contract::environment::{Launch, Sandbox, SandboxLevel};
 use petasos_contract::path::TargetPath;
 
-use super::text;
+use super::{repositories, sockets, text};
 use crate::settings::{Require, TerminalSettings};
-
-/// Sockets that hand out the whole machine.
-const SOCKETS: &[&str] =
-    &["/run/docker.sock", "/run/podman/podman.sock", "/run/containerd/containerd.sock"];
 
 /// The confinement that the settings ask for.
 pub(crate) fn wanted(terminal: &TerminalSettings, cx: &CallContext) -> Sandbox {
@@ -33,13 +29,13 @@ pub(crate) fn wanted(terminal: &TerminalSettings, cx: &CallContext) -> Sandbox {
     }
     let home = cx.settings.home();
     let own = (!home.as_os_str().is_empty()).then(|| TargetPath::new(home));
-    let project = TargetPath::new(cx.workspace.join(".petasos"));
+    let project = [".petasos", ".hermes"].map(|name| TargetPath::new(cx.workspace.join(name)));
     Sandbox {
         level,
         required: terminal.sandbox_require == Require::Required,
         network: terminal.sandbox_network.unwrap_or(true),
         writable,
-        protected: own.into_iter().chain([project]).collect(),
+        protected: own.into_iter().chain(project).collect(),
     }
 }
 
@@ -48,44 +44,78 @@ pub(crate) fn wanted(terminal: &TerminalSettings, cx: &CallContext) -> Sandbox {
 pub(super) struct Scope {
     pub(super) writable: Vec<PathBuf>,
     protected: Vec<PathBuf>,
+    /// Folders on the way to what is protected. A mount cannot be renamed, so that nobody moves the
+    /// way aside and builds another one.
+    pinned: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
     own_temp: Option<PathBuf>,
+    /// Whether every folder was searched for repositories.
+    pub(super) searched_all: bool,
 }
 
 impl Scope {
-    pub(super) fn of(wanted: &Sandbox, cx: &CallContext) -> Self {
-        let real = |path: &TargetPath| fs::canonicalize(path.as_path()).ok();
-        let mut writable: Vec<PathBuf> = wanted.writable.iter().filter_map(real).collect();
+    pub(super) fn of(launch: &Launch, cx: &CallContext) -> Self {
+        let wanted = &launch.sandbox;
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let mut writable: Vec<PathBuf> =
+            wanted.writable.iter().filter_map(|path| real(path.as_path())).collect();
+        let temp = real(cx.settings.temp());
+        let roots: Vec<PathBuf> =
+            writable.iter().filter(|root| Some(*root) != temp.as_ref()).cloned().collect();
         let own_temp = (wanted.level == SandboxLevel::Readonly)
-            .then(|| private_temp(cx.settings.temp()))
+            .then(|| private_temp(cx.settings.home()))
             .flatten();
         writable.extend(own_temp.clone());
         // An outer path is mounted before one inside it.
         writable.sort();
         writable.dedup();
-        let mut protected: Vec<PathBuf> = wanted.protected.iter().filter_map(real).collect();
-        protected.extend(writable.iter().filter_map(|root| hooks_of(root)));
-        let hidden = |path: &PathBuf| writable.iter().any(|root| path.starts_with(root));
-        protected.retain(hidden);
-        Self { writable, protected, own_temp }
+        let is_inside = |path: &Path| writable.iter().any(|root| path.starts_with(root));
+        let mut protected: Vec<PathBuf> = Vec::new();
+        for path in wanted.protected.iter().map(TargetPath::as_path) {
+            // What is not there cannot be protected, so that it is made, empty.
+            if !path.exists() && path.parent().and_then(real).is_some_and(|at| is_inside(&at)) {
+                make_folder(path);
+            }
+            protected.extend(real(path));
+        }
+        let found = repositories::find(&roots);
+        protected.extend(found.protected);
+        protected.retain(|path| is_inside(path));
+        protected.sort();
+        protected.dedup();
+        let pinned = pins(&writable, &protected);
+        let sockets = sockets::foreign(launch, cx, &roots);
+        Self { writable, protected, pinned, sockets, own_temp, searched_all: found.complete }
     }
 
     /// Letters and paths for the mounts; see the keeper.
     pub(super) fn mounts(&self) -> Result<Vec<(CString, CString)>, String> {
         let shared = Path::new("/dev/shm");
-        let shared = shared.is_dir().then_some(shared);
-        let writable = self.writable.iter().map(PathBuf::as_path).chain(shared);
-        let writable = writable.map(|path| (c"w", path));
-        let protected = self.protected.iter().map(|path| (c"r", path.as_path()));
-        let sockets = sockets().map(|path| (c"h", path));
-        writable
-            .chain(protected)
-            .chain(sockets)
+        let shared = shared.is_dir().then(|| shared.to_path_buf());
+        let mut writable = self.bound();
+        writable.extend(shared);
+        let letters = [(c"w", &writable), (c"r", &self.protected), (c"h", &self.sockets)];
+        letters
+            .into_iter()
+            .flat_map(|(letter, paths)| paths.iter().map(move |path| (letter, path)))
             .map(|(letter, path)| Ok((letter.to_owned(), text(path)?)))
             .collect()
     }
 
+    /// What is mounted to be written, outer paths first.
+    pub(super) fn bound(&self) -> Vec<PathBuf> {
+        let mut all: Vec<PathBuf> = self.writable.iter().chain(&self.pinned).cloned().collect();
+        all.sort();
+        all.dedup();
+        all
+    }
+
     pub(super) fn protected(&self) -> &[PathBuf] {
         &self.protected
+    }
+
+    pub(super) fn sockets(&self) -> &[PathBuf] {
+        &self.sockets
     }
 
     /// A command that may write nowhere else is told where its temporary files go.
@@ -95,31 +125,32 @@ impl Scope {
     }
 }
 
-/// Those of the sockets that are there.
-pub(super) fn sockets() -> impl Iterator<Item = &'static Path> {
-    SOCKETS.iter().map(Path::new).filter(|path| path.exists())
+/// The folders between a writable root and what is protected below it.
+fn pins(writable: &[PathBuf], protected: &[PathBuf]) -> Vec<PathBuf> {
+    let is_below =
+        |path: &Path| writable.iter().any(|root| path.starts_with(root) && path != root.as_path());
+    let ways = protected.iter().flat_map(|path| path.ancestors().skip(1));
+    ways.filter(|path| is_below(path)).map(Path::to_path_buf).collect()
 }
 
-fn private_temp(temp: &Path) -> Option<PathBuf> {
-    use std::os::unix::fs::DirBuilderExt;
-    let path = temp.join("petasos-readonly");
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(&path);
-    if let Err(error) = made {
-        tracing::warn!(%error, path = %path.display(), "confined commands have no temp folder");
+/// In our own home, where no confined command and no other user can put a link in its place.
+fn private_temp(home: &Path) -> Option<PathBuf> {
+    if home.as_os_str().is_empty() {
+        return None;
+    }
+    let path = home.join("sandbox-temp");
+    make_folder(&path);
+    let is_folder = fs::symlink_metadata(&path).is_ok_and(|found| found.is_dir());
+    if !is_folder {
+        tracing::warn!(path = %path.display(), "confined commands have no temp folder");
         return None;
     }
     fs::canonicalize(path).ok()
 }
 
-/// The hooks of a repository at or above a folder. Made when missing, for what is not there
-/// cannot be protected; git makes the folder itself in every new repository.
-fn hooks_of(folder: &Path) -> Option<PathBuf> {
-    let git = folder.ancestors().map(|at| at.join(".git")).find(|git| git.is_dir())?;
-    let hooks = git.join("hooks");
-    if !hooks.exists()
-        && let Err(error) = fs::create_dir(&hooks)
-    {
-        tracing::debug!(%error, "git hooks cannot be protected");
+pub(super) fn make_folder(path: &Path) {
+    use std::os::unix::fs::DirBuilderExt;
+    if let Err(error) = fs::DirBuilder::new().recursive(true).mode(0o700).create(path) {
+        tracing::debug!(%error, path = %path.display(), "a folder could not be made");
     }
-    fs::canonicalize(hooks).ok()
 }

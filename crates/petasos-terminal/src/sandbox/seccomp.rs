@@ -53,9 +53,10 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_chroot,
 ];
 
-/// The filter as the kernel reads it.
-pub(super) fn filter(network: bool) -> Result<Vec<[u8; 8]>, String> {
-    program(network).map_err(|error| error.to_string()).map(|program| {
+/// The filter as the kernel reads it. Where the sockets of others are covered, a command without a
+/// network may still talk to its own, and to the program that started it.
+pub(super) fn filter(network: bool, sockets_covered: bool) -> Result<Vec<[u8; 8]>, String> {
+    program(network, sockets_covered).map_err(|error| error.to_string()).map(|program| {
         let row = |row: &seccompiler::sock_filter| {
             let (code, k) = (row.code.to_ne_bytes(), row.k.to_ne_bytes());
             [code[0], code[1], row.jt, row.jf, k[0], k[1], k[2], k[3]]
@@ -64,7 +65,7 @@ pub(super) fn filter(network: bool) -> Result<Vec<[u8; 8]>, String> {
     })
 }
 
-fn program(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
+fn program(network: bool, sockets_covered: bool) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     rules.extend(REFUSED.iter().map(|call| (*call, Vec::new())));
     // Typing into a terminal on somebody's behalf.
@@ -75,8 +76,23 @@ fn program(network: bool) -> Result<BpfProgram, seccompiler::BackendError> {
         let other = condition(0, SeccompCmpOp::Ne, local)?;
         rules.insert(libc::SYS_socket, vec![SeccompRule::new(vec![other])?]);
         // A local socket may belong to somebody who has a network.
-        rules.insert(libc::SYS_connect, Vec::new());
+        if !sockets_covered {
+            rules.insert(libc::SYS_connect, Vec::new());
+        }
     }
+    // A device made in the workspace would be the disk itself, and root may make one.
+    let devices = |argument: u8| -> Result<Vec<SeccompRule>, seccompiler::BackendError> {
+        let kind = SeccompCmpOp::MaskedEq(u64::from(libc::S_IFMT));
+        [libc::S_IFBLK, libc::S_IFCHR]
+            .into_iter()
+            .map(|device| {
+                SeccompRule::new(vec![condition(argument, kind.clone(), u64::from(device))?])
+            })
+            .collect()
+    };
+    rules.insert(libc::SYS_mknodat, devices(2)?);
+    #[cfg(target_arch = "x86_64")]
+    rules.insert(libc::SYS_mknod, devices(1)?);
     let errno = SeccompAction::Errno(libc::EPERM.unsigned_abs());
     let arch = TargetArch::try_from(std::env::consts::ARCH)?;
     SeccompFilter::new(rules, SeccompAction::Allow, errno, arch)?.try_into()

@@ -67,6 +67,29 @@ const ATTEMPTS: &[(&str, &str, Expect)] = &[
     ("workspace", "rm -rf .git/hooks", Refused),
     ("workspace", "mv .git/hooks/sample .git/", Refused),
     ("workspace", "echo x > .petasos/config.yaml", Refused),
+    ("workspace", "mv .git .git2", Refused),
+    ("workspace", "mv .git .git2; mkdir -p .git/hooks && echo x > .git/hooks/pre-commit", Refused),
+    ("workspace", "git config core.fsmonitor 'touch x'", Refused),
+    ("workspace", "echo x >> .git/config", Refused),
+    ("workspace", "rm -f .git/config && echo x > .git/config", Refused),
+    ("workspace", "echo x > sub/nested/.git/hooks/pre-commit", Refused),
+    ("workspace", "echo x >> sub/nested/.git/config", Refused),
+    ("workspace", "mv sub other && echo x > other/nested/.git/config", Refused),
+    ("workspace", "echo x > .git/modules/lib/config", Refused),
+    ("workspace", "mv .git/modules .git/other", Refused),
+    ("workspace", "echo x > worktree/.git", Refused),
+    ("workspace", "mkdir -p .hermes && echo x > .hermes/config.yaml", Refused),
+    ("workspace", "mv .hermes away && mkdir .hermes", Refused),
+    ("workspace", "echo x > sub/nested/file && mv sub/nested/file sub/nested/.git/", Done),
+    ("workspace", "mknod disk b 8 0", Refused),
+    ("workspace", "mknod null c 1 3", Refused),
+    ("workspace", "mkfifo pipe", Done),
+    ("workspace", "SPEAK('HOME/agent.sock')", Refused),
+    ("workspace", "SPEAK('TMP/session.sock')", Refused),
+    ("workspace-offline", "SPEAK('HOME/agent.sock')", Refused),
+    ("workspace", "OWN", Done),
+    ("workspace-offline", "OWN", Done),
+    ("readonly", "SPEAK('HOME/agent.sock')", Refused),
     (
         "workspace-offline",
         "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", PORT), 2)'",
@@ -90,6 +113,13 @@ const ATTEMPTS: &[(&str, &str, Expect)] = &[
     ("readonly", "echo x > $OUT/canary", Refused),
 ];
 
+/// Asks whoever listens at a socket for a word.
+const SPEAK: &str = "python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.settimeout(5); \
+    s.connect(sys.argv[1]); s.recv(1)' ";
+/// A command's own socket, with both ends inside.
+const OWN: &str = "python3 -c 'import socket; a=socket.socket(socket.AF_UNIX); a.bind(\"own.sock\"); \
+    a.listen(); b=socket.socket(socket.AF_UNIX); b.connect(\"own.sock\")'";
+
 /// With bubblewrap a command has process numbers of its own: these reach only each other, and do.
 const AMONG_THEMSELVES: &[&str] = &["kill -TERM $PPID", "echo x > /proc/$PPID/comm"];
 
@@ -111,9 +141,38 @@ fn stage(level: &str, by: &str) -> Stage {
         std::io::Write::write_all(&mut std::fs::File::create(file).unwrap(), text.as_bytes())
             .unwrap();
     }
-    std::fs::create_dir_all(stage.path().join(".git/hooks")).unwrap();
-    std::fs::File::create(stage.path().join(".git/hooks/sample")).unwrap();
+    for git in [".git", "sub/nested/.git", ".git/modules/lib"] {
+        let git = stage.path().join(git);
+        std::fs::create_dir_all(git.join("hooks")).unwrap();
+        std::fs::File::create(git.join("hooks/sample")).unwrap();
+        std::fs::File::create(git.join("config")).unwrap();
+    }
+    std::fs::create_dir_all(stage.path().join("worktree")).unwrap();
+    std::fs::File::create(stage.path().join("worktree/.git")).unwrap();
     stage
+}
+
+/// Somebody outside who answers whoever comes.
+fn listen(at: &std::path::Path) {
+    std::fs::create_dir_all(at.parent().unwrap()).unwrap();
+    let listener = std::os::unix::net::UnixListener::bind(at).unwrap();
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().flatten() {
+            std::io::Write::write_all(&mut stream, b"x").unwrap_or_default();
+        }
+    });
+}
+
+/// A script with the shorthands of the table written out.
+fn written_out(script: &str, stage: &Stage) -> String {
+    let Some(path) = script.strip_prefix("SPEAK('").and_then(|rest| rest.strip_suffix("')")) else {
+        return script.replace("OWN", OWN);
+    };
+    let home = stage.home.path();
+    let path = path.replace("HOME", &home.display().to_string());
+    let path = path.replace("TMP", &home.join("tmp").display().to_string());
+    listen(std::path::Path::new(&path));
+    format!("{SPEAK}{path}")
 }
 
 async fn attempt((level, by): (&str, &str), script: &str, port: u16) -> (Ended, String, String) {
@@ -124,7 +183,7 @@ async fn attempt((level, by): (&str, &str), script: &str, port: u16) -> (Ended, 
         "OUT={}; TMP_OK={}; {}",
         out.display(),
         stage.home.path().join("tmp").display(),
-        script.replace("PORT", &port.to_string())
+        written_out(script, &stage).replace("PORT", &port.to_string())
     );
     if script.starts_with("git init") {
         std::fs::remove_dir_all(stage.path().join(".git")).unwrap();
@@ -140,6 +199,11 @@ async fn attempt((level, by): (&str, &str), script: &str, port: u16) -> (Ended, 
     );
     assert!(!stage.path().join(".git/hooks/pre-commit").exists(), "{script} made a hook");
     assert!(!stage.path().join(".petasos/config.yaml").exists(), "{script}");
+    assert!(!stage.path().join(".hermes/config.yaml").exists(), "{script}");
+    for config in ["sub/nested/.git/config", ".git/modules/lib/config", "worktree/.git"] {
+        let text = std::fs::read(stage.path().join(config)).unwrap_or_default();
+        assert!(text.is_empty(), "{script} changed {config}");
+    }
     (ran.ended, ran.output, ran.confinement)
 }
 

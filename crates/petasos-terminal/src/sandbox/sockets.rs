@@ -1,0 +1,62 @@
+//! Sockets that a confined command must not reach: whoever listens there is not confined.
+//!
+//! Neither Landlock nor seccomp sees the path of a local socket, so that those which are there at the
+//! start are covered by mounts. A command's own sockets work.
+
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use petasos_contract::CallContext;
+use petasos_contract::environment::Launch;
+
+/// Sockets outside a user's own places that hand out the machine or the session.
+const SERVICES: &[&str] = &[
+    "/run/docker.sock",
+    "/run/podman/",
+    "/run/containerd/",
+    "/run/crio/",
+    "/run/dbus/",
+    "/run/libvirt/",
+    "/run/lxd",
+    "/run/snapd",
+    "/run/systemd/private",
+    "/var/run/docker.sock",
+    "/var/lib/lxd/",
+    "/var/snap/lxd/",
+];
+
+/// Those that are listened at now. Without a network all of them: one may belong to somebody who has
+/// one.
+pub(super) fn foreign(launch: &Launch, cx: &CallContext, roots: &[PathBuf]) -> Vec<PathBuf> {
+    let own = |path: &Path| {
+        let told = launch.exports.values().any(|value| Path::new(value) == path);
+        told || roots.iter().any(|root| path.starts_with(root))
+    };
+    let personal = [Path::new("/run/user"), cx.settings.user_home(), cx.settings.temp()];
+    let reaches_out = |path: &Path| {
+        let inside = |place: &&Path| !place.as_os_str().is_empty() && path.starts_with(place);
+        let service =
+            path.to_str().is_some_and(|path| SERVICES.iter().any(|at| path.starts_with(at)));
+        !launch.sandbox.network || service || personal.iter().any(inside)
+    };
+    let mut found: Vec<PathBuf> = listening()
+        .into_iter()
+        .filter(|path| reaches_out(path) && !own(path))
+        .filter(|path| fs::symlink_metadata(path).is_ok_and(|it| it.file_type().is_socket()))
+        .collect();
+    found.sort();
+    found.dedup();
+    found
+}
+
+/// The paths of the kernel's table. One that nobody listens at may stand there, too.
+fn listening() -> Vec<PathBuf> {
+    let table = fs::read("/proc/net/unix").unwrap_or_default();
+    let table = String::from_utf8_lossy(&table);
+    let paths = table.lines().filter_map(|line| {
+        let at = line.find(" /")?;
+        line.get(at + 1..).map(PathBuf::from)
+    });
+    paths.collect()
+}
