@@ -26,13 +26,14 @@ const SERVICES: &[&str] = &[
     "/var/snap/lxd/",
 ];
 
+/// Where a script finds the socket for its calls.
+const CHANNEL: &str = "PETASOS_CODE_SOCKET";
+
 /// Those that are listened at now. Without a network all of them: one may belong to somebody who has
 /// one.
 pub(super) fn foreign(launch: &Launch, cx: &CallContext, roots: &[PathBuf]) -> Vec<PathBuf> {
-    let own = |path: &Path| {
-        let told = launch.exports.values().any(|value| Path::new(value) == path);
-        told || roots.iter().any(|root| path.starts_with(root))
-    };
+    let own =
+        |path: &Path| is_channel(path, launch) || roots.iter().any(|root| path.starts_with(root));
     let personal = [Path::new("/run/user"), cx.settings.user_home(), cx.settings.temp()];
     let reaches_out = |path: &Path| {
         let inside = |place: &&Path| !place.as_os_str().is_empty() && path.starts_with(place);
@@ -48,6 +49,14 @@ pub(super) fn foreign(launch: &Launch, cx: &CallContext, roots: &[PathBuf]) -> V
     found.sort();
     found.dedup();
     found
+}
+
+/// Whether it is the way back to us of a script that calls tools. The variable alone would not do:
+/// an earlier command can export it with any path.
+fn is_channel(path: &Path, launch: &Launch) -> bool {
+    let told = launch.exports.get(CHANNEL).is_some_and(|told| Path::new(told) == path);
+    let folder = path.parent().and_then(Path::file_name).and_then(|name| name.to_str());
+    told && path.ends_with("calls") && folder.is_some_and(|name| name.starts_with("petasos-code-"))
 }
 
 /// The paths of the kernel's table. One that nobody listens at may stand there, too.
