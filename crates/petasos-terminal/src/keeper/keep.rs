@@ -36,6 +36,7 @@ pub(super) extern "C" fn keep(socket: RawFd, groups: RawFd) -> ! {
     if sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).is_err() {
         sys::exit(1);
     }
+    sys::forget_environment();
     trim::forget_heap();
     let Some(rows) = sys::scratch(survey::ROWS_MAX) else { sys::exit(1) };
     let signals = sys::signal_fd(libc::SIGCHLD, libc::SIGCHLD);

@@ -84,6 +84,7 @@ const ATTEMPTS: &[(&str, &str, Expect)] = &[
     ("workspace", "mknod disk b 8 0", Refused),
     ("workspace", "mknod null c 1 3", Refused),
     ("workspace", "mkfifo pipe", Done),
+    ("workspace", "tr -d '\\0' < /proc/$PPID/environ | grep -q .", Refused),
     ("workspace", "SPEAK('HOME/agent.sock')", Refused),
     ("workspace", "SPEAK('TMP/session.sock')", Refused),
     ("workspace-offline", "SPEAK('HOME/agent.sock')", Refused),
@@ -121,7 +122,11 @@ const OWN: &str = "python3 -c 'import socket; a=socket.socket(socket.AF_UNIX); a
     a.listen(); b=socket.socket(socket.AF_UNIX); b.connect(\"own.sock\")'";
 
 /// With bubblewrap a command has process numbers of its own: these reach only each other, and do.
-const AMONG_THEMSELVES: &[&str] = &["kill -TERM $PPID", "echo x > /proc/$PPID/comm"];
+const AMONG_THEMSELVES: &[&str] = &[
+    "kill -TERM $PPID",
+    "echo x > /proc/$PPID/comm",
+    "tr -d '\\0' < /proc/$PPID/environ | grep -q .",
+];
 
 fn stage(level: &str, by: &str) -> Stage {
     let network = !level.ends_with("-offline");
