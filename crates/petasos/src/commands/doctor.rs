@@ -2,6 +2,8 @@
 //!
 //! Every line comes from the code that makes the decision it reports.
 
+mod turn;
+
 use std::process::ExitCode;
 
 use clap::ArgMatches;
@@ -79,6 +81,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     match session.host.get() {
         Ok(host) => {
             look_at_settings(host, &mut findings);
+            turn::look(host, &mut findings)?;
             try_scanner(host, &mut findings)?;
             look_at_terminal(host, &mut findings)?;
             try_backend(host, &mut findings)?;

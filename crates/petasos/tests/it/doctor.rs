@@ -1,14 +1,52 @@
 //! `petasos doctor`: true about good and bad homes.
 
 use petasos_testkit::Home;
+use serde_json::Value;
 
+use crate::loopback::Loopback;
 use crate::petasos;
 
+/// A home with a model that would answer.
+fn working() -> Home {
+    Loopback::saying(Vec::new()).home()
+}
+
+fn found(home: &Home, part: &str) -> Value {
+    let told = petasos(home).run(&["doctor", "--json"]).json();
+    let findings = told["findings"].as_array().expect("findings").clone();
+    findings.into_iter().find(|finding| finding["part"] == part).unwrap_or_default()
+}
+
 #[test]
-fn a_fresh_machine_is_healthy() {
-    let finished = petasos(&Home::temp()).run(&["doctor", "--json"]);
+fn a_home_with_a_model_is_healthy() {
+    let finished = petasos(&working()).run(&["doctor", "--json"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stdout);
     assert_eq!(finished.json()["healthy"], true);
+}
+
+#[test]
+fn what_a_turn_would_miss_is_not_green() {
+    let fresh = Home::temp();
+    let finished = petasos(&fresh).run(&["doctor", "--json"]);
+    assert_eq!(finished.code, Some(1), "{}", finished.stdout);
+    assert_eq!(found(&fresh, "provider")["health"], "bad");
+
+    let damaged = working();
+    damaged.write(".petasos/petasos.db", "no database");
+    assert_eq!(found(&damaged, "store")["health"], "bad");
+
+    let home = working();
+    let config = home.agent().join("config.yaml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    let hooks = "hooks: {pre_tool_call: [{command: ./check.sh}]}\ndisplay: {skin: x}\n";
+    home.write(".petasos/config.yaml", format!("{text}{hooks}"));
+    let hook = found(&home, "hooks");
+    assert!(hook["what"].as_str().is_some_and(|what| what.contains("./check.sh")), "{hook}");
+    let shown = petasos(&home).run(&["doctor"]).stdout;
+    assert!(shown.contains("reserved: no effect in this version"), "{shown}");
+    for part in ["disk", "store", "git"] {
+        assert!(found(&home, part)["what"].is_string(), "{part}: {shown}");
+    }
 }
 
 #[test]
@@ -27,7 +65,6 @@ fn an_unknown_key_is_named_with_the_nearest_one() {
     let home = Home::temp();
     home.write(".petasos/config.yaml", "terminal:\n  timeuot: 3\n");
     let finished = petasos(&home).run(&["doctor"]);
-    assert_eq!(finished.code, Some(0));
     assert!(finished.stdout.contains("timeuot"), "{}", finished.stdout);
     assert!(finished.stdout.contains("terminal.timeout"), "{}", finished.stdout);
 }
