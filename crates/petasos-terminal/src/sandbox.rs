@@ -25,6 +25,7 @@ use crate::settings::{By, TerminalSettings};
 
 pub(crate) use denial::denial;
 pub(crate) use paths::wanted;
+use seccomp::{Connect, Covered};
 
 /// What a launch needs to be confined.
 #[derive(Debug, Default)]
@@ -106,8 +107,12 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
     let fail = |why: String| EnvError::Sandbox { level: wanted.level.as_str(), why };
     let ruleset = landlock::ruleset(ability.landlock, &scope.writable).map_err(fail)?;
     // Local sockets of others are covered by mounts, and abstract ones by the sixth Landlock.
-    let covered = ability.namespaces != Namespaces::Refused && ability.landlock >= 6;
-    let filter = seccomp::filter(wanted.network, covered).map_err(fail)?;
+    let covered = match ability.namespaces {
+        Namespaces::Refused => Covered::Some,
+        _ if ability.landlock < 6 => Covered::Some,
+        _ => Covered::All,
+    };
+    let filter = seccomp::filter(Connect::of(wanted, covered)).map_err(fail)?;
     let mut label = format!("{} (landlock {}, seccomp", wanted.level.as_str(), ability.landlock);
     let mut confinement = Confinement {
         ruleset: Some(ruleset),

@@ -10,6 +10,7 @@ use std::process::{Command, Stdio};
 use petasos_contract::environment::{EnvError, Sandbox};
 
 use super::paths::Scope;
+use super::seccomp::{Connect, Covered};
 use super::{Confinement, none, seccomp};
 use crate::keeper;
 
@@ -93,7 +94,7 @@ pub(super) fn prepare(
     if !wanted.network {
         wrapper.push("--unshare-net".to_owned());
     }
-    let filter = seccomp::filter(wanted.network, true).map_err(fail)?.concat();
+    let filter = seccomp::filter(Connect::of(wanted, Covered::All)).map_err(fail)?.concat();
     let handed = keeper::memory("filter", &filter).map_err(|error| fail(error.to_string()))?;
     wrapper.extend(["--seccomp".to_owned(), keeper::filter_fd().to_string(), "--".to_owned()]);
     let network = if wanted.network { "" } else { " without network" };

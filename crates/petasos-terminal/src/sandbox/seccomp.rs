@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use petasos_contract::environment::Sandbox;
 use seccompiler::{
     BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition, SeccompFilter,
     SeccompRule, TargetArch,
@@ -53,10 +54,39 @@ const REFUSED: &[libc::c_long] = &[
     libc::SYS_chroot,
 ];
 
-/// The filter as the kernel reads it. Where the sockets of others are covered, a command without a
-/// network may still talk to its own, and to the program that started it.
-pub(super) fn filter(network: bool, sockets_covered: bool) -> Result<Vec<[u8; 8]>, String> {
-    program(network, sockets_covered).map_err(|error| error.to_string()).map(|program| {
+/// Whom a command may connect to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Connect {
+    /// Anybody.
+    Network,
+    /// Sockets of this machine: those of others are covered, its own and our channel are not.
+    Local,
+    /// Nobody, because the sockets of others are in reach and may have a network.
+    Nobody,
+}
+
+impl Connect {
+    pub(super) fn of(wanted: &Sandbox, covered: Covered) -> Self {
+        match covered {
+            _ if wanted.network => Self::Network,
+            Covered::All => Self::Local,
+            Covered::Some => Self::Nobody,
+        }
+    }
+}
+
+/// Which sockets of others a command cannot see.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Covered {
+    /// Those with a path and those without.
+    All,
+    /// Not all of them.
+    Some,
+}
+
+/// The filter as the kernel reads it.
+pub(super) fn filter(connect: Connect) -> Result<Vec<[u8; 8]>, String> {
+    program(connect).map_err(|error| error.to_string()).map(|program| {
         let row = |row: &seccompiler::sock_filter| {
             let (code, k) = (row.code.to_ne_bytes(), row.k.to_ne_bytes());
             [code[0], code[1], row.jt, row.jf, k[0], k[1], k[2], k[3]]
@@ -65,18 +95,18 @@ pub(super) fn filter(network: bool, sockets_covered: bool) -> Result<Vec<[u8; 8]
     })
 }
 
-fn program(network: bool, sockets_covered: bool) -> Result<BpfProgram, seccompiler::BackendError> {
+fn program(connect: Connect) -> Result<BpfProgram, seccompiler::BackendError> {
     let mut rules: BTreeMap<i64, Vec<SeccompRule>> = BTreeMap::new();
     rules.extend(REFUSED.iter().map(|call| (*call, Vec::new())));
     // Typing into a terminal on somebody's behalf.
     let typing = condition(1, SeccompCmpOp::Eq, libc::TIOCSTI)?;
     rules.insert(libc::SYS_ioctl, vec![SeccompRule::new(vec![typing])?]);
-    if !network {
+    if connect != Connect::Network {
         let local = u64::try_from(libc::AF_UNIX).unwrap_or(1);
         let other = condition(0, SeccompCmpOp::Ne, local)?;
         rules.insert(libc::SYS_socket, vec![SeccompRule::new(vec![other])?]);
         // A local socket may belong to somebody who has a network.
-        if !sockets_covered {
+        if connect == Connect::Nobody {
             rules.insert(libc::SYS_connect, Vec::new());
         }
     }
