@@ -12,7 +12,7 @@ use super::Planned;
 use crate::edit::syntax::{self, Language};
 use crate::edit::text::Text;
 use crate::files::site::{Site, Sites};
-use programs::Judged;
+use programs::{Confined, Judged};
 
 /// What the files newly have wrong; `None` when nothing could be judged. With each file comes what
 /// was found wrong with it before the write.
@@ -28,9 +28,10 @@ pub(super) fn of<'a>(
         let Some(language) = syntax::language(&plan.file.path) else { continue };
         let judge = |text: &Text| match language {
             Language::Code(code) => {
-                let environment = site.environment(sites);
-                environment.map_or(Judged::Unknown, |place| {
-                    programs::judge(code, &plan.file.path, text.plain(), &*place, site.cx)
+                let place = site.environment(sites).zip(sites.sandbox(site.cx));
+                place.map_or(Judged::Unknown, |(environment, sandbox)| {
+                    let place = Confined { environment: &*environment, sandbox, cx: site.cx };
+                    programs::judge(code, &plan.file.path, text.plain(), &place)
                 })
             }
             Language::Json | Language::Yaml | Language::Toml => {

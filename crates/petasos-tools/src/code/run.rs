@@ -177,7 +177,8 @@ fn quoted(path: &TargetPath) -> String {
 
 async fn brief(job: &Job<'_>, text: &str) -> Result<there::Ran, EnvError> {
     let until = job.cx.deadline.min(Instant::now() + Duration::from_secs(30));
-    let script = Script { text, input: None, output_max: 10_000, until };
+    let script =
+        Script { text, input: None, output_max: 10_000, until, sandbox: Sandbox::default() };
     there::run(&*job.environment, script, job.cx).await
 }
 

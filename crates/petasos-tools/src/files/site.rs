@@ -10,8 +10,9 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use petasos_contract::environment::{Environment, Environments};
+use petasos_contract::environment::{Environment, Environments, Sandbox};
 use petasos_contract::ports::Ports;
+use petasos_contract::terminal::Terminal;
 use petasos_contract::{CallContext, ToolError};
 use tokio::runtime::Handle;
 
@@ -24,18 +25,26 @@ use there::There;
 
 /// Finds the site of a call; every file tool has one.
 #[derive(Clone)]
-pub(crate) struct Sites(Option<Arc<dyn Environments>>);
+pub(crate) struct Sites(Option<Arc<dyn Environments>>, Option<Arc<dyn Terminal>>);
 
 impl Sites {
     /// Looks where the terminal is, or on this machine when the program has no terminal.
     pub(crate) fn new(ports: &Ports) -> Self {
-        Self(ports.environments.clone())
+        Self(ports.environments.clone(), ports.terminal.clone())
     }
 
     /// Where a call's relative paths start.
     fn base(&self, cx: &CallContext) -> PathBuf {
         let cwd = self.0.as_ref().map(|environments| environments.cwd(cx));
         cwd.map_or_else(|| cx.workspace.to_path_buf(), |cwd| cwd.as_path().to_owned())
+    }
+
+    /// How commands of the call are confined; nothing where that cannot be told.
+    pub(crate) fn sandbox(&self, cx: &CallContext) -> Option<Sandbox> {
+        match &self.1 {
+            Some(terminal) => terminal.sandbox(cx).ok(),
+            None => Some(Sandbox::default()),
+        }
     }
 
     /// The path that a caller means, for policy: asks nobody. Elsewhere `~` stays as it is.

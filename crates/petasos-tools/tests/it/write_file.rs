@@ -159,3 +159,15 @@ fn python_and_javascript_are_judged_for_real() {
         assert_eq!(told["bytes_written"], bad.len(), "it is written all the same");
     }
 }
+
+#[test]
+fn no_program_of_the_project_runs_after_a_change() {
+    let bench = Bench::local(&json!({}));
+    let marker = bench.path("ran");
+    let program = format!("#!/bin/sh\ntouch {}\n", marker.display());
+    let tsc = bench.file("node_modules/.bin/tsc", program);
+    std::fs::set_permissions(&tsc, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    bench.run("write_file", &json!({ "path": "a.ts", "content": "const a = ;\n" }));
+    bench.run("write_file", &json!({ "path": "deep/b.ts", "content": "const a = ;\n" }));
+    assert!(!marker.exists());
+}

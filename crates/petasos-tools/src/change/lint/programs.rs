@@ -1,22 +1,31 @@
 //! The programs that judge code: each reads a text and prints what is wrong with it.
 //!
-//! Only syntax is judged, from the text alone: what a file imports need not be there. A program
-//! that is not installed says so with its own exit code, and then nothing is told.
+//! Only syntax is judged, from the text alone: what a file imports need not be there. Only programs
+//! of the machine are asked, confined as the session's commands are: one out of the project would
+//! run whatever the project holds. One that is not installed says so with its own exit code, and
+//! then nothing is told.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
 
 use petasos_contract::CallContext;
-use petasos_contract::environment::{EnvError, Environment};
+use petasos_contract::environment::{EnvError, Environment, Sandbox};
 use tokio::runtime::Handle;
 
 use crate::edit::syntax::Code;
-use crate::files::site::there::{self, Script, quote};
+use crate::files::site::there::{self, Script};
 
 const LINT_MAX: Duration = Duration::from_secs(10);
 
 /// The first lines of a report tell.
 const LINES_MAX: usize = 6;
+
+/// Where programs are asked, and how they are confined there.
+pub(super) struct Confined<'a> {
+    pub(super) environment: &'a dyn Environment,
+    pub(super) sandbox: Sandbox,
+    pub(super) cx: &'a CallContext,
+}
 
 /// What a checker said about a text.
 pub(super) enum Judged {
@@ -25,6 +34,9 @@ pub(super) enum Judged {
     Good,
     Broken(String),
 }
+
+/// Not where the project is: what lies there, such as a toolchain file, could name another program.
+const OUTSIDE: &str = "cd / || exit 77\n";
 
 const PYTHON: &str = r#"command -v python3 >/dev/null 2>&1 || exit 77
 exec python3 -I -c '
@@ -57,7 +69,7 @@ sed -n -e "s|^.*/code.$kind:\([0-9]*\)\$|line \1|p" -e '/^SyntaxError: /p' "err.
 "#;
 
 /// Errors below 2000 are of the syntax; the others are about types and what is imported.
-const TYPESCRIPT: &str = r#""$tsc" --noEmit --noResolve --skipLibCheck --pretty false "$name" >out 2>&1 && exit 0
+const TYPESCRIPT: &str = r#"tsc --noEmit --noResolve --skipLibCheck --pretty false "$name" >out 2>&1 && exit 0
 grep -q ': error TS[0-9]' out || exit 77
 sed -n 's/^[^(]*(\([0-9]*\),[0-9]*): error \(TS1[0-9][0-9][0-9]: .*\)$/line \1: \2/p' out
 "#;
@@ -75,19 +87,17 @@ printf '%s\n' "$told" | sed -n -e '/^error/p' -e 's/^ *--> <stdin>:\([0-9]*\):.*
 "#;
 
 /// Judges a text in a place.
-pub(super) fn judge(
-    code: Code,
-    path: &Path,
-    text: &str,
-    place: &dyn Environment,
-    cx: &CallContext,
-) -> Judged {
+pub(super) fn judge(code: Code, path: &Path, text: &str, place: &Confined<'_>) -> Judged {
+    let cx = place.cx;
     let until = cx.deadline.min(Instant::now() + LINT_MAX);
-    let script = script(code, path);
+    let script = format!("{OUTSIDE}{}", script(code, path));
     let input = Some(text.as_bytes().to_vec());
-    let script = Script { text: &script, input, output_max: 4000, until };
-    let judged: Result<_, EnvError> =
-        there::wait(&Handle::current(), cx, "a syntax check", there::run(place, script, cx));
+    let script =
+        Script { text: &script, input, output_max: 4000, until, sandbox: place.sandbox.clone() };
+    let judged: Result<_, EnvError> = {
+        let run = there::run(place.environment, script, cx);
+        there::wait(&Handle::current(), cx, "a syntax check", run)
+    };
     // A check that cannot be made is no fault of the file.
     let Some(ran) = judged.ok().filter(|ran| ran.code == 0) else { return Judged::Unknown };
     let told = String::from_utf8_lossy(&ran.output);
@@ -106,18 +116,9 @@ fn script(code: Code, path: &Path) -> String {
             let present = "command -v node >/dev/null 2>&1 || exit 77\n";
             format!("{present}{named}{IN_A_FOLDER}{JAVASCRIPT}")
         }
-        Code::TypeScript => format!("{}{named}{IN_A_FOLDER}{TYPESCRIPT}", compiler(path)),
+        Code::TypeScript => {
+            let present = "command -v tsc >/dev/null 2>&1 || exit 77\n";
+            format!("{present}{named}{IN_A_FOLDER}{TYPESCRIPT}")
+        }
     }
-}
-
-/// The project's own compiler, else the one on the path.
-fn compiler(path: &Path) -> String {
-    let folders = path.ancestors().skip(1);
-    let own = folders.map(|at| quote(&at.join("node_modules/.bin/tsc").to_string_lossy()));
-    let own: Vec<String> = own.collect();
-    format!(
-        "for tsc in {} tsc; do command -v \"$tsc\" >/dev/null 2>&1 && break; tsc=; done\n\
-         [ -n \"$tsc\" ] || exit 77\n",
-        own.join(" ")
-    )
 }

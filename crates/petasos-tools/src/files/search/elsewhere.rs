@@ -10,7 +10,7 @@ mod ripgrep;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use petasos_contract::environment::EnvError;
+use petasos_contract::environment::{EnvError, Sandbox};
 
 use super::content::{Found, Keep, Matches};
 use super::glob::Glob;
@@ -42,7 +42,13 @@ pub(crate) struct Target<'a> {
 impl Target<'_> {
     fn run(&self, text: &str) -> Result<Ran, EnvError> {
         let until = self.until.min(Instant::now() + SEARCH_MAX);
-        self.there.run(Script { text, input: None, output_max: OUTPUT_MAX, until })
+        self.there.run(Script {
+            text,
+            input: None,
+            output_max: OUTPUT_MAX,
+            until,
+            sandbox: Sandbox::default(),
+        })
     }
 
     /// Goes to the folder and says which tool answers, then runs it.

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{
-    EnvError, Environment, FileKind, Files, Launch, Process, Program, Stderr, Stdin, Step,
+    EnvError, Environment, FileKind, Files, Launch, Process, Program, Sandbox, Stderr, Stdin, Step,
     WriteMode,
 };
 use petasos_contract::path::TargetPath;
@@ -80,6 +80,8 @@ pub(crate) struct Script<'a> {
     pub(crate) output_max: usize,
     /// When it must have ended.
     pub(crate) until: Instant,
+    /// How it is confined; not at all for what the tools do themselves.
+    pub(crate) sandbox: Sandbox,
 }
 
 /// Runs a script in a place and gathers what it writes.
@@ -91,6 +93,7 @@ pub(crate) async fn run(
     let argv = ["/bin/sh", "-c", script.text].map(str::to_owned);
     let mut launch = Launch::of(Program::Argv(argv.into()), environment.facts().cwd.clone());
     launch.stderr = Stderr::Apart;
+    launch.sandbox = script.sandbox;
     launch.stdin = script.input.map_or(Stdin::Closed, Stdin::Bytes);
     let mut process = environment.spawn(launch, cx).await?;
     let mut ran = Ran { code: -1, output: Vec::new(), errors: String::new(), stopped: None };
@@ -171,7 +174,13 @@ impl<'a> There<'a> {
     /// Runs a short script there that says little.
     fn brief(&self, text: &str) -> Result<Ran, EnvError> {
         let until = self.cx.deadline.min(Instant::now() + BRIEF_MAX);
-        self.run(Script { text, input: None, output_max: 10_000, until })
+        self.run(Script {
+            text,
+            input: None,
+            output_max: 10_000,
+            until,
+            sandbox: Sandbox::default(),
+        })
     }
 
     /// The home of the user there.
