@@ -11,10 +11,12 @@ use petasos_contract::terminal::Terminal;
 use petasos_contract::tool::{Example, Tool};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
 use serde_json::{Value, json};
+use typed::Typed;
 
 mod schema;
 #[cfg(test)]
 mod tests;
+mod typed;
 
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -27,7 +29,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema: schema::schema,
     examples: EXAMPLES,
     build: |ports| {
-        Arc::new(Processes { jobs: ports.jobs.clone(), terminal: ports.terminal.clone() })
+        Arc::new(Processes {
+            jobs: ports.jobs.clone(),
+            terminal: ports.terminal.clone(),
+            typed: Typed::default(),
+        })
     },
     ..ToolDef::USUAL
 };
@@ -55,6 +61,7 @@ const LOG_LINES: u64 = 200;
 struct Processes {
     jobs: Option<Arc<dyn Jobs>>,
     terminal: Option<Arc<dyn Terminal>>,
+    typed: Typed,
 }
 
 impl Tool for Processes {
@@ -83,14 +90,19 @@ impl Tool for Processes {
         })
     }
 
-    /// What is typed into a shell is a command, whichever tool types it.
+    /// What is typed into a program is what that program would read: a command for a shell, code
+    /// for an interpreter, an answer for anything else.
     fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        match (args.text("action"), args.text("data")) {
-            (Some("write" | "submit"), Some(data)) => Effects::one(Effect::Command {
-                script: data.to_owned(),
-                cwd: cx.workspace.to_path_buf(),
-            }),
-            _ => Effects::none(),
+        let data = match (args.text("action"), args.text("data")) {
+            (Some("write" | "submit"), Some(data)) => data,
+            _ => return Effects::none(),
+        };
+        let job = job_id(args);
+        let view = job.as_ref().zip(self.jobs.as_ref()).and_then(|(job, jobs)| jobs.poll(job, cx));
+        let (Some(job), Some(view)) = (job, view) else { return Effects::none() };
+        match self.typed.script(&job, &view, data) {
+            Some(script) => Effects::one(Effect::Command { script, cwd: view.cwd.into() }),
+            None => Effects::none(),
         }
     }
 }
@@ -148,7 +160,9 @@ impl Processes {
                 if action == "submit" {
                     data.push('\n');
                 }
+                let typed = data.clone();
                 let count = jobs.write(&id, data.into_bytes(), cx).await?.ok_or_else(missing)?;
+                self.typed.note(&id, &typed);
                 Ok(json!({ "status": "ok", "session_id": id, "bytes_written": count }))
             }
         }

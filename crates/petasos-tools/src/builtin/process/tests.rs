@@ -63,3 +63,33 @@ async fn what_is_not_there_is_said_so() {
         assert!(told["error"].is_string(), "{told}");
     }
 }
+
+/// The command that typing this into a job is judged as.
+fn judged(tool: &dyn petasos_contract::Tool, room: &Room, id: &str, data: &str) -> Option<String> {
+    let args = json!({ "action": "submit", "session_id": id, "data": data });
+    let args = petasos_contract::Args::try_from(args).unwrap();
+    tool.effects(&args, &room.cx).iter().find_map(|effect| match effect {
+        petasos_contract::effect::Effect::Command { script, .. } => Some(script.clone()),
+        _ => None,
+    })
+}
+
+#[tokio::test]
+async fn what_is_typed_is_judged_in_whole_lines_by_the_program_that_reads_it() {
+    let room = Room::new();
+    let id = start(&room, "bash").await;
+    let tool = (TOOL.build)(&room.ports);
+    let write = |data: &str| json!({ "action": "write", "session_id": id, "data": data });
+    let shell = |text: &str| Some(format!("bash <<'PETASOS_TYPED'\n{text}\nPETASOS_TYPED"));
+    assert_eq!(judged(&*tool, &room, &id, "ls"), shell("ls"));
+    room.call(&*tool, write("ec")).await;
+    assert_eq!(judged(&*tool, &room, &id, "ho x"), shell("echo x"));
+    room.call(&*tool, write("ho x\ncd /\nalias z=true\n")).await;
+    assert_eq!(judged(&*tool, &room, &id, "z y"), shell("cd /\nalias z=true\nz y"));
+    room.call(&*tool, write("half a line\u{3}")).await;
+    assert_eq!(judged(&*tool, &room, &id, "z y"), shell("cd /\nalias z=true\nz y"));
+    for keys in ["\u{3}", "\u{1b}[A", ""] {
+        assert_eq!(judged(&*tool, &room, &id, keys), None, "{keys:?}");
+    }
+    process(&room, json!({ "action": "kill", "session_id": id })).await;
+}
