@@ -15,6 +15,7 @@ pub fn analyse(command: &str, facts: &Facts) -> Analysis {
     let mut engine = Engine::new(facts, command);
     let source = normalise::source(command);
     engine.dirty = source.text.as_ref() != command;
+    engine.obey_exports();
     engine.run_text(source);
     // A trap sees the variables as they are when it runs.
     for code in std::mem::take(&mut engine.traps) {

@@ -3,6 +3,8 @@
 //! The analysis itself never asks the file system or the environment; every fact
 //! it may use is in here.
 
+use std::sync::Arc;
+
 /// The surroundings a command is judged in.
 #[derive(Clone, Debug)]
 pub struct Facts {
@@ -16,6 +18,21 @@ pub struct Facts {
     pub isolated: bool,
     /// Whether paths are those of another machine, so that none of them can be looked at here.
     pub elsewhere: bool,
+    /// The project that the session works in.
+    pub workspace: Option<String>,
+    /// What the session exported before.
+    pub variables: Vec<(String, String)>,
+    /// The files that a command may run, where they can be looked at.
+    pub scripts: Option<Arc<dyn Scripts>>,
+}
+
+/// Small text files of the place, as they are now.
+pub trait Scripts: std::fmt::Debug + Send + Sync {
+    /// The text of one that the agent wrote in this session.
+    fn written(&self, path: &str) -> Option<String>;
+
+    /// The text of one that is somebody else's.
+    fn foreign(&self, path: &str) -> Option<String>;
 }
 
 impl Default for Facts {
@@ -26,6 +43,9 @@ impl Default for Facts {
             agent_home: None,
             isolated: false,
             elsewhere: false,
+            workspace: None,
+            variables: Vec::new(),
+            scripts: None,
         }
     }
 }

@@ -24,6 +24,7 @@ pub(crate) mod produce;
 pub(crate) mod redirect;
 pub(crate) mod rehearsal;
 pub(crate) mod report;
+mod scripts;
 pub(crate) mod spelling;
 pub(crate) mod state;
 pub(crate) mod triggers;

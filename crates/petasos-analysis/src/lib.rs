@@ -40,7 +40,7 @@ pub use code::Language;
 pub use doors::{
     analyse, analyse_code, judge_code, judge_command, judge_delete, judge_read, judge_write,
 };
-pub use facts::Facts;
+pub use facts::{Facts, Scripts};
 pub use flow::report::FINDINGS_MAX;
 pub use rules::{RULES, Rule, is_blind};
 pub use shell::Span;

@@ -8,7 +8,7 @@ use crate::facts::Facts;
 use crate::shell::normalise::UNKNOWN;
 
 pub(crate) use secret::{is_environment_file, is_secret};
-pub(crate) use target::{Target, target};
+pub(crate) use target::{Target, is_free, target};
 
 /// Directories whose recursive deletion ends the machine or the account.
 const SYSTEM: [&str; 27] = [

@@ -125,28 +125,74 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
     WRAPPERS.iter().flat_map(|wrapper| wrapper.names.iter().copied())
 }
 
-/// Variables whose value some program runs as a command.
-pub(crate) fn runs_value(name: &str) -> bool {
-    matches!(
-        name,
-        "PAGER"
-            | "GIT_PAGER"
-            | "MANPAGER"
-            | "EDITOR"
-            | "VISUAL"
-            | "GIT_EDITOR"
-            | "GIT_SEQUENCE_EDITOR"
-            | "GIT_SSH_COMMAND"
-            | "GIT_SSH"
-            | "GIT_EXTERNAL_DIFF"
-            | "GIT_ASKPASS"
-            | "SSH_ASKPASS"
-            | "BROWSER"
-            | "LESSOPEN"
-            | "PROMPT_COMMAND"
-            | "BASH_ENV"
-            | "ENV"
-            | "RSYNC_RSH"
-            | "TAR_OPTIONS"
-    )
+/// What programs do with the value of a variable.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Obeyed {
+    /// Run it as a command.
+    Command,
+    /// Run the file it names.
+    Script(Language),
+    /// Load the libraries it names.
+    Library,
+    /// Take options from it, some of which load a file.
+    Options(Language),
+    /// Read settings of git from it, some of which are commands.
+    GitSettings,
+}
+
+/// Variables that programs obey.
+const OBEYED: [(Obeyed, &[&str]); 8] = [
+    (
+        Obeyed::Command,
+        &[
+            "PAGER",
+            "GIT_PAGER",
+            "MANPAGER",
+            "EDITOR",
+            "VISUAL",
+            "GIT_EDITOR",
+            "GIT_SEQUENCE_EDITOR",
+            "GIT_SSH_COMMAND",
+            "GIT_SSH",
+            "GIT_EXTERNAL_DIFF",
+            "GIT_ASKPASS",
+            "GIT_PROXY_COMMAND",
+            "SSH_ASKPASS",
+            "SUDO_ASKPASS",
+            "SUDO_EDITOR",
+            "BROWSER",
+            "LESSOPEN",
+            "LESSCLOSE",
+            "PROMPT_COMMAND",
+            "RSYNC_RSH",
+            "CVS_RSH",
+            "TAR_OPTIONS",
+            "SYSTEMD_EDITOR",
+            "SYSTEMD_PAGER",
+            "FZF_DEFAULT_COMMAND",
+            "FCEDIT",
+            "BORG_PASSCOMMAND",
+            "BORG_RSH",
+            "RESTIC_PASSWORD_COMMAND",
+            "RUSTC_WRAPPER",
+            "CARGO_BUILD_RUSTC_WRAPPER",
+            "KUBE_EDITOR",
+        ],
+    ),
+    (Obeyed::Script(Language::Shell), &["BASH_ENV", "ENV"]),
+    (Obeyed::Script(Language::Python), &["PYTHONSTARTUP"]),
+    (Obeyed::Library, &["LD_PRELOAD", "LD_AUDIT", "DYLD_INSERT_LIBRARIES"]),
+    (Obeyed::Options(Language::JavaScript), &["NODE_OPTIONS"]),
+    (Obeyed::Options(Language::Ruby), &["RUBYOPT"]),
+    (Obeyed::Options(Language::Perl), &["PERL5OPT", "PERL5DB"]),
+    (Obeyed::GitSettings, &["GIT_CONFIG_PARAMETERS"]),
+];
+
+/// What programs do with the value of this variable, if any does something.
+pub(crate) fn obeyed(name: &str) -> Option<Obeyed> {
+    if name.starts_with("GIT_CONFIG_VALUE_") {
+        return Some(Obeyed::GitSettings);
+    }
+    let row = OBEYED.iter().find(|(_, names)| names.contains(&name))?;
+    Some(row.0)
 }

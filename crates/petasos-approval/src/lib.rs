@@ -26,7 +26,7 @@ pub mod suggest;
 
 pub use petasos_analysis::own_program;
 pub use petasos_analysis::{
-    Analysis, Effect, EffectKind, Facts, Finding, Judgement, Language, Leaf, RULES, Rule, Severity,
+    Analysis, Effect, EffectKind, Facts, Finding, Judgement, Language, Leaf, RULES, Rule, Scripts, Severity,
     Span, Verdict, analyse, analyse_code, judge, judge_code, judge_command, judge_delete,
     judge_read, judge_write,
 };

@@ -10,6 +10,7 @@ mod layers;
 mod own;
 pub(crate) mod paths;
 mod scanning;
+mod scripts;
 mod settle;
 mod waive;
 
@@ -20,6 +21,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use petasos_contract::approval::{Finding, Intent, Policy, PolicyError, Settlement, Verdict};
 use petasos_contract::effect::Effects;
+use petasos_contract::environment::Environments;
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
 
 use crate::grants::{Memory, Shelf};
@@ -29,10 +31,13 @@ use crate::settings::{ApprovalSettingsError, Approvals, Backend};
 use decision::{Decision, Observed};
 use inspect::Seen;
 use petasos_analysis::Facts;
+use scripts::{Disk, Pin};
 
 /// Snapshots that may be in use at once: each profile and each reload has its own.
 const SNAPSHOTS_KEPT: usize = 16;
 const COMMANDS_TOLD: usize = 16;
+/// Calls that were judged and have not begun.
+const PINNED_MAX: usize = 64;
 
 type Loaded = Result<Approvals, ApprovalSettingsError>;
 
@@ -47,6 +52,22 @@ pub struct Engine {
     supervised: bool,
     /// What was judged last: it is most often the next to be settled.
     judged: Mutex<Option<(Judged, Decision)>>,
+    /// What was read for calls that may run soon, the newest last.
+    pinned: Mutex<VecDeque<(Called, Vec<Pin>)>>,
+    sessions: Sessions,
+}
+
+/// Which call it is.
+type Called = (SessionId, TurnId, CallId);
+
+/// Where sessions are and what they carry; nothing in a program without a terminal.
+#[derive(Clone, Default)]
+struct Sessions(Option<Arc<dyn Environments>>);
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Sessions({})", self.0.is_some())
+    }
 }
 
 /// Which call was judged, and with what to agree to.
@@ -88,6 +109,13 @@ impl Engine {
         self
     }
 
+    /// With what sessions exported, which later commands are judged with.
+    #[must_use]
+    pub fn with_environments(mut self, environments: Option<Arc<dyn Environments>>) -> Self {
+        self.sessions = Sessions(environments);
+        self
+    }
+
     /// Judges a call and says why. Waits for nobody.
     pub fn decide(&self, intent: &Intent<'_>, cx: &CallContext) -> Decision {
         let loaded = self.load(&cx.settings);
@@ -95,13 +123,19 @@ impl Engine {
             Ok(approvals) => approvals,
             Err(error) => return layers::broken(error),
         };
-        let facts = facts(approvals, cx);
+        let mut facts = facts(approvals, cx);
+        let exported = self.sessions.0.as_ref().map(|sessions| sessions.exports(cx));
+        facts.variables = exported.into_iter().flatten().collect();
+        let local = approvals.backend == Backend::Local;
+        let disk = Arc::new(Disk::new(self.memory.written(&cx.session)));
+        facts.scripts = local.then(|| Arc::clone(&disk) as _);
         let mut observed: Vec<Observed> = Vec::new();
-        let mut commands = Vec::new();
+        let (mut commands, mut written) = (Vec::new(), Vec::new());
         for mut seen in inspected(intent, &facts) {
             let cwd = facts.cwd.as_deref().unwrap_or("/");
-            if approvals.backend == Backend::Local {
+            if local {
                 inspect::follow_links(&mut seen, &facts, Path::new(cwd));
+                written.extend(inspect::written(&seen.deed, &facts));
             }
             let place = layers::Place { approvals, facts: &facts, cx };
             let mut here = layers::observe(&seen, &place);
@@ -120,7 +154,7 @@ impl Engine {
         observed.append(&mut escalated);
         let verdict = layers::weigh(&mut observed, approvals, cx);
         commands.truncate(COMMANDS_TOLD);
-        Decision { verdict, observed, commands }
+        Decision { verdict, observed, commands, written, pins: disk.pins() }
     }
 
     /// Turns approvals off for one session, or on again.
@@ -144,6 +178,18 @@ impl Engine {
         self.memory.forget(home, key);
     }
 
+    fn pin(&self, pins: Vec<Pin>, cx: &CallContext) {
+        let call = called(cx);
+        let mut pinned = self.pinned.lock();
+        pinned.retain(|(known, _)| *known != call);
+        if !pins.is_empty() {
+            pinned.push_back((call, pins));
+        }
+        if pinned.len() > PINNED_MAX {
+            pinned.pop_front();
+        }
+    }
+
     fn load(&self, settings: &Settings) -> Arc<Loaded> {
         let fingerprint = settings.fingerprint();
         let mut kept = self.snapshots.lock();
@@ -158,6 +204,10 @@ impl Engine {
         }
         loaded
     }
+}
+
+fn called(cx: &CallContext) -> Called {
+    (cx.session.clone(), cx.turn.clone(), cx.call.clone())
 }
 
 fn inspected(intent: &Intent<'_>, facts: &Facts) -> Vec<Seen> {
@@ -181,6 +231,7 @@ pub(crate) fn facts(approvals: &Approvals, cx: &CallContext) -> Facts {
         facts.home = text(settings.user_home());
     }
     facts.cwd = known(&cx.workspace).then(|| text(&cx.workspace));
+    facts.workspace.clone_from(&facts.cwd);
     facts.agent_home = known(settings.home()).then(|| text(settings.home()));
     facts.isolated = approvals.backend == Backend::Isolated;
     facts.elsewhere = approvals.backend != Backend::Local;
@@ -189,10 +240,20 @@ pub(crate) fn facts(approvals: &Approvals, cx: &CallContext) -> Facts {
 
 impl Policy for Engine {
     fn judge(&self, intent: &Intent<'_>, cx: &CallContext) -> Verdict {
-        let decision = self.decide(intent, cx);
+        let mut decision = self.decide(intent, cx);
         let verdict = decision.verdict.clone();
+        self.pin(std::mem::take(&mut decision.pins), cx);
         *self.judged.lock() = Some((Judged::of(intent, cx), decision));
         verdict
+    }
+
+    fn holds(&self, cx: &CallContext) -> bool {
+        let call = called(cx);
+        let mut pinned = self.pinned.lock();
+        let at = pinned.iter().rposition(|(known, _)| *known == call);
+        let pins = at.and_then(|at| pinned.remove(at)).map(|(_, pins)| pins);
+        drop(pinned);
+        pins.is_none_or(|pins| pins.iter().all(Pin::holds))
     }
 
     fn scan<'a>(

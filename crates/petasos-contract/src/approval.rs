@@ -190,6 +190,11 @@ pub trait Policy: Send + Sync {
         None
     }
 
+    /// Whether what was read to judge a call is still as it was; asked right before the call runs.
+    fn holds(&self, _: &CallContext) -> bool {
+        true
+    }
+
     /// Remembers an answer and records the decision, before the call runs.
     fn settle(&self, _settled: &Settlement<'_>, _cx: &CallContext) -> Result<(), PolicyError> {
         Ok(())

@@ -209,6 +209,11 @@ pub trait Environments: Send + Sync {
     /// own, or the configured one. Reads a record and asks nobody.
     fn cwd(&self, cx: &CallContext) -> TargetPath;
 
+    /// What the session exported in earlier commands. Reads a record and asks nobody.
+    fn exports(&self, _: &CallContext) -> Exports {
+        Exports::new()
+    }
+
     /// Gives a task its own starting directory; it applies at once.
     fn set_cwd(&self, cx: &CallContext, cwd: TargetPath);
 }

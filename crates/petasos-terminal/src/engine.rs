@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::clock::{Clock, SystemClock};
-use petasos_contract::environment::{EnvError, Environment, Environments};
+use petasos_contract::environment::{EnvError, Environment, Environments, Exports};
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
@@ -314,6 +314,10 @@ impl Environments for Engine {
             Some(place) => shell::away(&record, place.facts()),
             None => shell::cwd(&record, cx),
         }
+    }
+
+    fn exports(&self, cx: &CallContext) -> Exports {
+        self.shells.record(cx).exports
     }
 
     fn set_cwd(&self, cx: &CallContext, cwd: TargetPath) {

@@ -179,6 +179,7 @@ impl Host {
     pub fn engine(&self) -> Result<Engine, Report> {
         let engine = Engine::new(&self.settings).map_err(|error| unusable(&error))?;
         let engine = engine.supervised(petasos_terminal::is_supervised());
+        let engine = engine.with_environments(self.ports.environments.clone());
         Ok(engine.with_processes(self.ports.processes.clone()))
     }
 

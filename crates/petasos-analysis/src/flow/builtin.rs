@@ -310,6 +310,7 @@ impl Engine<'_> {
         }
         let path = self.resolve(&file.text).replace("/proc/self/fd/", "/dev/fd/");
         let Some(stream) = self.held(&path) else {
+            self.run_foreign(Some(language), &path, &args, span);
             if language == Language::Make && !file.taint.has(Taint::DOWNLOADED) {
                 return Stream::unknown(Taint::PROGRAM);
             }

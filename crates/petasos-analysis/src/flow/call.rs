@@ -411,14 +411,21 @@ impl Engine<'_> {
     }
 
     /// Whether a program run by path is one that this line wrote.
-    fn is_written(&self, name: &str) -> bool {
-        name.contains('/') && self.state.files.contains_key(&self.resolve(name))
+    fn is_written(&mut self, name: &str) -> bool {
+        if !name.contains('/') {
+            return false;
+        }
+        let path = self.resolve(name);
+        self.recall(&path);
+        self.state.files.contains_key(&path)
     }
 
     /// A program run by path: what this line wrote there is known.
     fn run_path(&mut self, call: &Call<'_>) -> Stream {
         let path = self.resolve(&call.name.text);
+        self.recall(&path);
         let Some(stream) = self.state.files.get(&path).cloned() else {
+            self.run_foreign(None, &path, call.args, call.span);
             if self.unpacked
                 && (call.name.text.starts_with("./") || call.name.text.starts_with("/tmp/"))
                 || self.is_cloned_script(&path)

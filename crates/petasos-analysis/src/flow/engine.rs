@@ -21,7 +21,9 @@ const DEPTH_MAX: u32 = 120;
 const PASSES_MAX: u32 = 1500;
 /// Work allowed for any command, and more for each byte of it.
 const WORK_BASE: u64 = 2_000_000;
-const WORK_PER_BYTE: u64 = 90;
+pub(super) const WORK_PER_BYTE: u64 = 90;
+/// So many scripts of others are looked into.
+const FOREIGN_MAX: u32 = 8;
 /// Values longer than this are not carried around.
 pub(crate) const VALUE_MAX: usize = 1 << 20;
 
@@ -80,9 +82,11 @@ pub(crate) struct Engine<'a> {
     pub(crate) locals: Vec<Locals>,
     /// Steps around the current one that run only if another one went well.
     pub(crate) conditional: u32,
-    work: u64,
+    /// Scripts of others that may still be looked into.
+    pub(super) foreign: u32,
+    pub(super) work: u64,
     passes: u32,
-    exhausted: bool,
+    pub(super) exhausted: bool,
     depth: u32,
 }
 
@@ -90,6 +94,9 @@ impl<'a> Engine<'a> {
     pub(crate) fn new(facts: &'a Facts, original: &'a str) -> Self {
         let mut state = State::default();
         state.cwd.clone_from(&facts.cwd);
+        for (name, value) in &facts.variables {
+            state.set(name, Value::known(value.as_str()));
+        }
         Self {
             facts,
             original,
@@ -123,6 +130,7 @@ impl<'a> Engine<'a> {
             traps: Vec::new(),
             locals: Vec::new(),
             conditional: 0,
+            foreign: FOREIGN_MAX,
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
             passes: PASSES_MAX,
             exhausted: false,
@@ -163,6 +171,7 @@ impl<'a> Engine<'a> {
 
     /// What a file written by this line holds.
     pub(crate) fn held(&mut self, path: &str) -> Option<Stream> {
+        self.recall(path);
         let size = self.state.files.get(path)?.text.as_ref().map_or(0, String::len);
         let paid = self.charge(size, Span::default());
         let stream = self.state.files.get(path)?;

@@ -5,12 +5,13 @@ use super::call::Call;
 use super::engine::Engine;
 use super::report::render;
 use super::value::{Arg, Stream, Taint};
+use crate::code::Language;
 use crate::own_program;
 use crate::rules::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{RedirectKind, Simple};
-use crate::wrappers::{self, Inner};
+use crate::wrappers::{self, Inner, Obeyed};
 
 /// Programs whose arguments are words to show, to look for or to name files.
 const PLAIN: [&str; 67] = [
@@ -218,10 +219,8 @@ impl Engine<'_> {
         if own_program::loosens(name, text) {
             self.report.signal(Signal::OwnPolicy, span, format!("{name}={text}"));
         }
-        if wrappers::runs_value(name) && text.contains([' ', ';', '|', '/', '$']) {
-            // `LESSOPEN` marks a pipe in front of its command.
-            let text = text.trim_start_matches(['|', '-']).to_owned();
-            self.run_inner(Inner::Shell(value.with_text(text), Vec::new()), span);
+        if let Some(obeyed) = wrappers::obeyed(name) {
+            self.obey(obeyed, name, value, span);
             return;
         }
         match name {
@@ -235,15 +234,90 @@ impl Engine<'_> {
             "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" if text == "0" => {
                 self.report.signal(Signal::HistoryOff, span, name);
             }
-            "LD_PRELOAD" | "LD_AUDIT" | "DYLD_INSERT_LIBRARIES" => {
-                let loose = ["/tmp/", "/var/tmp/", "/dev/shm/", "./"];
-                if loose.iter().any(|place| text.starts_with(place)) {
-                    self.report.signal(Signal::Preload, span, name);
-                }
-            }
             _ => {}
         }
     }
+
+    /// What the session exported before makes programs of this line run, too.
+    pub(crate) fn obey_exports(&mut self) {
+        let facts = self.facts;
+        for (name, value) in &facts.variables {
+            if let Some(obeyed) = wrappers::obeyed(name) {
+                let span = Span::default();
+                self.obey(obeyed, name, &Arg::new(value.as_str(), span), span);
+            }
+        }
+    }
+
+    fn obey(&mut self, obeyed: Obeyed, name: &str, value: &Arg, span: Span) {
+        let text = value.text.as_str();
+        let inner = match obeyed {
+            Obeyed::Command if text.contains([' ', ';', '|', '/', '$']) => {
+                // `LESSOPEN` marks a pipe in front of its command.
+                let text = text.trim_start_matches(['|', '-']);
+                Inner::Shell(value.with_text(text), Vec::new())
+            }
+            Obeyed::Script(language) if text.contains(['/', '.']) => {
+                Inner::File(language, value.clone(), Vec::new())
+            }
+            Obeyed::Library if text.split([':', ' ']).any(is_own_library) => {
+                self.report.signal(Signal::Preload, span, name);
+                return;
+            }
+            Obeyed::Options(language) => match loaded(language, text) {
+                Some(Loaded::File(file)) => {
+                    Inner::File(language, value.with_text(file), Vec::new())
+                }
+                Some(Loaded::Code(code)) => Inner::Code(language, value.with_text(code)),
+                None => return,
+            },
+            Obeyed::GitSettings => {
+                let command = text.split_once("=!").map_or(text, |(_, command)| command);
+                let command = command.trim_matches(['\'', '!']);
+                Inner::Shell(value.with_text(command), Vec::new())
+            }
+            _ => return,
+        };
+        self.run_inner(inner, span);
+    }
+}
+
+/// A library that is not one of the system's.
+fn is_own_library(path: &str) -> bool {
+    let places = ["/usr/", "/lib", "/opt/", "/nix/", "/snap/"];
+    path.contains('/') && !places.iter().any(|place| path.starts_with(place))
+}
+
+/// What options in a variable load.
+enum Loaded<'a> {
+    File(&'a str),
+    Code(&'a str),
+}
+
+fn loaded(language: Language, text: &str) -> Option<Loaded<'_>> {
+    if language == Language::Perl {
+        return text.contains([';', '(', '{']).then_some(Loaded::Code(text));
+    }
+    let named = ["--require", "--import", "--loader", "--experimental-loader", "-r"];
+    let mut words = text.split_whitespace();
+    while let Some(word) = words.next() {
+        let attached = named.iter().find_map(|name| {
+            let rest = word.strip_prefix(name)?;
+            Some(rest.strip_prefix('=').unwrap_or(rest))
+        });
+        let Some(attached) = attached else { continue };
+        let file = if attached.is_empty() { words.next()? } else { attached };
+        if let Some(code) = file.strip_prefix("data:") {
+            let start = text.find(code)?;
+            return text
+                .get(start..)
+                .map(|code| Loaded::Code(code.split_once(',').map_or(code, |it| it.1)));
+        }
+        if file.starts_with(['.', '/', '~']) {
+            return Some(Loaded::File(file));
+        }
+    }
+    None
 }
 
 fn looks_destructive(args: &[Arg]) -> bool {

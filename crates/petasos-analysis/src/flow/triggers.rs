@@ -28,6 +28,8 @@ impl Engine<'_> {
             self.set_package_scripts(call);
             return;
         }
+        let package = self.resolve("package.json");
+        self.recall(&package);
         if self.scripts.is_empty() && self.state.files.is_empty() {
             return;
         }

@@ -63,26 +63,22 @@ pub(crate) fn target(path: &str, facts: &Facts) -> Target {
     system_target(path)
 }
 
-pub(super) fn agent_target(path: &str, facts: &Facts) -> Option<Target> {
-    const FILES: [&str; 12] = [
-        "config.yaml",
-        ".env",
-        "auth.json",
-        "rules",
-        "hooks",
-        "mcp-tokens",
-        "pairing",
-        "state.db",
-        "sessions",
-        "grants",
-        "policy",
-        "plugins",
-    ];
-    let inside = |rest: &str| {
-        let first = rest.trim_start_matches('/').split('/').next().unwrap_or_default();
-        let stem = first.split('.').next().unwrap_or_default();
-        FILES.contains(&first) || (!stem.is_empty() && FILES.contains(&stem)) || first == "*"
+/// What lies in the agent's home and neither decides nor records anything: written like any file.
+const FREE: [&str; 5] = ["skills", "cache", "tmp", "scratch", "workspace"];
+
+/// Whether a path below the agent's home, or below that of one of its profiles, may be written
+/// like any other. The home itself may not.
+pub(crate) fn is_free(rest: &str) -> bool {
+    let mut parts = rest.split('/').filter(|part| !part.is_empty());
+    let first = match parts.next() {
+        Some("profiles") => parts.nth(1),
+        first => first,
     };
+    first.is_some_and(|first| FREE.contains(&first))
+}
+
+pub(super) fn agent_target(path: &str, facts: &Facts) -> Option<Target> {
+    let inside = |rest: &str| !is_free(rest.trim_start_matches('/'));
     if let Some(home) = &facts.agent_home
         && let Some(rest) = path.strip_prefix(home.as_str())
         && rest.starts_with('/')

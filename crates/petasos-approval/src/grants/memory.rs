@@ -11,10 +11,14 @@ use super::GrantError;
 use super::narrow::{Grant, Held, NewGrant};
 use crate::keys::same_key;
 
+/// So many files of a session are told apart from those of others.
+const WRITTEN_MAX: usize = 8192;
+
 #[derive(Debug, Default)]
 struct Session {
     keys: BTreeSet<String>,
     grants: Arc<Vec<Held>>,
+    written: Arc<BTreeSet<PathBuf>>,
     off: bool,
 }
 
@@ -29,6 +33,22 @@ impl Memory {
     pub(crate) fn remember_session(&self, session: &SessionId, key: &str) {
         let mut sessions = self.sessions.lock();
         sessions.entry(session.clone()).or_default().keys.insert(key.to_owned());
+    }
+
+    /// Notes files that a session wrote.
+    pub(crate) fn wrote(&self, session: &SessionId, files: &[PathBuf]) {
+        if files.is_empty() {
+            return;
+        }
+        let mut sessions = self.sessions.lock();
+        let written = &mut sessions.entry(session.clone()).or_default().written;
+        let room = WRITTEN_MAX.saturating_sub(written.len());
+        Arc::make_mut(written).extend(files.iter().take(room).cloned());
+    }
+
+    /// The files that a session wrote.
+    pub(crate) fn written(&self, session: &SessionId) -> Arc<BTreeSet<PathBuf>> {
+        self.sessions.lock().get(session).map(|it| Arc::clone(&it.written)).unwrap_or_default()
     }
 
     /// Remembers narrow grants for a session.

@@ -16,7 +16,13 @@ fn add(home: &Path, script: &str) {
     let effects = Effects::one(Effect::Command { script: script.to_owned(), cwd: "/".into() });
     let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &[] };
     let settled = Settlement { intent: &intent, verdict: &Verdict::Allow, answer: None };
-    let decision = Decision { verdict: Verdict::Allow, observed: Vec::new(), commands: Vec::new() };
+    let decision = Decision {
+        verdict: Verdict::Allow,
+        observed: Vec::new(),
+        commands: Vec::new(),
+        written: Vec::new(),
+        pins: Vec::new(),
+    };
     append(home, Record::new(&settled, &decision, &cx)).unwrap();
 }
 

@@ -1,10 +1,12 @@
 //! A decision with its reasons: what was observed, and why each observation counted or not.
 
 use std::borrow::Cow;
+use std::path::PathBuf;
 
 use petasos_contract::approval::{Finding, Verdict};
 use serde::Serialize;
 
+use super::scripts::Pin;
 use crate::grants::Spot;
 
 /// What kind of reason it is; this decides what can set it aside.
@@ -106,6 +108,10 @@ pub struct Decision {
     pub observed: Vec<Observed>,
     /// The commands that would run, the first few.
     pub commands: Vec<Vec<String>>,
+    /// The files that it would write.
+    pub(crate) written: Vec<PathBuf>,
+    /// The files that were read to judge it.
+    pub(crate) pins: Vec<Pin>,
 }
 
 /// `allow`, `ask` or `block`.

@@ -4,7 +4,7 @@
 //! holds at every door.
 
 use std::ops::Range;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use petasos_contract::effect::Effect;
 
@@ -108,6 +108,16 @@ pub(crate) fn follow_links(seen: &mut Seen, facts: &Facts, cwd: &Path) {
         }
         seen.deed.touched.push(Touch { path: real, ..touch });
     }
+}
+
+/// The files that an effect writes, behind all links.
+pub(crate) fn written(deed: &Deed, facts: &Facts) -> Vec<PathBuf> {
+    let cwd = Path::new(facts.cwd.as_deref().unwrap_or("/"));
+    let plain = |touch: &&Touch| {
+        touch.access == Access::Write && !touch.path.contains(['*', '?', '…', '$'])
+    };
+    let all = deed.touched.iter().filter(plain).take(LINKS_FOLLOWED_MAX);
+    all.map(|touch| paths::real(Path::new(&touch.path), cwd, Path::new(&facts.home))).collect()
 }
 
 /// The same facts where the homes are not named by links.

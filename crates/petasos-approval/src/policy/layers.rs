@@ -38,7 +38,13 @@ impl Place<'_> {
 pub(super) fn broken(error: &ApprovalSettingsError) -> Decision {
     let finding = finding("approval settings", error.to_string(), Scope::Once);
     let observed = vec![Observed::new(finding.clone(), Class::Broken)];
-    Decision { verdict: Verdict::Block(vec![finding]), observed, commands: Vec::new() }
+    Decision {
+        verdict: Verdict::Block(vec![finding]),
+        observed,
+        commands: Vec::new(),
+        written: Vec::new(),
+        pins: Vec::new(),
+    }
 }
 
 /// Everything that speaks against one effect.

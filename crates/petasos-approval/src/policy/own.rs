@@ -1,34 +1,12 @@
-//! The agent's own settings, rules, hooks, credentials and records: asked about every time.
+//! Everything in the agent's home but a few folders: asked about every time.
 //!
 //! Whoever may change these may change every other decision.
 
-use std::path::{Component, Path};
+use std::path::Path;
 
 use super::paths;
 use crate::permissions::{Access, Deed};
 use petasos_analysis::Facts;
-
-/// What lies directly in the agent home and decides or opens something.
-const OWN: [&str; 18] = [
-    "approvals",
-    "auth.json",
-    "config.yaml",
-    ".env",
-    "grants.json",
-    "hooks",
-    "logs/decisions.jsonl",
-    "mcp-tokens",
-    "pairing",
-    "permissions",
-    "plugins",
-    "policy",
-    "rules",
-    "sessions",
-    "state.db",
-    "credentials",
-    "oauth",
-    "shell-hooks-allowlist.json",
-];
 
 /// The key of the built-in rule, for what only the home itself tells.
 pub(super) const KEY: &str = "write to agent settings";
@@ -67,11 +45,5 @@ pub(super) fn reads_credentials(deed: &Deed, facts: &Facts) -> bool {
 }
 
 fn is_own(rest: &Path) -> bool {
-    // A profile has a home of its own below ours.
-    let mut parts = rest.components();
-    if parts.next() == Some(Component::Normal("profiles".as_ref())) && parts.next().is_some() {
-        let inside: std::path::PathBuf = parts.collect();
-        return inside.as_os_str().is_empty() || is_own(&inside);
-    }
-    rest.as_os_str().is_empty() || OWN.iter().any(|own| rest.starts_with(own))
+    !crate::path::is_free(&rest.to_string_lossy())
 }

@@ -31,6 +31,13 @@ impl Engine {
         {
             self.remember(&decision, *scope, cx)?;
         }
+        let runs = matches!(
+            (settled.verdict, settled.answer),
+            (Verdict::Allow, _) | (Verdict::Ask(_), Some(Answer::Allowed { .. }))
+        );
+        if runs {
+            self.memory.wrote(&cx.session, &decision.written);
+        }
         let runs_something = settled
             .intent
             .effects

@@ -11,6 +11,7 @@ mod outcomes;
 mod properties;
 mod remembering;
 mod rules;
+mod sessions;
 mod smart;
 mod suggestions;
 mod unattended;

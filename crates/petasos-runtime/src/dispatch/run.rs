@@ -125,7 +125,8 @@ async fn still_cleared(
     let tool = &call.entry.name;
     let effects = call.entry.tool.effects(args, cx);
     let approved = || call.approved.is_some_and(|digest| digest == clear::digest(tool, args));
-    if effects == call.effects && (*args == call.args || approved()) {
+    let same = effects == call.effects && (*args == call.args || approved());
+    if same && policy.holds(cx) {
         return Ok(());
     }
     let intent = Intent { tool, args, effects: &effects, escalated: &call.escalated };

@@ -171,3 +171,37 @@ fn a_directory_counts_for_what_it_really_is() {
     let code = Effect::Code { language: "python".to_owned(), source, cwd: place.user() };
     assert_eq!(word(&judge(&engine, "execute_code", &Effects::one(code), &cx)), "ask");
 }
+
+#[test]
+fn everything_in_the_home_is_asked_about_but_a_few_folders() {
+    let place = Place::new();
+    let engine = Engine::default();
+    // Not even where everything else is waived.
+    let cx = place.cx(&json!({"approvals": {"mode": "off"}}));
+    for name in [
+        "petasos.db",
+        "petasos.db-wal",
+        "processes.json",
+        "jobs/1.log",
+        "memories/MEMORY.md",
+        "SOUL.md",
+        "cron/jobs.json",
+        "scripts/a.sh",
+        "checkpoints/x",
+        ".anthropic_oauth.json",
+        "profiles/work/petasos.db",
+        "something new",
+        "logs/decisions.jsonl",
+    ] {
+        let path = place.home().join(name);
+        let Verdict::Ask(findings) = write(&engine, &path, &cx) else { panic!("{name}") };
+        assert!(findings.iter().all(|it| it.widest == Scope::Once), "{name}: {findings:?}");
+        for script in ["rm '{}'", "echo x > '{}'"] {
+            let script = script.replace("{}", &path.display().to_string());
+            assert_eq!(word(&shell(&engine, &script, &cx)), "ask", "{script}");
+        }
+    }
+    for name in ["skills/mine/SKILL.md", "cache/x", "profiles/work/skills/a"] {
+        assert_eq!(write(&engine, &place.home().join(name), &cx), Verdict::Allow, "{name}");
+    }
+}

@@ -1,0 +1,89 @@
+//! The files that a command would run, read while it is judged and pinned: what was read must be
+//! the same when the command runs.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use sha2::{Digest as _, Sha256};
+
+use super::paths;
+use crate::facts::Scripts;
+
+/// Larger files are programs whose text says little.
+const BYTES_MAX: u64 = 64 << 10;
+
+/// A file as it was when it was judged.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Pin {
+    path: PathBuf,
+    digest: [u8; 32],
+}
+
+impl Pin {
+    /// Whether the file is still the same.
+    pub(crate) fn holds(&self) -> bool {
+        small(&self.path).is_some_and(|bytes| digest(&bytes) == self.digest)
+    }
+}
+
+/// The files of this machine, for one judgement.
+#[derive(Debug, Default)]
+pub(crate) struct Disk {
+    /// What the agent wrote in this session, behind all links.
+    written: Arc<BTreeSet<PathBuf>>,
+    pins: Mutex<Vec<Pin>>,
+}
+
+impl Disk {
+    pub(crate) fn new(written: Arc<BTreeSet<PathBuf>>) -> Self {
+        Self { written, pins: Mutex::default() }
+    }
+
+    /// What was read.
+    pub(crate) fn pins(&self) -> Vec<Pin> {
+        std::mem::take(&mut self.pins.lock())
+    }
+
+    fn read(&self, path: &str, by_agent: bool) -> Option<String> {
+        if by_agent && self.written.is_empty() {
+            return None;
+        }
+        let root = Path::new("/");
+        let path = paths::real(Path::new(path), root, root);
+        if self.written.contains(&path) != by_agent {
+            return None;
+        }
+        let bytes = small(&path)?;
+        let pin = Pin { digest: digest(&bytes), path };
+        let text = String::from_utf8(bytes).ok()?;
+        let mut pins = self.pins.lock();
+        if !pins.contains(&pin) {
+            pins.push(pin);
+        }
+        Some(text)
+    }
+}
+
+impl Scripts for Disk {
+    fn written(&self, path: &str) -> Option<String> {
+        self.read(path, true)
+    }
+
+    fn foreign(&self, path: &str) -> Option<String> {
+        self.read(path, false)
+    }
+}
+
+/// The bytes of a regular file that is not large.
+fn small(path: &Path) -> Option<Vec<u8>> {
+    // Asked first: opening a pipe would wait for somebody.
+    let known = std::fs::metadata(path).ok()?;
+    let fits = known.is_file() && known.len() <= BYTES_MAX;
+    fits.then(|| std::fs::read(path).ok()).flatten()
+}
+
+fn digest(bytes: &[u8]) -> [u8; 32] {
+    Sha256::digest(bytes).into()
+}
