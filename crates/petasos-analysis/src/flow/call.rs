@@ -255,18 +255,8 @@ impl Engine<'_> {
             return Stream::unknown(Taint::PROGRAM.with(taint));
         }
         let help = call.asks_help();
-        if !help && own_program::NAMES.contains(&program) && self.has_other_home() {
-            self.report.signal(Signal::OwnPolicy, span, render(argv));
-        }
         if !help {
-            for (rule, check) in rules::on_call(program) {
-                if check(&call) {
-                    self.report.raise(rule, span, render(argv));
-                }
-            }
-            for touch in effects::of(&call) {
-                self.touch(touch.deed, &touch.path, &call);
-            }
+            self.ask_rules(&call, argv);
         }
         let unwrapped = wrappers::unwrap(&call);
         let reach = effects::hosts(&call);
@@ -289,6 +279,21 @@ impl Engine<'_> {
             output.append(inner_output);
         }
         output
+    }
+
+    /// Asks the rules about a call and about every path it touches.
+    fn ask_rules(&mut self, call: &Call<'_>, argv: &[Arg]) {
+        if own_program::NAMES.contains(&call.program) && self.has_other_home() {
+            self.report.signal(Signal::OwnPolicy, call.span, render(argv));
+        }
+        for (rule, check) in rules::on_call(call.program) {
+            if check(call) {
+                self.report.raise(rule, call.span, render(argv));
+            }
+        }
+        for touch in effects::of(call) {
+            self.touch(touch.deed, &touch.path, call);
+        }
     }
 
     /// Whether the line itself names another home for our own program.

@@ -93,9 +93,9 @@ impl Tool for Processes {
     /// What is typed into a program is what that program would read: a command for a shell, code
     /// for an interpreter, an answer for anything else.
     fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        let data = match (args.text("action"), args.text("data")) {
-            (Some("write" | "submit"), Some(data)) => data,
-            _ => return Effects::none(),
+        let (Some("write" | "submit"), Some(data)) = (args.text("action"), args.text("data"))
+        else {
+            return Effects::none();
         };
         let job = job_id(args);
         let view = job.as_ref().zip(self.jobs.as_ref()).and_then(|(job, jobs)| jobs.poll(job, cx));
