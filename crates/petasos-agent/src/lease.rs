@@ -36,7 +36,7 @@ impl Held {
                     // The store itself refuses whatever a lost lease would have covered.
                     Err(StoreError::Leased { .. } | StoreError::Conflict { .. }) => return,
                     Err(error) => {
-                        warn!(%error, session = %renewed.session, "a lease was not renewed")
+                        warn!(%error, session = %renewed.session, "a lease was not renewed");
                     }
                 }
             }

@@ -42,7 +42,8 @@ pub use doors::{
 };
 pub use facts::{Facts, Scripts};
 pub use flow::report::FINDINGS_MAX;
-pub use rules::{RULES, Rule, is_blind};
+pub use path::is_free;
+pub use rules::{RULES, Rule, is_blind, is_own_file};
 pub use shell::Span;
 pub use verdict::{
     Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge,

@@ -8,7 +8,8 @@ use crate::facts::Facts;
 use crate::shell::normalise::UNKNOWN;
 
 pub(crate) use secret::{is_environment_file, is_secret};
-pub(crate) use target::{Target, is_free, target};
+pub use target::is_free;
+pub(crate) use target::{Target, target};
 
 /// Directories whose recursive deletion ends the machine or the account.
 const SYSTEM: [&str; 27] = [

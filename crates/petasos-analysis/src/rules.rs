@@ -230,6 +230,11 @@ pub fn is_blind(key: &str) -> bool {
     SIGNALS.iter().any(|(signal, rule)| rule.key == key && BLIND.contains(signal))
 }
 
+/// Whether a rule is about the agent's own settings, rules, hooks or credentials.
+pub fn is_own_file(key: &str) -> bool {
+    [agent_settings::RULE.key, agent_control::RULE.key].contains(&key)
+}
+
 /// Rules that look at calls of `program`.
 pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
     let family = || CALLS.get("mkfs").filter(|_| program.starts_with("mkfs."));

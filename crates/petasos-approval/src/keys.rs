@@ -1,9 +1,7 @@
-//! What the policy must know about the keys of built-in rules: older names, and three families.
+//! What the policy must know about the keys of built-in rules: older names, and families.
 
 use petasos_analysis::RULES;
 
-const AGENT_SETTINGS: &str = "write to agent settings";
-const AGENT_POLICY: &str = "change to agent policy";
 const SELF_HARM: &str = "agent self-harm";
 const SECRET_READ: &str = "read of a secret";
 const SUDO: &str = "sudo with stdin or askpass";
@@ -32,11 +30,6 @@ pub(crate) fn feeds_sudo(key: &str, leaf: &str) -> bool {
     key == SUDO && leaf.split_whitespace().any(is_stdin)
 }
 
-/// Whether the command touches the agent's own settings, rules, hooks or credentials.
-pub(crate) fn is_own_file(key: &str) -> bool {
-    matches!(key, AGENT_SETTINGS | AGENT_POLICY)
-}
-
 /// Whether the rule is about reading keys, tokens and passwords.
 pub(crate) fn reads_secret(key: &str) -> bool {
     key == SECRET_READ
@@ -48,7 +41,7 @@ mod tests {
 
     #[test]
     fn the_families_name_rules_that_exist() {
-        for key in [AGENT_SETTINGS, AGENT_POLICY, SELF_HARM, SECRET_READ, SUDO] {
+        for key in [SELF_HARM, SECRET_READ, SUDO] {
             assert!(RULES.iter().any(|rule| rule.key == key), "{key}");
         }
     }

@@ -26,8 +26,8 @@ pub mod suggest;
 
 pub use petasos_analysis::own_program;
 pub use petasos_analysis::{
-    Analysis, Effect, EffectKind, Facts, Finding, Judgement, Language, Leaf, RULES, Rule, Scripts, Severity,
-    Span, Verdict, analyse, analyse_code, judge, judge_code, judge_command, judge_delete,
+    Analysis, Effect, EffectKind, Facts, Finding, Judgement, Language, Leaf, RULES, Rule, Scripts,
+    Severity, Span, Verdict, analyse, analyse_code, judge, judge_code, judge_command, judge_delete,
     judge_read, judge_write,
 };
 pub use policy::Engine;

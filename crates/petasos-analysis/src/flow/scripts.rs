@@ -69,6 +69,6 @@ fn reaches_out(finding: &Finding, facts: &Facts) -> bool {
     };
     !rules::is_blind(finding.rule)
         && (finding.severity == Severity::Block
-            || crate::keys::is_own_file(finding.rule)
+            || rules::is_own_file(finding.rule)
             || finding.target.as_ref().is_some_and(outside))
 }

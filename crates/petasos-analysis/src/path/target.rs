@@ -68,7 +68,7 @@ const FREE: [&str; 5] = ["skills", "cache", "tmp", "scratch", "workspace"];
 
 /// Whether a path below the agent's home, or below that of one of its profiles, may be written
 /// like any other. The home itself may not.
-pub(crate) fn is_free(rest: &str) -> bool {
+pub fn is_free(rest: &str) -> bool {
     let mut parts = rest.split('/').filter(|part| !part.is_empty());
     let first = match parts.next() {
         Some("profiles") => parts.nth(1),

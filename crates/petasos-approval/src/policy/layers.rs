@@ -67,7 +67,7 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
         Class::Sudo
     } else if said.key == super::inspect::UNCONFINED {
         Class::Unconfined
-    } else if crate::keys::is_own_file(said.key) {
+    } else if petasos_analysis::is_own_file(said.key) {
         Class::OwnFiles
     } else {
         Class::Rule

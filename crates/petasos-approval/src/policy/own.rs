@@ -45,5 +45,5 @@ pub(super) fn reads_credentials(deed: &Deed, facts: &Facts) -> bool {
 }
 
 fn is_own(rest: &Path) -> bool {
-    !crate::path::is_free(&rest.to_string_lossy())
+    !petasos_analysis::is_free(&rest.to_string_lossy())
 }

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::paths;
-use crate::facts::Scripts;
+use petasos_analysis::Scripts;
 
 /// Larger files are programs whose text says little.
 const BYTES_MAX: u64 = 64 << 10;

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use petasos_contract::Settings;
 use petasos_net::{Identity, Tls, Url, checked_url};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::shown;
@@ -399,6 +399,8 @@ fn home_path(text: &str, settings: &Settings) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
     use petasos_contract::Secret;
     use petasos_contract::settings::{Parts, Source, Variable};

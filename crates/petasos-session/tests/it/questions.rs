@@ -17,6 +17,7 @@ const CLARIFY: &str = r#"{"question": "Which colour?", "choices": ["red", "blue"
 
 fn approval(subject: &str) -> ApprovalRequest {
     ApprovalRequest {
+        cwd: None,
         tool: "terminal".into(),
         subject: subject.to_owned(),
         findings: Vec::new(),
