@@ -158,8 +158,8 @@ pub fn nearest(name: &str, known: impl IntoIterator<Item = String>) -> Option<St
 }
 
 /// Runs the command of a line; what goes wrong is a page, too.
-pub(crate) async fn run(live: &mut LiveSession, line: &str) -> CommandOutcome {
-    let Some((name, words)) = split(line) else {
+pub(crate) async fn run(live: &mut LiveSession, typed: &str) -> CommandOutcome {
+    let Some((name, words)) = split(typed) else {
         return CommandOutcome::warning("that is no command: /help lists them");
     };
     let extra = live.parts.extras.iter().find(|extra| extra.name() == name).cloned();

@@ -100,7 +100,8 @@ struct Resident {
 
 impl std::fmt::Debug for Sessions {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Sessions").field("resident", &self.resident.lock().len()).finish()
+        let resident = self.resident.lock().len();
+        f.debug_struct("Sessions").field("resident", &resident).finish_non_exhaustive()
     }
 }
 

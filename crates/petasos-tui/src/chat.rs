@@ -91,7 +91,8 @@ pub(crate) struct Chat {
     pub(crate) view: View,
     pub(crate) busy: WhenBusy,
     pub(crate) footer: bool,
-    events: EventStream,
+    /// Nothing once the session has ended.
+    events: Option<EventStream>,
     settings: Arc<Settings>,
     /// Lines that were typed and not acted on yet.
     lines: VecDeque<String>,
@@ -103,13 +104,28 @@ pub(crate) struct Chat {
     signals: Signals,
     draft: Draft,
     interrupted: Option<Instant>,
-    /// Keys come one by one, and the screen is drawn in frames.
-    drawing: bool,
-    /// The way to another session has begun; the end of this one is part of it.
-    switching: bool,
-    /// The stream of the session has ended.
-    over: bool,
-    ending: bool,
+    mode: Mode,
+    next: Next,
+}
+
+/// How the screen is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    /// At once, above the composer.
+    Lines,
+    /// In frames; keys come one by one.
+    Frames,
+}
+
+/// What follows on this session.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Next {
+    /// It goes on.
+    Stay,
+    /// Another one; the end of this one is part of the way there.
+    Switch,
+    /// The end of the chat.
+    Leave,
 }
 
 /// A question that waits for its line.
@@ -161,7 +177,7 @@ impl Chat {
             view.detail = Detail::Verbose;
         }
         let mut chat = Self {
-            events: session.events(Replay::Since(0)),
+            events: Some(session.events(Replay::Since(0))),
             screen: Screen::stdout(look),
             view,
             busy: busy::configured(&settings, input.is_piped()),
@@ -175,10 +191,8 @@ impl Chat {
             signals: Signals::new()?,
             draft: Draft::default(),
             interrupted: None,
-            drawing: false,
-            switching: false,
-            over: false,
-            ending: false,
+            mode: Mode::Lines,
+            next: Next::Stay,
             session,
             settings,
         };
@@ -209,7 +223,7 @@ impl Chat {
             self.act();
             if self.is_working() {
                 self.work().await?;
-            } else if self.ending || self.input.has_ended() {
+            } else if self.next == Next::Leave || self.input.has_ended() {
                 break;
             } else {
                 self.idle().await;
@@ -233,7 +247,7 @@ impl Chat {
         if self.input.carry(self.draft.text()) {
             self.draft = Draft::default();
         }
-        while !self.is_working() && !self.ending {
+        while !self.is_working() && self.next != Next::Leave {
             tokio::select! {
                 said = self.input.message() => return self.said(said),
                 signal = self.signals.next() => {
@@ -251,7 +265,7 @@ impl Chat {
                     };
                     return self.said(said);
                 }
-                item = self.events.next(), if !self.over => {
+                item = event::next(&mut self.events) => {
                     if event::begins_something(item.as_ref()) {
                         self.leave_composer().await;
                     }
@@ -271,13 +285,13 @@ impl Chat {
                 let now = Instant::now();
                 self.screen.below();
                 if self.interrupted.is_some_and(|last| now.duration_since(last) < TWICE) {
-                    self.ending = true;
+                    self.next = Next::Leave;
                 } else {
                     self.interrupted = Some(now);
                     self.note("Ctrl-C again leaves; /help shows what else there is");
                 }
             }
-            Said::End => self.ending = true,
+            Said::End => self.next = Next::Leave,
             Said::Broken(text) => self.draft.put(&text),
         }
     }
@@ -299,7 +313,7 @@ impl Chat {
 
     /// The chat ends when what runs has stopped.
     pub(crate) fn leave(&mut self) {
-        self.ending = true;
+        self.next = Next::Leave;
         self.lines.clear();
         self.stop();
     }
@@ -320,7 +334,7 @@ impl Chat {
     /// Shows what the view has finished: above the line that is being typed, or on the screen. While
     /// frames are drawn it waits for the next one, because the window may be changing its size.
     fn flush(&mut self) {
-        if self.drawing {
+        if self.mode == Mode::Frames {
             return;
         }
         let stay = self.view.done();

@@ -63,13 +63,11 @@ impl Input {
             Source::Composer(composer) => composer.next().await,
             Source::Lines { lines, begun } => {
                 while let Some(line) = lines.recv().await {
-                    match line.strip_suffix('\\') {
-                        Some(line) => begun.extend([line, "\n"]),
-                        None => {
-                            let whole = std::mem::take(begun) + &line;
-                            return Said::Line(whole.trim().to_owned());
-                        }
-                    }
+                    let Some(line) = line.strip_suffix('\\') else {
+                        let whole = std::mem::take(begun) + &line;
+                        return Said::Line(whole.trim().to_owned());
+                    };
+                    begun.extend([line, "\n"]);
                 }
                 self.ended = true;
                 Said::End

@@ -120,7 +120,7 @@ impl Screen {
         let mut lines = Vec::new();
         for piece in pieces {
             match piece {
-                Piece::Line(line) => lines.push(line),
+                Piece::Line(stays) => lines.push(stays),
                 Piece::Raw(text) => {
                     self.draw(&std::mem::take(&mut lines), &[]);
                     self.plain(&text);

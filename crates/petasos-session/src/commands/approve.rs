@@ -16,10 +16,10 @@ fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
 }
 
 /// Answers the open question in the words of its choices.
-pub(super) fn answer(live: &LiveSession, line: &str) -> Result<CommandOutcome, String> {
+pub(super) fn answer(live: &LiveSession, words: &str) -> Result<CommandOutcome, String> {
     let desk = &live.shared.desk;
     let question = desk.open().ok_or("nothing waits for approval")?;
-    let reply = question.read(line)?;
+    let reply = question.read(words)?;
     desk.answer(question.id, reply).map_err(|error| error.to_string())?;
     Ok(CommandOutcome::default())
 }

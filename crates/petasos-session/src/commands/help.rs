@@ -8,11 +8,11 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["commands", "?"],
     usage: "",
     about: "Show the commands",
-    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+    run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 
-fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
+fn run(live: &mut LiveSession, _words: &str) -> CommandOutcome {
     let commands = listed(&live.parts.extras);
     let lines: Vec<String> = commands.iter().map(CommandInfo::line).collect();
-    Ok(CommandOutcome::markdown(lines.join("\n")))
+    CommandOutcome::markdown(lines.join("\n"))
 }

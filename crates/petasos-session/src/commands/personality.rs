@@ -17,10 +17,10 @@ fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
     let begun = live.quiet()?.is_some();
     let settings = &live.choice.settings;
     if words.is_empty() {
-        let line = |(name, about): (String, String)| {
+        let entry = |(name, about): (String, String)| {
             format!("- `{name}` {}\n", about.lines().next().unwrap_or_default())
         };
-        let mut text: String = personality::all(settings).into_iter().map(line).collect();
+        let mut text: String = personality::all(settings).into_iter().map(entry).collect();
         text.push_str("\n`/personality NAME` chooses one, `none` goes back.");
         return Ok(CommandOutcome::markdown(text));
     }

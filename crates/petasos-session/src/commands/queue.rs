@@ -8,21 +8,18 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["next"],
     usage: "<words>",
     about: "Say something when the agent is done",
-    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+    run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 
-fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+fn run(live: &mut LiveSession, words: &str) -> CommandOutcome {
     if words.is_empty() {
         let waiting: Vec<String> =
             live.queue.iter().map(|it| format!("- {}", it.input.content.text())).collect();
         let none = "no message waits".to_owned();
-        return Ok(CommandOutcome::markdown(if waiting.is_empty() {
-            none
-        } else {
-            waiting.join("\n")
-        }));
+        let text = if waiting.is_empty() { none } else { waiting.join("\n") };
+        return CommandOutcome::markdown(text);
     }
     let queued = live.accept(words.into());
     live.queue.push_back(queued);
-    Ok(CommandOutcome::note(format!("⏳ next: {words}")))
+    CommandOutcome::note(format!("⏳ next: {words}"))
 }

@@ -8,9 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "",
     about: "Show the version",
-    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+    run: |live, words| Box::pin(std::future::ready(Ok(run(live, words)))),
 };
 
-fn run(_live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
-    Ok(CommandOutcome::markdown(concat!("petasos ", env!("CARGO_PKG_VERSION"))))
+fn run(_live: &mut LiveSession, _words: &str) -> CommandOutcome {
+    CommandOutcome::markdown(concat!("petasos ", env!("CARGO_PKG_VERSION")))
 }

@@ -5,13 +5,21 @@ use std::sync::Arc;
 
 use petasos_contract::message::Message;
 use petasos_session::{
-    Closed, CommandOutcome, Outcome, Page, Question, QuestionKind, QuestionReply, SessionEvent,
-    StreamItem, TurnEnd, TurnError,
+    Closed, CommandOutcome, EventStream, Outcome, Page, Question, QuestionKind, QuestionReply,
+    SessionEvent, StreamItem, TurnEnd, TurnError,
 };
 
-use super::{Asking, Chat};
+use super::{Asking, Chat, Next};
 use crate::line::{Colour, Line, Style};
 use crate::view;
+
+/// The next event; a session that has ended has none, and nobody waits for its end twice.
+pub(super) async fn next(events: &mut Option<EventStream>) -> Option<StreamItem> {
+    match events {
+        Some(events) => events.next().await,
+        None => std::future::pending().await,
+    }
+}
 
 /// Whether the composer must give way to it.
 pub(super) fn begins_something(item: Option<&StreamItem>) -> bool {
@@ -23,7 +31,7 @@ pub(super) fn begins_something(item: Option<&StreamItem>) -> bool {
 impl Chat {
     /// Takes the events that are there.
     pub(super) fn catch_up(&mut self) {
-        while let Some(item) = self.events.try_next() {
+        while let Some(item) = self.events.as_mut().and_then(EventStream::try_next) {
             self.take(Some(item));
         }
     }
@@ -32,10 +40,12 @@ impl Chat {
     pub(super) fn take(&mut self, item: Option<StreamItem>) {
         match item {
             None => {
-                self.over = true;
+                self.events = None;
                 self.pending.clear();
                 self.close_question();
-                self.ending |= !self.switching;
+                if self.next == Next::Stay {
+                    self.next = Next::Leave;
+                }
             }
             Some(StreamItem::Gap { missed }) => {
                 let canvas = self.screen.canvas();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use petasos_session::command::split;
 use petasos_session::{Admission, AfterCommand, Replay, SwitchTo, WhenBusy};
 
-use super::{Chat, Doing, Done, RECAP};
+use super::{Chat, Doing, Done, Next, RECAP};
 use crate::command;
 
 impl Chat {
@@ -18,10 +18,10 @@ impl Chat {
     }
 
     /// A line that was just typed. Answers and stops wait for nothing.
-    pub(super) fn line(&mut self, line: String) {
+    pub(super) fn line(&mut self, line: &str) {
         let trimmed = line.trim();
         if self.question.is_some() {
-            return self.answer(&line);
+            return self.answer(line);
         }
         match split(trimmed) {
             Some((name, _)) if matches!(name.as_str(), "stop" | "interrupt") => self.stop(),
@@ -94,16 +94,18 @@ impl Chat {
                 Admission::Queued { .. } => self.note(&format!("⏳ next: {text}")),
             },
             Done::Switch(Ok((session, recent))) => {
-                self.events = session.events(Replay::Since(0));
+                self.events = Some(session.events(Replay::Since(0)));
                 self.session = session;
-                (self.switching, self.over) = (false, false);
+                if self.next == Next::Switch {
+                    self.next = Next::Stay;
+                }
                 self.recap(&recent);
             }
             Done::Copy(Ok(text)) => self.copy(&text),
             Done::Copy(Err(why)) => self.complain(&why),
             Done::Switch(Err(error)) => {
                 // A session that has ended for one that cannot be opened leaves nothing to chat in.
-                (self.switching, self.ending) = (false, self.over);
+                self.next = if self.events.is_some() { Next::Stay } else { Next::Leave };
                 self.complain(&error.to_string());
             }
             Done::Command(Err(error)) | Done::Submit { admission: Err(error), .. } => {
@@ -118,7 +120,7 @@ impl Chat {
             AfterCommand::New => SwitchTo::New,
             AfterCommand::Switch(session) => SwitchTo::Stored(session),
         };
-        self.switching = true;
+        self.next = Next::Switch;
         let (from, service) = (self.session.clone(), Arc::clone(self.session.service()));
         self.doing = Some(Box::pin(async move {
             let switched = async {

@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Chat, ChatError, Doing, Done};
+use super::{Chat, ChatError, Doing, Done, Mode, event};
 use crate::draft::Key;
 use crate::input::Pressed;
 use crate::line::{Colour, Line, Style};
@@ -27,13 +27,13 @@ impl Chat {
     pub(super) async fn work(&mut self) -> Result<(), ChatError> {
         self.input.open_keys()?;
         self.screen.bracketed(true);
-        self.drawing = true;
+        self.mode = Mode::Frames;
         self.watch().await;
         self.settle().await;
         let canvas = self.screen.canvas();
         self.view.end(canvas);
         self.draw(false);
-        self.drawing = false;
+        self.mode = Mode::Lines;
         for key in self.input.close_keys() {
             self.lines.extend(self.draft.apply(&key).filter(|line| !line.trim().is_empty()));
         }
@@ -45,7 +45,7 @@ impl Chat {
         let mut drawn = Instant::now();
         while self.is_working() {
             tokio::select! {
-                item = self.events.next(), if !self.over => self.take(item),
+                item = event::next(&mut self.events) => self.take(item),
                 done = finished(&mut self.doing) => self.done(done),
                 pressed = self.input.pressed() => self.pressed(pressed),
                 signal = self.signals.next() => self.signalled(signal),
@@ -78,10 +78,10 @@ impl Chat {
             Pressed::Key(Key::Redraw) => {}
             Pressed::Key(key) => {
                 if let Some(line) = self.draft.apply(&key) {
-                    self.line(line);
+                    self.line(&line);
                 }
             }
-            Pressed::Line(line) => self.line(line),
+            Pressed::Line(line) => self.line(&line),
             Pressed::End => self.decline(),
         }
     }
