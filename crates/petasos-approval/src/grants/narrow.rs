@@ -142,16 +142,13 @@ pub(crate) fn offers(key: &str, spots: &[Spot], project: &Path) -> Option<Vec<Ne
             ..NewGrant::default()
         };
         let known = |text: &&String| !text.contains(UNKNOWN) && !text.is_empty();
-        let offer = match &spot.target {
-            Some(target) => {
-                let target = Some(target).filter(known).filter(|it| it.starts_with('/'))?;
-                NewGrant { path: Some(target.clone()), ..whole }
-            }
-            None => {
-                let here = spot.cwd.as_ref().is_some_and(|cwd| is_within(Path::new(cwd), project));
-                let leaf = Some(&spot.leaf).filter(known).filter(|_| here)?;
-                NewGrant { leaf: Some(leaf.clone()), ..whole }
-            }
+        let offer = if let Some(target) = &spot.target {
+            let target = Some(target).filter(known).filter(|it| it.starts_with('/'))?;
+            NewGrant { path: Some(target.clone()), ..whole }
+        } else {
+            let here = spot.cwd.as_ref().is_some_and(|cwd| is_within(Path::new(cwd), project));
+            let leaf = Some(&spot.leaf).filter(known).filter(|_| here)?;
+            NewGrant { leaf: Some(leaf.clone()), ..whole }
         };
         if !offers.contains(&offer) {
             offers.push(offer);

@@ -179,12 +179,11 @@ impl Seen {
             let (key, leaf) = (finding.rule, finding.leaf);
             let spot = Spot { leaf: leaf.clone(), target: finding.target, cwd: finding.cwd };
             let known = |said: &&mut Said| said.key == key && said.blocks == blocks;
-            match self.said.iter_mut().find(known) {
-                Some(said) => said.spots.push(spot),
-                None => {
-                    let spots = vec![spot];
-                    self.said.push(Said { key, why, leaf, spots, span: Some(span), blocks });
-                }
+            if let Some(said) = self.said.iter_mut().find(known) {
+                said.spots.push(spot);
+            } else {
+                let spots = vec![spot];
+                self.said.push(Said { key, why, leaf, spots, span: Some(span), blocks });
             }
         }
     }
