@@ -85,6 +85,11 @@ enum Step {
 impl Agent {
     /// Carries out one turn. Ends within a second of the context's cancellation.
     pub async fn turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
+        // On the heap: a turn's future is large, and callers hold it in theirs.
+        Box::pin(self.whole_turn(input, cx)).await
+    }
+
+    async fn whole_turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
         let started = Instant::now();
         let _lease = self.lease("a turn", cx).await?;
         let mut turn = self.new_turn(cx);

@@ -183,6 +183,7 @@ mod tests {
     fn only_an_offered_choice_agrees_and_anything_unclear_is_asked_again() {
         let approval = |widest| {
             question(QuestionKind::Approval(ApprovalRequest {
+                cwd: None,
                 tool: "terminal".into(),
                 subject: "rm -rf build".to_owned(),
                 findings: Vec::new(),

@@ -55,6 +55,7 @@ fn in_group_of_ours(proc: &Path) -> bool {
 }
 
 #[cfg(test)]
+#[expect(clippy::disallowed_methods, reason = "a test's own file needs no atomic writer")]
 mod tests {
     use super::*;
 

@@ -23,7 +23,7 @@ fn window(model: Scripted, folder: &std::path::Path) -> World {
     world
 }
 
-fn is_leased<T: std::fmt::Debug>(result: Result<T, TurnError>) -> bool {
+fn is_leased<T: std::fmt::Debug>(result: &Result<T, TurnError>) -> bool {
     matches!(result, Err(TurnError::Store(StoreError::Leased { .. })))
 }
 
@@ -46,7 +46,7 @@ async fn a_second_window_cannot_touch_a_running_turn() {
     let meddle = async {
         when("the tool runs", || first.ran.lock().contains(&"work".to_owned())).await;
         let (engine, choice) = (Arc::clone(&second.engine), second.choice());
-        assert!(is_leased(Agent::resume(engine, choice, &session).await));
+        assert!(is_leased(&Agent::resume(engine, choice, &session).await));
         let fork = second.engine.store.fork(&session, None, NewSession::default()).await.unwrap();
         let (copy, repairs) = second.resume(&fork.session()).await;
         assert!(repairs.is_empty(), "the copy is whole: {repairs:?}");

@@ -88,7 +88,6 @@ fn is_no_wider(key: &Key, without: Option<&Value>, with: Option<&Value>) -> bool
     let (Some(without), Some(with)) = (without, with) else { return false };
     let number = |value: &Value| value.as_f64().unwrap_or(f64::NAN);
     match key.project {
-        Project::Never | Project::Free => false,
         Project::Tighten(Stricter::On) => with == &json!(true),
         Project::Tighten(Stricter::Off) => with == &json!(false),
         Project::Tighten(Stricter::Smaller) => number(with) > 0.0 && number(with) < number(without),
@@ -102,8 +101,8 @@ fn is_no_wider(key: &Key, without: Option<&Value>, with: Option<&Value>) -> bool
             };
             without.iter().all(|entry| with.contains(entry))
         }
-        // The list itself stays; the reader narrows it.
-        Project::Tighten(Stricter::Fewer) => false,
+        // Of a list that is narrowed the value itself stays; its reader narrows it.
+        Project::Never | Project::Free | Project::Tighten(Stricter::Fewer) => false,
     }
 }
 

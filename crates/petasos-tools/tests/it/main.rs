@@ -6,6 +6,7 @@ mod elsewhere;
 #[cfg(test)]
 mod execute_code;
 mod family;
+#[cfg(test)]
 mod located;
 mod memory;
 mod properties;

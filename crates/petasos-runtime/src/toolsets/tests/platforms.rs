@@ -165,7 +165,7 @@ fn a_name_that_means_nothing_is_noticed_with_the_nearest() {
         let notices = choice("cli", &values, &[]).notices;
         notices.into_iter().map(|it| (it.key, it.what, it.hint)).collect()
     };
-    let noticed = notices(json!({ "on": ["web", "termnal"], "off": ["code_exection"] }));
+    let named = notices(json!({ "on": ["web", "termnal"], "off": ["code_exection"] }));
     let expected = [
         ("platform_toolsets.cli", "termnal", "did you mean `terminal`?"),
         ("agent.disabled_toolsets", "code_exection", "did you mean `code_execution`?"),
@@ -173,7 +173,7 @@ fn a_name_that_means_nothing_is_noticed_with_the_nearest() {
     .map(|(key, name, hint)| {
         (key.to_owned(), format!("no toolset is named `{name}`"), hint.to_owned())
     });
-    assert_eq!(noticed, expected);
+    assert_eq!(named, expected);
     let fine = json!({ "on": ["hub", "no_mcp", "web_tools", "all"], "off": ["weather", "hub"] });
     assert_eq!(notices(fine), []);
     assert_eq!(choice("unheard_of", &json!({}), &[]).notices, []);

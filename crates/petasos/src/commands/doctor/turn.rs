@@ -89,13 +89,13 @@ fn git(host: &Host) -> Option<Finding> {
     let path = settings.variable("PATH").map(|path| path.value.expose()).unwrap_or_default();
     let runs = |folder: &Path| access(folder.join("git"), Access::EXEC_OK).is_ok();
     let found = std::env::split_paths(path).find(|folder| runs(folder));
-    Some(match found {
-        Some(folder) => Finding::good("git", folder.join("git").display().to_string()),
-        None => {
-            let hint = "install git, or set `checkpoints.enabled` to false";
-            Finding::note("git", "not on the search path: no checkpoints are made", hint)
-        }
-    })
+    let missing = || {
+        let hint = "install git, or set `checkpoints.enabled` to false";
+        Finding::note("git", "not on the search path: no checkpoints are made", hint)
+    };
+    let at =
+        |folder: std::path::PathBuf| Finding::good("git", folder.join("git").display().to_string());
+    Some(found.map_or_else(missing, at))
 }
 
 /// Hooks that somebody configured and nobody agreed to do not run.
