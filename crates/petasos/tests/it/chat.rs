@@ -464,6 +464,18 @@ fn a_dumb_terminal_is_enough() {
 }
 
 #[test]
+fn lines_of_a_pipe_are_said_one_after_the_other() {
+    let model = Loopback::saying(vec![Say::Text("one heard"), Say::Text("two heard")]);
+    let home = home(&model, "");
+    let finished = petasos(&home).input("first\nsecond\n").run(&["chat"]);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let (one, two) = (finished.stdout.find("one heard"), finished.stdout.find("two heard"));
+    assert!(one.is_some() && one < two, "{}", finished.stdout);
+    assert!(!finished.stdout.contains("stopp"), "{}", finished.stdout);
+    assert_eq!(told(&model, "user"), "second");
+}
+
+#[test]
 fn a_narrow_window_and_a_resized_one_are_enough() {
     let wait = "while [ ! -e go ]; do sleep 0.1; done";
     let long = "The quick brown fox jumps over the lazy dog and then sleeps for a while.";
