@@ -15,8 +15,8 @@ use parking_lot::Mutex;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::event::Event;
 use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
-use petasos_contract::reading::only_reads;
 use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
+use petasos_shell::reading::only_reads;
 use tokio::sync::OnceCell;
 
 use crate::checkpoints::{Checkpoints, Entered};

@@ -48,7 +48,6 @@ pub mod output;
 pub mod path;
 pub mod ports;
 pub mod processes;
-pub mod reading;
 pub mod reply;
 pub mod seat;
 pub mod secret;

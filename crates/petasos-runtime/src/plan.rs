@@ -13,8 +13,8 @@ use petasos_contract::Args;
 use petasos_contract::call::{RawArguments, ToolCall};
 use petasos_contract::context::CallContext;
 use petasos_contract::effect::Effect;
-use petasos_contract::reading::leaves_no_trace;
 use petasos_contract::tool::Concurrency;
+use petasos_shell::reading::leaves_no_trace;
 use serde_json::{Map, Value};
 
 use crate::dispatch::parse_arguments;
