@@ -5,8 +5,8 @@ use std::sync::Arc;
 use petasos_contract::event::Event;
 use petasos_contract::model::ModelError;
 use petasos_contract::reply::{Cost, Usage};
-use petasos_contract::store::{Amend, StoreError};
 use petasos_contract::{CallContext, SessionId};
+use petasos_store::{Amend, StoreError};
 
 use crate::compress::{self, Bench, Compressed, Compressor};
 use crate::engine::{Choice, Engine};

@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::model::Reason;
-use petasos_contract::store::{Seq, StoreError, Stored, Swap};
 use petasos_contract::{CallContext, Settings, event::Event};
+use petasos_store::{Seq, StoreError, Stored, Swap};
 use serde_json::Value;
 
 use crate::engine::{Choice, Engine};

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use petasos_contract::context::Surface;
 use petasos_contract::model::{Effort, Model, Role};
 use petasos_contract::ports::Ports;
-use petasos_contract::store::{NewSession, SessionStore};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_runtime::Dispatcher;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::toolsets::Selection;
+use petasos_store::{NewSession, SessionStore};
 use serde_json::Value;
 
 use crate::watch::Watcher;

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use petasos_contract::message::{Assistant, Content, Message, Part, ToolMessage};
-use petasos_contract::store::Stored;
+use petasos_store::Stored;
 use serde_json::Value;
 
 /// What a call without a result is answered with.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::SessionId;
-use petasos_contract::store::{LEASE, Lease, SessionStore, StoreError};
 use petasos_contract::wait::Owned;
+use petasos_store::{LEASE, Lease, SessionStore, StoreError};
 use tracing::warn;
 
 /// How long a lease of somebody else is waited for before it is an obstacle.

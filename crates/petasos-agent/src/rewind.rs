@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use petasos_contract::store::{Amend, Seq, Slice};
+use petasos_store::{Amend, Seq, Slice};
 
 use crate::agent::{Agent, TurnError};
 use crate::todo::TodoList;

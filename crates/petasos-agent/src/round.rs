@@ -12,10 +12,10 @@ use petasos_contract::call::{Content as Shown, ToolCall, ToolResult};
 use petasos_contract::context::CALLER_DEADLINE;
 use petasos_contract::event::Event;
 use petasos_contract::message::{Content, Message, Part, ToolMessage};
-use petasos_contract::store::{StoreError, Stored};
 use petasos_contract::{CallContext, TurnId};
 use petasos_runtime::plan::{Segment, plan};
 use petasos_runtime::{budget, round};
+use petasos_store::{StoreError, Stored};
 use serde_json::Value;
 
 use crate::engine::Engine;

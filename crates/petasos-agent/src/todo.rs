@@ -1,7 +1,7 @@
 //! The list of tasks of one agent, in memory; a resumed conversation finds it in its own results.
 
 use petasos_contract::message::Message;
-use petasos_contract::store::LoadedRow;
+use petasos_store::LoadedRow;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 

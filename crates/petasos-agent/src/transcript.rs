@@ -7,10 +7,10 @@ use std::time::Duration;
 use petasos_contract::call::ToolResult;
 use petasos_contract::event::{Event, EventSink};
 use petasos_contract::message::Message;
-use petasos_contract::store::{
+use petasos_contract::{CallId, SessionId};
+use petasos_store::{
     Amend, Later, Lease, Loaded, LoadedRow, Row, Seq, SessionStore, Spent, StoreError, Stored, Swap,
 };
-use petasos_contract::{CallId, SessionId};
 
 use crate::{history, tokens};
 

@@ -16,8 +16,8 @@ use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message};
 use petasos_contract::model::{Definition, ModelError, Reason, Reply, ToolChoice};
 use petasos_contract::reply::Usage;
-use petasos_contract::store::{Amend, Spent, Stored};
 use petasos_contract::{CallContext, ToolName, TurnId, wait};
+use petasos_store::{Amend, Spent, Stored};
 
 pub(crate) use self::interrupt::INTERRUPTED;
 use self::interrupt::Streamed;

@@ -20,7 +20,6 @@
 //! | `model`, `reply`, `message` | asking a model, and the conversation it is asked about |
 //! | `ports` | how tools reach beside themselves |
 //! | `processes` | helper programs of ours on the host |
-//! | `store` | keeping conversations |
 //! | `settings`, `secret` | the snapshot, and values that cannot be printed |
 //! | `event` | what happens, for surfaces |
 //! | `wait`, `clock` | waiting with a deadline, time as a port |
@@ -52,7 +51,6 @@ pub mod reply;
 pub mod seat;
 pub mod secret;
 pub mod settings;
-pub mod store;
 pub mod taint;
 pub mod terminal;
 pub mod tool;

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::{Agent, Input, TurnEnd, TurnError};
 use petasos_contract::event::EventSink;
-use petasos_contract::store::{Amend, SessionHead, StoreError};
 use petasos_contract::{CallContext, SessionId};
+use petasos_store::{Amend, SessionHead, StoreError};
 use tokio::sync::oneshot;
 
 use crate::command::Page;

@@ -11,8 +11,8 @@ use petasos_agent::engine::Choice;
 use petasos_agent::steer::Inbox;
 use petasos_agent::{Input, TurnEnd, TurnError};
 use petasos_contract::message::Message;
-use petasos_contract::store::{SessionHead, StoreError};
 use petasos_contract::{CallContext, SessionId};
+use petasos_store::{SessionHead, StoreError};
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 

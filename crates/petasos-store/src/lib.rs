@@ -1,48 +1,11 @@
-//! Conversations on disk: one SQLite file, one writer, a few readers.
+//! What is kept, and the traits that every store implements.
 //!
-//! Its law: what `append` has answered for survives the death of the process, one at a time adds
-//! to a conversation, and reading changes nothing. Rows are added and flagged, never changed.
+//! Its law: it knows rows, never a database; every implementation keeps the same promises.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `store` | the file as a `SessionStore` |
-//! | `sqlite`, `migrations` | opening, format, what errors mean |
-//! | `writer`, `readers` | the one connection that writes, the few that read |
-//! | `sessions` | heads: begin, find, list, change, fork, delete |
-//! | `messages` | rows and their columns |
-//! | `repair` | torn turns |
-//! | `search` | words, substrings, snippets |
-//! | `leases` | who may add to a conversation |
-//! | `maintain` | long work on the whole file: checks, repairs, imports |
-//! | `prune` | removing old conversations, and giving their space back |
-//! | `verify` | is the file sound |
-//! | `salvage` | everything that can still be read of a damaged file |
-//! | `export`, `import` | JSON lines and Markdown out, another agent's database in |
-//! | `stamp` | times and identities |
+//! | `sessions` | conversations: the trait, its rows, its errors |
 
-mod export;
-mod import;
-mod leases;
-mod maintain;
-mod messages;
-mod migrations;
-mod prune;
-mod readers;
-mod repair;
-mod salvage;
-mod search;
 mod sessions;
-mod sqlite;
-mod stamp;
-mod store;
-mod verify;
-mod writer;
 
-pub use export::Format;
-pub use import::{Imported, Skipped};
-pub use maintain::{Progress, Repaired};
-pub use prune::Pruned;
-pub use sqlite::{Durability, FILE_NAME, OpenOptions};
-pub use stamp::{new_session_id, utc};
-pub use store::Store;
-pub use verify::{Finding, Verified};
+pub use sessions::*;

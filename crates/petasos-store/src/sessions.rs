@@ -1,411 +1,489 @@
-//! Heads of conversations: begin, find, list, change, fork, delete.
+//! Keeping conversations: the one trait, and what goes in and comes out of it.
+//!
+//! A store is a log. What [`SessionStore::append`] has answered for survives the death of the
+//! process; nothing is acted on before. Undoing and summarising hide rows, they never remove them.
 
-use petasos_contract::SessionId;
-use petasos_contract::reply::{Cost, Usage};
-use petasos_contract::store::{
-    Amend, Filter, Lineage, NewSession, Seq, SessionHead, Spent, StoreError, Swap,
-};
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use std::fmt;
+use std::time::Duration;
 
-use crate::messages::{self, word};
-use crate::repair;
-use crate::sqlite::failed;
-use crate::stamp::{new_session_id, now_ms};
+use serde::{Deserialize, Serialize};
 
-/// The longest title.
-const TITLE_CHARS_MAX: usize = 100;
-/// How many a list shows when nobody says otherwise.
-const LIST_USUAL: usize = 50;
-/// Conversations that a person did not have, left out of lists and searches.
-pub(crate) const HIDDEN_SOURCES: &str = "('subagent', 'tool', 'cron')";
-/// The columns that [`read_head`] reads, in its order.
-pub(crate) const COLUMNS: &str = "s.id, s.title, s.source, s.model, s.provider, s.cwd, s.parent, \
-    s.lineage, s.root, s.started_ms, s.updated_ms, s.end_reason, s.archived, s.messages, \
-    s.preview, s.input, s.output, s.cache_read, s.cache_write, s.reasoning, s.requests, s.cost_usd";
+use petasos_contract::BoxFuture;
+use petasos_contract::call::Disposition;
+use petasos_contract::id::{CallId, SessionId, TurnId};
+use petasos_contract::message::Message;
+use petasos_contract::model::Role;
+use petasos_contract::reply::{Cost, Finish, Served, Usage};
 
-/// One head; its columns begin at `from`.
-pub(crate) fn read_head(row: &Row<'_>, from: usize) -> rusqlite::Result<SessionHead> {
-    let lineage: Option<String> = row.get(from + 7)?;
-    Ok(SessionHead {
-        id: row.get(from)?,
-        title: row.get(from + 1)?,
-        source: row.get(from + 2)?,
-        model: row.get(from + 3)?,
-        provider: row.get(from + 4)?,
-        cwd: row.get(from + 5)?,
-        parent: row.get(from + 6)?,
-        lineage: lineage.and_then(|text| {
-            serde_json::from_value::<Lineage>(serde_json::Value::String(text)).ok()
-        }),
-        root: row.get(from + 8)?,
-        started_ms: row.get(from + 9)?,
-        updated_ms: row.get(from + 10)?,
-        end_reason: row.get(from + 11)?,
-        archived: row.get(from + 12)?,
-        messages: row.get(from + 13)?,
-        preview: row.get(from + 14)?,
-        usage: Usage {
-            input: row.get(from + 15)?,
-            output: row.get(from + 16)?,
-            cache_read: row.get(from + 17)?,
-            cache_write: row.get(from + 18)?,
-            reasoning: row.get(from + 19)?,
-            requests: row.get(from + 20)?,
-        },
-        cost_usd: row.get(from + 21)?,
-    })
+/// An answer of the store, later.
+pub type Later<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
+
+/// The place of a row in the log; grows over all sessions.
+pub type Seq = i64;
+
+/// Keeps conversations.
+pub trait SessionStore: Send + Sync {
+    /// Begins a conversation.
+    fn create(&self, new: NewSession) -> Later<'_, SessionHead>;
+
+    /// Adds rows behind the others, all or none; durable when it answers.
+    fn append<'a>(&'a self, session: &'a SessionId, rows: Vec<Row>) -> Later<'a, Vec<Seq>>;
+
+    /// The conversation as it is stored. Reading changes nothing: of a turn that runs, or was cut
+    /// off, the last calls may have no results.
+    fn load<'a>(&'a self, session: &'a SessionId) -> Later<'a, Loaded>;
+
+    /// Gives every open call of a turn that was cut off a result; gives what was done, in words
+    /// for a person. Only the holder of the lease knows that no turn runs.
+    fn close_turn<'a>(&'a self, lease: &'a Lease) -> Later<'a, Vec<String>>;
+
+    /// Changes what is known about a conversation, or which rows are replayed.
+    fn amend<'a>(&'a self, session: &'a SessionId, change: Amend) -> Later<'a, Vec<Seq>>;
+
+    /// Finds one by identity, by its unambiguous beginning, by title, or the newest by `latest`.
+    fn find<'a>(&'a self, handle: &'a str) -> Later<'a, SessionHead>;
+
+    /// The newest first.
+    fn list<'a>(&'a self, filter: &'a Filter) -> Later<'a, Vec<SessionHead>>;
+
+    /// Full text over everything that was ever said.
+    fn search<'a>(&'a self, query: &'a Query) -> Later<'a, Vec<Hit>>;
+
+    /// Rows of one conversation, hidden ones included.
+    fn read<'a>(&'a self, session: &'a SessionId, slice: Slice) -> Later<'a, Vec<LoadedRow>>;
+
+    /// A new conversation that begins like this one, up to a row or whole. Calls without a result
+    /// get one in the copy; the original may have a turn running and is only read.
+    fn fork<'a>(
+        &'a self,
+        session: &'a SessionId,
+        until: Option<Seq>,
+        new: NewSession,
+    ) -> Later<'a, SessionHead>;
+
+    /// Removes one for good.
+    fn delete<'a>(&'a self, session: &'a SessionId) -> Later<'a, ()>;
+
+    /// Takes the lease of a conversation: until it ends nobody else, in whichever process, adds
+    /// to it. [`StoreError::Leased`] says who has it. It ends with [`SessionStore::release`],
+    /// [`LEASE`] after it was last renewed, and with the death of its process.
+    fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease>;
+
+    /// Makes the lease last for [`LEASE`] from now.
+    fn renew<'a>(&'a self, lease: &'a Lease) -> Later<'a, ()>;
+
+    /// Gives the lease back. Never waits: it takes effect before whatever this store writes
+    /// afterwards.
+    fn release(&self, lease: &Lease);
+
+    /// Who has the lease of a conversation, if anybody.
+    fn holder<'a>(&'a self, session: &'a SessionId) -> Later<'a, Option<Holder>>;
 }
 
-/// Begins a conversation.
-pub(crate) fn create(connection: &Connection, new: &NewSession) -> Result<SessionHead, StoreError> {
-    create_at(connection, new, now_ms(), None)
+/// Why the store did not do it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum StoreError {
+    /// No such conversation.
+    #[error("no session matches `{handle}`: list them with `petasos sessions list`")]
+    NotFound {
+        /// What was looked for.
+        handle: String,
+    },
+    /// More than one conversation fits.
+    #[error("`{handle}` fits several sessions ({found}): give more of the identity")]
+    Ambiguous {
+        /// What was looked for.
+        handle: String,
+        /// Some of what fits.
+        found: String,
+    },
+    /// Another conversation has that title.
+    #[error("another session is already called `{title}`: choose another title")]
+    TitleTaken {
+        /// The title.
+        title: String,
+    },
+    /// Somebody else wrote to the conversation in the meantime.
+    #[error("another process has continued session `{session}`: resume it again, or fork it")]
+    Conflict {
+        /// The conversation.
+        session: SessionId,
+    },
+    /// Somebody else is at work on the conversation.
+    #[error(
+        "session `{session}` is in use by {holder}: wait for it to end, or go on in a copy with `petasos sessions fork {session}`"
+    )]
+    Leased {
+        /// The conversation.
+        session: SessionId,
+        /// Who.
+        holder: Holder,
+    },
+    /// The file is not sound.
+    #[error("the session database is damaged ({detail}): run `petasos sessions repair`")]
+    Damaged {
+        /// What was found.
+        detail: String,
+    },
+    /// The file was written by a newer version.
+    #[error("the session database has format {found}, this version knows {known}: update Petasos")]
+    TooNew {
+        /// What the file says.
+        found: u32,
+        /// What is known here.
+        known: u32,
+    },
+    /// The store did not answer in time.
+    #[error("the session database did not answer in time ({what}): is its disk full or slow?")]
+    Slow {
+        /// What was waited for.
+        what: &'static str,
+    },
+    /// Anything else below.
+    #[error("the session database failed: {0}")]
+    Failed(String),
 }
 
-/// Begins a conversation at a given time, perhaps one from elsewhere.
-pub(crate) fn create_at(
-    connection: &Connection,
-    new: &NewSession,
-    at_ms: i64,
-    imported_from: Option<&str>,
-) -> Result<SessionHead, StoreError> {
-    let id = new.id.clone().unwrap_or_else(new_session_id);
-    let title = new.title.as_deref().map(tidy_title);
-    if let Some(title) = &title
-        && title_taken(connection, title)?
-    {
-        return Err(StoreError::TitleTaken { title: title.clone() });
-    }
-    let parent = new.parent.as_ref();
-    let root = match parent {
-        Some((parent, _)) => find_id(connection, parent.as_str())?
-            .map_or_else(|| parent.to_string(), |head| head.root),
-        None => id.to_string(),
-    };
-    let sql = "INSERT INTO sessions(id, source, title, model, provider, system_prompt, cwd, parent, \
-               lineage, root, started_ms, updated_ms, imported_from) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12)";
-    connection
-        .execute(
-            sql,
-            params![
-                id.as_str(),
-                new.source,
-                title,
-                new.model,
-                new.provider,
-                new.system_prompt,
-                new.cwd,
-                parent.map(|(parent, _)| parent.to_string()),
-                parent.map(|(_, lineage)| word(lineage)),
-                root,
-                at_ms,
-                imported_from,
-            ],
-        )
-        .map_err(failed)?;
-    head(connection, &id)
+/// How long a lease holds that is not renewed.
+pub const LEASE: Duration = Duration::from_secs(30);
+
+/// The right to add to a conversation, for one at a time.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lease {
+    /// The conversation.
+    pub session: SessionId,
+    /// Tells this lease from every other.
+    pub token: String,
+    /// The last row when it was taken.
+    pub last: Option<Seq>,
 }
 
-/// What is known about a conversation that must be there.
-pub(crate) fn head(connection: &Connection, id: &SessionId) -> Result<SessionHead, StoreError> {
-    find_id(connection, id.as_str())?.ok_or_else(|| StoreError::NotFound { handle: id.to_string() })
+/// Who has a lease.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Holder {
+    /// For what: `a turn`, `a resume`, …
+    pub purpose: String,
+    /// The process.
+    pub pid: u32,
+    /// The machine, when it is another one.
+    pub host: Option<String>,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: i64,
 }
 
-/// Its system prompt.
-pub(crate) fn system_prompt(
-    connection: &Connection,
-    id: &SessionId,
-) -> Result<Option<String>, StoreError> {
-    let sql = "SELECT system_prompt FROM sessions WHERE id = ?1";
-    connection.query_row(sql, [id.as_str()], |row| row.get(0)).map_err(failed)
-}
-
-/// Its last row.
-pub(crate) fn last_seq(connection: &Connection, id: &SessionId) -> Result<Option<Seq>, StoreError> {
-    let sql = "SELECT last_seq FROM sessions WHERE id = ?1";
-    let found = connection.query_row(sql, [id.as_str()], |row| row.get(0)).optional();
-    found.map_err(failed)?.ok_or_else(|| StoreError::NotFound { handle: id.to_string() })
-}
-
-fn find_id(connection: &Connection, id: &str) -> Result<Option<SessionHead>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM sessions s WHERE s.id = ?1");
-    connection
-        .prepare_cached(&sql)
-        .and_then(|mut sql| sql.query_row([id], |row| read_head(row, 0)).optional())
-        .map_err(failed)
-}
-
-/// Finds by identity, beginning of it, title, beginning of a numbered title, or `latest`.
-pub(crate) fn find(connection: &Connection, handle: &str) -> Result<SessionHead, StoreError> {
-    let handle = handle.trim();
-    let missing = || StoreError::NotFound { handle: handle.to_owned() };
-    if handle.is_empty() {
-        return Err(missing());
-    }
-    if handle == "latest" {
-        let filter = Filter { limit: 1, ..Filter::default() };
-        return list(connection, &filter)?.into_iter().next().ok_or_else(missing);
-    }
-    if let Some(head) = find_id(connection, handle)? {
-        return Ok(head);
-    }
-    let exact = format!("SELECT {COLUMNS} FROM sessions s WHERE s.title = ?1");
-    let titled = connection
-        .query_row(&exact, [handle], |row| read_head(row, 0))
-        .optional()
-        .map_err(failed)?;
-    if let Some(head) = titled {
-        return Ok(head);
-    }
-    // The beginning of an identity as a range, so that `_` and `%` are themselves.
-    let sql = format!(
-        "SELECT {COLUMNS} FROM sessions s WHERE (s.id >= ?1 AND s.id < ?1 || char(1114111)) \
-         OR lower(s.title) = lower(?1) ORDER BY s.updated_ms DESC LIMIT 4"
-    );
-    let mut statement = connection.prepare(&sql).map_err(failed)?;
-    let found = statement.query_map([handle], |row| read_head(row, 0)).map_err(failed)?;
-    let mut found = found.collect::<Result<Vec<_>, _>>().map_err(failed)?;
-    match found.len() {
-        0 => Err(missing()),
-        1 => Ok(found.remove(0)),
-        _ => {
-            let names: Vec<&str> = found.iter().map(|head| head.id.as_str()).collect();
-            let (handle, found) = (handle.to_owned(), names.join(", "));
-            Err(StoreError::Ambiguous { handle, found })
+impl fmt::Display for Holder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} in process {}", self.purpose, self.pid)?;
+        match &self.host {
+            Some(host) => write!(f, " on `{host}`"),
+            None => Ok(()),
         }
     }
 }
 
-/// The newest first.
-pub(crate) fn list(
-    connection: &Connection,
-    filter: &Filter,
-) -> Result<Vec<SessionHead>, StoreError> {
-    let hidden = if filter.all_sources || filter.source.is_some() {
-        String::new()
-    } else {
-        format!("AND s.source NOT IN {HIDDEN_SOURCES}")
-    };
-    let sql = format!(
-        "SELECT {COLUMNS} FROM sessions s WHERE (?1 IS NULL OR s.source = ?1) {hidden} \
-         AND (?2 OR s.archived = 0) ORDER BY s.updated_ms DESC, s.id DESC LIMIT ?3 OFFSET ?4"
-    );
-    let limit = if filter.limit == 0 { LIST_USUAL } else { filter.limit };
-    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    let values = params![filter.source, filter.archived, limit, filter.offset];
-    let found = statement.query_map(values, |row| read_head(row, 0)).map_err(failed)?;
-    found.collect::<Result<Vec<_>, _>>().map_err(failed)
+/// How a conversation came from another one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Lineage {
+    /// Branched off.
+    Fork,
+    /// Works for it.
+    Subagent,
+    /// Goes on where it ended.
+    Continuation,
 }
 
-/// Changes what is known. Gives the places of rows that were added.
-pub(crate) fn amend(
-    connection: &Connection,
-    id: &SessionId,
-    change: Amend,
-) -> Result<Vec<Seq>, StoreError> {
-    let set = |sql: &str, value: &dyn rusqlite::ToSql| {
-        let sql = format!("UPDATE sessions SET {sql} WHERE id = ?1");
-        let done = connection.execute(&sql, params![id.as_str(), value]).map_err(failed)?;
-        if done == 0 {
-            return Err(StoreError::NotFound { handle: id.to_string() });
-        }
-        Ok(Vec::new())
-    };
-    match change {
-        Amend::Title(None) => set("title = ?2", &None::<String>),
-        Amend::Title(Some(title)) => {
-            let title = tidy_title(&title);
-            let own = head(connection, id)?.title;
-            if own.as_deref() != Some(title.as_str()) && title_taken(connection, &title)? {
-                return Err(StoreError::TitleTaken { title });
-            }
-            set("title = ?2", &title)
-        }
-        Amend::SuggestTitle(title) => {
-            let title = free_title(connection, &tidy_title(&title))?;
-            set("title = coalesce(title, ?2)", &title)
-        }
-        Amend::SystemPrompt(prompt) => set("system_prompt = ?2", &prompt),
-        Amend::Model { model, provider } => {
-            set("model = ?2", &model)?;
-            set("provider = ?2", &provider)
-        }
-        Amend::End(reason) => {
-            set("end_reason = ?2", &reason)?;
-            set("ended_ms = ?2", &now_ms())
-        }
-        Amend::Reopen => set("ended_ms = NULL, end_reason = ?2", &None::<String>),
-        Amend::Archive(away) => set("archived = ?2", &away),
-        Amend::Spent(spent) => spend(connection, id, &spent).map(|()| Vec::new()),
-        Amend::Swap(swaps) => swap(connection, id, &swaps),
-        Amend::Rewind(from) => rewind(connection, id, from),
-        _ => Err(StoreError::Failed("this change is not known to the store".to_owned())),
+/// A conversation that is to begin.
+#[derive(Debug, Clone, Default)]
+pub struct NewSession {
+    /// Its identity; made from the time when absent.
+    pub id: Option<SessionId>,
+    /// Where it lives: `cli`, `one_shot`, `telegram`, `subagent`, …
+    pub source: String,
+    /// What people call it.
+    pub title: Option<String>,
+    /// The model it begins with.
+    pub model: Option<String>,
+    /// The provider it begins with.
+    pub provider: Option<String>,
+    /// The system prompt, which stays the same for its life.
+    pub system_prompt: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// Where it comes from.
+    pub parent: Option<(SessionId, Lineage)>,
+}
+
+/// What is added to the log.
+#[derive(Debug, Clone)]
+pub enum Row {
+    /// Nothing is added unless this is the last message so far: nobody else went on meanwhile.
+    Expect(Option<Seq>),
+    /// A message.
+    Message(Box<Stored>),
+    /// What the request used that the message beside it answers.
+    Spent(Box<Spent>),
+    /// These calls begin now: whatever happens, they may have taken effect.
+    Started(Vec<CallId>),
+    /// A call has ended; kept until its message is there, for the case that it never comes.
+    Ended {
+        /// The call.
+        call: CallId,
+        /// What the model would have read.
+        text: String,
+        /// Whether it did anything.
+        disposition: Disposition,
+    },
+}
+
+impl Row {
+    /// A message with nothing else to say about it.
+    pub fn message(message: Message) -> Self {
+        Self::Message(Box::new(Stored::new(message)))
     }
 }
 
-/// Adds what a request used.
-pub(crate) fn spend(
-    connection: &Connection,
-    id: &SessionId,
-    spent: &Spent,
-) -> Result<(), StoreError> {
-    let (usd, status) = match spent.cost {
-        Cost::Actual { usd } => (usd, "actual"),
-        Cost::Estimated { usd } => (usd, "estimated"),
-        Cost::Included => (0.0, "included"),
-        Cost::Unknown => (0.0, "unknown"),
-    };
-    let (usage, served) = (&spent.usage, &spent.served);
-    let sum = "input = input + ?2, output = output + ?3, cache_read = cache_read + ?4, \
-               cache_write = cache_write + ?5, reasoning = reasoning + ?6, \
-               requests = requests + ?7, cost_usd = cost_usd + ?8";
-    let sql = format!("UPDATE sessions SET {sum} WHERE id = ?1");
-    let numbers = params![
-        id.as_str(),
-        usage.input,
-        usage.output,
-        usage.cache_read,
-        usage.cache_write,
-        usage.reasoning,
-        usage.requests,
-        usd
-    ];
-    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    statement.execute(numbers).map_err(failed)?;
-    let sql = format!(
-        "INSERT INTO usage(session, input, output, cache_read, cache_write, reasoning, requests, \
-         cost_usd, cost_status, model, provider, base_url, mode, task) \
-         VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14) \
-         ON CONFLICT DO UPDATE SET {sum}, cost_status = ?9"
-    );
-    let values = params![
-        id.as_str(),
-        usage.input,
-        usage.output,
-        usage.cache_read,
-        usage.cache_write,
-        usage.reasoning,
-        usage.requests,
-        usd,
-        status,
-        served.model,
-        served.provider,
-        served.base_url,
-        served.api_mode,
-        word(spent.role)
-    ];
-    connection.prepare_cached(&sql).and_then(|mut sql| sql.execute(values)).map_err(failed)?;
-    Ok(())
+/// A message and what is kept beside it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stored {
+    /// The message.
+    pub message: Message,
+    /// What was really sent for it, when that differs; replayed so that the prefix stays the same.
+    pub sent: Option<String>,
+    /// The turn it belongs to.
+    pub turn: Option<TurnId>,
+    /// Why a reply ended.
+    pub finish: Option<Finish>,
+    /// Whether a tool did anything.
+    pub disposition: Option<Disposition>,
+    /// About how many tokens it takes.
+    pub tokens: u32,
+    /// Why it is there, when nobody said it: `summary`, `repair`, `nudge`, …
+    pub note: Option<String>,
 }
 
-/// Hides rows and shows others in their place; the log keeps both.
-fn swap(connection: &Connection, id: &SessionId, swaps: &[Swap]) -> Result<Vec<Seq>, StoreError> {
-    let mut seqs = Vec::new();
-    for swap in swaps {
-        let mut place = None;
-        for seq in &swap.hidden {
-            let sql = "UPDATE messages SET active = 0 WHERE id = ?1 AND session = ?2 \
-                       RETURNING place";
-            let found: Option<i64> = connection
-                .prepare_cached(sql)
-                .and_then(|mut sql| {
-                    sql.query_row(params![seq, id.as_str()], |row| row.get(0)).optional()
-                })
-                .map_err(failed)?;
-            place = place.max(found);
-        }
-        if let Some(shown) = &swap.shown {
-            seqs.push(messages::insert(connection, id, shown, place)?);
+impl Stored {
+    /// A message with nothing else to say about it.
+    pub fn new(message: Message) -> Self {
+        Self {
+            message,
+            sent: None,
+            turn: None,
+            finish: None,
+            disposition: None,
+            tokens: 0,
+            note: None,
         }
     }
-    recount(connection, id)?;
-    Ok(seqs)
 }
 
-fn rewind(connection: &Connection, id: &SessionId, from: Seq) -> Result<Vec<Seq>, StoreError> {
-    let sql = "UPDATE messages SET active = 0 WHERE session = ?1 AND place >= \
-               (SELECT place FROM messages WHERE id = ?2)";
-    connection.execute(sql, params![id.as_str(), from]).map_err(failed)?;
-    recount(connection, id)?;
-    Ok(Vec::new())
+/// A change.
+#[derive(Debug, Clone)]
+#[non_exhaustive]
+pub enum Amend {
+    /// Another title, or none. A taken one is refused.
+    Title(Option<String>),
+    /// A title that nobody asked for: numbered when taken, ignored when there is one already.
+    SuggestTitle(String),
+    /// The system prompt of the conversation.
+    SystemPrompt(String),
+    /// Another model from here on.
+    Model {
+        /// The model.
+        model: Option<String>,
+        /// Its provider.
+        provider: Option<String>,
+    },
+    /// It has ended, for this reason.
+    End(String),
+    /// It goes on.
+    Reopen,
+    /// Out of the usual lists, or back.
+    Archive(bool),
+    /// What a request used.
+    Spent(Box<Spent>),
+    /// Rows are replaced: hidden from replay, kept in the log.
+    Swap(Vec<Swap>),
+    /// Everything from this row on is hidden.
+    Rewind(Seq),
 }
 
-/// Counts what is replayed.
-pub(crate) fn recount(connection: &Connection, id: &SessionId) -> Result<(), StoreError> {
-    let sql = "UPDATE sessions SET messages = \
-               (SELECT count(*) FROM messages WHERE session = ?1 AND active = 1) WHERE id = ?1";
-    connection.execute(sql, [id.as_str()]).map(drop).map_err(failed)
+/// What a request used, and for what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Spent {
+    /// For which task.
+    pub role: Role,
+    /// Who answered.
+    pub served: Served,
+    /// How much.
+    pub usage: Usage,
+    /// For how much.
+    pub cost: Cost,
 }
 
-/// A new conversation that begins like another one.
-pub(crate) fn fork(
-    connection: &Connection,
-    from: &SessionId,
-    until: Option<Seq>,
-    mut new: NewSession,
-) -> Result<SessionHead, StoreError> {
-    let origin = head(connection, from)?;
-    new.system_prompt = new.system_prompt.or(system_prompt(connection, from)?);
-    new.model = new.model.or(origin.model);
-    new.provider = new.provider.or(origin.provider);
-    new.cwd = new.cwd.or(origin.cwd);
-    if new.source.is_empty() {
-        new.source = origin.source;
+/// Some rows, and what is replayed in their place.
+#[derive(Debug, Clone)]
+pub struct Swap {
+    /// Hidden from now on.
+    pub hidden: Vec<Seq>,
+    /// Shown where the last of them stood.
+    pub shown: Option<Stored>,
+}
+
+/// What is known about a conversation.
+#[derive(Debug, Clone, Default, PartialEq, Serialize)]
+pub struct SessionHead {
+    /// Its identity.
+    pub id: String,
+    /// What people call it.
+    pub title: Option<String>,
+    /// Where it lives.
+    pub source: String,
+    /// The model.
+    pub model: Option<String>,
+    /// The provider.
+    pub provider: Option<String>,
+    /// The working directory.
+    pub cwd: Option<String>,
+    /// Where it comes from.
+    pub parent: Option<String>,
+    /// How it came from there.
+    pub lineage: Option<Lineage>,
+    /// The oldest of its line.
+    pub root: String,
+    /// Milliseconds since 1970.
+    pub started_ms: i64,
+    /// Milliseconds since 1970.
+    pub updated_ms: i64,
+    /// Why it ended, when it has.
+    pub end_reason: Option<String>,
+    /// Out of the usual lists.
+    pub archived: bool,
+    /// How many messages are replayed.
+    pub messages: u64,
+    /// The beginning of its first message.
+    pub preview: String,
+    /// What it used so far.
+    pub usage: Usage,
+    /// What that cost in dollars, as far as it is known.
+    pub cost_usd: f64,
+}
+
+impl SessionHead {
+    /// Its identity as a type.
+    pub fn session(&self) -> SessionId {
+        SessionId::new(self.id.as_str())
     }
-    new.parent = new.parent.or(Some((from.clone(), Lineage::Fork)));
-    let fork = create(connection, &new)?;
-    let id = fork.session();
-    let mut rows = messages::rows(connection, from, false)?;
-    if let Some(until) = until {
-        let Some(last) = rows.iter().position(|row| row.seq == until) else {
-            return Err(StoreError::NotFound { handle: format!("{from} message {until}") });
-        };
-        rows.truncate(last + 1);
-    }
-    for row in &rows {
-        messages::insert_at(connection, &id, &row.stored, None, row.at_ms)?;
-    }
-    // A turn of the original may be running: what it has not brought yet is closed in the copy.
-    let journal = repair::journal(connection, from)?;
-    let copied = messages::rows(connection, &id, false)?;
-    let faults = repair::faults(&copied);
-    repair::mend(connection, &id, &faults, &repair::Cause::Forked(journal))?;
-    recount(connection, &id)?;
-    head(connection, &id)
 }
 
-/// Removes a conversation; those that came from it stay.
-pub(crate) fn delete(connection: &Connection, id: &SessionId) -> Result<(), StoreError> {
-    // Rows go first and by themselves: a cascade would not fire the triggers of the indexes.
-    let sql = "DELETE FROM messages WHERE session = ?1";
-    connection.execute(sql, [id.as_str()]).map_err(failed)?;
-    let done =
-        connection.execute("DELETE FROM sessions WHERE id = ?1", [id.as_str()]).map_err(failed)?;
-    if done == 0 {
-        return Err(StoreError::NotFound { handle: id.to_string() });
-    }
-    Ok(())
+/// A conversation to be replayed.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// What is known about it.
+    pub head: SessionHead,
+    /// Its system prompt, byte for byte.
+    pub system_prompt: Option<String>,
+    /// Its messages.
+    pub rows: Vec<LoadedRow>,
+    /// The last row of all, for [`Row::Expect`].
+    pub last: Option<Seq>,
 }
 
-fn tidy_title(title: &str) -> String {
-    let words: Vec<&str> = title.split_whitespace().collect();
-    words.join(" ").chars().take(TITLE_CHARS_MAX).collect()
+/// A row of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoadedRow {
+    /// Its place.
+    pub seq: Seq,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    /// Whether it is replayed.
+    pub active: bool,
+    /// The message.
+    pub stored: Stored,
 }
 
-pub(crate) fn title_taken(connection: &Connection, title: &str) -> Result<bool, StoreError> {
-    let sql = "SELECT EXISTS(SELECT 1 FROM sessions WHERE title = ?1)";
-    connection.query_row(sql, [title], |row| row.get(0)).map_err(failed)
+/// Which conversations are listed.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// Only from there.
+    pub source: Option<String>,
+    /// Those of subagents and schedules too.
+    pub all_sources: bool,
+    /// Archived ones too.
+    pub archived: bool,
+    /// At most so many; zero means the usual number.
+    pub limit: usize,
+    /// Not these many newest ones.
+    pub offset: usize,
 }
 
-/// The title, or the first of ` #2`, ` #3`, … that nobody has.
-pub(crate) fn free_title(connection: &Connection, title: &str) -> Result<String, StoreError> {
-    let mut candidate = title.to_owned();
-    let mut number = 1;
-    while title_taken(connection, &candidate)? {
-        number += 1;
-        let end = format!(" #{number}");
-        let room = TITLE_CHARS_MAX - end.len();
-        candidate = title.chars().take(room).collect::<String>() + &end;
-    }
-    Ok(candidate)
+/// Which rows of a conversation are read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slice {
+    /// All.
+    Whole,
+    /// The first and the last ones.
+    Ends {
+        /// So many of the first.
+        first: usize,
+        /// So many of the last.
+        last: usize,
+    },
+    /// The neighbourhood of one row.
+    Around {
+        /// The row.
+        seq: Seq,
+        /// So many on either side.
+        radius: usize,
+    },
+}
+
+/// In which order hits come.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Sort {
+    /// The best first.
+    #[default]
+    Best,
+    /// The newest first.
+    Newest,
+    /// The oldest first.
+    Oldest,
+}
+
+/// What is searched for.
+#[derive(Debug, Clone, Default)]
+pub struct Query {
+    /// Words, phrases in quotes, `OR`, `NOT`, a trailing `*`.
+    pub text: String,
+    /// Only these roles; empty means all.
+    pub roles: Vec<String>,
+    /// The order.
+    pub sort: Sort,
+    /// At most so many; zero means the usual number.
+    pub limit: usize,
+    /// One hit for each line of conversations.
+    pub one_per_lineage: bool,
+    /// Nothing of this conversation and its line.
+    pub except: Option<SessionId>,
+    /// Only this conversation.
+    pub only: Option<SessionId>,
+    /// Conversations of subagents and tools too.
+    pub all_sources: bool,
+}
+
+/// Something found.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Hit {
+    /// The conversation.
+    pub session: SessionHead,
+    /// The row.
+    pub seq: Seq,
+    /// Whose words.
+    pub role: String,
+    /// Milliseconds since 1970.
+    pub at_ms: i64,
+    /// The place, with `>>>` and `<<<` around what was found.
+    pub snippet: String,
 }

@@ -7,8 +7,8 @@ use petasos_agent::engine::Choice;
 use petasos_config::Inputs;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
-use petasos_contract::store::SessionStore;
 use petasos_runtime::toolsets::{Unknown, choose, unknown};
+use petasos_store::SessionStore;
 
 use crate::host::Host;
 use crate::out::Out;

@@ -35,7 +35,7 @@ use petasos_runtime::hooks::HookBus;
 use petasos_runtime::middleware::{Attended, Middleware};
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
-use petasos_store::{OpenOptions, Store};
+use petasos_sqlite::{OpenOptions, Store};
 use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
 
@@ -260,7 +260,7 @@ impl Host {
             questions: Arc::clone(&self.questions),
             states,
             extras,
-            new_id: petasos_store::new_session_id,
+            new_id: petasos_sqlite::new_session_id,
         }))
     }
 
@@ -280,7 +280,7 @@ impl Host {
 
     /// The conversations of this home.
     pub fn store(&self) -> Result<Store, Report> {
-        let file = self.settings.home().join(petasos_store::FILE_NAME);
+        let file = self.settings.home().join(petasos_sqlite::FILE_NAME);
         Store::open(&OpenOptions::new(file)).map_err(|error| {
             Report::new(error.to_string())
                 .code("store")

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use petasos_contract::Settings;
-use petasos_contract::store::StoreError;
 use petasos_contract::wait::Owned;
-use petasos_store::{FILE_NAME, OpenOptions, Store};
+use petasos_sqlite::{FILE_NAME, OpenOptions, Store};
+use petasos_store::StoreError;
 use serde_json::Value;
 use tracing::{info, warn};
 

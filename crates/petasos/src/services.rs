@@ -13,7 +13,7 @@ use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_providers::{Request, Vault, local};
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
-use petasos_store::Format;
+use petasos_sqlite::Format;
 use serde_json::Value;
 use tokio::sync::mpsc;
 

@@ -16,16 +16,16 @@ function-lines = 3
 default = 20
 [layers]
 petasos-contract = { row = 0 }
-petasos-store = { row = 1, uses = ["petasos-contract"] }
+petasos-sqlite = { row = 1, uses = ["petasos-contract"] }
 petasos-agent = { row = 3, uses = ["petasos-contract"], build = ["petasos-index"] }
 petasos-index = { row = 0 }
 petasos-testkit = { row = 0 }
 [weights]
-rusqlite = ["petasos-store"]
+rusqlite = ["petasos-sqlite"]
 [[call]]
 name = "environment"
 patterns = ["env::var"]
-allow = ["crates/petasos-store/src/"]
+allow = ["crates/petasos-sqlite/src/"]
 tests = true
 why = "ask for Settings"
 "#;
@@ -69,13 +69,13 @@ fn a_crate_uses_only_what_its_row_allows() {
     let with = |lines: &str| format!("{AGENT}{lines}");
     check(
         "Cargo.toml",
-        &with("[dependencies]\npetasos-store.workspace = true\n"),
-        &["Cargo.toml:6: `petasos-agent` may not use `petasos-store` in dependencies [layers]"],
+        &with("[dependencies]\npetasos-sqlite.workspace = true\n"),
+        &["Cargo.toml:6: `petasos-agent` may not use `petasos-sqlite` in dependencies [layers]"],
     );
     check(
         "Cargo.toml",
-        &with("[target.'cfg(unix)'.dependencies]\nx = { package = \"petasos-store\" }\n"),
-        &["Cargo.toml:1: `petasos-agent` may not use `petasos-store` in dependencies [layers]"],
+        &with("[target.'cfg(unix)'.dependencies]\nx = { package = \"petasos-sqlite\" }\n"),
+        &["Cargo.toml:1: `petasos-agent` may not use `petasos-sqlite` in dependencies [layers]"],
     );
     check(
         "Cargo.toml",

@@ -3,7 +3,7 @@
 //! Both lie between whole groups: a call is never on another side than its results.
 
 use petasos_contract::message::Message;
-use petasos_contract::store::LoadedRow;
+use petasos_store::LoadedRow;
 
 /// At least so many of the last messages stay, when they fit at all.
 const FLOOR_MAX: usize = 8;

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use petasos_contract::ToolName;
 use petasos_contract::message::{Assistant, Content, Message, RequestedCall, ToolMessage};
-use petasos_contract::store::{LoadedRow, Stored, Swap};
+use petasos_store::{LoadedRow, Stored, Swap};
 use serde_json::{Map, Value};
 
 use super::noted;

@@ -8,7 +8,7 @@ use petasos_contract::CallContext;
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_contract::model::{Prompt, Reason, Role};
-use petasos_contract::store::{Amend, LoadedRow, Spent, Stored};
+use petasos_store::{Amend, LoadedRow, Spent, Stored};
 
 use super::{Stopped, is_passing, noted};
 use crate::engine::Engine;

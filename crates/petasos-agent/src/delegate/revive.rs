@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
-use petasos_contract::store::{LoadedRow, StoreError};
 use petasos_contract::{CallContext, SessionId};
+use petasos_store::{LoadedRow, StoreError};
 use serde_json::Value;
 
 use super::{Assignment, Child, Delegation, Report, Task, Tokens};

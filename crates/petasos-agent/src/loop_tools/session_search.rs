@@ -3,11 +3,11 @@
 use std::sync::Arc;
 
 use petasos_contract::message::Message;
-use petasos_contract::store::{
-    Filter, Hit, LoadedRow, Query, SessionHead, SessionStore, Slice, Sort, StoreError,
-};
 use petasos_contract::tool::{Concurrency, Route, Tool};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_store::{
+    Filter, Hit, LoadedRow, Query, SessionHead, SessionStore, Slice, Sort, StoreError,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

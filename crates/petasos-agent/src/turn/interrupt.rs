@@ -5,7 +5,7 @@
 
 use parking_lot::Mutex;
 use petasos_contract::message::Message;
-use petasos_contract::store::Stored;
+use petasos_store::Stored;
 
 use super::Turn;
 use crate::agent::{Agent, TurnError};

@@ -7,10 +7,10 @@ use petasos_contract::context::{CheckContext, Grant, Principal};
 use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{Definition, Role};
 use petasos_contract::reply::Usage;
-use petasos_contract::store::Stored;
 use petasos_contract::{CallContext, ToolName, TurnId};
 use petasos_runtime::definitions::Wanted;
 use petasos_runtime::search::is_bridge;
+use petasos_store::Stored;
 use serde_json::Value;
 
 use super::{Input, Turn};

@@ -3,7 +3,7 @@
 use petasos_agent::compress::Stopped;
 use petasos_agent::{Act, Scripted};
 use petasos_contract::model::{Reason, Role};
-use petasos_contract::store::Slice;
+use petasos_store::Slice;
 use serde_json::{Value, json};
 
 use crate::world::{World, told};

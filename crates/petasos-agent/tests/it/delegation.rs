@@ -8,7 +8,7 @@ use petasos_contract::context::Surface;
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_contract::model::{Prompt, Reason, Role};
-use petasos_contract::store::{Filter, Lineage};
+use petasos_store::{Filter, Lineage};
 use serde_json::{Value, json};
 
 use crate::world::{World, told};
@@ -185,8 +185,8 @@ async fn subagents_cannot_approve_anything() {
 async fn work_in_the_background_outlives_the_program() {
     let folder = tempfile::TempDir::new().unwrap();
     let open = || {
-        let options = petasos_store::OpenOptions::new(folder.path().join("petasos.db"));
-        Arc::new(petasos_store::Store::open(&options).unwrap())
+        let options = petasos_sqlite::OpenOptions::new(folder.path().join("petasos.db"));
+        Arc::new(petasos_sqlite::Store::open(&options).unwrap())
     };
     let two = r#"{"tasks":[{"goal":"quick"},{"goal":"slow"}]}"#;
     let first = Scripted::new([Act::call("delegate_task", two), Act::say("on its way")])

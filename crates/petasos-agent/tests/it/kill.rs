@@ -12,8 +12,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_agent::{Act, Agent, Scripted};
 use petasos_contract::model::Role;
-use petasos_contract::store::{Filter, SessionStore, Slice};
-use petasos_store::{OpenOptions, Store};
+use petasos_sqlite::{OpenOptions, Store};
+use petasos_store::{Filter, SessionStore, Slice};
 use serde_json::json;
 
 use crate::tapped::Tapped;

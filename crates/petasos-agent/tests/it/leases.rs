@@ -8,8 +8,8 @@ use petasos_agent::{Act, Agent, Scripted, TurnError};
 use petasos_contract::context::Surface;
 use petasos_contract::event::Event;
 use petasos_contract::model::Role;
-use petasos_contract::store::{NewSession, StoreError};
-use petasos_store::{OpenOptions, Store};
+use petasos_sqlite::{OpenOptions, Store};
+use petasos_store::{NewSession, StoreError};
 use serde_json::json;
 
 use crate::tapped::Tapped;

@@ -1,11 +1,11 @@
 //! A store whose answers to `append` a test sees, and may change.
 
 use petasos_contract::SessionId;
-use petasos_contract::store::{
+use petasos_sqlite::Store;
+use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
     SessionHead, SessionStore, Slice, StoreError,
 };
-use petasos_store::Store;
 
 type Answer = dyn Fn(&SessionId, Vec<Seq>) -> Result<Vec<Seq>, StoreError> + Send + Sync;
 

@@ -15,14 +15,14 @@ use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::message::Message;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
-use petasos_contract::store::SessionStore;
 use petasos_contract::tool::{Concurrency, Tool, ToolError};
 use petasos_contract::{Args, BoxFuture, CallContext, SessionId, Settings, ToolOutput};
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::registry::{Entry, Intent as Registering, Origin};
 use petasos_runtime::{Dispatcher, Registry};
-use petasos_store::{OpenOptions, Store};
+use petasos_sqlite::{OpenOptions, Store};
+use petasos_store::SessionStore;
 use serde_json::{Value, json};
 use tempfile::TempDir;
 

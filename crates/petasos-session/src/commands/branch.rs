@@ -1,6 +1,6 @@
 //! `/branch`: a new conversation that begins like this one.
 
-use petasos_contract::store::{Lineage, NewSession};
+use petasos_store::{Lineage, NewSession};
 
 use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
 use crate::live::LiveSession;

@@ -1,6 +1,6 @@
 //! `/model`: who answers, and somebody else from now on.
 
-use petasos_contract::store::Amend;
+use petasos_store::Amend;
 
 use crate::command::{CommandOutcome, Page, SlashCommand};
 use crate::live::LiveSession;

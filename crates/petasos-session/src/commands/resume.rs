@@ -1,6 +1,6 @@
 //! `/resume`: another conversation.
 
-use petasos_contract::store::Filter;
+use petasos_store::Filter;
 
 use crate::command::{AfterCommand, CommandOutcome, SlashCommand};
 use crate::live::LiveSession;

@@ -1,6 +1,6 @@
 //! `/sessions`: the conversations of this home.
 
-use petasos_contract::store::{Filter, Hit, Query, SessionHead};
+use petasos_store::{Filter, Hit, Query, SessionHead};
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;

@@ -1,6 +1,6 @@
 //! `/title`: what the conversation is called.
 
-use petasos_contract::store::Amend;
+use petasos_store::Amend;
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;

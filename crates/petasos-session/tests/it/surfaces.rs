@@ -2,10 +2,10 @@
 
 use petasos_agent::{Act, Scripted};
 use petasos_contract::message::Message;
-use petasos_contract::store::SessionStore as _;
 use petasos_session::{
     Admission, Begin, EndReason, Outcome, Session, SessionError, SessionEvent, WhenBusy,
 };
+use petasos_store::SessionStore as _;
 
 use crate::world::{Watch, World, is_delta, is_turn_end};
 

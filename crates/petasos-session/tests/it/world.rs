@@ -18,7 +18,7 @@ use petasos_session::{
     Begin, Choice, Engine, EventStream, ModelChoice, Questions, Replay, Services, Session,
     SessionEvent, SessionParts, SessionState, Sessions, StreamItem, Topic,
 };
-use petasos_store::{OpenOptions, Store, new_session_id};
+use petasos_sqlite::{OpenOptions, Store, new_session_id};
 use tempfile::TempDir;
 
 /// Longer than any question stays open.

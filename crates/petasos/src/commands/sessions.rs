@@ -11,9 +11,9 @@ mod show;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};
-use petasos_contract::store::{SessionHead, SessionStore as _, StoreError};
 use petasos_redact::Redactor;
-use petasos_store::Store;
+use petasos_sqlite::Store;
+use petasos_store::{SessionHead, SessionStore as _, StoreError};
 
 use crate::command::{Command, Session, actions, parse};
 use crate::host::Host;

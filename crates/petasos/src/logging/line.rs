@@ -10,7 +10,7 @@ use tracing::field::{Field, Visit};
 pub(super) fn of(event: &Event<'_>) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let ms = i64::try_from(now.as_millis()).unwrap_or(i64::MAX);
-    let (date, time) = petasos_store::utc(ms);
+    let (date, time) = petasos_sqlite::utc(ms);
     let about = event.metadata();
     let mut words = Words::default();
     event.record(&mut words);

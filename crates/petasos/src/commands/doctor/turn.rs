@@ -68,7 +68,7 @@ fn room(host: &Host) -> Finding {
 
 /// Opens the conversations, where there are any.
 fn store(host: &Host) -> Finding {
-    let file = host.settings().home().join(petasos_store::FILE_NAME);
+    let file = host.settings().home().join(petasos_sqlite::FILE_NAME);
     if !file.exists() {
         return Finding::good("store", "no conversations yet");
     }

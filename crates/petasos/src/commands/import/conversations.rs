@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::path::Path;
 
-use petasos_store::{FILE_NAME, Imported, OpenOptions, Store};
+use petasos_sqlite::{FILE_NAME, Imported, OpenOptions, Store};
 
 use super::Move;
 use super::item::Item;

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use petasos_contract::context::Surface;
 use petasos_contract::jobs::{Jobs as _, Lines};
 use petasos_contract::message::Message;
-use petasos_contract::store::{Filter, LoadedRow, SessionStore as _, Slice};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_mcp::server::{LogHead, Logs};
-use petasos_store::Store;
+use petasos_sqlite::Store;
+use petasos_store::{Filter, LoadedRow, SessionStore as _, Slice};
 use petasos_terminal::JobTable;
 
 use crate::host::Host;

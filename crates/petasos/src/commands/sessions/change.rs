@@ -3,8 +3,8 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use petasos_contract::store::{Amend, NewSession, SessionStore as _};
 use petasos_runtime::budget::TempSpill;
+use petasos_store::{Amend, NewSession, SessionStore as _};
 use serde_json::json;
 
 use super::{find, report};

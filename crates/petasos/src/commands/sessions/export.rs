@@ -8,8 +8,8 @@ use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
 use petasos_contract::SessionId;
-use petasos_contract::store::{Filter, SessionHead, SessionStore as _};
-use petasos_store::Format;
+use petasos_sqlite::Format;
+use petasos_store::{Filter, SessionHead, SessionStore as _};
 use serde_json::{Value, json};
 
 use super::{find, mask, report};

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use petasos_contract::store::{Filter, SessionHead, SessionStore as _};
+use petasos_store::{Filter, SessionHead, SessionStore as _};
 use serde_json::json;
 
 use super::report;

@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use petasos_contract::store::StoreError;
-use petasos_store::{FILE_NAME, Finding, OpenOptions, Progress, Repaired, Store};
+use petasos_sqlite::{FILE_NAME, Finding, OpenOptions, Progress, Repaired, Store};
+use petasos_store::StoreError;
 use serde_json::json;
 
 use super::{find, report};
@@ -45,7 +45,7 @@ impl Verify {
     }
 }
 
-fn told(out: Out, found: &petasos_store::Verified) {
+fn told(out: Out, found: &petasos_sqlite::Verified) {
     let size = format!("{} conversations, {} messages", found.sessions, found.messages);
     if found.findings.is_empty() {
         out.line(format!("{} {size}, all sound", out.paint(Style::Good, "✓")));

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use petasos_contract::store::{Query, SessionStore as _, Sort};
+use petasos_store::{Query, SessionStore as _, Sort};
 use serde_json::json;
 
 use super::list::ago;

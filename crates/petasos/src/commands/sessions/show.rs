@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Args;
-use petasos_store::Format;
+use petasos_sqlite::Format;
 use serde_json::{Value, json};
 
 use super::{find, mask, report};

@@ -1,6 +1,6 @@
 //! Search through the store.
 
-use petasos_contract::store::{NewSession, Query, SessionStore, Sort};
+use petasos_store::{NewSession, Query, SessionStore, Sort};
 
 use super::{Place, assistant, begin, calling, new, result, user};
 

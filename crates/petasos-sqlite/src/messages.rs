@@ -5,7 +5,7 @@ use petasos_contract::call::Disposition;
 use petasos_contract::message::{
     Assistant, Content, Message, Part, Replay, RequestedCall, ToolMessage,
 };
-use petasos_contract::store::{LoadedRow, Row, Seq, Slice, StoreError, Stored};
+use petasos_store::{LoadedRow, Row, Seq, Slice, StoreError, Stored};
 use rusqlite::{Connection, Row as SqlRow, params};
 use serde::Serialize;
 use serde::de::DeserializeOwned;

@@ -6,8 +6,8 @@ use std::sync::LazyLock;
 use divan::Bencher;
 use petasos_contract::SessionId;
 use petasos_contract::message::Message;
-use petasos_contract::store::{NewSession, Query, Row, SessionStore};
-use petasos_store::{OpenOptions, Store};
+use petasos_sqlite::{OpenOptions, Store};
+use petasos_store::{NewSession, Query, Row, SessionStore};
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 

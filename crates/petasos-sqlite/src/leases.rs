@@ -4,7 +4,7 @@
 //! that: a process that is gone holds nothing.
 
 use petasos_contract::SessionId;
-use petasos_contract::store::{Holder, LEASE, Lease, StoreError};
+use petasos_store::{Holder, LEASE, Lease, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 
 use crate::sessions;

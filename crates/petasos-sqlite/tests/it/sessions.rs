@@ -2,10 +2,8 @@
 
 use petasos_contract::model::Role;
 use petasos_contract::reply::{Cost, Served, Usage};
-use petasos_contract::store::{
-    Amend, Filter, Lineage, NewSession, Query, SessionStore, Spent, StoreError,
-};
-use petasos_store::Format;
+use petasos_sqlite::Format;
+use petasos_store::{Amend, Filter, Lineage, NewSession, Query, SessionStore, Spent, StoreError};
 
 use super::{Place, assistant, begin, calling, new, result, texts, user};
 

@@ -6,8 +6,8 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use petasos_contract::store::{SessionHead, SessionStore as _, StoreError};
 use petasos_contract::wait;
+use petasos_store::{SessionHead, SessionStore as _, StoreError};
 use rusqlite::{Connection, OptionalExtension, params};
 use serde::Serialize;
 

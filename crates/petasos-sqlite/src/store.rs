@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use petasos_contract::SessionId;
-use petasos_contract::store::{
+use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
     SessionHead, SessionStore, Slice, StoreError,
 };

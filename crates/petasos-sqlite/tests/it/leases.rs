@@ -2,8 +2,8 @@
 
 use petasos_contract::SessionId;
 use petasos_contract::call::Disposition;
-use petasos_contract::store::{Amend, Lease, NewSession, Row, SessionStore, StoreError};
-use petasos_store::Store;
+use petasos_sqlite::Store;
+use petasos_store::{Amend, Lease, NewSession, Row, SessionStore, StoreError};
 
 use super::{Place, assistant, begin, calling, close, result, texts, user};
 

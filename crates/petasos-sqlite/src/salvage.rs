@@ -12,7 +12,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use petasos_contract::SessionId;
-use petasos_contract::store::StoreError;
+use petasos_store::StoreError;
 use rusqlite::types::Value;
 use rusqlite::{Connection, params, params_from_iter};
 

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use petasos_contract::store::StoreError;
+use petasos_store::StoreError;
 use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 /// The name of the file in the agent home.

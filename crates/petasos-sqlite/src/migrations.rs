@@ -1,6 +1,6 @@
 //! The format of the file, as numbered steps; each is one transaction.
 
-use petasos_contract::store::StoreError;
+use petasos_store::StoreError;
 use rusqlite::Connection;
 
 use crate::sqlite::failed;

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use petasos_contract::SessionId;
 use petasos_contract::message::{Assistant, Content, Message, Part, RequestedCall, ToolMessage};
-use petasos_contract::store::{Lineage, NewSession, StoreError, Stored};
+use petasos_store::{Lineage, NewSession, StoreError, Stored};
 use rusqlite::{Connection, OpenFlags, Row, params};
 use serde::Serialize;
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use petasos_contract::store::{SessionStore, StoreError};
-use petasos_store::{OpenOptions, Store};
+use petasos_sqlite::{OpenOptions, Store};
+use petasos_store::{SessionStore, StoreError};
 
 use super::{Place, assistant, begin, calling, result, texts, user};
 

@@ -11,8 +11,8 @@ mod sessions;
 
 use petasos_contract::SessionId;
 use petasos_contract::message::{Assistant, Message, RequestedCall, ToolMessage};
-use petasos_contract::store::{NewSession, Row, SessionStore, Stored};
-use petasos_store::{OpenOptions, Store};
+use petasos_sqlite::{OpenOptions, Store};
+use petasos_store::{NewSession, Row, SessionStore, Stored};
 use tempfile::TempDir;
 
 /// A store in a folder of its own.

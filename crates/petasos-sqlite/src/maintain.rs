@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
-use petasos_contract::store::{Lease, StoreError};
+use petasos_store::{Lease, StoreError};
 use rusqlite::Connection;
 use serde::Serialize;
 

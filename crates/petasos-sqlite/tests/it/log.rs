@@ -3,7 +3,7 @@
 use petasos_contract::call::Disposition;
 use petasos_contract::message::{Assistant, Content, Message, Part, Replay, RequestedCall};
 use petasos_contract::reply::Finish;
-use petasos_contract::store::{Amend, Row, SessionStore, Slice, StoreError, Stored, Swap};
+use petasos_store::{Amend, Row, SessionStore, Slice, StoreError, Stored, Swap};
 
 use super::{Place, assistant, begin, calling, close, result, texts, user};
 

@@ -1,7 +1,7 @@
 //! Is the file sound, and are its conversations whole. Changes nothing.
 
 use petasos_contract::SessionId;
-use petasos_contract::store::StoreError;
+use petasos_store::StoreError;
 use rusqlite::Connection;
 use serde::Serialize;
 

@@ -9,7 +9,7 @@ mod terms;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use petasos_contract::store::{Hit, Query, Sort, StoreError};
+use petasos_store::{Hit, Query, Sort, StoreError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 

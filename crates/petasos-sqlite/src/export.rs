@@ -5,7 +5,7 @@
 use std::fmt::Write as _;
 
 use petasos_contract::message::{Content, Message};
-use petasos_contract::store::{LoadedRow, SessionHead};
+use petasos_store::{LoadedRow, SessionHead};
 use serde_json::Value;
 
 use crate::stamp::utc;

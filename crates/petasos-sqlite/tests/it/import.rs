@@ -1,6 +1,6 @@
 //! Taking over another agent's database.
 
-use petasos_contract::store::{Filter, SessionStore};
+use petasos_store::{Filter, SessionStore};
 
 use super::{Place, texts};
 

@@ -14,8 +14,8 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use petasos_contract::store::StoreError;
 use petasos_contract::wait;
+use petasos_store::StoreError;
 use rusqlite::Connection;
 use tokio::sync::oneshot;
 use tracing::warn;

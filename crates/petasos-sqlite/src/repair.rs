@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use petasos_contract::call::Disposition;
 use petasos_contract::message::{Content, Message, ToolMessage};
-use petasos_contract::store::{LoadedRow, Seq, StoreError, Stored};
 use petasos_contract::{CallId, SessionId, ToolName};
+use petasos_store::{LoadedRow, Seq, StoreError, Stored};
 use rusqlite::{Connection, params};
 
 use crate::sqlite::failed;

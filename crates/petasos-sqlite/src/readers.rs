@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use petasos_contract::store::StoreError;
 use petasos_contract::wait;
+use petasos_store::StoreError;
 use rusqlite::Connection;
 use tokio::sync::Semaphore;
 
