@@ -62,13 +62,13 @@ fn impossible_rows(rules: &Rules) -> Vec<Finding> {
     let mut found = Vec::new();
     for (name, layer) in &rules.layers {
         for used in &layer.uses {
-            if rules.layers.get(used).is_none_or(|below| below.row > layer.row) {
+            if rules.layers.get(used).is_none_or(|below| below.row >= layer.row) {
                 found.push(Finding {
                     path: "tidy.toml".into(),
                     line: 1,
                     check: "layers",
                     what: format!("the table lets `{name}` use `{used}`, which is not below it"),
-                    cure: "nothing depends upward: correct the row or the list".into(),
+                    cure: "nothing depends upward or sideways: correct the row or the list".into(),
                 });
             }
         }

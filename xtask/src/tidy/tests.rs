@@ -97,6 +97,14 @@ fn a_crate_uses_only_what_its_row_allows() {
 }
 
 #[test]
+fn the_table_itself_lets_nothing_depend_sideways() {
+    let sideways = RULES.replace("petasos-sqlite = { row = 1", "petasos-sqlite = { row = 0");
+    let expected = "tidy.toml:1: the table lets `petasos-sqlite` use `petasos-contract`, \
+                    which is not below it [layers]";
+    assert_eq!(found(&sideways, &[]), [expected]);
+}
+
+#[test]
 fn a_manifest_inherits_versions_and_lints() {
     check(
         "Cargo.toml",
