@@ -118,3 +118,11 @@ fn a_resumed_conversation_sees_its_jobs() {
     assert!(prompt.contains("running"), "{prompt}");
     assert_eq!(petasos(&home).run(&["kill", job]).code, Some(0));
 }
+
+/// `ET_DYN` in the header of the program: the loader chooses the address.
+#[test]
+#[cfg(target_os = "linux")]
+fn the_program_is_loaded_at_a_random_address() {
+    let header = std::fs::read(env!("CARGO_BIN_EXE_petasos")).expect("the program");
+    assert_eq!(header.get(16..18), Some(&[3, 0][..]));
+}
