@@ -15,7 +15,7 @@ use petasos_contract::Settings;
 
 pub use desk::{Desk, Notifier};
 pub use record::{AnswerError, Card, Decided, Reply, State};
-pub use show::{Look, shown};
+pub use show::{Look, shown, stored};
 pub use store::{answer, pending};
 pub use terminal::{Console, Input, TerminalApprover};
 

@@ -133,9 +133,9 @@ impl Question {
 
 fn offered(widest: Scope) -> &'static str {
     match widest {
-        Scope::Once => "[o]nce, [d]eny",
-        Scope::Session => "[o]nce, [s]ession, [d]eny",
-        Scope::Always => "[o]nce, [s]ession, [a]lways, [d]eny",
+        Scope::Once => "[y]es once, [n]o",
+        Scope::Session => "[y]es once, [s]ession, [n]o",
+        Scope::Always => "[y]es once, [s]ession, [a]lways, [n]o",
     }
 }
 

@@ -5,7 +5,7 @@ mod pages;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use petasos_approval::ask::{Look, shown};
+use petasos_approval::ask::{Look, shown, stored};
 use petasos_config::{Inputs, edit, home};
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
@@ -140,7 +140,8 @@ impl Services for Program {
 
     fn approval_text(&self, request: &ApprovalRequest, colour: bool) -> String {
         let look = if colour { Look::Colour } else { Look::Plain };
-        shown(request, &self.present().0, look)
+        let settings = self.present().0;
+        shown(request, &settings, look) + "\n" + &stored(request, &settings)
     }
 
     fn describe<'a>(

@@ -61,7 +61,7 @@ pub fn shown(request: &ApprovalRequest, settings: &Settings, look: Look) -> Stri
 }
 
 /// What an answer for longer than once would store, a line each.
-pub(super) fn stored(request: &ApprovalRequest, settings: &Settings) -> String {
+pub fn stored(request: &ApprovalRequest, settings: &Settings) -> String {
     let redactor = Redactor::of(settings);
     let mut out = String::new();
     for finding in request.findings.iter().filter(|_| request.widest > Scope::Once) {

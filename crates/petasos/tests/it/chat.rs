@@ -304,7 +304,7 @@ fn two_questions_at_once_both_get_their_own_answers() {
     pane.enter("paint it");
     pane.see(" · 1 s");
     pane.enter("/background clean up");
-    pane.see("[d]eny");
+    pane.see("[n]o");
     home.write("work/go", "");
     pane.see("another question waits");
     pane.enter("once");

@@ -85,8 +85,9 @@ fn a_command_cannot_loosen_approvals_by_starting_this_program_again() {
         ),
         (format!("setsid -w {program} --json --set approvals.mode=off doctor"), "supervised"),
     ] {
-        // The script is the person's own, so that nothing but the program itself is in the way.
-        home.write("work/again.sh", format!("{again} 2>&1\n"));
+        // The script is the person's own and too long to be read beforehand, so that nothing but
+        // the program itself is in the way.
+        home.write("work/again.sh", format!("{again} 2>&1\n{}", "#\n".repeat(40_000)));
         let finished = petasos(&home).run(&["term", "sh again.sh"]);
         assert!(finished.stdout.contains(code), "{again}: {}", finished.stdout);
         assert!(home.workspace().join("victim/file").exists(), "{again}");
