@@ -26,6 +26,17 @@ pub trait Model: Send + Sync {
         role: Role,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Reply, ModelError>>;
+
+    /// How many tokens the first candidate for this prompt reads, as far as that is known without
+    /// a request.
+    fn window<'a>(
+        &'a self,
+        _prompt: &'a Prompt,
+        _role: Role,
+        _cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// What the model is asked for. The main conversation, or one of the side tasks, each of which

@@ -67,12 +67,27 @@ fn millions(tokens: u64) -> f64 {
 pub enum Known {
     /// The user wrote it.
     User,
+    /// The provider stated it when it refused a request.
+    Stated,
     /// The provider listed it.
     Listed,
     /// The embedded table.
     Table,
     /// Nobody; the usual value.
     Assumed,
+}
+
+impl Known {
+    /// In words.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "from the configuration",
+            Self::Stated => "as a refusal stated",
+            Self::Listed => "as the provider lists it",
+            Self::Table => "from the built-in table",
+            Self::Assumed => "assumed; set `models.<id>.context_length` if you know better",
+        }
+    }
 }
 
 /// The catalogue of one process.

@@ -14,6 +14,7 @@ mod size;
 mod target;
 mod telling;
 mod walk;
+mod window;
 
 use std::fmt;
 use std::sync::Arc;
@@ -23,10 +24,10 @@ use petasos_contract::clock::{Clock, SystemClock};
 use petasos_contract::event::Event;
 use petasos_contract::model::{Cost, Model, ModelError, Prompt, Reason, Reply, Role, Step};
 use petasos_contract::processes::Processes;
-use petasos_contract::{BoxFuture, CallContext, wait};
+use petasos_contract::{BoxFuture, CallContext, Settings, wait};
 use petasos_net::client::Net;
 
-use crate::catalog::{self, Catalog, ListError, Listed, Which};
+use crate::catalog::{self, Catalog, Known, ListError, Listed, Which};
 use crate::fallback::{Cooldowns, Turns, Wanted};
 use crate::ledger::{Ledger, kept};
 use crate::retry::Limits;
@@ -146,6 +147,11 @@ impl Client {
     /// The newest counters of each provider.
     pub fn limits(&self) -> Vec<(String, Limits)> {
         self.memory.limits()
+    }
+
+    /// How much the model at a resolved provider reads, and who says so.
+    pub fn context(&self, runtime: &ProviderRuntime, settings: &Settings) -> (u64, Known) {
+        window::of(self, runtime, runtime.model.as_deref().unwrap_or_default(), settings)
     }
 
     /// Lists the models of a provider and remembers their lengths and prices.
@@ -269,6 +275,15 @@ impl Model for Client {
             let plan = roles::plan(role, prompt, &cx.settings, &self.table);
             self.run(prompt, role, cx, &plan).await
         })
+    }
+
+    fn window<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        role: Role,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(window::first(self, prompt, role, cx))
     }
 }
 

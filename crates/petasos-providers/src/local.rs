@@ -132,11 +132,15 @@ impl Finder {
         if view.local.is_empty() { resolved } else { resolve(request, settings, &view) }
     }
 
+    /// The servers that were found a short while ago.
+    pub(crate) fn remembered(&self) -> Option<Vec<LocalServer>> {
+        let held = self.found.lock().unwrap_or_else(PoisonError::into_inner);
+        let fresh = held.as_ref().filter(|(at, _)| at.elapsed() < REMEMBERED);
+        fresh.map(|(_, found)| found.clone())
+    }
+
     async fn find(&self, net: &Net) -> Vec<LocalServer> {
-        let held = self.found.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        if let Some((at, found)) = held
-            && at.elapsed() < REMEMBERED
-        {
+        if let Some(found) = self.remembered() {
             return found;
         }
         let found = probe_at(&self.places, net, PROBE).await;

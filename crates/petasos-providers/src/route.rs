@@ -36,6 +36,14 @@ pub trait Routes: Send + Sync {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ProviderRuntime, Unroutable>>;
 
+    /// Whom a candidate leads to, by what is at hand: nobody is asked, nothing is renewed or
+    /// counted.
+    fn preview<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<ProviderRuntime>>;
+
     /// Whether the credential in use can be renewed or read again.
     fn can_refresh(&self, runtime: &ProviderRuntime) -> bool;
 

@@ -55,4 +55,13 @@ impl Model for Heard {
             Ok(reply)
         })
     }
+
+    fn window<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        role: Role,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<u64>> {
+        self.model.window(prompt, role, cx)
+    }
 }

@@ -4,8 +4,7 @@ use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{Prompt, Served};
 use petasos_contract::{CallContext, Settings};
 
-use super::{Client, extras};
-use crate::catalog::Which;
+use super::{Client, extras, window};
 use crate::fallback::Wanted;
 use crate::runtime::ProviderRuntime;
 use crate::transport::target::Target;
@@ -21,9 +20,7 @@ pub(super) fn of(
     let model = wanted.model.clone().or_else(|| runtime.model.clone());
     let model = model.or_else(|| prompt.model.clone()).unwrap_or_default();
     let base_url = runtime.base_url.as_str().to_owned();
-    let which = Which { base_url: &base_url, model: &model };
-    let context = runtime.overrides.context_length.or_else(|| client.memory.window(runtime));
-    let context = context.unwrap_or_else(|| client.catalog.context(which, &cx.settings).0);
+    let context = window::of(client, runtime, &model, &cx.settings).0;
     let mut extra_body = extras::body(runtime, &model, &cx.settings);
     extra_body.extend(runtime.overrides.extra_body.clone());
     extra_body.extend(wanted.extra_body.clone());

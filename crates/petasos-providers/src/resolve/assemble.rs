@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::anthropic::is_oauth;
 use super::entry::{CustomEntry, overrides};
 use super::keys::{Held, Key, Pending};
+use super::saved::normal;
 use super::scene::Scene;
 use crate::mode::{self, ApiMode, ModeOption, Question, Wire};
 use crate::runtime::{BaseUrl, EndpointKind, Overrides, ProviderRuntime, Source};
@@ -80,7 +81,7 @@ impl Scene<'_> {
         let url = mode::settled(&parts.id, api_mode, &parts.url);
         let wire = mode::wire(&parts.id, api_mode, &url, saved_mode);
         let headers = self.headers(&parts, own);
-        let overrides = self.overrides(&parts, own);
+        let overrides = self.overrides(&parts, own, model.as_deref());
         let pending = parts.pending.as_ref();
         let source = parts.key.as_ref().map(|key| key.source.clone());
         let source = source.or_else(|| pending.map(|pending| pending.source.clone()));
@@ -173,20 +174,39 @@ impl Scene<'_> {
         headers
     }
 
-    fn overrides(&self, parts: &Parts<'_>, own: bool) -> Overrides {
-        if let Some(entry) = parts.entry {
-            return entry.overrides();
-        }
+    fn overrides(&self, parts: &Parts<'_>, own: bool, model: Option<&str>) -> Overrides {
         let nothing = Map::new();
         let section =
             self.settings.get("providers").and_then(|map| map.get(&parts.id)?.as_object());
-        let mut changes = overrides(section.unwrap_or(&nothing));
+        let section = parts.entry.map_or(section.unwrap_or(&nothing), |entry| entry.fields());
+        let mut changes = overrides(section);
+        let number = |name: &str| self.saved.get(name).and_then(Value::as_u64);
         if own {
-            let number = |name: &str| self.saved.get(name).and_then(Value::as_u64);
             changes.max_output_tokens = number("max_tokens").or(changes.max_output_tokens);
-            changes.context_length = number("context_length").or(changes.context_length);
         }
+        // What is written about a model says more than what is written about its endpoint.
+        let about = |models: Option<&Value>| {
+            models?.get(model?)?.get("context_length").and_then(Value::as_u64)
+        };
+        let described = own || parts.entry.is_some_and(|entry| self.is_saved_entry(&entry));
+        let chosen = number("context_length").filter(|_| described && self.is_saved_model(model));
+        changes.context_length = chosen
+            .or_else(|| about(section.get("models")))
+            .or_else(|| about(self.settings.get("models")))
+            .or(changes.context_length)
+            .filter(|tokens| *tokens > 0);
         changes
+    }
+
+    /// Whether the section `model` names this entry.
+    fn is_saved_entry(&self, entry: &CustomEntry<'_>) -> bool {
+        let named = self.saved.provider.as_deref().unwrap_or_default();
+        normal(named.strip_prefix("custom:").unwrap_or(named)) == normal(entry.name)
+    }
+
+    /// Whether the section `model` is about this model: it names it, or none.
+    fn is_saved_model(&self, model: Option<&str>) -> bool {
+        self.saved.model.is_none_or(|saved| model.is_none_or(|model| model == saved))
     }
 }
 

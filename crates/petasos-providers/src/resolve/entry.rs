@@ -83,9 +83,9 @@ impl<'a> CustomEntry<'a> {
         pairs(self.fields.get("query_params"))
     }
 
-    /// What it changes on every request.
-    pub(crate) fn overrides(&self) -> Overrides {
-        overrides(self.fields)
+    /// Everything that is written.
+    pub(crate) fn fields(&self) -> &'a Map<String, Value> {
+        self.fields
     }
 
     fn text(&self, names: &[&str]) -> Option<&'a str> {

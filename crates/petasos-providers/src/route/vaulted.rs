@@ -22,7 +22,7 @@ use crate::credential::{Vault, now_ms};
 use crate::failure::Failure;
 use crate::fallback::Wanted;
 use crate::local::Finder;
-use crate::resolve::Request;
+use crate::resolve::{Request, resolve};
 use crate::runtime::{ProviderRuntime, Source};
 
 /// Routes of this machine's configuration and logins.
@@ -65,15 +65,7 @@ impl VaultRoutes {
         selection: Selection,
         settings: &Settings,
     ) -> Result<ProviderRuntime, Unroutable> {
-        let request = Request {
-            provider: wanted.provider.clone(),
-            model: wanted.model.clone(),
-            base_url: wanted.base_url.clone(),
-            api_key: wanted.api_key.clone(),
-            key_env: wanted.key_env.clone(),
-            api_mode: wanted.api_mode.clone(),
-            ignores_selection_variable: selection == Selection::Ignored,
-        };
+        let request = request(wanted, selection);
         let view = Vault::of(settings).view_soon(settings).await;
         let resolved = self.finder.resolve(&request, settings, view, &self.net).await;
         resolved.outcome.map_err(|error| Unroutable {
@@ -204,11 +196,30 @@ impl VaultRoutes {
     }
 }
 
+fn request(wanted: &Wanted, selection: Selection) -> Request {
+    Request {
+        provider: wanted.provider.clone(),
+        model: wanted.model.clone(),
+        base_url: wanted.base_url.clone(),
+        api_key: wanted.api_key.clone(),
+        key_env: wanted.key_env.clone(),
+        api_mode: wanted.api_mode.clone(),
+        ignores_selection_variable: selection == Selection::Ignored,
+    }
+}
+
 /// Whether the variable that selects a provider counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Selection {
     Counts,
     Ignored,
+}
+
+impl Selection {
+    /// A scheduled job must not follow a variable that happens to be set where it runs.
+    fn on(surface: Surface) -> Self {
+        if surface == Surface::Cron { Self::Ignored } else { Self::Counts }
+    }
 }
 
 enum Renewed {
@@ -231,10 +242,20 @@ impl Routes for VaultRoutes {
         _: Role,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ProviderRuntime, Unroutable>> {
-        // A scheduled job must not follow a variable that happens to be set where it runs.
-        let is_job = cx.surface == Surface::Cron;
-        let selection = if is_job { Selection::Ignored } else { Selection::Counts };
-        Box::pin(self.find(wanted, selection, &cx.settings))
+        Box::pin(self.find(wanted, Selection::on(cx.surface), &cx.settings))
+    }
+
+    fn preview<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<ProviderRuntime>> {
+        Box::pin(async move {
+            let mut view = Vault::of(&cx.settings).view_soon(&cx.settings).await;
+            view.local = self.finder.remembered().unwrap_or_default();
+            let request = request(wanted, Selection::on(cx.surface));
+            resolve(&request, &cx.settings, &view).outcome.ok()
+        })
     }
 
     fn can_refresh(&self, runtime: &ProviderRuntime) -> bool {

@@ -15,3 +15,4 @@ mod routes;
 mod service;
 mod token_server;
 mod vault;
+mod window;

@@ -79,6 +79,15 @@ impl Model for Attended {
         }
         Box::pin(self.attend(prompt, role, cx))
     }
+
+    fn window<'a>(
+        &'a self,
+        prompt: &'a Prompt,
+        role: Role,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<u64>> {
+        self.inside.window(prompt, role, cx)
+    }
 }
 
 impl std::fmt::Debug for Attended {

@@ -138,10 +138,12 @@ async fn a_small_window_is_learnt_from_the_first_refusal() {
         "model": {"provider": "custom", "default": "m", "base_url": server.url()}});
     let (client, cx) = client_of(&values);
     let prompt = Prompt { messages: vec![Message::user("hello")], ..Prompt::default() };
+    assert_eq!(client.window(&prompt, Role::Main, &cx).await, None, "nobody knows it yet");
     for expected in ["one", "two"] {
         let reply = client.ask(&prompt, Role::Main, &cx).await.unwrap();
         assert_eq!(reply.message.text(), expected);
     }
+    assert_eq!(client.window(&prompt, Role::Main, &cx).await, Some(32_768));
     let limits: Vec<u64> = server
         .bodies()
         .iter()

@@ -104,6 +104,14 @@ impl Routes for Double {
         })
     }
 
+    fn preview<'a>(
+        &'a self,
+        wanted: &'a Wanted,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<ProviderRuntime>> {
+        Box::pin(async move { self.resolve(wanted, Role::Main, cx).await.ok() })
+    }
+
     fn can_refresh(&self, _: &ProviderRuntime) -> bool {
         self.endless.is_some() || self.refreshed.lock().unwrap().is_some()
     }

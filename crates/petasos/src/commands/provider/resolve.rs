@@ -6,9 +6,11 @@ use clap::Args;
 use petasos_contract::model::{Prompt, Role};
 use petasos_contract::{Secret, Settings};
 use petasos_providers::resolve::{Candidate, Verdict, view::RuntimeView};
+use petasos_providers::runtime::ProviderRuntime;
 use petasos_providers::{Request, Resolved, Vault, VaultView, local, roles};
 
 use crate::command::Session;
+use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
@@ -40,7 +42,10 @@ impl Choice {
             out.value(&resolved.to_json());
         } else {
             match &resolved.outcome {
-                Ok(runtime) => print_runtime(out, &RuntimeView::from(runtime)),
+                Ok(runtime) => {
+                    print_runtime(out, &RuntimeView::from(runtime));
+                    print_window(out, session.host.get()?, runtime);
+                }
                 Err(error) => {
                     let report = Report::new(error.message.clone());
                     let report = match &error.hint {
@@ -64,7 +69,10 @@ impl Choice {
                 print_candidate(out, candidate);
             }
             match &resolved.outcome {
-                Ok(runtime) => print_runtime(out, &RuntimeView::from(runtime)),
+                Ok(runtime) => {
+                    print_runtime(out, &RuntimeView::from(runtime));
+                    print_window(out, session.host.get()?, runtime);
+                }
                 Err(error) => out.line(format!("→ none: {error}")),
             }
         }
@@ -127,6 +135,11 @@ fn print_runtime(out: Out, view: &RuntimeView) {
     for notice in &view.notices {
         out.line(out.paint(Style::Warn, &format!("notice: {}", notice.text)));
     }
+}
+
+fn print_window(out: Out, host: &Host, runtime: &ProviderRuntime) {
+    let (tokens, known) = host.model().context(runtime, host.settings());
+    out.line(format!("{:10} {tokens} tokens  {}", "window", known.as_str()));
 }
 
 fn print_candidate(out: Out, candidate: &Candidate) {
