@@ -168,9 +168,17 @@ impl Agent {
         let _lease = self.lease("a summary", cx).await?;
         // What it takes is this conversation's.
         let cx = CallContext { session: self.session().clone(), ..cx.clone() };
+        self.measure(&cx).await;
         let Self { engine, transcript, compressor, seat, .. } = self;
         let bench = Bench { engine, transcript, todo: &seat.todo };
         compressor.now(bench, focus, &cx).await
+    }
+
+    /// Finds out the model's window, which may be another one since the last turn.
+    pub(crate) async fn measure(&mut self, cx: &CallContext) -> u64 {
+        let window = self.choice.window(self.engine.model.as_ref(), cx).await;
+        self.compressor.resize(window);
+        self.compressor.window()
     }
 
     /// Takes the conversation for as long as something is added to it. What others added since is

@@ -89,7 +89,10 @@ pub struct Bench<'a> {
 #[derive(Debug)]
 pub struct Compressor {
     on: bool,
+    /// The window of the model.
     window: u64,
+    /// A smaller one that a provider stated when it refused.
+    stated: Option<u64>,
     share: Option<f64>,
     target_ratio: f64,
     protect_first: usize,
@@ -130,7 +133,8 @@ impl Compressor {
         };
         Self {
             on: settings.get("compression.enabled") != Some(&Value::Bool(false)),
-            window: choice.window(),
+            window: choice.window_or(None),
+            stated: None,
             share: fraction("compression.threshold"),
             target_ratio: fraction("compression.target_ratio").unwrap_or(0.2),
             protect_first: count("compression.protect_first_n", 3),
@@ -141,19 +145,33 @@ impl Compressor {
         }
     }
 
+    /// The model has this window. What a refusal stated holds until that is another one.
+    pub fn resize(&mut self, window: u64) {
+        if self.window != window {
+            self.window = window;
+            self.stated = None;
+            self.futile = Futile::default();
+        }
+    }
+
     /// The provider stated its window.
     pub fn learn(&mut self, window: u64) {
-        self.window = self.window.min(window);
+        self.stated = Some(window.min(self.window()));
         self.futile = Futile::default();
+    }
+
+    /// The window in tokens.
+    pub fn window(&self) -> u64 {
+        self.stated.unwrap_or(self.window)
     }
 
     /// At how many tokens a conversation is shortened.
     pub fn threshold(&self) -> u64 {
-        let room = self.window.saturating_sub(self.reserved);
-        let usual = if self.window < LARGE { 0.75 } else { 0.5 };
-        let share = self.share.unwrap_or(0.5).max(if self.window < LARGE { usual } else { 0.0 });
-        let threshold = part(room, share).max(FLOOR);
-        if threshold >= self.window { part(self.window, 0.85) } else { threshold }
+        let window = self.window();
+        let room = window.saturating_sub(self.reserved);
+        let least = if window < LARGE { 0.75 } else { 0.0 };
+        let threshold = part(room, self.share.unwrap_or(0.5).max(least)).max(FLOOR);
+        if threshold >= window { part(window, 0.85) } else { threshold }
     }
 
     /// Whether a conversation should be shortened now, by what stands before it and by its size.
@@ -233,7 +251,7 @@ impl Compressor {
             return Err(Stopped::NothingLeft);
         }
         let removed: u64 = middle.iter().map(|row| u64::from(row.stored.tokens)).sum();
-        let most = (removed / 5).clamp(2000, (self.window / 20).clamp(2000, 10_000));
+        let most = (removed / 5).clamp(2000, (self.window() / 20).clamp(2000, 10_000));
         let asked = summary::Asked { rows: middle, focus, tokens_max: most };
         let (mut text, how) = summary::write(engine, &asked, cx).await?;
         if let Some(open) = todo.lock().open() {

@@ -214,7 +214,8 @@ impl Delegation {
         cancel: &CancellationToken,
     ) -> Vec<BoxFuture<'static, Report>> {
         let batch = given.len().max(1);
-        let window = usize::try_from(self.parent.window()).unwrap_or(usize::MAX);
+        let window = cx.window.unwrap_or_else(|| self.parent.window_or(None));
+        let window = usize::try_from(window).unwrap_or(usize::MAX);
         let room =
             (window.saturating_mul(4) / 2 / batch).clamp(SUMMARY_CHARS_MIN, SUMMARY_CHARS_MAX);
         let mut reports = Vec::with_capacity(batch);

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_contract::context::Surface;
-use petasos_contract::model::{Effort, Model, Role};
+use petasos_contract::model::{Effort, Model, Prompt, Role};
 use petasos_contract::ports::Ports;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_runtime::Dispatcher;
@@ -89,7 +89,7 @@ pub struct Choice {
     pub effort: Option<Effort>,
     /// How many requests a turn may make; the configured number when absent.
     pub requests_max: Option<u32>,
-    /// The model's window in tokens; the configured or usual one when absent.
+    /// The model's window in tokens; configured, known or usual when absent.
     pub window: Option<u64>,
     /// A system prompt instead of the assembled one.
     pub system_prompt: Option<String>,
@@ -126,11 +126,32 @@ impl Choice {
         }
     }
 
-    /// The model's window in tokens: chosen, configured, or the usual one.
-    pub fn window(&self) -> u64 {
+    /// The window of the model that it leads to, in tokens. Asks nobody over the network.
+    pub async fn window(&self, model: &dyn Model, cx: &CallContext) -> u64 {
+        let prompt = Prompt {
+            model: self.model.clone(),
+            provider: self.provider.clone(),
+            ..Prompt::default()
+        };
+        self.window_or(model.window(&prompt, self.role, cx).await)
+    }
+
+    /// The window: chosen, configured for this very model, known of it, or the usual one.
+    pub(crate) fn window_or(&self, known: Option<u64>) -> u64 {
         const USUAL: u64 = 256_000;
-        let configured = || self.settings.get("model.context_length").and_then(Value::as_u64);
-        self.window.or_else(configured).filter(|tokens| *tokens > 0).unwrap_or(USUAL)
+        let configured = self.settings.get("model.context_length").and_then(Value::as_u64);
+        let own = configured.filter(|_| self.is_as_configured());
+        let stated = [self.window, own, known, configured];
+        stated.into_iter().flatten().find(|tokens| *tokens > 0).unwrap_or(USUAL)
+    }
+
+    /// Whether the model is the one that the section `model` describes.
+    fn is_as_configured(&self) -> bool {
+        let same = |chosen: &Option<String>, key: &str| {
+            let configured = self.settings.text(key);
+            chosen.as_deref().is_none_or(|it| configured.is_none_or(|word| word == it))
+        };
+        same(&self.model, "model.default") && same(&self.provider, "model.provider")
     }
 
     /// How much thinking is asked for: chosen, configured, or up to the provider.

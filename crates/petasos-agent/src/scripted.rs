@@ -68,6 +68,7 @@ type Rule = dyn Fn(&Prompt, Role) -> Act + Send + Sync;
 pub struct Scripted {
     acts: Mutex<BTreeMap<Role, VecDeque<Act>>>,
     rule: Option<Box<Rule>>,
+    window: Option<u64>,
     asked: Mutex<Vec<Asked>>,
     served: Mutex<u64>,
 }
@@ -92,6 +93,13 @@ impl Scripted {
         rule: impl Fn(&Prompt, Role) -> Act + Send + Sync + 'static,
     ) -> Self {
         self.rule = Some(Box::new(rule));
+        self
+    }
+
+    /// States how many tokens it reads.
+    #[must_use]
+    pub fn with_window(mut self, tokens: u64) -> Self {
+        self.window = Some(tokens);
         self
     }
 
@@ -192,6 +200,15 @@ impl Model for Scripted {
                 }
             }
         })
+    }
+
+    fn window<'a>(
+        &'a self,
+        _: &'a Prompt,
+        _: Role,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Option<u64>> {
+        Box::pin(std::future::ready(self.window))
     }
 }
 

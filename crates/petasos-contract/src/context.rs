@@ -157,6 +157,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Where progress is told.
     pub events: EventSink,
+    /// The context window of the model that reads the results, in tokens, where it is known.
+    pub window: Option<u64>,
     /// The loop's own state, lent to the tools that belong to it.
     pub seat: Option<Arc<dyn Seat>>,
 }
@@ -189,6 +191,7 @@ impl CallContext {
             pauses: Arc::default(),
             cancel: CancellationToken::new(),
             events: EventSink::silent(),
+            window: None,
             seat: None,
         }
     }

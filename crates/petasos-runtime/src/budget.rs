@@ -64,9 +64,10 @@ impl Budget {
         }
     }
 
-    /// The limits for the model that the settings describe.
-    pub fn from_settings(settings: &Settings) -> Self {
-        let window = settings.get("model.context_length").and_then(Value::as_u64);
+    /// The limits for the model that reads the results; without one, as the settings describe it.
+    pub fn of(cx: &CallContext) -> Self {
+        let configured = || cx.settings.get("model.context_length").and_then(Value::as_u64);
+        let window = cx.window.or_else(configured);
         Self::for_window(window.and_then(|tokens| u32::try_from(tokens).ok()))
     }
 
@@ -163,7 +164,7 @@ fn hex(digest: &[u8], bytes: usize) -> String {
 /// Brings the results of a batch under the turn's budget: the largest that are still whole are
 /// moved to files first. A tool that reads files never has its result moved to one.
 pub async fn fit_turn(results: &mut [ToolResult], dispatcher: &Dispatcher, cx: &CallContext) {
-    let budget = Budget::from_settings(&cx.settings).turn_chars as usize;
+    let budget = Budget::of(cx).turn_chars as usize;
     let mut sizes: Vec<usize> = results.iter().map(|result| result.content.chars()).collect();
     let mut total: usize = sizes.iter().sum();
     let tools = dispatcher.registry().seen_by(&cx.session);

@@ -97,6 +97,11 @@ impl LiveSession {
         cx
     }
 
+    /// The window of the chosen model, in tokens.
+    pub(crate) async fn window(&self) -> u64 {
+        self.choice.window(self.engine().model.as_ref(), &self.call_context()).await
+    }
+
     /// Whether something runs.
     pub(crate) fn is_busy(&self) -> bool {
         self.shared.work().is_some()

@@ -92,10 +92,12 @@ impl Agent {
 
     /// The surroundings of a turn: tools as they are at its beginning, and the prompt.
     pub(super) async fn prepare(&mut self, turn: &mut Turn) -> Result<(), TurnError> {
+        let window = self.measure(&turn.cx).await;
         let cx = &mut turn.cx;
+        cx.window = Some(window);
         let wanted = Wanted {
             selection: self.choice.selection.clone(),
-            context_tokens: u32::try_from(self.choice.window()).ok(),
+            context_tokens: u32::try_from(window).ok(),
             whole: false,
         };
         let check = CheckContext {

@@ -143,3 +143,48 @@ async fn a_pass_that_fails_changes_nothing_in_the_store() {
     assert_eq!(after, before, "no row was hidden, none was added");
     world.check(&agent).await;
 }
+
+/// Everything but the window as in a small one.
+fn no_window() -> Value {
+    json!({ "compression": { "protect_last_n": 2, "target_ratio": 0.05, "protect_first_n": 1 } })
+}
+
+#[tokio::test]
+async fn the_models_own_window_says_when_to_shorten_unless_the_user_does() {
+    let rows = [
+        ("nobody knows", None, None, None, false),
+        ("the model is small", Some(64_000), None, None, true),
+        ("the model is large", Some(1_000_000), None, None, false),
+        ("the user knows it as small", Some(1_000_000), Some(64_000), None, true),
+        ("the user knows it as large", Some(64_000), Some(1_000_000), None, false),
+        ("the user means another model", Some(64_000), Some(1_000_000), Some("other"), true),
+    ];
+    for (name, stated, configured, model, shortened) in rows {
+        let mut values = no_window();
+        values["model"] = json!({ "default": "usual" });
+        if let Some(tokens) = configured {
+            values["model"]["context_length"] = json!(tokens);
+        }
+        let scripted = Scripted::new(busy(8));
+        let scripted = stated.into_iter().fold(scripted, Scripted::with_window);
+        let world = World::with(scripted, &values);
+        let mut agent = world.agent().await;
+        agent.choice_mut().model = model.map(str::to_owned);
+        agent.turn("work hard".into(), &world.cx()).await.unwrap();
+        let happened = world.happened().contains(&"compressed".to_owned());
+        assert_eq!(happened, shortened, "{name}");
+    }
+}
+
+#[tokio::test]
+async fn a_result_may_take_its_share_of_the_models_own_window() {
+    for (window, whole) in [(1_000_000, true), (20_000, false)] {
+        let words = "lorem ipsum ".repeat(1500);
+        let call = Act::call("act", &json!({ "do": words }).to_string());
+        let model = Scripted::new([call, Act::say("done")]).with_window(window);
+        let world = World::with(model, &json!({}));
+        let (agent, _) = world.one_turn("look").await;
+        let shown = told(&agent).join("\n");
+        assert_eq!(!shown.contains("<persisted-output>"), whole, "{window}: {shown}");
+    }
+}

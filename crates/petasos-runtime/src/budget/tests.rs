@@ -1,5 +1,7 @@
 //! Limits, names and previews.
 
+use petasos_contract::CallContext;
+use petasos_contract::context::Surface;
 use petasos_contract::tool::Limit;
 use serde_json::json;
 
@@ -21,8 +23,11 @@ fn limits_follow_the_context_window_within_bounds() {
         assert_eq!((budget.result_chars, budget.turn_chars), (result, turn), "{tokens:?}");
         assert_eq!(budget.preview_chars, 1_500);
     }
-    let known = settings(&json!({ "model": { "context_length": 100_000 } }));
-    assert_eq!(Budget::from_settings(&known).result_chars, 60_000);
+    let configured = settings(&json!({ "model": { "context_length": 100_000 } }));
+    let mut cx = CallContext::new(configured, Surface::Cli, "s".into());
+    assert_eq!(Budget::of(&cx).result_chars, 60_000);
+    cx.window = Some(50_000);
+    assert_eq!(Budget::of(&cx).result_chars, 30_000, "the model itself knows better");
 }
 
 #[test]

@@ -146,7 +146,7 @@ impl Dispatcher {
 
     async fn fit(&self, content: &mut Content, trail: &Trail, entry: &Entry, cx: &CallContext) {
         let Content::Text(text) = content else { return };
-        let budget = Budget::from_settings(&cx.settings);
+        let budget = Budget::of(cx);
         let Some(limit) = budget.limit_for(entry, &cx.settings) else { return };
         if budget::exceeds(text, limit) {
             let shown = budget::spill(text, trail.id.as_str(), self.spill(), cx).await;

@@ -19,6 +19,7 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
         }
         None => ("(begins with your first message)", "", 0),
     };
+    let window = live.window().await;
     let settings = &live.choice.settings;
     let named = |chosen: &Option<String>, key: &str| {
         let configured = settings.text(key).map(str::to_owned);
@@ -32,7 +33,8 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
     let approvals = if live.services().approvals_off() { "off" } else { "ask" };
     Ok(CommandOutcome::markdown(format!(
         "| | |\n|---|---|\n| session | {id} {title} |\n| messages | {count} |\n\
-         | model | {model} from {provider} |\n| toolsets | {toolsets} |\n| workspace | {} |\n\
+         | model | {model} from {provider} |\n| window | {window} tokens |\n\
+         | toolsets | {toolsets} |\n| workspace | {} |\n\
          | state | {state} |\n| queued messages | {} |\n| approvals | {approvals} |\n",
         settings.workspace().display(),
         live.queue.len(),

@@ -28,6 +28,6 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
         used.output,
         used.reasoning,
         head.messages,
-        live.choice.window(),
+        live.window().await,
     )))
 }

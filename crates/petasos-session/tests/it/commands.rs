@@ -11,12 +11,13 @@ fn text(pages: &[Page]) -> String {
 
 #[tokio::test]
 async fn commands_answer_before_the_first_message() {
-    let world = World::new(Scripted::new([]));
+    let world = World::new(Scripted::new([]).with_window(64_000));
     let session = world.open().await;
     for (line, answer) in [
         ("/modle", "did you mean /model?"),
         ("/frobnicate", "/help lists the commands"),
         ("/status", "begins with your first message"),
+        ("/status", "| window | 64000 tokens |"),
         ("/models gpt", "Models gpt"),
         ("/title", "(no title)"),
         ("/undo", "nothing has been said yet"),

@@ -37,9 +37,11 @@ pub(super) async fn describe(
 }
 
 async fn tools(host: &Host, about: &str, choice: &Choice) -> String {
+    let call = host.call_context(Surface::Cli, SessionId::new("chat"));
+    let window = choice.window(&host.model(), &call).await;
     let wanted = Wanted {
         selection: choice.selection.clone(),
-        context_tokens: u32::try_from(choice.window()).ok(),
+        context_tokens: u32::try_from(window).ok(),
         whole: false,
     };
     let cx = host.check_context(Surface::Cli, SessionId::new("chat"));

@@ -522,3 +522,30 @@ fn lives(variable: &str) -> bool {
     let has = |bytes: Vec<u8>| bytes.split(|byte| *byte == 0).any(|one| one == variable.as_bytes());
     processes.flatten().any(|one| std::fs::read(one.path().join("environ")).is_ok_and(has))
 }
+
+#[test]
+fn a_window_counts_wherever_it_is_written() {
+    let model = Loopback::saying(vec![]);
+    let own = |more: &str| {
+        format!(
+            "model:\n  provider: custom:box\n  default: double\ncustom_providers:\n  - name: box\n    \
+             base_url: {}\n    api_key: sk-loopback-0123456789\n{more}",
+            model.url
+        )
+    };
+    for (config, tokens) in [
+        (model.config(), "256000"),
+        (format!("{}  context_length: 20000\n", model.config()), "20000"),
+        (format!("{}models:\n  double:\n    context_length: 30000\n", model.config()), "30000"),
+        (own("    context_length: 40000\n"), "40000"),
+        (own("    models:\n      double:\n        context_length: 50000\n"), "50000"),
+    ] {
+        let home = Home::temp();
+        home.write(".petasos/config.yaml", &config);
+        let finished = petasos(&home).input("/status\n").run(&["chat"]);
+        let shown = format!("{}{}", finished.stdout, finished.stderr);
+        assert!(shown.contains(&format!("{tokens} tokens")), "{config}: {shown}");
+        let explained = petasos(&home).run(&["provider", "explain"]).stdout;
+        assert!(explained.contains(&format!("{tokens} tokens")), "{config}: {explained}");
+    }
+}
