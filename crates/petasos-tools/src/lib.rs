@@ -13,6 +13,7 @@
 //! | `edit`, `edit/` | changing text, without touching a file |
 //! | `files`, `files/` | reading, searching and writing files |
 //! | `memory`, `memory/` | what the file tools remember of each session |
+//! | `mention` | what a schema says of other tools |
 
 pub mod builtin;
 mod change;
@@ -21,6 +22,7 @@ mod discover;
 mod edit;
 mod files;
 mod memory;
+mod mention;
 
 pub use builtin::BUILTIN;
 pub use discover::discover_builtin_tools;

@@ -6,13 +6,14 @@
 mod files;
 mod schema;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use petasos_contract::bridging::{Blocking, SyncTool};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Limit};
-use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_contract::tool::{self, Concurrency, Limit};
+use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
 use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -25,6 +26,7 @@ use crate::edit::v4a;
 use crate::edit::{diff, own_words};
 use crate::files::available::FILES;
 use crate::files::site::Site;
+use crate::mention;
 
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -151,6 +153,10 @@ fn missing(site: &Site<'_>, named: &std::path::Path) -> String {
 }
 
 impl SyncTool for Patch {
+    fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<tool::Patch, ToolError> {
+        Ok(mention::patch(schema::schema, schema::MENTIONS, granted))
+    }
+
     fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let input: Input = args.parse()?;
         let done = match input.mode() {

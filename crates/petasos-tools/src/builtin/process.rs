@@ -1,5 +1,6 @@
 //! `process`: the session's background processes, to be looked at, waited for, typed to and ended.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,10 +9,12 @@ use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::environment::EnvError;
 use petasos_contract::jobs::{JobId, JobView, Jobs, Lines, Waited};
 use petasos_contract::terminal::Terminal;
-use petasos_contract::tool::{Example, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_contract::tool::{Example, Patch, Tool};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
 use serde_json::{Value, json};
 use typed::Typed;
+
+use crate::mention;
 
 mod schema;
 #[cfg(test)]
@@ -65,6 +68,10 @@ struct Processes {
 }
 
 impl Tool for Processes {
+    fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        Ok(mention::patch(schema::schema, schema::MENTIONS, granted))
+    }
+
     /// Waiting takes as long as a command may.
     fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
         let limits = self.terminal.as_ref()?.limits(cx).ok()?;

@@ -5,6 +5,7 @@
 //! one line, and one that it keeps asking for is refused.
 
 use std::borrow::Cow;
+use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read};
 use std::path::Path;
 use std::sync::Arc;
@@ -15,8 +16,8 @@ use petasos_contract::bridging::{Blocking, SyncTool};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Section, SectionError};
-use petasos_contract::tool::{Concurrency, Example, Limit};
-use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolOutput};
+use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
+use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolName, ToolOutput};
 use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -29,6 +30,7 @@ use crate::files::site::{About, Site, Sites};
 use crate::files::watch::Watch;
 use crate::files::window::{self, Page, Window};
 use crate::memory::{FileMemory, Fingerprint, Seen};
+use crate::mention::{self, Mention};
 
 mod print;
 mod shape;
@@ -64,6 +66,11 @@ const EXAMPLES: &[Example] = &[
         shows: r#""similar_files":["README.md"]"#,
     },
 ];
+
+const MENTIONS: &[Mention] = &[Mention {
+    words: " Use this instead of cat, head, tail or sed in the terminal.",
+    tools: &["terminal"],
+}];
 
 fn schema() -> Value {
     json!({
@@ -180,6 +187,10 @@ impl ReadFile {
 }
 
 impl SyncTool for ReadFile {
+    fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        Ok(mention::patch(schema, MENTIONS, granted))
+    }
+
     fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let input: Input = args.parse()?;
         if input.path.trim().is_empty() {

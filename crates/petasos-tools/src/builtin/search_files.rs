@@ -3,6 +3,7 @@
 //! The search itself is in `files::search`, here or where the terminal is; `shape` turns what was
 //! found into one page for the model. The same search made again and again is refused.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,8 +11,8 @@ use std::time::Duration;
 use petasos_contract::bridging::{Blocking, SyncTool};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Example, Limit};
-use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
+use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
 use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,6 +27,7 @@ use crate::files::search::walk::{Scope, Walked};
 use crate::files::site::{About, Site, Sites};
 use crate::files::watch::{Ended, Watch};
 use crate::memory::FileMemory;
+use crate::mention::{self, Mention};
 
 mod shape;
 
@@ -63,6 +65,11 @@ const EXAMPLES: &[Example] = &[
         shows: r#""counts":{"#,
     },
 ];
+
+const MENTIONS: &[Mention] = &[Mention {
+    words: " Use this instead of grep, rg, find or ls in the terminal.",
+    tools: &["terminal"],
+}];
 
 fn schema() -> Value {
     json!({
@@ -187,6 +194,10 @@ impl SearchFiles {
 }
 
 impl SyncTool for SearchFiles {
+    fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        Ok(mention::patch(schema, MENTIONS, granted))
+    }
+
     fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let call = Value::Object(args.object().clone()).to_string();
         let input: Input = args.parse()?;

@@ -4,6 +4,7 @@
 //! the engine's part behind the port. What does not pass the checks has no effects, so no
 //! approval is wasted on it.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -16,11 +17,12 @@ use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
-use petasos_contract::tool::{Concurrency, Example, Limit, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_contract::tool::{Concurrency, Example, Limit, Patch, Tool};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
 use serde_json::{Value, json};
 
 use crate::files::site::Sites;
+use crate::mention;
 
 mod evidence;
 mod meaning;
@@ -258,6 +260,10 @@ impl Asked {
 }
 
 impl Tool for Shell {
+    fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        Ok(mention::patch(schema::schema, schema::MENTIONS, granted))
+    }
+
     fn run<'a>(
         &'a self,
         args: Args,

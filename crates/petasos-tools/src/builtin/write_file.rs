@@ -3,19 +3,21 @@
 //! Whether the path may be written is policy's decision, from the effects stated here. How a file
 //! is replaced is in `files::write`, what is checked around it in `change`.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use petasos_contract::bridging::{Blocking, SyncTool};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Example, Limit};
-use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
+use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
 use serde_json::{Map, Value, json};
 
 use crate::change::{self, Changer, Planned};
 use crate::edit::own_words;
 use crate::edit::text::{Manner, Text};
 use crate::files::available::FILES;
+use crate::mention::{self, Mention};
 
 /// The definition.
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -45,6 +47,9 @@ const EXAMPLES: &[Example] = &[
         shows: "would not be valid JSON",
     },
 ];
+
+const MENTIONS: &[Mention] =
+    &[Mention { words: " Use patch to change part of a file.", tools: &["patch"] }];
 
 fn schema() -> Value {
     json!({
@@ -131,6 +136,10 @@ impl From<ToolError> for Told {
 }
 
 impl SyncTool for WriteFile {
+    fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        Ok(mention::patch(schema, MENTIONS, granted))
+    }
+
     fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let mut args = args.into_object();
         let content = args.remove("content");

@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use petasos_contract::ToolName;
+use petasos_contract::ports::Ports;
+use petasos_contract::tool::Patch;
 use petasos_tools::{BUILTIN, discover_builtin_tools};
 use serde_json::Value;
 
@@ -44,6 +47,38 @@ fn every_schema_describes_itself_and_names_what_it_requires() {
         let required = schema["parameters"]["required"].as_array();
         for name in required.into_iter().flatten() {
             assert!(names.contains(name.as_str().unwrap()), "{}: {name}", def.name);
+        }
+    }
+}
+
+#[test]
+fn a_schema_names_no_tool_that_is_not_there() {
+    // Names that are plain words are looked for the way a schema speaks of a tool.
+    let spoken = |tool: &'static str| match tool {
+        "patch" => vec!["Use patch"],
+        "process" => vec!["process tool"],
+        "terminal" => vec!["the terminal", "terminal started", "terminal named"],
+        other => vec![other],
+    };
+    for def in BUILTIN {
+        let tool = (def.build)(&Ports::default());
+        for missing in BUILTIN.iter().filter(|other| other.name != def.name) {
+            let granted = BUILTIN.iter().filter(|other| other.name != missing.name);
+            let granted: BTreeSet<ToolName> =
+                granted.map(|other| ToolName::new(other.name)).collect();
+            let mut schema = (def.schema)();
+            if let Patch::Merge(changes) = tool.schema_patch(&granted).unwrap() {
+                schema.as_object_mut().unwrap().extend(changes);
+            }
+            let text = schema.to_string();
+            for words in spoken(missing.name) {
+                let what = format!("{} without {}: {text}", def.name, missing.name);
+                assert!(!text.contains(words), "{what}");
+            }
+        }
+        let all = BUILTIN.iter().map(|other| ToolName::new(other.name)).collect();
+        if let Patch::Merge(changes) = tool.schema_patch(&all).unwrap() {
+            assert_eq!(def.name, "execute_code", "{changes:?}");
         }
     }
 }

@@ -3,6 +3,8 @@
 use petasos_contract::tool::Example;
 use serde_json::{Value, json};
 
+use crate::mention::Mention;
+
 pub(super) const EXAMPLES: &[Example] = &[
     Example {
         title: "one place in a file",
@@ -20,6 +22,10 @@ pub(super) const EXAMPLES: &[Example] = &[
         shows: "was not found",
     },
 ];
+
+/// What it says of other tools.
+pub(super) const MENTIONS: &[Mention] =
+    &[Mention { words: " Use this instead of sed or awk in the terminal.", tools: &["terminal"] }];
 
 pub(super) fn schema() -> Value {
     json!({

@@ -2,6 +2,14 @@
 
 use serde_json::{Value, json};
 
+use crate::mention::Mention;
+
+/// What it says of other tools.
+pub(super) const MENTIONS: &[Mention] = &[
+    Mention { words: " that terminal started", tools: &["terminal"] },
+    Mention { words: ", as terminal named it", tools: &["terminal"] },
+];
+
 /// The function schema.
 pub(super) fn schema() -> Value {
     json!({

@@ -2,6 +2,18 @@
 
 use serde_json::{Value, json};
 
+use crate::mention::Mention;
+
+/// What it says of other tools.
+pub(super) const MENTIONS: &[Mention] = &[
+    Mention { words: " for the process tool", tools: &["process"] },
+    Mention { words: " and the process tool can answer", tools: &["process"] },
+    Mention {
+        words: " Prefer read_file and search_files to cat, head, grep and find.",
+        tools: &["read_file", "search_files"],
+    },
+];
+
 /// The function schema.
 pub(super) fn schema() -> Value {
     json!({
