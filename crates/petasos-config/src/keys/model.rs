@@ -30,7 +30,7 @@ pub(super) static KEYS: &[Key] = &[
     key("models", Any, "", "Facts about single models that win over what is known: `models.<id>.context_length`, `models.<id>.price`"),
     key("provider_rows", Any, "", "Providers of your own, with every field of a built-in one; providers.yaml beside config.yaml holds the same rows"),
     key("compat.openai_key_on_openrouter", Flag, "false", "Let `OPENAI_API_KEY` serve the aggregator, as older homes did"),
-    key("model_aliases", Any, "", "Your own short names for `/model`").reserved("short names in `/model`"),
+    key("model_aliases", Any, "", "Your own short names for `/model`"),
     key("custom_providers", Any, "", "A list of endpoints of your own; `providers` is searched first"),
     key("fallback_model", Any, "", "What to use when the model fails, one map or a list"),
     key("fallback_providers", Any, "", "What to use when the model fails, in order"),
