@@ -75,8 +75,10 @@ fn a_schema_is_what_a_model_receives() {
     assert_eq!(one["type"], "function");
     assert_eq!(one["function"]["name"], "read_file");
     assert_eq!(one["function"]["parameters"]["type"], "object");
-    let all = run(&["tools", "schema", "--enabled", "file"]).json();
+    let all = run(&["tools", "schema", "--enabled", "file,terminal"]).json();
     assert!(all.as_array().expect("a list").contains(&one));
+    let alone = run(&["tools", "schema", "--enabled", "file"]).stdout;
+    assert!(!alone.contains("the terminal"), "there is none: {alone}");
     let missing = run(&["tools", "schema", "raed_file"]);
     assert_eq!(missing.code, Some(1));
     assert!(missing.stderr.contains("did you mean `read_file`?"), "{}", missing.stderr);
