@@ -86,6 +86,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
         "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "multipass"
         | "adb" | "gcloud" | "docker-compose" => into_container(call, &mut found),
         "git" => repository(call, &mut found),
+        "ansible" => module_paths(call, &mut found),
         "petasos" | "hermes" => found.extend(own_program::touched(call)),
         _ => {
             outputs::disks(call, &mut found);
@@ -108,12 +109,39 @@ fn repository(call: &Call<'_>, found: &mut Vec<Found>) {
                 push(found, Deed::Write, place);
             }
         }
+        "config" if call.flag_word("--system") && call.operands().count() > 2 => {
+            push(found, Deed::Write, &Arg::new("/etc/gitconfig", call.span));
+        }
+        "config"
+            if call.flag_word("--global")
+                && call.operand(1).to_ascii_lowercase().starts_with("include") =>
+        {
+            push(found, Deed::Write, &Arg::new("~/.gitconfig", call.span));
+        }
+        "archive" | "format-patch" | "bundle" | "diff" | "show" | "log" => {
+            if let Some(file) = call.option(&["-o", "--output", "--output-directory"]) {
+                push(found, Deed::Write, &file);
+            }
+        }
         "config" if call.operands_past(&["-f", "--file"]).len() > 2 => {
             if let Some(file) = call.option(&["-f", "--file"]) {
                 push(found, Deed::Write, &file);
             }
         }
         _ => {}
+    }
+}
+
+/// Files that a module of `ansible` is told to write.
+fn module_paths(call: &Call<'_>, found: &mut Vec<Found>) {
+    for arg in call.values(&["-a", "--args"]) {
+        let paths = arg
+            .text
+            .split_whitespace()
+            .filter_map(|word| word.strip_prefix("path=").or_else(|| word.strip_prefix("dest=")));
+        for path in paths {
+            push(found, Deed::Write, &arg.with_text(path));
+        }
     }
 }
 

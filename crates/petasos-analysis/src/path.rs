@@ -296,12 +296,38 @@ fn bracket(pattern: &[char], start: usize, letter: char) -> (bool, usize) {
     (letter == '[', 1)
 }
 
+/// Directories of devices that are no disks.
+const DIRECTORIES: [&str; 20] = [
+    "shm",
+    "pts",
+    "fd",
+    "input",
+    "snd",
+    "dri",
+    "bus",
+    "net",
+    "cpu",
+    "mqueue",
+    "hugepages",
+    "usb",
+    "char",
+    "serial",
+    "vfio",
+    "tcp",
+    "udp",
+    "v4l",
+    "dma_heap",
+    "infiniband",
+];
+
 /// A disk, partition or other block device, or raw memory.
 pub(crate) fn is_disk(path: &str) -> bool {
-    const DISKS: [&str; 30] = [
-        "sd", "hd", "nvme", "vd", "xvd", "mmcblk", "disk", "rdisk", "mapper/", "dm-", "md", "loop",
-        "sr", "nbd", "zd", "mem", "kmem", "port", "block/", "bcache", "pmem", "ubi", "mtd", "drbd",
-        "zvol/", "nst", "da", "ada", "nda", "vtbd",
+    const DISKS: [&str; 47] = [
+        "dasd", "zram", "ram", "rbd", "ublk", "ubd", "nvd", "wd", "mfid", "cciss", "vg", "sg",
+        "fd0", "st0", "raid", "xd", "tape", "sd", "hd", "nvme", "vd", "xvd", "mmcblk", "disk",
+        "rdisk", "mapper/", "dm-", "md", "loop", "sr", "nbd", "zd", "mem", "kmem", "port",
+        "block/", "bcache", "pmem", "ubi", "mtd", "drbd", "zvol/", "nst", "da", "ada", "nda",
+        "vtbd",
     ];
     if path.to_ascii_lowercase().contains("\\\\.\\physicaldrive") {
         return true;
@@ -316,7 +342,12 @@ pub(crate) fn is_disk(path: &str) -> bool {
             && DISKS.iter().any(|disk| disk.starts_with(stem) || stem.starts_with(disk))
             || stem.is_empty() && (matches_glob(name, "sda") || matches_glob(name, "nvme0n1"));
     }
+    // `/dev/GROUP/VOLUME`: no other kind of device has a directory named by a person.
+    let volume = name
+        .split_once('/')
+        .is_some_and(|(group, volume)| !volume.is_empty() && !DIRECTORIES.contains(&group));
     name.starts_with(UNKNOWN)
+        || volume
         || DISKS.iter().any(|disk| name.starts_with(disk))
             && !name.starts_with("mqueue")
             && !name.starts_with("stdin")

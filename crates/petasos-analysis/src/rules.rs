@@ -85,6 +85,8 @@ pub(crate) enum Signal {
     Preload,
     CloudDelete,
     ContainerEnd,
+    ServiceStop,
+    Publish,
     OwnPolicy,
 }
 

@@ -84,8 +84,9 @@ fn statement(words: &[String]) -> bool {
     {
         return false;
     }
-    while let Some(at) =
-        words.iter().position(|word| matches!(word.as_str(), "DROP" | "TRUNCATE" | "DELETE"))
+    while let Some(at) = words
+        .iter()
+        .position(|word| matches!(word.as_str(), "DROP" | "TRUNCATE" | "DELETE" | "REMOVE"))
     {
         // A statement full of verbs is no honest one.
         looked += 1;
@@ -118,10 +119,11 @@ fn statement(words: &[String]) -> bool {
                 )
             );
         match words.get(at).map(String::as_str) {
-            Some("DROP") if starts && is_object(next) => return true,
+            Some("DROP" | "REMOVE") if starts && is_object(next) => return true,
             Some("DROP") if words.first().is_some_and(|word| word == "ALTER") && at > 1 => {
                 return true;
             }
+            Some("TRUNCATE") if next == "PARTITION" => return true,
             Some("TRUNCATE") if starts && !next.is_empty() && next != "(" => return true,
             Some("DELETE") if starts && deletes_all(next, tail) => return true,
             _ => {}
@@ -184,7 +186,8 @@ fn deletes_all(next: &str, tail: &[String]) -> bool {
 
 /// A condition that holds for every row.
 fn is_always(condition: &[&str]) -> bool {
-    condition.split(|word| *word == "OR").any(is_always_part)
+    let parts = |part: &[&str]| part.split(|word| *word == "AND").all(is_always_part);
+    condition.split(|word| *word == "OR").any(parts)
 }
 
 fn is_always_part(condition: &[&str]) -> bool {

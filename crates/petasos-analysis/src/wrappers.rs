@@ -136,6 +136,8 @@ pub(crate) enum Obeyed {
     Library,
     /// Take options from it, some of which load a file.
     Options(Language),
+    /// May run a command that stands in it.
+    Text,
     /// Read settings of git from it, some of which are commands.
     GitSettings,
 }
@@ -188,11 +190,52 @@ const OBEYED: [(Obeyed, &[&str]); 8] = [
     (Obeyed::GitSettings, &["GIT_CONFIG_PARAMETERS"]),
 ];
 
+/// How variables are named whose value some program runs.
+const COMMANDS: [&str; 34] = [
+    "PAGER",
+    "EDITOR",
+    "_COMMAND",
+    "_CMD",
+    "_RSH",
+    "_SSH",
+    "_HOOK",
+    "_HOOKS",
+    "INIT",
+    "_OPTS",
+    "_OPTIONS",
+    "_WRAPPER",
+    "ASKPASS",
+    "PASSCOMMAND",
+    "_SHELL",
+    "_PROGRAM",
+    "_DIFF",
+    "_LAUNCHER",
+    "_RUNNER",
+    "_EXEC",
+    "BROWSER",
+    "OPENER",
+    "_PREVIEW",
+    "MAKEFLAGS",
+    "SHELL",
+    "_LINKER",
+    "_SCRIPT",
+    "_FLAGS",
+    "FLAGS",
+    "_TOOL",
+    "_HELPER",
+    "CC",
+    "CXX",
+    "_HANDLER",
+];
+
 /// What programs do with the value of this variable, if any does something.
 pub(crate) fn obeyed(name: &str) -> Option<Obeyed> {
     if name.starts_with("GIT_CONFIG_VALUE_") {
         return Some(Obeyed::GitSettings);
     }
-    let row = OBEYED.iter().find(|(_, names)| names.contains(&name))?;
-    Some(row.0)
+    if let Some(row) = OBEYED.iter().find(|(_, names)| names.contains(&name)) {
+        return Some(row.0);
+    }
+    let named = COMMANDS.iter().any(|ending| name.ends_with(ending));
+    named.then_some(Obeyed::Text)
 }

@@ -89,7 +89,7 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Action::Mode => {
-                let open = args.iter().any(|value| matches!(value, Value::Number(mode) if mode & 0o002 != 0 && *mode <= 0o7777));
+                let open = args.iter().any(|value| matches!(value, Value::Number(mode) if (mode & 0o002 != 0 || mode & 0o6000 != 0) && *mode <= 0o7777));
                 if open {
                     self.engine.report.signal(Signal::WorldWritable, self.span, name);
                 }
@@ -183,6 +183,9 @@ impl Walker<'_, '_, '_> {
                 [mode, path, ..] if mode.starts_with('>') || mode.starts_with("+<") => {
                     self.touch(Deed::Write, path);
                 }
+                [mode, program, args @ ..] if mode.contains('|') && !args.is_empty() => {
+                    self.program(std::iter::once(program).chain(args).cloned().collect());
+                }
                 [mode, command, ..] if mode.contains('|') => self.shell(command.clone()),
                 [mode, path, ..] if mode.starts_with('<') => self.touch(Deed::Read, path),
                 [both] if both.starts_with('>') => {
@@ -194,6 +197,10 @@ impl Walker<'_, '_, '_> {
                 [both] => self.touch(Deed::Read, both.trim_start_matches(['<', ' '])),
                 _ => {}
             }
+            return;
+        }
+        if let Some(command) = subject.strip_prefix('|') {
+            self.shell(command.to_owned());
             return;
         }
         let on_receiver = args.first().is_none_or(|value| value.text() != subject);

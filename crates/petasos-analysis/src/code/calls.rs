@@ -115,7 +115,29 @@ fn deletes(owner: &str, last: &str) -> Option<Action> {
         | "rmrf"
         | "secure_rmtree"
         | "deleteSync"
-        | "deleteDirectory" => Action::DeleteTree,
+        | "deleteDirectory"
+        | "deleteRecursively"
+        | "deleteTree"
+        | "removeDir"
+        | "dir_delete"
+        | "pathrmdir"
+        | "rmdirRecurse"
+        | "removeDirectoryRecursive"
+        | "removePathForcibly"
+        | "deleteDir"
+        | "delete_dir_all"
+        | "rmdir_all"
+        | "rmtree_all"
+        | "forceDelete"
+        | "cleanDirectory"
+        | "fremove"
+        | "trashItem"
+        | "emptydir"
+        | "emptydirSync"
+        | "pathempty"
+        | "rmr"
+        | "unlink_recursive"
+        | "deleteAll" => Action::DeleteTree,
         "removeItem" if matches!(owner, "default" | "fileManager" | "fm" | "FileManager") => {
             Action::DeleteTree
         }

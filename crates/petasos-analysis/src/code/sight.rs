@@ -49,8 +49,9 @@ impl Walker<'_, '_, '_> {
         self.seen.network |= calls::reaches_network(name);
         self.seen.evaluates |= last == "eval";
         self.seen.duplicates |=
-            matches!(last, "dup2" | "pty" | "spawn" | "for_fd" | "dup" | "pipe" | "reopen")
+            matches!(last, "dup2" | "pty" | "for_fd" | "dup" | "pipe" | "reopen")
                 || name.starts_with("pty");
+
         self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
             || name == "codecs.decode";
         self.seen.sockets |= matches!(last, "socket" | "TCPSocket" | "fsockopen" | "Socket")
@@ -86,8 +87,7 @@ impl Walker<'_, '_, '_> {
             calls::takes_away(last) && (called && name.contains('.') || last.ends_with("Command"));
         self.seen.ends |= self.sign(at + 1, '(')
             && matches!(last, "stop" | "kill" | "remove" | "prune" | "restart" | "pause");
-        self.seen.forks |= last == "fork" || last == "pcntl_fork";
-        self.seen.loops |= matches!(last, "while" | "loop" | "until" | "for");
+        self.notice_forks(name, last, at);
         self.seen.lists |= calls::lists_files(name);
         self.seen.sends |= matches!(
             last,
@@ -110,6 +110,20 @@ impl Walker<'_, '_, '_> {
                     self.reader.tokens.get(at + 1),
                     Some(Token::Sign('[' | '{') | Token::Name(_))
                 );
+    }
+
+    /// A fork in a loop, or `fork while …`; one in front of a loop is only a child.
+    fn notice_forks(&mut self, name: &str, last: &str, at: usize) {
+        let forks =
+            |name: &str| matches!(name.rsplit(['.', ':']).next(), Some("fork" | "pcntl_fork"));
+        let before = (1..=3).filter_map(|back| self.reader.tokens.get(at.checked_sub(back)?));
+        let looped = matches!(last, "while" | "loop" | "until" | "for");
+        self.seen.forks |= forks(name) && self.seen.loops
+            || looped
+                && before
+                    .into_iter()
+                    .any(|token| matches!(token, Token::Name(name) if forks(name)));
+        self.seen.loops |= looped;
     }
 
     /// What the sightings mean together.

@@ -70,7 +70,9 @@ fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Ve
     }
     // A directory given with a slash is copied without its name.
     for source in sources.iter().filter(|source| !source.text.ends_with('/')) {
-        let name = source.text.rsplit(['/', ':']).next().unwrap_or_default();
+        let whole = call.long("--parents") || call.flag_word("-R") && call.program == "rsync";
+        let last = source.text.rsplit(['/', ':']).next().unwrap_or_default();
+        let name = if whole { source.text.as_str() } else { last };
         // Right in a home only these mean anything.
         if home && !name.starts_with('.') && name != "Library" {
             continue;

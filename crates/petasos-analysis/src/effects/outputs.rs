@@ -7,7 +7,7 @@ use crate::flow::value::Arg;
 
 pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
     let names: &[&str] = match call.program {
-        "wget" => &["-O", "--output-document"],
+        "wget" => &["-O", "--output-document", "-o", "-a", "--output-file", "--append-output"],
         "openssl" => &["-out"],
         "curl" => &["-o", "--output", "--dump-header", "-D"],
         "ssh-keygen"
@@ -80,7 +80,7 @@ fn uploads(call: &Call<'_>, found: &mut Vec<Found>) {
 
 /// Where an archive is unpacked, and the members that are asked for by name.
 fn extracted(call: &Call<'_>, found: &mut Vec<Found>) {
-    let place = call.option(&["-C", "--directory", "-d", "-D"]);
+    let place = call.option(&["-C", "--directory", "-d", "-D", "--one-top-level"]);
     if let Some(place) = &place {
         push(found, Deed::Write, place);
     }

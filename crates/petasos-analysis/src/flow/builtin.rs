@@ -336,6 +336,9 @@ impl Engine<'_> {
                     span,
                     std::slice::from_ref(file),
                 );
+                if language == Language::Shell && path.starts_with("/dev/fd/") {
+                    self.doubt_stdin(stream.taint, span);
+                }
                 Stream::unknown(Taint::PROGRAM)
             }
         }

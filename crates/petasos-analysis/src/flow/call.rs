@@ -255,10 +255,12 @@ impl Engine<'_> {
             return Stream::unknown(Taint::PROGRAM.with(taint));
         }
         let help = call.asks_help();
+        let before = self.report.analysis.findings.len();
         if !help {
             self.ask_rules(&call, argv);
         }
         let unwrapped = wrappers::unwrap(&call);
+        let wraps = unwrapped.is_some();
         let reach = effects::hosts(&call);
         for host in reach {
             self.report.effect(EffectKind::Reach, &host, span);
@@ -277,6 +279,12 @@ impl Engine<'_> {
         if let Some(inners) = unwrapped {
             let inner_output = self.run_inners(inners, span);
             output.append(inner_output);
+        }
+        if !help && self.report.analysis.findings.len() == before {
+            self.follow_text(&call);
+        }
+        if !help && !wraps && self.report.analysis.findings.len() == before {
+            self.follow_roles(&call);
         }
         output
     }

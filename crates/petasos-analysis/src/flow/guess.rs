@@ -14,7 +14,7 @@ use crate::shell::tree::{RedirectKind, Simple};
 use crate::wrappers::{self, Inner, Obeyed};
 
 /// Programs whose arguments are words to show, to look for or to name files.
-const PLAIN: [&str; 67] = [
+pub(super) const PLAIN: [&str; 67] = [
     ":",
     "true",
     "false",
@@ -85,7 +85,7 @@ const PLAIN: [&str; 67] = [
 ];
 
 /// Options that a delete, a copy or a shell is called with, directly behind its name.
-fn announces(name: &str, next: &str) -> bool {
+pub(super) fn announces(name: &str, next: &str) -> bool {
     let option = next.starts_with('-') && next.len() > 1;
     match name {
         "rm" | "shred" | "chmod" | "chown" => {
@@ -102,7 +102,18 @@ fn announces(name: &str, next: &str) -> bool {
         "docker" | "podman" => matches!(next, "rm" | "stop" | "kill" | "system" | "volume"),
         "systemctl" => matches!(next, "stop" | "restart" | "disable" | "mask"),
         "kubectl" => next == "delete",
-        "terraform" => next == "destroy",
+        "terraform" | "tofu" => next == "destroy",
+        "crontab" => next == "-r",
+        "rd" | "rmdir" => next.eq_ignore_ascii_case("/s"),
+        "del" => next.starts_with('/'),
+        "remove-item" | "Remove-Item" => !next.is_empty(),
+        "pkill" | "killall" => option,
+        "dropdb" | "rimraf" => !next.is_empty() && !option,
+        "shutdown" => matches!(next, "now" | "-h" | "-r" | "-P" | "+0" | "/s" | "/r"),
+        "reboot" | "poweroff" | "halt" => matches!(next, "-f" | "now" | "-p"),
+        "helm" => matches!(next, "uninstall" | "delete"),
+        "npm" | "cargo" | "twine" => matches!(next, "publish" | "unpublish" | "upload"),
+        "wipefs" | "blkdiscard" => !next.is_empty(),
         name => name.starts_with("mkfs.") && next.starts_with("/dev/"),
     }
 }
@@ -179,7 +190,7 @@ impl Engine<'_> {
         Stream::unknown(Taint::PROGRAM)
     }
 
-    /// Looks for a command in the arguments of a program that no table knows.
+    /// Looks for a call of our own program under a name that no table knows.
     pub(super) fn follow_unknown(&mut self, call: &Call<'_>) {
         if rules::knows(call.program) || PLAIN.contains(&call.program) {
             return;
@@ -188,20 +199,7 @@ impl Engine<'_> {
             let mut argv = vec![call.name.clone()];
             argv.extend_from_slice(call.args);
             self.run_as_ours(&argv, call.span, &[]);
-            return;
         }
-        let found = call.args.windows(2).take(24).position(|pair| match pair {
-            [name, next] => {
-                let base = name.text.rsplit('/').next().unwrap_or_default();
-                announces(base, &next.text)
-            }
-            _ => false,
-        });
-        let Some(at) = found else { return };
-        let argv = call.args.get(at..).unwrap_or_default().to_vec();
-        self.via.push("unknown program");
-        self.run_inner(Inner::Argv(argv), call.span);
-        self.via.pop();
     }
 
     /// What a command that is nothing but redirections prints: `$(< file)`.
@@ -252,6 +250,10 @@ impl Engine<'_> {
     fn obey(&mut self, obeyed: Obeyed, name: &str, value: &Arg, span: Span) {
         let text = value.text.as_str();
         let inner = match obeyed {
+            Obeyed::Text => {
+                self.run_phrases(text, span);
+                return;
+            }
             Obeyed::Command if text.contains([' ', ';', '|', '/', '$']) => {
                 // `LESSOPEN` marks a pipe in front of its command.
                 let text = text.trim_start_matches(['|', '-']);

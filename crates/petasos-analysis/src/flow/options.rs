@@ -85,7 +85,10 @@ impl<'c> Call<'c> {
     /// Whether the long option `name` is given, also shortened or with a value.
     pub(crate) fn long(&self, name: &str) -> bool {
         self.options().any(|arg| {
-            let stem = arg.text.split('=').next().unwrap_or_default();
+            let (stem, value) = arg.text.split_once('=').unwrap_or((&arg.text, ""));
+            if matches!(value, "false" | "no" | "none" | "off") {
+                return false;
+            }
             stem == name || stem.len() >= 5 && stem.starts_with("--") && name.starts_with(stem)
         })
     }

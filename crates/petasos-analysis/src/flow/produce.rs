@@ -81,7 +81,8 @@ impl Engine<'_> {
                 Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
             }
             "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),
-            name if DOWNLOADERS.contains(&name) => self.download(call),
+            _ if prints_setup(call) => Stream::unknown(Taint::NONE),
+            name if DOWNLOADERS.contains(&name) || asks_host(call) => self.download(call),
             name if FILTERS.contains(&name) => self.filtered(call),
             _ => self.plain_output(call).unwrap_or(Stream::unknown(
                 Taint::PROGRAM.with(taint.without(Taint::EVERY_PROCESS)),
@@ -295,6 +296,20 @@ impl Engine<'_> {
         });
         Stream { text, taint }
     }
+}
+
+/// `TOOL completion bash` and its like print code of the tool itself.
+fn prints_setup(call: &Call<'_>) -> bool {
+    let word = call.operand(0);
+    matches!(word, "completion" | "completions" | "shellenv" | "activate" | "gen-completions")
+        || call.args.len() <= 3 && matches!(word, "init" | "hook" | "env")
+}
+
+/// A client of any kind that is given another machine to ask.
+fn asks_host(call: &Call<'_>) -> bool {
+    call.values(&["-h", "--host", "-H", "--server", "--url", "--endpoint"]).any(|host| {
+        host.text.contains('.') && !host.text.contains(['/', ' ']) && !host.text.starts_with("127.")
+    })
 }
 
 fn taint_of(args: &[Arg]) -> Taint {

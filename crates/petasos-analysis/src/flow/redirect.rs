@@ -195,11 +195,21 @@ impl Engine<'_> {
         self.track_compiled(call, stdin);
         match call.program {
             "cp" | "mv" | "install" | "ln" => {
-                let operands: Vec<&Arg> = call.operands().collect();
-                if let [source, destination] = operands.as_slice() {
-                    let source = self.resolve(&source.text);
-                    if let Some(stream) = self.held(&source) {
-                        let destination = self.resolve(&destination.text);
+                let named = call.option(&["-t", "--target-directory"]);
+                let operands = call.files();
+                let (destination, sources) = match (&named, operands.split_last()) {
+                    (Some(named), _) => (named.text.as_str(), operands.as_slice()),
+                    (None, Some((last, rest))) => (last.text.as_str(), rest),
+                    (None, None) => return,
+                };
+                for source in sources.iter().take(16) {
+                    let name = source.text.rsplit('/').next().unwrap_or_default();
+                    let path = self.resolve(&source.text);
+                    if let Some(stream) = self.held(&path) {
+                        // It is there under the name given, or in a directory of that name.
+                        let inside = self.resolve(&format!("{destination}/{name}"));
+                        self.write_file(inside, stream.clone(), false);
+                        let destination = self.resolve(destination);
                         self.write_file(destination, stream, false);
                     }
                 }
@@ -234,10 +244,63 @@ impl Engine<'_> {
                 self.track_download(call);
             }
             "git" if call.operand(0) == "clone" => self.track_clone(call),
+            "patch" => self.track_patch(stdin),
+            "git" if matches!(call.operand(0), "apply" | "am") => self.track_patch(stdin),
+            "unxz" | "bunzip2" | "unzstd" | "unlzma" | "xz" | "bzip2" | "zstd" | "lz4"
+            | "brotli" => {
+                self.track_unpacked(call);
+            }
+            "sed" | "gsed" | "awk" | "gawk" | "split" | "csplit" | "script" | "sort" => {
+                self.track_written(call, stdin);
+            }
             "tar" | "unzip" | "bsdtar" | "7z" | "gunzip" | "cpio" | "unar" => {
                 self.track_archive(call, stdin);
             }
             _ => {}
+        }
+    }
+
+    /// `x.xz` becomes `x`, of the same origin.
+    fn track_unpacked(&mut self, call: &Call<'_>) {
+        for operand in call.operands().take(8) {
+            let path = self.resolve(&operand.text);
+            if let (Some(stream), Some((stem, _))) = (self.held(&path), path.rsplit_once('.')) {
+                self.write_file(stem.to_owned(), Stream::unknown(stream.taint), false);
+            }
+        }
+    }
+
+    /// Files that a filter writes besides its output hold what came in.
+    fn track_written(&mut self, call: &Call<'_>, stdin: &Stream) {
+        let written =
+            crate::effects::of(call).into_iter().filter(|found| found.deed == Deed::Write);
+        for found in written.take(8) {
+            let mut path = self.resolve(&found.path.text);
+            if call.program == "split" {
+                path.push_str("aa");
+            }
+            let copy = self.copied(stdin);
+            self.write_file(path, copy, false);
+        }
+    }
+
+    /// A patch adds lines to the files that it names.
+    fn track_patch(&mut self, stdin: &Stream) {
+        let Some(text) = &stdin.text else { return };
+        let mut files: Vec<(String, String)> = Vec::new();
+        for line in text.lines().take(4096) {
+            if let Some(name) = line.strip_prefix("+++ ") {
+                let name = name.strip_prefix("b/").unwrap_or(name);
+                files.push((self.resolve(name.split('\t').next().unwrap_or(name)), String::new()));
+            } else if let (Some(added), Some((_, body))) =
+                (line.strip_prefix('+'), files.last_mut())
+            {
+                body.push_str(added);
+                body.push('\n');
+            }
+        }
+        for (path, body) in files {
+            self.write_file(path, Stream::known(body), true);
         }
     }
 

@@ -83,6 +83,7 @@ const ROWS: &[Row] = &[
     row(&["zypper"], "D", "", DRY),
     row(&["pacman", "yay", "paru"], "p", "", &["--print"]),
     row(&["rpm"], "", "", &["--test"]),
+    row(&["bq"], "", "", &["--dry_run"]),
     row(&["apk", "opkg"], "s", "", &["--simulate", "--noaction"]),
     row(&["emerge"], "p", "", &["--pretend"]),
     row(&["brew", "xbps-remove", "pkg", "pkg_delete"], "n", "", DRY),

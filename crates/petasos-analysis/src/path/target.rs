@@ -177,7 +177,77 @@ const CREDENTIALS: [&str; 42] = [
 ];
 
 /// Places below a home from which programs start by themselves.
-const PERSISTENCE: [&str; 12] = [
+const PERSISTENCE: &[&str] = &[
+    ".local/share/bash-completion",
+    ".bash_completion",
+    ".bash_completion.d",
+    ".config/direnv",
+    ".config/zsh",
+    ".zsh",
+    ".gdbinit",
+    ".lldbinit",
+    ".emacs",
+    ".emacs.d",
+    ".config/emacs",
+    ".config/nvim",
+    ".vim",
+    ".Rprofile",
+    ".julia/config/startup.jl",
+    ".ipython",
+    ".local/share/applications",
+    ".config/plasma-workspace",
+    ".kde/Autostart",
+    ".config/i3/config",
+    ".config/sway/config",
+    ".config/hypr",
+    ".tmux.conf",
+    ".config/tmux/tmux.conf",
+    ".config/powershell",
+    ".config/nushell/autoload",
+    ".config/xonsh",
+    ".xonshrc",
+    ".sqliterc",
+    ".psqlrc",
+    ".exrc",
+    ".ocamlinit",
+    ".ghci",
+    ".irbrc",
+    ".pryrc",
+    ".pythonrc",
+    ".pdbrc",
+    ".mongorc.js",
+    ".mongoshrc.js",
+    ".duckdbrc",
+    ".screenrc",
+    ".mailcap",
+    ".procmailrc",
+    ".lesskey",
+    ".lessfilter",
+    ".curlrc",
+    ".wgetrc",
+    ".cargo/config.toml",
+    ".cargo/config",
+    ".gradle/init.gradle",
+    ".gradle/init.d",
+    ".config/pip/pip.conf",
+    ".pip/pip.conf",
+    ".local/bin/sudo",
+    ".config/user-tmpfiles.d",
+    ".config/containers/systemd",
+    ".config/upstart",
+    ".hgrc",
+    ".mercurial",
+    ".bazelrc",
+    ".byebugrc",
+    ".fishrc",
+    ".config/fish",
+    ".config/lf/lfrc",
+    ".config/ranger",
+    ".config/kitty",
+    ".config/wezterm",
+    ".config/mpv/scripts",
+    "Library/Application Scripts",
+    "Library/LaunchDaemons",
     ".config/systemd/user",
     ".config/autostart",
     "Library/LaunchAgents",
@@ -205,7 +275,7 @@ fn home_target(rest: &str) -> Target {
         Target::Startup
     } else if under(&CREDENTIALS) || globbed(&CREDENTIALS) {
         Target::Credential
-    } else if under(&PERSISTENCE) {
+    } else if under(PERSISTENCE) {
         Target::Persistence
     } else {
         Target::Ordinary
@@ -213,7 +283,19 @@ fn home_target(rest: &str) -> Target {
 }
 
 fn system_target(path: &str) -> Target {
-    const CONFIG: [&str; 20] = [
+    const CONFIG: &[&str] = &[
+        "/usr/local/lib/systemd",
+        "/var/lib/cloud",
+        "/var/lib/systemd",
+        "/var/lib/NetworkManager",
+        "/usr/local/share/zsh",
+        "/usr/local/share/bash-completion",
+        "/run/systemd",
+        "/opt/homebrew/Library",
+        "/var/db",
+        "/usr/local/lib/python3",
+        "/var/at",
+        "/var/www/.ssh",
         "/selinux",
         "/etc",
         "/boot",
@@ -258,7 +340,7 @@ fn system_target(path: &str) -> Target {
     let mirror = path.starts_with("/private/var/")
         && !path.starts_with("/private/var/tmp")
         && !path.starts_with("/private/var/folders");
-    if path.ends_with("docker.sock") || under(&CONFIG) || mirror {
+    if path.ends_with("docker.sock") || under(CONFIG) || mirror {
         Target::SystemConfig
     } else if under(&FILES) || shadows(path) {
         Target::SystemFile

@@ -83,6 +83,9 @@ fn check(call: &Call<'_>) -> bool {
             .iter()
             .any(|arg| arg.text.starts_with("user") || arg.text.starts_with("group")),
         "htpasswd" => false,
+        "dseditgroup" => {
+            call.values(&["-o"]).any(|verb| !matches!(verb.text.as_str(), "read" | "checkmember"))
+        }
         "aws" => {
             call.operand(0) == "iam"
                 && [

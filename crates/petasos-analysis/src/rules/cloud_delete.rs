@@ -48,6 +48,7 @@ pub(super) static RULE: Rule = Rule {
                 "s3cmd",
                 "mc",
                 "rclone",
+                "wget",
                 "az.cmd",
                 "railway",
                 "render",
@@ -135,7 +136,7 @@ fn check(call: &Call<'_>) -> bool {
     }) {
         return false;
     }
-    if matches!(call.program, "curl" | "http" | "https" | "xh") {
+    if matches!(call.program, "curl" | "http" | "https" | "xh" | "wget") {
         return deletes_remote(call);
     }
     let first = call.operand(0);
@@ -166,6 +167,7 @@ fn check(call: &Call<'_>) -> bool {
                     && call
                         .values(&["-X", "--method"])
                         .any(|verb| verb.text.eq_ignore_ascii_case("delete"))
+                || first == "repo" && call.operand(1) == "sync" && call.flag_word("--force")
                 || first == "repo"
                     && call.operand(1) == "edit"
                     && call.args.iter().any(|arg| arg.text.contains("visibility"))
@@ -192,6 +194,7 @@ fn check(call: &Call<'_>) -> bool {
 fn deletes_remote(call: &Call<'_>) -> bool {
     let verb = match call.program {
         "curl" => call.option(&["-X", "--request"]).or_else(|| call.clustered('X')),
+        "wget" => call.option(&["--method"]),
         _ => call.operands().next().cloned(),
     };
     let local = |text: &str| {
@@ -209,12 +212,13 @@ fn deletes_remote(call: &Call<'_>) -> bool {
     };
     verb.is_some_and(|verb| verb.is("DELETE") || verb.is("delete"))
         && call.args.iter().any(|arg| {
-            (arg.text.contains("://") || arg.text.starts_with("api.")) && !local(&arg.text)
+            arg.text.starts_with(":9200")
+                || (arg.text.contains("://") || arg.text.starts_with("api.")) && !local(&arg.text)
         })
 }
 
 fn sync_deletes(call: &Call<'_>) -> bool {
-    call.flag_word("sync") && call.flag_word("--delete")
+    call.flag_word("sync") && call.args.iter().any(|arg| arg.text.starts_with("--delete"))
         || call.flag_word("mirror") && call.flag_word("--remove")
         || call.program == "mc" && call.flag_word("--force") && call.flag_word("rm")
 }

@@ -63,9 +63,19 @@ pub(super) static RULE: Rule = Rule {
     ],
 };
 
+/// A patch after which nothing runs.
+fn idles(patch: &str) -> bool {
+    let plain: String =
+        patch.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect();
+    plain.contains("replicas:0") || plain.contains("suspend:true")
+}
+
 fn check(call: &Call<'_>) -> bool {
-    if call.args.iter().any(|arg| arg.text.starts_with("--dry-run") && !arg.text.ends_with("=none"))
-    {
+    if call.args.iter().any(|arg| {
+        arg.text.starts_with("--dry-run")
+            && !arg.text.ends_with("=none")
+            && !arg.text.ends_with("=false")
+    }) {
         return false;
     }
     let mut verbs = Vec::new();
@@ -112,7 +122,9 @@ fn check(call: &Call<'_>) -> bool {
                 || first == "rollout" && matches!(second, "undo" | "restart")
                 || first == "replace" && (call.flag_word("--force"))
                 || first == "apply" && call.flag_word("--prune")
-                || first == "config" && second.starts_with("delete-")
+                || first == "config"
+                    && (second.starts_with("delete-") || second == "set-credentials")
+                || first == "patch" && call.args.iter().any(|arg| idles(&arg.text))
         }
     }
 }

@@ -123,7 +123,47 @@ fn formats(call: &Call<'_>) -> bool {
                 && last.is_some_and(|arg| arg.text.starts_with("/dev")))
 }
 
+/// Words with which a partitioner changes the disk, whatever else it prints.
+const CHANGES: [&str; 24] = [
+    "-Z",
+    "-z",
+    "-o",
+    "-g",
+    "-m",
+    "-n",
+    "-t",
+    "-c",
+    "-u",
+    "-D",
+    "--delete",
+    "--zap",
+    "--zap-all",
+    "--new",
+    "--clear",
+    "mklabel",
+    "mktable",
+    "mkpart",
+    "rm",
+    "resizepart",
+    "--load-backup",
+    "-l",
+    "-G",
+    "-R",
+];
+
 fn partitions(call: &Call<'_>) -> bool {
+    let changed = match call.program {
+        "sgdisk" => {
+            call.args.iter().any(|arg| arg.is("-d") || CHANGES.contains(&arg.text.as_str()))
+        }
+        "parted" => {
+            call.operands().any(|arg| arg.text.len() > 1 && CHANGES.contains(&arg.text.as_str()))
+        }
+        _ => false,
+    };
+    if changed && on_disk(call) {
+        return true;
+    }
     let lists = call.flag_word("-l")
         || call.flag_word("--list")
         || call.flag_word("print")

@@ -148,6 +148,6 @@ fn check(call: &Call<'_>) -> bool {
                     && operands.iter().any(|text| holds(text))
         }
         "mail" | "mailx" | "mutt" => call.values(&["-a", "-A"]).any(|file| holds(&file.text)),
-        _ => false,
+        _ => call.values(&["-f", "--file", "-a", "--attach"]).any(|file| holds(&file.text)),
     }
 }

@@ -25,6 +25,7 @@ pub(super) static RULE: Rule = Rule {
                 "openrc-shutdown",
                 "kexec",
                 "rtcwake",
+                "fdesetup",
             ],
             check,
         ),
@@ -101,6 +102,7 @@ fn check(call: &Call<'_>) -> bool {
             .any(|mode| !matches!(mode.text.as_str(), "no" | "show" | "disable" | "on")),
         "kexec" => call.flag('e') || call.long("--exec"),
         "openrc-shutdown" => true,
+        "fdesetup" => first == "authrestart",
         _ => units(call),
     }
 }

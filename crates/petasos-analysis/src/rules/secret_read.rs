@@ -20,6 +20,7 @@ pub(super) static RULE: Rule = Rule {
                 "gpg2",
                 "security",
                 "secret-tool",
+                "getent",
                 "pass",
                 "gopass",
                 "op",
@@ -65,6 +66,7 @@ fn tools(call: &Call<'_>) -> bool {
             matches!(call.operand(0), "dump-keychain" | "export")
                 || call.operand(0).starts_with("find-") && (call.flag('w') || call.flag('g'))
         }
+        "getent" => matches!(call.operand(0), "shadow" | "gshadow"),
         "secret-tool" => matches!(call.operand(0), "lookup" | "search"),
         _ => false,
     }

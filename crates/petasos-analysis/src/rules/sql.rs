@@ -330,6 +330,9 @@ fn frameworks(call: &Call<'_>) -> bool {
     let script = call.args.iter().any(|arg| arg.text.ends_with("manage.py"))
         || call.program == "manage.py"
         || call.program == "django-admin";
+    if call.args.iter().take(2).any(|arg| arg.is("help")) {
+        return false;
+    }
     call.args.iter().take(6).any(|arg| {
         matches!(
             arg.text.as_str(),

@@ -51,6 +51,13 @@ fn check(call: &Call<'_>) -> bool {
                 | "--group"
                 | "--prompt"
                 | "--host"
+                | "--close-from"
+                | "--role"
+                | "--type"
+                | "--command-timeout"
+                | "--other-user"
+                | "--chdir"
+                | "--chroot"
         ) {
             words.next();
             continue;

@@ -12,7 +12,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[
         Check::Call(
-            &["chmod", "gchmod", "setfacl", "install", "mkdir", "umask", "icacls", "find"],
+            &["chmod", "gchmod", "setfacl", "install", "mkdir", "umask", "icacls", "find", "rsync"],
             check,
         ),
         Check::Signal(Signal::WorldWritable),
@@ -54,11 +54,15 @@ fn check(call: &Call<'_>) -> bool {
         "install" | "mkdir" => {
             call.values(&["-m", "--mode"]).chain(call.clustered('m')).any(|mode| opens(&mode.text))
         }
-        "umask" => {
-            call.args.iter().any(|arg| matches!(arg.text.as_str(), "0" | "00" | "000" | "0000"))
-        }
+        "umask" => call.args.iter().any(|arg| {
+            matches!(arg.text.as_str(), "0" | "00" | "000" | "0000")
+                || arg.text.contains(['=', '+']) && opens(&arg.text)
+        }),
         "icacls" => call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains("everyone:")),
         "find" => false,
+        "rsync" => call.values(&["--chmod"]).any(|modes| {
+            modes.text.split(',').any(|mode| opens(mode.trim_start_matches(['D', 'F'])))
+        }),
         _ => {
             call.args
                 .iter()
@@ -70,6 +74,22 @@ fn check(call: &Call<'_>) -> bool {
     }
 }
 
+/// Whether the steps behind `who`, such as `+rw-x` or `=u`, end with a right to write.
+fn adds_write(steps: &str) -> bool {
+    let (mut sign, mut writes) = ('+', false);
+    for letter in steps.chars() {
+        match letter {
+            '+' | '-' => sign = letter,
+            '=' => (sign, writes) = (letter, false),
+            // Whoever owns a file can write it, as a rule.
+            'w' | 'u' => writes = sign != '-',
+            'r' | 'x' | 'X' | 's' | 't' | 'g' | 'o' => {}
+            _ => return false,
+        }
+    }
+    writes
+}
+
 /// Whether a mode gives others the right to write.
 fn opens(mode: &str) -> bool {
     let digits = mode.trim_start_matches(['+', '=']);
@@ -77,12 +97,9 @@ fn opens(mode: &str) -> bool {
         return digits.bytes().last().is_some_and(|byte| (byte - b'0') & 2 != 0);
     }
     mode.split(',').any(|clause| {
-        let Some(at) = clause.find(['+', '=']) else { return false };
+        let Some(at) = clause.find(['+', '=', '-']) else { return false };
         let (who, what) = clause.split_at_checked(at).unwrap_or((clause, ""));
         let plain = !who.is_empty() && who.bytes().all(|byte| b"ugoa".contains(&byte));
-        plain
-            && who.contains(['o', 'a'])
-            && what.contains('w')
-            && what.bytes().skip(1).all(|byte| b"rwxXstugo".contains(&byte))
+        plain && who.contains(['o', 'a']) && adds_write(what)
     })
 }

@@ -18,7 +18,7 @@ const fn row(name: &'static str, values: &'static [&'static str], skip: usize) -
     Row { name, values, skip }
 }
 
-const ROWS: [Row; 164] = [
+const ROWS: &[Row] = &[
     row(
         "sudo",
         &[
@@ -134,6 +134,7 @@ const ROWS: [Row; 164] = [
     row("ccache", &[], 0),
     row("sshpass", &["-p", "-f", "-d", "-P"], 0),
     row("busybox", &[], 0),
+    row("coreutils", &[], 0),
     row("toybox", &[], 0),
     row("ld-linux-x86-64.so.2", &["--library-path", "--preload", "--argv0"], 0),
     row("ld-linux.so.2", &["--library-path"], 0),
@@ -250,6 +251,17 @@ pub(super) static WRAPPER: Wrapper = Wrapper { names: &NAMES, unwrap };
 /// Programs that raise privileges.
 const RAISING: [&str; 5] = ["sudo", "doas", "pkexec", "run0", "sudo-rs"];
 
+/// `rimraf@5` is `rimraf`.
+fn without_version(rest: &[Arg]) -> Vec<Arg> {
+    let mut argv = rest.to_vec();
+    if let Some(first) = argv.first_mut()
+        && let Some((name, _)) = first.text.rsplit_once('@').filter(|(name, _)| !name.is_empty())
+    {
+        first.text = name.to_owned();
+    }
+    argv
+}
+
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let Some(row) = ROWS.iter().find(|row| row.name == call.program) else { return };
     inners.elevated = RAISING.contains(&row.name);
@@ -295,6 +307,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             inners.assigns.push((name.to_owned(), value));
         }
     }
+    let unversioned;
+    let rest = if matches!(row.name, "npx" | "bunx" | "pnpx") {
+        unversioned = without_version(rest);
+        unversioned.as_slice()
+    } else {
+        rest
+    };
     match rest {
         [code]
             if code.text.contains(' ') && !matches!(row.name, "exec" | "command" | "builtin") =>

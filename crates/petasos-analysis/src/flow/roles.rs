@@ -1,0 +1,256 @@
+//! What the words of a call mean where no table knows the program: verbs that take something away,
+//! paths behind options that name an output, credentials that are read, disks that are written.
+
+use super::call::Call;
+use super::embedded::lists;
+use super::engine::Engine;
+use super::guess::PLAIN;
+use super::report::{Deed, render};
+use super::value::Arg;
+use crate::path::{self, Target};
+use crate::rules::Signal;
+
+/// Verbs that take something away for good.
+const DELETES: &str = "delete deleteall deletecollection destroy purge wipe drop nuke terminate erase teardown undeploy \
+    decommission deprovision flushall flushdb flush truncate obliterate rmr unlink-all destroy-all expunge trash \
+    deregister down reset-all wipeall removeall clear-all zap";
+/// Options that are such a verb.
+const ENDING: &str = "--destroy --purge --wipe --down --delete-all --terminate --force-delete --nuke --drop --deleteall --drop-all --purge-all";
+/// Verbs that end something which runs.
+const STOPS: &str = "stop shutdown kill disable restart halt suspend reboot hibernate poweroff quit terminate-all drain evict cordon stopall killall";
+/// Verbs that show something to the world.
+const PUBLISHES: &str = "publish release unpublish yank";
+/// Words in front of which a verb is only a name, and options with which it is a rehearsal.
+const HARMLESS: &str = "help list ls show describe get info status plan diff explain search view print \
+    completion docs man run test exec new init create add config set log logs version check lint build \
+    generate install uninstall edit format fmt watch serve start preview validate read query inspect";
+const REHEARSED: &str = "--dry-run --dry_run --dryrun --help --whatif -whatif --check --preview --plan \
+    --noop --simulate --list --print --no-act --dry -help --list-targets --version";
+/// Programs whose words are names of tasks, packages, tests, topics or text.
+const NAMERS: &str = "make gmake bmake ninja just task rake npm yarn pnpm npx bunx bun gradle gradlew mvn \
+    mvnw ant sbt mill lein mix cargo go poetry uv pip pip3 pipx conda mamba brew apt apt-get dnf yum \
+    zypper pacman apk gem bundle composer nuget dotnet flutter dart opam cabal stack luarocks cpan \
+    cpanm rustup nvm fnm volta asdf mise pyenv rbenv sdk code tmux screen zellij emacs vim nvim jest \
+    pytest vitest mocha rspec tox nox bats ctest cmake meson bazel buck pants invoke inv fab doit \
+    git hg svn jj gh glab sed awk gawk perl ruby python python3 node php lua deno R rscript julia \
+    tee tr cut sort uniq find fd locate apropos dict look seq expr date cal bc sleep read export set \
+    alias unset declare local eval exec source trap wait jobs fg bg cd pushd popd man curl wget \
+    ssh scp rsync docker podman kubectl systemctl launchctl service psql mysql sqlite3 redis-cli \
+    mongosh ansible terraform tofu kill killall pkill xargs env sudo su doas nice timeout watch time \
+    nohup strace ltrace gdb lldb valgrind bash sh zsh fish dash ksh nu pwsh powershell cmd wsl \
+    hdparm ip nmcli iptables nft ufw firewall-cmd loginctl passwd useradd usermod userdel chsh \
+    virsh bpftrace perf ctags cscope gcc g++ clang rustc javac java scala kotlin swift ghc \
+    cp mv ln rm rmdir install chmod chown chgrp stat file head tail less more wc diff cmp patch \
+    tar zip unzip gzip zcat base64 openssl gpg dig host nslookup ping nc whois pgrep ps top htop \
+    petasos hermes cat last lastlog command which type hash nproc tox pre-commit comm join paste column fold fmt nl tac rev shuf split csplit \
+    playerctl mpc cmus-remote timew toggl watson zoxide watchman ccache sccache lsb_release \
+    adb fastboot vagrant direnv chezmoi stow ctr runc zsh-bench hyperfine entr fzf sk tig lazygit";
+/// Programs that use or protect a secret without showing it.
+const KEEPERS: &str = "ssh scp sftp mosh ssh-add ssh-keygen ssh-copy-id autossh sshfs rsync ansible \
+    ansible-playbook ls stat test [ chmod chown chgrp mkdir touch file find fd du wc sha256sum md5sum \
+    shasum sha1sum cksum kubectl helm k9s stern aws gcloud az gpg age sops op pass vault openssl git \
+    psql mysql curl wget docker podman terraform tofu npm pip twine cargo code vim nvim vi nano emacs \
+    restic borg readlink realpath basename dirname lsattr getfacl namei cd pushd export source . \
+    kubectx kubens direnv dotenv docker-compose flux argocd kustomize eksctl ls rm shred echo printf";
+/// Parts of options that name a key to be used.
+const KEYS: &str = "-i identity key cert kubeconfig config netrc credentials-file auth account pass \
+    exclude ignore ca env-file -F cookie";
+/// Options that name what is written.
+const OUTPUTS: &str = "-o -O -w -d -D -P --out --output --outfile --output-file --output-dir --outdir --out-dir --dir \
+    --directory --dest --destination --target --target-dir --target-directory --log --log-file --logfile --save \
+    --write --write-out --to --prefix --one-top-level --save-to --export --dump --directory-prefix \
+    --output-document --append-output --result --report --pidfile --pid-file -outdir -out --trace --html --install-dir --root --into --extract-to";
+/// Options that change a file where it is.
+const IN_PLACE: &str =
+    "-i -L --in-place --inplace -w --write --fix --edit ed -u --overwrite -W --replace --modify -I";
+/// Words that write to a disk, as verb, option or part of a program's name.
+const DISK_VERBS: &str = "restore write mkfs format wipe erase zero create init clone burn flash -z --zero-range \
+    --wipe --erase --format --zap zap mklabel mkpart restoredisk restoreparts --write --restore \
+    -w --punch-hole -p --autonuke secure-erase --clear labelclear mkpartfs part-init part-disk mkswap sanitize --overwrite -r --discard mktable rm";
+const DISK_PROGRAMS: &str = "mk make- newfs format wipe erase flash burn restore clone zero nuke shred part \
+    install discard nwipe fallocate";
+/// Programs that only look at a disk, or attach it.
+const DISK_READERS: &str = "ls lsblk blkid smartctl mount umount file stat cat head hexdump xxd od udevadm \
+    findmnt df du eject lsof fuser swapon swapoff e2label tune2fs dumpe2fs fsck e2fsck blockdev sync \
+    test [ echo printf readlink losetup udisksctl diskutil iostat fio cryptsetup partprobe hdparm nvme \
+    fdisk parted sgdisk sfdisk gdisk mkdir touch grep find git man xfs_info debugfs chown chmod dd cp rm mdadm lvs pvs vgs \
+    qemu-system-x86_64 docker podman picocom minicom screen cmp ddrescue wipefs sha256sum md5sum pv fdisk cfdisk mkfs mke2fs badblocks blkdiscard vgcreate vgextend tee lvextend resize2fs grub-probe partx";
+
+impl Engine<'_> {
+    /// Reads the words of a call about which nothing was found.
+    pub(super) fn follow_roles(&mut self, call: &Call<'_>) {
+        if PLAIN.contains(&call.program) || !self.charge(call.args.len().min(32) * 200, call.span) {
+            return;
+        }
+        self.follow_verb(call);
+        self.follow_publishing(call);
+        self.follow_disks(call);
+        self.follow_paths(call);
+    }
+
+    fn follow_verb(&mut self, call: &Call<'_>) {
+        let rehearsed =
+            call.args.iter().any(|arg| lists(REHEARSED, &arg.text.to_ascii_lowercase()));
+        if call.name.text.contains('/') || lists(NAMERS, call.program) || rehearsed {
+            return;
+        }
+        let signal = named(call.program).or_else(|| verb(call));
+        if let Some(signal) = signal {
+            let mut argv = vec![call.name.clone()];
+            argv.extend(call.args.iter().take(16).cloned());
+            self.report.signal(signal, call.span, render(&argv));
+        }
+    }
+
+    /// A plug-in of a builder that publishes.
+    fn follow_publishing(&mut self, call: &Call<'_>) {
+        let rehearsed = call.args.iter().any(|arg| lists(REHEARSED, &arg.text));
+        let words = || call.operands().take(4).map(|arg| arg.text.as_str());
+        if lists("flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn", call.program)
+            && !rehearsed
+            && words().any(|word| word == "publish")
+            && !words()
+                .any(|word| lists("run run-script exec help test add install info view", word))
+        {
+            self.report.signal(Signal::Publish, call.span, call.name.text.clone());
+        }
+    }
+
+    fn follow_disks(&mut self, call: &Call<'_>) {
+        let lower = call.program;
+        let writes = DISK_PROGRAMS.split_whitespace().any(|part| lower.contains(part))
+            || call.args.iter().any(|arg| lists(DISK_VERBS, &arg.text));
+        let shows =
+            call.args.iter().any(|arg| lists("list info status show dump print --list", &arg.text));
+        if lists(DISK_READERS, lower) || !writes || shows {
+            return;
+        }
+        for arg in call.args.iter().take(32) {
+            if arg.text.contains(char::is_whitespace) {
+                continue;
+            }
+            let text = arg.text.rsplit(['=', ',']).next().unwrap_or_default();
+            if text.starts_with("/dev/") && path::is_disk(text) {
+                self.touch(Deed::Write, &arg.with_text(text), call);
+            }
+        }
+    }
+
+    /// Secrets that are read, and settings that are written behind an option.
+    fn follow_paths(&mut self, call: &Call<'_>) {
+        let keeper = lists(KEEPERS, call.program);
+        let in_place = call.args.iter().any(|arg| lists(IN_PLACE, &arg.text));
+        let mut before = "";
+        for arg in call.args.iter().take(32) {
+            let (name, value) = match arg.text.split_once('=') {
+                Some((name, value)) if name.starts_with('-') => (name, value),
+                _ => (before, arg.text.as_str()),
+            };
+            before = if arg.text.starts_with('-') { &arg.text } else { "" };
+            if !value.contains(['/', '.']) || value.contains("://") {
+                continue;
+            }
+            let value = value.rsplit('@').next().unwrap_or(value);
+            let path = self.resolve(value);
+            let word = arg.with_text(value);
+            let key =
+                name.starts_with('-') && KEYS.split_whitespace().any(|part| name.contains(part));
+            if !keeper && !key && is_secret(&path, call) {
+                self.touch(Deed::Read, &word, call);
+            }
+            let written = lists(OUTPUTS, name)
+                || in_place && !keeper && !arg.text.starts_with('-') && name != "-i";
+            if written && !lists(LOOKERS, call.program) && is_sensitive(&path, call) {
+                self.touch(Deed::Write, &word, call);
+            }
+        }
+    }
+}
+
+/// Programs whose options of these names are no output.
+const LOOKERS: &str = "ffmpeg scp sftp ls ps ssh mount lsof stat test [ find fd grep rg egrep diff du df tree git docker podman \
+    systemctl journalctl kubectl nginx cut sort sudo env mkdir java python python3 node perl ruby php psql mysql bash sh zsh \
+    date ping dig sshd visudo named-checkconf apachectl haproxy rsync tail head less wc shellcheck cc gcc g++ clang ld make cmake pip bpftrace \
+    locate column realpath readlink watch install cp mv ln rm tar unzip useradd usermod who";
+
+fn is_secret(path: &str, call: &Call<'_>) -> bool {
+    path::is_secret(path, call.facts) || path.starts_with(".ssh/id_") && !path.ends_with(".pub")
+}
+
+fn is_sensitive(path: &str, call: &Call<'_>) -> bool {
+    path::target(path, call.facts) != Target::Ordinary
+}
+
+/// What a verb, alone or at an end of a longer one, does.
+fn meaning(word: &str) -> Option<Signal> {
+    let mut parts = word.split(['-', '_', ':']);
+    let first = parts.next()?;
+    let last = parts.next_back().unwrap_or(first);
+    let means = |list: &str| lists(list, word) || lists(list, first) || lists(list, last);
+    if means(DELETES) {
+        Some(Signal::CloudDelete)
+    } else if means(STOPS) {
+        Some(Signal::ServiceStop)
+    } else if means(PUBLISHES) {
+        Some(Signal::Publish)
+    } else {
+        None
+    }
+}
+
+/// `lxc-destroy`: the verb is in the name of the program.
+fn named(program: &str) -> Option<Signal> {
+    let (head, tail) = program.rsplit_once(['-', '.'])?;
+    (!head.is_empty() && lists(DELETES, tail) || lists("stop kill", tail))
+        .then(|| meaning(tail))
+        .flatten()
+}
+
+/// The verb of a call: a plain word among the first ones that is no value of an option.
+fn verb(call: &Call<'_>) -> Option<Signal> {
+    let forced = call
+        .args
+        .iter()
+        .any(|arg| lists("-r -R -f -rf -fr --force --recursive --all -a", &arg.text));
+    let idle = call.args.iter().any(|arg| arg.text.ends_with("=0") || arg.is("0"));
+    if call.args.iter().any(|arg| lists(ENDING, &arg.text)) {
+        return Some(Signal::CloudDelete);
+    }
+    let mut after_option = false;
+    let mut seen = 0;
+    for arg in call.args.iter().take(8) {
+        let text = arg.text.as_str();
+        let behind = std::mem::replace(&mut after_option, is_valued(arg));
+        if text.starts_with('-')
+            && !lists("-delete -destroy -purge -wipe -deleteall -rm -rmr", text)
+        {
+            continue;
+        }
+        let word = text.trim_start_matches('-');
+        let plain = word
+            .bytes()
+            .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_' | b':'));
+        if !plain || word.is_empty() {
+            if behind {
+                continue;
+            }
+            return None;
+        }
+        if word == "rm" && forced || word.contains("scale") && idle {
+            return Some(Signal::CloudDelete);
+        }
+        if let Some(signal) = meaning(word).filter(|_| !behind) {
+            return Some(signal);
+        }
+        seen += usize::from(!behind);
+        if lists(HARMLESS, word) && !behind || seen >= 3 {
+            return None;
+        }
+    }
+    None
+}
+
+/// An option that may take the next word as its value.
+fn is_valued(arg: &Arg) -> bool {
+    arg.text.starts_with('-') && !arg.text.contains('=')
+}
