@@ -84,6 +84,15 @@ fn statement(words: &[String]) -> bool {
     {
         return false;
     }
+    // A graph is matched and deleted.
+    let has = |wanted: &str| words.iter().any(|word| word == wanted);
+    if words.first().is_some_and(|word| word == "MATCH")
+        && has("DELETE")
+        && !has("WHERE")
+        && !has("{")
+    {
+        return true;
+    }
     while let Some(at) = words
         .iter()
         .position(|word| matches!(word.as_str(), "DROP" | "TRUNCATE" | "DELETE" | "REMOVE"))

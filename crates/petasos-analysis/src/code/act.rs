@@ -89,7 +89,12 @@ impl Walker<'_, '_, '_> {
                 }
             }
             Action::Mode => {
-                let open = args.iter().any(|value| matches!(value, Value::Number(mode) if (mode & 0o002 != 0 || mode & 0o6000 != 0) && *mode <= 0o7777));
+                let opens = args.iter().any(|value| matches!(value, Value::Number(mode) if (mode & 0o002 != 0 || mode & 0o6000 != 0) && *mode <= 0o7777));
+                let open = if name.ends_with("umask") {
+                    args.first() == Some(&Value::Number(0))
+                } else {
+                    opens
+                };
                 if open {
                     self.engine.report.signal(Signal::WorldWritable, self.span, name);
                 }

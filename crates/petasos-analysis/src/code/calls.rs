@@ -186,7 +186,7 @@ fn affects(last: &str) -> Option<Action> {
             Action::Query
         }
         "kill" | "killpg" => Action::Kill,
-        "chmod" | "chmodSync" | "lchmod" | "chmod_R" => Action::Mode,
+        "chmod" | "chmodSync" | "lchmod" | "chmod_R" | "umask" => Action::Mode,
         "reboot" => Action::Power,
         _ => return None,
     })

@@ -189,6 +189,9 @@ impl Reader<'_> {
 
     /// Functions that put text together; `None` for all others.
     pub(super) fn computed(&mut self, name: &str, last: &str, args: &[Value]) -> Option<Value> {
+        if let Some(value) = parted(name, args.first()) {
+            return Some(value);
+        }
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         let rest = args.get(1..).unwrap_or_default();
         Some(match last {
@@ -260,4 +263,15 @@ fn joined(separator: &Value, rest: &[Value]) -> Value {
         })
         .collect();
     Value::Text(items.join(&separator.text()))
+}
+
+/// The directory of a path, and the words of a command that is given as one text.
+fn parted(name: &str, first: Option<&Value>) -> Option<Value> {
+    let Some(Value::Text(text)) = first else { return None };
+    if name == "shlex.split" {
+        return Some(Value::List(text.split_whitespace().map(str::to_owned).collect()));
+    }
+    let parent =
+        text.trim_end_matches('/').rsplit_once('/').filter(|_| name.ends_with("dirname"))?.0;
+    Some(Value::Text(if parent.is_empty() { "/" } else { parent }.to_owned()))
 }

@@ -55,7 +55,9 @@ impl Walker<'_, '_, '_> {
         self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
             || name == "codecs.decode";
         self.seen.sockets |= matches!(last, "socket" | "TCPSocket" | "fsockopen" | "Socket")
-            || name == "net.connect";
+            || name == "net.connect"
+            || name == "net.Dial"
+            || name.starts_with("TCPSocket");
         self.seen.duplicates |= matches!(last, "stdin" | "stdout")
             && self.sign(at + 1, '=')
             && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(value)) if !value.ends_with("PIPE") && !value.starts_with("sys.") && !value.ends_with("DEVNULL") && !value.contains("open"));
@@ -126,6 +128,29 @@ impl Walker<'_, '_, '_> {
         self.seen.loops |= looped;
     }
 
+    /// What texts mean beside a connection: a request that deletes, a shell at its end.
+    fn remote_signals(&self) -> Vec<Signal> {
+        let seen = &self.seen;
+        let mut signals = Vec::new();
+        let tokens = &self.reader.tokens;
+        let is_text = |test: fn(&str) -> bool| {
+            tokens.iter().any(|token| matches!(token, Token::Text(text) if test(text)))
+        };
+        let deletes = seen.network
+            && is_text(|text| text == "DELETE")
+            && !is_text(|text| text.contains("//localhost") || text.contains("//127."));
+        let shell = is_text(|text| {
+            matches!(text.trim_end_matches(" -i"), "/bin/sh" | "/bin/bash" | "sh" | "bash")
+        });
+        if seen.sockets && shell && !is_text(|text| text == "-c") {
+            signals.push(Signal::ReverseShell);
+        }
+        if deletes {
+            signals.push(Signal::CloudDelete);
+        }
+        signals
+    }
+
     /// What the sightings mean together.
     pub(super) fn conclude(&mut self) {
         let span = self.span;
@@ -155,6 +180,7 @@ impl Walker<'_, '_, '_> {
                 signals.push(Signal::DecodedCode);
             }
         }
+        signals.extend(self.remote_signals());
         if seen.cloud && seen.takes_away {
             signals.push(Signal::CloudDelete);
         }

@@ -71,7 +71,11 @@ impl Engine<'_> {
                     args.first()?.clone(),
                     args.get(1..).unwrap_or_default().to_vec(),
                 );
-                return Some(self.run_inner(inner, span));
+                // What it sets stays set, as with `eval`.
+                self.via.push("eval");
+                let stream = self.run_inner(inner, span);
+                self.via.pop();
+                return Some(stream);
             }
             "trap" => {
                 let code =

@@ -199,6 +199,9 @@ impl Engine<'_> {
         }
         let lower;
         let base = base.strip_suffix(".exe").unwrap_or(base);
+        // Whoever fetches programs may name a version: `rimraf@5`.
+        let base =
+            base.split_once('@').map_or(base, |it| if it.0.is_empty() { base } else { it.0 });
         let program = if base.bytes().any(|byte| byte.is_ascii_uppercase()) {
             lower = base.to_ascii_lowercase();
             lower.as_str()
@@ -208,6 +211,7 @@ impl Engine<'_> {
         if let Some(argv) = super::guess::start_script(first, args) {
             return self.run_call("service", &argv, span, assigns);
         }
+        self.follow_evaluated(program, args, span);
         if let Some(stream) = self.builtin(program, argv, span) {
             return stream;
         }
@@ -260,7 +264,7 @@ impl Engine<'_> {
             self.ask_rules(&call, argv);
         }
         let unwrapped = wrappers::unwrap(&call);
-        let wraps = unwrapped.is_some();
+        let wraps = unwrapped.as_ref().is_some_and(|inners| !inners.list.is_empty());
         let reach = effects::hosts(&call);
         for host in reach {
             self.report.effect(EffectKind::Reach, &host, span);

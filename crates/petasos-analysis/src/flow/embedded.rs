@@ -178,6 +178,8 @@ impl Engine<'_> {
         if PLAIN.contains(&call.program) {
             return;
         }
+        self.follow_publishing(call);
+        self.follow_substitution(call);
         if lists(DATA, call.program) {
             return;
         }
@@ -197,6 +199,20 @@ impl Engine<'_> {
         if let Some(text) = &call.stdin.text {
             self.run_phrases(text, call.span);
             self.run_statement(text, call);
+        }
+    }
+
+    /// `sed 's/…/command/e'` runs each line as it is after the change.
+    fn follow_substitution(&mut self, call: &Call<'_>) {
+        if !lists("sed gsed", call.program) {
+            return;
+        }
+        let executed = call.args.iter().find_map(|arg| executed(&arg.text).map(|code| (arg, code)));
+        if let Some((arg, code)) = executed {
+            let input = call.stdin.text.as_deref().unwrap_or_default();
+            let line = input.lines().next().unwrap_or_default();
+            let code = arg.with_text(format!("{code}{line}"));
+            self.run_inner(Inner::Shell(code, Vec::new()), call.span);
         }
     }
 
@@ -276,6 +292,26 @@ impl Engine<'_> {
         }
     }
 
+    /// Arguments that a builtin evaluates by itself: subscripts, and commands it calls back.
+    pub(super) fn follow_evaluated(&mut self, program: &str, args: &[Arg], span: Span) {
+        if lists("let test [ unset read printf wait declare", program) {
+            for arg in args.iter().take(16) {
+                if let Some(code) = subscript(&arg.text) {
+                    self.run_inner(Inner::Shell(arg.with_text(code), Vec::new()), span);
+                }
+            }
+        }
+        if lists("mapfile readarray compgen", program) {
+            for pair in args.windows(2).take(16) {
+                if let [flag, code] = pair
+                    && flag.is("-C")
+                {
+                    self.run_inner(Inner::Shell(code.clone(), Vec::new()), span);
+                }
+            }
+        }
+    }
+
     /// Follows every command that stands in `text` in plain sight.
     pub(super) fn run_phrases(&mut self, text: &str, span: Span) {
         if !self.charge(text.len().min(TEXT_MAX) * 4, span) {
@@ -296,6 +332,24 @@ impl Engine<'_> {
 /// Whether `word` is one of `list`.
 pub(super) fn lists(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|entry| entry == word)
+}
+
+/// The command that is substituted in the subscript of a name: `a[$(code)]`.
+fn subscript(text: &str) -> Option<&str> {
+    let (_, inside) = text.split_once('[')?;
+    let code = inside.split_once("$(").or_else(|| inside.split_once('`'))?.1;
+    code.split([')', '`']).next()
+}
+
+/// What a substitution with the flag `e` puts in.
+fn executed(script: &str) -> Option<&str> {
+    let rest = script.strip_prefix('s')?;
+    let sign = rest.chars().next().filter(char::is_ascii_punctuation)?;
+    let mut fields = rest.split(sign).skip(2);
+    let code = fields.next()?;
+    let flags = fields.next()?;
+    let known = flags.chars().all(|flag| flag.is_ascii_digit() || "gepiIm".contains(flag));
+    (known && flags.contains('e')).then_some(code)
 }
 
 fn base(text: &str) -> &str {

@@ -22,6 +22,10 @@ impl Engine<'_> {
     /// The output of a plain command.
     pub(super) fn output(&mut self, call: &Call<'_>) -> Stream {
         let taint = self.stdin.taint;
+        if prints_setup(call) || self.encodes_secret(call) {
+            let secret = self.encodes_secret(call);
+            return Stream::unknown(if secret { Taint::SECRET } else { Taint::NONE });
+        }
         match call.program {
             "echo" if self.captured => {
                 Stream { text: Some(echo(call.args)), taint: taint_of(call.args) }
@@ -81,7 +85,6 @@ impl Engine<'_> {
                 Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
             }
             "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),
-            _ if prints_setup(call) => Stream::unknown(Taint::NONE),
             name if DOWNLOADERS.contains(&name) || asks_host(call) => self.download(call),
             name if FILTERS.contains(&name) => self.filtered(call),
             _ => self.plain_output(call).unwrap_or(Stream::unknown(
@@ -229,6 +232,16 @@ impl Engine<'_> {
         }
     }
 
+    /// Whether an encoder or packer is given a file of secrets.
+    fn encodes_secret(&self, call: &Call<'_>) -> bool {
+        let secret = |arg: &Arg| self.file_taint(&self.resolve(&arg.text)).has(Taint::SECRET);
+        let packs = matches!(
+            call.program,
+            "gpg" | "openssl" | "age" | "zip" | "tar" | "gzip" | "xz" | "zstd" | "7z"
+        );
+        packs && call.operands().take(16).any(secret)
+    }
+
     /// Whether a `find` lists all of the root, a home or a system directory.
     fn sweeps(&self, call: &Call<'_>) -> bool {
         self.captured
@@ -301,8 +314,11 @@ impl Engine<'_> {
 /// `TOOL completion bash` and its like print code of the tool itself.
 fn prints_setup(call: &Call<'_>) -> bool {
     let word = call.operand(0);
-    matches!(word, "completion" | "completions" | "shellenv" | "activate" | "gen-completions")
-        || call.args.len() <= 3 && matches!(word, "init" | "hook" | "env")
+    let tool = !matches!(call.program, "echo" | "printf" | "cat" | "grep" | "git" | "yes");
+    tool && matches!(
+        word,
+        "completion" | "completions" | "shellenv" | "activate" | "gen-completions"
+    ) || tool && call.args.len() <= 3 && matches!(word, "init" | "hook" | "env")
 }
 
 /// A client of any kind that is given another machine to ask.

@@ -475,6 +475,9 @@ impl Engine<'_> {
 /// A script that sets something up, by its name.
 fn is_installer(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
+    if name.ends_with(".sh") {
+        return true;
+    }
     let stem = name.split('.').next().unwrap_or_default();
     matches!(
         stem,

@@ -83,7 +83,6 @@ impl Engine<'_> {
             return;
         }
         self.follow_verb(call);
-        self.follow_publishing(call);
         self.follow_disks(call);
         self.follow_paths(call);
     }
@@ -103,8 +102,8 @@ impl Engine<'_> {
     }
 
     /// A plug-in of a builder that publishes.
-    fn follow_publishing(&mut self, call: &Call<'_>) {
-        let rehearsed = call.args.iter().any(|arg| lists(REHEARSED, &arg.text));
+    pub(super) fn follow_publishing(&mut self, call: &Call<'_>) {
+        let rehearsed = call.args.iter().any(|arg| arg.is("-n") || lists(REHEARSED, &arg.text));
         let words = || call.operands().take(4).map(|arg| arg.text.as_str());
         if lists("flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn", call.program)
             && !rehearsed

@@ -45,6 +45,7 @@ pub(super) static RULE: Rule = Rule {
                 "clear-disk",
                 "initialize-disk",
                 "diskpart",
+                "nwipe",
             ],
             erases,
         ),
@@ -194,6 +195,7 @@ fn erases(call: &Call<'_>) -> bool {
             "format" | "sanitize" | "write-zeroes" | "delete-ns" | "write"
         ),
         "blkdiscard" => on_disk(call),
+        "nwipe" => call.long("--autonuke") || on_disk(call),
         _ => true,
     }
 }

@@ -198,7 +198,8 @@ fn has(call: &Call<'_>, words: &[&str]) -> bool {
     let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
     let mut texts = texts;
     texts.any(|text| {
-        let lower = text.to_ascii_lowercase();
+        let mut lower = text.to_ascii_lowercase();
+        lower.retain(|letter| !letter.is_ascii_whitespace());
         words.iter().any(|word| lower.contains(word))
     })
 }
@@ -213,6 +214,7 @@ fn tools(call: &Call<'_>) -> bool {
                 call,
                 &[
                     "dropdatabase(",
+                    "runcommand({drop",
                     ".drop(",
                     "deletemany({})",
                     "remove({})",

@@ -264,7 +264,7 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
     inners.cwd = call
         .option(&["-w", "--workdir"])
         .map(|place| (on_host(&place, &mounts), place))
-        .and_then(|(host, place)| (host.text != place.text).then_some(host));
+        .and_then(|(host, place)| (host.text != place.text || verb == "exec").then_some(host));
     if mounts.len().saturating_mul(command.len()) > 16_384 {
         inners.excess = true;
         return;
