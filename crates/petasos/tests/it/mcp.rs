@@ -1,8 +1,10 @@
 //! `petasos mcp`: our tools for a host over standard input and output, and servers of others.
 
-use std::io::{BufRead as _, BufReader, Lines, Write as _};
+use std::io::{BufRead as _, BufReader, Lines, Read as _, Write as _};
 use std::net::TcpListener;
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use petasos_testkit::{Home, Program, skip};
@@ -422,7 +424,13 @@ fn floods_and_huge_answers_cost_bounded_memory() {
 }
 
 /// A chat whose lines are typed by the test.
-struct Typing(Child, ChildStdin);
+struct Typing {
+    child: Child,
+    stdin: ChildStdin,
+    printed: Arc<Mutex<String>>,
+    reader: JoinHandle<()>,
+    typed: usize,
+}
 
 impl Typing {
     #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
@@ -439,20 +447,34 @@ impl Typing {
             .spawn()
             .expect("it starts");
         let stdin = child.stdin.take().expect("a pipe");
-        Self(child, stdin)
+        let mut stdout = child.stdout.take().expect("a pipe");
+        let printed = Arc::new(Mutex::new(String::new()));
+        let into = Arc::clone(&printed);
+        let reader = std::thread::spawn(move || {
+            let mut piece = [0; 4096];
+            while let Ok(count @ 1..) = stdout.read(&mut piece) {
+                into.lock().expect("the text").push_str(&String::from_utf8_lossy(&piece[..count]));
+            }
+        });
+        Self { child, stdin, printed, reader, typed: 0 }
     }
 
+    /// Types a line at the next prompt: the turn before it has ended then.
     fn line(&mut self, text: &str) {
-        writeln!(self.1, "{text}").expect("typed");
+        let prompts = || self.printed.lock().expect("the text").matches("> ").count();
+        eventually("the chat asks for a line", || prompts() > self.typed);
+        writeln!(self.stdin, "{text}").expect("typed");
+        self.typed += 1;
     }
 
     /// Ends the input; everything that was printed.
     fn end(self) -> String {
-        let Self(child, stdin) = self;
+        let Self { child, stdin, printed, reader, .. } = self;
         drop(stdin);
         let output = child.wait_with_output().expect("an end");
-        let texts = [output.stdout, output.stderr];
-        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).concat()
+        reader.join().expect("everything was read");
+        let stdout = printed.lock().expect("the text").clone();
+        stdout + &String::from_utf8_lossy(&output.stderr)
     }
 }
 
