@@ -136,9 +136,13 @@ impl Job {
         self.input.lock().clone()
     }
 
-    /// Nothing of it lives: what is remembered of it holds no descriptors.
+    /// What is remembered of it holds no descriptors. One that was lost may still live behind a
+    /// broken connection: what ends it stays.
     pub(super) fn release(&self) {
-        *self.control.lock() = Arc::new(Nothing);
+        let end = self.state.lock().ended;
+        if end.is_none_or(|end| end.completion != Completion::Lost) {
+            *self.control.lock() = Arc::new(Nothing);
+        }
         *self.input.lock() = None;
         self.log.lock().close();
         self.released.send_replace(true);

@@ -16,6 +16,8 @@ use crate::remote::{HostPrograms, Order};
 
 /// How long first contact may take, name resolution, jump hosts and authentication included.
 const CONTACT: Duration = Duration::from_secs(15);
+/// How long output that an ended ssh wrote may take to arrive.
+const LAST_WORDS: Duration = Duration::from_secs(1);
 /// How long the master may take to answer a question or to leave.
 const ANSWER: Duration = Duration::from_secs(5);
 /// Commands side by side on one connection. Servers allow ten unless told otherwise; the rest is
@@ -169,9 +171,25 @@ async fn contact(process: &mut dyn Process) -> Result<(i32, String), EnvError> {
             Step::Output | Step::Errors => said.append(&mut bytes),
             Step::Closed => {}
             Step::Exited(exit) => {
-                return Ok((exit.ending.code(), String::from_utf8_lossy(&said).into_owned()));
+                let code = exit.ending.code();
+                // A master that lives on holds its output open; one that failed may have its last
+                // words still under way.
+                if code != 0 {
+                    let rest = last_words(process, &mut said);
+                    wait::until(Instant::now() + LAST_WORDS, "the last words of ssh", rest)
+                        .await
+                        .unwrap_or_default();
+                }
+                return Ok((code, String::from_utf8_lossy(&said).into_owned()));
             }
         }
+    }
+}
+
+async fn last_words(process: &mut dyn Process, said: &mut Vec<u8>) {
+    let mut bytes = Vec::new();
+    while let Ok(Step::Output | Step::Errors) = process.next(&mut bytes).await {
+        said.append(&mut bytes);
     }
 }
 
