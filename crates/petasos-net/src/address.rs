@@ -2,7 +2,7 @@
 //!
 //! A rule on names alone loses to a name server that changes its answer, so the check sits in the
 //! resolver that the connector uses. Addresses written into a URL never reach a resolver and are
-//! checked by the client before each hop.
+//! checked by the client before each hop. What the user excepts is asked of `sites`.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
@@ -10,14 +10,19 @@ use std::sync::Arc;
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use url::{Host, Url};
 
+use crate::sites::{SiteRules, is_metadata_name};
+
 /// How far a request may go.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Reach {
     /// Anywhere a user may point it to, their own network included; never a cloud's metadata
     /// service.
     Anywhere,
-    /// Only the public internet: for addresses that a model or a page chose.
+    /// Only the public internet: for addresses that a model or a page chose. The client and the
+    /// filtering proxy widen it to `Private` for what the user's settings except.
     PublicOnly,
+    /// The user's own network too, because they said so for this place; never what is link-local.
+    Private,
     /// Only a cloud's metadata service or this machine: for the keys that a cloud hands to what
     /// runs in it, and for nothing that anybody else chose.
     OwnMetadata,
@@ -25,7 +30,7 @@ pub enum Reach {
 
 /// An address that may not be reached.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{host}` leads to {address}, which is {why}; it is not reached from here")]
+#[error("{host} leads to {address}, which is {why}; it is not reached from here")]
 pub struct AddressRefused {
     /// The name or address asked for.
     pub host: String,
@@ -47,26 +52,67 @@ impl Reach {
             return Some("a cloud metadata service");
         }
         match self {
-            Self::Anywhere | Self::OwnMetadata => None,
+            Self::Private if is_link_local(address) => Some("a link-local address"),
+            Self::Anywhere | Self::OwnMetadata | Self::Private => None,
             Self::PublicOnly if is_public(address) => None,
             Self::PublicOnly => Some("not on the public internet"),
         }
     }
 
     /// Checks an address that is written into the URL itself.
-    pub(crate) fn check_literal(self, url: &Url) -> Result<(), AddressRefused> {
+    pub(crate) fn check_literal(self, url: &Url, rules: &SiteRules) -> Result<(), AddressRefused> {
         let address = match url.host() {
             Some(Host::Ipv4(address)) => IpAddr::V4(address),
             Some(Host::Ipv6(address)) => IpAddr::V6(address),
             Some(Host::Domain(_)) | None => return Ok(()),
         };
-        self.check(&address.to_string(), address)
+        self.check(&address.to_string(), address, rules)
     }
 
-    fn check(self, host: &str, address: IpAddr) -> Result<(), AddressRefused> {
-        match self.objection(address) {
+    pub(crate) fn check(
+        self,
+        host: &str,
+        address: IpAddr,
+        rules: &SiteRules,
+    ) -> Result<(), AddressRefused> {
+        let excepted = self == Self::PublicOnly && rules.excepts(address);
+        let reach = if excepted { Self::Private } else { self };
+        match reach.objection(address) {
             None => Ok(()),
             Some(why) => Err(AddressRefused { host: host.to_owned(), address, why }),
+        }
+    }
+
+    /// Looks a name up and refuses the whole answer when one address of it is out of reach.
+    pub(crate) async fn resolve(
+        self,
+        host: &str,
+        rules: &SiteRules,
+    ) -> Result<Vec<IpAddr>, Box<dyn std::error::Error + Send + Sync>> {
+        if self != Self::OwnMetadata && is_metadata_name(host) {
+            let address = IpAddr::V4(METADATA_V4);
+            let why = "a cloud metadata service";
+            return Err(Box::new(AddressRefused { host: host.to_owned(), address, why }));
+        }
+        let found = rules.look_up(host).await?;
+        // One bad address among good ones is how rebinding begins: the whole answer is refused.
+        for address in &found {
+            self.check(host, *address, rules)?;
+        }
+        Ok(found)
+    }
+}
+
+/// Where most clouds offer their metadata.
+const METADATA_V4: Ipv4Addr = Ipv4Addr::new(169, 254, 169, 254);
+
+/// Addresses that no router passes on.
+fn is_link_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(address) => address.is_link_local(),
+        IpAddr::V6(address) => {
+            matches!(address.segments(), [0xfe80..=0xfebf, ..])
+                || embedded(address).is_some_and(|inner| inner.is_link_local())
         }
     }
 }
@@ -74,7 +120,7 @@ impl Reach {
 /// The addresses at which clouds hand credentials to whoever asks.
 fn is_metadata(address: IpAddr) -> bool {
     const V4: [Ipv4Addr; 5] = [
-        Ipv4Addr::new(169, 254, 169, 254),
+        METADATA_V4,
         Ipv4Addr::new(169, 254, 170, 2),
         Ipv4Addr::new(169, 254, 170, 23),
         Ipv4Addr::new(100, 100, 100, 200),
@@ -130,53 +176,40 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     global && !teredo_or_assigned && !documentation
 }
 
-/// The IPv4 address that a translated IPv6 address stands for (NAT64 and 6to4).
+/// The IPv4 address that another form of address stands for: translated (NAT64, 6to4) or written
+/// into the old compatible form.
 fn embedded(address: Ipv6Addr) -> Option<Ipv4Addr> {
-    let segments = address.segments();
     let join = |high: u16, low: u16| Ipv4Addr::from((u32::from(high) << 16) | u32::from(low));
-    if let [0x64, 0xff9b, 0, 0, 0, 0, high, low] = segments {
-        return Some(join(high, low));
+    match address.segments() {
+        [0x64, 0xff9b, 0, 0, 0, 0, high, low] | [0x2002, high, low, ..] => Some(join(high, low)),
+        [0, 0, 0, 0, 0, 0, high, low] if high != 0 => Some(join(high, low)),
+        _ => None,
     }
-    if let [0x2002, high, low, ..] = segments {
-        return Some(join(high, low));
-    }
-    None
 }
 
 /// The resolver of the connector: looks a name up and lets only permitted addresses through.
 #[derive(Debug)]
 pub(crate) struct Gate {
     pub(crate) reach: Reach,
+    pub(crate) rules: Arc<SiteRules>,
     /// Proxies are chosen by the user and may sit on a private network.
     pub(crate) proxy_hosts: Arc<[String]>,
 }
 
 impl Resolve for Gate {
     fn resolve(&self, name: Name) -> Resolving {
-        let reach = self.reach;
+        let (reach, rules) = (self.reach, Arc::clone(&self.rules));
         let exempt = self.proxy_hosts.iter().any(|host| host.eq_ignore_ascii_case(name.as_str()));
         Box::pin(async move {
             let host = name.as_str();
-            let found = look_up(host).await?;
-            if exempt {
-                return Ok(Box::new(found.into_iter()) as Addrs);
-            }
-            // One bad address among good ones is how rebinding begins: the whole answer is refused.
-            for address in &found {
-                reach.check(host, address.ip())?;
-            }
-            Ok(Box::new(found.into_iter()) as Addrs)
+            let found = if exempt {
+                rules.look_up(host).await?
+            } else {
+                reach.resolve(host, &rules).await?
+            };
+            Ok(Box::new(found.into_iter().map(|address| SocketAddr::new(address, 0))) as Addrs)
         })
     }
-}
-
-/// Looks a name up. `localhost` is this machine whatever a name server says.
-async fn look_up(host: &str) -> std::io::Result<Vec<SocketAddr>> {
-    if host == "localhost" || host.ends_with(".localhost") {
-        let here = [IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST)];
-        return Ok(here.map(|address| SocketAddr::new(address, 0)).to_vec());
-    }
-    Ok(tokio::net::lookup_host((host, 0)).await?.collect())
 }
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ use crate::address::{Gate, Reach};
 use crate::fault::NetError;
 use crate::origin::{Credential, Origin, checked_url};
 use crate::proxy::Proxies;
+use crate::sites::SiteRules;
 
 const REDIRECTS_MAX: u8 = 5;
 /// In the PEM frame of a key with a password.
@@ -41,12 +42,15 @@ pub struct NetOptions {
     pub user_agent: String,
     /// How long a connection may take to be made.
     pub connect_timeout: Duration,
+    /// What the user excepts and blocks among sites that a model or a page chose.
+    pub rules: Arc<SiteRules>,
 }
 
 impl NetOptions {
     /// The options of a snapshot.
     pub fn from_settings(settings: &Settings) -> Self {
-        Self { proxies: Proxies::from_settings(settings), ..Self::default() }
+        let rules = Arc::new(SiteRules::from_settings(settings));
+        Self { proxies: Proxies::from_settings(settings), rules, ..Self::default() }
     }
 }
 
@@ -56,6 +60,7 @@ impl Default for NetOptions {
             proxies: Proxies::default(),
             user_agent: concat!("petasos/", env!("CARGO_PKG_VERSION")).to_owned(),
             connect_timeout: Duration::from_secs(10),
+            rules: Arc::default(),
         }
     }
 }
@@ -110,6 +115,8 @@ pub struct Request {
     pub identity: Option<Identity>,
     /// Whether HTTP/2 is spoken from the first byte, as gRPC needs it; else it is negotiated.
     pub http2: bool,
+    /// Whether the connection is to become another protocol's, which only HTTP/1.1 can.
+    pub upgrade: bool,
     /// How long the status line may take, redirects included.
     pub first_byte: Duration,
 }
@@ -128,6 +135,7 @@ impl Request {
             tls: Tls::default(),
             identity: None,
             http2: false,
+            upgrade: false,
             first_byte: Duration::from_mins(1),
         }
     }
@@ -161,7 +169,7 @@ impl Request {
 }
 
 /// Requests of one kind share a client.
-type Kind = (Reach, Tls, Option<Identity>, bool, bool);
+type Kind = (Reach, Tls, Option<Identity>, (bool, bool), bool);
 
 /// The way out.
 #[derive(Debug, Default)]
@@ -192,9 +200,14 @@ impl Net {
     /// Sends the request and follows redirects; what proves who we are leaves at the first foreign
     /// origin.
     async fn follow(&self, mut request: Request) -> Result<Reply, NetError> {
+        let rules = &self.options.rules;
         for _ in 0..=REDIRECTS_MAX {
-            request.reach.check_literal(&request.url)?;
-            let client = self.client(&request)?;
+            let reach = rules.hop(request.reach, &request.url);
+            if matches!(reach, Reach::PublicOnly | Reach::Private) {
+                rules.check_host(request.url.host_str().unwrap_or_default())?;
+            }
+            reach.check_literal(&request.url, rules)?;
+            let client = self.client(&request, reach)?;
             let response = send_once(&client, &request).await?;
             if request.follow == Follow::Nowhere {
                 return Ok(Reply::new(request.url, response));
@@ -208,14 +221,15 @@ impl Net {
         Err(NetError::TooManyRedirects { host })
     }
 
-    fn client(&self, request: &Request) -> Result<reqwest::Client, NetError> {
+    fn client(&self, request: &Request, reach: Reach) -> Result<reqwest::Client, NetError> {
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let (tls, identity) = (request.tls.clone(), request.identity.clone());
-        let key = (request.reach, tls, identity, request.http2, self.is_plain(request));
+        let versions = (request.http2, request.upgrade);
+        let key = (reach, tls, identity, versions, self.is_plain(request));
         if let Some(client) = clients.get(&key) {
             return Ok(client.clone());
         }
-        let client = self.build(request)?;
+        let client = self.build(request, reach)?;
         clients.insert(key, client.clone());
         Ok(client)
     }
@@ -226,8 +240,8 @@ impl Net {
         bare && request.url.scheme() == "http" && self.options.proxies.is_empty()
     }
 
-    fn build(&self, request: &Request) -> Result<reqwest::Client, NetError> {
-        let (reach, tls) = (request.reach, &request.tls);
+    fn build(&self, request: &Request, reach: Reach) -> Result<reqwest::Client, NetError> {
+        let (tls, rules) = (&request.tls, Arc::clone(&self.options.rules));
         // Another part of the process may have installed one first; either serves.
         if rustls::crypto::aws_lc_rs::default_provider().install_default().is_err() {
             tracing::debug!("a crypto provider was already installed");
@@ -240,7 +254,10 @@ impl Net {
             .referer(false)
             .no_proxy()
             .connect_timeout(self.options.connect_timeout)
-            .dns_resolver(Gate { reach, proxy_hosts });
+            .dns_resolver(Gate { reach, rules, proxy_hosts });
+        if request.upgrade {
+            builder = builder.http1_only();
+        }
         if request.http2 {
             builder = builder
                 .http2_prior_knowledge()
@@ -365,6 +382,14 @@ impl Reply {
     /// The body with its trailers, for whoever frames messages in it.
     pub(crate) fn into_body(self) -> (HeaderMap, reqwest::Body) {
         (self.headers, http::Response::from(self.response).into_body())
+    }
+
+    /// The connection itself, once the other side has agreed to speak another protocol on it.
+    pub(crate) async fn upgraded(self) -> Result<reqwest::Upgraded, NetError> {
+        let host = self.url.host_str().unwrap_or_default().to_owned();
+        let broken =
+            |error: reqwest::Error| NetError::Broken { host, reason: crate::fault::root(&error) };
+        self.response.upgrade().await.map_err(broken)
     }
 
     /// The next piece of the body, waiting at most `idle`; `None` at its end.

@@ -9,6 +9,7 @@ use url::Url;
 
 use crate::address::AddressRefused;
 use crate::origin::{Refused, UrlRefused};
+use crate::sites::SiteBlocked;
 
 /// A request that got no reply, or a reply that broke.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -22,6 +23,9 @@ pub enum NetError {
     /// The place may not be reached.
     #[error(transparent)]
     Address(#[from] AddressRefused),
+    /// The user blocked the site.
+    #[error(transparent)]
+    Blocked(#[from] SiteBlocked),
     /// A header cannot be written.
     #[error("the header `{name}` cannot be sent; remove its control characters")]
     BadHeader {

@@ -51,8 +51,13 @@ pub(super) static KEYS: &[Key] = &[
     .reserved("confirmation of slash commands")
     .tighten(On),
     key("security.allow_private_urls", Flag, "false", "Let tools reach private addresses")
-        .reserved("the web tools")
         .tighten(Off),
+    key(
+        "security.private_hosts",
+        Names,
+        "[]",
+        "Private places that tools may reach all the same: a name, host:port, or a block such as 100.64.0.0/10",
+    ),
     key("security.redact_secrets", Flag, "true", "Mask secrets in output, logs and messages")
         .tighten(On),
     key(
@@ -89,8 +94,12 @@ pub(super) static KEYS: &[Key] = &[
         "Let a command pass when a scan fails, instead of asking about it",
     )
     .tighten(Off),
-    key("security.website_blocklist", super::Kind::Any, "", "Sites that tools must not open")
-        .reserved("the web tools"),
+    key(
+        "security.website_blocklist",
+        super::Kind::Any,
+        "",
+        "Sites that tools must not open: `enabled`, `domains` (a name stands for everything below it, `*` for one label) and `shared_files`",
+    ),
     key("permissions.allow", List, "[]", "Rules for calls that need no question"),
     key("permissions.ask", List, "[]", "Rules for calls that are asked about").tighten(More),
     key("permissions.deny", List, "[]", "Rules for calls that are refused").tighten(More),

@@ -4,3 +4,4 @@
 
 mod redirects;
 mod scopes;
+mod sites;
