@@ -24,6 +24,7 @@ use tokio::sync::mpsc;
 use crate::engine::Engine;
 use crate::ids;
 use crate::output::Cleaner;
+use crate::sudo::Askpass;
 pub(crate) use job::{DRAIN_MAX, DRAIN_QUIET, Until};
 use job::{Facts, Job, Pump, Typed};
 use log::Log;
@@ -93,6 +94,8 @@ pub(crate) struct Adopted {
     pub(crate) keep_in: Option<&'static str>,
     /// Where it runs, which must not be closed as long as it does.
     pub(crate) place: Arc<dyn Environment>,
+    /// Answers its `sudo` for as long as it runs.
+    pub(crate) askpass: Option<Askpass>,
 }
 
 impl std::fmt::Debug for JobTable {
@@ -214,10 +217,11 @@ impl JobTable {
             is_terminal: adopted.is_terminal,
         };
         // Whatever becomes of the task, the process is let go of before its place.
-        let held = (pump, adopted.place);
+        let held = (pump, adopted.place, adopted.askpass);
         let pump = Owned::start(async move {
-            let (pump, place) = held;
+            let (pump, place, askpass) = held;
             pump.run().await;
+            drop(askpass);
             drop(place);
         });
         self.entries.lock().insert(id, Entry { job, _pump: Some(pump), _typing: typing });

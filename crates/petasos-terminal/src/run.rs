@@ -136,6 +136,9 @@ impl Engine {
                 let lives_on = exit.survivors > 0 || drained == Drained::Held;
                 if let Some(mut session) = exit.session {
                     session.cwd = session.cwd.filter(|_| moves);
+                    if let Some(askpass) = &run.prepared.askpass {
+                        askpass.forget(&mut session.exports);
+                    }
                     self.shells.note(cx, session);
                 }
                 if lives_on && !process.control().pids().is_empty() {
@@ -145,12 +148,12 @@ impl Engine {
             }
             Stop::TimedOut if on_timeout == OnTimeout::Background => {
                 let collected = collector.finish().await;
-                let job = self.keep(process, &run, collected.text.clone(), cx).await?;
+                let job = self.keep(process, &mut run, collected.text.clone(), cx).await?;
                 return Ok(self.told(&run, collected, Ended::Backgrounded(job), cx));
             }
             Stop::Asks(prompt) => {
                 let collected = collector.finish().await;
-                let job = self.keep(process, &run, collected.text.clone(), cx).await?;
+                let job = self.keep(process, &mut run, collected.text.clone(), cx).await?;
                 return Ok(self.told(&run, collected, Ended::NeedsInput { job, prompt }, cx));
             }
             Stop::TimedOut => {
@@ -176,9 +179,11 @@ impl Engine {
         self.jobs.room()?;
         let mut run = self.prepare(command, Lifetime::Job, cx).await?;
         let typed = std::mem::take(&mut run.prepared.typed);
+        let askpass = run.prepared.askpass.take();
         let process = run.environment.spawn(run.launch.clone(), cx).await?;
         let (pid, confinement) = (process.pid(), process.confinement().to_owned());
-        let adopted = run.adopted(process, notify, Until::Exit, String::new());
+        let adopted =
+            Adopted { askpass, ..run.adopted(process, notify, Until::Exit, String::new()) };
         let job = self.jobs.adopt(adopted, &run.redactor, cx).await?;
         if !typed.is_empty() {
             self.jobs.write(&job, typed, cx).await?;
@@ -203,14 +208,7 @@ impl Engine {
             Some(workdir) => shell::within(&here, &workdir.to_string(), cx.settings.user_home()),
             None => shell::entered(here, &command.script, facts),
         };
-        let passwords = self.passwords.as_deref();
-        let prepared = if command.pty {
-            Prepared { script: command.script.clone(), typed: Vec::new(), password: None }
-        } else {
-            let script = command.script.clone();
-            self.sudo.prepare(script, &*environment, passwords, cx).await
-        };
-        let mut launch = Launch::shell(prepared.script.clone(), cwd);
+        let mut launch = Launch::shell(command.script.clone(), cwd);
         launch.exports = self.shells.passed(cx);
         launch.exports.extend(record.exports);
         launch.unset = record.unset.into_iter().collect();
@@ -224,6 +222,8 @@ impl Engine {
             }
             launch.sandbox.level = SandboxLevel::Off;
         }
+        let passwords = self.passwords.clone();
+        let prepared = self.sudo.prepare(&mut launch, is_here, passwords, cx).await;
         launch.stdin = stdin(&prepared, command.stdin, lifetime);
         let redactor = Redactor::of(&cx.settings);
         Ok(Run { environment, launch, prepared, command: command.script, redactor })
@@ -248,11 +248,13 @@ impl Engine {
     async fn keep(
         &self,
         process: Box<dyn Process>,
-        run: &Run,
+        run: &mut Run,
         said: String,
         cx: &CallContext,
     ) -> Result<JobId, EnvError> {
-        let adopted = run.adopted(process, Notify::Silent, Until::Exit, said);
+        let askpass = run.prepared.askpass.take();
+        let adopted =
+            Adopted { askpass, ..run.adopted(process, Notify::Silent, Until::Exit, said) };
         self.jobs.adopt(adopted, &run.redactor, cx).await
     }
 
@@ -261,18 +263,9 @@ impl Engine {
         if prints_environment(&run.command) {
             output = redact_assignments(&output);
         }
-        let used = run.prepared.password.as_ref();
-        if let Some((password, _)) = used
-            && !password.expose().is_empty()
-        {
-            output = output.replace(password.expose(), "[masked]");
-        }
-        let sudo = run
-            .prepared
-            .script
-            .contains("sudo")
-            .then(|| self.sudo.judge(&output, used.map(|(_, origin)| *origin), cx))
-            .flatten();
+        output = run.prepared.hide(output);
+        let calls = run.command.contains("sudo");
+        let sudo = calls.then(|| self.sudo.judge(&output, &run.prepared, cx)).flatten();
         let denied = sandbox::denial(&run.launch.sandbox, &ended, &output);
         Ran {
             output,
@@ -318,11 +311,13 @@ impl Run {
         let mut closed = Drained::Held;
         let is_terminal = self.launch.pty.is_some();
         let mut looked = !is_terminal;
+        // A person who types a password takes no time from the command.
+        let mut overdue = std::pin::pin!(cx.pauses.until(deadline));
         loop {
             bytes.clear();
             let step = tokio::select! {
                 step = process.next(&mut bytes) => step?,
-                () = tokio::time::sleep_until(deadline.into()) => return Ok(Stop::TimedOut),
+                () = &mut overdue => return Ok(Stop::TimedOut),
                 () = cx.cancel.cancelled() => return Ok(Stop::Cancelled),
                 () = tokio::time::sleep(QUIET), if !looked => {
                     looked = true;
@@ -367,6 +362,7 @@ impl Run {
             said,
             keep_in: Some(self.environment.facts().backend),
             place: Arc::clone(&self.environment),
+            askpass: None,
         }
     }
 }

@@ -33,7 +33,7 @@ fn has_supervisor(proc: &Path, process: u32) -> bool {
 }
 
 /// The name in brackets, and the parent: the second field behind it.
-fn stat(proc: &Path, process: u32) -> Option<(String, u32)> {
+pub(crate) fn stat(proc: &Path, process: u32) -> Option<(String, u32)> {
     let bytes = std::fs::read(proc.join(process.to_string()).join("stat")).ok()?;
     let text = String::from_utf8_lossy(&bytes);
     let (head, tail) = text.rsplit_once(')')?;

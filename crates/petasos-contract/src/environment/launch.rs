@@ -111,6 +111,8 @@ pub struct Launch {
     pub exports: Exports,
     /// Names of the base that the session has unset.
     pub unset: Vec<String>,
+    /// A folder of programs that are found before all others.
+    pub programs: Option<TargetPath>,
     /// What it reads.
     pub stdin: Stdin,
     /// Where error output goes.
@@ -136,6 +138,7 @@ impl Launch {
             cwd,
             exports: Exports::new(),
             unset: Vec::new(),
+            programs: None,
             stdin: Stdin::Closed,
             stderr: Stderr::Joined,
             pty: None,

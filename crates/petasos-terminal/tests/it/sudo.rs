@@ -7,8 +7,10 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
-use petasos_contract::terminal::{Ended, Passwords, SudoNote};
+use petasos_contract::jobs::{Jobs, Notify};
+use petasos_contract::terminal::{Ended, Passwords, SudoNote, Terminal};
 use petasos_contract::{BoxFuture, CallContext, Secret};
 use petasos_terminal::Engine;
 
@@ -41,8 +43,12 @@ async fn a_user_who_must_type() {
     stage.variable("SUDO_PASSWORD", RIGHT);
     assert_eq!(stage.output("sudo id -u; echo sudo | cat").await, "0\nsudo\n");
     assert_eq!(stage.output("sudo id -u && sudo cat /etc/shadow | grep -c tester").await, "0\n1\n");
+    assert_eq!(stage.output("timeout 20 sudo id -u; echo x | xargs sudo echo").await, "0\nx\n");
+    assert_eq!(stage.output("for i in 1 2; do sudo echo $i; done").await, "1\n2\n");
     let ran = stage.run("sudo sh -c 'cat; echo end'").await;
-    assert_eq!((ran.output.as_str(), ran.sudo), ("end\n", None), "no password is left over");
+    assert_eq!((ran.output.as_str(), ran.sudo), ("end\n", None), "its input is its own");
+    assert_eq!(stage.output("echo given | sudo cat").await, "given\n");
+    nobody_else_gets_it(&stage).await;
 
     let person = Arc::new(Person { words: &["wrong", RIGHT], asked: AtomicUsize::new(0) });
     let mut stage = Stage::new();
@@ -52,7 +58,52 @@ async fn a_user_who_must_type() {
     assert_eq!(ran.sudo, Some(SudoNote::CacheCleared), "{}", ran.output);
     assert_eq!(stage.output("sudo id -u").await, "0\n");
     assert_eq!(stage.output("sudo id -un").await, "root\n");
+    assert_eq!(stage.output("echo sudo; cat <<'X'\nsudo id\nX").await, "sudo\nsudo id\n");
     assert_eq!(person.asked.load(Ordering::Relaxed), 2, "what was typed is remembered");
+    a_job_asks_too(&stage).await;
+}
+
+/// What a line does besides calling `sudo` never meets the password.
+async fn nobody_else_gets_it(stage: &Stage) {
+    let attempts = [
+        "sudo true; cat | rev",
+        "sudo true; cat > stolen",
+        // The helper is answered for sudo alone,
+        "sudo true; $SUDO_ASKPASS > stolen; cat stolen | rev",
+        // and only when sudo reads what it prints.
+        "printf '#!/bin/sh\nexec %s > stolen\n' \"$SUDO_ASKPASS\" > evil; chmod +x evil; \
+         SUDO_ASKPASS=$PWD/evil sudo true; cat stolen | rev",
+        "printf '#!/bin/bash\nexec %s > >(tee stolen)\n' \"$SUDO_ASKPASS\" > evil; chmod +x evil; \
+         SUDO_ASKPASS=$PWD/evil sudo true; cat stolen | rev",
+        // A program that only bears the name has no rights.
+        "mkdir -p fake; printf '#!/bin/sh\n%s > stolen\n' \"$SUDO_ASKPASS\" > fake/sudo; \
+         chmod +x fake/sudo; ./fake/sudo; cat stolen | rev",
+        "env | rev; tr '\\0' '\\n' < /proc/$$/environ | rev; cat $SUDO_ASKPASS $(type -P sudo) | rev # sudo",
+    ];
+    for attempt in attempts {
+        std::fs::remove_file(stage.path().join("stolen")).ok();
+        let ran = stage.run(attempt).await;
+        let stolen = std::fs::read_to_string(stage.path().join("stolen")).unwrap_or_default();
+        let told = ran.output.clone() + &stolen;
+        let back: String = told.chars().rev().collect();
+        assert!(!told.contains(RIGHT) && !back.contains(RIGHT), "{attempt}: {told}");
+    }
+    stage.output("cat > install.sh <<'X'\nsudo apt-get update\nX").await;
+    let written = std::fs::read_to_string(stage.path().join("install.sh")).unwrap();
+    assert_eq!(written, "sudo apt-get update\n", "what is written is as it was given");
+    assert_eq!(stage.output("sudo true; export PATH=$PATH:/added; true").await, "");
+    let path = stage.output("echo $PATH").await;
+    assert!(path.contains("/added") && !path.contains("/run/sudo-"), "{path}");
+    let left = std::fs::read_dir(stage.home.path().join("petasos/run")).unwrap().count();
+    assert_eq!(left, 0, "nothing is left of the helpers");
+}
+
+async fn a_job_asks_too(stage: &Stage) {
+    let cx = stage.cx();
+    let job = stage.engine.start(crate::stage::command("sudo id -u"), Notify::Silent, &cx).await;
+    let (_, view) =
+        stage.engine.jobs().wait(&job.unwrap().job, Duration::from_secs(20), &cx).await.unwrap();
+    assert_eq!((view.exit_code, view.output_preview.as_str()), (Some(0), "0\n"));
 }
 
 #[test]

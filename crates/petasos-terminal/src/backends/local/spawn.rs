@@ -143,6 +143,10 @@ impl Local {
         for name in &launch.unset {
             variables.remove(name);
         }
+        if let Some(programs) = &launch.programs {
+            let path = variables.get("PATH").map_or("", String::as_str);
+            variables.insert("PATH".to_owned(), format!("{programs}:{path}"));
+        }
         variables.insert("PWD".to_owned(), launch.cwd.to_string());
         variables
     }
