@@ -42,11 +42,13 @@ pub struct Input {
     pub content: Content,
     /// Text for this turn only, put before the words in what is sent: dates, recalled notes, hints.
     pub context: Vec<String>,
+    /// The name of its turn, for whoever must find it again after a crash; made up when absent.
+    pub turn: Option<TurnId>,
 }
 
 impl From<&str> for Input {
     fn from(text: &str) -> Self {
-        Self { content: text.into(), context: Vec::new() }
+        Self { content: text.into(), context: Vec::new(), turn: None }
     }
 }
 
@@ -92,7 +94,7 @@ impl Agent {
     async fn whole_turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
         let started = Instant::now();
         let _lease = self.lease("a turn", cx).await?;
-        let mut turn = self.new_turn(cx);
+        let mut turn = self.new_turn(input.turn.clone(), cx);
         let said = input.content.text();
         self.open(input, &turn).await?;
         turn.cx.events.emit(|| Event::TurnStarted {

@@ -21,11 +21,11 @@ use crate::steer;
 
 impl Agent {
     /// A turn that knows who it is, before anything has happened in it.
-    pub(super) fn new_turn(&mut self, cx: &CallContext) -> Turn {
+    pub(super) fn new_turn(&mut self, named: Option<TurnId>, cx: &CallContext) -> Turn {
         self.turns += 1;
         let session = self.session().clone();
         let number = self.transcript.rows().len() as u64 + self.turns;
-        let id = TurnId::new(format!("{session}-{number}"));
+        let id = named.unwrap_or_else(|| TurnId::new(format!("{session}-{number}")));
         let mut cx = CallContext {
             session,
             turn: id.clone(),

@@ -65,7 +65,8 @@ async fn a_file_that_is_left_out_of_the_prompt_is_named() {
 async fn what_was_sent_is_sent_again() {
     let world = World::new(Scripted::new([Act::say("one"), Act::say("two")]));
     let mut agent = world.agent().await;
-    let input = Input { content: "hi".into(), context: vec!["[It is Monday]".to_owned()] };
+    let input =
+        Input { content: "hi".into(), context: vec!["[It is Monday]".to_owned()], turn: None };
     agent.turn(input, &world.cx()).await.unwrap();
     let (mut again, _) = world.resume(agent.session()).await;
     again.turn("bye".into(), &world.cx()).await.unwrap();

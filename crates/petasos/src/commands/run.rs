@@ -139,7 +139,7 @@ impl Run {
             return Err(Report::usage("there is no prompt").hint("petasos run \"…\""));
         }
         let content = attach::content(parts, &self.file)?;
-        Ok(Input { content, context: Vec::new() })
+        Ok(Input { content, context: Vec::new(), turn: None })
     }
 }
 
