@@ -38,6 +38,23 @@ impl Party {
             host,
         }
     }
+
+    /// What rows carry that we work on.
+    pub(crate) fn mark(&self) -> String {
+        [self.store.as_str(), &self.pid.to_string(), &self.born, &self.machine].join("\n")
+    }
+
+    /// Whether whoever left this mark is certainly gone. Somebody on another machine never is.
+    pub(crate) fn is_gone(&self, mark: &str) -> bool {
+        let mut parts = mark.splitn(4, '\n');
+        let (Some(store), Some(pid), Some(born), Some(machine)) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return true;
+        };
+        let pid: u32 = pid.parse().unwrap_or_default();
+        store != self.store && machine == self.machine && !is_alive(pid, born)
+    }
 }
 
 /// A row of the table.

@@ -13,6 +13,8 @@
 //! | `repair` | torn turns |
 //! | `search` | words, substrings, snippets |
 //! | `leases` | who may add to a conversation |
+//! | `inbox`, `outbox` | messages of chat platforms that came in and go out |
+//! | `routes`, `access` | where chats lead, how far they were read, who was let in |
 //! | `maintain` | long work on the whole file: checks, repairs, imports |
 //! | `prune` | removing old conversations, and giving their space back |
 //! | `verify` | is the file sound |
@@ -20,15 +22,19 @@
 //! | `export`, `import` | JSON lines and Markdown out, another agent's database in |
 //! | `stamp` | times and identities |
 
+mod access;
 mod export;
 mod import;
+mod inbox;
 mod leases;
 mod maintain;
 mod messages;
 mod migrations;
+mod outbox;
 mod prune;
 mod readers;
 mod repair;
+mod routes;
 mod salvage;
 mod search;
 mod sessions;

@@ -10,6 +10,7 @@ static STEPS: &[&str] = &[
     include_str!("migrations/0001_sessions.sql"),
     include_str!("migrations/0002_leases.sql"),
     include_str!("migrations/0003_forgetting.sql"),
+    include_str!("migrations/0004_gateway.sql"),
 ];
 
 /// The newest format.

@@ -28,6 +28,35 @@ pub fn new_session_id() -> SessionId {
     ))
 }
 
+/// A new identity of a row: a UUID of version 7 that sorts behind the last one of its table.
+pub(crate) fn new_row_id(last: Option<&str>) -> String {
+    // Twelve bits below the millisecond count rows; a full count borrows from the future.
+    let now = u64::try_from(now_ms()).unwrap_or_default() << 12;
+    let stamp = last.and_then(stamp_of).map_or(now, |last| now.max(last + 1));
+    let mut random = [0_u8; 8];
+    if getrandom::fill(&mut random).is_err() {
+        random = ((u64::from(std::process::id()) << 20) | (stamp & 0xfff)).to_be_bytes();
+    }
+    let tail = (u64::from_be_bytes(random) & 0x3fff_ffff_ffff_ffff) | 0x8000_0000_0000_0000;
+    let (ms, count) = (stamp >> 12, stamp & 0xfff);
+    format!(
+        "{:08x}-{:04x}-7{count:03x}-{:04x}-{:012x}",
+        ms >> 16,
+        ms & 0xffff,
+        tail >> 48,
+        tail & 0xffff_ffff_ffff
+    )
+}
+
+/// Milliseconds and count of an identity.
+fn stamp_of(id: &str) -> Option<u64> {
+    let mut groups = id.split('-');
+    let (high, low, count) = (groups.next()?, groups.next()?, groups.next()?);
+    let number = |text: &str| u64::from_str_radix(text, 16).ok();
+    let ms = (number(high)? << 16) | number(low)?;
+    Some((ms << 12) | (number(count)? & 0xfff))
+}
+
 /// Date and time of day, `2026-01-31` and `23:59:59`, in UTC.
 pub fn utc(ms: i64) -> (String, String) {
     let seconds = ms.div_euclid(1000);
@@ -62,6 +91,17 @@ mod tests {
         ] {
             assert_eq!(utc(ms), (date.to_owned(), time.to_owned()));
         }
+    }
+
+    #[test]
+    fn rows_sort_by_the_order_in_which_they_were_made() {
+        let mut ids = vec![new_row_id(None)];
+        for at in 0..5000 {
+            ids.push(new_row_id(Some(&ids[at])));
+        }
+        assert!(ids.is_sorted() && ids.iter().all(|id| id.len() == 36));
+        ids.dedup();
+        assert_eq!(ids.len(), 5001);
     }
 
     #[test]

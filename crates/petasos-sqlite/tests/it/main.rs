@@ -5,6 +5,7 @@ mod damage;
 mod import;
 mod leases;
 mod log;
+mod mailbox;
 mod prune;
 mod search;
 mod sessions;

@@ -1,0 +1,389 @@
+//! Messages that came in, as an `InboxStore`.
+
+use std::sync::Arc;
+
+use petasos_contract::SessionId;
+use petasos_store::{
+    ChatKey, ChatKind, InboundKind, InboundMessage, InboxRow, InboxState, InboxStore, Later,
+    NewDelivery, Placing, Receipt, StoreError,
+};
+use rusqlite::{Connection, OptionalExtension, Row, params};
+
+use crate::leases::Party;
+use crate::outbox;
+use crate::sqlite::failed;
+use crate::stamp::{new_row_id, now_ms};
+use crate::store::Store;
+
+const COLUMNS: &str = "id, profile, platform, account, kind, chat, thread, user, sender, \
+                       sender_name, dedup, message, sent_ms, event, body, media, received_ms, \
+                       state, session, attempts";
+
+impl InboxStore for Store {
+    fn accept<'a>(&'a self, message: &'a InboundMessage) -> Later<'a, Receipt> {
+        let (message, me) = (message.clone(), Arc::clone(&self.party));
+        let job = move |connection: &Connection| accept(connection, &message, &me);
+        Box::pin(self.writer.write("a message that came in", job))
+    }
+
+    fn queue<'a>(&'a self, id: &'a str, session: &'a SessionId, limit: u32) -> Later<'a, Placing> {
+        let (id, session) = (id.to_owned(), session.clone());
+        let job = move |connection: &Connection| queue(connection, &id, &session, limit);
+        Box::pin(self.writer.write("a message that waits", job))
+    }
+
+    fn claim<'a>(&'a self, session: &'a SessionId) -> Later<'a, Option<InboxRow>> {
+        let (session, me) = (session.clone(), Arc::clone(&self.party));
+        let job = move |connection: &Connection| claim(connection, &session, &me);
+        Box::pin(self.writer.write("the next message", job))
+    }
+
+    fn settle<'a>(
+        &'a self,
+        id: &'a str,
+        from: &'a [InboxState],
+        to: InboxState,
+        reason: &'a str,
+    ) -> Later<'a, bool> {
+        let (id, from, reason) = (id.to_owned(), from.to_vec(), reason.to_owned());
+        let job = move |connection: &Connection| {
+            let Some(found) = state_of(connection, &id)? else { return Ok(false) };
+            if !from.contains(&found) {
+                return Ok(false);
+            }
+            set_state(connection, &id, to, &reason).map(|()| true)
+        };
+        Box::pin(self.writer.write("what became of a message", job))
+    }
+
+    fn finish<'a>(
+        &'a self,
+        id: &'a str,
+        to: InboxState,
+        reason: &'a str,
+        deliveries: Vec<NewDelivery>,
+    ) -> Later<'a, bool> {
+        let (id, reason, me) = (id.to_owned(), reason.to_owned(), Arc::clone(&self.party));
+        let job = move |connection: &Connection| {
+            if !is_ours(connection, &id, &me)? {
+                return Ok(false);
+            }
+            let empty = deliveries.is_empty();
+            outbox::plan(connection, &deliveries)?;
+            let to = if to == InboxState::Answered && empty { InboxState::Delivered } else { to };
+            set_state(connection, &id, to, &reason)?;
+            Ok(true)
+        };
+        Box::pin(self.writer.write("the answer to a message", job))
+    }
+
+    fn requeue<'a>(&'a self, id: &'a str) -> Later<'a, bool> {
+        let (id, me) = (id.to_owned(), Arc::clone(&self.party));
+        let job = move |connection: &Connection| {
+            if !is_ours(connection, &id, &me)? {
+                return Ok(false);
+            }
+            set_state(connection, &id, InboxState::Queued, "again").map(|()| true)
+        };
+        Box::pin(self.writer.write("a message that waits again", job))
+    }
+
+    fn reword<'a>(
+        &'a self,
+        platform: &'a str,
+        account: &'a str,
+        message: &'a str,
+        text: &'a str,
+    ) -> Later<'a, bool> {
+        let words = [platform, account, message, text].map(str::to_owned);
+        let job = move |connection: &Connection| {
+            let [platform, account, message, text] = words;
+            let sql = "UPDATE inbox SET body = ?4 WHERE platform = ?1 AND account = ?2 \
+                       AND message = ?3 AND state IN ('accepted', 'queued')";
+            let changed = connection.execute(sql, params![platform, account, message, text]);
+            changed.map(|changed| changed > 0).map_err(failed)
+        };
+        Box::pin(self.writer.write("an edited message", job))
+    }
+
+    fn withdraw<'a>(&'a self, session: &'a SessionId, reason: &'a str) -> Later<'a, u32> {
+        let (session, reason) = (session.clone(), reason.to_owned());
+        let job = move |connection: &Connection| {
+            let sql = "UPDATE inbox SET state = 'withdrawn', reason = ?2, changed_ms = ?3 \
+                       WHERE session = ?1 AND state = 'queued'";
+            let changed = connection.execute(sql, params![session.as_str(), reason, now_ms()]);
+            changed.map(|changed| u32::try_from(changed).unwrap_or(u32::MAX)).map_err(failed)
+        };
+        Box::pin(self.writer.write("messages taken back", job))
+    }
+
+    fn orphans(&self) -> Later<'_, Vec<InboxRow>> {
+        let me = Arc::clone(&self.party);
+        let job = move |connection: &Connection| orphans(connection, &me);
+        Box::pin(self.writer.write("messages that nobody works on", job))
+    }
+
+    fn message<'a>(&'a self, id: &'a str) -> Later<'a, Option<InboxRow>> {
+        let id = id.to_owned();
+        let look = move |connection: &Connection| one(connection, &id);
+        Box::pin(self.readers.read("a message", look))
+    }
+
+    fn depths(&self) -> Later<'_, Vec<(InboxState, u64)>> {
+        let look = |connection: &Connection| {
+            let sql = "SELECT state, count(*) FROM inbox GROUP BY state ORDER BY state";
+            let mut sql = connection.prepare_cached(sql).map_err(failed)?;
+            let rows = sql.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get(1)?)));
+            let rows: Result<Vec<(String, u64)>, _> = rows.map_err(failed)?.collect();
+            let rows = rows.map_err(failed)?.into_iter();
+            Ok(rows.filter_map(|(word, count)| Some((InboxState::named(&word)?, count))).collect())
+        };
+        Box::pin(self.readers.read("how much waits", look))
+    }
+
+    fn waiting_sessions(&self) -> Later<'_, Vec<SessionId>> {
+        let look = |connection: &Connection| {
+            let sql = "SELECT session, min(id) FROM inbox WHERE state = 'queued' \
+                       GROUP BY session ORDER BY 2";
+            let mut sql = connection.prepare_cached(sql).map_err(failed)?;
+            let rows = sql.query_map([], |row| row.get::<_, String>(0)).map_err(failed)?;
+            let rows: Result<Vec<String>, _> = rows.collect();
+            Ok(rows.map_err(failed)?.into_iter().map(SessionId::from).collect())
+        };
+        Box::pin(self.readers.read("who waits", look))
+    }
+
+    fn waiting<'a>(&'a self, session: &'a SessionId) -> Later<'a, u32> {
+        let session = session.clone();
+        let look = move |connection: &Connection| undone(connection, &session);
+        Box::pin(self.readers.read("how many wait", look))
+    }
+
+    fn forget_settled(&self, before_ms: i64, keep: u32) -> Later<'_, u64> {
+        let job = move |connection: &Connection| {
+            let sql = "DELETE FROM inbox WHERE id IN (SELECT id FROM (SELECT id, changed_ms, \
+                       row_number() OVER (PARTITION BY platform, account ORDER BY changed_ms DESC) \
+                       AS place FROM inbox WHERE state NOT IN ('accepted', 'queued', 'running')) \
+                       WHERE place > ?2 AND changed_ms < ?1)";
+            let removed = connection.execute(sql, params![before_ms, keep]).map_err(failed)?;
+            Ok(u64::try_from(removed).unwrap_or(u64::MAX))
+        };
+        Box::pin(self.writer.write("old messages", job))
+    }
+}
+
+fn accept(
+    connection: &Connection,
+    message: &InboundMessage,
+    me: &Party,
+) -> Result<Receipt, StoreError> {
+    let known = "SELECT id, state FROM inbox WHERE platform = ?1 AND account = ?2 AND dedup = ?3";
+    let key = &message.key;
+    let known = connection
+        .prepare_cached(known)
+        .and_then(|mut sql| {
+            let row = params![key.platform, key.account, message.dedup];
+            sql.query_row(row, |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)))
+                .optional()
+        })
+        .map_err(failed)?;
+    if let Some((id, state)) = known {
+        let state = InboxState::named(&state).unwrap_or(InboxState::Ignored);
+        return Ok(Receipt::Known(id, state));
+    }
+    let last: Option<String> = connection
+        .prepare_cached("SELECT max(id) FROM inbox")
+        .and_then(|mut sql| sql.query_row([], |row| row.get(0)))
+        .map_err(failed)?;
+    let id = new_row_id(last.as_deref());
+    let media = json(&message.media)?;
+    let event = word(&message.kind)?;
+    let now = now_ms();
+    let sql = "INSERT INTO inbox(id, profile, platform, account, kind, chat, thread, user, sender, \
+               sender_name, dedup, message, sent_ms, event, body, media, received_ms, state, owner, \
+               changed_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, \
+               ?15, ?16, ?17, 'accepted', ?18, ?17)";
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut sql| {
+            sql.execute(params![
+                id,
+                key.profile,
+                key.platform,
+                key.account,
+                key.kind.as_str(),
+                key.chat,
+                key.thread.as_deref().unwrap_or_default(),
+                key.user.as_deref().unwrap_or_default(),
+                message.sender,
+                message.sender_name,
+                message.dedup,
+                message.message,
+                message.sent_ms,
+                event,
+                message.text,
+                media,
+                now,
+                me.mark(),
+            ])
+        })
+        .map_err(failed)?;
+    Ok(Receipt::New(id))
+}
+
+/// How many messages wait for a session or run in it.
+fn undone(connection: &Connection, session: &SessionId) -> Result<u32, StoreError> {
+    let sql = "SELECT count(*) FROM inbox WHERE session = ?1 AND state IN ('queued', 'running')";
+    connection
+        .prepare_cached(sql)
+        .and_then(|mut sql| sql.query_row([session.as_str()], |row| row.get(0)))
+        .map_err(failed)
+}
+
+fn queue(
+    connection: &Connection,
+    id: &str,
+    session: &SessionId,
+    limit: u32,
+) -> Result<Placing, StoreError> {
+    if state_of(connection, id)? != Some(InboxState::Accepted) {
+        return Ok(Placing::Settled);
+    }
+    let waits = "SELECT count(*) FROM inbox WHERE session = ?1 AND state = 'queued'";
+    let waiting: u32 = connection
+        .prepare_cached(waits)
+        .and_then(|mut sql| sql.query_row([session.as_str()], |row| row.get(0)))
+        .map_err(failed)?;
+    if waiting >= limit {
+        set_state(connection, id, InboxState::RefusedFull, "the queue is full")?;
+        return Ok(Placing::Full { waiting });
+    }
+    let ahead = undone(connection, session)?;
+    let sql = "UPDATE inbox SET state = 'queued', session = ?2, changed_ms = ?3 WHERE id = ?1";
+    let row = params![id, session.as_str(), now_ms()];
+    connection.prepare_cached(sql).and_then(|mut sql| sql.execute(row)).map_err(failed)?;
+    Ok(Placing::Queued { ahead })
+}
+
+fn claim(
+    connection: &Connection,
+    session: &SessionId,
+    me: &Party,
+) -> Result<Option<InboxRow>, StoreError> {
+    let sql = "UPDATE inbox SET state = 'running', attempts = attempts + 1, owner = ?2, \
+               changed_ms = ?3 WHERE id = (SELECT min(id) FROM inbox WHERE session = ?1 \
+               AND state = 'queued') AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 \
+               AND state = 'running') RETURNING id";
+    let row = params![session.as_str(), me.mark(), now_ms()];
+    let id: Option<String> = connection
+        .prepare_cached(sql)
+        .and_then(|mut sql| sql.query_row(row, |row| row.get(0)).optional())
+        .map_err(failed)?;
+    id.map_or(Ok(None), |id| one(connection, &id))
+}
+
+fn orphans(connection: &Connection, me: &Party) -> Result<Vec<InboxRow>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS}, owner FROM inbox WHERE state IN ('accepted', 'running') ORDER BY id"
+    );
+    let mut sql = connection.prepare_cached(&sql).map_err(failed)?;
+    let rows = sql.query_map([], |row| Ok((stored(row)?, row.get::<_, String>(20)?)));
+    let rows: Result<Vec<_>, _> = rows.map_err(failed)?.collect();
+    let mut found = Vec::new();
+    for (row, owner) in rows.map_err(failed)? {
+        if me.is_gone(&owner) {
+            let sql = "UPDATE inbox SET owner = ?2 WHERE id = ?1";
+            connection.execute(sql, params![row.id, me.mark()]).map_err(failed)?;
+            found.push(row);
+        }
+    }
+    Ok(found)
+}
+
+/// Whether a message runs and is ours.
+fn is_ours(connection: &Connection, id: &str, me: &Party) -> Result<bool, StoreError> {
+    let sql = "SELECT owner FROM inbox WHERE id = ?1 AND state IN ('running', 'accepted')";
+    let owner: Option<String> = connection
+        .prepare_cached(sql)
+        .and_then(|mut sql| sql.query_row([id], |row| row.get(0)).optional())
+        .map_err(failed)?;
+    Ok(owner.is_some_and(|owner| owner == me.mark()))
+}
+
+fn state_of(connection: &Connection, id: &str) -> Result<Option<InboxState>, StoreError> {
+    let word: Option<String> = connection
+        .prepare_cached("SELECT state FROM inbox WHERE id = ?1")
+        .and_then(|mut sql| sql.query_row([id], |row| row.get(0)).optional())
+        .map_err(failed)?;
+    Ok(word.and_then(|word| InboxState::named(&word)))
+}
+
+/// Sets the state of a message.
+pub(crate) fn set_state(
+    connection: &Connection,
+    id: &str,
+    to: InboxState,
+    reason: &str,
+) -> Result<(), StoreError> {
+    let sql = "UPDATE inbox SET state = ?2, reason = ?3, changed_ms = ?4 WHERE id = ?1";
+    let row = params![id, to.as_str(), reason, now_ms()];
+    connection.prepare_cached(sql).and_then(|mut sql| sql.execute(row)).map(drop).map_err(failed)
+}
+
+fn one(connection: &Connection, id: &str) -> Result<Option<InboxRow>, StoreError> {
+    let sql = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1");
+    connection
+        .prepare_cached(&sql)
+        .and_then(|mut sql| sql.query_row([id], stored).optional())
+        .map_err(failed)
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<InboxRow> {
+    let kind: String = row.get(4)?;
+    let event: String = row.get(13)?;
+    let media: String = row.get(15)?;
+    let state: String = row.get(17)?;
+    Ok(InboxRow {
+        id: row.get(0)?,
+        message: InboundMessage {
+            key: ChatKey {
+                profile: row.get(1)?,
+                platform: row.get(2)?,
+                account: row.get(3)?,
+                kind: ChatKind::named(&kind).unwrap_or(ChatKind::Dm),
+                chat: row.get(5)?,
+                thread: some(row.get(6)?),
+                user: some(row.get(7)?),
+            },
+            sender: row.get(8)?,
+            sender_name: row.get(9)?,
+            dedup: row.get(10)?,
+            message: row.get(11)?,
+            sent_ms: row.get(12)?,
+            kind: serde_json::from_value(event.into()).unwrap_or(InboundKind::Text),
+            text: row.get(14)?,
+            media: serde_json::from_str(&media).unwrap_or_default(),
+        },
+        received_ms: row.get(16)?,
+        state: InboxState::named(&state).unwrap_or(InboxState::Ignored),
+        session: some(row.get(18)?).map(SessionId::from),
+        attempts: row.get(19)?,
+    })
+}
+
+/// Nothing for an empty text.
+pub(crate) fn some(text: String) -> Option<String> {
+    (!text.is_empty()).then_some(text)
+}
+
+/// A value as JSON text.
+pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
+}
+
+/// The word of a value that is one.
+fn word(value: &impl serde::Serialize) -> Result<String, StoreError> {
+    let value =
+        serde_json::to_value(value).map_err(|error| StoreError::Failed(error.to_string()))?;
+    Ok(value.as_str().unwrap_or_default().to_owned())
+}
