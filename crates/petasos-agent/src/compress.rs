@@ -38,7 +38,7 @@ pub enum Stopped {
     #[error("the last attempts saved too little: start a new session, or fork an earlier point")]
     Futile,
     /// Everything that is left is protected.
-    #[error("nothing is left between the protected beginning and end")]
+    #[error("there is nothing to compress yet")]
     NothingLeft,
     /// The summary would be as long as what it stands for.
     #[error("the summary would be no shorter than what it stands for")]

@@ -13,6 +13,7 @@
 //! | `prompt`, `personality`, `skills` | the system prompt, and what parts of it are |
 //! | `compress` | fitting the window |
 //! | `budget`, `misbehaviour`, `steer` | how long, how patient, words from outside |
+//! | `result_view` | what people are shown of a result |
 //! | `moments` | what hooks are told of a conversation |
 //! | `delegate` | agents that work for this one |
 //! | `seat`, `loop_tools` | the loop's own state, and the tools that work on it |
@@ -35,6 +36,7 @@ pub mod misbehaviour;
 mod moments;
 pub mod personality;
 mod prompt;
+mod result_view;
 mod rewind;
 mod round;
 pub mod scripted;
@@ -52,6 +54,7 @@ pub mod watch;
 pub use agent::{Agent, Outcome, TurnEnd, TurnError};
 pub use engine::{Asker, Choice, Engine, Question};
 pub use loop_tools::LOOP_TOOLS;
+pub use prompt::context_files;
 pub use scripted::{Act, Scripted};
 pub use steer::Inbox;
 pub use turn::Input;

@@ -19,6 +19,7 @@ use petasos_store::{StoreError, Stored};
 use serde_json::Value;
 
 use crate::engine::Engine;
+use crate::result_view;
 use crate::steer::Word;
 use crate::transcript::Transcript;
 
@@ -144,6 +145,7 @@ pub(crate) fn tell(results: &[ToolResult], cx: &CallContext) {
             tool: result.name.clone(),
             status: result.status,
             preview: result.content.text().chars().take(PREVIEW_CHARS).collect(),
+            view: result_view::of(&result.content.text()),
         });
     }
 }

@@ -26,7 +26,7 @@ use crate::agent::{Agent, Outcome, TurnEnd, TurnError, dollars};
 use crate::budget::Budget;
 use crate::compress::Bench;
 use crate::misbehaviour::{Patience, Verdict, identify, requested};
-use crate::{round, steer, tokens};
+use crate::{prompt, round, steer, tokens};
 
 /// How often a conversation that does not fit is shortened for one request.
 const SHORTENED_MAX: u32 = 3;
@@ -139,7 +139,8 @@ impl Agent {
         let cancel = turn.cx.cancel.clone();
         let opening = async {
             self.prepare(turn).await?;
-            let added = self.announce(said, &turn.cx).await;
+            let mut added = self.announce(said, &turn.cx).await;
+            added.extend(self.moved(&turn.cx));
             if !added.is_empty() {
                 self.say(&added.join("\n\n"), "context", turn).await?;
             }
@@ -150,6 +151,19 @@ impl Agent {
             Some(opened) => opened?,
         }
         self.steps(turn).await
+    }
+
+    /// A conversation that goes on elsewhere: its prompt still names the folder it began in.
+    fn moved(&self, cx: &CallContext) -> Option<String> {
+        if self.turns > 1 {
+            return None;
+        }
+        let system = self.system.as_deref()?;
+        let began = system.lines().find_map(|line| line.strip_prefix(prompt::DIRECTORY))?;
+        let here = cx.workspace.display().to_string();
+        (began != here).then(|| {
+            format!("The working directory is now {here}; this conversation began in {began}.")
+        })
     }
 
     async fn steps(&mut self, turn: &mut Turn) -> Result<(Outcome, String), TurnError> {

@@ -125,6 +125,19 @@ pub enum Event {
         status: Status,
         /// The beginning of the result.
         preview: String,
+        /// What people are shown of it.
+        view: ResultView,
+    },
+    /// A tool wrote a file.
+    FileChanged {
+        /// The conversation.
+        session: SessionId,
+        /// The call.
+        call: CallId,
+        /// The file, from the working directory.
+        path: String,
+        /// A unified diff, cut when it is long; secrets masked.
+        diff: String,
     },
     /// The conversation was shortened for the model; the log keeps everything.
     Compressed {
@@ -186,6 +199,31 @@ pub enum Event {
         /// How long it took.
         duration_ms: u64,
     },
+}
+
+/// What people are shown of a result: models read it whole.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct ResultView {
+    /// How many lines its text has.
+    pub lines: usize,
+    /// The last of them, where they are what a program printed or an error says.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tail: Vec<String>,
+    /// How the program ended, when not well.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exit_code: Option<i64>,
+    /// The task list, where the result is one.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tasks: Vec<TaskView>,
+}
+
+/// One entry of a task list.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TaskView {
+    /// What is to be done.
+    pub text: String,
+    /// `pending`, `in_progress`, `completed` or `cancelled`.
+    pub status: String,
 }
 
 impl Event {

@@ -105,7 +105,10 @@ fn weight(event: &Event) -> usize {
             text.len()
         }
         Event::ToolRequested { arguments, .. } => arguments.len(),
-        Event::ToolAnswered { preview, .. } => preview.len(),
+        Event::ToolAnswered { preview, view, .. } => {
+            preview.len() + view.tail.iter().map(String::len).sum::<usize>()
+        }
+        Event::FileChanged { diff, .. } => diff.len(),
         Event::Subagent { event, .. } => weight(event),
         _ => 0,
     }

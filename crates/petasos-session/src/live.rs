@@ -135,6 +135,7 @@ impl LiveSession {
             busy: self.is_busy(),
             waiting: self.queue.len(),
             choice: self.choice.clone(),
+            window: self.window().await,
             head: self.head().await?,
         })
     }

@@ -100,6 +100,8 @@ pub struct SessionView {
     pub waiting: usize,
     /// What it chooses.
     pub choice: Choice,
+    /// The window of the chosen model, in tokens.
+    pub window: u64,
     /// What the store knows; nothing before the first message.
     pub head: Option<SessionHead>,
 }

@@ -11,11 +11,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::CallContext;
+use petasos_contract::event::Event;
 use petasos_contract::ports::Ports;
+use petasos_redact::Redactor;
 use serde_json::{Map, Value, json};
 
-use crate::edit::syntax;
 use crate::edit::text::{NotText, Text};
+use crate::edit::{diff, syntax};
 use crate::files::open::Unreadable;
 use crate::files::site::{Site, Sites};
 use crate::files::write::{Change, WriteFault};
@@ -137,6 +139,9 @@ impl Changer {
             let print = Fingerprint::of(change.after.as_deref().unwrap_or_default());
             self.memory.wrote(site.cx, &change.real, print);
         }
+        for plan in planned {
+            announce(site, plan);
+        }
         told.lint = lint::of(site, &self.sites, planned.iter().zip(judged));
         Ok(told)
     }
@@ -176,6 +181,19 @@ pub(crate) fn note(result: &mut Map<String, Value>, told: Told) {
     if !told.warnings.is_empty() {
         result.insert("_warning".to_owned(), json!(told.warnings.join("; ")));
     }
+}
+
+/// Shows people what changed; models have the result.
+fn announce(site: &Site<'_>, plan: &Planned) {
+    let Ok(before) = plan.file.text() else { return };
+    site.cx.events.emit(|| {
+        let path = site.shown(&plan.file.path);
+        let (old, new) = (before.as_ref().map(Text::plain), plan.after.as_ref().map(Text::plain));
+        let shown = diff::unified(&path, old, new);
+        let diff = Redactor::of(&site.cx.settings).text(&shown).into_owned();
+        let (session, call) = (site.cx.session.clone(), site.cx.call.clone());
+        Event::FileChanged { session, call, path, diff }
+    });
 }
 
 fn is_off(cx: &CallContext) -> bool {

@@ -6,8 +6,13 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::CallId;
 use petasos_contract::call::Status;
+use petasos_contract::event::{ResultView, TaskView};
 
+use crate::diff;
 use crate::line::{Colour, Line, Style};
+
+/// Lines of output below a finished call.
+const TAIL_LINES: usize = 4;
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy)]
@@ -24,6 +29,97 @@ struct Call {
     tool: String,
     about: String,
     state: State,
+    /// Files that it wrote: path and diff.
+    changed: Vec<(String, String)>,
+}
+
+/// What came of a call, and how much of it is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Answered<'a> {
+    pub(crate) status: Status,
+    pub(crate) preview: &'a str,
+    pub(crate) view: &'a ResultView,
+    pub(crate) diffs: bool,
+    pub(crate) columns: usize,
+}
+
+impl Answered<'_> {
+    /// The lines below the one that names the call.
+    fn below(&self, changed: &[(String, String)]) -> Vec<Line> {
+        let cut = |line: Line| line.cut(self.columns);
+        if self.status != Status::Ok {
+            return vec![cut(self.failure())];
+        }
+        if self.diffs && !changed.is_empty() {
+            let diff = |(path, text): &(String, String)| {
+                diff::lines(path, text, diff::FOLDED_LINES, self.columns)
+            };
+            return changed.iter().flat_map(diff).collect();
+        }
+        if !self.view.tasks.is_empty() {
+            return self.view.tasks.iter().map(task).map(cut).collect();
+        }
+        self.tail().into_iter().map(cut).collect()
+    }
+
+    fn failure(&self) -> Line {
+        let result = summary::result(self.preview);
+        let mut line = Line::of(BAD, "  ✗ ");
+        line.push(BAD, self.status.as_str());
+        line.push(Style::FAINT, if result.is_empty() { "" } else { ": " });
+        line.push(Style::FAINT, &result);
+        line
+    }
+
+    /// The end of what was printed, and how much came before.
+    fn tail(&self) -> Vec<Line> {
+        let view = self.view;
+        let faint = |text: &str| Line::of(Style::FAINT, text);
+        let mut lines = Vec::new();
+        if let Some(code) = view.exit_code {
+            lines.push(Line::of(BAD, &format!("  ✗ exit {code}")));
+        }
+        let shown = view.tail.len().min(TAIL_LINES);
+        let hidden = view.lines.saturating_sub(shown);
+        match (shown, hidden) {
+            (0, 0) if lines.is_empty() => {
+                let result = summary::result(self.preview);
+                lines.extend((!result.is_empty()).then(|| faint(&format!("  ↳ {result}"))));
+            }
+            (_, 0) => {}
+            (0, _) => lines.push(faint(&format!("  ↳ {}", counted(hidden, "line")))),
+            (1.., _) => lines.push(faint(&format!("  │ … {}", counted(hidden, "more line")))),
+        }
+        let sign = if view.lines == 1 { "↳" } else { "│" };
+        let last = view.tail.iter().skip(view.tail.len() - shown);
+        lines.extend(last.map(|text| faint(&format!("  {sign} {text}"))));
+        lines
+    }
+}
+
+/// `1 line`, `20,000 lines`.
+fn counted(number: usize, noun: &str) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    format!("{text} {noun}{}", if number == 1 { "" } else { "s" })
+}
+
+fn task(task: &TaskView) -> Line {
+    let (sign, style) = match task.status.as_str() {
+        "completed" => ("☑", Style::FAINT.struck()),
+        "in_progress" => ("◐", Style::of(Colour::Cyan)),
+        "cancelled" => ("☒", Style::FAINT.struck()),
+        _ => ("☐", Style::PLAIN),
+    };
+    let mut line = Line::of(Style::PLAIN, &format!("  {sign} "));
+    line.push(style, &task.text);
+    line
 }
 
 /// The calls that have no result yet.
@@ -39,7 +135,8 @@ impl Calls {
     pub(crate) fn asked(&mut self, id: &CallId, tool: &str, emoji: String, arguments: &str) {
         let about = summary::arguments(arguments);
         let state = State::Waiting;
-        self.calls.push(Call { id: id.clone(), emoji, tool: tool.to_owned(), about, state });
+        let (id, tool) = (id.clone(), tool.to_owned());
+        self.calls.push(Call { id, emoji, tool, about, state, changed: Vec::new() });
     }
 
     /// It begins.
@@ -57,6 +154,13 @@ impl Calls {
         }
     }
 
+    /// It wrote a file.
+    pub(crate) fn changed(&mut self, id: &CallId, path: String, diff: String) {
+        if let Some(call) = self.find(id) {
+            call.changed.push((path, diff));
+        }
+    }
+
     /// It ended.
     pub(crate) fn ended(&mut self, id: &CallId, status: Status, took: Duration) {
         self.output.clear();
@@ -66,32 +170,16 @@ impl Calls {
     }
 
     /// Its result is stored: the lines that stay.
-    pub(crate) fn answered(
-        &mut self,
-        id: &CallId,
-        (status, preview): (Status, &str),
-        columns: usize,
-    ) -> Vec<Line> {
+    pub(crate) fn answered(&mut self, id: &CallId, answer: &Answered<'_>) -> Vec<Line> {
         let Some(at) = self.calls.iter().position(|call| call.id == *id) else { return Vec::new() };
         let call = self.calls.remove(at);
         let time = match call.state {
             State::Done(_, took) => format!(" · {}", lasted(took)),
             State::Waiting | State::Running(_) => String::new(),
         };
-        let line = fitted(&named(&call), &time, columns);
-        let good = matches!(status, Status::Ok);
-        let result = summary::result(preview);
-        if good && result.is_empty() {
-            return vec![line];
-        }
-        let (sign, style) = if good { ("  ↳ ", Style::FAINT) } else { ("  ✗ ", BAD) };
-        let mut below = Line::of(style, sign);
-        if !good {
-            below.push(BAD, status.as_str());
-            below.push(Style::FAINT, if result.is_empty() { "" } else { ": " });
-        }
-        below.push(Style::FAINT, &result);
-        vec![line, below.cut(columns)]
+        let mut lines = vec![fitted(&named(&call), &time, answer.columns)];
+        lines.extend(answer.below(&call.changed));
+        lines
     }
 
     /// The rows of the live area.
@@ -184,11 +272,44 @@ mod tests {
         let narrow: Vec<String> = calls.rows("*", 20).iter().map(Line::text).collect();
         assert_eq!(narrow.first().map(String::as_str), Some("* 💻 terminal… · 0 s"));
         calls.ended(&id, Status::Ok, Duration::from_millis(1500));
-        let output = r#"{"output":"all good\n","exit_code":0}"#;
-        let shown = calls.answered(&id, (Status::Ok, output), 80);
+        let view = ResultView {
+            lines: 20_000,
+            tail: ["a", "b", "c", "d", "e"].map(str::to_owned).to_vec(),
+            exit_code: Some(2),
+            tasks: Vec::new(),
+        };
+        let answer =
+            Answered { status: Status::Ok, preview: "", view: &view, diffs: true, columns: 80 };
+        let shown = calls.answered(&id, &answer);
         let shown: Vec<String> = shown.iter().map(Line::text).collect();
-        assert_eq!(shown, ["💻 terminal make test · 1.5 s", "  ↳ all good"]);
+        let head = ["💻 terminal make test · 1.5 s", "  ✗ exit 2", "  │ … 19,996 more lines"];
+        assert_eq!(shown, [&head[..], &["  │ b", "  │ c", "  │ d", "  │ e"]].concat());
         assert!(calls.is_empty() && calls.rows("*", 80).is_empty());
+    }
+
+    #[test]
+    fn an_edit_is_a_diff_and_a_task_list_has_its_states() {
+        let mut calls = Calls::default();
+        let id = CallId::new("c1");
+        let mut answered = |view: &ResultView, changed: bool| {
+            calls.asked(&id, "patch", "🔧".to_owned(), r#"{"path":"a.txt"}"#);
+            if changed {
+                calls.changed(&id, "a.txt".into(), "@@ -1,1 +1,1 @@\n-one\n+two\n".into());
+            }
+            let answer =
+                Answered { status: Status::Ok, preview: "", view, diffs: true, columns: 80 };
+            let lines = calls.answered(&id, &answer);
+            lines.iter().skip(1).map(Line::text).collect::<Vec<_>>()
+        };
+        let shown = answered(&ResultView::default(), true);
+        assert_eq!(shown, ["  a.txt +1 -1", "    1 - one", "    1 + two"]);
+        let task = |text: &str, status: &str| TaskView { text: text.into(), status: status.into() };
+        let tasks =
+            vec![task("read", "completed"), task("write", "in_progress"), task("x", "pending")];
+        let view = ResultView { tasks, ..ResultView::default() };
+        assert_eq!(answered(&view, false), ["  ☑ read", "  ◐ write", "  ☐ x"]);
+        let view = ResultView { lines: 40, ..ResultView::default() };
+        assert_eq!(answered(&view, false), ["  ↳ 40 lines"]);
     }
 
     #[test]

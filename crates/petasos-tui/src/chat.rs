@@ -6,6 +6,7 @@
 
 pub(crate) mod busy;
 mod event;
+mod menu;
 mod typed;
 mod work;
 
@@ -14,6 +15,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
 use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, Settings};
 use petasos_session::{
@@ -29,7 +31,9 @@ use crate::line::{Colour, Line, Style};
 use crate::raw::Raw;
 use crate::screen::{Look, Screen};
 use crate::signals::{Signal, Signals};
+use crate::status::{self, Status};
 use crate::view::{self, Detail, Piece, View};
+use menu::{Menu, Swallow};
 
 /// Two of Ctrl-C at an empty prompt within this time end the chat.
 const TWICE: Duration = Duration::from_secs(2);
@@ -100,6 +104,11 @@ pub(crate) struct Chat {
     /// Messages whose turns have not ended.
     pending: BTreeSet<SubmissionId>,
     question: Option<Asking>,
+    swallow: Swallow,
+    /// Tokens of the last request and its reply.
+    used: u64,
+    /// The status line above the composer.
+    status: Arc<Mutex<String>>,
     input: Input,
     signals: Signals,
     draft: Draft,
@@ -133,6 +142,8 @@ struct Asking {
     question: Arc<Question>,
     /// What was being typed before.
     draft: Draft,
+    /// The answers, where keys come one by one.
+    menu: Option<Menu>,
 }
 
 /// Chats until the person leaves, and ends the session; gives its name when it had begun.
@@ -158,6 +169,7 @@ impl Chat {
         let Setup { session, look, history, first, greeting, emoji } = setup;
         let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
         let commands = command::listed(session.service().commands());
+        let status = Arc::new(Mutex::new(String::new()));
         let input = if look.live {
             Input::composer(ComposerOptions {
                 history,
@@ -167,12 +179,14 @@ impl Chat {
                     .map(|info| (format!("/{}", info.name), info.about))
                     .collect(),
                 colour: look.colour,
+                status: Arc::clone(&status),
             })
         } else {
             Input::lines()
         };
         let mut view = View::new(look.live, emoji);
-        view.reasoning = flag("display.show_reasoning").unwrap_or_default();
+        view.parts.reasoning = flag("display.show_reasoning").unwrap_or_default();
+        view.parts.diffs = flag("display.inline_diffs").unwrap_or(true);
         if flag("agent.verbose").unwrap_or_default() {
             view.detail = Detail::Verbose;
         }
@@ -187,6 +201,9 @@ impl Chat {
             doing: None,
             pending: BTreeSet::new(),
             question: None,
+            swallow: Swallow::default(),
+            used: 0,
+            status,
             input,
             signals: Signals::new()?,
             draft: Draft::default(),
@@ -242,6 +259,8 @@ impl Chat {
     async fn idle(&mut self) {
         if self.input.needs_prompt() {
             self.screen.plain("> ");
+        } else {
+            self.refresh_status().await;
         }
         // What was typed during the turn and not sent is the beginning of the next message.
         if self.input.carry(self.draft.text()) {
@@ -273,6 +292,33 @@ impl Chat {
                 }
             }
         }
+    }
+
+    /// The line above the composer, as things are now.
+    async fn refresh_status(&mut self) {
+        let Ok(view) = self.session.view().await else { return };
+        let settings = &self.settings;
+        let workspace = settings.workspace();
+        let mut modes = Vec::new();
+        if self.session.service().services().approvals_off() {
+            modes.push("⚠ approvals off".to_owned());
+        }
+        let sandbox = settings.text("terminal.sandbox").filter(|level| *level != "off");
+        modes.extend(sandbox.map(|level| format!("sandbox: {level}")));
+        let configured = settings.text("model.default").map(str::to_owned);
+        let status = Status {
+            model: view.choice.model.clone().or(configured).unwrap_or_default(),
+            folder: status::folder(workspace, Some(settings.user_home())),
+            branch: status::branch(workspace),
+            used: self.used,
+            window: view.window,
+            cost_usd: view.head.as_ref().map_or(0.0, |head| head.cost_usd),
+            modes,
+            queued: view.waiting,
+        };
+        let (columns, colour) = (self.screen.canvas().columns, self.screen.look().colour);
+        let line = status.line(columns).map(|line| line.ansi(colour)).unwrap_or_default();
+        *self.status.lock() = line;
     }
 
     fn said(&mut self, said: Said) {

@@ -5,6 +5,7 @@
 
 mod complete;
 mod look;
+mod menu;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -12,18 +13,18 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc as blocking;
 use std::time::Duration;
 
+use parking_lot::Mutex;
 use reedline::{
-    ColumnarMenu, EditCommand, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers,
-    MenuBuilder as _, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
-    default_emacs_keybindings,
+    EditCommand, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers, Reedline,
+    ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator, default_emacs_keybindings,
 };
 use tokio::sync::mpsc;
 
 use complete::Complete;
 use look::Prompt;
+use menu::QuietMenu;
 
 const HISTORY_MAX: usize = 2000;
-const MENU: &str = "completion";
 const INTERRUPT: &str = "interrupt";
 /// Notices that wait while somebody types; more are shown later.
 const NOTICES_MAX: usize = 256;
@@ -55,6 +56,8 @@ pub struct ComposerOptions {
     pub commands: Vec<(String, String)>,
     /// Colours are welcome.
     pub colour: bool,
+    /// The line above the one that is typed, as it is now.
+    pub status: Arc<Mutex<String>>,
 }
 
 /// The composer.
@@ -80,12 +83,13 @@ impl Composer {
         let signal = Arc::clone(&stop);
         std::thread::spawn(move || {
             let mut line = editor(&options, signal).with_external_printer(printer);
-            let prompt = Prompt { colour: options.colour };
+            let status = Some(Arc::clone(&options.status));
+            let prompt = Prompt { colour: options.colour, status };
             while let Ok(carried) = waiting.recv() {
                 if !carried.is_empty() {
                     line.run_edit_commands(&[EditCommand::InsertString(carried)]);
                 }
-                if sender.send(read(&mut line, prompt)).is_err() {
+                if sender.send(read(&mut line, &prompt)).is_err() {
                     return;
                 }
             }
@@ -146,16 +150,23 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>) -> Reedline {
     let interrupt = ReedlineEvent::ExecuteHostCommand(INTERRUPT.to_owned());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('c'), interrupt);
     let complete = ReedlineEvent::UntilFound(vec![
-        ReedlineEvent::Menu(MENU.to_owned()),
+        ReedlineEvent::Menu(menu::TAB.to_owned()),
         ReedlineEvent::MenuNext,
     ]);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
-    let menu = ReedlineMenu::EngineCompleter(Box::new(ColumnarMenu::default().with_name(MENU)));
+    let slash = ReedlineEvent::Multiple(vec![
+        ReedlineEvent::Edit(vec![EditCommand::InsertChar('/')]),
+        ReedlineEvent::Menu(menu::COMMANDS.to_owned()),
+    ]);
+    keys.add_binding(KeyModifiers::NONE, KeyCode::Char('/'), slash);
+    let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
     let completer = Complete::new(options.commands.clone(), options.workspace.clone());
     Reedline::create()
         .with_edit_mode(Box::new(Emacs::new(keys)))
         .with_completer(Box::new(completer))
-        .with_menu(menu)
+        .with_menu(menu(QuietMenu::tab()))
+        .with_menu(menu(QuietMenu::commands()))
+        .with_transient_prompt(Box::new(Prompt { colour: options.colour, status: None }))
         .with_partial_completions(true)
         .with_quick_completions(true)
         .with_validator(Box::new(Continued))
@@ -182,9 +193,9 @@ fn private(file: &Path) -> std::io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o600))
 }
 
-fn read(line: &mut Reedline, prompt: Prompt) -> Said {
+fn read(line: &mut Reedline, prompt: &Prompt) -> Said {
     loop {
-        match line.read_line(&prompt) {
+        match line.read_line(prompt) {
             Ok(Signal::Success(text)) => {
                 // A history that cannot be written is no reason to lose the message.
                 line.sync_history().unwrap_or_default();

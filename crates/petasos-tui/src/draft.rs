@@ -20,6 +20,10 @@ pub(crate) enum Key {
     Text(String),
     /// The line is complete.
     Enter,
+    /// The arrow up.
+    Up,
+    /// The arrow down.
+    Down,
     /// Takes back a sign.
     Backspace,
     /// Takes back a word.
@@ -133,6 +137,8 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         KeyCode::Enter => Some(Key::Enter),
         KeyCode::Backspace => Some(Key::Backspace),
         KeyCode::Esc => Some(Key::Interrupt),
+        KeyCode::Up => Some(Key::Up),
+        KeyCode::Down => Some(Key::Down),
         _ => None,
     }
 }
@@ -166,7 +172,7 @@ impl Draft {
                 }
                 return Some(std::mem::take(&mut self.0));
             }
-            Key::Interrupt | Key::End | Key::Redraw => {}
+            Key::Up | Key::Down | Key::Interrupt | Key::End | Key::Redraw => {}
         }
         None
     }
@@ -222,7 +228,8 @@ mod tests {
             (KeyCode::Enter, KeyModifiers::ALT, Some(Key::Text("\n".to_owned()))),
             (KeyCode::Enter, KeyModifiers::NONE, Some(Key::Enter)),
             (KeyCode::Char('x'), KeyModifiers::CONTROL, None),
-            (KeyCode::Up, KeyModifiers::NONE, None),
+            (KeyCode::Up, KeyModifiers::NONE, Some(Key::Up)),
+            (KeyCode::Left, KeyModifiers::NONE, None),
         ] {
             assert_eq!(pressed(code, modifiers), expected);
         }

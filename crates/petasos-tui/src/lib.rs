@@ -9,7 +9,7 @@
 //! | `chat`, `chat/` | the loop: typed lines in, events out, idle and at work |
 //! | `command`, `slash/` | commands of the screen, one a file; all others are the session's |
 //! | `composer`, `draft`, `input`, `raw`, `signals` | words from the person |
-//! | `view`, `calls`, `progress` | what a turn shows, in a chat and elsewhere |
+//! | `view`, `calls`, `diff`, `status`, `progress` | what a turn shows, in a chat and elsewhere |
 //! | `markdown`, `highlight`, `line` | text with styles |
 //! | `screen` | the only writer |
 
@@ -17,6 +17,7 @@ mod calls;
 pub mod chat;
 pub mod command;
 pub mod composer;
+mod diff;
 mod draft;
 pub mod highlight;
 mod input;
@@ -27,6 +28,7 @@ mod raw;
 pub mod screen;
 mod signals;
 mod slash;
+mod status;
 mod view;
 
 pub use chat::{ChatError, Setup, run};

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use petasos_contract::event::Event;
 
-use crate::calls::Calls;
+use crate::calls::{Answered, Calls};
 use crate::line::{Line, Style};
 
 /// Turns events into lines.
@@ -41,8 +41,13 @@ impl Progress {
             Event::ToolFinished { call, status, duration_ms, .. } => {
                 self.calls.ended(call, *status, Duration::from_millis(*duration_ms));
             }
-            Event::ToolAnswered { call, status, preview, .. } => {
-                return self.calls.answered(call, (*status, preview), usize::MAX);
+            Event::FileChanged { call, path, diff, .. } => {
+                self.calls.changed(call, path.clone(), diff.clone());
+            }
+            Event::ToolAnswered { call, status, preview, view, .. } => {
+                let (status, columns) = (*status, usize::MAX);
+                let answer = Answered { status, preview, view, diffs: true, columns };
+                return self.calls.answered(call, &answer);
             }
             Event::Notice { text } => return vec![Line::of(Style::PLAIN, text)],
             Event::SubagentStarted { goal, .. } => {
@@ -52,7 +57,7 @@ impl Progress {
                 return vec![Line::of(Style::FAINT, &format!("⑂ subagent {status}"))];
             }
             Event::Compressed { before, after, .. } => {
-                let text = format!("✂ shortened from about {before} to {after} tokens");
+                let text = format!("✂ compressed from about {before} to {after} tokens");
                 return vec![Line::of(Style::FAINT, &text)];
             }
             _ => {}

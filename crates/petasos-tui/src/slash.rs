@@ -2,6 +2,7 @@
 
 mod busy;
 mod copy;
+mod diff;
 mod footer;
 mod help;
 mod quit;
@@ -16,6 +17,7 @@ use crate::command::Slash;
 pub(crate) static SLASHES: &[&Slash] = &[
     &busy::SLASH,
     &copy::SLASH,
+    &diff::SLASH,
     &footer::SLASH,
     &help::SLASH,
     &quit::SLASH,

@@ -8,7 +8,8 @@ use std::time::{Duration, Instant};
 use petasos_contract::event::Event;
 use petasos_contract::reply::{Delta, Step};
 
-use crate::calls::{Calls, lasted};
+use crate::calls::{Answered, Calls, lasted};
+use crate::diff;
 use crate::line::{Colour, Line, Style};
 use crate::markdown::{Canvas, Stream, render};
 
@@ -24,6 +25,15 @@ pub(crate) enum Detail {
     Verbose,
 }
 
+/// What is shown besides replies and calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Parts {
+    /// What the model thinks.
+    pub(crate) reasoning: bool,
+    /// Edits as diffs.
+    pub(crate) diffs: bool,
+}
+
 /// Something that stays on the screen.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Piece {
@@ -36,7 +46,9 @@ pub(crate) enum Piece {
 /// The picture of a running turn.
 pub(crate) struct View {
     pub(crate) detail: Detail,
-    pub(crate) reasoning: bool,
+    pub(crate) parts: Parts,
+    /// Files that were written since the last message: path and diff.
+    changed: Vec<(String, String)>,
     emoji: Arc<dyn Fn(&str) -> String + Send + Sync>,
     /// The terminal can redraw.
     live: bool,
@@ -60,7 +72,8 @@ impl View {
     pub(crate) fn new(live: bool, emoji: Arc<dyn Fn(&str) -> String + Send + Sync>) -> Self {
         Self {
             detail: Detail::Usual,
-            reasoning: false,
+            parts: Parts { reasoning: false, diffs: true },
+            changed: Vec::new(),
             emoji,
             live,
             stream: Stream::default(),
@@ -71,6 +84,18 @@ impl View {
             since: Instant::now(),
             stay: Vec::new(),
         }
+    }
+
+    /// Every line of the edits since the last message.
+    pub(crate) fn whole_diffs(&self, canvas: Canvas) -> Vec<Line> {
+        let whole =
+            |(path, text): &(String, String)| diff::lines(path, text, usize::MAX, canvas.columns);
+        self.changed.iter().flat_map(whole).collect()
+    }
+
+    /// A new message: what changed before it is no longer of interest.
+    pub(crate) fn forget_changes(&mut self) {
+        self.changed.clear();
     }
 
     /// Something else begins.
@@ -109,7 +134,8 @@ impl View {
             }
             Event::ToolStarted { call, .. } => {
                 self.calls.started(&call);
-                if !self.live {
+                // What it prints stands below what it is.
+                if !self.live || self.detail == Detail::Verbose {
                     let beginning = self.calls.beginning(&call);
                     self.lines(beginning);
                 }
@@ -118,8 +144,14 @@ impl View {
             Event::ToolFinished { call, status, duration_ms, .. } => {
                 self.calls.ended(&call, status, Duration::from_millis(duration_ms));
             }
-            Event::ToolAnswered { call, status, preview, .. } => {
-                let lines = self.calls.answered(&call, (status, &preview), canvas.columns);
+            Event::FileChanged { call, path, diff, .. } => {
+                self.changed.push((path.clone(), diff.clone()));
+                self.calls.changed(&call, path, diff);
+            }
+            Event::ToolAnswered { call, status, preview, view, .. } => {
+                let (diffs, columns) = (self.parts.diffs, canvas.columns);
+                let answer = Answered { status, preview: &preview, view: &view, diffs, columns };
+                let lines = self.calls.answered(&call, &answer);
                 self.lines(lines);
                 if self.calls.is_empty() {
                     self.doing("thinking");
@@ -143,12 +175,12 @@ impl View {
             }
             Event::Compressed { before, after, how, .. } => {
                 self.line(faint(format!(
-                    "✂ shortened from about {before} to {after} tokens ({how})"
+                    "✂ compressed from about {before} to {after} tokens ({how})"
                 )));
             }
-            Event::Steered { text, .. } => self.line(faint(format!("↪ heard: {text}"))),
+            Event::Steered { text, .. } => self.line(faint(format!("↪ the agent got: {text}"))),
             Event::SubagentStarted { goal, .. } => {
-                self.line(faint(format!("⑂ subagent begins: {}", first_line(goal))));
+                self.line(faint(format!("⑂ subagent: {}", first_line(goal))));
             }
             Event::Subagent { event, .. } => {
                 if let Event::ToolStarted { tool, .. } = &**event {
@@ -167,7 +199,7 @@ impl View {
             Delta::Text { text } => {
                 if self.streamed.is_some_and(|shown| shown.0 == of.0 && shown.1 < of.1) {
                     self.settle(canvas);
-                    let again = "(that attempt broke off; once more)";
+                    let again = "(the reply broke off; trying again)";
                     self.line(Line::of(Style::of(Colour::Yellow), again));
                 }
                 self.streamed = Some(of);
@@ -176,7 +208,7 @@ impl View {
             }
             Delta::Reasoning { text } => {
                 self.doing("thinking");
-                if self.reasoning {
+                if self.parts.reasoning {
                     self.think(&text, canvas);
                 }
             }
@@ -225,8 +257,8 @@ impl View {
         for step in path {
             let text = match step {
                 Step::FellBack { provider, model } => format!("fell back to {model} ({provider})"),
-                Step::Skipped { provider, why, .. } => format!("passed over {provider}: {why}"),
-                Step::Rotated => "took another key of the provider".to_owned(),
+                Step::Skipped { provider, why, .. } => format!("skipped {provider}: {why}"),
+                Step::Rotated => "switched to another key".to_owned(),
                 _ => continue,
             };
             self.line(Line::of(Style::of(Colour::Yellow), &format!("⚠ {text}")));
@@ -235,7 +267,7 @@ impl View {
 
     /// So many events were missed. A reply that was being shown is shown whole when it is complete.
     pub(crate) fn gap(&mut self, missed: u64, canvas: Canvas) {
-        self.note(&format!("{missed} events came too fast to be shown"), canvas);
+        self.note(&format!("{missed} events were not shown (too many at once)"), canvas);
         self.streamed = None;
     }
 

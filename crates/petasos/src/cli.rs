@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::io::{self, IsTerminal as _};
 use std::process::ExitCode;
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{Arg, ArgAction, Command as Words};
 use petasos_approval::own_program;
 use petasos_config::Inputs;
@@ -13,14 +14,25 @@ use crate::commands::COMMANDS;
 use crate::out::{Out, Reader};
 use crate::report::Report;
 
+const USAGE_LINES: &str = "petasos [OPTIONS] [PROMPT]\n       petasos [OPTIONS] COMMAND …";
+
+const EXAMPLES: &str = "Examples:
+  petasos                            start a chat
+  petasos \"what changed today?\"     start a chat with a first message
+  petasos -c                         continue the last conversation of this folder
+  petasos run \"list the TODOs\"       print one answer and exit
+  petasos setup                      choose a provider and a model
+  petasos doctor                     check that everything works";
+
 /// Bad usage, as scripts know it.
 const USAGE: u8 = 2;
 
 /// Runs the program.
 pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> ExitCode {
     let mut words: Vec<OsString> = words.into_iter().collect();
-    if nothing_asked(&words) && io::stdin().is_terminal() && io::stdout().is_terminal() {
-        words.push("chat".into());
+    let terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if let Some(at) = conversation_at(&words, terminal) {
+        words.insert(at, if terminal { "chat" } else { "run" }.into());
     }
     let mut program = asked_for(&words).map_or_else(program, |command| grammar(&[command]));
     let given = words.clone();
@@ -29,7 +41,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
     std::mem::forget(program);
     let matches = match matches {
         Ok(matches) => matches,
-        Err(error) => return explain_usage(&error),
+        Err(error) => return explain_usage(&error, &given),
     };
     let loosened = loosened(&given, &inputs);
     let reader = if matches.get_flag("json") { Reader::Script } else { Reader::Person };
@@ -91,17 +103,38 @@ fn asked_for(words: &[OsString]) -> Option<&'static Command> {
     None
 }
 
-/// Whether the words name no command and ask for nothing else, either.
-fn nothing_asked(words: &[OsString]) -> bool {
-    let mut words = words.iter().skip(1).map(|word| word.to_str());
-    while let Some(word) = words.next() {
-        match word {
-            Some("--home" | "--set") if words.next().is_some() => {}
-            Some(word) if word.starts_with("--home=") || word.starts_with("--set=") => {}
-            _ => return false,
+/// Flags that only a conversation has: `petasos -c` is `petasos chat -c`.
+const CONVERSATION_FLAGS: &[&str] = &[
+    "-c",
+    "--continue",
+    "-r",
+    "--resume",
+    "-m",
+    "--model",
+    "--provider",
+    "-t",
+    "--toolsets",
+    "--max-turns",
+    "--yolo",
+    "--plan",
+];
+
+/// Where the name of a command is missing because the words are a conversation of their own:
+/// nothing at all at a terminal, flags of a conversation, or a prompt, which unlike a command has
+/// blanks in it.
+fn conversation_at(words: &[OsString], terminal: bool) -> Option<usize> {
+    let mut at = 1;
+    while let Some(word) = words.get(at) {
+        let word = word.to_str()?;
+        let flag = word.split_once('=').map_or(word, |(flag, _)| flag);
+        match flag {
+            "--home" | "--set" => at += if flag.len() == word.len() { 2 } else { 1 },
+            "--json" | "--accept-hooks" => at += 1,
+            flag if CONVERSATION_FLAGS.contains(&flag) => return Some(at),
+            _ => return word.contains(char::is_whitespace).then_some(at),
         }
     }
-    true
+    (terminal && at == words.len()).then_some(at)
 }
 
 /// The whole command line.
@@ -115,6 +148,8 @@ fn grammar(commands: &[&'static Command]) -> Words {
     let mut program = Words::new("petasos")
         .version(env!("CARGO_PKG_VERSION"))
         .about("The runtime that an agent runs its tools on")
+        .override_usage(USAGE_LINES)
+        .after_help(EXAMPLES)
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -173,8 +208,64 @@ fn take_overrides(matches: &clap::ArgMatches, inputs: &mut Inputs) -> Result<(),
 }
 
 /// Help and version go to standard output and are no error.
-fn explain_usage(error: &clap::Error) -> ExitCode {
+fn explain_usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
     // Printing help to a closed pipe is no error of ours.
     error.print().unwrap_or_default();
-    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+    if !error.use_stderr() {
+        return ExitCode::SUCCESS;
+    }
+    if error.kind() == ErrorKind::InvalidSubcommand
+        && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+    {
+        advise(word, words);
+    }
+    ExitCode::from(USAGE)
+}
+
+/// A word that is no command may be misspelt, or the beginning of a prompt without quotes.
+fn advise(word: &str, words: &[OsString]) {
+    let near = COMMANDS
+        .iter()
+        .filter(|command| !command.hidden)
+        .map(|command| (strsim::osa_distance(word, command.name), command.name))
+        .filter(|(distance, name)| *distance <= 2 && *distance < name.len().min(word.len()))
+        .min();
+    let out = Out::new(Reader::Person, false);
+    match near {
+        Some((_, name)) => out.remark(format!("did you mean `petasos {name}`?")),
+        None if words.len() > 2 => out.remark("a prompt needs quotes: `petasos \"…\"`"),
+        None => out.remark(format!("to ask the agent: `petasos chat \"{word}\"`")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_conversation_needs_no_command() {
+        let at = |line: &[&str], terminal: bool| {
+            let words: Vec<OsString> =
+                [&["petasos"], line].concat().into_iter().map(OsString::from).collect();
+            conversation_at(&words, terminal)
+        };
+        for (line, expected) in [
+            (&["-c"][..], Some(1)),
+            (&["--resume=abc"], Some(1)),
+            (&["--home", "/x", "-m", "large"], Some(3)),
+            (&["fix the tests"], Some(1)),
+            (&["--json", "fix the tests"], Some(2)),
+            (&["--yolo", "go on"], Some(1)),
+            (&["rnu"], None),
+            (&["run", "-c"], None),
+            (&["--help"], None),
+            (&["--version"], None),
+        ] {
+            assert_eq!(at(line, false), expected, "{line:?}");
+            assert_eq!(at(line, true), expected, "{line:?}");
+        }
+        assert_eq!(at(&[], true), Some(1));
+        assert_eq!(at(&[], false), None);
+        assert_eq!(at(&["--set", "a=b"], true), Some(3));
+    }
 }

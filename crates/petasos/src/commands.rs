@@ -4,14 +4,17 @@ mod approval;
 mod auth;
 mod backend;
 mod chat;
+mod completions;
 mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod help;
 mod hooks;
 mod import;
 mod kill;
 mod logs;
+mod man;
 mod mcp;
 mod model;
 mod models;
@@ -25,6 +28,8 @@ mod setup;
 mod term;
 mod tools;
 mod toolsets;
+mod update;
+mod version;
 
 use crate::command::Command;
 
@@ -35,14 +40,17 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &auth::COMMAND,
     &backend::COMMAND,
     &chat::COMMAND,
+    &completions::COMMAND,
     &config::COMMAND,
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,
+    &help::COMMAND,
     &hooks::COMMAND,
     &import::COMMAND,
     &kill::COMMAND,
     &logs::COMMAND,
+    &man::COMMAND,
     &mcp::COMMAND,
     &model::COMMAND,
     &models::COMMAND,
@@ -56,4 +64,6 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &term::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,
+    &update::COMMAND,
+    &version::COMMAND,
 ];

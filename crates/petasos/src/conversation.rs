@@ -1,5 +1,6 @@
 //! What `chat` and `run` have in common: which conversation, which model, which tools.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use clap::Args;
@@ -8,13 +9,12 @@ use petasos_config::Inputs;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_runtime::toolsets::{Unknown, choose, unknown};
-use petasos_store::SessionStore;
+use petasos_store::{Filter, SessionStore, StoreError};
 
 use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
 
-/// Arguments of a conversation.
 #[derive(Debug, Args)]
 pub(crate) struct Conversation {
     /// Another model than the configured one
@@ -29,13 +29,13 @@ pub(crate) struct Conversation {
     /// How many requests to the model a turn may make
     #[arg(long, value_name = "N")]
     max_turns: Option<u32>,
-    /// Go on with a conversation: its id, the beginning of it, its title, or `latest`
+    /// Resume a conversation: its id, the beginning of it, its title, or `latest`
     #[arg(long, short, value_name = "SESSION")]
     resume: Option<String>,
-    /// Go on with the newest conversation
+    /// Continue the newest conversation of this folder
     #[arg(long = "continue", short = 'c', conflicts_with = "resume")]
     newest: bool,
-    /// Ask nobody for approval; what is never allowed stays so
+    /// Approve everything without asking; what is always blocked stays blocked
     #[arg(long)]
     pub(crate) yolo: bool,
 }
@@ -76,13 +76,28 @@ impl Conversation {
     pub(crate) async fn resumed(
         &self,
         store: &dyn SessionStore,
+        workspace: &Path,
     ) -> Result<Option<SessionId>, Report> {
-        let handle = if self.newest { Some("latest") } else { self.resume.as_deref() };
-        let Some(handle) = handle else { return Ok(None) };
-        let found = store.find(handle).await;
-        let head = found.map_err(|error| Report::new(error.to_string()).code("not_found"))?;
-        Ok(Some(head.session()))
+        let failed = |error: StoreError| Report::new(error.to_string()).code("not_found");
+        if self.newest {
+            let here = workspace.display().to_string();
+            let filter = Filter { limit: CONTINUED_FROM, ..Filter::default() };
+            let heads = store.list(&filter).await.map_err(failed)?;
+            let found = heads.iter().find(|head| head.cwd.as_deref() == Some(&here));
+            return found.map(|head| Some(head.session())).ok_or_else(|| nothing_here(&here));
+        }
+        let Some(handle) = self.resume.as_deref() else { return Ok(None) };
+        Ok(Some(store.find(handle).await.map_err(failed)?.session()))
     }
+}
+
+/// `--continue` looks at so many of the newest conversations.
+const CONTINUED_FROM: usize = 1000;
+
+fn nothing_here(folder: &str) -> Report {
+    Report::new(format!("no conversation began in {folder}"))
+        .code("not_found")
+        .hint("`petasos -r latest` continues the newest of all; `petasos sessions list` shows them")
 }
 
 /// A name that no toolset has.

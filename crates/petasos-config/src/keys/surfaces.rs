@@ -19,7 +19,7 @@ pub(super) static KEYS: &[Key] = &[
     free("display.tool_progress_command", Flag, "", "Offer a command that changes it").reserved("the display options of the chat"),
     free("display.tool_preview_length", Integer, "", "Characters of a call that are shown").reserved("the display options of the chat"),
     free("display.bell_on_complete", Flag, "false", "Ring when done"),
-    free("display.inline_diffs", Flag, "true", "Show changes to files").reserved("the display options of the chat"),
+    free("display.inline_diffs", Flag, "true", "Show changes to files"),
     free("display.resume_display", Any, "", "How a resumed session is shown").reserved("the display options of the chat"),
     free("display.background_process_notifications", Any, "", "What is said about background jobs").reserved("the display options of the chat"),
     free("display.interim_assistant_messages", Flag, "", "Show words between tool calls").reserved("the display options of the chat"),

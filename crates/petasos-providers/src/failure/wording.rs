@@ -292,7 +292,7 @@ fn digits(text: &str) -> Option<u64> {
 pub(super) fn what(reason: Reason) -> &'static str {
     match reason {
         Reason::Auth => "did not accept the credential",
-        Reason::Billing => "wants payment",
+        Reason::Billing => "reports that the quota is used up",
         Reason::RateLimit => "is limiting requests",
         Reason::UpstreamRateLimit => "is limited by its own upstream",
         Reason::Overloaded => "is overloaded",

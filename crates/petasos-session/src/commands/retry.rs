@@ -14,6 +14,6 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
 async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
     let message = super::undo::take_back(live).await?;
     let first = message.lines().next().unwrap_or_default();
-    let outcome = CommandOutcome::note(format!("again: {first}"));
+    let outcome = CommandOutcome::note(format!("Retrying: {first}"));
     Ok(outcome.then(AfterCommand::Submit(message)))
 }

@@ -19,6 +19,6 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
     let matching = skills.iter().filter(|skill| skill.name.contains(words));
     let lines: Vec<String> =
         matching.map(|skill| format!("- **{}** {}", skill.name, skill.about)).collect();
-    let none = || format!("no such skill in `{}`", folder.display());
+    let none = || format!("No such skill in `{}`", folder.display());
     Ok(CommandOutcome::markdown(if lines.is_empty() { none() } else { lines.join("\n") }))
 }

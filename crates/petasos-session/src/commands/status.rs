@@ -1,5 +1,7 @@
 //! `/status`: how the session is.
 
+use std::path::Path;
+
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
 
@@ -29,14 +31,23 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
     let provider = named(&live.choice.provider, "model.provider");
     let toolsets =
         live.choice.selection.enabled.as_ref().map_or("(default)".to_owned(), |it| it.join(", "));
+    let instructions = instructions(settings.workspace());
     let state = if live.is_busy() { "working" } else { "idle" };
     let approvals = if live.services().approvals_off() { "off" } else { "ask" };
     Ok(CommandOutcome::markdown(format!(
         "| | |\n|---|---|\n| session | {id} {title} |\n| messages | {count} |\n\
          | model | {model} from {provider} |\n| window | {window} tokens |\n\
          | toolsets | {toolsets} |\n| workspace | {} |\n\
+         | instructions | {instructions} |\n\
          | state | {state} |\n| queued messages | {} |\n| approvals | {approvals} |\n",
         settings.workspace().display(),
         live.queue.len(),
     )))
+}
+
+/// The files that tell agents about this project.
+fn instructions(workspace: &Path) -> String {
+    let files = petasos_agent::context_files(workspace);
+    let names: Vec<String> = files.iter().map(|file| file.display().to_string()).collect();
+    if names.is_empty() { "none (AGENTS.md)".to_owned() } else { names.join(", ") }
 }

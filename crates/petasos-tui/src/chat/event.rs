@@ -2,16 +2,22 @@
 
 use std::fmt::Write as _;
 use std::sync::Arc;
+use std::time::Instant;
 
+use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_session::{
     Closed, CommandOutcome, EventStream, Outcome, Page, Question, QuestionKind, QuestionReply,
     SessionEvent, StreamItem, TurnEnd, TurnError,
 };
 
+use super::menu::Menu;
 use super::{Asking, Chat, Next};
 use crate::line::{Colour, Line, Style};
 use crate::view;
+
+/// The text of a turn whose model said nothing.
+const EMPTY: &str = "(empty)";
 
 /// The next event; a session that has ended has none, and nobody waits for its end twice.
 pub(super) async fn next(events: &mut Option<EventStream>) -> Option<StreamItem> {
@@ -59,6 +65,9 @@ impl Chat {
         let canvas = self.screen.canvas();
         match event {
             SessionEvent::Agent(event) => {
+                if let Event::Replied { usage, .. } = event {
+                    self.used = usage.prompt() + usage.output;
+                }
                 self.view.take(event.clone(), canvas);
                 self.flush();
             }
@@ -80,7 +89,7 @@ impl Chat {
                 if open {
                     self.close_question();
                     if *how != Closed::Answered {
-                        self.note("the question is no longer open");
+                        self.note("The question was closed.");
                     }
                 }
             }
@@ -107,8 +116,15 @@ impl Chat {
         match ended {
             Ok(end) => match end.outcome {
                 Outcome::Replied => self.foot(end),
-                Outcome::Interrupted => self.complain("stopped; the conversation is kept"),
-                Outcome::OutOfBudget => self.complain("the requests of this turn are used up"),
+                Outcome::Interrupted => self.complain("Interrupted."),
+                Outcome::OutOfBudget => {
+                    self.complain(
+                        "Stopped: this turn has used all its requests (agent.max_turns).",
+                    );
+                }
+                Outcome::Halted if end.text == EMPTY => {
+                    self.complain("The model returned an empty reply. /retry tries again.");
+                }
                 Outcome::Refused | Outcome::Halted => self.complain(&end.text),
             },
             Err(error) => {
@@ -145,7 +161,13 @@ impl Chat {
         let text = self.question_text(question);
         self.put(text.lines().map(Line::marked).collect::<Vec<_>>());
         let draft = self.draft.put_by();
-        self.question = Some(Asking { question: Arc::clone(question), draft });
+        let menu = match &question.kind {
+            QuestionKind::Approval(request) if self.screen.look().live => {
+                Some(Menu::new(request.widest, Instant::now()))
+            }
+            _ => None,
+        };
+        self.question = Some(Asking { question: Arc::clone(question), draft, menu });
         if self.input.has_ended() {
             self.decline();
         } else if self.input.needs_prompt() {
@@ -160,8 +182,10 @@ impl Chat {
             QuestionKind::Approval(request) => {
                 let colour = self.screen.look().colour;
                 let shown = self.session.service().services().approval_text(request, colour);
-                let seconds = question.patience.as_secs();
-                format!("\n{shown}\n{} (no answer within {seconds} s means no)", question.choices())
+                if self.screen.look().live {
+                    return format!("\n{shown}");
+                }
+                format!("\n{shown}\n{}", question.choices())
             }
             QuestionKind::Choice { text, choices } => {
                 let mut shown = format!("\n❓ {text}\n");

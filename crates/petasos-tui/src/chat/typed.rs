@@ -63,6 +63,7 @@ impl Chat {
     fn submit(&mut self, text: &str) -> Doing {
         let (session, text, busy) = (self.session.clone(), text.to_owned(), self.busy);
         if !self.is_working() {
+            self.view.forget_changes();
             self.view.begin("thinking");
         }
         Box::pin(async move {

@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+use petasos_session::QuestionReply;
+
+use super::menu::{self, Pressed as Chosen, Swallow};
 use super::{Chat, ChatError, Doing, Done, Mode, event};
 use crate::draft::Key;
 use crate::input::Pressed;
@@ -76,6 +79,7 @@ impl Chat {
                 }
             }
             Pressed::Key(Key::Redraw) => {}
+            Pressed::Key(key) if self.swallow.takes(&key) || self.chose(&key) => {}
             Pressed::Key(key) => {
                 if let Some(line) = self.draft.apply(&key) {
                     self.line(&line);
@@ -84,6 +88,32 @@ impl Chat {
             Pressed::Line(line) => self.line(&line),
             Pressed::End => self.decline(),
         }
+    }
+
+    /// Whether a key was for the menu of the open question.
+    fn chose(&mut self, key: &Key) -> bool {
+        let Some(asking) = &mut self.question else { return false };
+        let Some(menu) = asking.menu.as_mut().filter(|_| self.draft.text().is_empty()) else {
+            return false;
+        };
+        match menu.press(key, Instant::now()) {
+            Chosen::Answer(reply, rest) => {
+                let word = if matches!(reply, QuestionReply::Deny { .. }) { "no" } else { "yes" };
+                self.swallow = Swallow::expect(rest);
+                self.note(&format!("? {word}"));
+                self.reply(reply);
+            }
+            Chosen::Reason(rest) => {
+                self.swallow = Swallow::expect(rest);
+                self.draft = menu::reason_line();
+            }
+            Chosen::Message => {
+                asking.draft.apply(key);
+            }
+            Chosen::Stays => {}
+            Chosen::Line => return false,
+        }
+        true
     }
 
     fn signalled(&mut self, signal: Signal) {
@@ -118,6 +148,10 @@ impl Chat {
         let secret = self.question.as_ref().is_some_and(|asking| asking.question.is_secret());
         let shown = if secret { "•".repeat(text.chars().count()) } else { text.to_owned() };
         let sign = if self.question.is_some() { "? " } else { "❯ " };
+        let menu = self.question.as_ref().and_then(|asking| asking.menu.as_ref());
+        if let Some(menu) = menu.filter(|_| text.is_empty()) {
+            return menu.rows(Instant::now());
+        }
         let mut rows = Vec::new();
         for (at, part) in shown.split('\n').enumerate() {
             let mut row = Line::of(Style::of(Colour::Cyan), if at == 0 { sign } else { "· " });

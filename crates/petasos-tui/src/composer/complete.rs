@@ -26,6 +26,10 @@ impl Complete {
         let word = before.get(start..).unwrap_or_default();
         let span = Span { start, end: before.len() };
         if start == 0 && word.starts_with('/') && !word.get(1..).unwrap_or_default().contains('/') {
+            // A whole name needs no completion: Enter runs it.
+            if self.commands.iter().any(|(name, _)| name == word) {
+                return Vec::new();
+            }
             let commands = self.commands.iter().filter(|(name, _)| name.starts_with(word));
             return commands
                 .map(|(name, about)| offer(name.clone(), Some(about), span, true))
@@ -89,6 +93,7 @@ mod tests {
         let complete = Complete::new(names.to_vec(), folder.clone());
         for (line, expected) in [
             ("/mo", vec!["/model", "/models"]),
+            ("/model", vec![]),
             ("tell /mo", vec![]),
             ("look at src/", vec!["src/deep/", "src/main.rs"]),
             ("@src/m", vec!["@src/main.rs"]),

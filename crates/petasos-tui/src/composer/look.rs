@@ -1,18 +1,26 @@
 //! The signs before the lines that are typed.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use reedline::{PromptEditMode, PromptHistorySearch};
 
-/// A short sign, so that narrow windows have room.
-#[derive(Debug, Clone, Copy)]
+/// A short sign, so that narrow windows have room, below the status line.
+#[derive(Debug, Clone)]
 pub(super) struct Prompt {
     pub(super) colour: bool,
+    /// None for a line that was sent: what is past needs no status.
+    pub(super) status: Option<Arc<Mutex<String>>>,
 }
 
 impl reedline::Prompt for Prompt {
     fn render_prompt_left(&self) -> Cow<'_, str> {
-        Cow::Borrowed("")
+        let status = self.status.as_ref().map(|status| status.lock().clone());
+        match status.filter(|status| !status.is_empty()) {
+            Some(status) => Cow::Owned(status + "\n"),
+            None => Cow::Borrowed(""),
+        }
     }
 
     fn render_prompt_right(&self) -> Cow<'_, str> {

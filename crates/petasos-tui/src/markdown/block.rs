@@ -112,9 +112,9 @@ impl Painter {
                 self.lists.push(number);
             }
             Tag::Item => self.open_item(),
-            Tag::Table(_) => {
+            Tag::Table(alignments) => {
                 self.open();
-                self.table = Some(Table::default());
+                self.table = Some(Table::aligned_as(alignments));
             }
             Tag::TableHead => {
                 self.styles.push(Style::BOLD);

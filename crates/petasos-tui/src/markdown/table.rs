@@ -1,6 +1,8 @@
 //! A table: columns side by side, wide cells wrapped; one line for each cell where the window is too
 //! narrow for that.
 
+use pulldown_cmark::Alignment;
+
 use crate::line::{Line, Style};
 
 const RULE: &str = " │ ";
@@ -11,9 +13,15 @@ const NARROWEST: usize = 8;
 #[derive(Debug, Default)]
 pub(super) struct Table {
     rows: Vec<Vec<Line>>,
+    alignments: Vec<Alignment>,
 }
 
 impl Table {
+    /// With columns that are aligned like this.
+    pub(super) fn aligned_as(alignments: Vec<Alignment>) -> Self {
+        Self { rows: Vec::new(), alignments }
+    }
+
     /// The next row begins.
     pub(super) fn row(&mut self) {
         self.rows.push(Vec::new());
@@ -52,7 +60,7 @@ impl Table {
             };
             let cells: Vec<Vec<Line>> = widths.iter().enumerate().map(wrapped).collect();
             let height = cells.iter().map(Vec::len).max().unwrap_or_default();
-            lines.extend((0..height).map(|at| side_by_side(&cells, at, widths)));
+            lines.extend((0..height).map(|at| self.side_by_side(&cells, at, widths)));
             if number == 0 {
                 let rules: Vec<String> = widths.iter().map(|width| "─".repeat(*width)).collect();
                 lines.push(Line::of(Style::FAINT, &rules.join("─┼─")));
@@ -77,6 +85,29 @@ impl Table {
         }
         lines
     }
+
+    /// One line of a row.
+    fn side_by_side(&self, cells: &[Vec<Line>], at: usize, widths: &[usize]) -> Line {
+        let mut line = Line::new();
+        for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
+            if column > 0 {
+                line.push(Style::FAINT, RULE);
+            }
+            let part = cell.get(at).cloned().unwrap_or_default();
+            let space = width.saturating_sub(part.width());
+            let before = match self.alignments.get(column) {
+                Some(Alignment::Right) => space,
+                Some(Alignment::Center) => space / 2,
+                _ => 0,
+            };
+            line.push(Style::PLAIN, &" ".repeat(before));
+            line.extend(&part);
+            if column + 1 < widths.len() {
+                line.push(Style::PLAIN, &" ".repeat(space - before));
+            }
+        }
+        line
+    }
 }
 
 /// The widths of columns in so much room: the widest give way first. None when even narrow columns
@@ -87,20 +118,4 @@ fn fitted(mut widths: Vec<usize>, room: usize) -> Option<Vec<usize>> {
         *widest -= 1;
     }
     Some(widths)
-}
-
-fn side_by_side(cells: &[Vec<Line>], at: usize, widths: &[usize]) -> Line {
-    let mut line = Line::new();
-    for (column, (cell, width)) in cells.iter().zip(widths).enumerate() {
-        if column > 0 {
-            line.push(Style::FAINT, RULE);
-        }
-        let part = cell.get(at).cloned().unwrap_or_default();
-        let space = " ".repeat(width.saturating_sub(part.width()));
-        line.extend(&part);
-        if column + 1 < widths.len() {
-            line.push(Style::PLAIN, &space);
-        }
-    }
-    line
 }

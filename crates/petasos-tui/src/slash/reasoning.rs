@@ -17,8 +17,8 @@ fn run(chat: &mut Chat, words: &str) -> Result<Option<Doing>, String> {
     if !matches!(words, "" | "show" | "hide" | "on") {
         return Ok(Some(chat.ask(&format!("/reasoning {words}"))));
     }
-    chat.view.reasoning = switched(words, chat.view.reasoning)?;
-    let shown = if chat.view.reasoning { "shown" } else { "not shown" };
+    chat.view.parts.reasoning = switched(words, chat.view.parts.reasoning)?;
+    let shown = if chat.view.parts.reasoning { "shown" } else { "not shown" };
     chat.note(&format!("what the model thinks is {shown}"));
     Ok(None)
 }

@@ -14,7 +14,7 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "approval",
-    about: "Judge commands, and look at rules, grants and decisions",
+    about: "Check commands against the approval policy; manage rules and grants",
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -22,7 +22,7 @@ pub(super) static COMMAND: Command = Command {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Judge a command, or many, without running anything
+    /// Judge a command, or many, without running anything (exit 0 allow, 10 ask, 20 block)
     Check(check::Check),
     /// Show the commands inside a command, what they would do, and the deciding rule
     Explain(explain::Explain),

@@ -17,7 +17,7 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command::of_actions::<Action>(
     "auth",
-    "Log in to providers, log out, and see what is kept",
+    "Log in to providers, log out, and list stored credentials",
     run,
 );
 
@@ -48,7 +48,7 @@ enum Action {
         /// Only those of this provider
         provider: Option<String>,
     },
-    /// Wake the keys of a provider that rest after a limit
+    /// Clear the cooldown of a provider's keys
     Reset {
         /// The provider
         provider: String,

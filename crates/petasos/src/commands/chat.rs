@@ -29,7 +29,6 @@ pub(super) static COMMAND: Command = Command {
 
 const HISTORY_FILE: &str = "chat_history";
 
-/// Arguments of `chat`.
 #[derive(Debug, Args)]
 struct Chat {
     /// The first message
@@ -59,7 +58,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         guests.watch(&inputs);
         let services = Arc::new(Program::new(Arc::clone(&host), inputs, guests));
         let sessions = host.sessions(services, crate::extensions::slashes(&host))?;
-        let resume = chat.conversation.resumed(&host.store()?).await?;
+        let resume = chat.conversation.resumed(&host.store()?, host.settings().workspace()).await?;
         if let Some(session) = &resume {
             host.recall_jobs(session).await;
         }
@@ -84,7 +83,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     })??;
     if let Some(session) = ended.filter(|_| terminal) {
         let hint = format!("petasos chat --resume {session}");
-        out.line(format!("{} {hint}", out.paint(Style::Faint, "go on with:")));
+        out.line(format!("{} {hint}", out.paint(Style::Faint, "Resume with:")));
     }
     Ok(ExitCode::SUCCESS)
 }

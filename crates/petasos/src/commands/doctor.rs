@@ -115,7 +115,7 @@ fn look_at_settings(host: &Host, findings: &mut Vec<Finding>) {
         findings.push(Finding::note("home", format!("{home} does not exist yet"), hint));
     }
     if settings.notices().is_empty() {
-        findings.push(Finding::good("config", "nothing to remark"));
+        findings.push(Finding::good("config", "OK"));
     }
     for notice in settings.notices() {
         let what = format!("`{}`: {}", notice.key, notice.what);

@@ -252,7 +252,7 @@ fn approve(session: &mut Session, command: Option<&str>) -> Result<ExitCode, Rep
         .filter(|hook| allowlist.consent(hook, settings) != Consent::Given)
         .collect();
     if command.is_none() && !waiting.is_empty() && !prompt::somebody_is_there(out) {
-        return Err(Report::usage("nobody is there to ask")
+        return Err(Report::usage("this needs a confirmation at a terminal")
             .hint("name the command: `petasos hooks approve COMMAND`"));
     }
     for hook in &waiting {

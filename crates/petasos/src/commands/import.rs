@@ -21,7 +21,7 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "import",
-    about: "Take over the home of another agent",
+    about: "Import the home of another agent",
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -33,7 +33,6 @@ enum Action {
     Hermes(Hermes),
 }
 
-/// Arguments of `import hermes`.
 #[derive(Debug, Args)]
 struct Hermes {
     /// Its home; HERMES_HOME or ~/.hermes without it

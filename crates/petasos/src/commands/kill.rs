@@ -17,7 +17,6 @@ pub(super) static COMMAND: Command = Command {
     run,
 };
 
-/// Arguments of `kill`.
 #[derive(Debug, Args)]
 struct Kill {
     /// The job, as `petasos ps` names it

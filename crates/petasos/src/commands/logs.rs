@@ -18,7 +18,6 @@ pub(super) static COMMAND: Command = Command {
     run,
 };
 
-/// Arguments of `logs`.
 #[derive(Debug, Args)]
 struct Logs {
     /// A job, as `petasos ps` names it; the program's own log without it

@@ -21,7 +21,6 @@ pub(super) static COMMAND: Command = Command {
     run,
 };
 
-/// Arguments of `model`.
 #[derive(Debug, Args)]
 struct Model {
     #[command(subcommand)]
@@ -140,7 +139,7 @@ fn choose(session: &Session, names: &[String]) -> Result<String, Report> {
     for (at, name) in names.iter().enumerate() {
         out.line(format!("{:4}  {name}", at + 1));
     }
-    out.line("Number or name (nothing gives up):");
+    out.line("Number or name (Enter to cancel):");
     let mut answer = String::new();
     std::io::stdin().lock().read_line(&mut answer)?;
     let answer = answer.trim();

@@ -23,7 +23,6 @@ pub(super) static COMMAND: Command = Command {
 /// How long a provider may take to list its models.
 const LISTING_DEADLINE: Duration = Duration::from_secs(15);
 
-/// Arguments of `models`.
 #[derive(Debug, Args)]
 struct Models {
     /// The provider; the configured one without it

@@ -30,7 +30,7 @@ const SHOWN: usize = 10;
 enum Action {
     /// List the copies of this folder, newest first
     List {
-        /// At most so many
+        /// Show at most this many
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },

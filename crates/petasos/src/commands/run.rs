@@ -42,7 +42,6 @@ const PIPE_SILENT: Duration = Duration::from_secs(3);
 const CONFINED: &str = "no terminal, so nobody can be asked: commands may write the workspace \
     only; `--set terminal.sandbox=off` changes that";
 
-/// Arguments of `run`.
 #[derive(Debug, Args)]
 struct Run {
     /// What to do; text on standard input is added to it
@@ -80,18 +79,19 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         let choice = run.conversation.choice(host, Surface::OneShot, out)?;
         let told = Arc::new(Told::new(out, Arc::clone(host.catalogue())));
         let _guests = crate::guests::start(host, people, out).await?;
-        let mut agent = match run.conversation.resumed(&*engine.store).await? {
-            None => Agent::begin(engine, choice).await.map_err(|error| failed(&error))?,
-            Some(session) => {
-                let resumed = Agent::resume(engine, choice, &session).await;
-                let (agent, repairs) = resumed.map_err(|error| failed(&error))?;
-                for repair in repairs {
-                    out.remark(format!("repaired: {repair}"));
+        let mut agent =
+            match run.conversation.resumed(&*engine.store, host.settings().workspace()).await? {
+                None => Agent::begin(engine, choice).await.map_err(|error| failed(&error))?,
+                Some(session) => {
+                    let resumed = Agent::resume(engine, choice, &session).await;
+                    let (agent, repairs) = resumed.map_err(|error| failed(&error))?;
+                    for repair in repairs {
+                        out.remark(format!("repaired: {repair}"));
+                    }
+                    host.recall_jobs(&session).await;
+                    agent
                 }
-                host.recall_jobs(&session).await;
-                agent
-            }
-        };
+            };
         let session = agent.session().clone();
         let mut cx = host.call_context(Surface::OneShot, session).attended(attended);
         cx.events = EventSink::to(told);

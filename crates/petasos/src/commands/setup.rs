@@ -28,7 +28,6 @@ pub(super) static COMMAND: Command = Command {
     run,
 };
 
-/// Arguments of `setup`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 struct Setup {

@@ -21,7 +21,6 @@ pub(super) static COMMAND: Command = Command {
     run,
 };
 
-/// Arguments of `term`.
 #[derive(Debug, Args)]
 struct Term {
     /// The command

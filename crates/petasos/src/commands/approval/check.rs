@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use crate::command::Session;
 use crate::report::Report;
 
-/// Arguments of `approval check`.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// The command; standard input without it
@@ -45,7 +44,16 @@ impl Check {
         } else {
             out.line(format!("{}: {}", answer.verdict, answer.rules.join(", ")));
         }
-        Ok(ExitCode::SUCCESS)
+        Ok(exit_code(answer.verdict))
+    }
+}
+
+/// 0 allow, 10 ask, 20 block: scripts need not read the text.
+fn exit_code(verdict: &str) -> ExitCode {
+    match verdict {
+        "allow" => ExitCode::SUCCESS,
+        "ask" => ExitCode::from(10),
+        _ => ExitCode::from(20),
     }
 }
 

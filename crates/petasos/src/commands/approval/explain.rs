@@ -11,7 +11,6 @@ use crate::command::Session;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-/// Arguments of `approval explain`.
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     /// The command

@@ -10,7 +10,6 @@ use petasos_approval::grants::{self, NewGrant};
 use crate::command::Session;
 use crate::report::Report;
 
-/// Arguments of `approval grant`.
 #[derive(Debug, Args)]
 pub(super) struct Grant {
     /// Commands that begin with these words
@@ -31,7 +30,7 @@ pub(super) struct Grant {
     /// Only in this directory and below
     #[arg(long, value_name = "DIR")]
     project: Option<PathBuf>,
-    /// For so many hours
+    /// Let the grant expire after this many hours
     #[arg(long, value_name = "N")]
     hours: Option<u32>,
 }

@@ -13,7 +13,6 @@ use crate::command::Session;
 use crate::out::Style;
 use crate::report::Report;
 
-/// Arguments of `approval log`.
 #[derive(Debug, Args)]
 pub(super) struct Log {
     /// How many decisions to show

@@ -23,7 +23,6 @@ const STEP: Duration = Duration::from_mins(10);
 /// How large the file is that travels.
 const FILE_BYTES: usize = 1_000_000;
 
-/// Arguments of `backend check`.
 #[derive(Debug, Args)]
 pub(super) struct Check {
     /// The backend; the configured one when not said

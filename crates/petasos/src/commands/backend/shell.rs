@@ -18,7 +18,6 @@ use super::{configured, own_place};
 use crate::command::Session;
 use crate::report::Report;
 
-/// Arguments of `backend shell`.
 #[derive(Debug, Args)]
 pub(super) struct Shell {
     /// The backend; the configured one when not said

@@ -16,7 +16,6 @@ use crate::command::Session;
 use crate::guests;
 use crate::report::Report;
 
-/// Arguments of `mcp add`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "flags of a command line")]
 pub(super) struct Add {
@@ -128,7 +127,6 @@ enum Client {
     Vscode,
 }
 
-/// Arguments of `mcp import`.
 #[derive(Debug, Args)]
 pub(super) struct Import {
     /// The client whose usual file is read
@@ -208,7 +206,6 @@ impl Import {
     }
 }
 
-/// Arguments of `mcp remove`.
 #[derive(Debug, Args)]
 pub(super) struct Remove {
     /// The server

@@ -22,7 +22,6 @@ const PATIENCE: Duration = Duration::from_mins(5);
 /// How long the server may take to say what it wants.
 const CHALLENGE: Duration = Duration::from_secs(20);
 
-/// Arguments of `mcp login`.
 #[derive(Debug, Args)]
 pub(super) struct Login {
     /// The server

@@ -8,7 +8,6 @@ use petasos_mcp::client::STDERR_LOG;
 use crate::command::Session;
 use crate::report::Report;
 
-/// Arguments of `mcp logs`.
 #[derive(Debug, Args)]
 pub(super) struct Logs {
     /// Only from the last start of this server on

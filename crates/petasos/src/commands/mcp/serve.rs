@@ -21,7 +21,6 @@ use crate::report::Report;
 /// The variable that holds the token of the HTTP server.
 const TOKEN: &str = "MCP_SERVER_TOKEN";
 
-/// Arguments of `mcp serve`.
 #[derive(Debug, Args)]
 pub(super) struct Serve {
     /// Listen here instead of serving standard input and output

@@ -13,7 +13,6 @@ use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-/// Arguments of `mcp test`.
 #[derive(Debug, Args)]
 pub(super) struct Test {
     /// The server; all enabled ones when none is named

@@ -127,7 +127,7 @@ fn print_runtime(out: Out, view: &RuntimeView) {
     if let Some(launch) = &view.launch {
         row("program", &format!("{} {}", launch.command, launch.args.join(" ")));
     }
-    let key = view.api_key.as_deref().unwrap_or("none is sent");
+    let key = view.api_key.as_deref().unwrap_or("none needed");
     row("key", &format!("{key}  from {}", view.source));
     if let Some(expires) = &view.expires_at {
         row("expires", expires);

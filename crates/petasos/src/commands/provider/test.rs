@@ -20,7 +20,6 @@ use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-/// Arguments of `provider test`.
 #[derive(Debug, Args)]
 pub(super) struct Test {
     /// A provider, an alias or `custom:NAME`; the configured one without it

@@ -10,7 +10,6 @@ use crate::command::Session;
 use crate::out::Style;
 use crate::report::Report;
 
-/// Arguments of `provider usage`.
 #[derive(Debug, Args)]
 pub(super) struct Usage {
     /// Only this conversation

@@ -30,7 +30,6 @@ pub(super) fn resume(session: &mut Session, handle: &str) -> Result<ExitCode, Re
     }
 }
 
-/// Arguments of `sessions fork`.
 #[derive(Debug, Args)]
 pub(super) struct Fork {
     /// Its id, the beginning of it, its title, or `latest`
@@ -61,7 +60,6 @@ impl Fork {
     }
 }
 
-/// Arguments of `sessions rename`.
 #[derive(Debug, Args)]
 pub(super) struct Rename {
     /// Its id, the beginning of it, its title, or `latest`
@@ -92,7 +90,6 @@ impl Rename {
     }
 }
 
-/// Arguments of `sessions archive`.
 #[derive(Debug, Args)]
 pub(super) struct Archive {
     /// Its id, the beginning of it, its title, or `latest`
@@ -119,7 +116,6 @@ impl Archive {
     }
 }
 
-/// Arguments of `sessions delete`.
 #[derive(Debug, Args)]
 pub(super) struct Delete {
     /// Ids, beginnings of them, or titles
@@ -141,7 +137,7 @@ impl Delete {
         if !self.yes {
             if !prompt::somebody_is_there(out) {
                 return Err(
-                    Report::usage("nobody is there to confirm this").hint("--yes does not ask")
+                    Report::usage("this needs a confirmation").hint("pass --yes to confirm")
                 );
             }
             for head in &heads {

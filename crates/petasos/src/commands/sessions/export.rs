@@ -16,7 +16,6 @@ use super::{find, mask, report};
 use crate::command::Session;
 use crate::report::Report;
 
-/// Arguments of `sessions export`.
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(super) struct Export {
@@ -26,7 +25,7 @@ pub(super) struct Export {
     /// Every conversation, those of subagents, schedules and archived ones too
     #[arg(long, conflicts_with = "session")]
     all: bool,
-    /// The shape
+    /// The format
     #[arg(long, value_enum, default_value_t = Shape::Jsonl)]
     format: Shape,
     /// Write to this file instead of standard output
@@ -35,7 +34,7 @@ pub(super) struct Export {
     /// Replace the file when it exists
     #[arg(long, requires = "output")]
     force: bool,
-    /// Secrets too
+    /// Include secrets instead of masking them
     #[arg(long)]
     unmasked: bool,
 }

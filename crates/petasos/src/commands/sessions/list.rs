@@ -12,13 +12,12 @@ use crate::command::Session;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-/// Arguments of `sessions list`.
 #[derive(Debug, Args)]
 pub(super) struct List {
-    /// At most so many
+    /// Show at most this many
     #[arg(long, default_value_t = 50)]
     limit: usize,
-    /// Leave out so many of the newest
+    /// Skip this many of the newest
     #[arg(long, default_value_t = 0)]
     offset: usize,
     /// Only those of this surface, such as cli, one_shot, subagent

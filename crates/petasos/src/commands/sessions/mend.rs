@@ -15,7 +15,6 @@ use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-/// Arguments of `sessions verify`.
 #[derive(Debug, Args)]
 pub(super) struct Verify {
     /// Only this conversation

@@ -13,7 +13,6 @@ use crate::prompt;
 use crate::prune::retention_days;
 use crate::report::Report;
 
-/// Arguments of `sessions prune`.
 #[derive(Debug, Args)]
 pub(super) struct Prune {
     /// Not used for so many days; sessions.retention_days, or 90, without it
@@ -50,7 +49,7 @@ impl Prune {
         if !self.yes {
             if !prompt::somebody_is_there(out) {
                 return Err(
-                    Report::usage("nobody is there to confirm this").hint("--yes does not ask")
+                    Report::usage("this needs a confirmation").hint("pass --yes to confirm")
                 );
             }
             let question = format!("Remove {} conversations for good?", old.len());

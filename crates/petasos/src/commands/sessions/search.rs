@@ -12,13 +12,12 @@ use crate::command::Session;
 use crate::out::Style;
 use crate::report::Report;
 
-/// Arguments of `sessions search`.
 #[derive(Debug, Args)]
 pub(super) struct Search {
     /// Words, a "phrase" in quotes, OR, NOT, or a beginning*
     #[arg(required = true)]
     query: Vec<String>,
-    /// At most so many
+    /// Show at most this many
     #[arg(long, default_value_t = 10)]
     limit: usize,
     /// Only what user, assistant or tool said (comma-separated)
@@ -67,7 +66,7 @@ impl Search {
             return Ok(ExitCode::SUCCESS);
         }
         if hits.is_empty() {
-            out.remark(format!("nothing was said about `{}`", query.text));
+            out.remark(format!("No matches for `{}`", query.text));
         }
         for hit in hits {
             let name = hit.session.title.unwrap_or_default();

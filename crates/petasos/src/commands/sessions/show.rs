@@ -10,13 +10,12 @@ use super::{find, mask, report};
 use crate::command::Session;
 use crate::report::Report;
 
-/// Arguments of `sessions show`.
 #[derive(Debug, Args)]
 pub(super) struct Show {
     /// Its id, the beginning of it, its title, or `latest`
     #[arg(default_value = "latest")]
     session: String,
-    /// Secrets too
+    /// Include secrets instead of masking them
     #[arg(long)]
     unmasked: bool,
 }

@@ -23,7 +23,7 @@ pub(super) fn offer(session: &mut Session) -> Result<(), Report> {
     for row in known.iter().take(12) {
         out.remark(format!("  {:16} {}", row.id, row.name));
     }
-    let name = prompt::line(out, "Provider (nothing gives up):")?;
+    let name = prompt::line(out, "Provider (Enter to cancel):")?;
     if name.is_empty() {
         return Ok(());
     }

@@ -12,7 +12,6 @@ use serde_json::json;
 use crate::command::Session;
 use crate::report::Report;
 
-/// Arguments of `tools call`.
 #[derive(Debug, Args)]
 pub(super) struct Call {
     /// The tool

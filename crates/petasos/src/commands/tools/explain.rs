@@ -16,7 +16,6 @@ use crate::command::Session;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-/// Arguments of `tools explain`.
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     /// The tool

@@ -17,7 +17,6 @@ use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
-/// Arguments of `tools list`.
 #[derive(Debug, Args)]
 pub(super) struct List {
     /// Show every known tool, also those that are not offered, with the reason
@@ -27,7 +26,6 @@ pub(super) struct List {
     choice: Choice,
 }
 
-/// Arguments of `tools schema`.
 #[derive(Debug, Args)]
 pub(super) struct Schema {
     /// One tool; all offered ones without it
