@@ -6,7 +6,7 @@ use petasos_contract::event::Event;
 use petasos_contract::model::ModelError;
 use petasos_contract::reply::{Cost, Usage};
 use petasos_contract::{CallContext, SessionId};
-use petasos_store::{Amend, StoreError};
+use petasos_store::{Amend, StoreError, WaitingCalls};
 
 use crate::compress::{self, Bench, Compressed, Compressor};
 use crate::engine::{Choice, Engine};
@@ -108,8 +108,19 @@ impl Agent {
         choice: Choice,
         session: &SessionId,
     ) -> Result<(Self, Vec<String>), TurnError> {
+        Self::resume_with(engine, choice, session, WaitingCalls::Close).await
+    }
+
+    /// The same, but calls of a turn that was cut off may stay open that wait for a person:
+    /// [`Agent::go_on`] carries on with them.
+    pub async fn resume_with(
+        engine: Arc<Engine>,
+        choice: Choice,
+        session: &SessionId,
+        waiting: WaitingCalls,
+    ) -> Result<(Self, Vec<String>), TurnError> {
         let held = Held::take(&engine.store, session, "a resume").await?;
-        let repairs = engine.store.close_turn(held.lease()).await?;
+        let repairs = engine.store.close_turn(held.lease(), waiting).await?;
         let loaded = engine.store.load(session).await?;
         drop(held);
         let system = loaded.system_prompt.clone();
@@ -129,6 +140,7 @@ impl Agent {
         let seat = Arc::new(LoopSeat {
             engine: Arc::clone(&engine),
             session: transcript.session().clone(),
+            journal: transcript.journal(),
             todo: parking_lot::Mutex::default(),
             memory: Memory::of(&choice.settings),
             delegation: crate::delegate::Delegation::new(choice.clone()),
@@ -188,12 +200,22 @@ impl Agent {
         purpose: &str,
         cx: &CallContext,
     ) -> Result<Held, StoreError> {
+        self.lease_with(purpose, WaitingCalls::Close, cx).await
+    }
+
+    /// The same, and calls may stay open that wait for a person.
+    pub(crate) async fn lease_with(
+        &mut self,
+        purpose: &str,
+        waiting: WaitingCalls,
+        cx: &CallContext,
+    ) -> Result<Held, StoreError> {
         let held = Held::take(&self.engine.store, self.session(), purpose).await?;
         self.transcript.attend(cx.events.clone());
         if self.transcript.is_current(held.lease()) {
             return Ok(held);
         }
-        for repair in self.engine.store.close_turn(held.lease()).await? {
+        for repair in self.engine.store.close_turn(held.lease(), waiting).await? {
             cx.events.emit(|| Event::Notice { text: format!("repaired: {repair}") });
         }
         let known = self.transcript.rows().len();

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use petasos_contract::message::{Assistant, Content, Message, Part, ToolMessage};
+use petasos_contract::message::{Assistant, Content, Message, Part, RequestedCall, ToolMessage};
+use petasos_contract::{CallId, ToolName};
 use petasos_store::Stored;
 use serde_json::Value;
 
@@ -15,14 +16,14 @@ const BEGINNING: &str = "[The beginning of this conversation is not shown]";
 /// The messages as a model may be asked.
 pub fn outgoing<'a>(rows: impl IntoIterator<Item = &'a Stored>) -> Vec<Message> {
     let mut out: Vec<Message> = Vec::new();
-    let mut open: Vec<(petasos_contract::CallId, petasos_contract::ToolName)> = Vec::new();
+    let mut open: Vec<Asked> = Vec::new();
     for row in rows {
         match sent(row) {
             Message::Tool(result) => {
-                let at = open.iter().position(|(call, _)| *call == result.tool_call_id);
-                if let Some(at) = at {
-                    open.remove(at);
-                    out.push(Message::Tool(result));
+                let mut asked = open.iter_mut();
+                let asked = asked.find(|asked| asked.call == result.tool_call_id);
+                if let Some(asked) = asked.filter(|asked| asked.result.is_none()) {
+                    asked.result = Some(result);
                 }
             }
             Message::User { content } => {
@@ -35,13 +36,26 @@ pub fn outgoing<'a>(rows: impl IntoIterator<Item = &'a Stored>) -> Vec<Message> 
                     continue;
                 }
                 let said = tidy(said);
-                open = said.tool_calls.iter().map(|c| (c.id.clone(), c.name.clone())).collect();
+                open = said.tool_calls.iter().map(Asked::of).collect();
                 push_assistant(&mut out, said);
             }
         }
     }
     answer(&mut open, &mut out);
     out
+}
+
+/// A call and its result, in the order of the calls, whichever result came first.
+struct Asked {
+    call: CallId,
+    name: ToolName,
+    result: Option<ToolMessage>,
+}
+
+impl Asked {
+    fn of(call: &RequestedCall) -> Self {
+        Self { call: call.id.clone(), name: call.name.clone(), result: None }
+    }
 }
 
 /// What was really sent for a row, where that is known.
@@ -56,13 +70,13 @@ fn sent(row: &Stored) -> Message {
 }
 
 /// Calls that nobody answered get a stub.
-fn answer(
-    open: &mut Vec<(petasos_contract::CallId, petasos_contract::ToolName)>,
-    out: &mut Vec<Message>,
-) {
-    for (call, name) in open.drain(..) {
-        let content = Content::Text(NO_RESULT.to_owned());
-        out.push(Message::Tool(ToolMessage { tool_call_id: call, name: Some(name), content }));
+fn answer(open: &mut Vec<Asked>, out: &mut Vec<Message>) {
+    for Asked { call, name, result } in open.drain(..) {
+        let stub = || {
+            let content = Content::Text(NO_RESULT.to_owned());
+            ToolMessage { tool_call_id: call, name: Some(name), content }
+        };
+        out.push(Message::Tool(result.unwrap_or_else(stub)));
     }
 }
 
@@ -128,8 +142,6 @@ fn tidy(mut said: Assistant) -> Assistant {
 
 #[cfg(test)]
 mod tests {
-    use petasos_contract::message::RequestedCall;
-
     use super::*;
     use crate::validate::{ALL, validate};
 

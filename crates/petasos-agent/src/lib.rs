@@ -9,6 +9,7 @@
 //! | `engine` | what agents share, and what one of them chooses |
 //! | `agent`, `turn`, `round` | a conversation, a turn of it, the calls of one reply |
 //! | `lease` | the right to add to a conversation, while a turn runs |
+//! | `journal` | which calls began and ended since the last stored result |
 //! | `transcript`, `history`, `validate` | rows in memory, the outgoing copy, what providers insist on |
 //! | `prompt`, `personality`, `skills` | the system prompt, and what parts of it are |
 //! | `compress` | fitting the window |
@@ -29,6 +30,7 @@ pub mod delegate;
 pub mod demo;
 pub mod engine;
 pub mod history;
+mod journal;
 mod lease;
 pub mod loop_tools;
 pub mod memory;

@@ -9,15 +9,13 @@ use petasos_store::{Amend, Seq, Slice};
 
 use crate::agent::{Agent, TurnError};
 use crate::todo::TodoList;
-use crate::transcript::Transcript;
 
 impl Agent {
     /// Hides this row and everything behind it; the log keeps them.
     pub async fn rewind(&mut self, from: Seq) -> Result<(), TurnError> {
         let store = Arc::clone(&self.engine.store);
         store.amend(self.session(), Amend::Rewind(from)).await?;
-        let loaded = store.load(self.session()).await?;
-        self.transcript = Transcript::of(store, loaded);
+        self.transcript.catch_up().await?;
         let mut list = TodoList::default();
         list.recall(self.transcript.rows());
         *self.seat.todo.lock() = list;

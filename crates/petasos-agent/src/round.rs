@@ -1,8 +1,9 @@
 //! One round: the calls of a reply are run, and what began and ended is journaled around them.
 //!
-//! What may run together is the planner's; that each call gets one result is the runtime's. Here
-//! a segment is noted as begun before it runs and as ended after it, so that a crash in between
-//! leaves known who ran. Behind the last segment follow the results themselves.
+//! What may run together is the planner's; that each call gets one result is the runtime's. The
+//! door notes each call as begun right before it runs, and here a segment is noted as ended after
+//! it, so that a crash in between leaves known who ran. Behind the last segment follow the results
+//! themselves.
 
 use std::future::Future;
 use std::sync::Arc;
@@ -38,12 +39,10 @@ pub(crate) async fn run(
     let segments = plan(&calls, &engine.dispatcher.registry().seen_by(&cx.session), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
     let mut steps = segments.into_iter().flat_map(steps).peekable();
+    transcript.arm();
     while let Some(members) = steps.next() {
         let batch: Vec<ToolCall> = members.iter().map(|at| calls[*at].clone()).collect();
         let interrupted = cx.cancel.is_cancelled();
-        if !interrupted {
-            transcript.started(batch.iter().map(|call| call.id.clone()).collect()).await?;
-        }
         let deadline = Instant::now() + CALLER_DEADLINE;
         let cx = CallContext { deadline, ..cx.clone() };
         let done = patiently(&names(&batch), round::run(&engine.dispatcher, batch, &cx), &cx).await;

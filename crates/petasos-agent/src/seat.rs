@@ -6,10 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use petasos_contract::reply::Usage;
 use petasos_contract::seat::Seat;
-use petasos_contract::{CallContext, SessionId, ToolError};
+use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, ToolError};
 
 use crate::delegate::Delegation;
 use crate::engine::Engine;
+use crate::journal::Journal;
 use crate::memory::Memory;
 use crate::steer::Inbox;
 use crate::todo::TodoList;
@@ -21,6 +22,8 @@ pub struct LoopSeat {
     pub engine: Arc<Engine>,
     /// The conversation.
     pub session: SessionId,
+    /// Where calls are noted that begin.
+    pub(crate) journal: Arc<Journal>,
     /// The list of tasks.
     pub todo: Mutex<TodoList>,
     /// The notes.
@@ -36,6 +39,10 @@ pub struct LoopSeat {
 impl Seat for LoopSeat {
     fn as_any(&self) -> &dyn Any {
         self
+    }
+
+    fn begins<'a>(&'a self, call: &'a CallId) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move { self.journal.begins(call).await.map_err(|error| error.to_string()) })
     }
 }
 

@@ -2,23 +2,20 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::Duration;
 
 use petasos_contract::call::ToolResult;
-use petasos_contract::event::{Event, EventSink};
-use petasos_contract::message::Message;
-use petasos_contract::{CallId, SessionId};
+use petasos_contract::event::EventSink;
+use petasos_contract::message::{Assistant, Message};
+use petasos_contract::{SessionId, TurnId};
 use petasos_store::{
-    Amend, Later, Lease, Loaded, LoadedRow, Row, Seq, SessionStore, Spent, StoreError, Stored, Swap,
+    Amend, Lease, Loaded, LoadedRow, Row, Seq, SessionStore, Spent, StoreError, Stored, Swap,
 };
 
+use crate::journal::{Journal, patiently};
 use crate::{history, tokens};
 
 /// A journal entry keeps so much of a result: enough to go on after a crash.
 const JOURNAL_CHARS_MAX: usize = 20_000;
-
-/// A write that takes so long is worth a word.
-const UNUSUAL: Duration = Duration::from_secs(3);
 
 /// One conversation.
 pub struct Transcript {
@@ -30,20 +27,30 @@ pub struct Transcript {
     unsure: bool,
     /// Who is told when the store lets a turn wait.
     events: EventSink,
+    journal: Arc<Journal>,
 }
 
 impl Transcript {
     /// An empty one.
     pub fn begin(store: Arc<dyn SessionStore>, session: SessionId) -> Self {
-        let (rows, last) = (Vec::new(), None);
-        Self { store, session, rows, last, unsure: false, events: EventSink::default() }
+        Self::with(store, session, Vec::new(), None)
     }
 
     /// One that was loaded.
     pub fn of(store: Arc<dyn SessionStore>, loaded: Loaded) -> Self {
         let session = loaded.head.session();
-        let (rows, last) = (loaded.rows, loaded.last);
-        Self { store, session, rows, last, unsure: false, events: EventSink::default() }
+        Self::with(store, session, loaded.rows, loaded.last)
+    }
+
+    fn with(
+        store: Arc<dyn SessionStore>,
+        session: SessionId,
+        rows: Vec<LoadedRow>,
+        last: Option<Seq>,
+    ) -> Self {
+        let journal = Journal::new(Arc::clone(&store), session.clone());
+        let (unsure, events) = (false, EventSink::default());
+        Self { store, session, rows, last, unsure, events, journal }
     }
 
     /// Tells these when the store lets us wait.
@@ -51,8 +58,12 @@ impl Transcript {
         self.events = events;
     }
 
-    /// Whether nobody added to the conversation since, and every call has its result.
+    /// Whether nobody added to the conversation or took something back since, and every call has its
+    /// result.
     pub(crate) fn is_current(&self, lease: &Lease) -> bool {
+        let same = !self.unsure
+            && self.last == lease.last
+            && u64::try_from(self.rows.len()).is_ok_and(|rows| rows == lease.messages);
         let mut answered = BTreeSet::new();
         for row in self.rows.iter().rev() {
             match &row.stored.message {
@@ -60,11 +71,11 @@ impl Transcript {
                 Message::User { .. } => {}
                 Message::Assistant(said) => {
                     let whole = said.tool_calls.iter().all(|call| answered.contains(&call.id));
-                    return whole && !self.unsure && self.last == lease.last;
+                    return whole && same;
                 }
             }
         }
-        !self.unsure && self.last == lease.last
+        same
     }
 
     /// Reads the conversation again.
@@ -130,7 +141,7 @@ impl Transcript {
         let mut rows = vec![Row::Expect(self.last)];
         rows.extend(beside);
         rows.extend(messages.iter().cloned().map(|stored| Row::Message(Box::new(stored))));
-        let seqs = self.patiently(self.store.append(&self.session, rows)).await;
+        let seqs = patiently(self.store.append(&self.session, rows), &self.events).await;
         self.unsure = matches!(seqs, Err(StoreError::Slow { .. }));
         let seqs = seqs?;
         for (seq, stored) in seqs.iter().zip(messages) {
@@ -140,11 +151,33 @@ impl Transcript {
         Ok(())
     }
 
-    /// These calls begin now. Refused when somebody else went on meanwhile: nothing has been done
-    /// yet.
-    pub async fn started(&self, calls: Vec<CallId>) -> Result<(), StoreError> {
-        let rows = vec![Row::Expect(self.last), Row::Started(calls)];
-        self.patiently(self.store.append(&self.session, rows)).await.map(drop)
+    /// A round begins: calls are noted behind the rows that are here.
+    pub(crate) fn arm(&self) {
+        self.journal.arm(self.last, self.events.clone());
+    }
+
+    /// Where calls are noted that begin.
+    pub(crate) fn journal(&self) -> Arc<Journal> {
+        Arc::clone(&self.journal)
+    }
+
+    /// The last reply with those of its calls that have no result, and the turn it belongs to;
+    /// nothing when somebody has spoken since or no call is open.
+    pub(crate) fn waiting(&self) -> Option<(Assistant, Option<TurnId>)> {
+        let mut answered = BTreeSet::new();
+        for row in self.rows.iter().rev() {
+            match &row.stored.message {
+                Message::Tool(result) => drop(answered.insert(&result.tool_call_id)),
+                Message::User { .. } => return None,
+                Message::Assistant(said) => {
+                    let mut said = said.clone();
+                    said.tool_calls.retain(|call| !answered.contains(&call.id));
+                    let open = !said.tool_calls.is_empty();
+                    return open.then(|| (said, row.stored.turn.clone()));
+                }
+            }
+        }
+        None
     }
 
     /// These calls have ended; their messages follow with the rest of the batch.
@@ -155,19 +188,7 @@ impl Transcript {
             disposition: result.disposition,
         };
         let rows = results.iter().map(row).collect();
-        self.patiently(self.store.append(&self.session, rows)).await.map(drop)
-    }
-
-    /// Waits for the store; after a while it is told what is waited for.
-    async fn patiently<T>(&self, write: Later<'_, T>) -> Result<T, StoreError> {
-        let mut write = write;
-        let Ok(done) = tokio::time::timeout(UNUSUAL, &mut write).await else {
-            let text = "waiting for the session database: another process writes to it, or its \
-                        disk is slow";
-            self.events.emit(|| Event::Notice { text: text.to_owned() });
-            return write.await;
-        };
-        done
+        patiently(self.store.append(&self.session, rows), &self.events).await.map(drop)
     }
 
     /// Replaces rows: hidden from replay, kept in the log.

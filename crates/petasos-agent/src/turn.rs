@@ -6,12 +6,14 @@
 mod interrupt;
 mod prepare;
 mod request;
+mod waiting;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::future::join_all;
+use petasos_contract::call::ToolCall;
 use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message};
 use petasos_contract::model::{Definition, ModelError, Reason, Reply, ToolChoice};
@@ -74,6 +76,8 @@ struct Turn {
     parts: String,
     /// What has come of the reply that is on its way.
     streamed: Arc<Streamed>,
+    /// The reply of an earlier process whose calls wait for a person.
+    waiting: Option<Assistant>,
 }
 
 /// How a step of the loop ended.
@@ -88,15 +92,24 @@ impl Agent {
     /// Carries out one turn. Ends within a second of the context's cancellation.
     pub async fn turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
         // On the heap: a turn's future is large, and callers hold it in theirs.
-        Box::pin(self.whole_turn(input, cx)).await
+        Box::pin(async {
+            let started = Instant::now();
+            let _lease = self.lease("a turn", cx).await?;
+            let turn = self.new_turn(input.turn.clone(), cx);
+            let said = input.content.text();
+            self.open(input, &turn).await?;
+            self.whole_turn(turn, said, started).await
+        })
+        .await
     }
 
-    async fn whole_turn(&mut self, input: Input, cx: &CallContext) -> Result<TurnEnd, TurnError> {
-        let started = Instant::now();
-        let _lease = self.lease("a turn", cx).await?;
-        let mut turn = self.new_turn(input.turn.clone(), cx);
-        let said = input.content.text();
-        self.open(input, &turn).await?;
+    /// From its first event to its last.
+    async fn whole_turn(
+        &mut self,
+        mut turn: Turn,
+        said: String,
+        started: Instant,
+    ) -> Result<TurnEnd, TurnError> {
         turn.cx.events.emit(|| Event::TurnStarted {
             session: turn.cx.session.clone(),
             turn: turn.id.clone(),
@@ -139,6 +152,9 @@ impl Agent {
         let cancel = turn.cx.cancel.clone();
         let opening = async {
             self.prepare(turn).await?;
+            if turn.waiting.is_some() {
+                return Ok(());
+            }
             let mut added = self.announce(said, &turn.cx).await;
             added.extend(self.moved(&turn.cx));
             if !added.is_empty() {
@@ -149,6 +165,12 @@ impl Agent {
         match wait::unless_cancelled(&cancel, Duration::ZERO, opening).await {
             None => return Ok((Outcome::Interrupted, String::new())),
             Some(opened) => opened?,
+        }
+        if let Some(said) = turn.waiting.take() {
+            let (calls, unknown) = requested(&said, &turn.granted);
+            if let Step::End(outcome, text) = self.act(turn, &said, calls, unknown).await? {
+                return Ok((outcome, text));
+            }
         }
         self.steps(turn).await
     }
@@ -257,6 +279,17 @@ impl Agent {
         if calls.is_empty() {
             return self.replied(turn, &said).await;
         }
+        self.act(turn, &said, calls, unknown).await
+    }
+
+    /// Runs the calls of a stored reply; so many of them name no tool.
+    async fn act(
+        &mut self,
+        turn: &mut Turn,
+        said: &Assistant,
+        calls: Vec<ToolCall>,
+        unknown: usize,
+    ) -> Result<Step, TurnError> {
         said.text().clone_into(&mut turn.earlier);
         turn.parts.clear();
         for (call, asked) in calls.iter().zip(&said.tool_calls) {

@@ -26,8 +26,8 @@ const LOOSENING: [&str; 6] = ["--set", "--home", "--accept-hooks", "--yolo", "--
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
 const CHANGES: [(&str, &[&str]); 22] = [
-    ("approval", &["grant", "revoke", "allow", "narrow"]),
-    ("approvals", &["grant", "revoke", "allow", "narrow"]),
+    ("approval", &["answer", "grant", "revoke", "allow", "narrow"]),
+    ("approvals", &["answer", "grant", "revoke", "allow", "narrow"]),
     ("auth", &["login", "logout", "reset", "add", "remove"]),
     ("config", &["set", "unset", "edit", "migrate"]),
     ("cron", &["add", "create", "edit", "remove", "delete", "run", "resume"]),
@@ -168,7 +168,7 @@ pub(crate) fn is_called_like_ours(args: &[Arg]) -> bool {
             .any(|word| *word == "--accept-hooks" || word.strip_prefix("--set=").is_some_and(ours))
         || matches!((line.command, line.action), ("term", action) if !action.is_empty())
         || matches!((line.command, line.action), ("tools", "call"))
-        || matches!((line.command, line.action), ("approval", "grant"))
+        || matches!((line.command, line.action), ("approval", "grant" | "answer"))
         || line.command == "config"
             && line.action == "set"
             && line.rest.iter().any(|word| ours(word))

@@ -170,6 +170,9 @@ impl Dispatcher {
         let mut cleared = clear::check(call, escalated, self, cx).await?;
         let cx = &clock.moved(&cleared, cx);
         run::in_time(&cleared.entry, cx)?;
+        if let Some(seat) = &cx.seat {
+            seat.begins(&cleared.id).await.map_err(|why| broken(&why))?;
+        }
         (trail.ran, trail.untrusted) = (true, cleared.untrusted);
         let note = cleared.consent.take();
         let frames = self.middleware.frames();

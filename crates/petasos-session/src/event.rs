@@ -43,7 +43,7 @@ pub enum SessionEvent {
     Submitted {
         /// Its name.
         id: SubmissionId,
-        /// Its text.
+        /// Its text; empty when a turn that was cut off goes on.
         text: String,
     },
     /// Its turn begins.

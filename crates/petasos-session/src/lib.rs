@@ -11,17 +11,20 @@
 //! | `owner`, `live` | the task behind a handle, and what it owns |
 //! | `event`, `ring` | what happens, and how any number of watchers follow it |
 //! | `question`, `questions` | questions to a person, and the one port that asks them |
+//! | `desk`, `record` | where the questions of a session are put, and how they are kept |
 //! | `command`, `commands/` | what a slash command is, and one a file |
 //! | `services` | what the program around must offer |
 //! | `state` | engines that keep something for a session, and are told when it ends |
 
 pub mod command;
 mod commands;
+mod desk;
 pub mod event;
 mod live;
 mod owner;
 pub mod question;
 pub mod questions;
+mod record;
 pub mod ring;
 pub mod services;
 pub mod session;
@@ -30,7 +33,7 @@ pub mod state;
 
 pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
 pub use event::{Envelope, SessionEvent, SubmissionId};
-pub use question::{Closed, Question, QuestionId, QuestionKind, QuestionReply};
+pub use question::{Answerer, Closed, Question, QuestionId, QuestionKind, QuestionReply};
 pub use questions::{AnswerError, Questions};
 pub use ring::{EventStream, Replay, StreamItem};
 pub use services::{ModelChoice, Refreshed, Services, Topic};

@@ -29,8 +29,16 @@ const TITLE_CHARS: usize = 60;
 /// A message that has not been answered yet.
 pub(crate) struct Queued {
     pub(crate) id: SubmissionId,
-    pub(crate) input: Input,
+    /// Nothing when a turn that was cut off goes on.
+    pub(crate) input: Option<Input>,
     pub(crate) end: Option<oneshot::Sender<Result<TurnEnd, TurnError>>>,
+}
+
+impl Queued {
+    /// What it says.
+    pub(crate) fn text(&self) -> String {
+        self.input.as_ref().map(|input| input.content.text()).unwrap_or_default()
+    }
 }
 
 /// A session, from inside.
@@ -146,12 +154,21 @@ impl LiveSession {
     }
 
     /// Accepts a message; gives its place in the queue.
-    pub(crate) fn accept(&mut self, input: Input) -> Queued {
+    pub(crate) fn accept(&mut self, input: Option<Input>) -> Queued {
         self.submitted += 1;
         let id = SubmissionId(self.submitted);
-        let text = input.content.text();
+        let text = input.as_ref().map(|input| input.content.text()).unwrap_or_default();
         self.shared.ring.push(SessionEvent::Submitted { id, text });
         Queued { id, input, end: None }
+    }
+
+    /// A turn that was cut off while it waited for a person goes on before anything else.
+    pub(crate) fn go_on(&mut self) {
+        if self.agent.as_ref().is_some_and(Agent::is_waiting) {
+            self.show(Page::Note("going on where it waited for you".to_owned()));
+            let queued = self.accept(None);
+            self.queue.push_front(queued);
+        }
     }
 
     /// Begins the conversation if it has not begun.

@@ -105,7 +105,7 @@ impl Owner {
 
     /// A message of the session itself.
     fn push(&mut self, input: Input) {
-        let queued = self.live.accept(input);
+        let queued = self.live.accept(Some(input));
         self.live.queue.push_back(queued);
     }
 
@@ -127,7 +127,7 @@ impl Owner {
 
     fn admit(&mut self, input: Input) -> (Queued, TurnHandle) {
         let (sender, end) = oneshot::channel();
-        let mut queued = self.live.accept(input);
+        let mut queued = self.live.accept(Some(input));
         queued.end = Some(sender);
         let turn = TurnHandle { id: queued.id, end };
         (queued, turn)
@@ -198,9 +198,9 @@ impl Owner {
 
     /// One turn, from a message to its end.
     async fn turn(&mut self, queued: Queued, cx: CallContext) {
-        let Queued { id, mut input, end } = queued;
+        let text = queued.text();
+        let Queued { id, input, end } = queued;
         let live = &mut self.live;
-        let text = input.content.text();
         let ended = match live.ensure_agent().await {
             Err(error) => Err(error),
             Ok(mut agent) => {
@@ -211,9 +211,17 @@ impl Owner {
                     live.show(Page::Warning(why));
                 }
                 live.shared.begin(&cx, Some(agent.inbox()));
-                input.context.append(&mut live.context);
+                let input = input.map(|mut input| {
+                    input.context.append(&mut live.context);
+                    input
+                });
                 let ended = {
-                    let turn = std::pin::pin!(agent.turn(input, &cx));
+                    let turn = std::pin::pin!(async {
+                        match input {
+                            Some(input) => agent.turn(input, &cx).await,
+                            None => agent.go_on(&cx).await,
+                        }
+                    });
                     self.drive(turn).await
                 };
                 if let Some(choice) = self.live.once.take() {

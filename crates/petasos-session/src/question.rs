@@ -1,28 +1,30 @@
 //! A question to a person, and what an answer can be.
 
-use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_contract::address::Address;
 use petasos_contract::approval::{ApprovalRequest, Scope};
-use petasos_contract::{Secret, SessionId};
+use petasos_contract::{CallId, Secret, SessionId, TurnId};
+pub use petasos_store::QuestionId;
 
-/// Names a question of a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct QuestionId(pub(crate) u64);
+use crate::questions::AnswerError;
 
-impl fmt::Display for QuestionId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "q{}", self.0)
-    }
-}
-
-/// A question.
+/// A question that is open.
 #[derive(Debug, Clone)]
 pub struct Question {
-    /// Its name.
+    /// Its identity.
     pub id: QuestionId,
+    /// Counts the questions of its session, for people; zero when it is not kept.
+    pub number: u32,
     /// Who asks: the session, or a task that works beside it.
     pub session: SessionId,
+    /// In which turn.
+    pub turn: TurnId,
+    /// For which call.
+    pub call: CallId,
+    /// Where it is put.
+    pub address: Arc<Address>,
     /// What is asked.
     pub kind: QuestionKind,
     /// How long it stays open.
@@ -64,6 +66,23 @@ pub enum QuestionReply {
     Password(Secret),
     /// No answer.
     Decline,
+}
+
+/// Who answers.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answerer {
+    /// The name that the log and the model are told.
+    pub name: Option<String>,
+    /// From where: only the chat and thread in which a question was put may answer it. Nobody's for
+    /// somebody who sits at the session itself.
+    pub address: Option<Address>,
+}
+
+impl Answerer {
+    /// Whoever sits at the session itself.
+    pub fn here() -> Self {
+        Self::default()
+    }
 }
 
 /// How a question was closed.
@@ -116,6 +135,21 @@ impl Question {
         matches!(self.kind, QuestionKind::Password { .. })
     }
 
+    /// Whether this reply from there answers this question.
+    pub(crate) fn admits(&self, reply: &QuestionReply, by: &Answerer) -> Result<(), AnswerError> {
+        let place = |address: &Address| {
+            let Address { platform, chat, thread, .. } = address.clone();
+            (platform, chat, thread)
+        };
+        if by.address.as_ref().is_some_and(|from| place(from) != place(&self.address)) {
+            return Err(AnswerError::Elsewhere);
+        }
+        if !self.takes(reply) {
+            return Err(AnswerError::Unfit { offered: self.choices() });
+        }
+        Ok(())
+    }
+
     /// Whether a reply answers this question.
     pub(crate) fn takes(&self, reply: &QuestionReply) -> bool {
         match (&self.kind, reply) {
@@ -160,12 +194,16 @@ fn approval(line: &str, widest: Scope) -> Result<QuestionReply, String> {
 #[cfg(test)]
 mod tests {
     use petasos_contract::approval::Digest;
+    use petasos_contract::context::Surface;
 
     use super::*;
 
     fn question(kind: QuestionKind) -> Question {
+        let (id, session) = (QuestionId::new("q"), SessionId::new("s"));
+        let (turn, call) = (TurnId::new("t"), CallId::new("c"));
+        let address = Arc::new(Address::of(Surface::Cli, &session));
         let patience = Duration::from_mins(1);
-        Question { id: QuestionId(1), session: SessionId::new("s"), kind, patience }
+        Question { id, number: 1, session, turn, call, address, kind, patience }
     }
 
     fn shown(reply: Result<QuestionReply, String>) -> String {

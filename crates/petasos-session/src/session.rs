@@ -17,10 +17,11 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 
 use crate::command::CommandOutcome;
+use crate::desk::Desk;
 use crate::event::SubmissionId;
 use crate::owner::Request;
-use crate::question::{Question, QuestionId, QuestionReply};
-use crate::questions::{AnswerError, Desk};
+use crate::question::{Answerer, Question, QuestionId, QuestionReply};
+use crate::questions::AnswerError;
 use crate::ring::{EventStream, Replay, Ring};
 use crate::sessions::Sessions;
 use crate::state::EndReason;
@@ -204,8 +205,14 @@ impl Session {
     }
 
     /// Answers a question. The first valid answer from any surface counts.
-    pub fn answer(&self, id: QuestionId, reply: QuestionReply) -> Result<(), AnswerError> {
-        self.shared.desk.answer(id, reply)
+    pub async fn answer(
+        &self,
+        id: &QuestionId,
+        reply: QuestionReply,
+        by: &Answerer,
+    ) -> Result<(), AnswerError> {
+        let keeping = self.service.questions().keeping();
+        self.shared.desk.answer(id, reply, by, keeping).await
     }
 
     /// Runs a slash command; what it says is in the outcome.

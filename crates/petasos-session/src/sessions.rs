@@ -8,6 +8,7 @@ use petasos_agent::Agent;
 use petasos_agent::engine::{Choice, Engine};
 use petasos_contract::SessionId;
 use petasos_contract::wait::Owned;
+use petasos_store::WaitingCalls;
 use tokio::sync::mpsc;
 
 use crate::command::{self, CommandInfo, Extra, Page};
@@ -125,6 +126,11 @@ impl Sessions {
         command::listed(&self.parts.extras)
     }
 
+    /// The questions of all sessions.
+    pub fn questions(&self) -> &Arc<Questions> {
+        &self.parts.questions
+    }
+
     /// The program around.
     pub fn services(&self) -> &Arc<dyn Services> {
         &self.parts.services
@@ -143,7 +149,11 @@ impl Sessions {
                     return Ok(open);
                 }
                 let engine = Arc::clone(&self.parts.engine);
-                let resumed = Agent::resume(engine, (*choice).clone(), &session).await?;
+                // Where nobody can be asked, nothing goes on waiting for an answer.
+                let attended = self.parts.services.context(&session).attended;
+                let waiting = if attended { WaitingCalls::Keep } else { WaitingCalls::Close };
+                let own = (*choice).clone();
+                let resumed = Agent::resume_with(engine, own, &session, waiting).await?;
                 (session, *choice, None, Some(resumed))
             }
         };
@@ -155,6 +165,7 @@ impl Sessions {
         }
         let mut live = LiveSession::new(Arc::clone(&shared), Arc::clone(&self.parts), choice);
         (live.agent, live.after) = (agent, after);
+        live.go_on();
         let (mailbox, requests) = mpsc::channel(MAILBOX);
         let owner = Owned::start(Owner::new(live, requests).run());
         let resident =

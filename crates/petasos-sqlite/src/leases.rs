@@ -128,16 +128,16 @@ pub(crate) fn claim(
     purpose: &str,
     me: &Party,
 ) -> Result<Lease, StoreError> {
-    let last = if session.as_str() == EVERYTHING {
-        None
+    let (last, messages) = if session.as_str() == EVERYTHING {
+        (None, 0)
     } else {
-        sessions::last_seq(connection, session)?
+        sessions::extent(connection, session)?
     };
     if let Some(row) = live(connection, session, me)? {
         return Err(StoreError::Leased { session: session.clone(), holder: row.holder });
     }
     let token = format!("{}-{}", me.store, new_session_id());
-    let lease = Lease { session: session.clone(), token, last };
+    let lease = Lease { session: session.clone(), token, last, messages };
     let now = now_ms();
     let sql = "INSERT OR REPLACE INTO leases(session, token, store, purpose, pid, born, machine, \
                host, since_ms, until_ms) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";

@@ -15,6 +15,8 @@
 //! | `leases` | who may add to a conversation |
 //! | `inbox`, `outbox` | messages of chat platforms that came in and go out |
 //! | `routes`, `access` | where chats lead, how far they were read, who was let in |
+//! | `questions` | questions to people |
+//! | `changes` | hearing of what was written |
 //! | `maintain` | long work on the whole file: checks, repairs, imports |
 //! | `prune` | removing old conversations, and giving their space back |
 //! | `verify` | is the file sound |
@@ -23,6 +25,7 @@
 //! | `stamp` | times and identities |
 
 mod access;
+mod changes;
 mod export;
 mod import;
 mod inbox;
@@ -32,6 +35,7 @@ mod messages;
 mod migrations;
 mod outbox;
 mod prune;
+mod questions;
 mod readers;
 mod repair;
 mod routes;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
-use petasos_store::{Lease, StoreError};
+use petasos_store::{Lease, StoreError, WaitingCalls};
 use rusqlite::Connection;
 use serde::Serialize;
 
@@ -152,7 +152,7 @@ impl Store {
             let job =
                 move |connection: &Connection| match leases::holder(connection, &session, &me)? {
                     Some(holder) => Ok(Err(holder)),
-                    None => repair::close(connection, &session).map(Ok),
+                    None => repair::close(connection, &session, WaitingCalls::Close).map(Ok),
                 };
             match self.writer.write("a repair of a conversation", job).await? {
                 Ok(words) => {

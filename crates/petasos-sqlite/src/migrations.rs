@@ -11,6 +11,7 @@ static STEPS: &[&str] = &[
     include_str!("migrations/0002_leases.sql"),
     include_str!("migrations/0003_forgetting.sql"),
     include_str!("migrations/0004_gateway.sql"),
+    include_str!("migrations/0005_questions.sql"),
 ];
 
 /// The newest format.

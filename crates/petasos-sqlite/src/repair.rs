@@ -8,11 +8,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use petasos_contract::call::Disposition;
 use petasos_contract::message::{Content, Message, ToolMessage};
 use petasos_contract::{CallId, SessionId, ToolName};
-use petasos_store::{LoadedRow, Seq, StoreError, Stored};
+use petasos_store::{LoadedRow, Seq, StoreError, Stored, WaitingCalls};
 use rusqlite::{Connection, params};
 
 use crate::sqlite::failed;
-use crate::{messages, sessions};
+use crate::{messages, questions, sessions};
 
 /// What the journal knows of a call.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,16 +121,42 @@ pub(crate) fn journal(
     Ok(known)
 }
 
-/// Makes a conversation whole whose turn was cut off; gives what was done, in words.
+/// Makes a conversation whole whose turn was cut off, but for calls that go on waiting for a person;
+/// gives what was done, in words.
 pub(crate) fn close(
     connection: &Connection,
     session: &SessionId,
+    waiting: WaitingCalls,
 ) -> Result<Vec<String>, StoreError> {
-    let faults = faults(&messages::rows(connection, session, false)?);
+    let rows = messages::rows(connection, session, false)?;
+    let mut kept = match waiting {
+        WaitingCalls::Close => Vec::new(),
+        WaitingCalls::Keep => questions::waiting(connection, session)?,
+    };
+    let last = last_calls(&rows);
+    kept.retain(|call| last.contains(call.as_str()));
+    let mut faults = faults(&rows);
+    faults.retain(|fault| match fault {
+        Fault::Unanswered { call, .. } => !kept.iter().any(|kept| kept == call.as_str()),
+        Fault::Stray { .. } => true,
+    });
+    questions::cancel(connection, session, &kept)?;
     let cause = Cause::Died(journal(connection, session)?);
     let done = mend(connection, session, &faults, &cause)?;
     sessions::recount(connection, session)?;
     Ok(done)
+}
+
+/// The calls of the last reply, when nobody has spoken since.
+fn last_calls(rows: &[LoadedRow]) -> BTreeSet<&str> {
+    let mut rows = rows.iter().rev();
+    let last = rows.find(|row| !matches!(row.stored.message, Message::Tool(_)));
+    match last.map(|row| &row.stored.message) {
+        Some(Message::Assistant(said)) => {
+            said.tool_calls.iter().map(|call| call.id.as_str()).collect()
+        }
+        _ => BTreeSet::new(),
+    }
 }
 
 /// Writes what makes the transcript whole; gives what was done, in words.

@@ -22,7 +22,8 @@ use crate::sqlite::{failed, prepare_file, prepare_pages};
 use crate::stamp::now_ms;
 use crate::{messages, migrations, repair, sessions, verify};
 
-/// The tables whose rows cannot be made again. Leases do not outlive their processes.
+/// The tables whose rows cannot be made again. Leases do not outlive their processes, and questions
+/// are asked again.
 const TABLES: [&str; 4] = ["sessions", "messages", "calls", "usage"];
 
 /// Saves what can be read of a damaged file into a new one at the same path.

@@ -8,9 +8,9 @@ use petasos_store::{
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::messages::{self, word};
-use crate::repair;
 use crate::sqlite::failed;
 use crate::stamp::{new_session_id, now_ms};
+use crate::{questions, repair};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 100;
@@ -124,6 +124,17 @@ pub(crate) fn system_prompt(
 pub(crate) fn last_seq(connection: &Connection, id: &SessionId) -> Result<Option<Seq>, StoreError> {
     let sql = "SELECT last_seq FROM sessions WHERE id = ?1";
     let found = connection.query_row(sql, [id.as_str()], |row| row.get(0)).optional();
+    found.map_err(failed)?.ok_or_else(|| StoreError::NotFound { handle: id.to_string() })
+}
+
+/// The last row, and how many messages are replayed.
+pub(crate) fn extent(
+    connection: &Connection,
+    id: &SessionId,
+) -> Result<(Option<Seq>, u64), StoreError> {
+    let sql = "SELECT last_seq, messages FROM sessions WHERE id = ?1";
+    let read = |row: &Row<'_>| Ok((row.get(0)?, row.get(1)?));
+    let found = connection.query_row(sql, [id.as_str()], read).optional();
     found.map_err(failed)?.ok_or_else(|| StoreError::NotFound { handle: id.to_string() })
 }
 
@@ -379,6 +390,7 @@ pub(crate) fn delete(connection: &Connection, id: &SessionId) -> Result<(), Stor
     // Rows go first and by themselves: a cascade would not fire the triggers of the indexes.
     let sql = "DELETE FROM messages WHERE session = ?1";
     connection.execute(sql, [id.as_str()]).map_err(failed)?;
+    questions::forget(connection, id)?;
     let done =
         connection.execute("DELETE FROM sessions WHERE id = ?1", [id.as_str()]).map_err(failed)?;
     if done == 0 {

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use petasos_contract::SessionId;
 use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionHead, SessionStore, Slice, StoreError,
+    SessionHead, SessionStore, Slice, StoreError, WaitingCalls,
 };
 use rusqlite::Connection;
 
+use crate::changes::Feed;
 use crate::export::{self, Format};
 use crate::leases::{self, Party};
 use crate::readers::Readers;
@@ -22,6 +23,7 @@ pub struct Store {
     path: PathBuf,
     pub(crate) writer: Writer,
     pub(crate) readers: Readers,
+    pub(crate) feed: Feed,
     /// Tells our leases from those of others.
     pub(crate) party: Arc<Party>,
     notice: Option<String>,
@@ -32,10 +34,12 @@ impl Store {
     pub fn open(options: &OpenOptions) -> Result<Self, StoreError> {
         let (mut connection, notice) = sqlite::open_writer(options)?;
         migrations::apply(&mut connection)?;
+        let feed = Feed::new(&options.path);
         Ok(Self {
             path: options.path.clone(),
-            writer: Writer::start(connection)?,
+            writer: Writer::start(connection, feed.bell())?,
             readers: Readers::new(&options.path),
+            feed,
             party: Arc::new(Party::new()),
             notice,
         })
@@ -114,7 +118,7 @@ impl SessionStore for Store {
         Box::pin(self.look(session))
     }
 
-    fn close_turn<'a>(&'a self, lease: &'a Lease) -> Later<'a, Vec<String>> {
+    fn close_turn<'a>(&'a self, lease: &'a Lease, waiting: WaitingCalls) -> Later<'a, Vec<String>> {
         Box::pin(async move {
             let rows = self.look(&lease.session).await?.rows;
             if repair::faults(&rows).is_empty() {
@@ -123,7 +127,7 @@ impl SessionStore for Store {
             let (lease, me) = (lease.clone(), Arc::clone(&self.party));
             let job = move |connection: &Connection| {
                 leases::held(connection, &lease, &me)?;
-                repair::close(connection, &lease.session)
+                repair::close(connection, &lease.session, waiting)
             };
             self.writer.write("a repair of a conversation", job).await
         })

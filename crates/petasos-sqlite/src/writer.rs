@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use petasos_contract::wait;
 use petasos_store::StoreError;
 use rusqlite::Connection;
-use tokio::sync::oneshot;
+use tokio::sync::{oneshot, watch};
 use tracing::warn;
 
 use crate::sqlite::{failed, is_busy};
@@ -66,14 +66,17 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the thread.
-    pub(crate) fn start(connection: Connection) -> Result<Self, StoreError> {
+    /// Starts the thread; the bell rings after every commit.
+    pub(crate) fn start(
+        connection: Connection,
+        bell: Arc<watch::Sender<u64>>,
+    ) -> Result<Self, StoreError> {
         let (sender, receiver) = mpsc::channel::<Job>();
         let leaving = Arc::new(AtomicBool::new(false));
         let told = Arc::clone(&leaving);
         let thread = std::thread::Builder::new()
             .name("session-writer".to_owned())
-            .spawn(move || work(&connection, &receiver, &told))
+            .spawn(move || work(&connection, &receiver, &told, &bell))
             .map_err(|error| StoreError::Failed(format!("no thread to write: {error}")))?;
         let (jobs, thread) = (Mutex::new(Some(sender)), Mutex::new(Some(thread)));
         Ok(Self { jobs, thread, leaving })
@@ -171,7 +174,12 @@ fn guarded<T>(
     result
 }
 
-fn work(connection: &Connection, jobs: &mpsc::Receiver<Job>, leaving: &AtomicBool) {
+fn work(
+    connection: &Connection,
+    jobs: &mpsc::Receiver<Job>,
+    leaving: &AtomicBool,
+    bell: &watch::Sender<u64>,
+) {
     let mut waiting = VecDeque::new();
     loop {
         if waiting.is_empty() {
@@ -183,15 +191,19 @@ fn work(connection: &Connection, jobs: &mpsc::Receiver<Job>, leaving: &AtomicBoo
         while let Ok(job) = jobs.try_recv() {
             waiting.push_back(job);
         }
-        write_together(connection, &mut waiting, leaving);
+        if write_together(connection, &mut waiting, leaving) {
+            bell.send_modify(|count| *count += 1);
+        }
     }
     if let Err(error) = connection.execute_batch("PRAGMA optimize") {
         warn!(%error, "the session database was not optimised");
     }
 }
 
-fn write_together(connection: &Connection, jobs: &mut VecDeque<Job>, leaving: &AtomicBool) {
-    let begun = patiently(connection, "BEGIN IMMEDIATE", leaving);
+/// Whether something was written.
+fn write_together(connection: &Connection, jobs: &mut VecDeque<Job>, leaving: &AtomicBool) -> bool {
+    let transaction = patiently(connection, "BEGIN IMMEDIATE", leaving);
+    let begun = transaction.is_ok();
     let mut replies: Vec<Reply> = Vec::new();
     while replies.len() < TOGETHER_MAX
         && let Some(job) = jobs.pop_front()
@@ -199,12 +211,12 @@ fn write_together(connection: &Connection, jobs: &mut VecDeque<Job>, leaving: &A
         if !job.ticket.settle(Ticket::BEGUN) {
             continue;
         }
-        replies.push((job.work)(begun.clone().map(|()| connection)));
-        if begun.is_ok() && connection.is_autocommit() {
+        replies.push((job.work)(transaction.clone().map(|()| connection)));
+        if begun && connection.is_autocommit() {
             break;
         }
     }
-    let committed = match begun {
+    let committed = match transaction {
         Err(_) => Ok(()),
         // A full disk or a failing one makes SQLite give up the transaction as a whole. Whoever
         // has not begun yet gets another one.
@@ -220,6 +232,7 @@ fn write_together(connection: &Connection, jobs: &mut VecDeque<Job>, leaving: &A
     for reply in replies {
         reply(committed.clone());
     }
+    begun && committed.is_ok()
 }
 
 /// Carries out a statement that another process may stand in the way of.
@@ -257,7 +270,7 @@ mod tests {
     fn writer() -> Writer {
         let connection = Connection::open_in_memory().unwrap();
         connection.execute_batch("CREATE TABLE t(x)").unwrap();
-        Writer::start(connection).unwrap()
+        Writer::start(connection, Arc::new(watch::Sender::new(0))).unwrap()
     }
 
     async fn put(writer: &Writer, x: i64) -> Result<usize, StoreError> {

@@ -5,18 +5,30 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `sessions` | conversations: the trait, its rows, its errors |
+//! | `leases` | the right to add to a conversation |
+//! | `questions` | questions to people, and their answers |
 //! | `chat` | which conversation of a chat platform is meant |
 //! | `inbox`, `outbox` | messages that came in, messages that go out |
 //! | `routes` | where chats lead, who was let in, how far was read |
+//! | `changes` | hearing that another process wrote |
+//! | `stores` | all of them together |
 
+mod changes;
 mod chat;
 mod inbox;
+mod leases;
 mod outbox;
+mod questions;
 mod routes;
 mod sessions;
+mod stores;
 
+pub use changes::{CHANGE_LATE_MAX, ChangeFeed};
 pub use chat::*;
 pub use inbox::*;
+pub use leases::*;
 pub use outbox::*;
+pub use questions::*;
 pub use routes::*;
 pub use sessions::*;
+pub use stores::Stores;

@@ -3,9 +3,6 @@
 //! A store is a log. What [`SessionStore::append`] has answered for survives the death of the
 //! process; nothing is acted on before. Undoing and summarising hide rows, they never remove them.
 
-use std::fmt;
-use std::time::Duration;
-
 use serde::{Deserialize, Serialize};
 
 use petasos_contract::BoxFuture;
@@ -14,6 +11,8 @@ use petasos_contract::id::{CallId, SessionId, TurnId};
 use petasos_contract::message::Message;
 use petasos_contract::model::Role;
 use petasos_contract::reply::{Cost, Finish, Served, Usage};
+
+use crate::leases::{Holder, Lease, WaitingCalls};
 
 /// An answer of the store, later.
 pub type Later<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -34,8 +33,9 @@ pub trait SessionStore: Send + Sync {
     fn load<'a>(&'a self, session: &'a SessionId) -> Later<'a, Loaded>;
 
     /// Gives every open call of a turn that was cut off a result; gives what was done, in words
-    /// for a person. Only the holder of the lease knows that no turn runs.
-    fn close_turn<'a>(&'a self, lease: &'a Lease) -> Later<'a, Vec<String>>;
+    /// for a person. Only the holder of the lease knows that no turn runs. Questions of calls that
+    /// get a result here are cancelled.
+    fn close_turn<'a>(&'a self, lease: &'a Lease, waiting: WaitingCalls) -> Later<'a, Vec<String>>;
 
     /// Changes what is known about a conversation, or which rows are replayed.
     fn amend<'a>(&'a self, session: &'a SessionId, change: Amend) -> Later<'a, Vec<Seq>>;
@@ -143,43 +143,6 @@ pub enum StoreError {
     /// Anything else below.
     #[error("the session database failed: {0}")]
     Failed(String),
-}
-
-/// How long a lease holds that is not renewed.
-pub const LEASE: Duration = Duration::from_secs(30);
-
-/// The right to add to a conversation, for one at a time.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Lease {
-    /// The conversation.
-    pub session: SessionId,
-    /// Tells this lease from every other.
-    pub token: String,
-    /// The last row when it was taken.
-    pub last: Option<Seq>,
-}
-
-/// Who has a lease.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Holder {
-    /// For what: `a turn`, `a resume`, …
-    pub purpose: String,
-    /// The process.
-    pub pid: u32,
-    /// The machine, when it is another one.
-    pub host: Option<String>,
-    /// Since when, in milliseconds since 1970.
-    pub since_ms: i64,
-}
-
-impl fmt::Display for Holder {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} in process {}", self.purpose, self.pid)?;
-        match &self.host {
-            Some(host) => write!(f, " on `{host}`"),
-            None => Ok(()),
-        }
-    }
 }
 
 /// How a conversation came from another one.

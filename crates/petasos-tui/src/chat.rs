@@ -76,6 +76,9 @@ impl std::fmt::Debug for Setup {
 /// Something that was asked of the session and is waited for, with the screen alive.
 pub(crate) type Doing = BoxFuture<'static, Done>;
 
+/// Answers on their way; gives why some were not taken.
+pub(crate) type Answering = BoxFuture<'static, Vec<String>>;
+
 /// What came of it.
 pub(crate) enum Done {
     /// A command.
@@ -109,6 +112,7 @@ pub(crate) struct Chat {
     used: u64,
     /// The status line above the composer.
     status: Arc<Mutex<String>>,
+    answering: Option<Answering>,
     input: Input,
     signals: Signals,
     draft: Draft,
@@ -204,6 +208,7 @@ impl Chat {
             swallow: Swallow::default(),
             used: 0,
             status,
+            answering: None,
             input,
             signals: Signals::new()?,
             draft: Draft::default(),
@@ -252,7 +257,8 @@ impl Chat {
 
     /// Whether something goes on that the person may want to watch or stop.
     fn is_working(&self) -> bool {
-        self.doing.is_some() || !self.pending.is_empty() || self.question.is_some()
+        let asked = self.question.is_some() || self.answering.is_some();
+        asked || self.doing.is_some() || !self.pending.is_empty()
     }
 
     /// Waits for a line, or for something to begin by itself.

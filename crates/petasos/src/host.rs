@@ -36,6 +36,7 @@ use petasos_runtime::middleware::{Attended, Middleware};
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
 use petasos_sqlite::{OpenOptions, Store};
+use petasos_store::Stores;
 use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
 
@@ -69,6 +70,7 @@ pub struct Host {
     extensions: OnceLock<Extensions>,
     questions: Arc<Questions>,
     policy: OnceLock<Arc<Engine>>,
+    store: OnceLock<Arc<Store>>,
 }
 
 impl Host {
@@ -116,6 +118,7 @@ impl Host {
             extensions,
             questions,
             policy: OnceLock::new(),
+            store: OnceLock::new(),
         }
     }
 
@@ -231,7 +234,7 @@ impl Host {
         let (hooks, middleware) = (Arc::clone(&self.hooks), Arc::clone(&self.middleware));
         let mut engine = petasos_agent::engine::Engine::new(
             Arc::new(Heard::new(Arc::new(Attended::new(model, hooks, middleware)), &self.copies)),
-            Arc::new(self.store()?),
+            self.store()? as _,
             self.dispatcher(people)?,
             Arc::clone(&self.catalogue),
             Arc::clone(&self.ports),
@@ -246,6 +249,7 @@ impl Host {
         services: Arc<dyn Services>,
         extras: Vec<Arc<dyn Extra>>,
     ) -> Result<Arc<Sessions>, Report> {
+        self.keep_questions()?;
         let mut engine = self.parts(Arc::new(self.model()), Some(self.people()))?;
         engine.asker = Some(Arc::clone(&self.questions) as _);
         let mut states: Vec<Arc<dyn SessionState>> = vec![
@@ -264,6 +268,14 @@ impl Host {
         }))
     }
 
+    /// Questions are kept in the store of this home from now on.
+    pub fn keep_questions(&self) -> Result<&Arc<Questions>, Report> {
+        let redactor = Redactor::of(&self.settings);
+        let stores = Stores::of(&self.store()?);
+        self.questions.keep(&stores, move |text| redactor.text(text).into_owned());
+        Ok(&self.questions)
+    }
+
     /// The people who are connected to the sessions of this host.
     pub fn people(&self) -> Arc<dyn Approver> {
         Arc::clone(&self.questions) as _
@@ -278,14 +290,18 @@ impl Host {
         watchers
     }
 
-    /// The conversations of this home.
-    pub fn store(&self) -> Result<Store, Report> {
+    /// The one store of this home: conversations, questions.
+    pub fn store(&self) -> Result<Arc<Store>, Report> {
+        if let Some(store) = self.store.get() {
+            return Ok(Arc::clone(store));
+        }
         let file = self.settings.home().join(petasos_sqlite::FILE_NAME);
-        Store::open(&OpenOptions::new(file)).map_err(|error| {
+        let store = Store::open(&OpenOptions::new(file)).map_err(|error| {
             Report::new(error.to_string())
                 .code("store")
                 .hint("`petasos sessions verify` looks at the file")
-        })
+        })?;
+        Ok(Arc::clone(self.store.get_or_init(|| Arc::new(store))))
     }
 
     /// The way out to the network; nothing is built before the first request.

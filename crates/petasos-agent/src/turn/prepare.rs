@@ -59,6 +59,7 @@ impl Agent {
             earlier: String::new(),
             parts: String::new(),
             streamed: Arc::default(),
+            waiting: None,
         }
     }
 

@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use petasos_agent::{Act, Agent, Scripted};
 use petasos_contract::model::Role;
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{Filter, SessionStore, Slice};
+use petasos_store::{Filter, SessionStore, Slice, WaitingCalls};
 use serde_json::json;
 
 use crate::tapped::Tapped;
@@ -111,7 +111,8 @@ async fn check(folder: &Path) -> usize {
     for head in store.list(&all).await.unwrap() {
         // The victim is dead, and so is its lease.
         let lease = store.claim(&head.session(), "a check").await.unwrap();
-        repaired += usize::from(!store.close_turn(&lease).await.unwrap().is_empty());
+        repaired +=
+            usize::from(!store.close_turn(&lease, WaitingCalls::Close).await.unwrap().is_empty());
         store.release(&lease);
         let loaded = store.load(&head.session()).await.unwrap();
         let messages = petasos_agent::history::outgoing(loaded.rows.iter().map(|row| &row.stored));

@@ -4,7 +4,7 @@ use petasos_contract::SessionId;
 use petasos_sqlite::Store;
 use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionHead, SessionStore, Slice, StoreError,
+    SessionHead, SessionStore, Slice, StoreError, WaitingCalls,
 };
 
 type Answer = dyn Fn(&SessionId, Vec<Seq>) -> Result<Vec<Seq>, StoreError> + Send + Sync;
@@ -73,8 +73,8 @@ impl SessionStore for Tapped {
         self.store.delete(session)
     }
 
-    fn close_turn<'a>(&'a self, lease: &'a Lease) -> Later<'a, Vec<String>> {
-        self.store.close_turn(lease)
+    fn close_turn<'a>(&'a self, lease: &'a Lease, waiting: WaitingCalls) -> Later<'a, Vec<String>> {
+        self.store.close_turn(lease, waiting)
     }
 
     fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease> {

@@ -8,9 +8,9 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &["no"],
     usage: "[why]",
     about: "Refuse what is being asked about",
-    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+    run: |live, words| Box::pin(run(live, words)),
 };
 
-fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
-    super::approve::answer(live, &format!("deny {words}"))
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    super::approve::answer(live, &format!("deny {words}")).await
 }

@@ -13,13 +13,12 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
 
 fn run(live: &mut LiveSession, words: &str) -> CommandOutcome {
     if words.is_empty() {
-        let waiting: Vec<String> =
-            live.queue.iter().map(|it| format!("- {}", it.input.content.text())).collect();
+        let waiting: Vec<String> = live.queue.iter().map(|it| format!("- {}", it.text())).collect();
         let none = "no message waits".to_owned();
         let text = if waiting.is_empty() { none } else { waiting.join("\n") };
         return CommandOutcome::markdown(text);
     }
-    let queued = live.accept(words.into());
+    let queued = live.accept(Some(words.into()));
     live.queue.push_back(queued);
     CommandOutcome::note(format!("⏳ next: {words}"))
 }

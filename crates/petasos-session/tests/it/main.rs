@@ -3,5 +3,6 @@
 
 mod commands;
 mod questions;
+mod restart;
 mod surfaces;
 mod world;

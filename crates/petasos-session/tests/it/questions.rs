@@ -8,7 +8,7 @@ use petasos_contract::context::Surface;
 use petasos_contract::terminal::Passwords;
 use petasos_contract::{CallContext, Secret, SessionId};
 use petasos_session::{
-    AnswerError, Outcome, Question, QuestionReply, Session, SessionEvent, WhenBusy,
+    AnswerError, Answerer, Outcome, Question, QuestionReply, Session, SessionEvent, WhenBusy,
 };
 
 use crate::world::{Watch, World, is_question, is_turn_end};
@@ -37,8 +37,12 @@ fn question(event: SessionEvent) -> Arc<Question> {
     }
 }
 
-fn answer(session: &Session, question: &Question, line: &str) -> Result<(), AnswerError> {
-    session.answer(question.id, question.read(line).unwrap())
+async fn answer(session: &Session, question: &Question, line: &str) -> Result<(), AnswerError> {
+    session.answer(&question.id, question.read(line).unwrap(), &Answerer::here()).await
+}
+
+fn decided(how: &str) -> Result<(), AnswerError> {
+    Err(AnswerError::Decided { how: how.to_owned() })
 }
 
 #[tokio::test]
@@ -49,11 +53,12 @@ async fn the_first_answer_from_any_surface_counts() {
     session.submit("paint it".into(), WhenBusy::Queue).await.unwrap();
     let asked = question(one.until("the question", is_question).await);
     let same = question(two.until("the question", is_question).await);
-    assert_eq!((asked.id, session.question().unwrap().id), (same.id, asked.id));
-    let unfit = session.answer(asked.id, QuestionReply::Allow(Scope::Once));
+    assert_eq!((&asked.id, &session.question().unwrap().id), (&same.id, &asked.id));
+    let here = Answerer::here();
+    let unfit = session.answer(&asked.id, QuestionReply::Allow(Scope::Once), &here).await;
     assert!(matches!(unfit, Err(AnswerError::Unfit { .. })), "{unfit:?}");
-    answer(&session, &same, "2").unwrap();
-    assert_eq!(answer(&session, &asked, "1"), Err(AnswerError::NotOpen));
+    answer(&session, &same, "2").await.unwrap();
+    assert_eq!(answer(&session, &asked, "1").await, decided("answered"));
     one.until("the end of the turn", is_turn_end).await;
     assert!(one.words().contains(&"answered".to_owned()), "{:?}", one.words());
     let results = world.model.asked();
@@ -71,7 +76,7 @@ async fn questions_at_once_are_put_one_after_the_other_and_keep_their_answers() 
     let answers = async {
         for line in ["session", "deny leave it"] {
             let asked = question(watch.until("a question", is_question).await);
-            answer(&session, &asked, line).unwrap();
+            answer(&session, &asked, line).await.unwrap();
         }
     };
     let (one, two, ()) =
@@ -84,7 +89,7 @@ async fn questions_at_once_are_put_one_after_the_other_and_keep_their_answers() 
 
 #[tokio::test(start_paused = true)]
 async fn the_time_to_answer_begins_when_a_question_is_shown() {
-    let world = World::new(Scripted::new([]));
+    let world = World::unkept(Scripted::new([]));
     let session = world.open().await;
     let mut watch = Watch::of(&session);
     let cx = context(&world, session.id());
@@ -94,7 +99,7 @@ async fn the_time_to_answer_begins_when_a_question_is_shown() {
         watch.until("the first question", is_question).await;
         let asked = question(watch.until("the second question", is_question).await);
         tokio::time::sleep(asked.patience / 2).await;
-        answer(&session, &asked, "yes").unwrap();
+        answer(&session, &asked, "yes").await.unwrap();
     };
     let (one, two, ()) =
         tokio::join!(approver.ask(&first, &cx), approver.ask(&second, &cx), answers);
@@ -113,7 +118,8 @@ async fn an_interrupt_withdraws_the_question() {
     let ended = watch.until("the end of the turn", is_turn_end).await;
     let SessionEvent::TurnEnded { end: Ok(end), .. } = ended else { panic!("{ended:?}") };
     assert_eq!(end.outcome, Outcome::Interrupted);
-    assert_eq!(answer(&session, &asked, "1"), Err(AnswerError::NotOpen));
+    let late = answer(&session, &asked, "1").await;
+    assert_eq!(late, decided("whoever asked no longer waits"));
     assert!(session.question().is_none());
 }
 
@@ -126,7 +132,7 @@ async fn a_password_reaches_whoever_needs_it_and_no_event() {
     let passwords: &dyn Passwords = &*world.questions;
     let answers = async {
         let asked = question(watch.until("the question", is_question).await);
-        answer(&session, &asked, "hunter2 ").unwrap();
+        answer(&session, &asked, "hunter2 ").await.unwrap();
     };
     let (password, ()) = tokio::join!(passwords.ask("sudo on this machine", &cx), answers);
     assert_eq!(password.as_ref().map(Secret::expose), Some("hunter2 "));

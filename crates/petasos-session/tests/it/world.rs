@@ -1,16 +1,21 @@
 //! Parts for tests: a service over a folder of its own, and streams read to a certain event.
 
+use std::io::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_agent::{LOOP_TOOLS, Scripted};
-use petasos_contract::approval::{ApprovalRequest, Intent, Policy, Verdict};
+use petasos_contract::approval::{ApprovalRequest, Finding, Intent, Policy, Scope, Verdict};
+use petasos_contract::bridging::{Inline, SyncTool};
 use petasos_contract::context::Surface;
 use petasos_contract::event::Event;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
-use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, SessionId, Settings, ToolDef, ToolError, ToolOutput,
+};
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::{Dispatcher, Registry};
@@ -19,16 +24,48 @@ use petasos_session::{
     SessionEvent, SessionParts, SessionState, Sessions, StreamItem, Topic,
 };
 use petasos_sqlite::{OpenOptions, Store, new_session_id};
+use petasos_store::Stores;
 use tempfile::TempDir;
 
 /// Longer than any question stays open.
 const PATIENCE: Duration = Duration::from_mins(2);
 
-struct AllowAll;
+/// A tool whose calls can be counted: each adds a line to the file `touched` of the workspace.
+static TOUCH: ToolDef = ToolDef {
+    name: "touch",
+    toolset: "touch",
+    core: true,
+    schema: || serde_json::json!({ "parameters": { "type": "object", "properties": {} } }),
+    build: |_| Arc::new(Inline::new(Touch)),
+    ..ToolDef::USUAL
+};
 
-impl Policy for AllowAll {
-    fn judge(&self, _: &Intent<'_>, _: &CallContext) -> Verdict {
-        Verdict::Allow
+struct Touch;
+
+impl SyncTool for Touch {
+    fn call(&self, _: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let path = cx.workspace.join("touched");
+        let mut file = std::fs::File::options().create(true).append(true).open(path).unwrap();
+        writeln!(file, "{}", cx.call).unwrap();
+        Ok(ToolOutput::json(&serde_json::json!({ "touched": true })))
+    }
+}
+
+/// `touch` needs consent, everything else is allowed.
+struct AskForTouch;
+
+impl Policy for AskForTouch {
+    fn judge(&self, intent: &Intent<'_>, _: &CallContext) -> Verdict {
+        if intent.tool.as_str() != "touch" {
+            return Verdict::Allow;
+        }
+        Verdict::Ask(vec![Finding {
+            key: "touching".into(),
+            why: "it touches, with the password hunter2".to_owned(),
+            span: None,
+            widest: Scope::Session,
+            stores: None,
+        }])
     }
 }
 
@@ -95,18 +132,36 @@ impl SessionState for Ends {
 /// A service with everything it needs.
 pub(crate) struct World {
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) engine: Arc<Engine>,
     pub(crate) questions: Arc<Questions>,
     pub(crate) model: Arc<Scripted>,
     pub(crate) ends: Arc<Ends>,
     pub(crate) settings: Arc<Settings>,
     pub(crate) store: Arc<Store>,
-    _folder: TempDir,
+    _folder: Option<TempDir>,
 }
 
 impl World {
     pub(crate) fn new(model: Scripted) -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().to_owned();
+        Self { _folder: Some(folder), ..Self::over(&path, model) }
+    }
+
+    /// With questions that are kept nowhere, for tests that move the clock.
+    pub(crate) fn unkept(model: Scripted) -> Self {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().to_owned();
+        Self { _folder: Some(folder), ..Self::built(&path, model, false) }
+    }
+
+    /// Over a folder that another process may use too.
+    pub(crate) fn over(folder: &Path, model: Scripted) -> Self {
+        Self::built(folder, model, true)
+    }
+
+    fn built(folder: &Path, model: Scripted, kept: bool) -> Self {
+        let path = folder.to_owned();
         let store = Arc::new(Store::open(&OpenOptions::new(path.join("petasos.db"))).unwrap());
         let settings = Arc::new(Settings::new(Parts {
             home: path.clone(),
@@ -115,30 +170,39 @@ impl World {
             ..Parts::default()
         }));
         let ports = Arc::new(Ports::default());
-        let registry = Arc::new(Registry::with_builtin(LOOP_TOOLS, &ports));
+        let tools = [LOOP_TOOLS, &[&TOUCH]].concat();
+        let registry = Arc::new(Registry::with_builtin(&tools, &ports));
         let questions = Questions::new();
-        let door =
-            Dispatcher::new(Arc::clone(&registry), Arc::new(AllowAll), Arc::clone(&questions) as _);
+        if kept {
+            let hide = |text: &str| text.replace("hunter2", "***");
+            questions.keep(&Stores::of(&store), hide);
+        }
+        let door = Dispatcher::new(
+            Arc::clone(&registry),
+            Arc::new(AskForTouch),
+            Arc::clone(&questions) as _,
+        );
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
         let model = Arc::new(model);
         let (asked, stored) = (Arc::clone(&model) as _, Arc::clone(&store) as _);
         let mut engine = Engine::new(asked, stored, Arc::new(door), catalogue, ports);
         engine.asker = Some(Arc::clone(&questions) as _);
         let ends: Arc<Ends> = Arc::default();
+        let engine = Arc::new(engine);
         let sessions = Sessions::new(SessionParts {
-            engine: Arc::new(engine),
+            engine: Arc::clone(&engine),
             services: Arc::new(Bare(Arc::clone(&settings))),
             questions: Arc::clone(&questions),
             states: vec![Arc::clone(&ends) as _],
             extras: Vec::new(),
             new_id: new_session_id,
         });
-        Self { sessions, questions, model, ends, settings, store, _folder: folder }
+        Self { sessions, engine, questions, model, ends, settings, store, _folder: None }
     }
 
     pub(crate) fn choice(&self) -> Box<Choice> {
         let mut choice = Choice::new(Surface::Cli, Arc::clone(&self.settings));
-        choice.selection.enabled = Some(vec!["clarify".to_owned()]);
+        choice.selection.enabled = Some(vec!["clarify".to_owned(), "touch".to_owned()]);
         Box::new(choice)
     }
 
@@ -178,6 +242,11 @@ pub(crate) struct Watch {
 impl Watch {
     pub(crate) fn of(session: &Session) -> Self {
         Self { stream: session.events(Replay::Now), seen: Vec::new() }
+    }
+
+    /// From its first event on.
+    pub(crate) fn of_all(session: &Session) -> Self {
+        Self { stream: session.events(Replay::Since(0)), seen: Vec::new() }
     }
 
     /// Reads until an event is as wanted.

@@ -3,7 +3,7 @@
 use petasos_contract::SessionId;
 use petasos_contract::call::Disposition;
 use petasos_sqlite::Store;
-use petasos_store::{Amend, Lease, NewSession, Row, SessionStore, StoreError};
+use petasos_store::{Amend, Lease, NewSession, Row, SessionStore, StoreError, WaitingCalls};
 
 use super::{Place, assistant, begin, calling, close, result, texts, user};
 
@@ -118,7 +118,7 @@ impl Model {
     async fn go_on(&mut self, who: usize, stores: &[Store; 2]) {
         let Some((holder, lease, open)) = &mut self.turn else {
             let lease = stores[who].claim(&self.id, "a turn").await.unwrap();
-            stores[who].close_turn(&lease).await.unwrap();
+            stores[who].close_turn(&lease, WaitingCalls::Close).await.unwrap();
             let before = std::mem::take(&mut self.told);
             self.told = texts(&stores[who], &self.id).await;
             // What closes a torn turn is added; nothing that was there goes.

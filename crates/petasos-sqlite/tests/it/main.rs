@@ -13,7 +13,7 @@ mod sessions;
 use petasos_contract::SessionId;
 use petasos_contract::message::{Assistant, Message, RequestedCall, ToolMessage};
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{NewSession, Row, SessionStore, Stored};
+use petasos_store::{NewSession, Row, SessionStore, Stored, WaitingCalls};
 use tempfile::TempDir;
 
 /// A store in a folder of its own.
@@ -46,7 +46,7 @@ async fn begin(store: &Store) -> SessionId {
 /// Closes a turn that was cut off, as whoever goes on with it does.
 async fn close(store: &Store, session: &SessionId) -> Vec<String> {
     let lease = store.claim(session, "a test").await.unwrap();
-    let done = store.close_turn(&lease).await.unwrap();
+    let done = store.close_turn(&lease, WaitingCalls::Close).await.unwrap();
     store.release(&lease);
     done
 }

@@ -7,8 +7,8 @@ use std::time::Instant;
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_session::{
-    Closed, CommandOutcome, EventStream, Outcome, Page, Question, QuestionKind, QuestionReply,
-    SessionEvent, StreamItem, TurnEnd, TurnError,
+    Answerer, Closed, CommandOutcome, EventStream, Outcome, Page, Question, QuestionKind,
+    QuestionReply, SessionEvent, StreamItem, TurnEnd, TurnError,
 };
 
 use super::menu::Menu;
@@ -216,12 +216,21 @@ impl Chat {
         self.reply(reply);
     }
 
+    /// Answers the open question. What is typed next is no longer for it, whatever the answer takes.
     pub(super) fn reply(&mut self, reply: QuestionReply) {
         let Some(asking) = &self.question else { return };
-        match self.session.answer(asking.question.id, reply) {
-            Ok(()) => self.close_question(),
-            Err(error) => self.note(&error.to_string()),
-        }
+        let (session, id) = (self.session.clone(), asking.question.id.clone());
+        self.close_question();
+        let before = self.answering.take();
+        self.answering = Some(Box::pin(async move {
+            let mut refused = match before {
+                Some(before) => before.await,
+                None => Vec::new(),
+            };
+            let answered = session.answer(&id, reply, &Answerer::here()).await;
+            refused.extend(answered.err().map(|error| error.to_string()));
+            refused
+        }));
     }
 
     /// The last exchange, so that one knows where one is.

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use petasos_session::QuestionReply;
 
 use super::menu::{self, Pressed as Chosen, Swallow};
-use super::{Chat, ChatError, Doing, Done, Mode, event};
+use super::{Answering, Chat, ChatError, Doing, Done, Mode, event};
 use crate::draft::Key;
 use crate::input::Pressed;
 use crate::line::{Colour, Line, Style};
@@ -21,6 +21,14 @@ const SOONEST: Duration = Duration::from_millis(25);
 async fn finished(doing: &mut Option<Doing>) -> Done {
     match doing {
         Some(doing) => doing.await,
+        None => std::future::pending().await,
+    }
+}
+
+/// Waits for answers to arrive, if any are on their way.
+async fn answered(answering: &mut Option<Answering>) -> Vec<String> {
+    match answering {
+        Some(answering) => answering.await,
         None => std::future::pending().await,
     }
 }
@@ -50,6 +58,12 @@ impl Chat {
             tokio::select! {
                 item = event::next(&mut self.events) => self.take(item),
                 done = finished(&mut self.doing) => self.done(done),
+                refused = answered(&mut self.answering) => {
+                    self.answering = None;
+                    for why in &refused {
+                        self.note(why);
+                    }
+                }
                 pressed = self.input.pressed() => self.pressed(pressed),
                 signal = self.signals.next() => self.signalled(signal),
                 _ = frames.tick() => {}

@@ -4,6 +4,7 @@ mod check;
 mod explain;
 mod grant;
 mod records;
+mod waiting;
 
 use std::process::ExitCode;
 
@@ -46,6 +47,10 @@ enum Action {
         /// The id of a grant, or the entry itself
         name: String,
     },
+    /// List the questions that wait for an answer, of every program that uses this home
+    Waiting,
+    /// Answer a question that waits, in whichever program
+    Answer(waiting::Answer),
     /// Show the last decisions, or check the chain
     Log(records::Log),
     /// Propose rules from past decisions
@@ -61,6 +66,8 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Grant(grant) => grant.run(session),
         Action::Narrow { key, project } => records::narrow(session, &key, project),
         Action::Revoke { name } => records::revoke(session, &name),
+        Action::Waiting => waiting::list(session),
+        Action::Answer(answer) => answer.run(session),
         Action::Log(log) => log.run(session),
         Action::Suggest => records::suggestions(session),
     }

@@ -58,7 +58,8 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         guests.watch(&inputs);
         let services = Arc::new(Program::new(Arc::clone(&host), inputs, guests));
         let sessions = host.sessions(services, crate::extensions::slashes(&host))?;
-        let resume = chat.conversation.resumed(&host.store()?, host.settings().workspace()).await?;
+        let resume =
+            chat.conversation.resumed(&*host.store()?, host.settings().workspace()).await?;
         if let Some(session) = &resume {
             host.recall_jobs(session).await;
         }

@@ -26,7 +26,7 @@ const JOBS: &str = "petasos://jobs/";
 /// Conversations and jobs of this home.
 pub(super) struct Shelf {
     settings: Arc<Settings>,
-    store: Store,
+    store: Arc<Store>,
     terminal: Arc<petasos_terminal::Engine>,
 }
 

@@ -15,7 +15,7 @@ use crate::{cli, commands, prompt};
 /// Hands the conversation to `chat`, which is where people go on with one.
 pub(super) fn resume(session: &mut Session, handle: &str) -> Result<ExitCode, Report> {
     let host = session.host.get()?;
-    let id = find(host, &host.store()?, handle)?.id;
+    let id = find(host, &*host.store()?, handle)?.id;
     let run = format!("`petasos run --resume {id} \"…\"` goes on without a terminal");
     if !prompt::somebody_is_there(session.out) {
         return Err(Report::usage("there is no terminal to chat at").hint(run));

@@ -1,0 +1,329 @@
+//! Where the questions of one session are put: one is open at a time, first come first served, and
+//! its time begins when it is shown.
+//!
+//! With a store behind it, a question is kept before it is shown, and an answer counts once it is
+//! kept. A process that dies in between loses nothing: the call that asked joins its question again.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+use petasos_store::{
+    AnswerOutcome, ChangeFeed, NotAnswered, QuestionAnswer, QuestionId, QuestionState,
+    QuestionStore, StoreError, Stores,
+};
+use tokio::sync::{Semaphore, oneshot, watch};
+use tokio::time::Instant;
+use tracing::warn;
+
+use crate::event::SessionEvent;
+use crate::question::{Answerer, Closed, Question, QuestionReply};
+use crate::questions::AnswerError;
+use crate::record;
+use crate::ring::Ring;
+
+/// After a hint so much time passes before the store is asked: hints come in crowds.
+const LOOK_PAUSE: Duration = Duration::from_millis(100);
+
+/// Where questions are kept.
+pub(crate) struct Keeping {
+    pub(crate) questions: Arc<dyn QuestionStore>,
+    changes: Arc<dyn ChangeFeed>,
+    redact: Box<dyn Fn(&str) -> String + Send + Sync>,
+    /// The program ends and comes back: questions stay open.
+    suspended: AtomicBool,
+}
+
+impl Keeping {
+    pub(crate) fn new(
+        stores: &Stores,
+        redact: Box<dyn Fn(&str) -> String + Send + Sync>,
+    ) -> Arc<Self> {
+        let (questions, changes) = (Arc::clone(&stores.questions), Arc::clone(&stores.changes));
+        Arc::new(Self { questions, changes, redact, suspended: AtomicBool::new(false) })
+    }
+
+    pub(crate) fn suspend(&self) {
+        self.suspended.store(true, Ordering::Release);
+    }
+
+    /// Answers a question of whichever process.
+    pub(crate) async fn answer(
+        &self,
+        id: &QuestionId,
+        reply: &QuestionReply,
+        by: &Answerer,
+    ) -> Result<(), AnswerError> {
+        let Some(answer) = record::answer(reply, by.name.as_deref()) else {
+            return Err(AnswerError::NotOpen);
+        };
+        match self.questions.answer(id, answer).await? {
+            AnswerOutcome::Counts => Ok(()),
+            AnswerOutcome::Late(state) => Err(AnswerError::Decided { how: record::told(&state) }),
+            AnswerOutcome::Unknown => Err(AnswerError::NotOpen),
+        }
+    }
+}
+
+/// Why nobody answered.
+pub(crate) enum NoAnswer {
+    Expired { after: Duration },
+    Withdrawn,
+    Unreachable(String),
+}
+
+/// The answer, and who gave it.
+pub(crate) type Heard = Result<(QuestionReply, Option<String>), NoAnswer>;
+
+/// The questions of one session.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    ring: Arc<Ring>,
+    floor: Semaphore,
+    /// How many wait for the floor.
+    waiting: AtomicUsize,
+    open: Mutex<Option<Open>>,
+}
+
+#[derive(Debug)]
+struct Open {
+    question: Arc<Question>,
+    reply: oneshot::Sender<(QuestionReply, Option<String>)>,
+}
+
+impl Desk {
+    pub(crate) fn new(ring: Arc<Ring>) -> Arc<Self> {
+        let (floor, waiting) = (Semaphore::new(1), AtomicUsize::new(0));
+        Arc::new(Self { ring, floor, waiting, open: Mutex::new(None) })
+    }
+
+    /// Puts a question and waits for the answer.
+    pub(crate) async fn ask(&self, question: Question, keeping: Option<&Arc<Keeping>>) -> Heard {
+        let floor = if let Ok(floor) = self.floor.try_acquire() {
+            Ok(floor)
+        } else {
+            let _waiting = Waiting::begin(&self.waiting);
+            if self.open().is_some() {
+                self.ring.push(SessionEvent::QuestionWaits);
+            }
+            self.floor.acquire().await
+        };
+        let Ok(_floor) = floor else {
+            return Err(NoAnswer::Unreachable("the session is over".to_owned()));
+        };
+        let kept = keeping.and_then(|keeping| {
+            Some((Arc::clone(keeping), record::kept(&question, &*keeping.redact)?))
+        });
+        let Some((keeping, new)) = kept else { return self.put(question, None).await };
+        // Somebody may answer from elsewhere as soon as it is kept.
+        let changes = keeping.changes.changes();
+        let record = match keeping.questions.ask(new).await {
+            Ok(record) => record,
+            Err(error) => {
+                return Err(NoAnswer::Unreachable(format!("the question was not kept: {error}")));
+            }
+        };
+        let question = Question {
+            id: record.asked.id.clone(),
+            number: record.number,
+            patience: record::left(record.asked.expires_ms),
+            ..question
+        };
+        let kept = Kept { keeping, changes, id: question.id.clone(), settled: false };
+        if let QuestionState::Answered(_) = record.state {
+            return kept.taken().await;
+        }
+        self.put(question, Some(kept)).await
+    }
+
+    /// Shows a question that has the floor.
+    async fn put(&self, question: Question, kept: Option<Kept>) -> Heard {
+        let (id, patience) = (question.id.clone(), question.patience);
+        let question = Arc::new(question);
+        let (reply, answer) = oneshot::channel();
+        *self.open.lock() = Some(Open { question: Arc::clone(&question), reply });
+        let _asked = Asked { desk: self, id: &id };
+        self.ring.push(SessionEvent::QuestionAsked(question));
+        if self.waiting.load(Ordering::Acquire) > 0 {
+            self.ring.push(SessionEvent::QuestionWaits);
+        }
+        let deadline = Instant::now() + patience;
+        let Some(mut kept) = kept else {
+            return match tokio::time::timeout_at(deadline, answer).await {
+                Ok(Ok(heard)) => Ok(heard),
+                Ok(Err(_)) => Err(NoAnswer::Withdrawn),
+                Err(_) => {
+                    self.close(&id, Closed::Expired);
+                    Err(NoAnswer::Expired { after: patience })
+                }
+            };
+        };
+        let ended = tokio::select! {
+            biased;
+            answer = answer => match answer {
+                Ok(_) => Ended::Answered,
+                Err(_) => Ended::Withdrawn,
+            },
+            () = kept.decided() => Ended::Answered,
+            () = tokio::time::sleep_until(deadline) => Ended::Expired,
+        };
+        self.settle(ended, kept, patience).await
+    }
+
+    async fn settle(&self, ended: Ended, kept: Kept, patience: Duration) -> Heard {
+        let id = kept.id.clone();
+        match ended {
+            Ended::Answered => {
+                let heard = kept.taken().await;
+                self.close(&id, if heard.is_ok() { Closed::Answered } else { Closed::Withdrawn });
+                heard
+            }
+            // Its record is closed with it.
+            Ended::Withdrawn => Err(NoAnswer::Withdrawn),
+            Ended::Expired => {
+                let state = kept.keeping.questions.close(&id, NotAnswered::Expired).await;
+                if let Ok(Some(QuestionState::Answered(_))) = state {
+                    let heard = kept.taken().await;
+                    self.close(&id, Closed::Answered);
+                    return heard;
+                }
+                self.close(&id, Closed::Expired);
+                Err(NoAnswer::Expired { after: patience })
+            }
+        }
+    }
+
+    /// The question that is open.
+    pub(crate) fn open(&self) -> Option<Arc<Question>> {
+        self.open.lock().as_ref().map(|open| Arc::clone(&open.question))
+    }
+
+    /// Whether it is this one.
+    pub(crate) fn has(&self, id: &QuestionId) -> bool {
+        self.open.lock().as_ref().is_some_and(|open| open.question.id == *id)
+    }
+
+    /// Answers the open question; the first valid answer counts.
+    pub(crate) async fn answer(
+        &self,
+        id: &QuestionId,
+        reply: QuestionReply,
+        by: &Answerer,
+        keeping: Option<&Arc<Keeping>>,
+    ) -> Result<(), AnswerError> {
+        let question = self.open().filter(|question| question.id == *id);
+        let Some(question) = question else {
+            let Some(keeping) = keeping else { return Err(AnswerError::NotOpen) };
+            let record = keeping.questions.get(id).await?.ok_or(AnswerError::NotOpen)?;
+            return Err(AnswerError::Decided { how: record::told(&record.state) });
+        };
+        question.admits(&reply, by)?;
+        if let Some(keeping) = keeping.filter(|_| !question.is_secret()) {
+            keeping.answer(id, &reply, by).await?;
+        }
+        let open = self.open.lock().take_if(|open| open.question.id == *id);
+        let Some(open) = open else {
+            // Whoever asks may have heard it from the store by now.
+            return if question.is_secret() { Err(AnswerError::NotOpen) } else { Ok(()) };
+        };
+        let taken = open.reply.send((reply, by.name.clone())).is_ok();
+        let how = if taken { Closed::Answered } else { Closed::Withdrawn };
+        self.ring.push(SessionEvent::QuestionClosed { id: id.clone(), how });
+        if taken { Ok(()) } else { Err(AnswerError::NotOpen) }
+    }
+
+    /// Whoever asked hears that there will be no answer.
+    pub(crate) fn withdraw(&self) {
+        let open = self.open();
+        if let Some(question) = open {
+            self.close(&question.id, Closed::Withdrawn);
+        }
+    }
+
+    fn close(&self, id: &QuestionId, how: Closed) {
+        let closed = self.open.lock().take_if(|open| open.question.id == *id).is_some();
+        if closed {
+            self.ring.push(SessionEvent::QuestionClosed { id: id.clone(), how });
+        }
+    }
+}
+
+/// Somebody who waits for the floor.
+struct Waiting<'a>(&'a AtomicUsize);
+
+impl<'a> Waiting<'a> {
+    fn begin(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::AcqRel);
+        Self(count)
+    }
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// How the wait for an answer ended.
+enum Ended {
+    Answered,
+    Withdrawn,
+    Expired,
+}
+
+/// A question whose asker gives up is closed.
+struct Asked<'a> {
+    desk: &'a Desk,
+    id: &'a QuestionId,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.desk.close(self.id, Closed::Withdrawn);
+    }
+}
+
+/// The record of an open question.
+struct Kept {
+    keeping: Arc<Keeping>,
+    changes: watch::Receiver<u64>,
+    id: QuestionId,
+    settled: bool,
+}
+
+impl Kept {
+    /// Comes back when somebody, in whichever process, has answered or closed it.
+    async fn decided(&mut self) {
+        loop {
+            if self.changes.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+            tokio::time::sleep(LOOK_PAUSE).await;
+            self.changes.mark_unchanged();
+            match self.keeping.questions.get(&self.id).await {
+                Ok(Some(record)) if record.state == QuestionState::Open => {}
+                Ok(_) => return,
+                Err(error) => warn!(%error, question = %self.id, "a question was not looked at"),
+            }
+        }
+    }
+
+    /// Takes the answer.
+    async fn taken(mut self) -> Heard {
+        self.settled = true;
+        let unreachable = |error: StoreError| NoAnswer::Unreachable(error.to_string());
+        let taken = self.keeping.questions.take(&self.id).await.map_err(unreachable)?;
+        let Some(answer) = taken else { return Err(NoAnswer::Withdrawn) };
+        let QuestionAnswer { by, .. } = &answer;
+        Ok((record::reply(&answer), by.clone()))
+    }
+}
+
+impl Drop for Kept {
+    fn drop(&mut self) {
+        if !self.settled && !self.keeping.suspended.load(Ordering::Acquire) {
+            self.keeping.questions.close_later(&self.id, NotAnswered::Withdrawn);
+        }
+    }
+}

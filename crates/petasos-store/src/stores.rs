@@ -1,0 +1,39 @@
+//! Everything that one program keeps, each behind its trait.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::changes::ChangeFeed;
+use crate::questions::QuestionStore;
+use crate::sessions::SessionStore;
+
+/// The stores of a program. Cheap to clone; they may be one database or several.
+#[derive(Clone)]
+pub struct Stores {
+    /// Conversations.
+    pub sessions: Arc<dyn SessionStore>,
+    /// Questions to people.
+    pub questions: Arc<dyn QuestionStore>,
+    /// Hearing of what was written.
+    pub changes: Arc<dyn ChangeFeed>,
+}
+
+impl Stores {
+    /// All of them in one database.
+    pub fn of<S>(store: &Arc<S>) -> Self
+    where
+        S: SessionStore + QuestionStore + ChangeFeed + 'static,
+    {
+        Self {
+            sessions: Arc::clone(store) as _,
+            questions: Arc::clone(store) as _,
+            changes: Arc::clone(store) as _,
+        }
+    }
+}
+
+impl fmt::Debug for Stores {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Stores")
+    }
+}
