@@ -36,7 +36,8 @@ pub(crate) async fn run(
     calls: Vec<ToolCall>,
     cx: &CallContext,
 ) -> Result<Vec<ToolResult>, StoreError> {
-    let segments = plan(&calls, &engine.dispatcher.registry().seen_by(&cx.session), cx);
+    let tools = engine.dispatcher.registry().seen_by(&cx.session);
+    let segments = plan(&calls, &tools, &engine.dispatcher.base(cx), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
     let mut steps = segments.into_iter().flat_map(steps).peekable();
     transcript.arm();

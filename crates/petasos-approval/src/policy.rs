@@ -21,7 +21,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use petasos_contract::approval::{Finding, Intent, Policy, PolicyError, Settlement, Verdict};
 use petasos_contract::effect::Effects;
-use petasos_contract::environment::Environments;
+use petasos_contract::plan::Pin;
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
 
 use crate::grants::{Memory, Shelf};
@@ -31,12 +31,12 @@ use crate::settings::{ApprovalSettingsError, Approvals, Backend};
 use decision::{Decision, Observed};
 use inspect::Seen;
 use petasos_analysis::Facts;
-use scripts::{Disk, Pin};
+use scripts::Disk;
 
 /// Snapshots that may be in use at once: each profile and each reload has its own.
 const SNAPSHOTS_KEPT: usize = 16;
 const COMMANDS_TOLD: usize = 16;
-/// Calls that were judged and have not begun.
+/// Calls that were judged and whose pins nobody has taken yet.
 const PINNED_MAX: usize = 64;
 
 type Loaded = Result<Approvals, ApprovalSettingsError>;
@@ -52,23 +52,12 @@ pub struct Engine {
     supervised: bool,
     /// What was judged last: it is most often the next to be settled.
     judged: Mutex<Option<(Judged, Decision)>>,
-    /// What was read for calls that may run soon, the newest last.
+    /// What was read for calls that were judged just now, the newest last.
     pinned: Mutex<VecDeque<(Called, Vec<Pin>)>>,
-    sessions: Sessions,
 }
 
 /// Which call it is.
 type Called = (SessionId, TurnId, CallId);
-
-/// Where sessions are and what they carry; nothing in a program without a terminal.
-#[derive(Clone, Default)]
-struct Sessions(Option<Arc<dyn Environments>>);
-
-impl std::fmt::Debug for Sessions {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Sessions({})", self.0.is_some())
-    }
-}
 
 /// Which call was judged, and with what to agree to.
 #[derive(Debug, PartialEq)]
@@ -88,7 +77,7 @@ impl Judged {
             turn: cx.turn.clone(),
             call: cx.call.clone(),
             tool: intent.tool.clone(),
-            effects: intent.effects.clone(),
+            effects: intent.plan.effects.clone(),
             escalated: intent.escalated.to_vec(),
         }
     }
@@ -109,13 +98,6 @@ impl Engine {
         self
     }
 
-    /// With what sessions exported, which later commands are judged with.
-    #[must_use]
-    pub fn with_environments(mut self, environments: Option<Arc<dyn Environments>>) -> Self {
-        self.sessions = Sessions(environments);
-        self
-    }
-
     /// Judges a call and says why. Waits for nobody.
     pub fn decide(&self, intent: &Intent<'_>, cx: &CallContext) -> Decision {
         let loaded = self.load(&cx.settings);
@@ -124,8 +106,10 @@ impl Engine {
             Err(error) => return layers::broken(error),
         };
         let mut facts = facts(approvals, cx);
-        let exported = self.sessions.0.as_ref().map(|sessions| sessions.exports(cx));
-        facts.variables = exported.into_iter().flatten().collect();
+        facts.variables = intent.plan.exports.clone().into_iter().collect();
+        if let Some(home) = &intent.plan.home {
+            facts.home = home.to_string();
+        }
         let local = approvals.backend == Backend::Local;
         let disk = Arc::new(Disk::new(self.memory.written(&cx.session)));
         facts.scripts = local.then(|| Arc::clone(&disk) as _);
@@ -143,7 +127,7 @@ impl Engine {
             observed.append(&mut here);
             commands.extend(seen.deed.steps.into_iter().map(|step| step.argv));
         }
-        if intent.effects.iter().count() > 1 {
+        if intent.plan.effects.iter().count() > 1 {
             // A span is of one text, and the question shows several.
             for it in &mut observed {
                 it.finding.span = None;
@@ -213,7 +197,7 @@ fn called(cx: &CallContext) -> Called {
 fn inspected(intent: &Intent<'_>, facts: &Facts) -> Vec<Seen> {
     let tool = intent.tool.as_str();
     let seen: Vec<Seen> =
-        intent.effects.iter().map(|effect| inspect::effect(effect, tool, facts)).collect();
+        intent.plan.effects.iter().map(|effect| inspect::effect(effect, tool, facts)).collect();
     if seen.is_empty() {
         // Rules about tools hold for those without effects, too.
         return vec![Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() }];
@@ -247,13 +231,11 @@ impl Policy for Engine {
         verdict
     }
 
-    fn holds(&self, cx: &CallContext) -> bool {
+    fn pins(&self, cx: &CallContext) -> Vec<Pin> {
         let call = called(cx);
         let mut pinned = self.pinned.lock();
         let at = pinned.iter().rposition(|(known, _)| *known == call);
-        let pins = at.and_then(|at| pinned.remove(at)).map(|(_, pins)| pins);
-        drop(pinned);
-        pins.is_none_or(|pins| pins.iter().all(Pin::holds))
+        at.and_then(|at| pinned.remove(at)).map(|(_, pins)| pins).unwrap_or_default()
     }
 
     fn scan<'a>(

@@ -1,7 +1,7 @@
 //! Takes a copy before the first call of a turn that changes files, by whatever tool.
 //!
-//! It looks at the effects that calls state, so commands and scripts count like edits. What a
-//! model asks for is heard before it has come through the door, and looking begins then; a copy
+//! It looks at the effects that a call was judged by, so commands and scripts count like edits. What
+//! a model asks for is heard before it has come through the door, and looking begins then; a copy
 //! gets its name while the call runs. One that cannot be made is told once in a conversation and
 //! holds nothing back.
 
@@ -12,10 +12,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::effect::Effect;
 use petasos_contract::event::Event;
-use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
-use petasos_contract::{Args, BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
+use petasos_contract::middleware::{AroundError, AroundMiddleware, Execution, Next};
+use petasos_contract::{BoxFuture, CallContext, SessionId, ToolName, ToolOutput, TurnId};
 use petasos_shell::reading::only_reads;
 use tokio::sync::OnceCell;
 
@@ -26,9 +26,6 @@ use crate::name::Unnamed;
 use crate::orphans;
 use crate::take::{Staged, settings, stage};
 
-/// Tells what a call would do; the host asks the registered tool.
-pub type EffectsOf = Arc<dyn Fn(&ToolName, &Args, &CallContext) -> Effects + Send + Sync>;
-
 /// So long before its deadline a call no longer waits for the name of its copy.
 const MARGIN: Duration = Duration::from_millis(500);
 
@@ -38,7 +35,6 @@ const SESSIONS_MAX: usize = 1000;
 /// The frame around every call.
 pub struct Before {
     checkpoints: Arc<Checkpoints>,
-    effects: EffectsOf,
     notes: Mutex<Notes>,
 }
 
@@ -59,9 +55,9 @@ impl fmt::Debug for Before {
 }
 
 impl Before {
-    /// Copies with these checkpoints, by the effects that this function tells.
-    pub fn new(checkpoints: Arc<Checkpoints>, effects: EffectsOf) -> Self {
-        Self { checkpoints, effects, notes: Mutex::default() }
+    /// Copies with these checkpoints.
+    pub fn new(checkpoints: Arc<Checkpoints>) -> Self {
+        Self { checkpoints, notes: Mutex::default() }
     }
 
     /// The checkpoints it makes.
@@ -69,10 +65,11 @@ impl Before {
         &self.checkpoints
     }
 
-    /// A model asks for this call first. When it needs a copy, the workspace is looked at while
-    /// the call is on its way through the door.
-    pub async fn foresee(&self, tool: &ToolName, args: &Args, cx: &CallContext) {
-        let is_needed = self.needed(tool, args, cx).is_some();
+    /// A model asks first for a call that changes files by the definition of its tool, or by this
+    /// command. When it needs a copy, the workspace is looked at while the call is on its way
+    /// through the door.
+    pub async fn foresee(&self, command: Option<&str>, cx: &CallContext) {
+        let is_needed = self.needed(|| !command.is_some_and(only_reads), cx).is_some();
         if is_needed && settings(cx).is_ok_and(|settings| settings.enabled) {
             let ahead = Ahead::begin(&self.checkpoints, cx);
             self.notes.lock().ahead.insert(cx.session.clone(), ahead);
@@ -82,7 +79,7 @@ impl Before {
     }
 
     /// The copy that must be there before this call may change something.
-    fn needed(&self, tool: &ToolName, args: &Args, cx: &CallContext) -> Option<Copy> {
+    fn needed(&self, changes: impl FnOnce() -> bool, cx: &CallContext) -> Option<Copy> {
         let known = |notes: &Notes| {
             let (turn, copy) = notes.turns.get(&cx.session)?;
             (*turn == cx.turn).then(|| Arc::clone(copy))
@@ -91,7 +88,7 @@ impl Before {
         if copy.is_some_and(|copy| copy.initialized()) {
             return None;
         }
-        if !(self.effects)(tool, args, cx).iter().any(changes_files) {
+        if !changes() {
             return None;
         }
         let mut notes = self.notes.lock();
@@ -195,17 +192,17 @@ impl AroundMiddleware for Before {
 
     fn around<'a>(
         &'a self,
-        tool: &'a ToolName,
-        args: Args,
+        call: Execution<'a>,
         next: Next<'a>,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>> {
+        let Execution { tool, args, effects } = call;
         Box::pin(async move {
             // A look is good for the very next call: what runs now makes all others old.
             let ahead = std::mem::take(&mut self.notes.lock().ahead).remove(&cx.session);
             let mut unnamed = None;
             if settings(cx).map_or(true, |settings| settings.enabled)
-                && let Some(copy) = self.needed(tool, &args, cx)
+                && let Some(copy) = self.needed(|| effects.iter().any(changes_files), cx)
             {
                 copy.get_or_init(async || unnamed = self.copy(tool, ahead, cx).await).await;
             }

@@ -33,7 +33,7 @@ mod settings;
 mod store;
 mod take;
 
-pub use before::{Before, EffectsOf};
+pub use before::Before;
 pub use checkpoints::Checkpoints;
 pub use error::CheckpointError;
 pub use list::Checkpoint;

@@ -11,20 +11,17 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::BoxFuture;
-use crate::args::Args;
 use crate::context::CallContext;
-use crate::effect::Effects;
 use crate::id::ToolName;
+use crate::plan::{FileEdit, Pin, Plan};
 
 /// What is about to happen, for whoever judges it.
 #[derive(Debug, Clone, Copy)]
 pub struct Intent<'a> {
     /// The tool.
     pub tool: &'a ToolName,
-    /// Its final arguments.
-    pub args: &'a Args,
-    /// What it says it would do.
-    pub effects: &'a Effects,
+    /// What it would do, with its final arguments.
+    pub plan: &'a Plan,
     /// What hooks and scanners want a person to agree to.
     pub escalated: &'a [Finding],
 }
@@ -137,13 +134,15 @@ pub struct ApprovalRequest {
     /// Why somebody must agree. One question carries all findings, so that agreeing to one cannot
     /// hide another.
     pub findings: Vec<Finding>,
-    /// Identifies exactly what was judged; compared again before it runs.
+    /// The files that it would change, before and after, where the tool can tell.
+    pub edits: Vec<FileEdit>,
+    /// Identifies exactly what was judged.
     pub digest: Digest,
     /// The widest scope that every finding permits.
     pub widest: Scope,
 }
 
-/// Identifies a tool with its final arguments.
+/// Identifies a tool with its final arguments, its effects and its pins.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Digest(pub [u8; 32]);
 
@@ -190,9 +189,10 @@ pub trait Policy: Send + Sync {
         None
     }
 
-    /// Whether what was read to judge a call is still as it was; asked right before the call runs.
-    fn holds(&self, _: &CallContext) -> bool {
-        true
+    /// What was read to judge the call that was judged last in this context, and must not change
+    /// before it runs.
+    fn pins(&self, _: &CallContext) -> Vec<Pin> {
+        Vec::new()
     }
 
     /// Remembers an answer and records the decision, before the call runs.

@@ -46,6 +46,11 @@ pub trait Environment: Send + Sync {
         handle: &'a str,
     ) -> BoxFuture<'a, Result<Option<Box<dyn Process>>, EnvError>>;
 
+    /// The home of whoever commands run as there.
+    fn home(&self, cx: &CallContext) -> TargetPath {
+        TargetPath::new(cx.settings.user_home())
+    }
+
     /// The files of the place, so that file tools act where the terminal acts.
     fn files(&self) -> &dyn Files;
 
@@ -197,6 +202,38 @@ impl From<EnvError> for ToolError {
     }
 }
 
+/// Where a call acts, found out once: its place, its directory and its variables.
+#[derive(Clone)]
+pub struct Located {
+    /// The place, which is open.
+    pub environment: Arc<dyn Environment>,
+    /// Where relative paths start.
+    pub cwd: TargetPath,
+    /// What `~` means there.
+    pub home: TargetPath,
+    /// What the session exported.
+    pub exports: Exports,
+    /// What the session has unset.
+    pub unset: Vec<String>,
+}
+
+impl Located {
+    /// Whether it is this machine, so that paths of the host are paths of the place.
+    pub fn is_here(&self) -> bool {
+        self.environment.facts().backend == "local"
+    }
+}
+
+impl std::fmt::Debug for Located {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Located")
+            .field("target", &self.environment.facts().target)
+            .field("cwd", &self.cwd)
+            .field("home", &self.home)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Finds the place a call belongs to, starting it on first need.
 pub trait Environments: Send + Sync {
     /// The place for this call.
@@ -209,9 +246,13 @@ pub trait Environments: Send + Sync {
     /// own, or the configured one. Reads a record and asks nobody.
     fn cwd(&self, cx: &CallContext) -> TargetPath;
 
-    /// What the session exported in earlier commands. Reads a record and asks nobody.
-    fn exports(&self, _: &CallContext) -> Exports {
-        Exports::new()
+    /// The place of this call with all that its session carries there, as of one moment.
+    fn locate<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Result<Located, EnvError>> {
+        Box::pin(async move {
+            let environment = self.of(cx).await?;
+            let (cwd, home) = (self.cwd(cx), environment.home(cx));
+            Ok(Located { environment, cwd, home, exports: Exports::new(), unset: Vec::new() })
+        })
     }
 
     /// Gives a task its own starting directory; it applies at once.

@@ -9,7 +9,7 @@
 //! | `tool`, `output`, `args` | what a tool declares, does, takes and gives |
 //! | `bridging` | synchronous handlers as tools |
 //! | `check` | availability |
-//! | `effect` | what a call would do to the world |
+//! | `effect`, `plan` | what a call would do to the world, resolved once before it is judged |
 //! | `environment`, `path` | where commands run and files live, and its paths |
 //! | `terminal`, `jobs` | commands and background jobs of a session |
 //! | `context`, `seat` | what travels with a call |
@@ -45,6 +45,7 @@ pub mod middleware;
 pub mod model;
 pub mod output;
 pub mod path;
+pub mod plan;
 pub mod ports;
 pub mod processes;
 pub mod reply;
@@ -64,6 +65,7 @@ pub use args::Args;
 pub use context::CallContext;
 pub use id::{CallId, SessionId, TaskId, ToolName, TurnId};
 pub use output::ToolOutput;
+pub use plan::{Cleared, Plan};
 pub use secret::Secret;
 pub use settings::Settings;
 pub use taint::Taint;

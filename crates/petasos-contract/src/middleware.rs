@@ -7,6 +7,7 @@ use crate::BoxFuture;
 use crate::args::Args;
 use crate::call::Refusal;
 use crate::context::CallContext;
+use crate::effect::Effects;
 use crate::id::ToolName;
 use crate::model::{ModelError, Prompt, Reply, Role};
 use crate::output::ToolOutput;
@@ -63,7 +64,18 @@ impl From<Refusal> for AroundError {
     }
 }
 
-/// What the rest of the onion does.
+/// A call that is about to run, as the layers around it see it.
+#[derive(Debug)]
+pub struct Execution<'a> {
+    /// The tool.
+    pub tool: &'a ToolName,
+    /// Its arguments.
+    pub args: Args,
+    /// What it was judged to do.
+    pub effects: &'a Effects,
+}
+
+/// What the inner layers do. Other arguments than the layer was given are planned and judged again.
 pub type Next<'a> = Box<dyn FnOnce(Args) -> BoxFuture<'a, Result<ToolOutput, Refusal>> + Send + 'a>;
 
 /// Wraps the execution of a call.
@@ -74,8 +86,7 @@ pub trait AroundMiddleware: Send + Sync {
     /// Runs `next` at most once and gives the result, its own or another.
     fn around<'a>(
         &'a self,
-        tool: &'a ToolName,
-        args: Args,
+        call: Execution<'a>,
         next: Next<'a>,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>>;

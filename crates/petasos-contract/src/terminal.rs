@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::BoxFuture;
 use crate::context::CallContext;
-use crate::environment::{EnvError, Sandbox, SandboxLevel};
+use crate::environment::{EnvError, Located, Sandbox, SandboxLevel};
 use crate::id::SessionId;
 use crate::jobs::{JobId, Notify};
 use crate::path::{HostPath, TargetPath};
@@ -32,6 +32,10 @@ pub struct Command {
     pub script: String,
     /// Where, when not where the session is.
     pub workdir: Option<TargetPath>,
+    /// Where the session was when the command was judged; found out now without it.
+    pub at: Option<Arc<Located>>,
+    /// The directory it must find there, by device and number; any without it.
+    pub directory: Option<(u64, u64)>,
     /// How long it may take; the configured time when not said.
     pub timeout: Option<Duration>,
     /// Whether it needs a terminal of its own.

@@ -20,6 +20,7 @@ use crate::context::CallContext;
 use crate::effect::Effects;
 use crate::id::ToolName;
 use crate::output::ToolOutput;
+use crate::plan::{Cleared, Plan};
 use crate::ports::Ports;
 
 /// How a call reaches its tool.
@@ -36,12 +37,34 @@ pub enum Route {
 pub enum Concurrency {
     /// Any: it only reads.
     Safe,
-    /// Those whose `path` does not overlap with ours.
-    ByPath,
-    /// Any when its `command` plainly leaves no trace, otherwise none.
-    ByCommand,
+    /// Those whose path does not overlap with ours.
+    ByPath {
+        /// The argument that holds the path.
+        path: &'static str,
+        /// Arguments that make it run alone when they are set.
+        alone: &'static [&'static str],
+    },
+    /// Any when its command plainly leaves no trace, otherwise none.
+    ByCommand {
+        /// The argument that holds the command.
+        script: &'static str,
+        /// Arguments that make it run alone when they are set.
+        alone: &'static [&'static str],
+    },
     /// None: it runs alone.
     Barrier,
+}
+
+/// What a tool changes in files, as far as its definition tells: who plans ahead reads it. Policy
+/// judges what each call plans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileChanges {
+    /// Nothing.
+    None,
+    /// The files that it names.
+    Edits,
+    /// Whatever the program that it runs changes.
+    Programs,
 }
 
 /// Where the text of a result comes from.
@@ -96,6 +119,8 @@ pub struct ToolDef {
     pub route: Route,
     /// What may run beside it.
     pub concurrency: Concurrency,
+    /// What it changes in files.
+    pub changes: FileChanges,
     /// Whose words its result carries.
     pub provenance: Provenance,
     /// When its result is spilled to a file.
@@ -122,6 +147,7 @@ impl ToolDef {
         requires_env: &[],
         route: Route::Registry,
         concurrency: Concurrency::Barrier,
+        changes: FileChanges::None,
         provenance: Provenance::Own,
         result_chars_max: Limit::Default,
         check: None,
@@ -144,15 +170,28 @@ pub enum Mode {
 
 /// The behaviour of a tool.
 pub trait Tool: Send + Sync {
-    /// Does the work. Only the dispatcher calls this.
-    fn run<'a>(
+    /// Resolves everything that judging and running must agree on (directories, links, variables)
+    /// and changes nothing. Made once a call; [`run`](Self::run) gets the same value. Tools that
+    /// resolve nothing state their effects instead.
+    fn plan<'a>(
         &'a self,
         args: Args,
+        _cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        let effects = self.effects(&args);
+        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
+    }
+
+    /// Does the work as planned. Only the dispatcher calls this.
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>>;
 
-    /// What this call would do, so that policy judges effects and not names.
-    fn effects(&self, _args: &Args, _cx: &CallContext) -> Effects {
+    /// What a call with these arguments would do, for tools that resolve nothing: policy judges
+    /// effects and not names.
+    fn effects(&self, _args: &Args) -> Effects {
         Effects::none()
     }
 
@@ -234,7 +273,7 @@ struct Absent;
 impl Tool for Absent {
     fn run<'a>(
         &'a self,
-        _: Args,
+        _: Cleared,
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async { Err(ToolError::new("NotBuilt", "this tool has no behaviour")) })

@@ -12,7 +12,9 @@ use petasos_contract::context::{CheckContext, Surface};
 use petasos_contract::hook::{Directive, Hook, HookError, HookKind, HookSet, Moment};
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Tool, ToolError};
-use petasos_contract::{Args, BoxFuture, CallContext, SessionId, Settings, ToolName, ToolOutput};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, SessionId, Settings, ToolName, ToolOutput,
+};
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::{Catalogue, Wanted};
 use petasos_runtime::dispatch::coerce;
@@ -42,7 +44,7 @@ struct AsyncNoop;
 impl Tool for AsyncNoop {
     fn run<'a>(
         &'a self,
-        _: Args,
+        _: Cleared,
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async { Ok(ToolOutput::Text("{\"ok\":true}".to_owned())) })

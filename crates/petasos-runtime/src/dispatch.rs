@@ -1,8 +1,8 @@
 //! The one door. Whoever calls a tool (a model, a script, an MCP client, a person) comes through
 //! here, in this order, and gets exactly one result.
 //!
-//! Each door takes the value that the one before produced (`Parsed`, `Granted`, `Cleared`), so a
-//! door cannot be skipped. `seal` is the only exit.
+//! Each door takes the value that the one before produced (`Parsed`, `Granted`, `PlannedCall`,
+//! `ClearedCall`), so a door cannot be skipped. `seal` is the only exit.
 
 mod args;
 mod bridge;
@@ -11,25 +11,30 @@ mod coerce;
 mod consent;
 mod grant;
 mod guard;
-mod onion;
+mod layers;
 mod outcome;
+mod pins;
+mod plan;
 mod run;
 mod seal;
 #[cfg(test)]
 mod tests;
 
 use std::panic::AssertUnwindSafe;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt;
-use petasos_contract::approval::{Approver, Digest, Finding, Policy};
+use petasos_contract::approval::{Approver, Finding, Policy};
 use petasos_contract::call::{Refusal, RefusalKind, ToolCall, ToolResult};
-use petasos_contract::effect::Effects;
+use petasos_contract::environment::Environments;
 use petasos_contract::hook::{HookKind, ToolMoment};
 use petasos_contract::middleware::Rewritten;
 use petasos_contract::ports::Door;
-use petasos_contract::{Args, BoxFuture, CallContext, CallId, ToolName, ToolOutput, TurnId, wait};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, CallId, Cleared, Plan, ToolName, ToolOutput, TurnId, wait,
+};
 
 use crate::budget::{Spill, TempSpill};
 use crate::hooks::HookBus;
@@ -50,6 +55,7 @@ pub struct Dispatcher {
     policy: Arc<dyn Policy>,
     approver: Arc<dyn Approver>,
     spill: Arc<dyn Spill>,
+    environments: Option<Arc<dyn Environments>>,
     guards: guard::Guards,
 }
 
@@ -68,6 +74,7 @@ impl Dispatcher {
             policy,
             approver,
             spill: Arc::new(TempSpill),
+            environments: None,
             guards: guard::Guards::default(),
         }
     }
@@ -91,6 +98,19 @@ impl Dispatcher {
     pub fn with_spill(mut self, spill: Arc<dyn Spill>) -> Self {
         self.spill = spill;
         self
+    }
+
+    /// Knowing where sessions are.
+    #[must_use]
+    pub fn with_environments(mut self, environments: Option<Arc<dyn Environments>>) -> Self {
+        self.environments = environments;
+        self
+    }
+
+    /// Where relative paths of a call start, for whoever plans a batch.
+    pub fn base(&self, cx: &CallContext) -> PathBuf {
+        let cwd = self.environments.as_ref().map(|environments| environments.cwd(cx));
+        cwd.map_or_else(|| cx.workspace.to_path_buf(), |cwd| cwd.as_path().to_owned())
     }
 
     /// The hooks on its way.
@@ -167,7 +187,10 @@ impl Dispatcher {
         let escalated = self.announce(&mut call, trail, cx).await?;
         call.fault.take().map_or(Ok(()), Err)?;
         self.guards.before(&call, cx)?;
-        let mut cleared = clear::check(call, escalated, self, cx).await?;
+        let Granted { id, entry, args, .. } = call;
+        let plan = plan::make(&entry, args, cx).await?;
+        let planned = PlannedCall { id, entry, plan };
+        let mut cleared = clear::check(planned, escalated, self, cx).await?;
         let cx = &clock.moved(&cleared, cx);
         run::in_time(&cleared.entry, cx)?;
         if let Some(seat) = &cx.seat {
@@ -175,8 +198,8 @@ impl Dispatcher {
         }
         (trail.ran, trail.untrusted) = (true, cleared.untrusted);
         let note = cleared.consent.take();
-        let frames = self.middleware.frames();
-        let output = run::fenced(cleared, &frames, self.policy.as_ref(), cx).await?;
+        let layers = self.middleware.layers();
+        let output = run::fenced(cleared, &layers, self.policy.as_ref(), cx).await?;
         Ok(consent::say(output, note))
     }
 
@@ -249,21 +272,24 @@ struct Granted {
     rewrites: Vec<Rewritten>,
 }
 
-/// A call that policy let through, or somebody agreed to.
-struct Cleared {
+/// A call whose tool has resolved what it would do.
+struct PlannedCall {
     id: CallId,
     entry: Arc<Entry>,
-    args: Args,
-    /// What was agreed to, when somebody was asked.
-    approved: Option<Digest>,
-    /// What the result of a command says about that.
+    plan: Plan,
+}
+
+/// A call that policy let through, or somebody agreed to.
+struct ClearedCall {
+    id: CallId,
+    entry: Arc<Entry>,
+    cleared: Cleared,
+    /// What the result of a command says about consent.
     consent: Option<String>,
     /// What hooks wanted a person to agree to.
     escalated: Vec<Finding>,
     /// It reads kept words of strangers.
     untrusted: bool,
-    /// What it was judged to do.
-    effects: Effects,
 }
 
 /// What the exit remembers of the way.

@@ -78,9 +78,9 @@ impl Middleware {
         self.request.add(rewriter);
     }
 
-    /// Adds a frame around tools inside those that are there.
-    pub fn register_around(&self, frame: &Arc<dyn AroundMiddleware>) {
-        self.around.add(frame);
+    /// Adds a layer around tools inside those that are there.
+    pub fn register_around(&self, layer: &Arc<dyn AroundMiddleware>) {
+        self.around.add(layer);
     }
 
     /// Adds a rewriter of prompts behind those that are there.
@@ -150,8 +150,8 @@ impl Middleware {
         done
     }
 
-    /// The frames around tools, outermost first.
-    pub(crate) fn frames(&self) -> Arc<Vec<Arc<dyn AroundMiddleware>>> {
+    /// The layers around tools, outermost first.
+    pub(crate) fn layers(&self) -> Arc<Vec<Arc<dyn AroundMiddleware>>> {
         self.around.all()
     }
 

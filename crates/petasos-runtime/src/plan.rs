@@ -6,19 +6,17 @@
 #[cfg(test)]
 mod tests;
 
-use std::panic::AssertUnwindSafe;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 
-use petasos_contract::Args;
 use petasos_contract::call::{RawArguments, ToolCall};
 use petasos_contract::context::CallContext;
-use petasos_contract::effect::Effect;
+use petasos_contract::path::{folded as without_dots, resolve};
 use petasos_contract::tool::Concurrency;
 use petasos_shell::reading::leaves_no_trace;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
 use crate::dispatch::parse_arguments;
-use crate::registry::{Entry, Snapshot};
+use crate::registry::Snapshot;
 use crate::search;
 
 /// Calls that run together, or one after another; indexes into the batch.
@@ -39,14 +37,14 @@ enum Place {
     At(Vec<PathBuf>),
 }
 
-/// Cuts a batch.
-pub fn plan(calls: &[ToolCall], tools: &Snapshot, cx: &CallContext) -> Vec<Segment> {
+/// Cuts a batch of calls whose relative paths start at `base`.
+pub fn plan(calls: &[ToolCall], tools: &Snapshot, base: &Path, cx: &CallContext) -> Vec<Segment> {
     let mut segments = Vec::new();
     let mut run: Vec<usize> = Vec::new();
     let mut reserved: Vec<PathBuf> = Vec::new();
     let mut looking = false;
     for (at, call) in calls.iter().enumerate() {
-        let place = place(call, tools, cx);
+        let place = place(call, tools, base, cx);
         let apart = match &place {
             Place::Barrier => true,
             Place::Anywhere => false,
@@ -93,7 +91,7 @@ fn push_sequential(segments: &mut Vec<Segment>, at: usize) {
     }
 }
 
-fn place(call: &ToolCall, tools: &Snapshot, cx: &CallContext) -> Place {
+fn place(call: &ToolCall, tools: &Snapshot, base: &Path, cx: &CallContext) -> Place {
     if search::is_bridge(call.name.as_str()) {
         return Place::Barrier;
     }
@@ -105,77 +103,45 @@ fn place(call: &ToolCall, tools: &Snapshot, cx: &CallContext) -> Place {
         },
         RawArguments::Object(object) => object.clone(),
     };
+    let is_set = |name: &&str| args.get(*name).is_some_and(|value| *value != Value::Bool(false));
     match entry.concurrency {
         Concurrency::Barrier => Place::Barrier,
         Concurrency::Safe => Place::Anywhere,
-        Concurrency::ByCommand => {
-            let is_set =
-                |name: &str| args.get(name).is_some_and(|value| *value != Value::Bool(false));
-            let script = args.get("command").and_then(Value::as_str).unwrap_or_default();
-            let alone = ["background", "pty", "workdir"].into_iter().any(is_set);
+        Concurrency::ByCommand { script, alone } => {
+            let script = args.get(script).and_then(Value::as_str).unwrap_or_default();
+            let alone = alone.iter().any(is_set);
             let free = !alone && !script.trim().is_empty() && leaves_no_trace(script);
             if free { Place::Command } else { Place::Barrier }
         }
-        Concurrency::ByPath => {
-            let path = args.get("path").and_then(Value::as_str).map(str::trim);
-            match path.filter(|path| !path.is_empty()).map(str::to_owned) {
-                Some(path) => files(entry, args, &path, cx),
+        Concurrency::ByPath { path, alone } => {
+            let path = args.get(path).and_then(Value::as_str);
+            match path.filter(|path| !path.trim().is_empty() && !alone.iter().any(is_set)) {
+                Some(path) => Place::At(vec![canonical(path, base, cx)]),
                 None => Place::Barrier,
             }
         }
     }
 }
 
-/// The files of a call, as the tool itself means them: a relative path is relative to wherever its
-/// session is by now. A tool that states none is taken at the word of its `path`.
-fn files(entry: &Entry, args: Map<String, Value>, path: &str, cx: &CallContext) -> Place {
-    let args = Args::new(args);
-    let stated = AssertUnwindSafe(|| entry.tool.effects(&args, cx));
-    let Ok(effects) = std::panic::catch_unwind(stated) else { return Place::Barrier };
-    let meant = effects.iter().filter_map(|effect| match effect {
-        Effect::Write(path) | Effect::Read(path) => path.to_str(),
-        _ => None,
-    });
-    let meant: Vec<PathBuf> = meant.map(|path| canonical(path, cx)).collect();
-    Place::At(if meant.is_empty() { vec![canonical(path, cx)] } else { meant })
-}
-
 /// An absolute path with links resolved as far as it exists.
-fn canonical(path: &str, cx: &CallContext) -> PathBuf {
-    let path = match path.strip_prefix("~/") {
-        Some(rest) => cx.settings.user_home().join(rest),
-        None => cx.workspace.join(path),
-    };
+fn canonical(path: &str, base: &Path, cx: &CallContext) -> PathBuf {
+    let home = cx.settings.user_home();
+    let path = resolve(path, base, |user| user.is_empty().then(|| home.to_owned()));
     let mut existing = path.as_path();
     let mut missing = Vec::new();
     loop {
         if let Ok(real) = existing.canonicalize() {
             let whole = missing.iter().rev().fold(real, |path, part| path.join(part));
-            return collapse(&whole);
+            return without_dots(&whole);
         }
         match (existing.parent(), existing.file_name()) {
             (Some(parent), Some(name)) => {
                 missing.push(name.to_owned());
                 existing = parent;
             }
-            _ => return collapse(&path),
+            _ => return path,
         }
     }
-}
-
-/// Without `.` and `..`, by text alone.
-fn collapse(path: &Path) -> PathBuf {
-    let mut plain = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                plain.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => plain.push(part),
-        }
-    }
-    plain
 }
 
 /// One contains the other.

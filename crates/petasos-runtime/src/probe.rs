@@ -21,7 +21,7 @@ use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::tool::{Mode, Patch, Tool, ToolError};
 use petasos_contract::{
-    Args, BoxFuture, CallContext, Secret, SessionId, Settings, ToolName, ToolOutput,
+    Args, BoxFuture, CallContext, Cleared, Secret, SessionId, Settings, ToolName, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 
@@ -60,15 +60,15 @@ impl Scripted {
 }
 
 impl Tool for Scripted {
-    fn run<'a>(&'a self, args: Args, cx: &'a CallContext) -> BoxFuture<'a, Outcome> {
-        (self.handler)(args, cx.clone())
+    fn run<'a>(&'a self, cleared: Cleared, cx: &'a CallContext) -> BoxFuture<'a, Outcome> {
+        (self.handler)(cleared.into_args(), cx.clone())
     }
 
     fn time_limit(&self, _: &Args, _: &CallContext) -> Option<Duration> {
         self.time_limit
     }
 
-    fn effects(&self, args: &Args, _: &CallContext) -> Effects {
+    fn effects(&self, args: &Args) -> Effects {
         (self.effects)(args)
     }
 

@@ -34,7 +34,8 @@ pub async fn run(
     calls: Vec<ToolCall>,
     cx: &CallContext,
 ) -> Vec<ToolResult> {
-    let segments = plan(&calls, &dispatcher.registry().seen_by(&cx.session), cx);
+    let tools = dispatcher.registry().seen_by(&cx.session);
+    let segments = plan(&calls, &tools, &dispatcher.base(cx), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
     for segment in segments {
         match segment {

@@ -225,6 +225,7 @@ mod tests {
                 tool: "terminal".into(),
                 subject: "rm -rf build".to_owned(),
                 findings: Vec::new(),
+                edits: Vec::new(),
                 digest: Digest([0; 32]),
                 widest,
             }))

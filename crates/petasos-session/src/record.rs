@@ -113,7 +113,8 @@ pub(crate) fn question(record: &QuestionRecord) -> Result<Question, StoreError> 
         KeptQuestion::Approval { tool, subject, cwd, findings, widest } => {
             let digest = parsed(&asked.digest).ok_or_else(|| unreadable("its digest is none"))?;
             let tool = tool.into();
-            let request = ApprovalRequest { tool, subject, cwd, findings, digest, widest };
+            let edits = Vec::new();
+            let request = ApprovalRequest { tool, subject, cwd, findings, edits, digest, widest };
             QuestionKind::Approval(request)
         }
     };

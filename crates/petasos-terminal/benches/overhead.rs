@@ -56,6 +56,8 @@ fn command(script: &str) -> Command {
     Command {
         script: script.to_owned(),
         workdir: None,
+        at: None,
+        directory: None,
         timeout: Some(Duration::from_mins(5)),
         pty: false,
         on_timeout: OnTimeout::Kill,

@@ -65,6 +65,8 @@ fn command() -> Command {
     Command {
         script: SCRIPT.to_owned(),
         workdir: None,
+        at: None,
+        directory: None,
         timeout: Some(Duration::from_mins(1)),
         pty: false,
         on_timeout: OnTimeout::Kill,

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::clock::{Clock, SystemClock};
-use petasos_contract::environment::{EnvError, Environment, Environments, Exports};
+use petasos_contract::environment::{EnvError, Environment, Environments, Located};
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
@@ -316,8 +316,18 @@ impl Environments for Engine {
         }
     }
 
-    fn exports(&self, cx: &CallContext) -> Exports {
-        self.shells.record(cx).exports
+    fn locate<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Result<Located, EnvError>> {
+        Box::pin(async move {
+            let environment = self.of(cx).await?;
+            // Asked once the place is open: before, its directory would be one of this machine.
+            let record = self.shells.record(cx);
+            let cwd = match environment.facts() {
+                facts if facts.backend == "local" => shell::cwd(&record, cx),
+                facts => shell::away(&record, facts),
+            };
+            let (home, unset) = (environment.home(cx), record.unset.into_iter().collect());
+            Ok(Located { environment, cwd, home, exports: record.exports, unset })
+        })
     }
 
     fn set_cwd(&self, cx: &CallContext, cwd: TargetPath) {

@@ -185,6 +185,7 @@ impl Prepared {
             mounts: confinement.mounts.clone(),
             filter: confinement.filter.clone(),
             flags: confinement.flags,
+            directory: None,
         };
         Ok(Self { plan, confinement })
     }

@@ -7,11 +7,10 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::{
-    EnvError, Environment, Environments, Exit, Launch, Lifetime, Process, Sandbox, SandboxLevel,
-    Size, Stdin, Step,
+    EnvError, Environment, Environments, Exit, Launch, Lifetime, Located, Process, Sandbox,
+    SandboxLevel, Size, Stdin, Step,
 };
 use petasos_contract::jobs::{JobId, Jobs, Notify};
-use petasos_contract::path::TargetPath;
 use petasos_contract::terminal::{Command, Ended, Limits, OnTimeout, Ran, Started, Terminal};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
 
@@ -197,21 +196,21 @@ impl Engine {
         lifetime: Lifetime,
         cx: &CallContext,
     ) -> Result<Run, EnvError> {
-        let environment = self.of(cx).await?;
-        let record = self.shells.record(cx);
-        let facts = environment.facts();
-        let is_here = facts.backend == "local";
-        let here = if is_here { shell::cwd(&record, cx) } else { shell::away(&record, facts) };
-        let cwd: TargetPath = match &command.workdir {
-            // Elsewhere `~` is that place's own.
-            Some(workdir) if !is_here && workdir.to_string().starts_with('~') => workdir.clone(),
-            Some(workdir) => shell::within(&here, &workdir.to_string(), cx.settings.user_home()),
-            None => shell::entered(here, &command.script, facts),
+        let located = match command.at {
+            Some(at) => Located::clone(&at),
+            None => self.locate(cx).await?,
+        };
+        let is_here = located.is_here();
+        let environment = Arc::clone(&located.environment);
+        let (cwd, directory) = match &command.workdir {
+            Some(workdir) => (shell::within(&located, workdir), command.directory),
+            None => shell::entered(&located, &command.script, command.directory),
         };
         let mut launch = Launch::shell(command.script.clone(), cwd);
+        launch.directory = directory;
         launch.exports = self.shells.passed(cx);
-        launch.exports.extend(record.exports);
-        launch.unset = record.unset.into_iter().collect();
+        launch.exports.extend(located.exports);
+        launch.unset = located.unset;
         launch.pty = command.pty.then_some(Size::USUAL);
         launch.lifetime = lifetime;
         launch.sandbox = self.sandbox(cx)?;

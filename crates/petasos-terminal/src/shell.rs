@@ -4,11 +4,10 @@
 //! other's directory. Parallel commands of one session each add what they changed.
 
 use std::collections::{BTreeSet, HashMap};
-use std::path::{Path, PathBuf};
 
 use parking_lot::Mutex;
-use petasos_contract::environment::{Exports, Facts, Isolation, Session};
-use petasos_contract::path::TargetPath;
+use petasos_contract::environment::{Exports, Facts, Isolation, Located, Session};
+use petasos_contract::path::{TargetPath, resolve};
 use petasos_contract::{CallContext, SessionId, TaskId};
 
 use crate::childenv;
@@ -88,9 +87,10 @@ pub(crate) fn cwd(record: &Record, cx: &CallContext) -> TargetPath {
     if let Some(cwd) = &record.cwd {
         return cwd.clone();
     }
-    let configured = TerminalSettings::of(&cx.settings).ok().and_then(|terminal| {
-        terminal.cwd().map(|cwd| cx.workspace.join(expand(cwd, cx.settings.user_home())))
-    });
+    let own = |user: &str| user.is_empty().then(|| cx.settings.user_home().to_owned());
+    let configured = TerminalSettings::of(&cx.settings)
+        .ok()
+        .and_then(|terminal| terminal.cwd().map(|cwd| resolve(cwd, &cx.workspace, own)));
     TargetPath::new(configured.unwrap_or_else(|| cx.workspace.to_path_buf()))
 }
 
@@ -99,24 +99,27 @@ pub(crate) fn away(record: &Record, facts: &Facts) -> TargetPath {
     record.cwd.clone().unwrap_or_else(|| facts.cwd.clone())
 }
 
-/// A directory as the model wrote it: `~` is home, the rest starts where the session is.
-pub(crate) fn within(cwd: &TargetPath, workdir: &str, home: &Path) -> TargetPath {
-    cwd.join(expand(workdir, home))
+/// A directory as a caller wrote it, as every path is resolved.
+pub(crate) fn within(located: &Located, workdir: &TargetPath) -> TargetPath {
+    let home = located.home.as_path();
+    let own = |user: &str| user.is_empty().then(|| home.to_owned());
+    TargetPath::new(resolve(&workdir.to_string(), located.cwd.as_path(), own))
 }
 
-fn expand(path: &str, home: &Path) -> PathBuf {
-    match path.strip_prefix('~') {
-        Some("") => home.to_owned(),
-        Some(rest) if rest.starts_with('/') => home.join(rest.trim_start_matches('/')),
-        Some(_) | None => PathBuf::from(path),
+/// Where a command of the session begins, and which directory must be there. In a directory that is
+/// gone nothing runs, least of all in the one above it; only a bare change to another directory
+/// leads out, and begins at the root.
+pub(crate) fn entered(
+    located: &Located,
+    script: &str,
+    directory: Option<(u64, u64)>,
+) -> (TargetPath, Option<(u64, u64)>) {
+    let is_host = located.environment.facts().isolation == Isolation::Host;
+    let stuck = is_host && !located.cwd.as_path().is_dir();
+    if stuck && leads_out(script) {
+        return (TargetPath::new("/"), None);
     }
-}
-
-/// Where a command of the session begins. In a directory that is gone nothing runs, least of all
-/// in the one above it; only a bare change to another directory leads out, and begins at the root.
-pub(crate) fn entered(cwd: TargetPath, script: &str, facts: &Facts) -> TargetPath {
-    let stuck = facts.isolation == Isolation::Host && !cwd.as_path().is_dir();
-    if stuck && leads_out(script) { TargetPath::new("/") } else { cwd }
+    (located.cwd.clone(), directory)
 }
 
 /// `cd` with one plain word that needs no directory to start from, and nothing else.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::CallContext;
+use petasos_contract::effect::Effect;
 use petasos_contract::event::Event;
 use petasos_contract::ports::Ports;
 use petasos_redact::Redactor;
@@ -20,7 +21,7 @@ use crate::edit::text::{NotText, Text};
 use crate::edit::{diff, syntax};
 use crate::files::open::Unreadable;
 use crate::files::site::{Site, Sites};
-use crate::files::write::{Change, WriteFault};
+use crate::files::write::{Anchor, Change, WriteFault};
 use crate::memory::{FileMemory, Fingerprint, Held, Stale};
 
 /// A file is changed in memory; larger ones are for programs.
@@ -35,13 +36,39 @@ pub(crate) struct Changer {
     pub(crate) memory: Arc<FileMemory>,
 }
 
-/// A file before its change.
+/// A file that a call would change, as it was resolved when the call was planned.
 #[derive(Debug, Clone)]
-pub(crate) struct Loaded {
+pub(crate) struct EditTarget {
     /// As it was named.
     pub(crate) path: PathBuf,
     /// Where it really is.
     pub(crate) real: PathBuf,
+    /// Its folder.
+    pub(crate) anchor: Option<Arc<Anchor>>,
+}
+
+impl EditTarget {
+    /// Resolves a path; `Err` is what the model is told.
+    pub(crate) fn resolve(site: &Site<'_>, given: &str) -> Result<Self, String> {
+        let path = site.resolve(given);
+        let real = site.target(&path).map_err(|fault| format!("`{}`: {fault}", site.shown(&path)));
+        let real = real?;
+        let anchor = site.anchor(&real);
+        Ok(Self { path, real, anchor })
+    }
+
+    /// What a change of it would do, for policy: the name and what is behind it.
+    pub(crate) fn effects(&self) -> impl Iterator<Item = Effect> {
+        let behind = (self.real != self.path).then(|| self.real.clone());
+        std::iter::once(self.path.clone()).chain(behind).map(Effect::Write)
+    }
+}
+
+/// A file before its change.
+#[derive(Debug, Clone)]
+pub(crate) struct Loaded {
+    /// Which file.
+    pub(crate) target: EditTarget,
     /// Its bytes, when it is there.
     pub(crate) bytes: Option<Vec<u8>>,
 }
@@ -99,8 +126,8 @@ impl Changer {
     }
 
     /// Reads a file that is to be changed; what is not there has no bytes.
-    pub(crate) fn load(site: &Site<'_>, path: &Path, real: &Path) -> Result<Loaded, String> {
-        let name = site.shown(path);
+    pub(crate) fn load(site: &Site<'_>, target: &EditTarget) -> Result<Loaded, String> {
+        let name = site.shown(&target.path);
         let told = |why: &Unreadable| match why {
             Unreadable::Missing => format!("`{name}` does not exist"),
             Unreadable::Folder => format!("`{name}` is a folder"),
@@ -108,13 +135,13 @@ impl Changer {
             Unreadable::Protected(protected) => format!("`{name}` is not changed: {protected}"),
             Unreadable::System(error) => format!("`{name}` cannot be read: {error}"),
         };
-        let about = site.known(real).map_err(|why| told(&why))?;
+        let about = site.known(&target.real).map_err(|why| told(&why))?;
         let bytes = match about {
             None => None,
             Some(about) if about.is_folder => return Err(told(&Unreadable::Folder)),
             Some(about) => Some(site.bytes(&about, BYTES_MAX).map_err(|why| told(&why))?),
         };
-        Ok(Loaded { path: path.to_owned(), real: real.to_owned(), bytes })
+        Ok(Loaded { target: target.clone(), bytes })
     }
 
     /// Writes all of the files or none; `Err` is what the model is told.
@@ -126,10 +153,11 @@ impl Changer {
             judged.push(refuse_broken(site, plan)?);
             told.warnings.extend(self.stale(site, plan));
             changes.push(Change {
-                real: plan.file.real.clone(),
+                real: plan.file.target.real.clone(),
                 before: plan.file.bytes.as_deref(),
                 after: plan.after.as_ref().map(Text::bytes),
                 like: plan.like.clone(),
+                anchor: plan.file.target.anchor.clone(),
             });
         }
         let done = site.commit(&changes).map_err(|fault| failure(site, planned, &fault))?;
@@ -152,12 +180,12 @@ impl Changer {
             return None;
         }
         let print = || Fingerprint::of(bytes);
-        let stale = self.memory.stale(site.cx, &plan.file.real, print)?;
+        let stale = self.memory.stale(site.cx, &plan.file.target.real, print)?;
         let who = match stale {
             Stale::OtherAgent => "another agent",
             Stale::Somebody => "somebody else",
         };
-        let name = site.shown(&plan.file.path);
+        let name = site.shown(&plan.file.target.path);
         Some(format!(
             "`{name}` was changed by {who} after you last read it: read it again to see whether \
              anything of theirs is lost"
@@ -187,7 +215,7 @@ pub(crate) fn note(result: &mut Map<String, Value>, told: Told) {
 fn announce(site: &Site<'_>, plan: &Planned) {
     let Ok(before) = plan.file.text() else { return };
     site.cx.events.emit(|| {
-        let path = site.shown(&plan.file.path);
+        let path = site.shown(&plan.file.target.path);
         let (old, new) = (before.as_ref().map(Text::plain), plan.after.as_ref().map(Text::plain));
         let shown = diff::unified(&path, old, new);
         let diff = Redactor::of(&site.cx.settings).text(&shown).into_owned();
@@ -206,14 +234,14 @@ fn is_off(cx: &CallContext) -> bool {
 /// Refuses what would newly not parse; tells what is wrong where that is no reason to refuse.
 fn refuse_broken(site: &Site<'_>, plan: &Planned) -> Result<Option<String>, String> {
     let Some(after) = &plan.after else { return Ok(None) };
-    let Some(language) = syntax::language(&plan.file.path) else { return Ok(None) };
+    let Some(language) = syntax::language(&plan.file.target.path) else { return Ok(None) };
     let Some(error) = syntax::error(language, after.plain()) else { return Ok(None) };
     let before = plan.file.text().ok().flatten();
     let was_broken = before.is_some_and(|text| syntax::error(language, text.plain()).is_some());
     if was_broken && !plan.must_parse {
         return Ok(Some(error));
     }
-    let name = site.shown(&plan.file.path);
+    let name = site.shown(&plan.file.target.path);
     Err(format!(
         "`{name}` would not be valid {}: {error}. Nothing was written; correct the text",
         syntax::name(language)
@@ -225,7 +253,7 @@ fn failure(site: &Site<'_>, planned: &[Planned], fault: &WriteFault) -> String {
     match (fault, one) {
         (WriteFault::HalfDone { .. }, _) => fault.to_string(),
         (WriteFault::System { source, .. }, Some(plan)) => {
-            format!("`{}` cannot be written: {source}", site.shown(&plan.file.path))
+            format!("`{}` cannot be written: {source}", site.shown(&plan.file.target.path))
         }
         _ => format!("{fault}. No file was changed"),
     }

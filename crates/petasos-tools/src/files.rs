@@ -1,11 +1,12 @@
 //! Files: the parts that the file tools are made of.
 //!
-//! `site` says where the files are, `place` which path is meant, `guard` which files are not
-//! shown; `open` gets at the bytes, `kind` tells text from the
+//! `site` says where the files are, `place` how a path is shown, `directory` where a program would
+//! run, `guard` which files are not shown; `open` gets at the bytes, `kind` tells text from the
 //! rest, `window` pages through text, `search` looks for it and `write` changes it.
 //! Nothing here knows about tools or their JSON.
 
 pub(crate) mod available;
+pub(crate) mod directory;
 pub(crate) mod document;
 pub(crate) mod guard;
 pub(crate) mod kind;

@@ -103,7 +103,7 @@ impl Host {
         let catalogue = Arc::new(Catalogue::new(registry, Arc::new(Checks::default())));
         petasos_plugins::offer_skills(catalogue.registry(), &settings, ports.terminal.clone());
         let middleware = Arc::new(Middleware::new());
-        let copies = copies::before(&terminal, catalogue.registry());
+        let copies = copies::before(&terminal);
         middleware.register_around(&(Arc::clone(&copies) as _));
         let extensions = OnceLock::new();
         Self {
@@ -182,7 +182,6 @@ impl Host {
     pub fn engine(&self) -> Result<Engine, Report> {
         let engine = Engine::new(&self.settings).map_err(|error| unusable(&error))?;
         let engine = engine.supervised(petasos_terminal::is_supervised());
-        let engine = engine.with_environments(self.ports.environments.clone());
         Ok(engine.with_processes(self.ports.processes.clone()))
     }
 
@@ -211,6 +210,7 @@ impl Host {
         // A subagent never asks the person of the conversation it works for.
         let approver = ForSubagents::new(Arc::new(SmartApprover::new(reviewer, people)));
         let door = Dispatcher::new(registry, self.policy()?, Arc::new(approver));
+        let door = door.with_environments(self.ports.environments.clone());
         let door = door.with_hooks(Arc::clone(&self.hooks));
         let door = Arc::new(door.with_middleware(Arc::clone(&self.middleware)));
         self.doorway.leads_to(&door);
@@ -233,7 +233,11 @@ impl Host {
     ) -> Result<petasos_agent::engine::Engine, Report> {
         let (hooks, middleware) = (Arc::clone(&self.hooks), Arc::clone(&self.middleware));
         let mut engine = petasos_agent::engine::Engine::new(
-            Arc::new(Heard::new(Arc::new(Attended::new(model, hooks, middleware)), &self.copies)),
+            Arc::new(Heard::new(
+                Arc::new(Attended::new(model, hooks, middleware)),
+                &self.copies,
+                self.catalogue.registry(),
+            )),
             self.store()? as _,
             self.dispatcher(people)?,
             Arc::clone(&self.catalogue),

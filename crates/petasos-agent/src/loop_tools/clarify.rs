@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::tool::{Route, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput, wait};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput, wait,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -58,11 +60,11 @@ struct Clarify;
 impl Tool for Clarify {
     fn run<'a>(
         &'a self,
-        args: Args,
+        cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let input: Input = args.parse()?;
+            let input: Input = cleared.into_args().parse()?;
             let text = input.question.trim().to_owned();
             if text.is_empty() {
                 return Ok(ToolOutput::plain_error(

@@ -6,7 +6,9 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::context::CALLER_DEADLINE;
 use petasos_contract::tool::{Patch, Route, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolName, ToolOutput,
+};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -82,11 +84,11 @@ struct Delegate;
 impl Tool for Delegate {
     fn run<'a>(
         &'a self,
-        args: Args,
+        cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let input: Input = args.parse()?;
+            let input: Input = cleared.into_args().parse()?;
             let background = input.background;
             let tasks = match tasks(input) {
                 Ok(tasks) => tasks,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::tool::{Route, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput, wait};
+use petasos_contract::{BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput, wait};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
@@ -82,11 +82,11 @@ struct Notes;
 impl Tool for Notes {
     fn run<'a>(
         &'a self,
-        args: Args,
+        cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let input: Input = args.parse()?;
+            let input: Input = cleared.into_args().parse()?;
             let (target, name) = match input.target.as_deref() {
                 Some("user") => (Target::User, "user"),
                 Some("memory") | None => (Target::Memory, "memory"),

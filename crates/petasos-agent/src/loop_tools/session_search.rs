@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petasos_contract::message::Message;
 use petasos_contract::tool::{Concurrency, Route, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolOutput};
+use petasos_contract::{BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput};
 use petasos_store::{
     Filter, Hit, LoadedRow, Query, SessionHead, SessionStore, Slice, Sort, StoreError,
 };
@@ -80,11 +80,11 @@ struct SessionSearch;
 impl Tool for SessionSearch {
     fn run<'a>(
         &'a self,
-        args: Args,
+        cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let input: Input = args.parse()?;
+            let input: Input = cleared.into_args().parse()?;
             let seat = seat::of(cx)?;
             if let Some(profile) = input.profile.as_deref().filter(|name| !name.is_empty()) {
                 let why = format!("profile `{profile}` cannot be opened here: leave `profile` out");

@@ -172,6 +172,7 @@ async fn subagents_cannot_approve_anything() {
         subject: "rm".to_owned(),
         cwd: None,
         findings: Vec::new(),
+        edits: Vec::new(),
         digest: Digest([0; 32]),
         widest: Scope::Once,
     };

@@ -16,7 +16,7 @@ use petasos_contract::message::Message;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
 use petasos_contract::tool::{Concurrency, Tool, ToolError};
-use petasos_contract::{Args, BoxFuture, CallContext, SessionId, Settings, ToolOutput};
+use petasos_contract::{BoxFuture, CallContext, Cleared, SessionId, Settings, ToolOutput};
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::registry::{Entry, Intent as Registering, Origin};
@@ -35,10 +35,11 @@ pub(crate) struct Puppet {
 impl Tool for Puppet {
     fn run<'a>(
         &'a self,
-        args: Args,
+        cleared: Cleared,
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
+            let args = cleared.into_args();
             let text = args.text("do").unwrap_or("echo").to_owned();
             self.ran.lock().push(text.clone());
             if let Some(ms) = args.get("sleep_ms").and_then(Value::as_u64) {

@@ -174,6 +174,7 @@ fn answered(settled: &Settlement<'_>) -> Answered {
 /// What would happen, in one text.
 fn subject(intent: &Intent<'_>) -> String {
     let lines: Vec<String> = intent
+        .plan
         .effects
         .iter()
         .map(|effect| match effect {

@@ -4,7 +4,7 @@ use super::*;
 use petasos_contract::approval::{Intent, Settlement, Verdict};
 use petasos_contract::context::Surface;
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::{Args, CallContext, SessionId, Settings, ToolName};
+use petasos_contract::{CallContext, Plan, SessionId, Settings, ToolName};
 use std::sync::Arc;
 
 use crate::policy::decision::Decision;
@@ -12,9 +12,10 @@ use crate::policy::decision::Decision;
 fn add(home: &Path, script: &str) {
     let settings = Arc::new(Settings::from_values(serde_json::Map::new()));
     let cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
-    let (tool, args) = (ToolName::new("terminal"), Args::default());
+    let tool = ToolName::new("terminal");
     let effects = Effects::one(Effect::Command { script: script.to_owned(), cwd: "/".into() });
-    let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &[] };
+    let intent =
+        Intent { tool: &tool, plan: &Plan::default().with_effects(effects), escalated: &[] };
     let settled = Settlement { intent: &intent, verdict: &Verdict::Allow, answer: None };
     let decision = Decision {
         verdict: Verdict::Allow,

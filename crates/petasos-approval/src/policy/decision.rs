@@ -4,9 +4,9 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 
 use petasos_contract::approval::{Finding, Verdict};
+use petasos_contract::plan::Pin;
 use serde::Serialize;
 
-use super::scripts::Pin;
 use crate::grants::Spot;
 
 /// What kind of reason it is; this decides what can set it aside.

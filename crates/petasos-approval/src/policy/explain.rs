@@ -6,7 +6,7 @@ use petasos_contract::approval::{Finding, Intent, Verdict};
 use petasos_contract::context::{Principal, Surface};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::processes::Processes;
-use petasos_contract::{Args, CallContext, SessionId, Settings, ToolName};
+use petasos_contract::{CallContext, Plan, SessionId, Settings, ToolName};
 use serde::Serialize;
 
 use super::decision::{Decision, Observed, word};
@@ -70,7 +70,6 @@ pub struct Checker {
     engine: Engine,
     cx: CallContext,
     tool: ToolName,
-    args: Args,
 }
 
 impl Checker {
@@ -79,7 +78,7 @@ impl Checker {
         let engine = Engine::new(&settings)?;
         let mut cx = CallContext::new(settings, Surface::Cli, SessionId::new("check"));
         cx.principal = Principal::Model;
-        Ok(Self { engine, cx, tool: ToolName::new("terminal"), args: Args::default() })
+        Ok(Self { engine, cx, tool: ToolName::new("terminal") })
     }
 
     /// With a scanner, where the settings name one or it is installed.
@@ -98,8 +97,8 @@ impl Checker {
 
     /// Shows one command to the scanner, as a call would; nothing where it would not be asked.
     pub async fn scan(&self, command: &str) -> Vec<Scanned> {
-        let effects = self.effects(command);
-        match self.engine.scanning(&self.intent(&effects, &[]), &self.cx) {
+        let plan = self.plan(command);
+        match self.engine.scanning(&self.intent(&plan, &[]), &self.cx) {
             Some(scanning) => scanning.await,
             None => Vec::new(),
         }
@@ -138,17 +137,17 @@ impl Checker {
     }
 
     fn decide(&self, command: &str, escalated: &[Finding]) -> Decision {
-        let effects = self.effects(command);
-        self.engine.decide(&self.intent(&effects, escalated), &self.cx)
+        self.engine.decide(&self.intent(&self.plan(command), escalated), &self.cx)
     }
 
-    fn effects(&self, command: &str) -> Effects {
+    fn plan(&self, command: &str) -> Plan {
         let cwd = self.cx.workspace.to_path_buf();
-        Effects::one(Effect::Command { script: command.to_owned(), cwd })
+        let effect = Effect::Command { script: command.to_owned(), cwd };
+        Plan::default().with_effects(Effects::one(effect))
     }
 
-    fn intent<'a>(&'a self, effects: &'a Effects, escalated: &'a [Finding]) -> Intent<'a> {
-        Intent { tool: &self.tool, args: &self.args, effects, escalated }
+    fn intent<'a>(&'a self, plan: &'a Plan, escalated: &'a [Finding]) -> Intent<'a> {
+        Intent { tool: &self.tool, plan, escalated }
     }
 }
 

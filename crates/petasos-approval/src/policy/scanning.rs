@@ -29,7 +29,7 @@ impl Engine {
         intent: &Intent<'a>,
         cx: &'a CallContext,
     ) -> Option<impl Future<Output = Vec<Scanned>> + Send + use<'a>> {
-        let scripts: Vec<&str> = intent.effects.iter().filter_map(script).collect();
+        let scripts: Vec<&str> = intent.plan.effects.iter().filter_map(script).collect();
         if scripts.is_empty() {
             return None;
         }

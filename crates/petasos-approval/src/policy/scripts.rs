@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use petasos_contract::plan::Pin;
 use sha2::{Digest as _, Sha256};
 
 use super::paths;
@@ -13,20 +14,6 @@ use petasos_analysis::Scripts;
 
 /// Larger files are programs whose text says little.
 const BYTES_MAX: u64 = 64 << 10;
-
-/// A file as it was when it was judged.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Pin {
-    path: PathBuf,
-    digest: [u8; 32],
-}
-
-impl Pin {
-    /// Whether the file is still the same.
-    pub(crate) fn holds(&self) -> bool {
-        small(&self.path).is_some_and(|bytes| digest(&bytes) == self.digest)
-    }
-}
 
 /// The files of this machine, for one judgement.
 #[derive(Debug, Default)]
@@ -56,7 +43,7 @@ impl Disk {
             return None;
         }
         let bytes = small(&path)?;
-        let pin = Pin { digest: digest(&bytes), path };
+        let pin = Pin::Content { sha256: Sha256::digest(&bytes).into(), path };
         let text = String::from_utf8(bytes).ok()?;
         let mut pins = self.pins.lock();
         if !pins.contains(&pin) {
@@ -82,8 +69,4 @@ fn small(path: &Path) -> Option<Vec<u8>> {
     let known = std::fs::metadata(path).ok()?;
     let fits = known.is_file() && known.len() <= BYTES_MAX;
     fits.then(|| std::fs::read(path).ok()).flatten()
-}
-
-fn digest(bytes: &[u8]) -> [u8; 32] {
-    Sha256::digest(bytes).into()
 }

@@ -40,6 +40,7 @@ impl Engine {
         }
         let runs_something = settled
             .intent
+            .plan
             .effects
             .iter()
             .any(|effect| matches!(effect, Effect::Command { .. } | Effect::Code { .. }));

@@ -28,7 +28,7 @@ use petasos_contract::approval::{
 use petasos_contract::context::Surface;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::settings::{Parts, Source, Variable};
-use petasos_contract::{Args, BoxFuture, CallContext, Secret, SessionId, Settings, ToolName};
+use petasos_contract::{BoxFuture, CallContext, Plan, Secret, SessionId, Settings, ToolName};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -97,8 +97,8 @@ pub(crate) fn command(script: &str, cx: &CallContext) -> Effects {
 }
 
 pub(crate) fn judge(engine: &Engine, tool: &str, effects: &Effects, cx: &CallContext) -> Verdict {
-    let (tool, args) = (ToolName::new(tool), Args::default());
-    engine.judge(&Intent { tool: &tool, args: &args, effects, escalated: &[] }, cx)
+    let (tool, plan) = (ToolName::new(tool), Plan::default().with_effects(effects.clone()));
+    engine.judge(&Intent { tool: &tool, plan: &plan, escalated: &[] }, cx)
 }
 
 pub(crate) fn shell(engine: &Engine, script: &str, cx: &CallContext) -> Verdict {
@@ -107,9 +107,9 @@ pub(crate) fn shell(engine: &Engine, script: &str, cx: &CallContext) -> Verdict 
 
 /// Judges a command and settles it with an answer, as the dispatcher would.
 pub(crate) fn settle(engine: &Engine, script: &str, answer: &Answer, cx: &CallContext) {
-    let (tool, args) = (ToolName::new("terminal"), Args::default());
-    let effects = command(script, cx);
-    let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &[] };
+    let tool = ToolName::new("terminal");
+    let plan = Plan::default().with_effects(command(script, cx));
+    let intent = Intent { tool: &tool, plan: &plan, escalated: &[] };
     let verdict = engine.judge(&intent, cx);
     let asked = matches!(verdict, Verdict::Ask(_));
     let settled =
@@ -146,6 +146,7 @@ pub(crate) fn request(subject: &str, widest: Scope) -> ApprovalRequest {
             widest,
             stores: Some("recursive delete: only /srv/app/build and below".to_owned()),
         }],
+        edits: Vec::new(),
         digest: Digest([7; 32]),
         widest,
     }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use petasos_checkpoint::Before;
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::middleware::AroundMiddleware as _;
+use petasos_contract::middleware::{AroundMiddleware as _, Execution};
 use petasos_contract::{Args, CallContext, SessionId, ToolName, ToolOutput, TurnId};
 use serde_json::json;
 
@@ -18,9 +18,8 @@ const SESSIONS: usize = 300;
 async fn sessions_that_begin_together_in_one_folder_share_a_checkpoint() {
     let project = Project::new(&json!({}));
     project.put("a", "1");
-    let effects =
-        |_: &ToolName, _: &Args, _: &CallContext| Effects::one(Effect::Write("/w".into()));
-    let before = Before::new(Arc::clone(&project.checkpoints), Arc::new(effects));
+    let effects = Effects::one(Effect::Write("/w".into()));
+    let before = Before::new(Arc::clone(&project.checkpoints));
     let tool = ToolName::new("write_file");
     let begin = async |number: usize| {
         let session = SessionId::new(format!("s{number}"));
@@ -29,7 +28,8 @@ async fn sessions_that_begin_together_in_one_folder_share_a_checkpoint() {
             project.put(&format!("of-{number}"), "new");
             Box::pin(async { Ok(ToolOutput::plain_error("ran")) }) as _
         };
-        before.around(&tool, Args::default(), Box::new(next), &cx).await.unwrap();
+        let call = Execution { tool: &tool, args: Args::default(), effects: &effects };
+        before.around(call, Box::new(next), &cx).await.unwrap();
     };
     let mut sessions: Vec<_> = (0..SESSIONS).map(|number| Box::pin(begin(number))).collect();
     let all = std::future::poll_fn(|task| {
@@ -53,16 +53,16 @@ async fn a_copy_that_its_call_has_no_time_for_is_tried_again_at_the_next_turn() 
     let root = project.folder.path().canonicalize().unwrap();
     install_git(&root);
     project.put("a", "1");
-    let effects =
-        |_: &ToolName, _: &Args, _: &CallContext| Effects::one(Effect::Write("/w".into()));
-    let before = Before::new(Arc::clone(&project.checkpoints), Arc::new(effects));
+    let effects = Effects::one(Effect::Write("/w".into()));
+    let before = Before::new(Arc::clone(&project.checkpoints));
     let tool = ToolName::new("write_file");
     let call = async |turn: &str, time: Duration| {
         let turn = TurnId::new(turn);
         let deadline = std::time::Instant::now() + time;
         let cx = CallContext { turn, deadline, ..project.cx.clone() };
         let next = |_: Args| Box::pin(async { Ok(ToolOutput::plain_error("ran")) }) as _;
-        before.around(&tool, Args::default(), Box::new(next), &cx).await.unwrap();
+        let call = Execution { tool: &tool, args: Args::default(), effects: &effects };
+        before.around(call, Box::new(next), &cx).await.unwrap();
     };
     write(&root.join("fault"), "update-index before\n");
     call("one", Duration::from_millis(300)).await;

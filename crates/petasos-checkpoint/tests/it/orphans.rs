@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use petasos_checkpoint::{Before, orphans};
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::middleware::AroundMiddleware as _;
+use petasos_contract::middleware::{AroundMiddleware as _, Execution};
 use petasos_contract::{Args, CallContext, ToolName, ToolOutput};
 use serde_json::json;
 use std::sync::Arc;
@@ -41,9 +41,8 @@ async fn checkpoints_of_a_folder_that_is_gone_are_removed_after_a_while_and_no_o
     };
     assert_eq!(names(), ["old", "young"]);
     project.put("a", "1");
-    let effects =
-        |_: &ToolName, _: &Args, _: &CallContext| Effects::one(Effect::Write("/w".into()));
-    let before = Before::new(Arc::clone(&project.checkpoints), Arc::new(effects));
+    let effects = Effects::one(Effect::Write("/w".into()));
+    let before = Before::new(Arc::clone(&project.checkpoints));
     let next = |_: Args| {
         Box::pin(async {
             // The sweep runs beside the call.
@@ -52,8 +51,9 @@ async fn checkpoints_of_a_folder_that_is_gone_are_removed_after_a_while_and_no_o
         }) as _
     };
     let tool = ToolName::new("write_file");
+    let call = Execution { tool: &tool, args: Args::default(), effects: &effects };
     tokio::select! {
-        done = before.around(&tool, Args::default(), Box::new(next), &project.cx) => {
+        done = before.around(call, Box::new(next), &project.cx) => {
             done.unwrap();
         }
         () = async {

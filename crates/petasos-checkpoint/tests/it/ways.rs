@@ -3,14 +3,13 @@
 use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
 use petasos_checkpoint::{Before, Checkpoints, Taken};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::event::{Event, EventSink, Subscriber};
-use petasos_contract::middleware::AroundMiddleware;
+use petasos_contract::middleware::{AroundMiddleware, Execution};
 use petasos_contract::{Args, CallContext, ToolName, ToolOutput, TurnId};
 use serde_json::json;
 
@@ -162,27 +161,21 @@ impl Subscriber for Notices {
 async fn the_first_change_of_a_turn_is_preceded_by_a_copy() {
     let project = Project::new(&json!({}));
     project.put("a", "1");
-    let asked = Arc::new(AtomicU32::new(0));
-    let counted = Arc::clone(&asked);
-    let before = Before::new(
-        Arc::clone(&project.checkpoints),
-        Arc::new(move |tool: &ToolName, _: &Args, _: &CallContext| {
-            counted.fetch_add(1, Ordering::Relaxed);
-            let command = Effect::Command { script: "x".into(), cwd: "/".into() };
-            match tool.as_str() {
-                "terminal" => Effects::one(command),
-                "write_file" => Effects::one(Effect::Write("/w".into())),
-                _ => Effects::one(Effect::Read("/w".into())),
-            }
-        }),
-    );
+    let before = Before::new(Arc::clone(&project.checkpoints));
+    let effects = |tool: &str| match tool {
+        "terminal" => Effects::one(Effect::Command { script: "x".into(), cwd: "/".into() }),
+        "write_file" => Effects::one(Effect::Write("/w".into())),
+        _ => Effects::one(Effect::Read("/w".into())),
+    };
     let call = async |tool: &str, turn: &str, content: &str| {
         let cx = CallContext { turn: TurnId::new(turn), ..project.cx.clone() };
         let next = |_: Args| {
             project.put("a", content);
             Box::pin(async { Ok(ToolOutput::plain_error("done")) }) as _
         };
-        before.around(&ToolName::new(tool), Args::default(), Box::new(next), &cx).await.unwrap();
+        let (tool, effects) = (ToolName::new(tool), effects(tool));
+        let call = Execution { tool: &tool, args: Args::default(), effects: &effects };
+        before.around(call, Box::new(next), &cx).await.unwrap();
     };
     let count = async || project.checkpoints.list(&project.cx).await.unwrap().len();
     call("read_file", "one", "1").await;
@@ -199,28 +192,29 @@ async fn the_first_change_of_a_turn_is_preceded_by_a_copy() {
         project.checkpoints.restore(checkpoint, &[], &project.cx).await.unwrap();
         assert_eq!(project.get("a").unwrap(), content);
     }
-    assert_eq!(asked.load(Ordering::Relaxed), 5);
 }
 
 #[tokio::test]
 async fn what_was_foreseen_is_copied_as_it_is_when_the_call_runs() {
     let project = Project::new(&json!({}));
-    let effects = |tool: &ToolName, _: &Args, _: &CallContext| match tool.as_str() {
+    let effects = |tool: &str| match tool {
         "write_file" => Effects::one(Effect::Write("/w".into())),
         _ => Effects::none(),
     };
-    let before = Before::new(Arc::clone(&project.checkpoints), Arc::new(effects));
+    let before = Before::new(Arc::clone(&project.checkpoints));
     let call = async |tool: &str, turn: &str, name: &str, content: &str| {
         let cx = CallContext { turn: TurnId::new(turn), ..project.cx.clone() };
         let next = |_: Args| {
             project.put(name, content);
             Box::pin(async { Ok(ToolOutput::plain_error("done")) }) as _
         };
-        before.around(&ToolName::new(tool), Args::default(), Box::new(next), &cx).await.unwrap();
+        let (tool, effects) = (ToolName::new(tool), effects(tool));
+        let call = Execution { tool: &tool, args: Args::default(), effects: &effects };
+        before.around(call, Box::new(next), &cx).await.unwrap();
     };
     let foresee = async |turn: &str| {
         let cx = CallContext { turn: TurnId::new(turn), ..project.cx.clone() };
-        before.foresee(&ToolName::new("write_file"), &Args::default(), &cx).await;
+        before.foresee(None, &cx).await;
     };
     project.put("a", "1");
     foresee("one").await;
@@ -263,9 +257,8 @@ async fn a_copy_that_cannot_be_made_is_told_once_and_holds_nothing_back() {
     let project = Project::new(&json!({ "max_files": 0 }));
     project.put("a", "1");
     let notices = Arc::new(Notices::default());
-    let effects =
-        |_: &ToolName, _: &Args, _: &CallContext| Effects::one(Effect::Write("/w".into()));
-    let before = Before::new(Arc::clone(&project.checkpoints), Arc::new(effects));
+    let effects = Effects::one(Effect::Write("/w".into()));
+    let before = Before::new(Arc::clone(&project.checkpoints));
     for turn in ["one", "two"] {
         let cx = CallContext {
             turn: TurnId::new(turn),
@@ -273,7 +266,9 @@ async fn a_copy_that_cannot_be_made_is_told_once_and_holds_nothing_back() {
             ..project.cx.clone()
         };
         let next = |_: Args| Box::pin(async { Ok(ToolOutput::plain_error("ran")) }) as _;
-        let told = before.around(&ToolName::new("x"), Args::default(), Box::new(next), &cx).await;
+        let tool = ToolName::new("x");
+        let call = Execution { tool: &tool, args: Args::default(), effects: &effects };
+        let told = before.around(call, Box::new(next), &cx).await;
         assert_eq!(told, Ok(ToolOutput::plain_error("ran")));
     }
     let told = notices.0.lock().clone();

@@ -107,6 +107,8 @@ pub struct Launch {
     pub program: Program,
     /// Where.
     pub cwd: TargetPath,
+    /// The directory that must be there, by device and number, where the place can tell.
+    pub directory: Option<(u64, u64)>,
     /// The session's own variables, on top of the base that the backend allows.
     pub exports: Exports,
     /// Names of the base that the session has unset.
@@ -136,6 +138,7 @@ impl Launch {
         Self {
             program,
             cwd,
+            directory: None,
             exports: Exports::new(),
             unset: Vec::new(),
             programs: None,

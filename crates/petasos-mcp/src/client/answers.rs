@@ -93,6 +93,7 @@ fn question(server: &str, message: &str, schema: &Value) -> ApprovalRequest {
         }],
         subject,
         cwd: None,
+        edits: Vec::new(),
         digest: Digest(digest.into()),
         widest: Scope::Once,
     }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::tool::{Tool, ToolError};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolOutput};
+use petasos_contract::{Args, BoxFuture, CallContext, Cleared, ToolOutput};
 use rmcp::model::{
     CallToolRequest, CallToolRequestParams, ClientRequest, GetPromptRequest,
     GetPromptRequestParams, ReadResourceRequest, ReadResourceRequestParams, ServerResult,
@@ -412,10 +412,10 @@ fn refused(message: &str) -> ToolOutput {
 impl Tool for Remote {
     fn run<'a>(
         &'a self,
-        args: Args,
+        cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move { Ok(Box::pin(self.call(args, cx)).await) })
+        Box::pin(async move { Ok(Box::pin(self.call(cleared.into_args(), cx)).await) })
     }
 
     /// Its turn, the call, and one more try on a new connection.
@@ -423,7 +423,7 @@ impl Tool for Remote {
         Some(self.limit * 3)
     }
 
-    fn effects(&self, _: &Args, _: &CallContext) -> Effects {
+    fn effects(&self, _: &Args) -> Effects {
         match &self.shared.spec().launch {
             Launch::Http { url, .. } => {
                 Effects::one(Effect::Reach(url.host_str().unwrap_or_default().to_owned()))

@@ -10,7 +10,7 @@ use petasos_contract::context::{CheckContext, Grant, Principal, Surface};
 use petasos_contract::effect::Effect;
 use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Provenance, Route};
+use petasos_contract::tool::{Concurrency, FileChanges, Provenance, Route};
 use petasos_contract::{
     Args, BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId,
 };
@@ -185,14 +185,13 @@ impl Offer for Toolbox {
             let session = SessionId::from(session);
             let offered = self.offered(&session).await;
             let tools = self.catalogue.registry().seen_by(&session);
-            let cx = self.context(session);
             let shown = |definition: Definition| {
                 let entry = tools.get(definition.name.as_str())?;
                 let input_schema = schema_of(&definition);
                 Some(OfferedTool {
                     name: definition.name.as_str().to_owned(),
                     description: text_of(&definition, "description"),
-                    read_only: Some(only_reads(entry, &input_schema, &cx)),
+                    read_only: Some(only_reads(entry, &input_schema)),
                     input_schema,
                     idempotent: Some(entry.idempotent),
                 })
@@ -285,9 +284,12 @@ impl Drop for EndsTurn<'_> {
     }
 }
 
-/// Whether a tool changes nothing, by the effects that it states for an example of its arguments.
-/// One without effects is taken at the word of its declaration, a stranger's is not.
-fn only_reads(entry: &Entry, schema: &Map<String, Value>, cx: &CallContext) -> bool {
+/// Whether a tool changes nothing, by its declaration and by the effects that it states for an
+/// example of its arguments. A stranger's that states none is not taken at its word.
+fn only_reads(entry: &Entry, schema: &Map<String, Value>) -> bool {
+    if entry.changes != FileChanges::None {
+        return false;
+    }
     let properties = schema.get("properties").and_then(Value::as_object);
     let example = properties.into_iter().flatten().filter_map(|(name, property)| {
         let value = match property.get("enum").and_then(|values| values.get(0)) {
@@ -296,12 +298,13 @@ fn only_reads(entry: &Entry, schema: &Map<String, Value>, cx: &CallContext) -> b
         };
         Some((name.clone(), value))
     });
-    let effects = entry.tool.effects(&Args::new(example.collect()), cx);
+    let effects = entry.tool.effects(&Args::new(example.collect()));
     let mut stated = effects.iter().peekable();
-    match stated.peek() {
-        Some(_) => stated.all(|effect| matches!(effect, Effect::Read(_))),
-        None => entry.provenance != Provenance::Foreign && entry.concurrency == Concurrency::Safe,
+    if stated.peek().is_some() {
+        return stated.all(|effect| matches!(effect, Effect::Read(_)));
     }
+    let beside = matches!(entry.concurrency, Concurrency::Safe | Concurrency::ByPath { .. });
+    entry.provenance != Provenance::Foreign && beside
 }
 
 fn call_id() -> CallId {

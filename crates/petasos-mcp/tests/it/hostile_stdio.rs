@@ -164,7 +164,7 @@ async fn names_that_collide_never_replace_ours() {
     impl petasos_contract::tool::Tool for Ours {
         fn run<'a>(
             &'a self,
-            _: petasos_contract::Args,
+            _: petasos_contract::Cleared,
             _: &'a petasos_contract::CallContext,
         ) -> petasos_contract::BoxFuture<
             'a,

@@ -11,7 +11,7 @@ use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Tool, ToolError};
 use petasos_contract::wait::Owned;
-use petasos_contract::{Args, BoxFuture, CallContext, Secret, ToolOutput};
+use petasos_contract::{Args, BoxFuture, CallContext, Cleared, Secret, ToolOutput};
 use petasos_mcp::client::State;
 use petasos_mcp::offer::Offer;
 use petasos_mcp::server::{ByElicitation, HttpOptions, LogHead, Logs, Toolbox, bind, serve_stdio};
@@ -51,7 +51,7 @@ struct Says(&'static str);
 impl Tool for Says {
     fn run<'a>(
         &'a self,
-        _: Args,
+        _: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
@@ -62,7 +62,7 @@ impl Tool for Says {
         })
     }
 
-    fn effects(&self, args: &Args, _: &CallContext) -> Effects {
+    fn effects(&self, args: &Args) -> Effects {
         match (self.0, args.text("path")) {
             ("reads", Some(path)) => Effects::one(Effect::Read(path.into())),
             ("writes", Some(path)) => Effects::one(Effect::Write(path.into())),

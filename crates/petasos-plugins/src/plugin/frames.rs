@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use petasos_contract::call::Refusal;
 use petasos_contract::middleware::{
-    AroundError, AroundMiddleware, AskError, AskMiddleware, MiddlewareError, Next, NextAsk,
-    PromptMiddleware, PromptRewrite, RequestMiddleware, Rewrite,
+    AroundError, AroundMiddleware, AskError, AskMiddleware, Execution, MiddlewareError, Next,
+    NextAsk, PromptMiddleware, PromptRewrite, RequestMiddleware, Rewrite,
 };
 use petasos_contract::model::{ModelError, Prompt, Reason, Reply, Role};
 use petasos_contract::{Args, BoxFuture, CallContext, ToolName, ToolOutput};
@@ -159,11 +159,11 @@ impl AroundMiddleware for Frame {
 
     fn around<'a>(
         &'a self,
-        tool: &'a ToolName,
-        args: Args,
+        call: Execution<'a>,
         next: Next<'a>,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>> {
+        let Execution { tool, args, .. } = call;
         Box::pin(async move {
             let payload = json!({
                 "tool_name": tool, "args": args.object(), "original_args": args.object(),

@@ -4,7 +4,7 @@ use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use petasos_contract::check::{Availability, Check, CheckScope};
-use petasos_contract::{Args, BoxFuture, CallContext, Tool, ToolError, ToolOutput};
+use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolError, ToolOutput};
 use petasos_runtime::registry::Entry;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -112,14 +112,14 @@ struct PluginTool {
 impl Tool for PluginTool {
     fn run<'a>(
         &'a self,
-        args: Args,
+        cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let plugin = self.plugin.upgrade();
             let plugin =
                 plugin.ok_or_else(|| ToolError::new("PluginGone", "its plugin was unloaded"))?;
-            let params = json!({ "name": self.name, "args": args.object() });
+            let params = json!({ "name": self.name, "args": cleared.args().object() });
             match plugin.ask("tool.call", params, cx).await {
                 Ok(Value::String(text)) => Ok(ToolOutput::Text(text)),
                 Ok(other) => Ok(ToolOutput::Foreign(other)),

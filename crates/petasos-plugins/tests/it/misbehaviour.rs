@@ -252,7 +252,7 @@ struct Slow;
 impl petasos_contract::Tool for Slow {
     fn run<'a>(
         &'a self,
-        _: petasos_contract::Args,
+        _: petasos_contract::Cleared,
         _: &'a petasos_contract::CallContext,
     ) -> petasos_contract::BoxFuture<
         'a,

@@ -35,7 +35,7 @@ struct Judge;
 
 impl Policy for Judge {
     fn judge(&self, intent: &Intent<'_>, _: &CallContext) -> Verdict {
-        let said = intent.args.text("text").unwrap_or_default();
+        let said = intent.plan.args.text("text").unwrap_or_default();
         if said.contains("forbidden") {
             let finding = petasos_contract::approval::Finding {
                 key: "forbidden".into(),

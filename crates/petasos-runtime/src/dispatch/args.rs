@@ -1,4 +1,4 @@
-//! Door 1: argument text becomes a JSON object, or a fault that says what was wrong.
+//! Arguments: argument text becomes a JSON object, or a fault that says what was wrong.
 
 use petasos_contract::Args;
 use petasos_contract::call::{RawArguments, Refusal, RefusalKind, ToolCall};

@@ -1,4 +1,4 @@
-//! Door 2: the tool search bridge. Searching and describing are answered here; `tool_call` becomes
+//! The tool search bridge. Searching and describing are answered here; `tool_call` becomes
 //! the tool it names before anything else sees the call.
 
 use petasos_contract::call::{Refusal, RefusalKind};

@@ -1,4 +1,4 @@
-//! Door 7: policy judges what the call would do; whoever must agree is asked.
+//! Clearing: policy judges the plan of a call; whoever must agree is asked.
 //!
 //! Judging never waits and asking never decides. Each way it can end is a different refusal, so
 //! that the model, the hooks and the log can tell a denial from a silence.
@@ -12,12 +12,13 @@ use petasos_contract::approval::{
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::effect::Effect;
 use petasos_contract::hook::{ApprovalMoment, Moment};
-use petasos_contract::{Args, CallContext, ToolName, wait};
+use petasos_contract::{Args, CallContext, Cleared, Plan, ToolName, wait};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{Cleared, Dispatcher, Granted, consent, run};
+use super::{ClearedCall, Dispatcher, PlannedCall, consent, plan, run};
 use crate::budget;
+use crate::registry::Entry;
 
 /// What a denied model must understand, whoever denied.
 const NO_CONSENT: &str = "The user has not consented to this action. Do not retry it, rephrase \
@@ -26,32 +27,31 @@ const NO_CONSENT: &str = "The user has not consented to this action. Do not retr
 /// The longest a question stays open, whoever asks it.
 const ANSWER_MAX: Duration = Duration::from_hours(24);
 
-/// Judges a call and, where a person must agree, asks.
+/// Judges a planned call and, where a person must agree, asks.
 pub(super) async fn check(
-    call: Granted,
+    call: PlannedCall,
     mut escalated: Vec<Finding>,
     door: &Dispatcher,
     cx: &CallContext,
-) -> Result<Cleared, Refusal> {
+) -> Result<ClearedCall, Refusal> {
+    let PlannedCall { id, entry, mut plan } = call;
     let policy = door.policy.as_ref();
-    let effects = call.entry.tool.effects(&call.args, cx);
-    let untrusted = budget::reads_untrusted(door.spill(), &effects, cx)?;
-    let tool = &call.entry.name;
-    let unscanned = Intent { tool, args: &call.args, effects: &effects, escalated: &escalated };
-    let scanned = scanned(&unscanned, &call, policy, cx).await?;
+    let untrusted = budget::reads_untrusted(door.spill(), &plan.effects, cx)?;
+    let tool = &entry.name;
+    let unscanned = Intent { tool, plan: &plan, escalated: &escalated };
+    let scanned = scanned(&unscanned, &entry, policy, cx).await?;
     escalated.extend(scanned);
-    let intent = Intent { tool, args: &call.args, effects: &effects, escalated: &escalated };
-    let verdict = policy.judge(&intent, cx);
-    let mut agreed_to = None;
+    let verdict = policy.judge(&Intent { tool, plan: &plan, escalated: &escalated }, cx);
+    plan.pins.extend(policy.pins(cx));
+    let intent = Intent { tool, plan: &plan, escalated: &escalated };
     let mut consent = None;
     let (answer, refusal) = match &verdict {
         Verdict::Allow => (None, None),
         Verdict::Block(findings) => (None, Some(blocked(findings))),
         Verdict::Ask(findings) => {
-            let request = request(&intent, findings);
+            let request = request(&intent, findings).await;
             let answer = asked(door, &request, cx).await;
-            agreed_to = Some(request.digest);
-            consent = consent::note(&answer, findings, &effects);
+            consent = consent::note(&answer, findings, &plan.effects);
             let refusal = refused(&answer, findings);
             (Some(answer), refusal)
         }
@@ -61,8 +61,39 @@ pub(super) async fn check(
     if let Some(refusal) = refusal {
         return Err(refusal);
     }
-    let Granted { id, entry, args, .. } = call;
-    Ok(Cleared { id, entry, args, approved: agreed_to, consent, escalated, untrusted, effects })
+    let cleared = Cleared::new(plan);
+    Ok(ClearedCall { id, entry, cleared, consent, escalated, untrusted })
+}
+
+/// Plans and judges a call once more: its arguments, its directory or the files behind it are not
+/// what was judged. Nobody is asked twice, so that anything but a plain yes refuses it.
+pub(super) async fn again(
+    entry: &Entry,
+    args: Args,
+    escalated: &[Finding],
+    policy: &dyn Policy,
+    cx: &CallContext,
+) -> Result<Cleared, Refusal> {
+    let mut plan = plan::make(entry, args, cx).await?;
+    let tool = &entry.name;
+    let scanned = scanned(&Intent { tool, plan: &plan, escalated }, entry, policy, cx).await?;
+    let escalated = [escalated, &scanned].concat();
+    let verdict = policy.judge(&Intent { tool, plan: &plan, escalated: &escalated }, cx);
+    plan.pins.extend(policy.pins(cx));
+    let intent = Intent { tool, plan: &plan, escalated: &escalated };
+    let settlement = Settlement { intent: &intent, verdict: &verdict, answer: None };
+    policy.settle(&settlement, cx).map_err(|error| super::broken(&error.to_string()))?;
+    match verdict {
+        Verdict::Allow => Ok(Cleared::new(plan)),
+        Verdict::Ask(_) | Verdict::Block(_) => Err(altered()),
+    }
+}
+
+/// The world moved, and what would happen now was not agreed to.
+pub(super) fn altered() -> Refusal {
+    let message = "Not run: its arguments, its directory or the files behind its paths changed \
+                   after it had been judged, and it needs approval as it is now.";
+    Refusal::new(RefusalKind::Altered, message)
 }
 
 /// Puts the question. Hooks that watch hold back nobody who interrupts.
@@ -79,7 +110,7 @@ async fn asked(door: &Dispatcher, request: &ApprovalRequest, cx: &CallContext) -
 /// What a scanner finds in a call that is not blocked anyway.
 async fn scanned(
     intent: &Intent<'_>,
-    call: &Granted,
+    entry: &Entry,
     policy: &dyn Policy,
     cx: &CallContext,
 ) -> Result<Vec<Finding>, Refusal> {
@@ -89,17 +120,20 @@ async fn scanned(
     }
     tokio::select! {
         biased;
-        () = cx.cancel.cancelled() => Err(run::cancelled(&call.entry)),
+        () = cx.cancel.cancelled() => Err(run::cancelled(entry)),
         findings = scan => Ok(findings),
     }
 }
 
-/// Identifies a tool with its arguments, whatever the order of their keys.
-pub(super) fn digest(tool: &ToolName, args: &Args) -> Digest {
+/// Identifies a tool with what it would do, whatever the order of its arguments' keys.
+fn digest(tool: &ToolName, plan: &Plan) -> Digest {
     let mut hasher = Sha256::new();
-    hasher.update(tool.as_str().as_bytes());
-    hasher.update([0]);
-    hasher.update(canonical(&Value::Object(args.object().clone())).to_string().as_bytes());
+    let args = canonical(&Value::Object(plan.args.object().clone())).to_string();
+    let effects = serde_json::to_string(&plan.effects).unwrap_or_default();
+    for part in [tool.as_str(), &args, &effects, &format!("{:?}", plan.pins)] {
+        hasher.update(part.as_bytes());
+        hasher.update([0]);
+    }
     Digest(hasher.finalize().into())
 }
 
@@ -119,21 +153,27 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
-fn request(intent: &Intent<'_>, findings: &[Finding]) -> ApprovalRequest {
+async fn request(intent: &Intent<'_>, findings: &[Finding]) -> ApprovalRequest {
     let widest = findings.iter().map(|finding| finding.widest).min().unwrap_or(Scope::Once);
+    let edits = match &intent.plan.edits {
+        // What cannot be shown is still asked about: the question names the files.
+        Some(preview) => preview.edits().await.unwrap_or_default(),
+        None => Vec::new(),
+    };
     ApprovalRequest {
         tool: intent.tool.clone(),
         subject: subject(intent),
         cwd: directory(intent),
         findings: findings.to_vec(),
-        digest: digest(intent.tool, intent.args),
+        edits,
+        digest: digest(intent.tool, intent.plan),
         widest,
     }
 }
 
 /// Where the command would run, or the program.
 fn directory(intent: &Intent<'_>) -> Option<PathBuf> {
-    intent.effects.iter().find_map(|effect| match effect {
+    intent.plan.effects.iter().find_map(|effect| match effect {
         Effect::Command { cwd, .. } | Effect::Code { cwd, .. } => Some(cwd.clone()),
         _ => None,
     })
@@ -141,7 +181,11 @@ fn directory(intent: &Intent<'_>) -> Option<PathBuf> {
 
 /// What a person is shown: the command or the paths, else the arguments.
 fn subject(intent: &Intent<'_>) -> String {
+    if !intent.plan.subject.is_empty() {
+        return intent.plan.subject.clone();
+    }
     let lines: Vec<String> = intent
+        .plan
         .effects
         .iter()
         .filter_map(|effect| match effect {
@@ -155,7 +199,7 @@ fn subject(intent: &Intent<'_>) -> String {
         })
         .collect();
     if lines.is_empty() {
-        return format!("{} {}", intent.tool, Value::Object(intent.args.object().clone()));
+        return format!("{} {}", intent.tool, Value::Object(intent.plan.args.object().clone()));
     }
     lines.join("\n")
 }

@@ -1,4 +1,4 @@
-//! Door 3: the tool exists, the caller may use it, and it is not the loop's own.
+//! The grant: the tool exists, the caller may use it, and it is not the loop's own.
 
 use std::sync::Arc;
 

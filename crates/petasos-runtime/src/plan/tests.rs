@@ -1,16 +1,16 @@
 //! Which calls of a batch may run together.
 
-use std::sync::Arc;
-
-use petasos_contract::ToolOutput;
 use petasos_contract::call::{RawArguments, ToolCall};
-use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::tool::Concurrency;
 use serde_json::json;
 
 use super::{Segment, plan};
-use crate::probe::{Scripted, World, echo, entry, settings_with};
+use crate::probe::{World, echo, entry, settings_with};
 use crate::registry::Entry;
+
+const BY_PATH: Concurrency = Concurrency::ByPath { path: "path", alone: &["patch"] };
+const BY_COMMAND: Concurrency =
+    Concurrency::ByCommand { script: "command", alone: &["background", "pty", "workdir"] };
 
 fn tool(name: &str, concurrency: Concurrency) -> Entry {
     let mut tool = entry(name, "test", echo());
@@ -19,12 +19,10 @@ fn tool(name: &str, concurrency: Concurrency) -> Entry {
 }
 
 fn world(folder: &std::path::Path) -> World {
-    let mut tools: Vec<Entry> = ["read_file", "write_file", "patch"]
-        .iter()
-        .map(|name| tool(name, Concurrency::ByPath))
-        .collect();
+    let mut tools: Vec<Entry> =
+        ["read_file", "write_file", "patch"].iter().map(|name| tool(name, BY_PATH)).collect();
     tools.push(tool("search_files", Concurrency::Safe));
-    tools.push(tool("terminal", Concurrency::ByCommand));
+    tools.push(tool("terminal", BY_COMMAND));
     tools.push(tool("clarify", Concurrency::Barrier));
     let mut world = World::with(tools);
     world.settings = settings_with(&json!({}), &[], folder);
@@ -38,7 +36,7 @@ fn segments(folder: &std::path::Path, calls: &[(&str, &str)]) -> Vec<Segment> {
     let world = world(folder);
     let calls: Vec<ToolCall> =
         calls.iter().map(|(name, arguments)| ToolCall::new("c", *name, *arguments)).collect();
-    plan(&calls, &world.registry.snapshot(), &world.cx())
+    plan(&calls, &world.registry.snapshot(), folder, &world.cx())
 }
 
 fn at(path: &str) -> String {
@@ -137,8 +135,9 @@ fn paths_overlap_when_one_holds_the_other_however_they_are_spelled() {
     {
         std::os::unix::fs::symlink(root.join("real/deep"), root.join("link")).unwrap();
         table.push(("link/f", "real/deep/f", true));
-        table.push(("link/../f", "real/f", true));
-        table.push(("link/../f", "f", false));
+        // As tools mean it: `..` is folded as text.
+        table.push(("link/../f", "real/f", false));
+        table.push(("link/../f", "f", true));
         table.push(("link/new/f", "real/deep/new", true));
     }
     for (left, right, overlapping) in table {
@@ -150,29 +149,31 @@ fn paths_overlap_when_one_holds_the_other_however_they_are_spelled() {
 }
 
 #[test]
-fn a_relative_path_is_what_the_tool_takes_it_for() {
+fn a_relative_path_starts_where_the_session_is() {
     let folder = tempfile::tempdir().unwrap();
-    let mut moved = Scripted::new(|_, _| async { Ok(ToolOutput::Text(String::new())) });
-    // Its session has gone to `sub` meanwhile.
-    moved.effects = |args| {
-        let path = std::path::Path::new("/ws/sub").join(args.text("path").unwrap_or_default());
-        Effects::one(Effect::Write(path))
-    };
-    let mut tool = entry("write_file", "test", Arc::new(moved));
-    tool.concurrency = Concurrency::ByPath;
-    let mut world = World::with(vec![tool]);
-    world.settings = settings_with(&json!({}), &[], folder.path());
+    let world = world(folder.path());
     for (left, right, overlapping) in [
         ("f", "/ws/sub/f", true),
         ("f", "../sub/f", true),
         ("f", "g", false),
         ("f", "/ws/f", false),
+        ("f", " f", false),
     ] {
         let calls = [left, right].map(|path| ToolCall::new("c", "write_file", at(path)));
         let wanted = if overlapping { S(vec![0, 1]) } else { P(vec![0, 1]) };
-        let planned = plan(&calls, &world.registry.snapshot(), &world.cx());
+        let base = std::path::Path::new("/ws/sub");
+        let planned = plan(&calls, &world.registry.snapshot(), base, &world.cx());
         assert_eq!(planned, [wanted], "{left} {right}");
     }
+}
+
+#[test]
+fn a_patch_of_many_files_runs_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    let many = json!({ "path": "a", "patch": "*** Update File: b" }).to_string();
+    let calls = [("read_file", at("b")), ("patch", many)];
+    let calls = calls.each_ref().map(|(name, args)| (*name, args.as_str()));
+    assert_eq!(segments(folder.path(), &calls), [S(vec![0, 1])]);
 }
 
 #[test]
@@ -184,7 +185,8 @@ fn arguments_that_are_an_object_already_are_planned_alike() {
         name: "read_file".into(),
         arguments: RawArguments::Object(json!({ "path": path }).as_object().cloned().unwrap()),
     };
-    let plan = |calls: &[ToolCall]| plan(calls, &world.registry.snapshot(), &world.cx());
+    let plan =
+        |calls: &[ToolCall]| plan(calls, &world.registry.snapshot(), folder.path(), &world.cx());
     assert_eq!(plan(&[call("a"), call("b")]), [P(vec![0, 1])]);
     assert_eq!(plan(&[call("a"), call("a")]), [S(vec![0, 1])]);
 }

@@ -6,7 +6,9 @@ use std::sync::{Arc, OnceLock};
 use petasos_contract::ToolName;
 use petasos_contract::check::Check;
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Limit, Mode, Provenance, Route, Tool, ToolDef};
+use petasos_contract::tool::{
+    Concurrency, FileChanges, Limit, Mode, Provenance, Route, Tool, ToolDef,
+};
 use serde_json::{Map, Value};
 use tracing::warn;
 
@@ -34,6 +36,8 @@ pub struct Entry {
     pub route: Route,
     /// What may run beside it.
     pub concurrency: Concurrency,
+    /// What it changes in files.
+    pub changes: FileChanges,
     /// Whose words its result carries.
     pub provenance: Provenance,
     /// When its result is spilled.
@@ -65,6 +69,7 @@ impl Entry {
             requires_env: Vec::new(),
             route: Route::Registry,
             concurrency: Concurrency::Barrier,
+            changes: FileChanges::None,
             provenance: Provenance::Own,
             result_chars_max: Limit::Default,
             check: None,
@@ -86,6 +91,7 @@ impl Entry {
             requires_env: def.requires_env.iter().map(|&name| name.to_owned()).collect(),
             route: def.route,
             concurrency: def.concurrency,
+            changes: def.changes,
             provenance: def.provenance,
             result_chars_max: def.result_chars_max,
             check: def.check.map(Check::from),

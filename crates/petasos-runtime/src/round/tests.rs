@@ -51,7 +51,7 @@ fn world(gauge: &Arc<Gauge>) -> World {
     let kinds = [
         ("safe", Concurrency::Safe),
         ("barrier", Concurrency::Barrier),
-        ("by_path", Concurrency::ByPath),
+        ("by_path", Concurrency::ByPath { path: "path", alone: &[] }),
     ];
     let tool = |(name, concurrency): (&str, Concurrency)| {
         let gauge = Arc::clone(gauge);

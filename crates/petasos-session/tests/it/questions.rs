@@ -21,6 +21,7 @@ fn approval(subject: &str) -> ApprovalRequest {
         tool: "terminal".into(),
         subject: subject.to_owned(),
         findings: Vec::new(),
+        edits: Vec::new(),
         digest: Digest([0; 32]),
         widest: Scope::Session,
     }

@@ -108,6 +108,10 @@ fn steps(
         arrange(mounts, plan.has(FLAG_USERNS)).map_err(at(Stage::Mounts))?;
     }
     sys::chdir(plan.cwd().ok_or(missing)?).map_err(at(Stage::Cwd))?;
+    // Asked of where we are, so that no later change of the path matters.
+    if plan.directory().is_some_and(|named| sys::working_directory() != Some(named)) {
+        return Err((Stage::Cwd, libc::ESTALE));
+    }
     let (ruleset, filter) = (roles.fd(Role::Ruleset), plan.filter());
     if ruleset >= 0 || filter.is_some() {
         sys::prctl(libc::PR_SET_NO_NEW_PRIVS, 1).map_err(at(Stage::Seccomp))?;

@@ -21,10 +21,14 @@ pub(crate) struct Header {
     filter: u64,
     filter_len: u64,
     flags: u64,
+    device: u64,
+    inode: u64,
 }
 
 /// The launch gets a controlling terminal.
 pub(crate) const FLAG_TTY: u64 = 1;
+/// The directory must be the one that was named by its device and number.
+pub(crate) const FLAG_DIRECTORY: u64 = 4;
 /// The mount table needs a user namespace of its own.
 pub(crate) const FLAG_USERNS: u64 = 2;
 
@@ -40,6 +44,8 @@ pub(crate) struct Plan {
     /// Seccomp instructions, eight bytes each.
     pub(crate) filter: Vec<[u8; 8]>,
     pub(crate) flags: u64,
+    /// The directory that must be at `cwd`: its device and number.
+    pub(crate) directory: Option<(u64, u64)>,
 }
 
 impl Plan {
@@ -60,8 +66,11 @@ impl Plan {
         let envp = block.table(&envp);
         let mounts = if mounts.is_empty() { 0 } else { block.table(&mounts) };
         let filter = if self.filter.is_empty() { 0 } else { block.rows(&self.filter) };
+        let filters = self.filter.len() as u64;
+        let named = if self.directory.is_some() { FLAG_DIRECTORY } else { 0 };
+        let (flags, (device, inode)) = (self.flags | named, self.directory.unwrap_or_default());
         let numbers =
-            [MAGIC, program, cwd, argv, envp, mounts, filter, self.filter.len() as u64, self.flags];
+            [MAGIC, program, cwd, argv, envp, mounts, filter, filters, flags, device, inode];
         for (slot, number) in block.0.chunks_exact_mut(8).zip(numbers) {
             slot.copy_from_slice(&number.to_ne_bytes());
         }
@@ -193,6 +202,11 @@ impl Mapped {
         }
         let count = u16::try_from(self.header.filter_len).ok()?;
         Some((self.pointer(self.header.filter)?, count))
+    }
+
+    /// The directory that must be the working one, where that matters.
+    pub(crate) fn directory(&self) -> Option<(u64, u64)> {
+        self.has(FLAG_DIRECTORY).then_some((self.header.device, self.header.inode))
     }
 
     pub(crate) fn has(&self, flag: u64) -> bool {

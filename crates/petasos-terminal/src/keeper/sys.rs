@@ -269,6 +269,18 @@ pub(crate) fn chdir(path: *const c_char) -> Result<(), i32> {
     if unsafe { libc::chdir(path) } < 0 { Err(errno()) } else { Ok(()) }
 }
 
+/// Which directory is the working one: its device and number.
+pub(crate) fn working_directory() -> Option<(u64, u64)> {
+    let mut known = MaybeUninit::<libc::stat>::zeroed();
+    // SAFETY: the text ends with a zero, and the place for the answer is ours.
+    if unsafe { libc::stat(c".".as_ptr(), known.as_mut_ptr()) } < 0 {
+        return None;
+    }
+    // SAFETY: plain numbers, filled in by the call that has just succeeded.
+    let known = unsafe { known.assume_init() };
+    Some((known.st_dev, known.st_ino))
+}
+
 /// Makes the terminal on descriptor 0 the controlling one.
 pub(crate) fn take_terminal() -> Result<(), i32> {
     // SAFETY: takes numbers.

@@ -325,6 +325,10 @@ fn refused(word: Word, launch: &Launch) -> EnvError {
 }
 
 impl Environment for Remote {
+    fn home(&self, _: &CallContext) -> TargetPath {
+        TargetPath::new(self.target.home.clone())
+    }
+
     fn facts(&self) -> &Facts {
         &self.facts
     }

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use petasos_contract::CallContext;
 use petasos_contract::environment::{Launch, Sandbox, SandboxLevel};
-use petasos_contract::path::TargetPath;
+use petasos_contract::path::{TargetPath, resolve};
 
 use super::{repositories, sockets, text};
 use crate::settings::{Require, TerminalSettings};
@@ -19,13 +19,8 @@ pub(crate) fn wanted(terminal: &TerminalSettings, cx: &CallContext) -> Sandbox {
         writable.push(TargetPath::new(cx.workspace.to_path_buf()));
         writable.push(TargetPath::new(cx.settings.temp()));
         let granted = terminal.sandbox_writable.iter();
-        writable.extend(granted.map(|path| {
-            crate::shell::within(
-                &TargetPath::new(cx.workspace.to_path_buf()),
-                path,
-                cx.settings.user_home(),
-            )
-        }));
+        let own = |user: &str| user.is_empty().then(|| cx.settings.user_home().to_owned());
+        writable.extend(granted.map(|path| TargetPath::new(resolve(path, &cx.workspace, own))));
     }
     let home = cx.settings.home();
     let own = (!home.as_os_str().is_empty()).then(|| TargetPath::new(home));

@@ -113,6 +113,8 @@ pub(crate) fn command(script: &str) -> Command {
     Command {
         script: script.to_owned(),
         workdir: None,
+        at: None,
+        directory: None,
         timeout: Some(Duration::from_secs(30)),
         pty: false,
         on_timeout: OnTimeout::Kill,

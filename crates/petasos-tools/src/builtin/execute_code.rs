@@ -9,14 +9,16 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::environment::Located;
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Example, Limit, Patch};
+use petasos_contract::tool::{Example, FileChanges, Limit, Patch};
 use petasos_contract::{
-    Args, BoxFuture, CallContext, Tool, ToolDef, ToolError, ToolName, ToolOutput,
+    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolName, ToolOutput,
 };
 use serde_json::{Map, Value, json};
 
-use crate::code::{self, CodeSettings, Ended, Finished, Job};
+use crate::code::{self, CodeSettings, Ended, Finished, Job, Mode};
+use crate::files::directory::Directory;
 use crate::files::site::Sites;
 
 /// The definition.
@@ -26,6 +28,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Run a Python script that can call tools",
     emoji: "🐍",
     core: true,
+    changes: FileChanges::Programs,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&super::terminal::CHECK),
     schema,
@@ -79,37 +82,79 @@ struct ExecuteCode {
     ports: Ports,
 }
 
+/// A script that was planned.
+struct PlannedScript {
+    source: String,
+    settings: CodeSettings,
+    located: Arc<Located>,
+    directory: Directory,
+}
+
 impl ExecuteCode {
-    async fn execute(&self, source: &str, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let settings: CodeSettings = cx
-            .settings
-            .section()
-            .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
-        let ports = self.ports.environments.as_ref().zip(self.ports.terminal.as_ref());
-        let (environments, terminal) = ports.ok_or_else(|| {
-            ToolError::new("NoEnvironment", "this program has no terminal to run code in")
-        })?;
+    async fn execute(
+        &self,
+        script: PlannedScript,
+        cx: &CallContext,
+    ) -> Result<ToolOutput, ToolError> {
         let started = Instant::now();
-        let environment = environments.of(cx).await?;
-        let cwd = environments.cwd(cx);
-        let door = self.ports.door.clone();
-        let timeout = settings.timeout().as_secs();
-        let sandbox = terminal.sandbox(cx)?;
-        let job = Job { source, settings, environment, door, cwd, sandbox, cx };
+        let terminal = self.ports.terminal.as_ref().ok_or_else(no_terminal)?;
+        let timeout = script.settings.timeout().as_secs();
+        let job = Job {
+            source: &script.source,
+            settings: script.settings,
+            environment: Arc::clone(&script.located.environment),
+            door: self.ports.door.clone(),
+            directory: script.directory,
+            sandbox: terminal.sandbox(cx)?,
+            cx,
+        };
         let finished = code::run(job).await?;
         Ok(told(&finished, started, timeout, cx))
     }
 }
 
+fn no_terminal() -> ToolError {
+    ToolError::new("NoEnvironment", "this program has no terminal to run code in")
+}
+
 impl Tool for ExecuteCode {
-    fn run<'a>(
+    fn plan<'a>(
         &'a self,
         args: Args,
         cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        Box::pin(async move {
+            let source = args.text("code").filter(|code| !code.trim().is_empty());
+            let Some(source) = source.map(str::to_owned) else {
+                return Ok(Plan::new(args).with_work::<Option<PlannedScript>>(None));
+            };
+            let settings: CodeSettings = cx
+                .settings
+                .section()
+                .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
+            let place = Sites::new(&self.ports).locate(cx).await?;
+            let located = place.located().cloned().ok_or_else(no_terminal)?;
+            let directory = place.directory(None, cx).await?;
+            let cwd = match settings.mode {
+                Mode::Project => directory.real.clone(),
+                // A folder of its own, which is made when it runs.
+                Mode::Strict => located.environment.facts().temp.as_path().to_owned(),
+            };
+            let (language, text) = ("python".to_owned(), source.clone());
+            let effects = Effects::one(Effect::Code { language, source: text, cwd });
+            let plan = place.plan(args).with_effects(effects).with_pins(directory.pin.clone());
+            Ok(plan.with_work(Some(PlannedScript { source, settings, located, directory })))
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            match args.text("code").filter(|code| !code.trim().is_empty()) {
-                Some(source) => self.execute(source, cx).await,
+            match cleared.into_work::<Option<PlannedScript>>()? {
+                Some(script) => self.execute(script, cx).await,
                 None => Ok(ToolOutput::plain_error("`code` is missing: send a Python script")),
             }
         })
@@ -118,14 +163,6 @@ impl Tool for ExecuteCode {
     fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
         let settings = cx.settings.section::<CodeSettings>().ok()?;
         Some(settings.timeout() + Duration::from_mins(1))
-    }
-
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        args.text("code").map_or(Effects::none(), |source| {
-            let (language, source) = ("python".to_owned(), source.to_owned());
-            let cwd = Sites::new(&self.ports).meant(".", cx);
-            Effects::one(Effect::Code { language, source, cwd })
-        })
     }
 
     fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {

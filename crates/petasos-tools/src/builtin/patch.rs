@@ -9,23 +9,24 @@ mod schema;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{self, Concurrency, Limit};
-use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
+use petasos_contract::tool::{self, Concurrency, FileChanges, Limit};
+use petasos_contract::{Args, CallContext, Plan, ToolDef, ToolError, ToolName, ToolOutput};
 use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
+use files::PatchWork;
+
 use super::write_file::Told;
-use crate::change::{self, Changer, Planned};
+use crate::change::{self, Changer, EditTarget, Planned};
 use crate::edit::fuzzy::Strategy;
 use crate::edit::replace::{All, NotReplaced, Replaced, replace};
-use crate::edit::v4a;
 use crate::edit::{diff, own_words};
 use crate::files::available::FILES;
-use crate::files::site::Site;
+use crate::files::site::{FilePlace, Site};
 use crate::mention;
 
 /// The definition.
@@ -35,12 +36,13 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Change part of a file, or several files at once",
     emoji: "🔧",
     core: true,
-    concurrency: Concurrency::ByPath,
+    concurrency: Concurrency::ByPath { path: "path", alone: &["patch"] },
+    changes: FileChanges::Edits,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&FILES),
     schema: schema::schema,
     examples: schema::EXAMPLES,
-    build: |ports| Arc::new(Blocking::new(Patch::new(ports))),
+    build: |ports| Arc::new(Planning::new(Patch::new(ports))),
     ..ToolDef::USUAL
 };
 
@@ -79,33 +81,22 @@ impl Patch {
         Self(Changer::new(ports))
     }
 
-    fn replace(&self, input: &Input, cx: &CallContext) -> Result<Value, Told> {
-        let path = input.path.as_deref().filter(|path| !path.trim().is_empty());
-        let path = path.ok_or_else(|| "`path` is missing: name the file to change".to_owned())?;
-        let old = input.old_string.as_deref().unwrap_or_default();
-        let new = input.new_string.as_deref().ok_or_else(|| {
-            "`new_string` is missing: to remove text send an empty one".to_owned()
-        })?;
-        if let Some(why) = own_words::found_in(new) {
-            return Err(why.replace("`content`", "`new_string`").into());
-        }
-        let site = self.0.sites.open(cx)?;
-        let named = site.resolve(path);
-        let name = site.shown(&named);
-        let real = site.target(&named).map_err(|fault| format!("`{name}`: {fault}"))?;
-        let _held = self.0.hold(std::slice::from_ref(&real), cx)?;
-        files::refuse_protected(&site, &named)?;
-        let file = Changer::load(&site, &named, &real)?;
+    fn replace(&self, work: &ReplaceWork, cx: &CallContext) -> Result<Value, Told> {
+        let ReplaceWork { place, given, target, old, new, all } = work;
+        let site = place.site(cx);
+        let (name, real) = (site.shown(&target.path), &target.real);
+        let _held = self.0.hold(std::slice::from_ref(real), cx)?;
+        files::refuse_protected(&site, target)?;
+        let file = Changer::load(&site, target)?;
         let before = file.text().map_err(|why| format!("`{name}`: {why}"))?;
-        let before = before.ok_or_else(|| missing(&site, &named))?;
-        let all = if input.replace_all { All::Places } else { All::Unique };
-        let Replaced { text, strategy, count } = replace(&before, old, new, all)
-            .map_err(|why| self.not_replaced(&why, &name, &real, cx))?;
+        let before = before.ok_or_else(|| missing(&site, &target.path))?;
+        let Replaced { text, strategy, count } = replace(&before, old, new, *all)
+            .map_err(|why| self.not_replaced(&why, &name, real, cx))?;
         let shown = diff::unified(&name, Some(before.plain()), Some(text.plain()));
         let planned = [Planned { file, after: Some(text), like: None, must_parse: false }];
         let mut told = self.0.apply(&site, &planned)?;
         files::verify(&site, &planned)?;
-        told.warnings.extend(change::left_workspace(path, &real, &site));
+        told.warnings.extend(change::left_workspace(given, real, &site));
         let mut result = Map::new();
         result.insert("success".to_owned(), json!(true));
         result.insert("diff".to_owned(), json!(Redactor::of(&cx.settings).text(&shown)));
@@ -152,16 +143,80 @@ fn missing(site: &Site<'_>, named: &std::path::Path) -> String {
     format!("{told}; there is {}", similar.join(", "))
 }
 
-impl SyncTool for Patch {
+/// A change that was planned.
+enum Work {
+    /// Nothing is changed, because of this.
+    Refused(String),
+    Replace(ReplaceWork),
+    Patch(PatchWork),
+}
+
+/// A replacement inside one file.
+struct ReplaceWork {
+    place: FilePlace,
+    given: String,
+    target: EditTarget,
+    old: String,
+    new: String,
+    all: All,
+}
+
+impl ReplaceWork {
+    /// The work, with what it would touch in any case; `Err` is what the model is told.
+    fn plan(input: Input, place: &FilePlace, cx: &CallContext) -> (Effects, Result<Self, String>) {
+        let path = input.path.filter(|path| !path.trim().is_empty());
+        let Some(given) = path else {
+            return (Effects::none(), Err("`path` is missing: name the file to change".to_owned()));
+        };
+        let site = place.site(cx);
+        let named = Effects::one(Effect::Write(site.resolve(&given)));
+        let Some(new) = input.new_string else {
+            let why = "`new_string` is missing: to remove text send an empty one";
+            return (named, Err(why.to_owned()));
+        };
+        if let Some(why) = own_words::found_in(&new) {
+            return (named, Err(why.replace("`content`", "`new_string`")));
+        }
+        let target = match EditTarget::resolve(&site, &given) {
+            Ok(target) => target,
+            Err(why) => return (named, Err(why)),
+        };
+        let all = if input.replace_all { All::Places } else { All::Unique };
+        let old = input.old_string.unwrap_or_default();
+        let effects = target.effects().collect();
+        (effects, Ok(Self { place: place.clone(), given, target, old, new, all }))
+    }
+}
+
+impl PlannedTool for Patch {
+    type Work = Work;
+
     fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<tool::Patch, ToolError> {
         Ok(mention::patch(schema::schema, schema::MENTIONS, granted))
     }
 
-    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let input: Input = args.parse()?;
-        let done = match input.mode() {
-            Mode::Replace => self.replace(&input, cx),
-            Mode::Patch => self.patch(&input, cx),
+    fn plan(&self, args: Args, cx: &CallContext) -> Result<(Plan, Work), ToolError> {
+        let input: Input = args.clone().parse()?;
+        let place = self.0.sites.find(cx)?;
+        let plan = place.plan(args);
+        let (effects, work) = match input.mode() {
+            Mode::Replace => {
+                let (effects, work) = ReplaceWork::plan(input, &place, cx);
+                (effects, work.map(Work::Replace))
+            }
+            Mode::Patch => {
+                let (effects, work) = PatchWork::plan(&input, &place, cx);
+                (effects, work.map(Work::Patch))
+            }
+        };
+        Ok((plan.with_effects(effects), work.unwrap_or_else(Work::Refused)))
+    }
+
+    fn call(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let done = match &work {
+            Work::Refused(why) => Err(Told::Model(why.clone())),
+            Work::Replace(work) => self.replace(work, cx),
+            Work::Patch(work) => self.patch(work, cx),
         };
         match done {
             Ok(result) => Ok(ToolOutput::json(&result)),
@@ -171,13 +226,5 @@ impl SyncTool for Patch {
             }
             Err(Told::Failed(error)) => Err(error),
         }
-    }
-
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        let touched = |path: &str| self.0.sites.touched(path, cx).into_iter().map(Effect::Write);
-        // A patch that cannot be read touches nothing; running it says why.
-        let steps = args.text("patch").and_then(|patch| v4a::parse(patch).ok()).unwrap_or_default();
-        let named = args.text("path").into_iter().flat_map(touched);
-        named.chain(steps.iter().flat_map(v4a::Step::paths).flat_map(touched)).collect()
     }
 }

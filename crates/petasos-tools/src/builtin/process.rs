@@ -10,7 +10,9 @@ use petasos_contract::environment::EnvError;
 use petasos_contract::jobs::{JobId, JobView, Jobs, Lines, Waited};
 use petasos_contract::terminal::Terminal;
 use petasos_contract::tool::{Example, Patch, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, Plan, ToolDef, ToolError, ToolName, ToolOutput,
+};
 use serde_json::{Value, json};
 use typed::Typed;
 
@@ -78,13 +80,40 @@ impl Tool for Processes {
         Some(limits.timeout_default + Duration::from_mins(1))
     }
 
-    fn run<'a>(
+    /// What is typed into a program is what that program would read: a command for a shell, code
+    /// for an interpreter, an answer for anything else.
+    fn plan<'a>(
         &'a self,
         args: Args,
         cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        Box::pin(async move {
+            let is_input = matches!(args.text("action"), Some("write" | "submit"));
+            let job = job_id(&args).filter(|_| is_input);
+            let (Some(job), Some(jobs)) = (job, &self.jobs) else {
+                return Ok(Plan::new(args).with_work(0_u64));
+            };
+            jobs.recall(cx).await;
+            let Some(view) = jobs.poll(&job, cx) else {
+                return Ok(Plan::new(args).with_work(0_u64));
+            };
+            let data = args.text("data").unwrap_or_default();
+            let (script, typed) = self.typed.script(&job, &view, data);
+            let effect = |script| Effect::Command { script, cwd: view.cwd.into() };
+            let effects = script.map_or(Effects::none(), |script| Effects::one(effect(script)));
+            Ok(Plan::new(args).with_effects(effects).with_work(typed))
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let told = match self.act(&args, cx).await {
+            let args = cleared.args().clone();
+            let typed = cleared.into_work::<u64>()?;
+            let told = match self.act(&args, typed, cx).await {
                 Ok(told) => told,
                 Err(Trouble::Message(message)) => json!({ "status": "error", "error": message }),
                 Err(Trouble::NotFound(job)) => json!({
@@ -95,22 +124,6 @@ impl Tool for Processes {
             };
             Ok(ToolOutput::json(&told))
         })
-    }
-
-    /// What is typed into a program is what that program would read: a command for a shell, code
-    /// for an interpreter, an answer for anything else.
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        let (Some("write" | "submit"), Some(data)) = (args.text("action"), args.text("data"))
-        else {
-            return Effects::none();
-        };
-        let job = job_id(args);
-        let view = job.as_ref().zip(self.jobs.as_ref()).and_then(|(job, jobs)| jobs.poll(job, cx));
-        let (Some(job), Some(view)) = (job, view) else { return Effects::none() };
-        match self.typed.script(&job, &view, data) {
-            Some(script) => Effects::one(Effect::Command { script, cwd: view.cwd.into() }),
-            None => Effects::none(),
-        }
     }
 }
 
@@ -127,7 +140,8 @@ impl From<EnvError> for Trouble {
 }
 
 impl Processes {
-    async fn act(&self, args: &Args, cx: &CallContext) -> Result<Value, Trouble> {
+    /// Acts; `typed` tells how much a program had been given when the call was judged.
+    async fn act(&self, args: &Args, typed: u64, cx: &CallContext) -> Result<Value, Trouble> {
         let action = args.text("action").unwrap_or_default();
         let known = ["list", "poll", "log", "wait", "kill", "write", "submit", "close"];
         if !known.contains(&action) {
@@ -167,9 +181,13 @@ impl Processes {
                 if action == "submit" {
                     data.push('\n');
                 }
-                let typed = data.clone();
+                jobs.poll(&id, cx).ok_or_else(missing)?;
+                if !self.typed.note(&id, &data, typed) {
+                    let message = "something else was typed to it after this was judged: look at \
+                                   its output and type again";
+                    return Err(Trouble::Message(message.to_owned()));
+                }
                 let count = jobs.write(&id, data.into_bytes(), cx).await?.ok_or_else(missing)?;
-                self.typed.note(&id, &typed);
                 Ok(json!({ "status": "ok", "session_id": id, "bytes_written": count }))
             }
         }

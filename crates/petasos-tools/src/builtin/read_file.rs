@@ -7,17 +7,18 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
 use std::io::{self, Cursor, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use encoding_rs_io::DecodeReaderBytes;
-use petasos_contract::bridging::{Blocking, SyncTool};
-use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Section, SectionError};
 use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
-use petasos_contract::{Args, CallContext, Settings, ToolDef, ToolError, ToolName, ToolOutput};
+use petasos_contract::{
+    Args, CallContext, Plan, Settings, ToolDef, ToolError, ToolName, ToolOutput,
+};
 use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -26,7 +27,7 @@ use crate::files::available::FILES;
 use crate::files::document::{self, Document};
 use crate::files::kind::{self, Kind};
 use crate::files::open::Unreadable;
-use crate::files::site::{About, Site, Sites};
+use crate::files::site::{About, FilePlace, Site, Sites, reads};
 use crate::files::watch::Watch;
 use crate::files::window::{self, Page, Window};
 use crate::memory::{FileMemory, Fingerprint, Seen};
@@ -43,13 +44,13 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "📖",
     core: true,
     idempotent: true,
-    concurrency: Concurrency::ByPath,
+    concurrency: Concurrency::ByPath { path: "path", alone: &[] },
     // Spilling a page to a file would only ask for another page.
     result_chars_max: Limit::Unlimited,
     check: Some(&FILES),
     schema,
     examples: EXAMPLES,
-    build: |ports| Arc::new(Blocking::new(ReadFile::new(ports))),
+    build: |ports| Arc::new(Planning::new(ReadFile::new(ports))),
     ..ToolDef::USUAL
 };
 
@@ -186,21 +187,44 @@ impl ReadFile {
     }
 }
 
-impl SyncTool for ReadFile {
+/// A read that was planned.
+struct Work {
+    input: Input,
+    place: FilePlace,
+    path: PathBuf,
+    /// What was there.
+    about: Result<About, Unreadable>,
+}
+
+impl PlannedTool for ReadFile {
+    type Work = Option<Work>;
+
     fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
         Ok(mention::patch(schema, MENTIONS, granted))
     }
 
-    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let input: Input = args.parse()?;
+    fn plan(&self, args: Args, cx: &CallContext) -> Result<(Plan, Option<Work>), ToolError> {
+        let input: Input = args.clone().parse()?;
         if input.path.trim().is_empty() {
-            return Ok(ToolOutput::plain_error("`path` is empty: name the file to read"));
+            return Ok((Plan::new(args), None));
         }
+        let place = self.sites.find(cx)?;
+        let site = place.site(cx);
+        let path = site.resolve(&input.path);
+        let about = site.look(&path);
+        let plan = place.plan(args).with_effects(reads(&path, about.as_ref().ok()));
+        Ok((plan, Some(Work { input, place, path, about })))
+    }
+
+    fn call(&self, work: Option<Work>, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let Some(Work { input, place, path, about }) = work else {
+            return Ok(ToolOutput::plain_error("`path` is empty: name the file to read"));
+        };
         let page = page(&input, &cx.settings)
             .map_err(|error| ToolError::new("InvalidConfiguration", error.to_string()))?;
-        let site = self.sites.open(cx)?;
-        let path = site.resolve(&input.path);
-        match read(&path, page, &site) {
+        let site = place.site(cx);
+        let read = about.map_err(Failure::from).and_then(|about| read(&path, about, page, &site));
+        match read {
             Ok(read) => Ok(self.told(read, &input, page, cx)),
             Err(Failure::Unreadable(unreadable)) => {
                 Ok(shape::unreadable(&path, &unreadable, &site))
@@ -209,11 +233,6 @@ impl SyncTool for ReadFile {
             Err(Failure::Document(kind, why)) => Ok(shape::no_document(&path, kind, &why, &site)),
             Err(Failure::Cancelled) => Err(ToolError::new("Cancelled", "the call was cancelled")),
         }
-    }
-
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        args.text("path")
-            .map_or(Effects::none(), |path| Effects::one(Effect::Read(self.sites.meant(path, cx))))
     }
 }
 
@@ -251,8 +270,7 @@ struct Text {
     print: Fingerprint,
 }
 
-fn read(path: &Path, page: Page, site: &Site<'_>) -> Result<Text, Failure> {
-    let about = site.look(path)?;
+fn read(path: &Path, about: About, page: Page, site: &Site<'_>) -> Result<Text, Failure> {
     if about.is_folder {
         return Err(Unreadable::Folder.into());
     }

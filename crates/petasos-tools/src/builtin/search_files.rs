@@ -4,15 +4,14 @@
 //! found into one page for the model. The same search made again and again is refused.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_contract::bridging::{Blocking, SyncTool};
-use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
-use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
+use petasos_contract::{Args, CallContext, Plan, ToolDef, ToolError, ToolName, ToolOutput};
 use petasos_redact::Redactor;
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -24,7 +23,7 @@ use crate::files::search::elsewhere;
 use crate::files::search::glob::Glob;
 use crate::files::search::names::{self, Names};
 use crate::files::search::walk::{Scope, Walked};
-use crate::files::site::{About, Site, Sites};
+use crate::files::site::{About, FilePlace, Site, Sites, reads};
 use crate::files::watch::{Ended, Watch};
 use crate::memory::FileMemory;
 use crate::mention::{self, Mention};
@@ -44,7 +43,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&FILES),
     schema,
     examples: EXAMPLES,
-    build: |ports| Arc::new(Blocking::new(SearchFiles::new(ports))),
+    build: |ports| Arc::new(Planning::new(SearchFiles::new(ports))),
     ..ToolDef::USUAL
 };
 
@@ -193,16 +192,38 @@ impl SearchFiles {
     }
 }
 
-impl SyncTool for SearchFiles {
+/// A search that was planned.
+struct Work {
+    /// The arguments, by which a repeated search is known.
+    call: String,
+    input: Input,
+    place: FilePlace,
+    path: PathBuf,
+    /// What was there.
+    about: Result<About, Unreadable>,
+}
+
+impl PlannedTool for SearchFiles {
+    type Work = Work;
+
     fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
         Ok(mention::patch(schema, MENTIONS, granted))
     }
 
-    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+    fn plan(&self, args: Args, cx: &CallContext) -> Result<(Plan, Work), ToolError> {
         let call = Value::Object(args.object().clone()).to_string();
-        let input: Input = args.parse()?;
-        let site = self.sites.open(cx)?;
-        let (result, walked) = match search(&input, &site) {
+        let input: Input = args.clone().parse()?;
+        let place = self.sites.find(cx)?;
+        let site = place.site(cx);
+        let path = site.resolve(input.path.as_deref().unwrap_or("."));
+        let about = site.look(&path);
+        let plan = place.plan(args).with_effects(reads(&path, about.as_ref().ok()));
+        Ok((plan, Work { call, input, place, path, about }))
+    }
+
+    fn call(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        let site = work.place.site(cx);
+        let (result, walked) = match search(&work, &site) {
             Ok(found) => found,
             Err(told) => return Ok(ToolOutput::plain_error(&told)),
         };
@@ -210,7 +231,7 @@ impl SyncTool for SearchFiles {
             return Err(ToolError::new("Cancelled", "the call was cancelled"));
         }
         // The result belongs to the identity: new matches are progress.
-        let times = self.memory.repeated(cx, (&call, result.to_string()));
+        let times = self.memory.repeated(cx, (&work.call, result.to_string()));
         let mut result = result;
         match times {
             0..REPEATS_WARNED => {}
@@ -229,22 +250,17 @@ impl SyncTool for SearchFiles {
         Redactor::of(&cx.settings).value(&mut result);
         Ok(ToolOutput::json(&result))
     }
-
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        let path = args.text("path").unwrap_or(".");
-        Effects::one(Effect::Read(self.sites.meant(path, cx)))
-    }
 }
 
 /// The result and how the walk went, or what the model is told instead.
-fn search(input: &Input, site: &Site<'_>) -> Result<(Value, Walked), String> {
+fn search(work: &Work, site: &Site<'_>) -> Result<(Value, Walked), String> {
+    let Work { input, path, about, .. } = work;
     if input.pattern.is_empty() {
         return Err("`pattern` is empty: say what to search for".to_owned());
     }
     let mut asked = asked(input)?;
     let target = input.target.unwrap_or_default();
-    let path = site.resolve(input.path.as_deref().unwrap_or("."));
-    let about = site.look(&path).map_err(|why| unsearchable(&path, &why, site))?;
+    let about = about.as_ref().map_err(|why| unsearchable(path, why, site))?;
     let file_glob = input.file_glob.as_deref().map(str::trim).filter(|glob| !glob.is_empty());
     let mut globs = file_glob.map(compiled).transpose()?.into_iter().collect::<Vec<_>>();
     match target {
@@ -258,7 +274,7 @@ fn search(input: &Input, site: &Site<'_>) -> Result<(Value, Walked), String> {
         let asked = if about.is_folder { path.join(inside) } else { path.clone() };
         site.shown(&asked)
     };
-    let place = Where { site, about: &about, globs: &globs };
+    let place = Where { site, about, globs: &globs };
     match target {
         Target::Files => {
             let found = place.names(&mut asked)?;

@@ -5,22 +5,25 @@
 //! approval is wasted on it.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::environment::Located;
 use petasos_contract::hook::{HookKind, Moment, Moments, TerminalMoment};
 use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
-use petasos_contract::tool::{Concurrency, Example, Limit, Patch, Tool};
-use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
+use petasos_contract::tool::{Concurrency, Example, FileChanges, Limit, Patch, Tool};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, Plan, ToolDef, ToolError, ToolName, ToolOutput,
+};
 use serde_json::{Value, json};
 
+use crate::files::directory::Directory;
 use crate::files::site::Sites;
 use crate::mention;
 
@@ -40,7 +43,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Run a shell command, in the foreground or as a background process",
     emoji: "💻",
     core: true,
-    concurrency: Concurrency::ByCommand,
+    concurrency: Concurrency::ByCommand {
+        script: "command",
+        alone: &["background", "pty", "workdir"],
+    },
+    changes: FileChanges::Programs,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&CHECK),
     schema: schema::schema,
@@ -91,8 +98,8 @@ struct Asked {
     command: String,
     place: Place,
     timeout: Option<Duration>,
-    /// The directory that was named for this command, as it is judged and entered.
-    workdir: Option<PathBuf>,
+    /// The directory that was named for this command.
+    workdir: Option<String>,
     pty: bool,
     pty_note: Option<&'static str>,
     on_timeout: OnTimeout,
@@ -168,7 +175,7 @@ impl Shell {
                 Place::Foreground
             },
             timeout,
-            workdir: workdir.map(|workdir| self.sites.meant(workdir, cx)),
+            workdir: workdir.map(str::to_owned),
             pty: wants_pty && !needs_pipe,
             pty_note: needs_pipe.then_some(note),
             unconfined: flag("outside_sandbox")
@@ -193,10 +200,10 @@ impl Shell {
         })
     }
 
-    async fn foreground(&self, asked: Asked, cx: &CallContext) -> Value {
+    async fn foreground(&self, planned: PlannedCommand, cx: &CallContext) -> Value {
         let Some(terminal) = &self.terminal else { return shape::disabled() };
-        let (command, pty_note) = (asked.command.clone(), asked.pty_note);
-        match terminal.run(asked.into_command(), cx).await {
+        let (command, pty_note) = (planned.asked.command.clone(), planned.asked.pty_note);
+        match terminal.run(planned.into_command(), cx).await {
             Ok(mut ran) => {
                 self.show_hooks(&command, &mut ran, cx).await;
                 shape::ran(&command, ran, pty_note, cx)
@@ -230,31 +237,49 @@ impl Shell {
         }
     }
 
-    async fn background(&self, asked: Asked, wishes: &Wishes, cx: &CallContext) -> Value {
+    async fn background(
+        &self,
+        planned: PlannedCommand,
+        wishes: &Wishes,
+        cx: &CallContext,
+    ) -> Value {
         let Some(terminal) = &self.terminal else { return shape::disabled() };
         let hears_later = cx.surface.outlives_turn();
         let notify = wishes.granted(hears_later);
         let mut notes = shape::notes(wishes, &notify, hears_later);
-        if let Some(note) = asked.pty_note {
+        if let Some(note) = planned.asked.pty_note {
             notes.insert("pty_note".to_owned(), json!(note));
         }
-        match terminal.start(asked.into_command(), notify, cx).await {
+        match terminal.start(planned.into_command(), notify, cx).await {
             Ok(started) => shape::started(&started, notes),
             Err(error) => shape::failed(&error),
         }
     }
 }
 
-impl Asked {
+/// A command that was planned, or what the model is told instead.
+type Work = Result<PlannedCommand, Value>;
+
+/// A command with the place and the directory that it was judged in.
+struct PlannedCommand {
+    asked: Asked,
+    at: Option<Arc<Located>>,
+    directory: Directory,
+}
+
+impl PlannedCommand {
     fn into_command(self) -> Command {
+        let Self { asked, at, directory } = self;
         Command {
-            script: self.command,
-            workdir: self.workdir.map(TargetPath::new),
-            timeout: self.timeout,
-            pty: self.pty,
-            on_timeout: self.on_timeout,
+            script: asked.command,
+            workdir: asked.workdir.map(|_| TargetPath::new(directory.path)),
+            at,
+            directory: directory.identity,
+            timeout: asked.timeout,
+            pty: asked.pty,
+            on_timeout: asked.on_timeout,
             stdin: None,
-            unconfined: self.unconfined,
+            unconfined: asked.unconfined,
         }
     }
 }
@@ -264,19 +289,46 @@ impl Tool for Shell {
         Ok(mention::patch(schema::schema, schema::MENTIONS, granted))
     }
 
-    fn run<'a>(
+    fn plan<'a>(
         &'a self,
         args: Args,
         cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        Box::pin(async move {
+            let refused = |args, told| Ok(Plan::new(args).with_work::<Work>(Err(told)));
+            let asked = match self.asked(&args, cx) {
+                Ok(asked) => asked,
+                Err(why) => return refused(args, shape::refused(&why, "error")),
+            };
+            let place = match self.sites.locate(cx).await {
+                Ok(place) => place,
+                Err(error) => return refused(args, shape::failed(&error)),
+            };
+            let directory = place.directory(asked.workdir.clone(), cx).await?;
+            let (script, cwd) = (asked.command.clone(), directory.real.clone());
+            let mut effects = Effects::one(Effect::Command { script, cwd });
+            if asked.unconfined {
+                effects = effects.and(Effect::Unconfined);
+            }
+            let plan = place.plan(args).with_effects(effects).with_pins(directory.pin.clone());
+            let at = place.located().cloned();
+            Ok(plan.with_work::<Work>(Ok(PlannedCommand { asked, at, directory })))
+        })
+    }
+
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let result = match self.asked(&args, cx) {
-                Err(refused) => shape::refused(&refused, "error"),
-                Ok(asked) => match &asked.place {
-                    Place::Foreground => self.foreground(asked, cx).await,
+            let result = match cleared.into_work::<Work>()? {
+                Err(told) => told,
+                Ok(planned) => match &planned.asked.place {
+                    Place::Foreground => self.foreground(planned, cx).await,
                     Place::Background(wishes) => {
                         let wishes = wishes.clone();
-                        self.background(asked, &wishes, cx).await
+                        self.background(planned, &wishes, cx).await
                     }
                 },
             };
@@ -291,14 +343,6 @@ impl Tool for Shell {
         let asked = asked.and_then(|value| Duration::try_from_secs_f64(value).ok());
         let most = asked.unwrap_or(limits.timeout_default).min(limits.timeout_max);
         Some(most + Duration::from_mins(1))
-    }
-
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        let Ok(asked) = self.asked(args, cx) else { return Effects::none() };
-        let cwd = asked.workdir.unwrap_or_else(|| self.sites.meant(".", cx));
-        let unconfined = asked.unconfined;
-        let effects = Effects::one(Effect::Command { script: asked.command, cwd });
-        if unconfined { effects.and(Effect::Unconfined) } else { effects }
     }
 
     fn refused(&self, refusal: &Refusal) -> ToolOutput {

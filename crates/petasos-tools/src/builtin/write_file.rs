@@ -6,17 +6,18 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
-use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolName, ToolOutput};
+use petasos_contract::tool::{Concurrency, Example, FileChanges, Limit, Patch};
+use petasos_contract::{Args, CallContext, Plan, ToolDef, ToolError, ToolName, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::change::{self, Changer, Planned};
+use crate::change::{self, Changer, EditTarget, Planned};
 use crate::edit::own_words;
 use crate::edit::text::{Manner, Text};
 use crate::files::available::FILES;
+use crate::files::site::FilePlace;
 use crate::mention::{self, Mention};
 
 /// The definition.
@@ -26,12 +27,13 @@ pub(super) static TOOL: ToolDef = ToolDef {
     description: "Create a file or replace its whole content",
     emoji: "✍️",
     core: true,
-    concurrency: Concurrency::ByPath,
+    concurrency: Concurrency::ByPath { path: "path", alone: &[] },
+    changes: FileChanges::Edits,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&FILES),
     schema,
     examples: EXAMPLES,
-    build: |ports| Arc::new(Blocking::new(WriteFile::new(ports))),
+    build: |ports| Arc::new(Planning::new(WriteFile::new(ports))),
     ..ToolDef::USUAL
 };
 
@@ -81,21 +83,32 @@ fn schema() -> Value {
 
 struct WriteFile(Changer);
 
+/// A write that was planned.
+enum Work {
+    /// Nothing is written, because of this.
+    Refused(String),
+    Write {
+        place: FilePlace,
+        given: String,
+        target: EditTarget,
+        content: String,
+    },
+}
+
 impl WriteFile {
     fn new(ports: &Ports) -> Self {
         Self(Changer::new(ports))
     }
 
-    fn write(&self, path: &str, content: String, cx: &CallContext) -> Result<Value, Told> {
-        if let Some(why) = own_words::found_in(&content) {
-            return Err(Told::Model(why.to_owned()));
-        }
-        let site = self.0.sites.open(cx)?;
-        let named = site.resolve(path);
-        let name = site.shown(&named);
-        let real = site.target(&named).map_err(|fault| format!("`{name}`: {fault}"))?;
+    fn write(&self, work: Work, cx: &CallContext) -> Result<Value, Told> {
+        let (place, given, target, content) = match work {
+            Work::Refused(why) => return Err(Told::Model(why)),
+            Work::Write { place, given, target, content } => (place, given, target, content),
+        };
+        let site = place.site(cx);
+        let (name, real) = (site.shown(&target.path), target.real.clone());
         let _held = self.0.hold(std::slice::from_ref(&real), cx)?;
-        let file = Changer::load(&site, &named, &real)?;
+        let file = Changer::load(&site, &target)?;
         let is_new = file.bytes.is_none();
         // A file that is no text has no line ends to keep.
         let after = match file.bytes.as_deref().map(Manner::of) {
@@ -105,7 +118,7 @@ impl WriteFile {
         let bytes_written = after.bytes().len();
         let planned = Planned { file, after: Some(after), like: None, must_parse: true };
         let mut told = self.0.apply(&site, &[planned])?;
-        told.warnings.extend(change::left_workspace(path, &real, &site));
+        told.warnings.extend(change::left_workspace(&given, &real, &site));
         let mut result = Map::new();
         result.insert("bytes_written".to_owned(), json!(bytes_written));
         result.insert("dirs_created".to_owned(), json!(told.dirs_created));
@@ -114,6 +127,27 @@ impl WriteFile {
         result.insert("files_modified".to_owned(), json!(modified));
         change::note(&mut result, told);
         Ok(Value::Object(result))
+    }
+}
+
+/// The file and its new content, or what is wrong with the arguments.
+fn input(args: &Args) -> Result<(String, String), String> {
+    let path = args.text("path").filter(|path| !path.trim().is_empty());
+    let path = path.ok_or("`path` is missing: name the file to write")?;
+    let content = match args.get("content") {
+        None | Some(Value::Null) => {
+            return Err(
+                "`content` is missing, perhaps because it was too long to send: write the \
+                        file in smaller steps; for an empty file send an empty text"
+                    .to_owned(),
+            );
+        }
+        Some(Value::String(content)) => content,
+        Some(_) => return Err("`content` must be text".to_owned()),
+    };
+    match own_words::found_in(content) {
+        Some(why) => Err(why.to_owned()),
+        None => Ok((path.to_owned(), content.clone())),
     }
 }
 
@@ -135,39 +169,38 @@ impl From<ToolError> for Told {
     }
 }
 
-impl SyncTool for WriteFile {
+impl PlannedTool for WriteFile {
+    type Work = Work;
+
     fn schema_patch(&self, granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
         Ok(mention::patch(schema, MENTIONS, granted))
     }
 
-    fn call(&self, args: Args, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        let mut args = args.into_object();
-        let content = args.remove("content");
-        let path = args.get("path").and_then(Value::as_str).filter(|path| !path.trim().is_empty());
-        let (path, content) = match (path, content) {
-            (None, _) => return Ok(refused("`path` is missing: name the file to write")),
-            (_, None | Some(Value::Null)) => {
-                return Ok(refused(
-                    "`content` is missing, perhaps because it was too long to send: write the \
-                     file in smaller steps; for an empty file send an empty text",
-                ));
-            }
-            (Some(path), Some(Value::String(content))) => (path, content),
-            (Some(_), Some(_)) => return Ok(refused("`content` must be text")),
+    fn plan(&self, args: Args, cx: &CallContext) -> Result<(Plan, Work), ToolError> {
+        let (given, content) = match input(&args) {
+            Ok(input) => input,
+            Err(why) => return Ok((Plan::new(args), Work::Refused(why))),
         };
-        match self.write(path, content, cx) {
-            Ok(result) => Ok(ToolOutput::json(&result)),
-            Err(Told::Model(text)) => Ok(refused(&text)),
-            Err(Told::Failed(error)) => Err(error),
+        let place = self.0.sites.find(cx)?;
+        let site = place.site(cx);
+        let plan = place.plan(args);
+        match EditTarget::resolve(&site, &given) {
+            Ok(target) => {
+                let plan = plan.with_effects(target.effects().collect());
+                Ok((plan, Work::Write { place, given, target, content }))
+            }
+            Err(why) => {
+                let effects = Effects::one(Effect::Write(site.resolve(&given)));
+                Ok((plan.with_effects(effects), Work::Refused(why)))
+            }
         }
     }
 
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        let Some(path) = args.text("path") else { return Effects::none() };
-        self.0.sites.touched(path, cx).into_iter().map(Effect::Write).collect()
+    fn call(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, ToolError> {
+        match self.write(work, cx) {
+            Ok(result) => Ok(ToolOutput::json(&result)),
+            Err(Told::Model(text)) => Ok(ToolOutput::plain_error(&text)),
+            Err(Told::Failed(error)) => Err(error),
+        }
     }
-}
-
-fn refused(why: &str) -> ToolOutput {
-    ToolOutput::plain_error(why)
 }

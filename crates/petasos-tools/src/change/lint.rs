@@ -25,13 +25,13 @@ pub(super) fn of<'a>(
     let mut is_judged = false;
     for (plan, known) in planned {
         let Some(after) = &plan.after else { continue };
-        let Some(language) = syntax::language(&plan.file.path) else { continue };
+        let Some(language) = syntax::language(&plan.file.target.path) else { continue };
         let judge = |text: &Text| match language {
             Language::Code(code) => {
                 let place = site.environment(sites).zip(sites.sandbox(site.cx));
                 place.map_or(Judged::Unknown, |(environment, sandbox)| {
                     let place = Confined { environment: &*environment, sandbox, cx: site.cx };
-                    programs::judge(code, &plan.file.path, text.plain(), &place)
+                    programs::judge(code, &plan.file.target.path, text.plain(), &place)
                 })
             }
             Language::Json | Language::Yaml | Language::Toml => {
@@ -51,7 +51,7 @@ pub(super) fn of<'a>(
             Some(Judged::Good | Judged::Unknown) | None => false,
         };
         if !is_old {
-            errors.push(format!("{}: {error}", site.shown(&plan.file.path)));
+            errors.push(format!("{}: {error}", site.shown(&plan.file.target.path)));
         }
     }
     is_judged.then(|| {

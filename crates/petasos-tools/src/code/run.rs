@@ -15,6 +15,7 @@ use super::capture::Capture;
 use super::folder::{self, Own};
 use super::gate::Gate;
 use super::{CodeSettings, Mode, module, socket, spool};
+use crate::files::directory::Directory;
 use crate::files::site::there::{self, Script, quote};
 
 const STDOUT_BYTES_MAX: usize = 50_000;
@@ -33,7 +34,7 @@ pub(crate) struct Job<'a> {
     pub(crate) environment: Arc<dyn Environment>,
     pub(crate) door: Option<Arc<dyn Door>>,
     /// Where it runs in project mode.
-    pub(crate) cwd: TargetPath,
+    pub(crate) directory: Directory,
     /// How far commands of this call are confined; so is the script.
     pub(crate) sandbox: Sandbox,
     pub(crate) cx: &'a CallContext,
@@ -185,9 +186,10 @@ async fn brief(job: &Job<'_>, text: &str) -> Result<there::Ran, EnvError> {
 /// The interpreter is looked for where the script runs; the active virtual environment's first.
 fn launch(job: &Job<'_>, line: &Line, token: &str) -> Launch {
     let folder = line.folder();
-    let (cwd, first, flags) = match job.settings.mode {
-        Mode::Project => (job.cwd.clone(), "''", ""),
-        Mode::Strict => (folder.clone(), "", "-I "),
+    let project = TargetPath::new(job.directory.path.clone());
+    let (cwd, directory, first, flags) = match job.settings.mode {
+        Mode::Project => (project, job.directory.identity, "''", ""),
+        Mode::Strict => (folder.clone(), None, "", "-I "),
     };
     let active =
         job.cx.settings.variable("VIRTUAL_ENV").filter(|_| job.settings.mode == Mode::Project);
@@ -210,6 +212,7 @@ fn launch(job: &Job<'_>, line: &Line, token: &str) -> Launch {
     );
     let argv = ["/bin/sh", "-c", &text].map(str::to_owned);
     let mut launch = Launch::of(Program::Argv(argv.into()), cwd);
+    launch.directory = directory;
     launch.exports = line.exports(token);
     launch.stdin = Stdin::Closed;
     launch.stderr = Stderr::Apart;

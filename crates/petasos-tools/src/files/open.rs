@@ -3,12 +3,13 @@
 //! Links are followed first and the file behind them is judged and opened, so a harmless name
 //! cannot lead to a protected file.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, Metadata};
 use std::io;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
+use rustix::fs::{CWD, Mode, OFlags, openat};
+use rustix::io::Errno;
 
 use super::guard::{Guard, Protected};
 
@@ -66,12 +67,52 @@ fn refuse(path: &Path, guard: &Guard) -> Result<(), Unreadable> {
 /// Opens a regular file, by the path behind all links, and tells its size.
 pub(crate) fn open(real: &Path) -> Result<(File, u64), Unreadable> {
     // The path may have become a pipe or a link since it was looked at: never wait, never follow.
-    let flags = OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::NOFOLLOW;
-    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
-    let file = OpenOptions::new().read(true).custom_flags(flags).open(real)?;
+    let file = at(real, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY)?;
     let about = file.metadata()?;
     if !about.is_file() {
         return Err(Unreadable::Special);
     }
     Ok((file, about.len()))
+}
+
+/// What is known about whatever is at a path behind all links.
+pub(crate) fn about(real: &Path) -> io::Result<Metadata> {
+    at(real, HANDLE)?.metadata()
+}
+
+/// A handle that only names a file; where systems have no such thing, it is opened for reading.
+#[cfg(target_os = "linux")]
+pub(crate) const HANDLE: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const HANDLE: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
+
+/// Opens a path that has no links. Should a part of it have become one, nothing is opened: what is
+/// judged is what is opened, whoever changes the folders meanwhile.
+pub(crate) fn at(real: &Path, flags: OFlags) -> io::Result<File> {
+    let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
+    match opened(real, flags) {
+        Ok(fd) => Ok(File::from(fd)),
+        Err(Errno::LOOP) => Err(io::Error::other(MOVED)),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What is said of a path that leads elsewhere by now.
+pub(crate) const MOVED: &str =
+    "a folder or a link on the way to it has changed since the call was judged: try again";
+
+#[cfg(target_os = "linux")]
+fn opened(real: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    use rustix::fs::{ResolveFlags, openat2};
+    match openat2(CWD, real, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+        // Kernels before 5.6 and some sandboxes do not have it; the last part is still not followed.
+        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => openat(CWD, real, flags, Mode::empty()),
+        other => other,
+    }
+}
+
+/// Without `openat2` the last part of the path is not followed, the folders before it are.
+#[cfg(not(target_os = "linux"))]
+fn opened(real: &Path, flags: OFlags) -> Result<OwnedFd, Errno> {
+    openat(CWD, real, flags, Mode::empty())
 }

@@ -1,57 +1,11 @@
-//! Which path a caller means, and how a path is shown.
-//!
-//! The path that policy judges and the path that is opened are the same value, so `..` is folded
-//! as text here and never by the file system later.
+//! How a path is shown, and what the user database says about homes.
 
-use std::path::{Component, Path, PathBuf};
-
-/// The absolute path that a caller means: `~` is the user's home, `~name` that of another user,
-/// the rest starts at `base`. `home_of` tells the home of a user; the nameless one is ours.
-pub(crate) fn resolve(
-    path: &str,
-    base: &Path,
-    home_of: impl Fn(&str) -> Option<PathBuf>,
-) -> PathBuf {
-    let meant = match path.strip_prefix('~') {
-        Some(rest) => {
-            let (name, rest) = rest.split_once('/').unwrap_or((rest, ""));
-            let home = home_of(name).filter(|home| is_known(home) && is_name(name));
-            home.map_or_else(|| base.join(path), |home| home.join(rest.trim_start_matches('/')))
-        }
-        None => base.join(path),
-    };
-    folded(&meant)
-}
-
-/// Nothing, or what a system takes for a user's name.
-pub(crate) fn is_name(name: &str) -> bool {
-    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || "._-".contains(letter);
-    name.chars().all(is_plain) && !name.starts_with(['-', '.'])
-}
+use std::path::{Path, PathBuf};
 
 /// The home in a line of the user database.
 pub(crate) fn home_in(users: &str, name: &str) -> Option<PathBuf> {
     let line = users.lines().find(|line| line.split(':').next() == Some(name))?;
     line.split(':').nth(5).filter(|home| home.starts_with('/')).map(PathBuf::from)
-}
-
-fn is_known(home: &Path) -> bool {
-    !home.as_os_str().is_empty()
-}
-
-/// The path without `.` and `..`.
-pub(crate) fn folded(path: &Path) -> PathBuf {
-    let mut folded = PathBuf::new();
-    for part in path.components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                folded.pop();
-            }
-            Component::Prefix(_) | Component::RootDir | Component::Normal(_) => folded.push(part),
-        }
-    }
-    folded
 }
 
 /// How a path is told to the model: from where relative paths start when it is inside, else in full.
@@ -65,6 +19,8 @@ pub(crate) fn shown(path: &Path, base: &Path) -> String {
 
 #[cfg(test)]
 mod tests {
+    use petasos_contract::path::resolve;
+
     use super::*;
 
     #[test]

@@ -10,20 +10,23 @@ use std::io::Read;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use petasos_contract::environment::{Environment, Environments, Sandbox};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::environment::{EnvError, Environment, Environments, Located, Sandbox};
+use petasos_contract::path::resolve;
 use petasos_contract::ports::Ports;
 use petasos_contract::terminal::Terminal;
-use petasos_contract::{CallContext, ToolError};
+use petasos_contract::{Args, CallContext, Plan, ToolError};
 use tokio::runtime::Handle;
 
+use super::directory::Directory;
 use super::guard::Guard;
 use super::open::{self, Place, Unreadable};
 use super::place;
 use super::similar;
-use super::write::{self, Change, Done, WriteFault};
+use super::write::{self, Anchor, Change, Done, WriteFault};
 use there::There;
 
-/// Finds the site of a call; every file tool has one.
+/// Finds out where the files of calls are; every file tool has one.
 #[derive(Clone)]
 pub(crate) struct Sites(Option<Arc<dyn Environments>>, Option<Arc<dyn Terminal>>);
 
@@ -31,12 +34,6 @@ impl Sites {
     /// Looks where the terminal is, or on this machine when the program has no terminal.
     pub(crate) fn new(ports: &Ports) -> Self {
         Self(ports.environments.clone(), ports.terminal.clone())
-    }
-
-    /// Where a call's relative paths start.
-    fn base(&self, cx: &CallContext) -> PathBuf {
-        let cwd = self.0.as_ref().map(|environments| environments.cwd(cx));
-        cwd.map_or_else(|| cx.workspace.to_path_buf(), |cwd| cwd.as_path().to_owned())
     }
 
     /// How commands of the call are confined; nothing where that cannot be told.
@@ -47,57 +44,98 @@ impl Sites {
         }
     }
 
-    /// The path that a caller means, for policy: asks nobody. Elsewhere `~` stays as it is.
-    pub(crate) fn meant(&self, path: &str, cx: &CallContext) -> PathBuf {
-        if self.is_here(cx) {
-            let own = cx.settings.user_home();
-            return place::resolve(path, &self.base(cx), |name| here_home(name, own));
+    /// The same for those who await.
+    pub(crate) async fn locate(&self, cx: &CallContext) -> Result<FilePlace, EnvError> {
+        match &self.0 {
+            Some(environments) => Ok(FilePlace::at(environments.locate(cx).await?)),
+            None => Ok(FilePlace::without_terminal(cx)),
         }
-        if path.starts_with('~') {
-            return PathBuf::from(path);
-        }
-        place::folded(&self.base(cx).join(path))
     }
 
-    /// Every path that a write to `path` would touch, for policy: the name and what is behind it.
-    pub(crate) fn touched(&self, path: &str, cx: &CallContext) -> Vec<PathBuf> {
-        let meant = self.meant(path, cx);
-        let behind = self.is_here(cx).then(|| write::target(&meant).ok()).flatten();
-        let behind = behind.filter(|real| *real != meant);
-        std::iter::once(meant).chain(behind).collect()
-    }
-
-    fn is_here(&self, cx: &CallContext) -> bool {
-        let backend = cx.settings.text("terminal.backend").unwrap_or("local");
-        self.0.is_none() || backend == "local"
-    }
-
-    /// The site of a call. Must run where blocking is allowed.
-    pub(crate) fn open<'a>(&self, cx: &'a CallContext) -> Result<Site<'a>, ToolError> {
-        let here = |base: PathBuf| Site {
-            cx,
-            home: cx.settings.user_home().to_owned(),
-            base,
-            guard: Guard::new(&cx.settings),
-            there: None,
-        };
-        let Some(environments) = &self.0 else { return Ok(here(self.base(cx))) };
-        let handle = Handle::current();
-        let environment = there::wait(&handle, cx, "the terminal", environments.of(cx))?;
-        // Asked once the place is open: before, it would be a path of this machine.
-        let base = self.base(cx);
-        if environment.facts().backend == "local" {
-            return Ok(here(base));
-        }
-        let there = There::new(environment, handle, cx);
-        let home = there.home()?;
-        Ok(Site { cx, home, base, guard: Guard::elsewhere(), there: Some(there) })
+    /// Where the files of a call are. Opens the place of its terminal, so that `~` and relative
+    /// paths mean the same from the first call on. Must run where blocking is allowed.
+    pub(crate) fn find(&self, cx: &CallContext) -> Result<FilePlace, ToolError> {
+        let Some(environments) = &self.0 else { return Ok(FilePlace::without_terminal(cx)) };
+        let located = environments.locate(cx);
+        Ok(FilePlace::at(there::wait(&Handle::current(), cx, "the terminal", located)?))
     }
 }
 
 impl std::fmt::Debug for Sites {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "Sites(with a terminal: {})", self.0.is_some())
+    }
+}
+
+/// Where the files of one call are, found out once.
+#[derive(Debug, Clone)]
+pub(crate) struct FilePlace {
+    located: Option<Arc<Located>>,
+    base: PathBuf,
+    home: PathBuf,
+}
+
+impl FilePlace {
+    fn without_terminal(cx: &CallContext) -> Self {
+        let (base, home) = (cx.workspace.to_path_buf(), cx.settings.user_home().to_owned());
+        Self { located: None, base, home }
+    }
+
+    /// The directory that a program runs in: the one that was named for it, or the session's. Asks
+    /// the place where that is needed, on a thread that may wait.
+    pub(crate) async fn directory(
+        &self,
+        workdir: Option<String>,
+        cx: &CallContext,
+    ) -> Result<Directory, ToolError> {
+        let (place, cx) = (self.clone(), cx.clone());
+        let looking = tokio::task::spawn_blocking(move || {
+            let path = match workdir {
+                Some(workdir) => place.site(&cx).resolve(&workdir),
+                None => place.base.clone(),
+            };
+            Directory::look(path, &place)
+        });
+        looking.await.map_err(|error| ToolError::new("Cancelled", error.to_string()))
+    }
+
+    /// Where commands run.
+    pub(crate) fn at(located: Located) -> Self {
+        let base = located.cwd.as_path().to_owned();
+        let home = located.home.as_path().to_owned();
+        Self { located: Some(Arc::new(located)), base, home }
+    }
+
+    /// Whether it is this machine.
+    pub(crate) fn is_here(&self) -> bool {
+        self.located.as_ref().is_none_or(|located| located.is_here())
+    }
+
+    /// The terminal's place, where the program has one.
+    pub(crate) fn located(&self) -> Option<&Arc<Located>> {
+        self.located.as_ref()
+    }
+
+    /// The plan of a call that acts there.
+    pub(crate) fn plan(&self, args: Args) -> Plan {
+        let plan = Plan::new(args);
+        match &self.located {
+            Some(located) => plan.at(located),
+            None => plan,
+        }
+    }
+
+    /// Its files, for one call. Must be used where blocking is allowed.
+    pub(crate) fn site<'a>(&self, cx: &'a CallContext) -> Site<'a> {
+        let (base, home) = (self.base.clone(), self.home.clone());
+        match self.located.as_ref().filter(|located| !located.is_here()) {
+            None => Site { cx, base, home, guard: Guard::new(&cx.settings), there: None },
+            Some(located) => {
+                let environment = Arc::clone(&located.environment);
+                let there = Some(There::new(environment, Handle::current(), cx));
+                Site { cx, base, home, guard: Guard::elsewhere(), there }
+            }
+        }
     }
 }
 
@@ -114,6 +152,12 @@ pub(crate) struct About {
     pub(crate) is_folder: bool,
 }
 
+/// What reading a path would do, for policy: the name and what is behind it.
+pub(crate) fn reads(path: &Path, about: Option<&About>) -> Effects {
+    let behind = about.map(|about| about.real.clone()).filter(|real| real != path);
+    std::iter::once(path.to_owned()).chain(behind).map(Effect::Read).collect()
+}
+
 /// The files of one call.
 pub(crate) struct Site<'a> {
     pub(crate) cx: &'a CallContext,
@@ -126,7 +170,7 @@ pub(crate) struct Site<'a> {
 impl<'a> Site<'a> {
     /// The absolute path that a caller means.
     pub(crate) fn resolve(&self, path: &str) -> PathBuf {
-        place::resolve(path, &self.base, |name| match &self.there {
+        resolve(path, &self.base, |name| match &self.there {
             Some(there) if !name.is_empty() => there.home_of(name),
             Some(_) => Some(self.home.clone()),
             None => here_home(name, &self.home),
@@ -156,11 +200,12 @@ impl<'a> Site<'a> {
         here(path, &self.guard)
     }
 
-    /// What is at a path that is to be written; protected files too, for nothing of them is shown.
+    /// What is at a path without links that is to be written; protected files too, for nothing of
+    /// them is shown.
     pub(crate) fn known(&self, path: &Path) -> Result<Option<About>, Unreadable> {
         let known = match &self.there {
             Some(there) => there.look(path, &Guard::none()),
-            None => here(path, &Guard::none()),
+            None => known(path),
         };
         match known {
             Ok(about) => Ok(Some(about)),
@@ -240,6 +285,13 @@ impl<'a> Site<'a> {
             there::wait(&Handle::current(), self.cx, "the terminal", environments.of(self.cx));
         opened.ok()
     }
+
+    /// The folder that a file will be written to, held from now on. Elsewhere there is none to
+    /// hold: a place writes each file by its path.
+    pub(crate) fn anchor(&self, real: &Path) -> Option<Arc<Anchor>> {
+        let folder = real.parent().filter(|_| self.there.is_none())?;
+        Anchor::hold(folder).ok().map(Arc::new)
+    }
 }
 
 /// The home of a user of this machine.
@@ -259,6 +311,16 @@ fn here(path: &Path, guard: &Guard) -> Result<About, Unreadable> {
     let known = std::fs::metadata(&real)?;
     let modified_ns = write::modified_ns(&known);
     Ok(About { real, size: known.len(), modified_ns, is_folder })
+}
+
+/// What is at a path that has no links; one that has become a link is not followed.
+fn known(real: &Path) -> Result<About, Unreadable> {
+    let known = open::about(real)?;
+    if !known.is_file() && !known.is_dir() {
+        return Err(Unreadable::Special);
+    }
+    let (modified_ns, is_folder) = (write::modified_ns(&known), known.is_dir());
+    Ok(About { real: real.to_owned(), size: known.len(), modified_ns, is_folder })
 }
 
 /// The root of the file system holds everything and so confines nothing.

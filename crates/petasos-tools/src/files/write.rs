@@ -4,6 +4,7 @@
 //! keeps a second name until the last rename, and a failure puts all of them back. A file keeps
 //! its permissions and its owner; folders are opened without following links.
 
+mod anchor;
 mod stage;
 
 use std::borrow::Cow;
@@ -11,7 +12,9 @@ use std::fs::Metadata;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
+pub(crate) use anchor::Anchor;
 use petasos_contract::environment::EnvError;
 use stage::Staged;
 
@@ -26,6 +29,8 @@ pub(crate) struct Change<'a> {
     pub(crate) after: Option<Cow<'a, [u8]>>,
     /// A file whose permissions a new one takes.
     pub(crate) like: Option<PathBuf>,
+    /// The folder that was held when the write was judged; found now without it.
+    pub(crate) anchor: Option<Arc<Anchor>>,
 }
 
 /// What was done besides.

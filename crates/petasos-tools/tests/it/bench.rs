@@ -212,9 +212,9 @@ impl Bench {
     ) -> Result<ToolOutput, ToolError> {
         let tool = self.tool(tool);
         let args = Args::try_from(args.clone()).unwrap();
-        let result = self
-            .runtime
-            .block_on(async { tokio::time::timeout(PATIENCE, tool.run(args, cx)).await });
+        let result = self.runtime.block_on(async {
+            tokio::time::timeout(PATIENCE, petasos_testkit::call(&*tool, args, cx)).await
+        });
         result.expect("the tool hangs")
     }
 
@@ -239,7 +239,10 @@ impl Bench {
     }
 
     pub(crate) fn effects(&self, tool: &str, args: &Value) -> Effects {
-        self.tool(tool).effects(&Args::try_from(args.clone()).unwrap(), &self.cx)
+        let args = Args::try_from(args.clone()).unwrap();
+        let tool = self.tool(tool);
+        let plan = self.runtime.block_on(tool.plan(args, &self.cx));
+        plan.map_or(Effects::none(), |plan| plan.effects)
     }
 }
 

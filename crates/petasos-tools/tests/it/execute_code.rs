@@ -245,7 +245,7 @@ fn an_interrupt_ends_the_script_at_once() {
     let pid = bench.path("pid");
     let started = Instant::now();
     let told = bench.runtime.block_on(async {
-        let running = tool.run(args, &bench.cx);
+        let running = petasos_testkit::call(&*tool, args, &bench.cx);
         let interrupting = async {
             while !std::fs::read_to_string(&pid).is_ok_and(|pid| !pid.is_empty()) {
                 assert!(started.elapsed() < Duration::from_secs(20));
@@ -286,7 +286,7 @@ struct Allows;
 impl Policy for Allows {
     fn judge(&self, intent: &Intent<'_>, _: &CallContext) -> Verdict {
         // What a script writes meets the same judge as what a model writes.
-        let text = format!("{:?}", intent.effects);
+        let text = format!("{:?}", intent.plan.effects);
         if text.contains("forbidden") && intent.tool.as_str() != "execute_code" {
             return Verdict::Block(Vec::new());
         }

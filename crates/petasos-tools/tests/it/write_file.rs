@@ -59,8 +59,11 @@ fn every_file_that_would_change_is_an_effect() {
         names.iter().map(|name| Effect::Write(bench.path(name))).collect()
     };
     let effects = |tool: &str, args: &Value| bench.effects(tool, args);
-    assert_eq!(effects("write_file", &json!({ "path": "a/../b" })), writes(&["b"]));
-    assert_eq!(effects("write_file", &json!({ "path": "link" })), writes(&["link", "real"]));
+    assert_eq!(effects("write_file", &json!({ "path": "a/../b", "content": "" })), writes(&["b"]));
+    assert_eq!(
+        effects("write_file", &json!({ "path": "link", "content": "" })),
+        writes(&["link", "real"])
+    );
     assert_eq!(effects("patch", &json!({ "path": "f" })), writes(&["f"]));
     let patch =
         "*** Update File: a\n-x\n*** Move File: b -> c\n*** Add File: d\n*** Delete File: e";

@@ -10,9 +10,8 @@ use std::time::Duration;
 use petasos_approval::{Engine, log};
 use petasos_contract::approval::{Finding, Intent, Policy, Scope, Settlement};
 use petasos_contract::context::Surface;
-use petasos_contract::effect::Effects;
 use petasos_contract::settings::Parts;
-use petasos_contract::{Args, CallContext, SessionId, Settings, ToolName};
+use petasos_contract::{CallContext, Plan, SessionId, Settings, ToolName};
 
 use super::{Place, write_file, yes};
 
@@ -39,7 +38,7 @@ fn approver() {
     let settings = Arc::new(Settings::new(Parts { home, ..Parts::default() }));
     let cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
     let engine = Engine::default();
-    let (tool, args, effects) = (ToolName::new("any"), Args::default(), Effects::none());
+    let (tool, plan) = (ToolName::new("any"), Plan::default());
     let mut out = std::io::stdout();
     for number in first..ANSWERS_EACH {
         let escalated = [Finding {
@@ -49,7 +48,7 @@ fn approver() {
             widest: Scope::Always,
             stores: None,
         }];
-        let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &escalated };
+        let intent = Intent { tool: &tool, plan: &plan, escalated: &escalated };
         let verdict = engine.judge(&intent, &cx);
         let answer = yes(Scope::Always);
         let settled = Settlement { intent: &intent, verdict: &verdict, answer: Some(&answer) };

@@ -5,7 +5,7 @@ use petasos_contract::SessionId;
 use petasos_contract::approval::{Finding, Intent, Policy, Scope, Verdict};
 use petasos_contract::context::Surface;
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::{Args, ToolName};
+use petasos_contract::{Plan, ToolName};
 use serde_json::json;
 
 use super::{Place, empty, judge, keys, shell, word};
@@ -167,7 +167,7 @@ fn over_chat_a_program_is_put_up_whole() {
 fn what_hooks_escalate_is_asked_about_and_can_be_remembered() {
     let place = Place::new();
     let engine = Engine::default();
-    let (tool, args) = (ToolName::new("web_search"), Args::default());
+    let tool = ToolName::new("web_search");
     let escalated = [Finding {
         key: "plugin_rule:budget".into(),
         why: "costs money".to_owned(),
@@ -175,8 +175,8 @@ fn what_hooks_escalate_is_asked_about_and_can_be_remembered() {
         widest: Scope::Always,
         stores: None,
     }];
-    let effects = Effects::none();
-    let intent = Intent { tool: &tool, args: &args, effects: &effects, escalated: &escalated };
+    let plan = Plan::default();
+    let intent = Intent { tool: &tool, plan: &plan, escalated: &escalated };
     let asked = engine.judge(&intent, &place.cx(&empty()));
     assert_eq!(keys(&asked), ["plugin_rule:budget"]);
     let remembered = place.cx(&json!({"command_allowlist": ["plugin_rule:budget"]}));

@@ -7,12 +7,11 @@ use std::time::Duration;
 use petasos_approval::log::{self, Outcome};
 use petasos_approval::{Engine, ask::Desk};
 use petasos_contract::approval::{Answer, Approver, Nobody, Scope, Who};
-use petasos_contract::bridging::{Blocking, SyncTool};
+use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::call::{Status, ToolCall};
 use petasos_contract::context::Surface;
-use petasos_contract::effect::Effects;
 use petasos_contract::tool::ToolError;
-use petasos_contract::{Args, CallContext, ToolOutput};
+use petasos_contract::{Args, CallContext, Plan, ToolOutput};
 use petasos_runtime::registry::{Entry, Intent, Origin};
 use petasos_runtime::{Dispatcher, Registry};
 use serde_json::{Value, json};
@@ -22,14 +21,17 @@ use super::{Place, Says, empty, yes};
 /// Says that it would run its command, and only says that it did.
 struct Shell;
 
-impl SyncTool for Shell {
-    fn call(&self, _: Args, _: &CallContext) -> Result<ToolOutput, ToolError> {
-        Ok(ToolOutput::json(&json!({"output": "ran"})))
+impl PlannedTool for Shell {
+    type Work = ();
+
+    fn plan(&self, args: Args, cx: &CallContext) -> Result<(Plan, ()), ToolError> {
+        let script = args.text("command").unwrap_or_default();
+        let effects = super::command(script, cx);
+        Ok((Plan::new(args).with_effects(effects), ()))
     }
 
-    fn effects(&self, args: &Args, cx: &CallContext) -> Effects {
-        let script = args.object().get("command").and_then(Value::as_str).unwrap_or_default();
-        super::command(script, cx)
+    fn call(&self, (): (), _: &CallContext) -> Result<ToolOutput, ToolError> {
+        Ok(ToolOutput::json(&json!({"output": "ran"})))
     }
 }
 
@@ -40,7 +42,7 @@ fn dispatcher(engine: Arc<Engine>, approver: Arc<dyn Approver>) -> Dispatcher {
         "parameters": {"type": "object", "properties": {"command": {"type": "string"}}},
     });
     let schema = schema.as_object().cloned().unwrap();
-    let entry = Entry::new("terminal", "terminal", schema, Arc::new(Blocking::new(Shell)));
+    let entry = Entry::new("terminal", "terminal", schema, Arc::new(Planning::new(Shell)));
     registry.register(entry, &Origin::core(), Intent::Add).unwrap();
     Dispatcher::new(registry, engine, approver)
 }

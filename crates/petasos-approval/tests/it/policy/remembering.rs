@@ -156,15 +156,9 @@ fn a_grant_that_cannot_be_written_stops_the_call() {
     write_file(&place.home().join("grants.json"), "{not a list}\n");
     let engine = Engine::default();
     let cx = place.cx(&empty());
-    let effects = super::command("rm -r a", &cx);
-    let (tool, args) =
-        (petasos_contract::ToolName::new("terminal"), petasos_contract::Args::default());
-    let intent = petasos_contract::approval::Intent {
-        tool: &tool,
-        args: &args,
-        effects: &effects,
-        escalated: &[],
-    };
+    let plan = petasos_contract::Plan::default().with_effects(super::command("rm -r a", &cx));
+    let tool = petasos_contract::ToolName::new("terminal");
+    let intent = petasos_contract::approval::Intent { tool: &tool, plan: &plan, escalated: &[] };
     let verdict = shell(&engine, "rm -r a", &cx);
     let answer = yes(Scope::Always);
     let settled = petasos_contract::approval::Settlement {

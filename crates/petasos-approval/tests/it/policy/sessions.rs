@@ -1,38 +1,22 @@
 //! What one call leaves behind counts for the next: exports, files that were written, scripts.
 
 use std::path::Path;
-use std::sync::{Arc, Mutex};
 
 use petasos_approval::Engine;
-use petasos_contract::approval::{Policy as _, Scope, Verdict};
+use petasos_contract::approval::{Intent, Policy as _, Scope, Verdict};
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::environment::{EnvError, Environment, Environments, Exports};
-use petasos_contract::path::TargetPath;
-use petasos_contract::{BoxFuture, CallContext};
+use petasos_contract::environment::Exports;
+use petasos_contract::plan::Pin;
+use petasos_contract::{CallContext, Plan, ToolName};
+use sha2::{Digest as _, Sha256};
 
 use super::{Place, command, empty, judge, settle, shell, word, write_file, yes};
 
-/// A session that exported something.
-#[derive(Default)]
-struct Exported(Mutex<Exports>);
-
-impl Environments for Exported {
-    fn of<'a>(
-        &'a self,
-        _: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Arc<dyn Environment>, EnvError>> {
-        Box::pin(async { Err(EnvError::Settings("nothing runs here".to_owned())) })
-    }
-
-    fn cwd(&self, cx: &CallContext) -> TargetPath {
-        TargetPath::new(cx.workspace.to_path_buf())
-    }
-
-    fn exports(&self, _: &CallContext) -> Exports {
-        self.0.lock().unwrap().clone()
-    }
-
-    fn set_cwd(&self, _: &CallContext, _: TargetPath) {}
+/// Judges a command of a session that exported something.
+fn exported(engine: &Engine, exports: Exports, script: &str, cx: &CallContext) -> Verdict {
+    let mut plan = Plan::default().with_effects(command(script, cx));
+    plan.exports = exports;
+    engine.judge(&Intent { tool: &ToolName::new("terminal"), plan: &plan, escalated: &[] }, cx)
 }
 
 /// Writes a file as a call of the agent.
@@ -45,8 +29,7 @@ fn agent_writes(engine: &Engine, path: &Path, text: &str, cx: &CallContext) {
 #[test]
 fn what_was_exported_before_counts() {
     let place = Place::new();
-    let sessions = Arc::new(Exported::default());
-    let engine = Engine::default().with_environments(Some(Arc::clone(&sessions) as _));
+    let engine = Engine::default();
     let cx = place.cx(&empty());
     let config = place.home().join("config.yaml").display().to_string();
     write_file(&place.work().join("env.sh"), "rm -rf ~/x\n");
@@ -63,8 +46,9 @@ fn what_was_exported_before_counts() {
         ("EDITOR", "vim", "git commit", "allow"),
         ("LD_PRELOAD", "/home/ada/x.so", "ls", "ask"),
     ] {
-        *sessions.0.lock().unwrap() = [(name.to_owned(), value.to_owned())].into();
-        assert_eq!(word(&shell(&engine, script, &cx)), expected, "{name}={value}: {script}");
+        let exports = [(name.to_owned(), value.to_owned())].into();
+        let judged = exported(&engine, exports, script, &cx);
+        assert_eq!(word(&judged), expected, "{name}={value}: {script}");
     }
 }
 
@@ -110,17 +94,18 @@ fn what_the_agent_wrote_is_judged_as_if_typed_and_what_others_wrote_is_a_program
 }
 
 #[test]
-fn a_script_that_changed_after_it_was_judged_is_noticed() {
+fn a_script_that_was_read_to_judge_a_call_is_pinned() {
     let place = Place::new();
     let engine = Engine::default();
     let cx = place.cx(&empty());
     let script = place.work().join("build.sh");
     write_file(&script, "make\n");
     assert_eq!(shell(&engine, "bash build.sh", &cx), Verdict::Allow);
-    assert!(engine.holds(&cx));
-    assert_eq!(shell(&engine, "bash build.sh", &cx), Verdict::Allow);
+    let sha256 = Sha256::digest(b"make\n").into();
+    let path = script.canonicalize().unwrap();
+    assert_eq!(engine.pins(&cx), [Pin::Content { path, sha256 }]);
+    assert_eq!(engine.pins(&cx), []);
     write_file(&script, "rm -rf ~\n");
-    assert!(!engine.holds(&cx));
     assert_eq!(word(&shell(&engine, "bash build.sh", &cx)), "block");
     assert!(!command("ls", &cx).is_empty());
 }

@@ -1,4 +1,4 @@
-//! Execution middleware: the onion around the handler.
+//! Execution middleware: the layers around the handler.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -7,9 +7,9 @@ use std::time::Duration;
 use petasos_contract::approval::{Answer, Scope, Verdict, Who};
 use petasos_contract::call::Status;
 use petasos_contract::hook::{Directive, Hook, OnFailure};
-use petasos_contract::middleware::{AroundError, AroundMiddleware, Next};
+use petasos_contract::middleware::{AroundError, AroundMiddleware, Execution, Next};
 use petasos_contract::tool::ToolError;
-use petasos_contract::{Args, BoxFuture, CallContext, ToolName, ToolOutput};
+use petasos_contract::{BoxFuture, CallContext, ToolOutput};
 use serde_json::json;
 
 use crate::probe::{
@@ -39,11 +39,11 @@ impl AroundMiddleware for Frame {
 
     fn around<'a>(
         &'a self,
-        _: &'a ToolName,
-        mut args: Args,
+        call: Execution<'a>,
         next: Next<'a>,
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, AroundError>> {
+        let mut args = call.args;
         Box::pin(async move {
             match self.1 {
                 Act::Pass => Ok(next(args).await?),
@@ -149,7 +149,7 @@ async fn a_tool_that_a_frame_gave_up_on_is_not_run_again() {
 async fn changed_arguments_are_judged_again() {
     let judge = |changed: Verdict| {
         Judge::new(move |intent| {
-            if intent.args.get("changed").is_some() { changed.clone() } else { Verdict::Allow }
+            if intent.plan.args.get("changed").is_some() { changed.clone() } else { Verdict::Allow }
         })
     };
     let refusing = Verdict::Ask(vec![finding("risk", Scope::Always)]);

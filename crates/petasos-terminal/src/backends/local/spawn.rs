@@ -178,6 +178,7 @@ impl Local {
             mounts: confinement.mounts.clone(),
             filter: confinement.filter.clone(),
             flags: tty | confinement.flags,
+            directory: launch.directory,
         })
     }
 

@@ -2,51 +2,78 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use petasos_contract::CallContext;
+use petasos_contract::effect::{Effect, Effects};
 use petasos_redact::Redactor;
 use serde_json::{Map, Value, json};
 
 use super::{Input, Patch};
 use crate::builtin::write_file::Told;
-use crate::change::{self, Changer, Loaded, Planned};
+use crate::change::{self, Changer, EditTarget, Loaded, Planned};
 use crate::edit::text::Text;
 use crate::edit::v4a::{self, Outcome, Step};
 use crate::edit::{diff, own_words};
-use crate::files::open::Unreadable;
-use crate::files::site::Site;
+use crate::files::site::{FilePlace, Site};
 
-impl Patch {
-    pub(super) fn patch(&self, input: &Input, cx: &CallContext) -> Result<Value, Told> {
+/// A V4A patch whose files are resolved.
+pub(super) struct PatchWork {
+    place: FilePlace,
+    steps: Vec<Step>,
+    targets: BTreeMap<String, EditTarget>,
+}
+
+impl PatchWork {
+    /// The work, with what it would touch in any case; `Err` is what the model is told.
+    pub(super) fn plan(
+        input: &Input,
+        place: &FilePlace,
+        cx: &CallContext,
+    ) -> (Effects, Result<Self, String>) {
         let text = input.patch.as_deref().filter(|patch| !patch.trim().is_empty());
-        let text = text.ok_or_else(|| "`patch` is missing: send the patch's text".to_owned())?;
-        let steps = v4a::parse(text).map_err(|fault| fault.to_string())?;
-        for step in &steps {
-            if let Step::Add { content, .. } = step
-                && let Some(why) = own_words::found_in(content)
-            {
-                return Err(why.replace("`content`", "an added file").into());
+        let Some(text) = text else {
+            return (Effects::none(), Err("`patch` is missing: send the patch's text".to_owned()));
+        };
+        let steps = match v4a::parse(text) {
+            Ok(steps) => steps,
+            // A patch that cannot be read touches nothing.
+            Err(fault) => return (Effects::none(), Err(fault.to_string())),
+        };
+        let site = place.site(cx);
+        let (mut effects, mut targets) = (Vec::new(), BTreeMap::new());
+        let mut refused = steps.iter().find_map(unwritable);
+        for path in steps.iter().flat_map(Step::paths) {
+            match EditTarget::resolve(&site, path) {
+                Ok(target) => {
+                    effects.extend(target.effects());
+                    targets.insert(path.to_owned(), target);
+                }
+                Err(why) => {
+                    effects.push(Effect::Write(site.resolve(path)));
+                    refused.get_or_insert(format!("{why}. No file was changed"));
+                }
             }
         }
-        let site = self.0.sites.open(cx)?;
-        let reals = reals(&site, &steps)?;
-        let mut held: Vec<PathBuf> = reals.values().cloned().collect();
+        let work = Self { place: place.clone(), steps, targets };
+        (effects.into_iter().collect(), refused.map_or(Ok(work), Err))
+    }
+}
+
+fn unwritable(step: &Step) -> Option<String> {
+    let Step::Add { content, .. } = step else { return None };
+    own_words::found_in(content).map(|why| why.replace("`content`", "an added file"))
+}
+
+impl Patch {
+    pub(super) fn patch(&self, work: &PatchWork, cx: &CallContext) -> Result<Value, Told> {
+        let PatchWork { place, steps, targets } = work;
+        let site = place.site(cx);
+        let mut held: Vec<PathBuf> = targets.values().map(|target| target.real.clone()).collect();
         held.sort();
         held.dedup();
         let _held = self.0.hold(&held, cx)?;
-        let loaded: RefCell<BTreeMap<String, Loaded>> = RefCell::default();
-        let outcome = v4a::simulate(&steps, |path| {
-            let named = site.resolve(path);
-            refuse_protected(&site, &named)?;
-            let real = reals.get(path).cloned().unwrap_or_else(|| named.clone());
-            let file = Changer::load(&site, &named, &real)?;
-            let text = file.text().map_err(|why| why.to_string())?;
-            loaded.borrow_mut().insert(path.to_owned(), file);
-            Ok(text)
-        })
-        .map_err(|fault| format!("{fault}. No file was changed"))?;
-        let planned = planned(&outcome, &loaded.into_inner(), &reals, &site);
+        let planned = simulated(steps, targets, &site)?;
         let mut result = told(&site, &planned, cx);
         let told = self.0.apply(&site, &planned)?;
         verify(&site, &planned)?;
@@ -55,35 +82,41 @@ impl Patch {
     }
 }
 
-/// Where every file of the patch really is.
-fn reals(site: &Site<'_>, steps: &[Step]) -> Result<BTreeMap<String, PathBuf>, String> {
-    let mut reals = BTreeMap::new();
-    for path in steps.iter().flat_map(Step::paths) {
-        let real = site
-            .target(&site.resolve(path))
-            .map_err(|fault| format!("`{path}`: {fault}. No file was changed"))?;
-        reals.insert(path.to_owned(), real);
-    }
-    Ok(reals)
+/// What every file of the patch becomes; changes nothing.
+fn simulated(
+    steps: &[Step],
+    targets: &BTreeMap<String, EditTarget>,
+    site: &Site<'_>,
+) -> Result<Vec<Planned>, String> {
+    let loaded: RefCell<BTreeMap<String, Loaded>> = RefCell::default();
+    let outcome = v4a::simulate(steps, |path| {
+        let target = targets.get(path).ok_or("it was not part of the plan")?;
+        refuse_protected(site, target)?;
+        let file = Changer::load(site, target)?;
+        let text = file.text().map_err(|why| why.to_string())?;
+        loaded.borrow_mut().insert(path.to_owned(), file);
+        Ok(text)
+    })
+    .map_err(|fault| format!("{fault}. No file was changed"))?;
+    Ok(planned(&outcome, &loaded.into_inner(), targets))
 }
 
 fn planned(
     outcome: &Outcome,
     loaded: &BTreeMap<String, Loaded>,
-    reals: &BTreeMap<String, PathBuf>,
-    site: &Site<'_>,
+    targets: &BTreeMap<String, EditTarget>,
 ) -> Vec<Planned> {
     let mut planned = Vec::new();
     for (path, after) in &outcome.files {
-        let named = site.resolve(path);
-        let real = reals.get(path).cloned().unwrap_or_else(|| named.clone());
         let file = loaded.get(path).cloned();
-        let file = file.unwrap_or(Loaded { path: named, real, bytes: None });
+        let fresh = || Some(Loaded { target: targets.get(path)?.clone(), bytes: None });
+        let Some(file) = file.or_else(fresh) else { continue };
         let before = file.text().ok().flatten();
         if before == *after {
             continue;
         }
-        let like = outcome.renamed.get(path).and_then(|old| reals.get(old)).cloned();
+        let like = outcome.renamed.get(path).and_then(|old| targets.get(old));
+        let like = like.map(|target| target.real.clone());
         planned.push(Planned { file, after: after.clone(), like, must_parse: false });
     }
     planned
@@ -92,7 +125,7 @@ fn planned(
 fn told(site: &Site<'_>, planned: &[Planned], cx: &CallContext) -> Map<String, Value> {
     let (mut shown, mut lists) = (String::new(), [Vec::new(), Vec::new(), Vec::new()]);
     for plan in planned {
-        let name = site.shown(&plan.file.path);
+        let name = site.shown(&plan.file.target.path);
         let before = plan.file.text().ok().flatten();
         let plain = |text: &Text| text.plain().to_owned();
         let (old, new) = (before.as_ref().map(plain), plan.after.as_ref().map(plain));
@@ -115,21 +148,23 @@ fn told(site: &Site<'_>, planned: &[Planned], cx: &CallContext) -> Map<String, V
 }
 
 /// A file that is not shown cannot be patched: the result would show it.
-pub(super) fn refuse_protected(site: &Site<'_>, named: &Path) -> Result<(), String> {
-    match site.look(named) {
-        Err(Unreadable::Protected(protected)) => {
-            Err(format!("`{}` is not shown and so not patched: {protected}", site.shown(named)))
+pub(super) fn refuse_protected(site: &Site<'_>, target: &EditTarget) -> Result<(), String> {
+    let paths = [&target.path, &target.real];
+    match paths.into_iter().find_map(|path| site.guard.refuses(path)) {
+        Some(protected) => {
+            let name = site.shown(&target.path);
+            Err(format!("`{name}` is not shown and so not patched: {protected}"))
         }
-        Ok(_) | Err(_) => Ok(()),
+        None => Ok(()),
     }
 }
 
 /// Reads the files again and compares them with what they should be.
 pub(super) fn verify(site: &Site<'_>, planned: &[Planned]) -> Result<(), String> {
     for plan in planned {
-        let name = || site.shown(&plan.file.path);
+        let name = || site.shown(&plan.file.target.path);
         let failed = |why: &str| Err(format!("`{}` was written but {why}: read it again", name()));
-        let about = match (site.known(&plan.file.real), &plan.after) {
+        let about = match (site.known(&plan.file.target.real), &plan.after) {
             (Ok(None), None) => continue,
             (Ok(Some(about)), Some(_)) => about,
             (Ok(_), _) => return failed("is not what it should be"),

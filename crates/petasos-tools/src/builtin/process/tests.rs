@@ -65,10 +65,16 @@ async fn what_is_not_there_is_said_so() {
 }
 
 /// The command that typing this into a job is judged as.
-fn judged(tool: &dyn petasos_contract::Tool, room: &Room, id: &str, data: &str) -> Option<String> {
+async fn judged(
+    tool: &dyn petasos_contract::Tool,
+    room: &Room,
+    id: &str,
+    data: &str,
+) -> Option<String> {
     let args = json!({ "action": "submit", "session_id": id, "data": data });
     let args = petasos_contract::Args::try_from(args).unwrap();
-    tool.effects(&args, &room.cx).iter().find_map(|effect| match effect {
+    let plan = tool.plan(args, &room.cx).await.unwrap();
+    plan.effects.iter().find_map(|effect| match effect {
         petasos_contract::effect::Effect::Command { script, .. } => Some(script.clone()),
         _ => None,
     })
@@ -81,15 +87,37 @@ async fn what_is_typed_is_judged_in_whole_lines_by_the_program_that_reads_it() {
     let tool = (TOOL.build)(&room.ports);
     let write = |data: &str| json!({ "action": "write", "session_id": id, "data": data });
     let shell = |text: &str| Some(format!("bash <<'PETASOS_TYPED'\n{text}\nPETASOS_TYPED"));
-    assert_eq!(judged(&*tool, &room, &id, "ls"), shell("ls"));
+    assert_eq!(judged(&*tool, &room, &id, "ls").await, shell("ls"));
     room.call(&*tool, write("ec")).await;
-    assert_eq!(judged(&*tool, &room, &id, "ho x"), shell("echo x"));
+    assert_eq!(judged(&*tool, &room, &id, "ho x").await, shell("echo x"));
     room.call(&*tool, write("ho x\ncd /\nalias z=true\n")).await;
-    assert_eq!(judged(&*tool, &room, &id, "z y"), shell("cd /\nalias z=true\nz y"));
+    assert_eq!(judged(&*tool, &room, &id, "z y").await, shell("cd /\nalias z=true\nz y"));
     room.call(&*tool, write("half a line\u{3}")).await;
-    assert_eq!(judged(&*tool, &room, &id, "z y"), shell("cd /\nalias z=true\nz y"));
+    assert_eq!(judged(&*tool, &room, &id, "z y").await, shell("cd /\nalias z=true\nz y"));
     for keys in ["\u{3}", "\u{1b}[A", ""] {
-        assert_eq!(judged(&*tool, &room, &id, keys), None, "{keys:?}");
+        assert_eq!(judged(&*tool, &room, &id, keys).await, None, "{keys:?}");
+    }
+    process(&room, json!({ "action": "kill", "session_id": id })).await;
+}
+
+#[tokio::test]
+async fn two_pieces_that_were_judged_apart_do_not_make_a_line_together() {
+    let room = Room::new();
+    let id = start(&room, "cat").await;
+    let tool = (TOOL.build)(&room.ports);
+    let args = |data: &str| {
+        let args = json!({ "action": "write", "session_id": id, "data": data });
+        petasos_contract::Args::try_from(args).unwrap()
+    };
+    let (first, second) = (args("rm -r"), args("f victim\n"));
+    let first = tool.plan(first, &room.cx).await.unwrap();
+    let second = tool.plan(second, &room.cx).await.unwrap();
+    for (plan, status) in [(first, "ok"), (second, "error")] {
+        let cleared = petasos_contract::Cleared::new(plan);
+        let told = tool.run(cleared, &room.cx).await.unwrap();
+        let petasos_contract::ToolOutput::Text(text) = told else { panic!() };
+        let told: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(told["status"], status, "{told}");
     }
     process(&room, json!({ "action": "kill", "session_id": id })).await;
 }

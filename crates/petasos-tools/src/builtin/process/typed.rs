@@ -23,57 +23,73 @@ struct Lines {
     before: Vec<String>,
     /// The line that is not ended yet.
     open: String,
-    /// Whether anything was typed but answers that nobody may see.
-    any: bool,
+    /// How often something was typed.
+    times: u64,
 }
 
 impl Typed {
-    /// The command that does what this input would; nothing for keys and for answers that are
-    /// hidden, which are never shown and never recorded.
-    pub(super) fn script(&self, job: &JobId, view: &JobView, data: &str) -> Option<String> {
+    /// The command that does what this input would, and how often the job was typed to before.
+    pub(super) fn script(&self, job: &JobId, view: &JobView, data: &str) -> (Option<String>, u64) {
         let jobs = self.0.lock();
         let known = jobs.get(job);
-        let keys = data.chars().all(|letter| letter.is_control() && letter != '\n');
-        let first = known.is_none_or(|lines| !lines.any);
-        if keys || data.starts_with('\u{1b}') || first && asks_for_secret(view) {
-            return None;
-        }
-        let mut text = String::new();
-        if let Some(lines) = known {
-            for line in &lines.before {
-                text.push_str(line);
-                text.push('\n');
-            }
-            text.push_str(&lines.open);
-        }
-        text.push_str(data);
-        let command = view.command.trim();
-        if command.contains('\n') || command.contains("<<") || text.contains(MARK) {
-            return Some(text);
-        }
-        Some(format!("{command} <<'{MARK}'\n{text}\n{MARK}"))
+        (read(known, view, data), known.map_or(0, |lines| lines.times))
     }
 
-    /// Notes what was typed.
-    pub(super) fn note(&self, job: &JobId, data: &str) {
+    /// Notes what is typed. Not when something else was typed since this was judged: together they
+    /// may be a line that nobody judged.
+    pub(super) fn note(&self, job: &JobId, data: &str, times: u64) -> bool {
         let mut jobs = self.0.lock();
         let lines = jobs.entry(job.clone()).or_default();
-        lines.any = true;
+        if lines.times != times {
+            return false;
+        }
+        lines.add(data);
+        true
+    }
+}
+
+/// The command that does what this input would; nothing for keys and for answers that are hidden,
+/// which are never shown and never recorded.
+fn read(known: Option<&Lines>, view: &JobView, data: &str) -> Option<String> {
+    let keys = data.chars().all(|letter| letter.is_control() && letter != '\n');
+    let first = known.is_none_or(|lines| lines.times == 0);
+    if keys || data.starts_with('\u{1b}') || first && asks_for_secret(view) {
+        return None;
+    }
+    let mut text = String::new();
+    if let Some(lines) = known {
+        for line in &lines.before {
+            text.push_str(line);
+            text.push('\n');
+        }
+        text.push_str(&lines.open);
+    }
+    text.push_str(data);
+    let command = view.command.trim();
+    if command.contains('\n') || command.contains("<<") || text.contains(MARK) {
+        return Some(text);
+    }
+    Some(format!("{command} <<'{MARK}'\n{text}\n{MARK}"))
+}
+
+impl Lines {
+    fn add(&mut self, data: &str) {
+        self.times += 1;
         // Interrupting and erasing a line ends it.
         let data = match data.rsplit_once(['\u{3}', '\u{15}']) {
             Some((_, rest)) => {
-                lines.open.clear();
+                self.open.clear();
                 rest
             }
             None => data,
         };
-        lines.open.push_str(data);
-        while let Some((line, rest)) = lines.open.split_once('\n') {
+        self.open.push_str(data);
+        while let Some((line, rest)) = self.open.split_once('\n') {
             let (line, rest) = (line.to_owned(), rest.to_owned());
-            if changes_state(&line) && lines.before.len() < LINES_MAX {
-                lines.before.push(line);
+            if changes_state(&line) && self.before.len() < LINES_MAX {
+                self.before.push(line);
             }
-            lines.open = rest;
+            self.open = rest;
         }
     }
 }

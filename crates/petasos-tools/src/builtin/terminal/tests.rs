@@ -40,7 +40,8 @@ impl Room {
 
     pub(crate) async fn call(&self, tool: &dyn Tool, args: Value) -> Value {
         let args = Args::try_from(args).unwrap();
-        let ToolOutput::Text(text) = tool.run(args, &self.cx).await.unwrap() else { panic!() };
+        let told = petasos_testkit::call(tool, args, &self.cx).await.unwrap();
+        let ToolOutput::Text(text) = told else { panic!() };
         serde_json::from_str(&text).unwrap()
     }
 
@@ -72,8 +73,8 @@ async fn what_cannot_run_says_why_and_has_no_effects() {
         (json!({ "command": "touch ran", "workdir": "x$(y)" }), "workdir"),
     ];
     for (args, expected) in rows {
-        let effects = tool.effects(&Args::try_from(args.clone()).unwrap(), &room.cx);
-        assert!(effects.is_empty(), "{args}");
+        let plan = tool.plan(Args::try_from(args.clone()).unwrap(), &room.cx).await.unwrap();
+        assert!(plan.effects.is_empty(), "{args}");
         let told = room.terminal(args.clone()).await;
         assert_eq!((&told["output"], &told["exit_code"]), (&json!(""), &json!(-1)), "{args}");
         assert_eq!(told["status"], "error");
@@ -88,7 +89,8 @@ async fn a_command_is_judged_where_it_would_run() {
     room.terminal(json!({ "command": "mkdir sub && cd sub" })).await;
     let tool = (TOOL.build)(&room.ports);
     let args = Args::try_from(json!({ "command": "ls", "workdir": "x" })).unwrap();
-    let effects: Vec<Effect> = tool.effects(&args, &room.cx).iter().cloned().collect();
+    let plan = tool.plan(args, &room.cx).await.unwrap();
+    let effects: Vec<Effect> = plan.effects.iter().cloned().collect();
     let cwd = room.folder.path().join("sub/x");
     assert_eq!(effects, [Effect::Command { script: "ls".to_owned(), cwd }]);
 }

@@ -13,7 +13,7 @@ use petasos_contract::environment::{
     EnvError, Environment, FileKind, Files, Launch, Process, Program, Sandbox, Stderr, Stdin, Step,
     WriteMode,
 };
-use petasos_contract::path::TargetPath;
+use petasos_contract::path::{TargetPath, is_user};
 use petasos_contract::{CallContext, wait};
 use tokio::runtime::Handle;
 
@@ -183,15 +183,9 @@ impl<'a> There<'a> {
         })
     }
 
-    /// The home of the user there.
-    pub(super) fn home(&self) -> Result<PathBuf, EnvError> {
-        let ran = self.brief("printf %s \"$HOME\"")?;
-        Ok(PathBuf::from(String::from_utf8_lossy(&ran.output).into_owned()))
-    }
-
     /// The home of another user there.
     pub(super) fn home_of(&self, name: &str) -> Option<PathBuf> {
-        if !place::is_name(name) {
+        if !is_user(name) {
             return None;
         }
         let script = format!("getent passwd {name} 2>/dev/null || grep '^{name}:' /etc/passwd");

@@ -1,19 +1,21 @@
 //! One file on its way: its draft, its second name, and the way back.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{DirBuilder, File};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use rustix::fs::{
-    Access, AtFlags, CWD, Dir, Gid, Mode, OFlags, RenameFlags, ResolveFlags, Stat, Uid, accessat,
-    fchmod, fchown, fstat, linkat, openat, openat2, renameat, renameat_with, statat, unlinkat,
+    Access, AtFlags, Dir, Gid, Mode, OFlags, RenameFlags, Stat, Uid, accessat, fchmod, fchown,
+    fstat, linkat, openat, renameat, renameat_with, statat, unlinkat,
 };
 use rustix::io::Errno;
 
 use super::Change;
+use super::anchor::{Anchor, removed};
 
 /// What the names of drafts begin with.
 const PREFIX: &str = ".petasos-";
@@ -50,14 +52,11 @@ impl Staged {
         let path = change.real.clone();
         let parent = path.parent().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
         let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?.to_owned();
-        let folders = made(&parent)?;
-        let folder = match opened(&parent) {
-            Ok(folder) => folder,
-            Err(error) => {
-                removed(&folders);
-                return Err(error);
-            }
+        let anchor = match &change.anchor {
+            Some(anchor) => Arc::clone(anchor),
+            None => Arc::new(Anchor::hold(&parent)?),
         };
+        let (folder, folders) = anchor.enter(&parent)?;
         let mut staged = Self {
             path,
             folder,
@@ -101,7 +100,7 @@ impl Staged {
         let fd = openat(&self.folder, &draft, flags, Mode::from_raw_mode(0o666))?;
         self.draft = Some(draft);
         let mut file = File::from(fd);
-        let like = change.like.as_ref().map(rustix::fs::stat).transpose()?;
+        let like = change.like.as_ref().map(rustix::fs::lstat).transpose()?;
         if let Some(known) = known.as_ref().or(like.as_ref()) {
             self.keep_rights(&file, known)?;
         }
@@ -207,35 +206,6 @@ impl Drop for Staged {
         }
         if self.progress != Progress::Applied {
             removed(&self.folders);
-        }
-    }
-}
-
-/// Opens a folder by a path that has no links; one that has become a link is refused.
-fn opened(path: &Path) -> io::Result<OwnedFd> {
-    let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-    match openat2(CWD, path, flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-        // Old kernels and some sandboxes do not have it; the last part is still not followed.
-        Err(Errno::NOSYS | Errno::PERM | Errno::INVAL) => {
-            openat(CWD, path, flags | OFlags::NOFOLLOW, Mode::empty()).map_err(Into::into)
-        }
-        other => other.map_err(Into::into),
-    }
-}
-
-/// Makes the folders that are missing; tells which, the outermost first.
-fn made(parent: &Path) -> io::Result<Vec<PathBuf>> {
-    let missing: Vec<_> = parent.ancestors().take_while(|at| !at.exists()).collect();
-    let folders = missing.into_iter().rev().map(Path::to_owned).collect();
-    DirBuilder::new().recursive(true).create(parent)?;
-    Ok(folders)
-}
-
-fn removed(folders: &[PathBuf]) {
-    for folder in folders.iter().rev() {
-        // One that is in use by now stays.
-        if std::fs::remove_dir(folder).is_err() {
-            return;
         }
     }
 }

@@ -8,7 +8,7 @@ use super::*;
 
 fn change<'a>(path: &Path, after: Option<&'a str>) -> Change<'a> {
     let after = after.map(|text| text.as_bytes().into());
-    Change { real: path.to_owned(), before: None, after, like: None }
+    Change { real: path.to_owned(), before: None, after, like: None, anchor: None }
 }
 
 fn names(folder: &Path) -> Vec<String> {

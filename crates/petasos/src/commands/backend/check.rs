@@ -114,6 +114,8 @@ async fn command(host: &Host, cx: &CallContext) -> Result<(String, ()), String> 
     let command = Command {
         script: "echo hello".to_owned(),
         workdir: None,
+        at: None,
+        directory: None,
         timeout: Some(Duration::from_mins(1)),
         pty: false,
         on_timeout: OnTimeout::Kill,
