@@ -13,9 +13,11 @@
 //! | `question`, `questions` | questions to a person, and the one port that asks them |
 //! | `desk`, `record` | where the questions of a session are put, and how they are kept |
 //! | `command`, `commands/` | what a slash command is, and one a file |
+//! | `attach` | files that go along with a message |
 //! | `services` | what the program around must offer |
 //! | `state` | engines that keep something for a session, and are told when it ends |
 
+pub mod attach;
 pub mod command;
 mod commands;
 mod desk;

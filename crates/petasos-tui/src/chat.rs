@@ -37,6 +37,8 @@ use menu::{Menu, Swallow};
 
 /// Two of Ctrl-C at an empty prompt within this time end the chat.
 const TWICE: Duration = Duration::from_secs(2);
+/// Pastes of more lines are folded, unless `paste_collapse_threshold` says otherwise.
+const FOLD_PASTES_ABOVE: usize = 5;
 /// The last exchange of a resumed conversation is looked for among so many messages.
 const RECAP: usize = 50;
 
@@ -183,6 +185,11 @@ impl Chat {
                     .map(|info| (format!("/{}", info.name), info.about))
                     .collect(),
                 colour: look.colour,
+                fold_pastes_above: settings
+                    .get("paste_collapse_threshold")
+                    .and_then(serde_json::Value::as_u64)
+                    .and_then(|lines| usize::try_from(lines).ok())
+                    .unwrap_or(FOLD_PASTES_ABOVE),
                 status: Arc::clone(&status),
             })
         } else {

@@ -6,6 +6,7 @@
 mod complete;
 mod look;
 mod menu;
+mod paste;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -23,6 +24,7 @@ use tokio::sync::mpsc;
 use complete::Complete;
 use look::Prompt;
 use menu::QuietMenu;
+use paste::{Folding, Pastes};
 
 const HISTORY_MAX: usize = 2000;
 const INTERRUPT: &str = "interrupt";
@@ -56,6 +58,8 @@ pub struct ComposerOptions {
     pub commands: Vec<(String, String)>,
     /// Colours are welcome.
     pub colour: bool,
+    /// Pastes of more lines than this are folded; 0 folds none.
+    pub fold_pastes_above: usize,
     /// The line above the one that is typed, as it is now.
     pub status: Arc<Mutex<String>>,
 }
@@ -82,14 +86,15 @@ impl Composer {
         let notices = printer.sender();
         let signal = Arc::clone(&stop);
         std::thread::spawn(move || {
-            let mut line = editor(&options, signal).with_external_printer(printer);
+            let pastes = Pastes::default();
+            let mut line = editor(&options, signal, &pastes).with_external_printer(printer);
             let status = Some(Arc::clone(&options.status));
             let prompt = Prompt { colour: options.colour, status };
             while let Ok(carried) = waiting.recv() {
                 if !carried.is_empty() {
                     line.run_edit_commands(&[EditCommand::InsertString(carried)]);
                 }
-                if sender.send(read(&mut line, &prompt)).is_err() {
+                if sender.send(read(&mut line, &prompt, &pastes)).is_err() {
                     return;
                 }
             }
@@ -141,7 +146,7 @@ impl Composer {
     }
 }
 
-fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>) -> Reedline {
+fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> Reedline {
     let mut keys = default_emacs_keybindings();
     let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
@@ -159,13 +164,16 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>) -> Reedline {
         ReedlineEvent::Menu(menu::COMMANDS.to_owned()),
     ]);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Char('/'), slash);
+    let sign = look::sign(options.colour);
     let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
+    let (inner, threshold) = (Emacs::new(keys), options.fold_pastes_above);
+    let mode = Folding { inner, pastes: pastes.clone(), threshold };
     let completer = Complete::new(options.commands.clone(), options.workspace.clone());
     Reedline::create()
-        .with_edit_mode(Box::new(Emacs::new(keys)))
+        .with_edit_mode(Box::new(mode))
         .with_completer(Box::new(completer))
-        .with_menu(menu(QuietMenu::tab()))
-        .with_menu(menu(QuietMenu::commands()))
+        .with_menu(menu(QuietMenu::tab(sign)))
+        .with_menu(menu(QuietMenu::commands(sign)))
         .with_transient_prompt(Box::new(Prompt { colour: options.colour, status: None }))
         .with_partial_completions(true)
         .with_quick_completions(true)
@@ -193,13 +201,13 @@ fn private(file: &Path) -> std::io::Result<()> {
     file.set_permissions(std::fs::Permissions::from_mode(0o600))
 }
 
-fn read(line: &mut Reedline, prompt: &Prompt) -> Said {
+fn read(line: &mut Reedline, prompt: &Prompt, pastes: &Pastes) -> Said {
     loop {
         match line.read_line(prompt) {
             Ok(Signal::Success(text)) => {
                 // A history that cannot be written is no reason to lose the message.
                 line.sync_history().unwrap_or_default();
-                return Said::Line(text.replace("\\\n", "\n").trim().to_owned());
+                return Said::Line(pastes.unfold(text.replace("\\\n", "\n").trim()));
             }
             Ok(Signal::HostCommand(command)) if command == INTERRUPT => {
                 if line.current_buffer_contents().is_empty() {
@@ -210,7 +218,7 @@ fn read(line: &mut Reedline, prompt: &Prompt) -> Said {
             Ok(Signal::CtrlC) => return Said::Interrupt,
             Ok(Signal::ExternalBreak(text)) => {
                 line.run_edit_commands(&[EditCommand::Clear]);
-                return Said::Broken(text);
+                return Said::Broken(pastes.unfold(&text));
             }
             Ok(Signal::CtrlD) | Err(_) => return Said::End,
             Ok(_) => {}

@@ -47,6 +47,11 @@ impl Conversation {
         if self.yolo { unasked(inputs, "--yolo") } else { inputs }
     }
 
+    /// Whether the configured model and provider answer.
+    pub(crate) fn is_usual(&self) -> bool {
+        self.model.is_none() && self.provider.is_none()
+    }
+
     /// What the conversation chooses; a toolset that does not exist is refused where it was asked
     /// for here, and named where it stands in the configuration.
     pub(crate) fn choice(&self, host: &Host, surface: Surface, out: Out) -> Result<Choice, Report> {

@@ -70,6 +70,6 @@ pub(super) static KEYS: &[Key] = &[
     key("telemetry.service_name", Text, "\"petasos\"", "What traces are filed under"),
     key("telemetry.content", Flag, "false", "Whether traces hold what was said and asked of tools, masked"),
     key("onboarding", Any, "", "What has been shown once").reserved("hints that are shown once"),
-    key("paste_collapse_threshold", Integer, "", "Lines from which pasted text is folded").reserved("folding of pasted text"),
+    key("paste_collapse_threshold", Integer, "", "Lines from which pasted text is folded"),
     key("prefill_messages_file", Text, "", "Messages put before every conversation").reserved("prefilled messages"),
 ];

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 
 use petasos_session::command::split;
-use petasos_session::{Admission, AfterCommand, Replay, SwitchTo, WhenBusy};
+use petasos_session::{Admission, AfterCommand, Input, Replay, SwitchTo, WhenBusy, attach};
 
 use super::{Chat, Doing, Done, Next, RECAP};
-use crate::command;
+use crate::{command, status};
 
 impl Chat {
     /// Acts on the next line that waits, unless something is being waited for.
@@ -62,6 +62,7 @@ impl Chat {
 
     fn submit(&mut self, text: &str) -> Doing {
         let (session, text, busy) = (self.session.clone(), text.to_owned(), self.busy);
+        let input = self.with_attachments(&text);
         if !self.is_working() {
             self.view.forget_changes();
             self.view.begin("thinking");
@@ -69,10 +70,33 @@ impl Chat {
         Box::pin(async move {
             let admission = match busy {
                 WhenBusy::Steer => session.steer(&text).await,
-                _ => session.submit(text.as_str().into(), busy).await,
+                _ => session.submit(input, busy).await,
             };
             Done::Submit { text, admission }
         })
+    }
+
+    /// The message and the files that it mentions; what cannot be attached is named.
+    fn with_attachments(&mut self, text: &str) -> Input {
+        let settings = Arc::clone(&self.settings);
+        let files = attach::mentions(text, settings.workspace(), settings.user_home());
+        if files.is_empty() {
+            return text.into();
+        }
+        match attach::content(vec![text.to_owned()], &files) {
+            Ok(content) => {
+                let names: Vec<String> = files
+                    .iter()
+                    .map(|file| status::folder(file, Some(settings.user_home())))
+                    .collect();
+                self.note(&format!("📎 {}", names.join(", ")));
+                Input { content, ..text.into() }
+            }
+            Err(error) => {
+                self.complain(&format!("not attached: {error}"));
+                text.into()
+            }
+        }
     }
 
     /// What the session answered.

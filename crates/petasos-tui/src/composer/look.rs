@@ -6,6 +6,11 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use reedline::{PromptEditMode, PromptHistorySearch};
 
+/// The sign before the first line.
+pub(super) fn sign(colour: bool) -> &'static str {
+    if colour { "❯ " } else { "> " }
+}
+
 /// A short sign, so that narrow windows have room, below the status line.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
@@ -28,7 +33,7 @@ impl reedline::Prompt for Prompt {
     }
 
     fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed(if self.colour { "❯ " } else { "> " })
+        Cow::Borrowed(sign(self.colour))
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {

@@ -21,17 +21,18 @@ pub(super) struct QuietMenu {
 
 impl QuietMenu {
     /// The one for Tab.
-    pub(super) fn tab() -> Self {
-        Self::named(TAB, false)
+    pub(super) fn tab(sign: &str) -> Self {
+        Self::named(TAB, sign, false)
     }
 
     /// The one that opens with a slash.
-    pub(super) fn commands() -> Self {
-        Self::named(COMMANDS, true)
+    pub(super) fn commands(sign: &str) -> Self {
+        Self::named(COMMANDS, sign, true)
     }
 
-    fn named(name: &str, commands_only: bool) -> Self {
-        let inner = ColumnarMenu::default().with_name(name).with_marker("");
+    /// The sign before the line stays what it is while a menu is open.
+    fn named(name: &str, sign: &str, commands_only: bool) -> Self {
+        let inner = ColumnarMenu::default().with_name(name).with_marker(sign);
         let inner = if commands_only { inner.with_columns(1) } else { inner };
         Self { inner, commands_only, applies: !commands_only }
     }
@@ -62,6 +63,12 @@ impl Menu for QuietMenu {
     }
 
     fn menu_event(&mut self, event: MenuEvent) {
+        // A menu that never completes by itself has to look up its own values.
+        let event = match event {
+            MenuEvent::Activate(_) if self.commands_only => MenuEvent::Activate(false),
+            MenuEvent::Edit(_) if self.commands_only => MenuEvent::Edit(false),
+            other => other,
+        };
         self.inner.menu_event(event);
     }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args};
 use petasos_approval::ask::Look as Marks;
 use petasos_contract::context::Surface;
+use petasos_providers::{Request, Vault, local};
 use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_session::{Begin, Choice};
 use petasos_tui::{Look, Setup};
@@ -47,7 +48,14 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let dumb = inputs.environment.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let look = Look { colour: out.look() == Marks::Colour, live: terminal && !dumb };
-    let host = Arc::new(Host::open(&inputs)?);
+    let mut host = Host::open(&inputs)?;
+    if look.live && chat.conversation.is_usual() && !can_answer(&host)? {
+        if !super::setup::at_first_start(session)? {
+            return Ok(ExitCode::FAILURE);
+        }
+        host = Host::open(&inputs)?;
+    }
+    let host = Arc::new(host);
     crate::logging::start(host.settings());
     let choice = chat.conversation.choice(&host, Surface::Cli, out)?;
     let greeting = greeting(&host, &choice);
@@ -87,6 +95,15 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         out.line(format!("{} {hint}", out.paint(Style::Faint, "Resume with:")));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Whether the resolver finds anybody who would answer.
+fn can_answer(host: &Host) -> Result<bool, Report> {
+    let settings = host.settings();
+    let vault = Vault::of(settings).view(settings);
+    let net = host.net();
+    let resolved = host.wait(local::resolve_here(&Request::default(), settings, vault, &net))?;
+    Ok(resolved.outcome.is_ok())
 }
 
 fn greeting(host: &Host, choice: &Choice) -> String {

@@ -44,6 +44,11 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     Ok(ExitCode::SUCCESS)
 }
 
+/// What the configured provider offers.
+pub(super) fn offered_here(host: &Host) -> Result<(String, Vec<Listed>), Report> {
+    offered(host, None)
+}
+
 /// The models of a provider, asked with the key that a conversation would use.
 pub(super) fn offered(
     host: &Host,

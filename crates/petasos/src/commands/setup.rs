@@ -4,7 +4,8 @@
 //! the first that answers.
 
 mod find;
-mod key;
+mod guide;
+mod key_shape;
 mod save;
 mod trial;
 
@@ -55,11 +56,12 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let setup: Setup = parse(matches)?;
     let out = session.out;
     let asks = !setup.yes && prompt::somebody_is_there(out);
-    let mut candidates = setup.candidates(session)?;
-    if candidates.is_empty() && asks {
-        key::offer(session)?;
-        candidates = setup.candidates(session)?;
+    if asks && setup.is_open() {
+        let chosen = guide::run(session)?;
+        out.line(if chosen { "Start the chat with: petasos" } else { "Nothing was saved." });
+        return Ok(if chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
+    let candidates = setup.candidates(session)?;
     if candidates.is_empty() {
         return Err(nothing_found(session));
     }
@@ -87,7 +89,22 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     Ok(if chosen.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
+/// Offers setup to somebody whose first start has nothing that could answer. Whether it has now.
+pub(super) fn at_first_start(session: &mut Session) -> Result<bool, Report> {
+    session.out.remark("Welcome to Petasos. No model is configured yet.");
+    guide::run(session)
+}
+
 impl Setup {
+    /// Whether nothing was decided on the command line.
+    fn is_open(&self) -> bool {
+        self.provider.is_none()
+            && self.model.is_none()
+            && self.base_url.is_none()
+            && !self.no_test
+            && !self.dry_run
+    }
+
     fn candidates(&self, session: &mut Session) -> Result<Vec<Candidate>, Report> {
         session.host.forget();
         let host = session.host.get()?;
@@ -183,7 +200,7 @@ fn finish(out: Out, chosen: Option<&Tried>, file: Option<&std::path::Path>) {
                 file.display()
             );
             out.line(format!("{} {place}", out.paint(Style::Good, "✓")));
-            out.line("try it: petasos run \"what is in this folder?\"");
+            out.line("Start the chat with: petasos");
         }
         (Some(_), None) => out.line("nothing was saved; --yes saves the first that answered"),
         (None, _) => out.line("none of them answered; nothing was saved"),

@@ -72,6 +72,12 @@ impl Pane {
         self.tmux(&["send-keys", "-l", words]).expect("keys are taken");
     }
 
+    /// Pastes a text, marked as a paste.
+    pub(crate) fn paste(&self, text: &str) {
+        self.tmux(&["set-buffer", text]).expect("a buffer");
+        self.tmux(&["paste-buffer", "-p", "-r"]).expect("a paste");
+    }
+
     /// Presses keys by their names.
     pub(crate) fn press(&self, keys: &[&str]) {
         self.tmux(&[&["send-keys"], keys].concat()).expect("keys are taken");
