@@ -1,5 +1,6 @@
 //! Opening the file: permissions, journal, limits, and what SQLite's errors mean for people.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -42,7 +43,14 @@ impl OpenOptions {
 pub(crate) fn open_writer(
     options: &OpenOptions,
 ) -> Result<(Connection, Option<String>), StoreError> {
-    prepare_file(&options.path)?;
+    match prepare_file(&options.path) {
+        Err(StoreError::ReadOnly) if options.path.is_file() => {
+            let notice = "the session database cannot be written here: conversations can be read, \
+                          not continued";
+            return Ok((open_unwritable(&options.path)?, Some(notice.to_owned())));
+        }
+        done => done?,
+    }
     let mut connection = Connection::open(&options.path).map_err(failed)?;
     connection.busy_handler(Some(busy)).map_err(failed)?;
     prepare_pages(&connection)?;
@@ -66,10 +74,15 @@ pub(crate) fn open_writer(
     Ok((connection, notice))
 }
 
-/// What is deleted is overwritten, and its pages can be given back bit by bit. The latter holds
-/// for a file that is still empty; an older one is converted when it is first compacted.
+/// What is deleted is overwritten, and its pages can be given back bit by bit. The latter is said
+/// to a file that is still empty: an older one is converted when it is first compacted, and one
+/// that a newer version made is not ours to touch.
 pub(crate) fn prepare_pages(connection: &Connection) -> Result<(), StoreError> {
-    connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
+    let pages: i64 =
+        connection.query_row("PRAGMA page_count", [], |row| row.get(0)).map_err(failed)?;
+    if pages == 0 {
+        connection.pragma_update(None, "auto_vacuum", "INCREMENTAL").map_err(failed)?;
+    }
     // It answers with what it is now.
     let sql = "PRAGMA secure_delete = ON";
     connection.query_row(sql, [], |_| Ok(())).map_err(failed)
@@ -77,6 +90,9 @@ pub(crate) fn prepare_pages(connection: &Connection) -> Result<(), StoreError> {
 
 /// A connection that cannot write.
 pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
+    if prepare_file(path) == Err(StoreError::ReadOnly) {
+        return open_unwritable(path);
+    }
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
@@ -87,9 +103,36 @@ pub(crate) fn open_reader(path: &Path) -> Result<Connection, StoreError> {
     Ok(connection)
 }
 
+/// A connection to a file that nobody can write here. Without a log beside it, it is opened as one
+/// that never changes, because the index of a log could not be made.
+fn open_unwritable(path: &Path) -> Result<Connection, StoreError> {
+    let mut uri = String::from("file:");
+    for byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' => {
+                uri.push(char::from(*byte));
+            }
+            other => uri = format!("{uri}%{other:02x}"),
+        }
+    }
+    let mut log = path.as_os_str().to_owned();
+    log.push("-wal");
+    let way = if Path::new(&log).exists() { "?mode=ro" } else { "?immutable=1" };
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
+        | OpenFlags::SQLITE_OPEN_NO_MUTEX
+        | OpenFlags::SQLITE_OPEN_URI;
+    let mut connection = Connection::open_with_flags(uri + way, flags).map_err(failed)?;
+    connection.busy_handler(Some(busy)).map_err(failed)?;
+    connection.set_prepared_statement_cache_capacity(64);
+    Ok(connection)
+}
+
 /// Conversations hold secrets: the file belongs to its owner alone from its first byte on.
 pub(crate) fn prepare_file(path: &Path) -> Result<(), StoreError> {
-    let io = |error: std::io::Error| StoreError::Failed(format!("`{}`: {error}", path.display()));
+    let io = |error: std::io::Error| match error.kind() {
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => StoreError::ReadOnly,
+        _ => StoreError::Failed(format!("`{}`: {error}", path.display())),
+    };
     if let Some(folder) = path.parent() {
         let mut make = std::fs::DirBuilder::new();
         make.recursive(true);
@@ -123,6 +166,7 @@ pub(crate) fn failed(error: rusqlite::Error) -> StoreError {
             StoreError::Damaged { detail: error.to_string() }
         }
         _ if is_busy(&error) => StoreError::Slow { what: "another process writes to it" },
+        Some(ErrorCode::ReadOnly) => StoreError::ReadOnly,
         Some(ErrorCode::OperationInterrupted) => StoreError::Slow { what: "a query" },
         _ => StoreError::Failed(match error {
             // The statement is no news to anybody but us.

@@ -105,7 +105,7 @@ impl Store {
 impl SessionStore for Store {
     fn create(&self, new: NewSession) -> Later<'_, SessionHead> {
         let job = move |connection: &Connection| sessions::create(connection, &new);
-        Box::pin(self.writer.write("a new conversation", job))
+        Box::pin(self.writer.begin("a new conversation", job))
     }
 
     fn append<'a>(&'a self, session: &'a SessionId, rows: Vec<Row>) -> Later<'a, Vec<Seq>> {
@@ -192,13 +192,13 @@ impl SessionStore for Store {
     fn claim<'a>(&'a self, session: &'a SessionId, purpose: &'a str) -> Later<'a, Lease> {
         let (id, purpose, me) = (session.clone(), purpose.to_owned(), Arc::clone(&self.party));
         let job = move |connection: &Connection| leases::claim(connection, &id, &purpose, &me);
-        Box::pin(self.writer.write("a lease", job))
+        Box::pin(self.writer.begin("a lease", job))
     }
 
     fn renew<'a>(&'a self, lease: &'a Lease) -> Later<'a, ()> {
         let (lease, me) = (lease.clone(), Arc::clone(&self.party));
         let job = move |connection: &Connection| leases::renew(connection, &lease, &me);
-        Box::pin(self.writer.write("a lease", job))
+        Box::pin(self.writer.begin("a lease", job))
     }
 
     fn release(&self, lease: &Lease) {

@@ -24,6 +24,8 @@ use crate::sqlite::{failed, is_busy};
 
 /// How long a write may wait for its turn before whoever waits is told.
 const QUEUED_MAX: Duration = Duration::from_mins(5);
+/// The same for one before which nothing has happened yet, so that giving up loses nothing.
+const UNBEGUN_MAX: Duration = Duration::from_secs(30);
 /// How long one that has begun may take beyond that.
 const BEGUN_MAX: Duration = Duration::from_mins(10);
 /// How long a program that ends still waits for another process.
@@ -88,6 +90,24 @@ impl Writer {
         what: &'static str,
         job: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
     ) -> Result<T, StoreError> {
+        self.write_within(QUEUED_MAX, what, job).await
+    }
+
+    /// The same for what begins something: somebody waits for a first sign.
+    pub(crate) async fn begin<T: Send + 'static>(
+        &self,
+        what: &'static str,
+        job: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
+        self.write_within(UNBEGUN_MAX, what, job).await
+    }
+
+    async fn write_within<T: Send + 'static>(
+        &self,
+        queued_max: Duration,
+        what: &'static str,
+        job: impl FnOnce(&Connection) -> Result<T, StoreError> + Send + 'static,
+    ) -> Result<T, StoreError> {
         let (answer, mut answered) = oneshot::channel();
         let ticket = self.hand_over(job, move |result| {
             if answer.send(result).is_err() {
@@ -95,7 +115,7 @@ impl Writer {
             }
         })?;
         let ended = || StoreError::Failed("the writer ended before it answered".to_owned());
-        let deadline = Instant::now() + QUEUED_MAX;
+        let deadline = Instant::now() + queued_max;
         if let Ok(result) = wait::until(deadline, what, &mut answered).await {
             return result.map_err(|_| ended())?;
         }

@@ -134,8 +134,15 @@ pub enum StoreError {
         /// What is known here.
         known: u32,
     },
+    /// Nobody can write it here.
+    #[error(
+        "the session database cannot be written: its disk is read-only, or it belongs to somebody else"
+    )]
+    ReadOnly,
     /// The store did not answer in time.
-    #[error("the session database did not answer in time ({what}): is its disk full or slow?")]
+    #[error(
+        "the session database did not answer in time ({what}): another process holds it, or its disk is full or slow"
+    )]
     Slow {
         /// What was waited for.
         what: &'static str,

@@ -178,7 +178,7 @@ pub(crate) fn base(
         }
     }
     let inherited = settings.variable("PATH").map_or("", |path| path.value.expose());
-    child.insert("PATH".to_owned(), search_path(surroundings.install, inherited));
+    child.insert("PATH".to_owned(), folders(surroundings.install, inherited));
     if let Some(real) = real_home(settings) {
         child.insert("PETASOS_REAL_HOME".to_owned(), real.clone());
         child.insert("HERMES_REAL_HOME".to_owned(), real.clone());
@@ -209,7 +209,7 @@ fn carries_login(value: &str) -> bool {
     value.contains("://") && value.contains('@')
 }
 
-fn search_path(install: Option<&Path>, inherited: &str) -> String {
+fn folders(install: Option<&Path>, inherited: &str) -> String {
     let mut folders: Vec<&str> = Vec::new();
     let install = install.and_then(Path::to_str);
     for folder in install.into_iter().chain(inherited.split(':')).chain(STANDARD_PATH.split(':')) {
@@ -221,8 +221,8 @@ fn search_path(install: Option<&Path>, inherited: &str) -> String {
 }
 
 /// The search path that commands of this machine have.
-pub(crate) fn path(settings: &Settings) -> String {
-    search_path(None, settings.variable("PATH").map_or("", |path| path.value.expose()))
+pub fn search_path(settings: &Settings) -> String {
+    folders(None, settings.variable("PATH").map_or("", |path| path.value.expose()))
 }
 
 fn real_home(settings: &Settings) -> Option<String> {

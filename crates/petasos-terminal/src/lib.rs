@@ -41,6 +41,7 @@ mod supervised;
 pub mod sync;
 pub mod tree;
 
+pub use childenv::search_path;
 pub use engine::{Engine, Own};
 pub use jobs::JobTable;
 pub use processes::Helpers;

@@ -36,7 +36,7 @@ use petasos_runtime::middleware::{Attended, Middleware};
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::Stores;
+use petasos_store::{StoreError, Stores};
 use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
 
@@ -301,9 +301,13 @@ impl Host {
         }
         let file = self.settings.home().join(petasos_sqlite::FILE_NAME);
         let store = Store::open(&OpenOptions::new(file)).map_err(|error| {
-            Report::new(error.to_string())
-                .code("store")
-                .hint("`petasos sessions verify` looks at the file")
+            let report = Report::new(error.to_string()).code("store");
+            match error {
+                StoreError::Failed(_) | StoreError::Slow { .. } | StoreError::ReadOnly => {
+                    report.hint("`petasos doctor` looks at the home and its disk")
+                }
+                _ => report,
+            }
         })?;
         Ok(Arc::clone(self.store.get_or_init(|| Arc::new(store))))
     }

@@ -39,6 +39,11 @@ impl Report {
         self
     }
 
+    /// What went wrong, without the next step.
+    pub fn message(&self) -> &str {
+        &self.message
+    }
+
     /// Whether the person used the command wrongly.
     pub fn is_usage(&self) -> bool {
         self.usage

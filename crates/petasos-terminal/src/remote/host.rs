@@ -106,7 +106,7 @@ impl HostPrograms {
 
 /// The first of these programs on the search path that commands have.
 pub(crate) fn find_program(settings: &Settings, names: &[&str]) -> Option<PathBuf> {
-    let path = childenv::path(settings);
+    let path = childenv::search_path(settings);
     names.iter().find_map(|name| {
         path.split(':').map(|folder| PathBuf::from(folder).join(name)).find(|file| file.is_file())
     })

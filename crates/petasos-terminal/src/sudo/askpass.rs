@@ -41,7 +41,7 @@ impl Askpass {
     /// Makes the helper; nothing where there is no `sudo`.
     pub(super) fn open(purse: Purse) -> io::Result<Option<Self>> {
         let settings = &purse.cx.settings;
-        let Some(sudo) = search::program("sudo", &childenv::path(settings)) else {
+        let Some(sudo) = search::program("sudo", &childenv::search_path(settings)) else {
             return Ok(None);
         };
         let folder = place(settings)?;

@@ -10,11 +10,12 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use petasos_agent::agent::{Agent, Outcome, TurnEnd};
+use petasos_agent::agent::{Agent, Outcome, TurnEnd, TurnError};
 use petasos_agent::turn::Input;
 use petasos_contract::CallContext;
 use petasos_contract::context::Surface;
 use petasos_contract::event::EventSink;
+use petasos_store::StoreError;
 use petasos_terminal::TerminalSettings;
 
 use crate::command::{Command, LazyHost, Session, parse};
@@ -173,8 +174,16 @@ fn show(out: Out, ended: &TurnEnd) -> ExitCode {
     }
 }
 
-fn failed(error: &impl std::fmt::Display) -> Report {
-    Report::new(error.to_string())
-        .code("run")
-        .hint("`petasos provider explain` shows who would answer, and why")
+/// Only a model's failure is about who answers; most others say the next step themselves.
+fn failed(error: &TurnError) -> Report {
+    let report = Report::new(error.to_string()).code("run");
+    match error {
+        TurnError::Model(_) => {
+            report.hint("`petasos provider explain` shows who would answer, and why")
+        }
+        TurnError::Store(
+            StoreError::Failed(_) | StoreError::Slow { .. } | StoreError::ReadOnly,
+        ) => report.hint("`petasos doctor` looks at the home and its disk"),
+        TurnError::Store(_) | TurnError::TooLong { .. } => report,
+    }
 }

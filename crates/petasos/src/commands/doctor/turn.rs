@@ -73,9 +73,13 @@ fn store(host: &Host) -> Finding {
         return Finding::good("store", "no conversations yet");
     }
     match host.store() {
+        Ok(store) if store.notice().is_some() => {
+            let hint = "make it writable, or choose another home with `PETASOS_HOME`";
+            bad("store", store.notice().unwrap_or_default().to_owned(), hint)
+        }
         Ok(_) => Finding::good("store", format!("{} opens", file.display())),
         Err(report) => {
-            bad("store", report.to_string(), "`petasos sessions verify` looks at the file")
+            bad("store", report.message().to_owned(), "`petasos sessions verify` looks at the file")
         }
     }
 }
@@ -86,9 +90,10 @@ fn git(host: &Host) -> Option<Finding> {
     if settings.get("checkpoints.enabled") == Some(&serde_json::Value::Bool(false)) {
         return None;
     }
-    let path = settings.variable("PATH").map(|path| path.value.expose()).unwrap_or_default();
+    // As git will be looked for, which is in more folders than those of the environment.
+    let path = petasos_terminal::search_path(settings);
     let runs = |folder: &Path| access(folder.join("git"), Access::EXEC_OK).is_ok();
-    let found = std::env::split_paths(path).find(|folder| runs(folder));
+    let found = std::env::split_paths(&path).find(|folder| runs(folder));
     let missing = || {
         let hint = "install git, or set `checkpoints.enabled` to false";
         Finding::note("git", "not on the search path: no checkpoints are made", hint)
