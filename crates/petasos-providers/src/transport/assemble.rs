@@ -84,7 +84,7 @@ impl Assembly {
     /// Opens a call and gives its place.
     pub fn open(&mut self, slot: Slot, out: &mut Vec<Delta>) -> Result<usize, DecodeError> {
         if self.slots.len() == CALLS_MAX {
-            return Err(DecodeError::TooLarge { what: "the number of calls" });
+            return Err(DecodeError::TooLarge { what: "calls", most: CALLS_MAX });
         }
         self.grow(&slot.arguments)?;
         let index = self.slots.len();
@@ -163,7 +163,7 @@ impl Assembly {
     fn grow(&mut self, piece: &str) -> Result<(), DecodeError> {
         self.bytes += piece.len();
         if self.bytes > REPLY_BYTES_MAX {
-            return Err(DecodeError::TooLarge { what: "the reply" });
+            return Err(DecodeError::TooLarge { what: "bytes", most: REPLY_BYTES_MAX });
         }
         Ok(())
     }

@@ -70,10 +70,12 @@ pub enum DecodeError {
     #[error("the answer was empty")]
     Empty,
     /// It outgrew its bound.
-    #[error("the answer is larger than we take: {what}")]
+    #[error("the answer is larger than we take: more than {most} {what}")]
     TooLarge {
-        /// What outgrew what.
+        /// What outgrew its bound.
         what: &'static str,
+        /// The bound.
+        most: usize,
     },
     /// The provider reported an error inside the answer.
     #[error("the provider reported an error: {}", fault.message)]
@@ -109,7 +111,9 @@ impl DecodeError {
 impl From<SseError> for DecodeError {
     fn from(error: SseError) -> Self {
         match error {
-            SseError::TooLarge => Self::TooLarge { what: "one event" },
+            SseError::TooLarge => {
+                Self::TooLarge { what: "bytes in one event", most: sse::EVENT_BYTES_MAX }
+            }
         }
     }
 }
@@ -176,7 +180,7 @@ impl<F: Fold> Decoder for Framed<F> {
             }),
             Reader::Whole(body) => {
                 if body.len() + bytes.len() > WHOLE_BYTES_MAX {
-                    return Err(DecodeError::TooLarge { what: "the body" });
+                    return Err(DecodeError::TooLarge { what: "bytes", most: WHOLE_BYTES_MAX });
                 }
                 body.extend_from_slice(bytes);
                 Ok(())

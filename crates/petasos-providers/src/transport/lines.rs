@@ -28,7 +28,9 @@ impl Lines {
             }
         }
         if self.0.len() + rest.len() > LINE_BYTES_MAX {
-            return Err(DecodeError::TooLarge { what: "one line" }.into());
+            return Err(
+                DecodeError::TooLarge { what: "bytes in one line", most: LINE_BYTES_MAX }.into()
+            );
         }
         self.0.extend_from_slice(rest);
         Ok(())

@@ -124,7 +124,7 @@ impl Messages {
             _ => {}
         }
         if self.open.len() > 4096 {
-            return Err(DecodeError::TooLarge { what: "the number of blocks" });
+            return Err(DecodeError::TooLarge { what: "blocks", most: 4096 });
         }
         self.open.push((at, Open { block, json: String::new(), place }));
         Ok(())

@@ -133,7 +133,7 @@ impl Responses {
             self.aside = false;
         }
         if self.items.len() + self.unplaced.len() >= 4096 {
-            return Err(DecodeError::TooLarge { what: "the number of items" });
+            return Err(DecodeError::TooLarge { what: "items", most: 4096 });
         }
         self.items.push(raw.to_owned());
         Ok(())
