@@ -2,7 +2,8 @@
 //!
 //! Off unless `telemetry.enabled`. Spans carry who, how long and how many tokens, by the names of
 //! the generative-AI conventions; what was said only with `telemetry.content`, masked. They are
-//! sent at the end of a turn, within a deadline; a collector that is away costs a warning.
+//! sent at the end of a turn, within a deadline; a collector that is away costs a warning, and one
+//! that hangs is left alone for a while, so that it does not slow every turn down.
 
 mod spans;
 
@@ -22,6 +23,10 @@ use self::spans::Spans;
 
 /// A turn that has ended does not wait longer for a collector.
 const SEND_DEADLINE: Duration = Duration::from_secs(2);
+/// A failure that took longer than this is not met again in the next turn.
+const SLOW: Duration = Duration::from_millis(500);
+/// How long such a collector is left alone.
+const REST: Duration = Duration::from_mins(1);
 /// Where collectors listen when nobody says otherwise.
 const USUAL: &str = "http://127.0.0.1:4318";
 
@@ -33,6 +38,8 @@ pub(crate) struct Telemetry {
     service: String,
     content: Option<Arc<Redactor>>,
     spans: Mutex<Spans>,
+    /// Until when nothing is sent.
+    resting: Mutex<Option<Instant>>,
 }
 
 impl std::fmt::Debug for Telemetry {
@@ -71,6 +78,7 @@ impl Telemetry {
             service: settings.text("telemetry.service_name").unwrap_or("petasos").to_owned(),
             content: on("telemetry.content").then(redactor),
             spans: Mutex::default(),
+            resting: Mutex::default(),
         })
     }
 
@@ -109,12 +117,22 @@ impl Watcher for Telemetry {
             if spans.is_empty() {
                 return;
             }
-            let until = Instant::now() + SEND_DEADLINE;
+            let resting = || self.resting.lock().unwrap_or_else(PoisonError::into_inner);
+            let now = Instant::now();
+            if resting().is_some_and(|until| now < until) {
+                warn!("{} spans were not sent: the collector was too slow before", spans.len());
+                return;
+            }
+            let until = now + SEND_DEADLINE;
             let sending = wait::until(until, "a collector", self.send(spans));
-            match sending.await {
-                Ok(Ok(())) => {}
-                Ok(Err(why)) => warn!("a trace was not sent: {why}"),
-                Err(_) => warn!("a trace was not sent: the collector took too long"),
+            let why = match sending.await {
+                Ok(Ok(())) => return,
+                Ok(Err(why)) => why,
+                Err(_) => "the collector took too long".to_owned(),
+            };
+            warn!("a trace was not sent: {why}");
+            if now.elapsed() > SLOW {
+                *resting() = Some(Instant::now() + REST);
             }
         })
     }

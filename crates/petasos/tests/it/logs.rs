@@ -147,3 +147,19 @@ fn a_collector_that_is_away_costs_a_warning() {
     let told = petasos(&home).run(&["logs", "--level", "warn"]).stdout;
     assert!(told.contains("a trace was not sent"), "{told}");
 }
+
+#[test]
+fn a_collector_that_hangs_slows_one_turn_down_and_not_every_one() {
+    // Nobody accepts: the connection stands and nothing is ever answered.
+    let deaf = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let endpoint = format!("telemetry.endpoint=http://{}", deaf.local_addr().expect("an address"));
+    let model = Loopback::saying(vec![Say::Text("ok"); 6]);
+    let home = model.home();
+    let set = ["--set", "telemetry.enabled=true", "--set", &endpoint, "chat"];
+    let finished = petasos(&home).input("one\ntwo\nthree\nfour\nfive\nsix\n").run(&set);
+    assert_eq!(finished.code, Some(0), "{}", finished.stderr);
+    let told = petasos(&home).run(&["logs", "--level", "warn"]).stdout;
+    let (waited, skipped) = ("a trace was not sent", "too slow before");
+    assert_eq!(told.matches(waited).count(), 1, "{told}");
+    assert_eq!(told.matches(skipped).count(), 5, "{told}");
+}
