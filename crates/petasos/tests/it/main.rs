@@ -8,6 +8,7 @@ mod chat;
 mod config;
 mod demo;
 mod doctor;
+mod faults;
 mod import;
 mod logs;
 mod loopback;
