@@ -8,6 +8,7 @@ mod attempt;
 mod extras;
 mod memory;
 mod mixture;
+mod pace;
 mod program;
 mod sign;
 mod size;
@@ -39,6 +40,7 @@ use crate::transport;
 
 use memory::Memory;
 use mixture::Advice;
+use pace::Pace;
 
 /// A number in 0..1 that nobody can foresee.
 pub type Dice = fn() -> f64;
@@ -67,6 +69,7 @@ pub struct Client {
     turns: Turns,
     ledger: Ledger,
     memory: Memory,
+    turns_apart: Pace,
     advice: Advice,
     processes: Option<Arc<dyn Processes>>,
     dice: Dice,
@@ -101,6 +104,7 @@ impl Client {
             turns: Turns::default(),
             ledger: Ledger::default(),
             memory: Memory::default(),
+            turns_apart: Pace::default(),
             advice: Advice::default(),
             processes: None,
             dice,

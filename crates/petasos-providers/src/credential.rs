@@ -5,6 +5,7 @@
 
 pub mod aws;
 pub mod borrowed;
+pub mod command;
 pub mod copilot;
 pub mod jwt;
 pub mod keep;
@@ -19,6 +20,7 @@ pub mod store;
 pub mod usable;
 pub mod zai;
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -28,6 +30,7 @@ use petasos_contract::Settings;
 
 use crate::credential::aws::AwsProfiles;
 use crate::credential::borrowed::{ClaudeCode, CliLogin};
+use crate::credential::command::{PrintedSecret, SecretCommand};
 use crate::credential::keyring::{Asked, Keyring, Wish};
 use crate::credential::store::AuthFile;
 use crate::local::LocalServer;
@@ -158,6 +161,7 @@ impl Vault {
             qwen_cli,
             aws,
             aws_fetched: None,
+            printed: BTreeMap::new(),
             local: Vec::new(),
             now_ms,
             draw: now_ms,
@@ -206,6 +210,8 @@ pub struct VaultView {
     pub aws: AwsProfiles,
     /// Keys that Amazon handed to this container, cluster or machine; filled by whoever fetched them.
     pub aws_fetched: Option<minted::amazon::Fetched>,
+    /// Keys that programs printed; filled by whoever ran them.
+    pub printed: BTreeMap<SecretCommand, PrintedSecret>,
     /// Model servers found on this machine; filled by whoever probed.
     pub local: Vec<LocalServer>,
     /// When the picture was taken.
@@ -227,6 +233,7 @@ impl VaultView {
             qwen_cli: None,
             aws: AwsProfiles::default(),
             aws_fetched: None,
+            printed: BTreeMap::new(),
             local: Vec::new(),
             now_ms,
             draw: 0,

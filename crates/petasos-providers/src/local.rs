@@ -11,8 +11,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::credential::VaultView;
+use crate::credential::command::SecretCommands;
 use crate::credential::minted::Mints;
-use crate::resolve::{Resolved, resolve};
+use crate::resolve::{ResolveError, Resolved, resolve};
 use crate::runtime::BaseUrl;
 
 /// A kind of local server and where it listens by default.
@@ -63,23 +64,13 @@ async fn probe_at(places: &[Known; 4], net: &Net, within: Duration) -> Vec<Local
     [a, b, c, d].into_iter().flatten().collect()
 }
 
-/// Resolves; when a cloud's token is missing, mints it, and when nothing is configured at all, looks
-/// for servers on this machine; then resolves once more. What surfaces ask and what
-/// `provider explain` shows.
-pub async fn resolve_here(
-    request: &crate::Request,
-    settings: &Settings,
-    view: VaultView,
-    net: &Net,
-) -> Resolved {
-    Finder::default().resolve(request, settings, view, net).await
-}
-
-/// Finds servers on this machine and remembers them for a while.
+/// Resolves with what has to be found out first: keys that programs print, tokens that clouds mint,
+/// servers of this machine. What surfaces ask and what `provider explain` shows.
 #[derive(Debug)]
 pub struct Finder {
     places: [Known; 4],
     mints: Mints,
+    commands: SecretCommands,
     found: Mutex<Option<(Instant, Vec<LocalServer>)>>,
 }
 
@@ -92,7 +83,8 @@ impl Default for Finder {
 impl Finder {
     /// A finder that looks at these places.
     pub fn at(places: [Known; 4]) -> Self {
-        Self { places, mints: Mints::default(), found: Mutex::new(None) }
+        let commands = SecretCommands::new(None);
+        Self { places, mints: Mints::default(), commands, found: Mutex::new(None) }
     }
 
     /// The same finder with other places that mint tokens.
@@ -102,7 +94,20 @@ impl Finder {
         self
     }
 
-    /// Resolves, with the servers of this machine as the last resort.
+    /// The same finder that may start programs which print keys.
+    #[must_use]
+    pub fn with_commands(mut self, commands: SecretCommands) -> Self {
+        self.commands = commands;
+        self
+    }
+
+    /// What programs printed and when it ends.
+    pub(crate) fn commands(&self) -> &SecretCommands {
+        &self.commands
+    }
+
+    /// Resolves; when a key has to be printed or a cloud's token minted, does that, and when
+    /// nothing is configured at all, looks for servers on this machine; then resolves once more.
     pub async fn resolve(
         &self,
         request: &crate::Request,
@@ -110,7 +115,10 @@ impl Finder {
         mut view: VaultView,
         net: &Net,
     ) -> Resolved {
-        let mut resolved = resolve(request, settings, &view);
+        let mut resolved = match Box::pin(self.printed(request, settings, &mut view)).await {
+            Ok(resolved) => resolved,
+            Err(failed) => return *failed,
+        };
         if let Err(error) = &mut resolved.outcome
             && Mints::lifts(error.code)
         {
@@ -130,6 +138,35 @@ impl Finder {
         // Four requests at once are a large future, and a rare one.
         view.local = Box::pin(self.find(net)).await;
         if view.local.is_empty() { resolved } else { resolve(request, settings, &view) }
+    }
+
+    /// Resolves with every key that a program has to print; one that fails ends the question.
+    async fn printed(
+        &self,
+        request: &crate::Request,
+        settings: &Settings,
+        view: &mut VaultView,
+    ) -> Result<Resolved, Box<Resolved>> {
+        view.printed = self.commands.held();
+        let mut resolved = resolve(request, settings, view);
+        // A key may lead to another candidate that has one too, but not for ever.
+        for _ in 0..COMMANDS_MAX {
+            let Some(command) = resolved.wants.first().cloned() else { break };
+            match self.commands.get(&command).await {
+                Ok(printed) => {
+                    view.printed.insert(command, printed);
+                    resolved = resolve(request, settings, view);
+                }
+                Err(error) => {
+                    let provider = request.provider.as_deref().unwrap_or_default();
+                    let error =
+                        ResolveError::new("key_command_failed", provider, error.to_string());
+                    resolved.outcome = Err(error.hint("run the command yourself, then try again"));
+                    return Err(Box::new(resolved));
+                }
+            }
+        }
+        Ok(resolved)
     }
 
     /// The servers that were found a short while ago.
@@ -153,6 +190,9 @@ impl Finder {
 
 /// The resolver's word for "nobody chose anything and no key was found".
 const NOTHING: &str = "no_provider_configured";
+
+/// The most commands that one resolution runs.
+const COMMANDS_MAX: usize = 8;
 
 /// How long local servers may take to show themselves.
 const PROBE: Duration = Duration::from_millis(300);

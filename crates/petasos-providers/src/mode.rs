@@ -116,6 +116,9 @@ pub fn mode(question: &Question<'_>) -> ApiMode {
             ApiMode::AnthropicMessages
         }
         "bedrock" => ApiMode::BedrockConverse,
+        "vertex" if is_claude(model.strip_prefix("anthropic/").unwrap_or(model)) => {
+            ApiMode::AnthropicMessages
+        }
         "azure-foundry" => azure(question),
         "custom" => custom(question),
         _ => question.saved.or_else(|| of_url(question.url)).unwrap_or_else(|| usual(question)),
@@ -235,10 +238,22 @@ pub fn settled(provider: &str, mode: ApiMode, url: &BaseUrl) -> BaseUrl {
             let stem = stem.strip_suffix("/api").unwrap_or(stem);
             url.with_text(&format!("{stem}/v1"))
         }
+        // Claude is published beside the endpoint that imitates OpenAI.
+        "vertex" if messages => match text.strip_suffix("/endpoints/openapi") {
+            Some(place) => url.with_text(&format!("{place}/publishers/anthropic/models")),
+            None => url.clone(),
+        },
+        // People know the host of their account; the path is the vendor's.
+        "databricks" if is_bare(url) => url.with_text(&format!("{text}/serving-endpoints")),
+        "snowflake" if is_bare(url) => url.with_text(&format!("{text}/api/v2/cortex/v1")),
         _ if messages => url.with_text(stem),
         "opencode-zen" | "opencode-go" => url.with_text(&format!("{stem}/v1")),
         _ => url.clone(),
     }
+}
+
+fn is_bare(url: &BaseUrl) -> bool {
+    url.url().path().trim_matches('/').is_empty()
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use petasos_contract::{Secret, Settings};
 use serde::Serialize;
 
 use crate::credential::VaultView;
+use crate::credential::command::SecretCommand;
 use crate::runtime::ProviderRuntime;
 use scene::Scene;
 
@@ -113,6 +114,8 @@ pub struct Resolved {
     pub outcome: Result<ProviderRuntime, ResolveError>,
     /// Every candidate considered, in order.
     pub trace: Vec<Candidate>,
+    /// Commands whose output is needed first: the outcome counts when this is empty.
+    pub wants: Vec<SecretCommand>,
 }
 
 pub(crate) type Outcome = Result<ProviderRuntime, ResolveError>;

@@ -12,6 +12,7 @@ mod cohere;
 mod copilot;
 mod copilot_acp;
 mod custom;
+mod databricks;
 mod deepinfra;
 mod deepseek;
 mod fireworks;
@@ -40,6 +41,7 @@ mod opencode_zen;
 mod openrouter;
 mod perplexity;
 mod qwen_oauth;
+mod snowflake;
 mod stepfun;
 mod tencent_tokenhub;
 mod together;
@@ -68,6 +70,7 @@ pub static ROWS: &[&Row] = &[
     &copilot::ROW,
     &copilot_acp::ROW,
     &custom::ROW,
+    &databricks::ROW,
     &deepinfra::ROW,
     &deepseek::ROW,
     &fireworks::ROW,
@@ -96,6 +99,7 @@ pub static ROWS: &[&Row] = &[
     &openrouter::ROW,
     &perplexity::ROW,
     &qwen_oauth::ROW,
+    &snowflake::ROW,
     &stepfun::ROW,
     &tencent_tokenhub::ROW,
     &together::ROW,

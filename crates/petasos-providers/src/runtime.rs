@@ -96,6 +96,8 @@ pub enum Source {
     CustomEntry(String),
     /// A custom entry found by its URL.
     CustomEntryByUrl(String),
+    /// What a command printed, by its name.
+    Command(String),
     /// An entry of a credential pool, by its own source.
     Pool(String),
     /// An explicit Azure endpoint serving Claude.
@@ -130,6 +132,7 @@ impl fmt::Display for Source {
             Self::Variable(name) => write!(f, "env:{name}"),
             Self::CustomEntry(name) => write!(f, "custom_provider:{name}"),
             Self::CustomEntryByUrl(name) => write!(f, "pool:custom:{name}"),
+            Self::Command(name) => write!(f, "command:{name}"),
             Self::Pool(source) => write!(f, "credential_pool:{source}"),
             Self::AzureExplicit => f.write_str("azure-explicit"),
             Self::Entra => f.write_str("entra_id"),
@@ -228,6 +231,10 @@ pub struct Overrides {
     pub request_timeout_s: Option<f64>,
     /// Deadline between meaningful events.
     pub stale_timeout_s: Option<f64>,
+    /// Seconds between two requests to this endpoint.
+    pub rate_limit_delay_s: Option<f64>,
+    /// Whether the endpoint is not asked for its models.
+    pub unlisted: bool,
     /// Extra certificate authority for this endpoint.
     pub ca_cert: Option<PathBuf>,
     /// Whether certificates are not checked for this endpoint.

@@ -26,6 +26,8 @@ use petasos_contract::wait::Owned;
 use petasos_contract::{CallContext, SessionId, Settings};
 use petasos_net::client::{Net, NetOptions};
 use petasos_providers::client::Client;
+use petasos_providers::credential::command::SecretCommands;
+use petasos_providers::local::Finder;
 use petasos_providers::route::VaultRoutes;
 use petasos_providers::table::Table;
 use petasos_redact::Redactor;
@@ -317,11 +319,19 @@ impl Host {
         Arc::new(Net::new(NetOptions::from_settings(&self.settings)))
     }
 
+    /// Finds out whom to ask; it may start programs that print keys.
+    pub fn resolver(&self) -> Finder {
+        let processes = self.ports.processes.clone();
+        let port = processes.map(|processes| (processes, Arc::clone(&self.settings)));
+        Finder::default().with_commands(SecretCommands::new(port))
+    }
+
     /// The model behind every surface.
     pub fn model(&self) -> Client {
         let net = self.net();
         let (table, _problems) = Table::of(&self.settings);
-        let client = Client::new(Arc::new(VaultRoutes::new(Arc::clone(&net))), net, table);
+        let routes = VaultRoutes::new(Arc::clone(&net)).with_finder(self.resolver());
+        let client = Client::new(Arc::new(routes), net, table);
         client.with_processes(self.ports.processes.clone())
     }
 

@@ -10,7 +10,7 @@ use petasos_config::{Inputs, edit, home};
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
-use petasos_providers::{Request, Vault, local};
+use petasos_providers::{Request, Vault};
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
 use petasos_sqlite::Format;
@@ -52,7 +52,10 @@ impl Program {
         let mut request = Request::default();
         request.provider.clone_from(&choice.provider);
         request.model.clone_from(&choice.model);
-        let resolved = local::resolve_here(&request, settings, view, &self.host.net()).await;
+        let resolved = {
+            let (resolver, net) = (self.host.resolver(), self.host.net());
+            resolver.resolve(&request, settings, view, &net).await
+        };
         let runtime = resolved.outcome.map_err(|error| match error.hint {
             Some(hint) => format!("{}; {hint}", error.message),
             None => error.message,

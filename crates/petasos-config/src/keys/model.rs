@@ -1,7 +1,7 @@
 //! Keys that choose models and endpoints. A project may name a model, never where it is or what
 //! key goes there.
 
-use super::Kind::{Any, Choice, Flag, Integer, Map, Number, Secret, Text};
+use super::Kind::{Any, Choice, Flag, Integer, Map, Names, Number, Secret, Text};
 use super::{Key, free, key};
 
 // One row a line reads as a table.
@@ -15,6 +15,9 @@ pub(super) static KEYS: &[Key] = &[
     key("model.api", Secret, "", "Other spelling of `model.api_key`"),
     key("model.key_env", Text, "", "Variable that holds the key"),
     key("model.api_key_env", Text, "", "Other spelling of `model.key_env`"),
+    key("model.api_key_command", Any, "", "A command that prints the key: a list of words, or a line for the shell"),
+    key("model.api_key_command_env", Names, "[]", "Variables that the command is given"),
+    key("model.api_key_ttl", Integer, "", "Seconds that what it printed is used, unless it says"),
     key("model.api_mode", Text, "", "The wire dialect: chat_completions, anthropic_messages, codex_responses or bedrock_converse"),
     key("model.openai_runtime", Text, "", "`codex_app_server` uses the external Codex runtime"),
     key("model.auth_mode", Text, "", "How Azure is signed in to"),
@@ -46,8 +49,8 @@ pub(super) static KEYS: &[Key] = &[
     key("bedrock.region", Text, "", "AWS region"),
     key("bedrock.guardrail", Any, "", "Guardrail of Bedrock calls"),
     key("bedrock.discovery", Any, "", "How Bedrock models are listed").reserved("a listing of Bedrock models"),
-    key("vertex.project", Text, "", "Google Cloud project").reserved("the file as a source; `VERTEX_PROJECT_ID` works"),
-    key("vertex.region", Text, "", "Google Cloud region").reserved("the file as a source; `VERTEX_REGION` works"),
+    key("vertex.project", Text, "", "Google Cloud project"),
+    key("vertex.region", Text, "", "Google Cloud region"),
     key("smart_model_routing", Any, "", "Cheaper models for simple turns").reserved("routing by difficulty"),
     key("moa", Any, "", "Models of the mixture"),
 ];
@@ -64,6 +67,9 @@ pub(super) static ENDPOINTS: &[Key] = &[
     key("providers.*.api_key_env", Text, "", "Other spelling of `key_env`"),
     key("providers.*.apiKeyEnv", Text, "", "Other spelling of `key_env`"),
     key("providers.*.keyEnv", Text, "", "Other spelling of `key_env`"),
+    key("providers.*.api_key_command", Any, "", "A command that prints the key: a list of words, or a line for the shell"),
+    key("providers.*.api_key_command_env", Names, "[]", "Variables that the command is given"),
+    key("providers.*.api_key_ttl", Integer, "", "Seconds that what it printed is used, unless it says"),
     key("providers.*.api_mode", Text, "", "The wire dialect"),
     key("providers.*.transport", Text, "", "Other spelling of `api_mode`"),
     key("providers.*.model", Text, "", "The default model"),
@@ -72,10 +78,10 @@ pub(super) static ENDPOINTS: &[Key] = &[
     key("providers.*.context_length", Integer, "", "The context window in tokens, for models without one of their own"),
     key("providers.*.max_output_tokens", Integer, "", "The most tokens of a reply"),
     key("providers.*.max_tokens", Integer, "", "Other spelling of `max_output_tokens`"),
-    key("providers.*.rate_limit_delay", Number, "", "Seconds between requests").reserved("pacing of requests"),
+    key("providers.*.rate_limit_delay", Number, "", "Seconds between requests"),
     key("providers.*.request_timeout_seconds", Number, "", "Seconds a request may take"),
     key("providers.*.stale_timeout_seconds", Number, "", "Seconds without a sign of life"),
-    key("providers.*.discover_models", Flag, "", "Ask the endpoint for its models").reserved("a switch for listings"),
+    key("providers.*.discover_models", Flag, "", "Ask the endpoint for its models"),
     key("providers.*.extra_body", Map, "", "Fields added to every request"),
     key("providers.*.extra_headers", Map, "", "Headers added to every request"),
     key("providers.*.env_headers", Map, "", "Headers whose values are in variables: header to variable"),

@@ -43,6 +43,12 @@ pub enum ListError {
         /// Who.
         provider: String,
     },
+    /// The user switched it off.
+    #[error("`{provider}` is not asked for its models: `discover_models` is off")]
+    Off {
+        /// Who.
+        provider: String,
+    },
     /// It has none.
     #[error("`{provider}` has no model list")]
     None {
@@ -60,6 +66,12 @@ pub async fn list(
     within: Duration,
 ) -> Result<Vec<Listed>, ListError> {
     let provider = runtime.provider.clone();
+    if runtime.overrides.unlisted {
+        return Err(ListError::Off { provider: runtime.name().to_owned() });
+    }
+    if provider == "vertex" {
+        return Err(ListError::None { provider });
+    }
     let stem = runtime.base_url.url().path().trim_end_matches('/');
     let path = match runtime.wire {
         Wire::ChatCompletions | Wire::CodexResponses | Wire::Gemini => "/models",

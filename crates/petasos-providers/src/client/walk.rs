@@ -1,6 +1,7 @@
 //! One question on its way: from candidate to candidate, and at each from failure to move.
 
 use std::collections::BTreeSet;
+use std::time::Instant;
 
 use petasos_contract::CallContext;
 use petasos_contract::event::Event;
@@ -376,6 +377,10 @@ impl<'a> Walk<'a> {
             timeout: wanted.timeout,
             cx: self.cx,
         };
+        let pause = self.client.turns_apart.next(runtime, Instant::now());
+        if !pause.is_zero() {
+            tokio::time::sleep(pause).await;
+        }
         let mut reply = attempt.run().await?;
         reply.served = target::served(&target, runtime);
         self.client.settle(&mut reply, runtime, self.role, self.cx);

@@ -34,6 +34,43 @@ impl Vault {
         Ok(file)
     }
 
+    /// Keeps a further login of a provider beside the first, as an entry of its pool; its id there.
+    pub async fn add_login(&self, provider: &str, login: &Login) -> Result<String, StoreError> {
+        let id: String = login.access.as_ref().map_or_else(String::new, |secret| {
+            super::usable::fingerprint(secret).chars().skip("sha256:".len()).take(6).collect()
+        });
+        update(self.home(), |file| {
+            // The first login joins the pool, so that both are asked in turn.
+            let first = file.login(provider).filter(|_| file.pool(provider).is_empty());
+            for (place, login) in first.iter().chain([login]).enumerate() {
+                let last = file.pool(provider).iter().map(|entry| entry.priority).max();
+                let mut entry = Entry {
+                    id: if place == 0 && first.is_some() { FIRST.to_owned() } else { id.clone() },
+                    label: "login".to_owned(),
+                    oauth: true,
+                    priority: last.map_or(0, |last| last + 1),
+                    source: "device_code".to_owned(),
+                    secret: None,
+                    refresh: None,
+                    status: Status::Ok,
+                    reset_at_ms: None,
+                    expires_at_ms: None,
+                    request_count: 0,
+                    base_url: login.base_url.clone(),
+                };
+                entry.take_login(login);
+                file.set_entry(provider, &entry);
+            }
+            // One refresh token in two places would be used up by the one and refused to the other.
+            if first.is_some() {
+                file.forget(provider);
+            }
+            file.set_active(provider);
+            id
+        })
+        .await
+    }
+
     /// Forgets a login and the keys kept for a provider; whether there was anything.
     pub async fn log_out(&self, provider: &str) -> Result<bool, StoreError> {
         let (forgotten, kept) = update(self.home(), |file| {
@@ -147,6 +184,9 @@ impl Vault {
         .await
     }
 }
+
+/// The id of the first login once it is in a pool.
+const FIRST: &str = "000000";
 
 /// A key that was added.
 #[derive(Debug, Clone, PartialEq, Eq)]

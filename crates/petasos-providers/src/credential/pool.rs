@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 
 use crate::credential::login::{Login, RefreshToken, moment};
 use crate::credential::usable::usable;
-use crate::runtime::Expiry;
+use crate::runtime::{BaseUrl, Expiry};
 
 /// The source of entries whose secret the operating system's keyring keeps.
 pub const KEYRING: &str = "keyring";
@@ -104,6 +104,9 @@ impl Entry {
         if let Some(at) = self.expires_at_ms {
             put("expires_at_ms", json!(at));
         }
+        if let Some(url) = &self.base_url {
+            put("base_url", json!(url));
+        }
         let Some(secret) = &self.secret else { return };
         if self.is_owned() {
             put("access_token", json!(secret.expose()));
@@ -113,6 +116,13 @@ impl Entry {
         } else {
             put("secret_fingerprint", json!(crate::credential::usable::fingerprint(secret)));
         }
+    }
+
+    /// The endpoint that was kept with it: encrypted, or on this machine.
+    pub fn own_endpoint(&self) -> Option<BaseUrl> {
+        let url = BaseUrl::parse(self.base_url.as_deref()?).ok()?;
+        let is_safe = url.origin().is_some_and(|at| at.is_encrypted() || at.is_loopback());
+        is_safe.then_some(url)
     }
 
     /// Its tokens as a login.

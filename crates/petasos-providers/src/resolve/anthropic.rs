@@ -143,6 +143,7 @@ fn of_login(
         source,
         pool: None,
         expiry: Some(Expiry { at_ms: login.expires_at_ms, skew_ms, refreshable }),
+        endpoint: None,
     })
 }
 

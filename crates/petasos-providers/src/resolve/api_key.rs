@@ -5,6 +5,7 @@ use super::endpoint::{Endpoint, From, Lenience, Trust, endpoint, needs_key, not_
 use super::keys::{Claim, Key, missing_key};
 use super::scene::Scene;
 use super::{Outcome, ResolveError, Verdict};
+use crate::credential::command::SecretCommand;
 use crate::credential::usable::fingerprint;
 use crate::runtime::{BaseUrl, EndpointKind, Expiry, Source};
 use crate::table::Provider;
@@ -91,8 +92,11 @@ fn section_key(scene: &mut Scene<'_>, provider: &Provider, claim: &Claim) -> Opt
         let what = format!("`providers.{id}.api_key`");
         return scene.text_key(&key, &what, Source::Config, claim);
     }
-    let name = text(scene, "key_env").or_else(|| text(scene, "api_key_env"))?;
-    scene.granted_variable_key(&name, claim)
+    if let Some(name) = text(scene, "key_env").or_else(|| text(scene, "api_key_env")) {
+        return scene.granted_variable_key(&name, claim);
+    }
+    let command = SecretCommand::of_fields(&|name| scene.provider_setting(id, name).cloned())?;
+    scene.printed_key(command, &format!("`providers.{id}.api_key_command`"), claim)
 }
 
 /// Copilot's token: classic ones are not accepted, others are exchanged before the first use.

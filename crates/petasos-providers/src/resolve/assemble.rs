@@ -59,7 +59,10 @@ impl Parts<'_> {
 
 impl Scene<'_> {
     /// The runtime of the parts.
-    pub(crate) fn assemble(&mut self, parts: Parts<'_>) -> ProviderRuntime {
+    pub(crate) fn assemble(&mut self, mut parts: Parts<'_>) -> ProviderRuntime {
+        if let Some(url) = parts.key.as_mut().and_then(|key| key.endpoint.take()) {
+            parts.url = *url;
+        }
         let saved = parts.from_saved || self.is_saved_for(&parts.id);
         let own = saved && parts.entry.is_none();
         if let Some(provider) = parts.provider {
@@ -219,7 +222,13 @@ fn scheme(url: &BaseUrl, wire: Wire, secret: &str) -> Scheme {
         Wire::Gemini => Scheme::Header("x-goog-api-key"),
         Wire::AnthropicMessages => {
             let native = below("anthropic.com") || below("claude.com");
-            let bearer = ["azure.com", "palantirfoundry.com", "minimax.io", "minimaxi.com"];
+            let bearer = [
+                "azure.com",
+                "googleapis.com",
+                "palantirfoundry.com",
+                "minimax.io",
+                "minimaxi.com",
+            ];
             let bearer = bearer.into_iter().any(below) || below("githubcopilot.com");
             if (native && is_oauth(secret)) || bearer {
                 Scheme::Bearer

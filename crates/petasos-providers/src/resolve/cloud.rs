@@ -133,6 +133,7 @@ fn entra_key(scene: &mut Scene<'_>, provider: &str, claim: &Claim) -> Result<Key
         source: Source::Entra,
         pool: None,
         expiry: None,
+        endpoint: None,
     });
     key.ok_or_else(|| {
         let message = "there is no Microsoft Entra token".to_owned();
@@ -148,20 +149,24 @@ pub(crate) fn vertex(scene: &mut Scene<'_>) -> Option<Outcome> {
 }
 
 fn at_vertex(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
-    let region = scene.variable("VERTEX_REGION").unwrap_or("global");
+    let settings = scene.settings;
+    let written = |key: &str| settings.text(key).map(str::trim).filter(|text| !text.is_empty());
+    let region = written("vertex.region").or_else(|| scene.variable("VERTEX_REGION"));
+    let region = region.unwrap_or("global");
     let host = match region {
         "global" => "aiplatform.googleapis.com".to_owned(),
         region => format!("{region}-aiplatform.googleapis.com"),
     };
-    let Some(project) = scene.variable("VERTEX_PROJECT_ID") else {
+    let project = written("vertex.project").or_else(|| scene.variable("VERTEX_PROJECT_ID"));
+    let Some(project) = project else {
         let message = "Vertex needs a project".to_owned();
         let error = ResolveError::new("vertex_project_missing", "vertex", message);
-        return Err(error.hint("set `VERTEX_PROJECT_ID`"));
+        return Err(error.hint("set `vertex.project` in config.yaml, or `VERTEX_PROJECT_ID`"));
     };
     let path = format!("/v1/projects/{project}/locations/{region}/endpoints/openapi");
     let url = scene.parse_url(&format!("https://{host}{path}"), "the Vertex variables")?;
     if !is_below(url.host(), "googleapis.com") {
-        return Err(not_allowed(provider, &url, "the variable `VERTEX_REGION`"));
+        return Err(not_allowed(provider, &url, "the region"));
     }
     let claim = Claim::new("vertex", Scope::new([Allowed::Host(url.host().to_owned())]));
     let stored =
@@ -169,7 +174,8 @@ fn at_vertex(scene: &mut Scene<'_>, provider: &Provider) -> Outcome {
     let key = scene.explicit_key(&claim).or_else(|| {
         let secret = stored?.access?;
         let (owner, scope) = (claim.owner.clone(), claim.scope.clone());
-        Some(Key { owner, secret, scope, source: Source::VertexOauth, pool: None, expiry: None })
+        let source = Source::VertexOauth;
+        Some(Key { owner, secret, scope, source, pool: None, expiry: None, endpoint: None })
     });
     let Some(key) = key else {
         let message = "there is no Google Cloud token for Vertex".to_owned();

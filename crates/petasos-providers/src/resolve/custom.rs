@@ -6,6 +6,7 @@ use super::entry::CustomEntry;
 use super::keys::{Claim, Key};
 use super::scene::Scene;
 use super::{Outcome, ResolveError, Verdict};
+use crate::credential::command::SecretCommand;
 use crate::local;
 use crate::runtime::{BaseUrl, EndpointKind, ProviderRuntime, Source};
 
@@ -64,8 +65,16 @@ fn entry_key(scene: &mut Scene<'_>, entry: CustomEntry<'_>, claim: &Claim) -> Op
         key.source = source.clone();
         Some(key)
     };
+    let printed = |scene: &mut Scene<'_>| {
+        let command = SecretCommand::of_fields(&|name| entry.fields().get(name).cloned())?;
+        let what = format!("`api_key_command` of the custom provider `{}`", entry.name);
+        scene.printed_key(command, &what, claim)
+    };
     let pool = format!("custom:{}", super::saved::normal(entry.name));
-    inline.or_else(|| named(scene)).or_else(|| scene.pool_key(&pool, claim))
+    inline
+        .or_else(|| named(scene))
+        .or_else(|| printed(scene))
+        .or_else(|| scene.pool_key(&pool, claim))
 }
 
 /// Keys that nobody named for this endpoint but that may go there.

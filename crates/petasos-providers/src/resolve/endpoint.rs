@@ -147,7 +147,11 @@ fn usual(scene: &Scene<'_>, provider: &Provider) -> Result<Endpoint, ResolveErro
     let Some(text) = provider.base_url.as_deref() else {
         let message = format!("`{}` needs an endpoint", provider.id);
         let error = ResolveError::new("missing_base_url", &provider.id, message);
-        return Err(error.hint("set `model.base_url` in config.yaml"));
+        let hint = match provider.base_url_env.last() {
+            Some(name) => format!("set `{name}`, or `model.base_url` in config.yaml"),
+            None => "set `model.base_url` in config.yaml".to_owned(),
+        };
+        return Err(error.hint(hint));
     };
     let url = scene.parse_url(text, "the provider table")?;
     Ok(Endpoint { url, from: From::Usual, trust: Trust::Own })

@@ -111,6 +111,8 @@ pub(crate) fn overrides(fields: &Map<String, Value>) -> Overrides {
         context_length: whole(&["context_length"]),
         request_timeout_s: number("request_timeout_seconds"),
         stale_timeout_s: number("stale_timeout_seconds"),
+        rate_limit_delay_s: number("rate_limit_delay"),
+        unlisted: fields.get("discover_models") == Some(&Value::Bool(false)),
         ca_cert: path.map(Into::into),
         tls_unverified: fields.get("ssl_verify") == Some(&Value::Bool(false)),
     }

@@ -5,6 +5,7 @@ use petasos_net::{Origin, Scope, Url};
 
 use super::scene::Scene;
 use super::{ResolveError, Verdict};
+use crate::credential::command::SecretCommand;
 use crate::credential::pool::{self, Strategy};
 use crate::credential::usable::{fingerprint, usable};
 use crate::runtime::{BaseUrl, Expiry, PoolRef, Source};
@@ -18,6 +19,8 @@ pub(crate) struct Key {
     pub(crate) source: Source,
     pub(crate) pool: Option<PoolRef>,
     pub(crate) expiry: Option<Expiry>,
+    /// The endpoint that the secret was kept for, where it is not the usual one.
+    pub(crate) endpoint: Option<Box<BaseUrl>>,
 }
 
 /// What a login holds: a token to send, or only the means to renew it.
@@ -63,7 +66,7 @@ impl Claim {
 
     fn key(&self, secret: Secret, source: Source) -> Key {
         let (owner, scope) = (self.owner.clone(), self.scope.clone());
-        Key { owner, secret, scope, source, pool: None, expiry: None }
+        Key { owner, secret, scope, source, pool: None, expiry: None, endpoint: None }
     }
 }
 
@@ -85,8 +88,12 @@ impl Scene<'_> {
         {
             return Some(key);
         }
-        let name = self.saved.key_env?;
-        self.granted_variable_key(name, claim)
+        if let Some(name) = self.saved.key_env {
+            return self.granted_variable_key(name, claim);
+        }
+        let saved = self.saved.clone();
+        let command = SecretCommand::of_fields(&|name| saved.get(name).cloned())?;
+        self.printed_key(command, "`model.api_key_command`", claim)
     }
 
     /// The key in a variable that the configuration names for this endpoint.
@@ -124,6 +131,9 @@ impl Scene<'_> {
                 return None;
             }
         };
+        if let Some(command) = SecretCommand::of_reference(&expanded) {
+            return self.printed_key(command, what, claim);
+        }
         match usable(&expanded) {
             Ok(good) => {
                 if good.cleaned {
@@ -139,6 +149,25 @@ impl Scene<'_> {
                 None
             }
         }
+    }
+
+    /// The key that a command prints; where its output is not at hand, it is asked for.
+    pub(crate) fn printed_key(
+        &mut self,
+        command: SecretCommand,
+        what: &str,
+        claim: &Claim,
+    ) -> Option<Key> {
+        let name = command.name();
+        let Some(printed) = self.vault.printed.get(&command) else {
+            self.trace(what, Verdict::Passed, format!("`{name}` has to print it first"));
+            self.wants.push(command);
+            return None;
+        };
+        let mark = fingerprint(&printed.secret);
+        let why = format!("{mark}, printed by `{name}`, may go to {}", claim.scope);
+        self.trace(what, Verdict::Taken, why);
+        Some(claim.key(printed.secret.clone(), Source::Command(name)))
     }
 
     /// The next entry of a pool.
@@ -160,6 +189,13 @@ impl Scene<'_> {
         let mut key = claim.key(secret, Source::Pool(entry.source.clone()));
         key.pool = Some(PoolRef { pool: name.to_owned(), entry: entry.id.clone() });
         key.expiry = entry.expiry();
+        // A login's endpoint was named by a server, so it must be one of the provider's own.
+        let own = entry.own_endpoint();
+        if let Some(url) = own.filter(|url| !entry.oauth || claim.scope.permits(url.url())) {
+            key.scope = url.origin().map_or_else(Scope::default, Scope::exactly);
+            self.trace(format!("endpoint {url}"), Verdict::Taken, "kept with this entry");
+            key.endpoint = Some(Box::new(url));
+        }
         Some(key)
     }
 

@@ -115,6 +115,7 @@ fn from_login(
         source,
         pool: None,
         expiry: Some(Expiry { at_ms: login.expires_at_ms, skew_ms, refreshable }),
+        endpoint: None,
     }))
 }
 

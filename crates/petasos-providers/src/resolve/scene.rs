@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::saved::{Saved, normal};
 use super::{Candidate, Outcome, Request, ResolveError, Resolved, Verdict};
 use crate::credential::VaultView;
+use crate::credential::command::SecretCommand;
 use crate::runtime::{BaseUrl, Notice};
 use crate::table::{Provider, Table};
 
@@ -34,6 +35,8 @@ pub(crate) struct Scene<'a> {
     pub(crate) provider: Option<&'a Provider>,
     pub(crate) rule: &'static str,
     pub(crate) notices: Vec<Notice>,
+    /// Commands that would print a key which is not at hand yet.
+    pub(crate) wants: Vec<SecretCommand>,
     trace: Vec<Candidate>,
 }
 
@@ -51,6 +54,7 @@ impl<'a> Scene<'a> {
             provider: None,
             rule: "precedence",
             notices: Vec::new(),
+            wants: Vec::new(),
             trace: Vec::new(),
         };
         scene.choose_name();
@@ -133,7 +137,7 @@ impl<'a> Scene<'a> {
             runtime.notices = std::mem::take(&mut self.notices);
             runtime
         });
-        Resolved { outcome, trace: self.trace }
+        Resolved { outcome, trace: self.trace, wants: self.wants }
     }
 
     /// Whether keys go nowhere but to their own hosts.

@@ -9,6 +9,7 @@ use std::time::Duration;
 use petasos_contract::context::Surface;
 use petasos_contract::model::{Reason, Role};
 use petasos_contract::{BoxFuture, CallContext, Settings};
+use petasos_net::Scope;
 use petasos_net::client::Net;
 
 use super::zai::Endpoints;
@@ -175,6 +176,17 @@ impl VaultRoutes {
         settings: &Settings,
     ) -> Option<ProviderRuntime> {
         let seen = runtime.credential.as_ref().map(|credential| credential.secret.clone());
+        if matches!(runtime.source, Source::Command(_)) {
+            self.finder.commands().forget(seen.as_ref()?);
+            let wanted = Wanted {
+                provider: Some(runtime.requested.clone()),
+                model: runtime.model.clone(),
+                ..Wanted::default()
+            };
+            let renewed = self.find(&wanted, Selection::Counts, settings).await.ok()?;
+            let fresh = renewed.credential.as_ref().map(|credential| &credential.secret);
+            return (fresh != seen.as_ref()).then_some(renewed);
+        }
         if runtime.provider == "copilot" {
             let home = settings.home().to_owned();
             if let Err(error) = store::update(&home, |file| file.forget("copilot")).await {
@@ -253,6 +265,7 @@ impl Routes for VaultRoutes {
         Box::pin(async move {
             let mut view = Vault::of(&cx.settings).view_soon(&cx.settings).await;
             view.local = self.finder.remembered().unwrap_or_default();
+            view.printed = self.finder.commands().held();
             let request = request(wanted, Selection::on(cx.surface));
             resolve(&request, &cx.settings, &view).outcome.ok()
         })
@@ -261,7 +274,8 @@ impl Routes for VaultRoutes {
     fn can_refresh(&self, runtime: &ProviderRuntime) -> bool {
         let renewable = [Source::AuthStore, Source::ClaudeCode, Source::QwenCli];
         let pooled = runtime.pool.is_some() && runtime.expiry.is_some_and(|it| it.refreshable);
-        renewable.contains(&runtime.source) || pooled || runtime.provider == "copilot"
+        let printed = matches!(runtime.source, Source::Command(_));
+        renewable.contains(&runtime.source) || pooled || printed || runtime.provider == "copilot"
     }
 
     fn refresh<'a>(
@@ -335,7 +349,18 @@ async fn rotate(
         }
     };
     let expiry = entry.expiry();
+    let (place, usual) = (entry.own_endpoint(), entry.base_url.is_none());
     let mut rotated = runtime.with_secret(entry.secret?, entry.expires_at_ms);
+    // A key with an endpoint of its own goes there, and one without never to another's.
+    if let (Some(url), Some(credential)) = (&place, &mut rotated.credential)
+        && (!entry.oauth || credential.scope.permits(url.url()))
+    {
+        credential.scope = url.origin().map_or_else(Scope::default, Scope::exactly);
+        rotated.base_url = url.clone();
+    } else if known.iter().any(|other| other.id == used.entry && other.base_url.is_some()) && usual
+    {
+        return None;
+    }
     rotated.expiry = expiry;
     rotated.source = Source::Pool(entry.source);
     rotated.pool.as_mut()?.entry = entry.id;

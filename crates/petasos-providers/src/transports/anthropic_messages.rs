@@ -7,6 +7,7 @@ mod bedrock;
 mod fold;
 mod request;
 mod thinking;
+mod vertex;
 
 use petasos_contract::model::Reason;
 

@@ -152,3 +152,29 @@ fn a_key_beside_a_built_in_name_is_used_and_an_endpoint_there_is_not() {
     let named = resolve(&Request::of("custom:deepseek"), &shadowing, &view).outcome.unwrap();
     assert_eq!(named.base_url.as_str(), "https://box.test/v1");
 }
+
+#[tokio::test]
+async fn a_further_login_joins_the_first_and_both_are_asked() {
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings(home.path(), &json!({}));
+    let vault = Vault::of(&settings);
+    let login = |name: &str| Login {
+        access: Some(Secret::new(format!("access-of-{name}"))),
+        refresh: Some(Secret::new(format!("refresh-of-{name}")).into()),
+        ..Login::default()
+    };
+    vault.log_in("nous", &login("one")).await.unwrap();
+    vault.add_login("nous", &login("two")).await.unwrap();
+    vault.add_login("nous", &login("three")).await.unwrap();
+    let store = vault.view(&settings).store;
+    let held: Vec<String> = store
+        .pool("nous")
+        .iter()
+        .map(|entry| entry.secret.as_ref().unwrap().expose().to_owned())
+        .collect();
+    assert_eq!(held, ["access-of-one", "access-of-two", "access-of-three"]);
+    assert!(store.login("nous").is_none_or(|login| login.refresh.is_none()), "one place each");
+    let id = store.pool("nous")[1].id.clone();
+    assert!(vault.remove_key("nous", &id).await.unwrap());
+    assert_eq!(vault.view(&settings).store.pool("nous").len(), 2);
+}

@@ -30,6 +30,9 @@ enum Action {
         /// Read a key from standard input and keep it, instead of logging in
         #[arg(long)]
         key_stdin: bool,
+        /// Keep the logins that are there and ask them in turn
+        #[arg(long, conflicts_with = "key_stdin")]
+        add: bool,
     },
     /// Forget the login and the keys that are kept for a provider
     Logout {
@@ -57,7 +60,14 @@ enum Action {
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     match parse(matches)? {
-        Action::Login { provider, key_stdin } => login(session, &provider, key_stdin),
+        Action::Login { provider, key_stdin, add } => {
+            let way = match (key_stdin, add) {
+                (true, _) => Way::Key,
+                (false, true) => Way::Further,
+                (false, false) => Way::Login,
+            };
+            login(session, &provider, way)
+        }
         Action::Logout { provider } => logout(session, &provider),
         Action::Remove { provider, id } => remove(session, &provider, &id),
         Action::Status { provider } => status(session, provider.as_deref()),
@@ -65,7 +75,18 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     }
 }
 
-fn login(session: &mut Session, provider: &str, key_stdin: bool) -> Result<ExitCode, Report> {
+/// How somebody becomes known to a provider.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Way {
+    /// By a key on standard input.
+    Key,
+    /// By a login that replaces the one before.
+    Login,
+    /// By a login beside those that are there.
+    Further,
+}
+
+fn login(session: &mut Session, provider: &str, way: Way) -> Result<ExitCode, Report> {
     let out = session.out;
     let host = session.host.get()?;
     let vault = Vault::of(host.settings());
@@ -76,7 +97,12 @@ fn login(session: &mut Session, provider: &str, key_stdin: bool) -> Result<ExitC
             .hint("`petasos provider list` shows them all")
     })?;
     let id = known.id.clone();
-    let place = if key_stdin {
+    if way == Way::Further && id == "anthropic" {
+        return Err(
+            Report::usage("`anthropic` keeps one login").hint("`--key-stdin` adds a key beside it")
+        );
+    }
+    let place = if way == Way::Key {
         let key = Secret::new(line("a key")?);
         host.wait(vault.add_key(&id, "manual", key))?.map_err(report)?.place
     } else {
@@ -92,7 +118,12 @@ fn login(session: &mut Session, provider: &str, key_stdin: bool) -> Result<ExitC
         } else {
             host.wait(device(&id, &net, out))?.map_err(|error| refused(&error, &id))?
         };
-        host.wait(vault.log_in(&id, &login))?.map_err(report)?
+        if way == Way::Further && id != "copilot" {
+            host.wait(vault.add_login(&id, &login))?.map_err(report)?;
+            Place::File { because: None }
+        } else {
+            host.wait(vault.log_in(&id, &login))?.map_err(report)?
+        }
     };
     tell_place(out, &id, &place);
     Ok(ExitCode::SUCCESS)

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use clap::{ArgMatches, Args};
 use petasos_approval::ask::Look as Marks;
 use petasos_contract::context::Surface;
-use petasos_providers::{Request, Vault, local};
+use petasos_providers::{Request, Vault};
 use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_session::{Begin, Choice};
 use petasos_tui::{Look, Setup};
@@ -102,7 +102,8 @@ fn can_answer(host: &Host) -> Result<bool, Report> {
     let settings = host.settings();
     let vault = Vault::of(settings).view(settings);
     let net = host.net();
-    let resolved = host.wait(local::resolve_here(&Request::default(), settings, vault, &net))?;
+    let resolved =
+        host.wait(host.resolver().resolve(&Request::default(), settings, vault, &net))?;
     Ok(resolved.outcome.is_ok())
 }
 

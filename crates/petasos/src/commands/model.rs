@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::{ArgMatches, Args, Subcommand};
 use petasos_config::{edit, home};
-use petasos_providers::{Request, Vault, local, resolve};
+use petasos_providers::{Request, Vault, resolve};
 use serde_json::{Value, json};
 
 use super::models::offered;
@@ -62,7 +62,7 @@ fn show(session: &mut Session) -> Result<ExitCode, Report> {
     let settings = host.settings();
     let view = Vault::of(settings).view(settings);
     let net = host.net();
-    let resolved = host.wait(local::resolve_here(&Request::default(), settings, view, &net))?;
+    let resolved = host.wait(host.resolver().resolve(&Request::default(), settings, view, &net))?;
     let runtime = resolved.outcome.map_err(|error| {
         let report = Report::new(error.message).code(error.code);
         match error.hint {

@@ -8,7 +8,7 @@ use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_providers::catalog::list;
 use petasos_providers::resolve::Verdict;
-use petasos_providers::{Request, Vault, local, resolve};
+use petasos_providers::{Request, Vault, resolve};
 use petasos_runtime::definitions::{Fate, Wanted};
 use petasos_session::{Choice, Topic};
 
@@ -99,7 +99,7 @@ async fn provider(host: &Host, choice: &Choice) -> String {
     let settings = host.settings();
     let view = Vault::of(settings).view(settings);
     let net = host.net();
-    let resolved = local::resolve_here(&request(choice), settings, view, &net).await;
+    let resolved = host.resolver().resolve(&request(choice), settings, view, &net).await;
     let mut text = String::new();
     for candidate in &resolved.trace {
         let mark = match candidate.verdict {

@@ -24,6 +24,7 @@ pub(crate) struct Loopback {
     /// Its endpoint, with `/v1`.
     pub(crate) url: String,
     asked: Arc<Mutex<Vec<Value>>>,
+    keys: Arc<Mutex<Vec<String>>>,
 }
 
 impl Loopback {
@@ -32,20 +33,26 @@ impl Loopback {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
         let url = format!("http://{}/v1", listener.local_addr().expect("an address"));
         let asked: Arc<Mutex<Vec<Value>>> = Arc::default();
-        let kept = Arc::clone(&asked);
+        let keys: Arc<Mutex<Vec<String>>> = Arc::default();
+        let (kept, seen) = (Arc::clone(&asked), Arc::clone(&keys));
         std::thread::spawn(move || {
             let mut script = script.into_iter();
             for socket in listener.incoming().flatten() {
                 // A client that goes away ends only its own connection.
-                serve(socket, &mut script, &kept).unwrap_or_default();
+                serve(socket, &mut script, (&kept, &seen)).unwrap_or_default();
             }
         });
-        Self { url, asked }
+        Self { url, asked, keys }
     }
 
     /// What it was asked, in order.
     pub(crate) fn asked(&self) -> Vec<Value> {
         self.asked.lock().expect("nobody panics with the list").clone()
+    }
+
+    /// The keys that it was shown, in order.
+    pub(crate) fn keys(&self) -> Vec<String> {
+        self.keys.lock().expect("nobody panics with the list").clone()
     }
 
     /// A home that uses it.
@@ -67,10 +74,10 @@ impl Loopback {
 fn serve(
     socket: TcpStream,
     script: &mut impl Iterator<Item = Say>,
-    asked: &Mutex<Vec<Value>>,
+    (asked, keys): (&Mutex<Vec<Value>>, &Mutex<Vec<String>>),
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket);
-    let (mut line, mut length) = (String::new(), 0);
+    let (mut line, mut length, mut key) = (String::new(), 0, String::new());
     reader.read_line(&mut line)?;
     let is_list = line.starts_with("GET");
     loop {
@@ -79,6 +86,9 @@ fn serve(
         let lower = line.to_lowercase();
         if let Some(number) = lower.strip_prefix("content-length:") {
             length = number.trim().parse().unwrap_or(0);
+        }
+        if lower.starts_with("authorization:") {
+            line.split_whitespace().last().unwrap_or_default().clone_into(&mut key);
         }
         if line.trim().is_empty() {
             break;
@@ -94,11 +104,12 @@ fn serve(
     let body: Value = serde_json::from_slice(&body).unwrap_or_default();
     let streams = body["stream"] == true;
     asked.lock().expect("nobody panics with the list").push(body);
+    keys.lock().expect("nobody panics with the list").push(key);
     let say = script.next().unwrap_or(Say::Text("done"));
     match say {
         Say::Fail(status) => {
-            let error =
-                json!({ "error": { "message": "the double fails", "type": "server_error" } });
+            let kind = if status == 401 { "authentication_error" } else { "server_error" };
+            let error = json!({ "error": { "message": "the double fails", "type": kind } });
             respond(&mut socket, status, "application/json", &error.to_string())
         }
         say if streams => {

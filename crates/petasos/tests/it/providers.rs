@@ -1,5 +1,7 @@
 //! `petasos provider`, `auth` and `model`: choices, their reasons, and what is kept.
 
+use std::os::unix::fs::PermissionsExt as _;
+
 use petasos_testkit::Home;
 use serde_json::json;
 
@@ -108,4 +110,77 @@ fn a_program_that_is_not_installed_is_named() {
     ]);
     assert_eq!(asked.code, Some(1));
     assert!(asked.stderr.contains("/nowhere/copilot"), "{}", asked.stderr);
+}
+
+/// A home whose endpoint has these lines, and what commands write down about themselves.
+fn keyed(model: &Loopback, lines: &str) -> Home {
+    let home = Home::temp();
+    let config = format!(
+        "model:\n  provider: custom:box\n  default: double\nproviders:\n  box:\n    base_url: {}\n{lines}",
+        model.url
+    );
+    home.write(".petasos/config.yaml", config);
+    home
+}
+
+#[test]
+fn a_key_is_printed_by_a_command_once_and_again_when_it_is_refused() {
+    let turn = || Say::Calls(vec![("read_file", json!({ "path": "a.txt" }))]);
+    let script = vec![turn(), Say::Fail(401), Say::Text("ok")];
+    let model = Loopback::saying(script);
+    let lines = "    api_key_command: 'echo x >> ~/runs; echo key-number-$(wc -l < ~/runs)'\n";
+    let home = keyed(&model, lines);
+    home.write("work/a.txt", "one\n");
+    let finished = petasos(&home).run(&["run", "go"]);
+    assert_eq!((finished.code, finished.stdout.as_str()), (Some(0), "ok\n"), "{}", finished.stderr);
+    assert_eq!(model.keys(), ["key-number-1", "key-number-1", "key-number-2"]);
+    let explained = petasos(&home).run(&["provider", "explain"]).stdout;
+    assert!(
+        explained.contains("api_key_command") && !explained.contains("key-number"),
+        "{explained}"
+    );
+}
+
+#[test]
+fn a_command_that_prints_no_key_is_told_and_nothing_else_is_taken() {
+    let model = Loopback::saying(vec![Say::Text("never")]);
+    for (command, told) in [
+        ("[sh, -c, 'echo the vault is locked >&2; exit 3']", "the vault is locked"),
+        ("[no-such-program-anywhere]", "no-such-program-anywhere"),
+        ("'true'", "no key"),
+    ] {
+        let home = keyed(&model, &format!("    api_key_command: {command}\n"));
+        let finished =
+            petasos(&home).with("OPENAI_API_KEY", "sk-other-0123456789").run(&["run", "go"]);
+        assert_eq!((finished.code, model.asked().len()), (Some(1), 0), "{}", finished.stderr);
+        assert!(finished.stderr.contains(told), "{command}: {}", finished.stderr);
+    }
+}
+
+#[test]
+fn vaults_of_others_are_asked_by_reference() {
+    let model = Loopback::saying(vec![Say::Text("ok"), Say::Text("ok"), Say::Text("ok")]);
+    // Stand-ins for the programs, which print what the real ones document.
+    let op = "#!/bin/sh\n[ \"$1 $2 $3\" = 'read --no-newline op://Work/Box/key' ] || exit 1\n\
+              printf 'from-op-%s' \"$OP_SERVICE_ACCOUNT_TOKEN\"\n";
+    let bw =
+        "#!/bin/sh\n[ \"$*\" = 'get password box --raw' ] && printf 'from-bw-%s' \"$BW_SESSION\"\n";
+    let bws = "#!/bin/sh\n[ \"$*\" = 'secret get 1f --output json' ] || exit 1\n\
+               echo \"{\\\"id\\\": \\\"1f\\\", \\\"value\\\": \\\"from-bws-$BWS_ACCESS_TOKEN\\\"}\"\n";
+    for (reference, variable, key) in [
+        ("op://Work/Box/key", "OP_SERVICE_ACCOUNT_TOKEN", "from-op-secret-one"),
+        ("bw://box", "BW_SESSION", "from-bw-secret-one"),
+        ("bws://1f", "BWS_ACCESS_TOKEN", "from-bws-secret-one"),
+    ] {
+        let home = keyed(&model, "    key_env: BOX_KEY\n");
+        for (name, script) in [("op", op), ("bw", bw), ("bws", bws)] {
+            let file = home.write(&format!("bin/{name}"), script);
+            std::fs::set_permissions(file, std::fs::Permissions::from_mode(0o755)).expect("a mode");
+        }
+        let path = format!("{}/bin:/usr/bin:/bin", home.user().display());
+        let program = petasos(&home).with("PATH", &path).with(variable, "secret-one");
+        let finished = program.with("BOX_KEY", reference).run(&["run", "go"]);
+        assert_eq!(finished.code, Some(0), "{reference}: {}", finished.stderr);
+        assert_eq!(model.keys().last().map(String::as_str), Some(key));
+    }
 }

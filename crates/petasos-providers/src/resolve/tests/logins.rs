@@ -249,3 +249,94 @@ fn a_server_on_this_machine_is_the_last_resort_and_says_so() {
     let key = ("DEEPSEEK_API_KEY", "ds-0123456789");
     assert_eq!(check(&Request::default(), &json!({}), &[key], &here).0, key.1);
 }
+
+#[test]
+fn hosts_of_an_account_get_their_path_and_only_their_own_key() {
+    for (provider, host, path, key) in [
+        (
+            "databricks",
+            "https://dbc-1.cloud.databricks.com",
+            "/serving-endpoints",
+            "DATABRICKS_TOKEN",
+        ),
+        (
+            "snowflake",
+            "https://acme-eu.snowflakecomputing.com",
+            "/api/v2/cortex/v1",
+            "SNOWFLAKE_TOKEN",
+        ),
+    ] {
+        let variable = format!("{}_HOST", provider.to_uppercase());
+        let variables = [(variable.as_str(), host), (key, "tok-0123456789")];
+        let got = got(&run(&Request::of(provider), &json!({}), &variables)).unwrap();
+        assert_eq!(
+            (got.base_url, got.key),
+            (format!("{host}{path}"), Some("tok-0123456789".into()))
+        );
+        let foreign = [(variable.as_str(), "https://evil.test"), (key, "tok-0123456789")];
+        let refused = run(&Request::of(provider), &json!({}), &foreign).outcome.unwrap_err();
+        assert_eq!(refused.code, "key_not_allowed_for_host");
+        let nowhere = run(&Request::of(provider), &json!({}), &[(key, "tok-0123456789")]);
+        let hint = nowhere.outcome.unwrap_err().hint.unwrap_or_default();
+        assert!(hint.contains(&variable), "{hint}");
+    }
+}
+
+#[test]
+fn vertex_is_named_in_the_file_and_serves_claude_in_its_own_dialect() {
+    let config = json!({"vertex": {"project": "p1", "region": "europe-west4"}});
+    let mut held = vault(json!({}));
+    let login = Login { access: Some(Secret::new("tok-0123456789")), ..Login::default() };
+    held.store.set_login("vertex", &login);
+    for (model, end, mode) in [
+        ("google/gemini-3-flash-preview", "/endpoints/openapi", "chat_completions"),
+        ("claude-sonnet-4-5@20250929", "/publishers/anthropic/models", "anthropic_messages"),
+    ] {
+        let request = Request { model: Some(model.to_owned()), ..Request::of("vertex") };
+        let resolved = resolve(&request, &settings(&config, &[]), &held);
+        let got = got(&resolved).unwrap();
+        let place =
+            "https://europe-west4-aiplatform.googleapis.com/v1/projects/p1/locations/europe-west4";
+        assert_eq!((got.base_url, got.mode), (format!("{place}{end}"), mode));
+        assert_eq!(got.key.as_deref(), Some("tok-0123456789"));
+    }
+}
+
+#[test]
+fn a_key_of_a_pool_goes_to_the_endpoint_that_was_kept_with_it() {
+    let entry = |url: &str, kind: &str| {
+        json!({"id": "abc123", "auth_type": kind, "source": "manual", "access_token": "tok-0123456789",
+               "base_url": url})
+    };
+    let at = |provider: &str, entry: Value| {
+        let held = vault(json!({"credential_pool": {provider: [entry]}}));
+        got(&resolve(&Request::of(provider), &settings(&json!({}), &[]), &held)).unwrap().base_url
+    };
+    let other = "https://gateway.acme.test/v1";
+    assert_eq!(at("openrouter", entry(other, "api_key")), other);
+    // Nothing unencrypted, and nothing that only a server of logins named.
+    assert_ne!(
+        at("openrouter", entry("http://gateway.acme.test/v1", "api_key")),
+        "http://gateway.acme.test/v1"
+    );
+    assert_ne!(at("nous", entry(other, "oauth")), other);
+}
+
+#[test]
+fn a_key_that_has_to_be_printed_is_asked_for_and_nothing_is_taken_instead() {
+    let config =
+        json!({"providers": {"box": {"base_url": "https://box.test/v1", "api_key": "op://a/b/c"}}});
+    let request = Request::of("custom:box");
+    let resolved = run(&request, &config, &[]);
+    let [wanted] = &resolved.wants[..] else { panic!("{:?}", resolved.wants) };
+    assert_eq!(wanted.name(), "op read --no-newline op://a/b/c");
+    let mut held = vault(json!({}));
+    let printed = crate::credential::command::PrintedSecret {
+        secret: Secret::new("tok-printed-0123"),
+        expires_at_ms: u64::MAX,
+    };
+    held.printed.insert(wanted.clone(), printed);
+    let resolved = resolve(&request, &settings(&config, &[]), &held);
+    assert!(resolved.wants.is_empty());
+    assert_eq!(got(&resolved).unwrap().key.as_deref(), Some("tok-printed-0123"));
+}

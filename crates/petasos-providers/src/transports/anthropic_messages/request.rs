@@ -4,7 +4,7 @@ use petasos_contract::message::{Content, Part};
 use petasos_contract::model::{CacheTtl, Prompt, ToolChoice};
 use serde_json::{Map, Value, json};
 
-use super::{bedrock, thinking};
+use super::{bedrock, thinking, vertex};
 use crate::lower::{self, Lowering, Schemas};
 use crate::transport::history::{self, Given, Turn};
 use crate::transport::ids::Ids;
@@ -49,6 +49,8 @@ pub(super) fn encode(prompt: &Prompt, target: &Target) -> Result<WireRequest, En
     let mut body = Body::default();
     if bedrock::serves(target) {
         bedrock::put(&mut body);
+    } else if vertex::serves(target) {
+        vertex::put(&mut body);
     } else {
         body.put("model", json!(model(target)));
     }
@@ -99,6 +101,9 @@ fn endpoint(target: &Target) -> String {
     if bedrock::serves(target) {
         return bedrock::endpoint(target);
     }
+    if vertex::serves(target) {
+        return vertex::endpoint(target);
+    }
     let versioned = target.base_url.contains("api-version=");
     let query =
         if target.is_at("azure.com") && !versioned { "?api-version=2025-04-15" } else { "" };
@@ -123,8 +128,10 @@ fn headers(target: &Target) -> Vec<(String, String)> {
         betas.push("context-1m-2025-08-07");
     }
     let own = [("anthropic-version", "2023-06-01".to_owned()), ("anthropic-beta", betas.join(","))];
+    // Google reads the version in the body alone.
+    let own = own.into_iter().skip(usize::from(vertex::serves(target)));
     let mut headers: Vec<(String, String)> =
-        own.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        own.map(|(name, value)| (name.to_owned(), value)).collect();
     headers.extend(target.headers.iter().cloned());
     headers
 }

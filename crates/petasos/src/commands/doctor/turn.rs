@@ -5,7 +5,7 @@ use std::path::Path;
 
 use petasos_plugins::shell::ShellHooks;
 use petasos_providers::resolve::view::RuntimeView;
-use petasos_providers::{Request, Vault, local};
+use petasos_providers::{Request, Vault};
 use rustix::fs::{Access, access, statvfs};
 
 use super::{Finding, bad};
@@ -31,7 +31,8 @@ fn provider(host: &Host) -> Result<Finding, Report> {
     let settings = host.settings();
     let vault = Vault::of(settings).view(settings);
     let net = host.net();
-    let resolved = host.wait(local::resolve_here(&Request::default(), settings, vault, &net))?;
+    let resolved =
+        host.wait(host.resolver().resolve(&Request::default(), settings, vault, &net))?;
     Ok(match &resolved.outcome {
         Ok(runtime) => {
             let view = RuntimeView::from(runtime);

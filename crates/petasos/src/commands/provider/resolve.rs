@@ -7,7 +7,7 @@ use petasos_contract::model::{Prompt, Role};
 use petasos_contract::{Secret, Settings};
 use petasos_providers::resolve::{Candidate, Verdict, view::RuntimeView};
 use petasos_providers::runtime::ProviderRuntime;
-use petasos_providers::{Request, Resolved, Vault, VaultView, local, roles};
+use petasos_providers::{Request, Resolved, Vault, VaultView, roles};
 
 use crate::command::Session;
 use crate::host::Host;
@@ -86,7 +86,7 @@ impl Choice {
         let vault = Vault::of(settings).view(settings);
         let request = self.request(settings, &vault)?;
         let net = host.net();
-        Ok(host.wait(local::resolve_here(&request, settings, vault, &net))?)
+        Ok(host.wait(host.resolver().resolve(&request, settings, vault, &net))?)
     }
 
     /// The request; for a side role, its first candidate with what was named on the command line.
