@@ -13,7 +13,9 @@ pub(crate) mod given;
 pub(crate) mod print;
 pub(crate) mod scan;
 pub(crate) mod sed;
+pub(crate) mod shells;
 pub(crate) mod sight;
+pub(crate) mod verbs;
 pub(crate) mod walk;
 pub(crate) mod windows;
 
@@ -42,6 +44,8 @@ pub enum Language {
     Make,
     /// Tcl and `expect`.
     Tcl,
+    /// Shells with a grammar of their own, such as fish, csh and nu.
+    OtherShell,
     /// Anything else with calls and strings.
     Other,
 }

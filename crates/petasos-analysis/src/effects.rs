@@ -4,7 +4,9 @@ use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::{Arg, Taint};
 use crate::own_program;
+use crate::table::Table;
 use crate::wrappers;
+use std::sync::LazyLock;
 
 mod copying;
 mod editing;
@@ -24,76 +26,108 @@ pub(crate) struct Found {
 const TREE: Deed = Deed::Delete { recursive: true, bulk: false, narrowed: false };
 const ONE: Deed = Deed::Delete { recursive: false, bulk: false, narrowed: false };
 
+/// What a program does to the paths in its arguments.
+type Touching = fn(&Call<'_>, &mut Vec<Found>);
+
+/// Programs by what they do to paths.
+const TOUCHING: &[(&str, Touching)] = &[
+    (
+        "rm grm unlink srm rimraf del-cli shred wipe scrub remove_directory remove trash-rm rmrf",
+        delete,
+    ),
+    ("remove-item ri rd del erase", windows_delete),
+    ("set-content add-content clear-content out-file tee-object", |call, found| {
+        let named = call.values(&["-Path", "-FilePath", "-LiteralPath"]).next();
+        if let Some(path) = named.or_else(|| call.operands().next().cloned()) {
+            push(found, Deed::Write, &path);
+        }
+    }),
+    ("rmdir", |call, found| operands(call, ONE, found)),
+    ("find gfind", search),
+    ("rsync", synchronise),
+    ("robocopy", mirror),
+    ("cp gcp install ginstall mv gmv ln scp ditto rename copy pax", copy),
+    ("tee sponge truncate touch vipw sudoedit ed ex", |call, found| {
+        operands(call, Deed::Write, found);
+    }),
+    ("nano vim vi nvim emacs", |call, found| {
+        if call.elevated || call.stdin.text.is_some() || call.flag('c') {
+            operands(call, Deed::Write, found);
+        }
+    }),
+    ("sudo", |call, found| {
+        let mut options = call.args.iter().take_while(|arg| arg.text.starts_with('-'));
+        if options.any(|arg| arg.is("-e") || arg.is("--edit")) {
+            operands(call, Deed::Write, found);
+        }
+    }),
+    ("dd dcfldd dc3dd ddrescue", disk_dump),
+    ("sed gsed", stream_edit),
+    ("perl ruby", |call, found| {
+        if in_place(call) {
+            operands(call, Deed::Write, found);
+        }
+    }),
+    ("awk gawk", awk),
+    ("split csplit", pieces),
+    ("script", |call, found| {
+        let operands = call.operands_past(&["-c", "-T", "-t", "-m", "-E", "-o", "-I", "-O", "-B"]);
+        if let Some(file) = operands.first() {
+            push(found, Deed::Write, file);
+        }
+    }),
+    ("objcopy convert magick ffmpeg", converted),
+    ("yq crudini dasel toml ini-file sd rpl replace fastmod augtool", |call, found| {
+        edited(call, found);
+        outputs(call, found);
+    }),
+    ("curl wget aria2c openssl gpg age jq sort gcc patch crontab ssh-keygen", outputs),
+    ("tar bsdtar gtar unzip zip 7z cpio", archive),
+    (
+        "cat head tail less more bat batcat strings xxd od hexdump base64 base32 nl tac rev cut view \
+         diff fold paste column pbcopy xclip uuencode gzip most zcat sdiff comm type get-content gc source",
+        |call, found| operands(call, Deed::Read, found),
+    ),
+    ("grep egrep rg fgrep ag zgrep", searched),
+    (
+        "docker podman nerdctl kubectl oc lxc incus multipass adb gcloud docker-compose",
+        into_container,
+    ),
+    ("git", repository),
+    ("ansible", module_paths),
+    ("petasos hermes", |call, found| found.extend(own_program::touched(call))),
+];
+
+static BY_NAME: LazyLock<Table<Touching>> = LazyLock::new(|| {
+    let names = |row: &(&'static str, Touching)| {
+        let touching = row.1;
+        row.0.split_ascii_whitespace().map(move |name| (name, touching))
+    };
+    TOUCHING.iter().flat_map(names).collect()
+});
+
 /// The paths `call` touches.
 pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
     let mut found = Vec::new();
-    match call.program {
-        "rm" | "grm" | "unlink" | "srm" | "rimraf" | "del-cli" | "shred" | "wipe" | "scrub"
-        | "remove_directory" | "remove" | "trash-rm" | "rmrf" => delete(call, &mut found),
-        "remove-item" | "ri" | "rd" | "del" | "erase" => windows_delete(call, &mut found),
-        "rmdir" => operands(call, ONE, &mut found),
-        "find" | "gfind" => search(call, &mut found),
-        "rsync" => synchronise(call, &mut found),
-        "robocopy" => mirror(call, &mut found),
-        "cp" | "gcp" | "install" | "ginstall" | "mv" | "gmv" | "ln" | "scp" | "ditto"
-        | "rename" | "copy" | "pax" => copy(call, &mut found),
-        "tee" | "sponge" | "truncate" | "touch" | "vipw" | "sudoedit" | "ed" | "ex" => {
-            operands(call, Deed::Write, &mut found);
-        }
-        "nano" | "vim" | "vi" | "nvim" | "emacs" => {
-            if call.elevated || call.stdin.text.is_some() || call.flag('c') {
-                operands(call, Deed::Write, &mut found);
-            }
-        }
-        "sudo"
-            if call
-                .args
-                .iter()
-                .take_while(|arg| arg.text.starts_with('-'))
-                .any(|arg| arg.is("-e") || arg.is("--edit")) =>
-        {
-            operands(call, Deed::Write, &mut found);
-        }
-        "dd" | "dcfldd" | "dc3dd" | "ddrescue" => disk_dump(call, &mut found),
-        "sed" | "gsed" => stream_edit(call, &mut found),
-        "perl" | "ruby" if in_place(call) => operands(call, Deed::Write, &mut found),
-        "awk" | "gawk" => awk(call, &mut found),
-        "split" | "csplit" => pieces(call, &mut found),
-        "objcopy" | "convert" | "magick" | "ffmpeg" => {
-            let operands = call.operands_past(&["-i", "-I", "-O"]);
-            if let [_, .., output] | [output] = operands.as_slice()
-                && (operands.len() > 1 || call.program == "ffmpeg")
-                && !matches!(call.operand(0), "identify" | "compare")
-            {
-                push(&mut found, Deed::Write, output);
-            }
-        }
-        "yq" | "crudini" | "dasel" | "toml" | "ini-file" | "sd" | "rpl" | "replace" | "fastmod"
-        | "augtool" => {
-            edited(call, &mut found);
-            outputs(call, &mut found);
-        }
-        "curl" | "wget" | "aria2c" | "openssl" | "gpg" | "age" | "jq" | "sort" | "gcc"
-        | "patch" | "crontab" | "ssh-keygen" => outputs(call, &mut found),
-        "tar" | "bsdtar" | "gtar" | "unzip" | "zip" | "7z" | "cpio" => archive(call, &mut found),
-        "cat" | "head" | "tail" | "less" | "more" | "bat" | "batcat" | "strings" | "xxd" | "od"
-        | "hexdump" | "base64" | "base32" | "nl" | "tac" | "rev" | "cut" | "view" | "diff"
-        | "fold" | "paste" | "column" | "pbcopy" | "xclip" | "uuencode" | "gzip" | "most"
-        | "zcat" | "sdiff" | "comm" | "type" | "get-content" | "gc" | "source" => {
-            operands(call, Deed::Read, &mut found);
-        }
-        "grep" | "egrep" | "rg" | "fgrep" | "ag" | "zgrep" => searched(call, &mut found),
-        "docker" | "podman" | "nerdctl" | "kubectl" | "oc" | "lxc" | "incus" | "multipass"
-        | "adb" | "gcloud" | "docker-compose" => into_container(call, &mut found),
-        "git" => repository(call, &mut found),
-        "ansible" => module_paths(call, &mut found),
-        "petasos" | "hermes" => found.extend(own_program::touched(call)),
-        _ => {
+    match BY_NAME.get(call.program) {
+        Some(touching) => touching(call, &mut found),
+        None => {
             outputs::disks(call, &mut found);
             outputs::named(call, &mut found);
         }
     }
     found
+}
+
+/// A file that is made of another one.
+fn converted(call: &Call<'_>, found: &mut Vec<Found>) {
+    let operands = call.operands_past(&["-i", "-I", "-O"]);
+    if let [_, .., output] | [output] = operands.as_slice()
+        && (operands.len() > 1 || call.program == "ffmpeg")
+        && !matches!(call.operand(0), "identify" | "compare")
+    {
+        push(found, Deed::Write, output);
+    }
 }
 
 /// Files that go into a repository, and where one is put.
@@ -270,7 +304,7 @@ fn disk_dump(call: &Call<'_>, found: &mut Vec<Found>) {
 }
 
 /// `-i` in any spelling.
-fn in_place(call: &Call<'_>) -> bool {
+pub(crate) fn in_place(call: &Call<'_>) -> bool {
     call.long("--in-place")
         || call.options().any(|arg| {
             let text = arg.text.as_str();

@@ -12,7 +12,7 @@
 //! | `wrappers`, `code`, `sql` | programs that run others; programs in other languages |
 //! | `effects`, `path` | what a command touches, and what a path means |
 //! | `rules`, `verdict` | what is asked about or blocked; the weighing of it |
-//! | `facts`, `table` | what is known beforehand; a small map |
+//! | `facts`, `table`, `words` | what is known beforehand; a small map, lists of words |
 
 #![expect(
     clippy::case_sensitive_file_extension_comparisons,
@@ -34,6 +34,7 @@ mod shell;
 mod sql;
 mod table;
 mod verdict;
+mod words;
 mod wrappers;
 
 pub use code::Language;

@@ -60,6 +60,9 @@ pub(crate) fn resolve(text: &str, cwd: Option<&str>, home: &str) -> String {
         format!("{}{rest}", cwd.unwrap_or_default())
     } else if text.starts_with('/') {
         text.to_owned()
+    } else if text.strip_prefix(UNKNOWN).is_some_and(|rest| rest.starts_with('/')) {
+        // Where it begins is not known, and surely not here.
+        text.to_owned()
     } else if let Some(tail) = text.strip_prefix("file://") {
         tail.to_owned()
     } else {

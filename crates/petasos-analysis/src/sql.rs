@@ -93,6 +93,9 @@ fn statement(words: &[String]) -> bool {
     {
         return true;
     }
+    if built(words).is_some_and(|text| is_destructive(&text)) {
+        return true;
+    }
     while let Some(at) = words
         .iter()
         .position(|word| matches!(word.as_str(), "DROP" | "TRUNCATE" | "DELETE" | "REMOVE"))
@@ -128,18 +131,39 @@ fn statement(words: &[String]) -> bool {
                 )
             );
         match words.get(at).map(String::as_str) {
-            Some("DROP" | "REMOVE") if starts && is_object(next) => return true,
+            Some("DROP") if starts && next.bytes().any(|byte| byte.is_ascii_alphabetic()) => {
+                return true;
+            }
+            Some("REMOVE") if starts && is_object(next) => return true,
             Some("DROP") if words.first().is_some_and(|word| word == "ALTER") && at > 1 => {
                 return true;
             }
             Some("TRUNCATE") if next == "PARTITION" => return true,
             Some("TRUNCATE") if starts && !next.is_empty() && next != "(" => return true,
             Some("DELETE") if starts && deletes_all(next, tail) => return true,
+            // A mutation of a column store.
+            Some("DELETE") if words.first().is_some_and(|word| word == "ALTER") => {
+                return deletes_all("FROM", tail);
+            }
             _ => {}
         }
         words = tail;
     }
     false
+}
+
+/// The text of a statement that is put together and run: `EXECUTE 'DROP ' || 'TABLE t'`.
+fn built(words: &[String]) -> Option<String> {
+    let runs = |word: &String| {
+        matches!(
+            word.as_str(),
+            "EXECUTE" | "EXEC" | "IMMEDIATE" | "PREPARE" | "SP_EXECUTESQL" | "EVAL"
+        )
+    };
+    let at = words.iter().position(runs)?;
+    let texts = words.iter().skip(at + 1).filter_map(|word| word.strip_prefix('\''));
+    let text: String = texts.collect();
+    (!text.is_empty()).then_some(text)
 }
 
 fn is_object(word: &str) -> bool {

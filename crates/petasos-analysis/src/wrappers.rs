@@ -168,7 +168,6 @@ const OBEYED: [(Obeyed, &[&str]); 8] = [
             "PROMPT_COMMAND",
             "RSYNC_RSH",
             "CVS_RSH",
-            "TAR_OPTIONS",
             "SYSTEMD_EDITOR",
             "SYSTEMD_PAGER",
             "FZF_DEFAULT_COMMAND",
@@ -236,6 +235,7 @@ pub(crate) fn obeyed(name: &str) -> Option<Obeyed> {
     if let Some(row) = OBEYED.iter().find(|(_, names)| names.contains(&name)) {
         return Some(row.0);
     }
-    let named = COMMANDS.iter().any(|ending| name.ends_with(ending));
+    let upper = name.to_ascii_uppercase();
+    let named = COMMANDS.iter().any(|ending| upper.ends_with(ending));
     named.then_some(Obeyed::Text)
 }

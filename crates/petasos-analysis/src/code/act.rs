@@ -7,7 +7,7 @@ use super::evaluate::Value;
 use super::scan::Token;
 use super::walk::Walker;
 use crate::flow::report::Deed;
-use crate::flow::value::{Arg, Taint};
+use crate::flow::value::{Arg, Stream, Taint};
 use crate::path;
 use crate::rules::Signal;
 use crate::shell::normalise::UNKNOWN;
@@ -26,18 +26,7 @@ impl Walker<'_, '_, '_> {
         let subject = self.subject(name, args, at);
         match action {
             Action::Command | Action::Program | Action::Replace => {
-                self.seen.runs_unknown |= first.text().starts_with(UNKNOWN);
-                match (
-                    alias::listed_arguments(self.reader.tokens.get(at..end).unwrap_or_default()),
-                    &first,
-                ) {
-                    (Some(rest), Value::Text(program)) => {
-                        let mut argv = vec![program.clone()];
-                        argv.extend(rest);
-                        self.program(argv);
-                    }
-                    _ => self.run(action, args),
-                }
+                self.start_program(action, args, at..end);
             }
             Action::DeleteTree => {
                 self.seen.deletes |= subject.contains(UNKNOWN);
@@ -53,15 +42,23 @@ impl Walker<'_, '_, '_> {
             }
             Action::DeleteMaybeTree => self.delete_maybe_tree(name, at..end, &subject),
             Action::Delete => {
-                self.seen.deletes = true;
+                self.seen.deletes |= subject.contains([UNKNOWN, '*']);
                 let recursive = self.says_recursive(at..end);
                 self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, &subject);
             }
             Action::Open => self.open(args, &subject),
-            Action::Write => self.touch(Deed::Write, &subject),
+            Action::Write => {
+                self.touch(Deed::Write, &subject);
+                let text = args.iter().rev().find(|value| value.text() != subject);
+                self.write(&subject, text.cloned().unwrap_or(Value::Unknown));
+            }
             Action::WriteSecond => {
                 if let Some(target) = args.get(1) {
                     self.touch(Deed::Write, &target.text());
+                }
+                if name.contains("link") || name.contains("ln_s") {
+                    let link = args.get(1).map(Value::text).unwrap_or_default();
+                    self.engine.link(&link, &first.text(), false);
                 }
                 self.touch(Deed::Read, &first.text());
             }
@@ -73,13 +70,41 @@ impl Walker<'_, '_, '_> {
                     self.engine.report.signal(Signal::DestructiveSql, self.span, first.text());
                 }
             }
-            Action::Kill | Action::Mode | Action::Power => self.affect(action, name, args),
+            _ => self.affect(action, name, args),
+        }
+    }
+
+    /// Runs what the arguments of a call name.
+    fn start_program(&mut self, action: Action, args: &[Value], inside: Range<usize>) {
+        let first = args.first().cloned().unwrap_or(Value::Unknown);
+        let end = inside.end;
+        self.seen.runs_unknown |= first.text().starts_with(UNKNOWN);
+        match (alias::listed_arguments(self.reader.tokens.get(inside).unwrap_or_default()), &first)
+        {
+            (Some(rest), Value::Text(program)) => {
+                let mut argv = vec![program.clone()];
+                argv.extend(rest);
+                self.program(argv);
+            }
+            (None, Value::Text(program)) if args.len() == 1 => {
+                let mut argv = vec![program.clone()];
+                argv.extend(self.chained(end));
+                if argv.len() > 1 { self.program(argv) } else { self.run(action, args) }
+            }
+            _ => self.run(action, args),
         }
     }
 
     /// Calls that reach processes, modes or the machine.
     fn affect(&mut self, action: Action, name: &str, args: &[Value]) {
         match action {
+            Action::Destroy => {
+                self.engine.report.signal(Signal::DestructiveSql, self.span, name);
+            }
+            Action::Enter => {
+                let place = self.engine.resolve(&args.first().map(Value::text).unwrap_or_default());
+                self.engine.state.cwd = Some(place).filter(|place| place.starts_with('/'));
+            }
             Action::Kill => {
                 if args.contains(&Value::Number(-1))
                     && !matches!(args.get(1), Some(Value::Number(-1)))
@@ -106,14 +131,18 @@ impl Walker<'_, '_, '_> {
     fn delete_maybe_tree(&mut self, name: &str, inside: Range<usize>, subject: &str) {
         let recursive = self.says_recursive(inside);
         if recursive || name.starts_with("fs.") || name.starts_with('.') {
-            self.seen.deletes = true;
+            self.seen.deletes |= subject.contains([UNKNOWN, '*']);
             self.touch(Deed::Delete { recursive, bulk: false, narrowed: false }, subject);
         }
     }
 
     fn says_recursive(&self, inside: Range<usize>) -> bool {
         let tokens = self.reader.tokens.get(inside).unwrap_or_default();
-        tokens.iter().any(|token| matches!(token, Token::Name(name) if name == "recursive"))
+        tokens.iter().any(|token| match token {
+            Token::Name(name) => matches!(name.as_str(), "recursive" | "recurse" | "Recurse"),
+            Token::Text(text) => text == "s",
+            _ => false,
+        })
     }
 
     fn move_file(&mut self, source: &Value, target: Option<&Value>) {
@@ -187,6 +216,7 @@ impl Walker<'_, '_, '_> {
             match texts.as_slice() {
                 [mode, path, ..] if mode.starts_with('>') || mode.starts_with("+<") => {
                     self.touch(Deed::Write, path);
+                    self.opened = Some(path.clone());
                 }
                 [mode, program, args @ ..] if mode.contains('|') && !args.is_empty() => {
                     self.program(std::iter::once(program).chain(args).cloned().collect());
@@ -194,7 +224,9 @@ impl Walker<'_, '_, '_> {
                 [mode, command, ..] if mode.contains('|') => self.shell(command.clone()),
                 [mode, path, ..] if mode.starts_with('<') => self.touch(Deed::Read, path),
                 [both] if both.starts_with('>') => {
-                    self.touch(Deed::Write, both.trim_start_matches(['>', ' ']));
+                    let path = both.trim_start_matches(['>', ' ']);
+                    self.touch(Deed::Write, path);
+                    self.opened = Some(path.to_owned());
                 }
                 [both] if both.starts_with('|') || both.ends_with('|') => {
                     self.shell(both.trim_matches('|').to_owned());
@@ -212,6 +244,42 @@ impl Walker<'_, '_, '_> {
         let mode = args.get(usize::from(!on_receiver));
         let writes = matches!(mode, Some(Value::Text(mode)) if mode.len() <= 4 && mode.contains(['w', 'a', 'x', '+']));
         self.touch(if writes { Deed::Write } else { Deed::Read }, subject);
+        if writes {
+            self.opened = Some(subject.to_owned());
+        }
+    }
+
+    /// Keeps what the text writes to a file, for whatever runs it later on the line.
+    pub(super) fn write(&mut self, path: &str, text: Value) {
+        let path = self.engine.resolve(path);
+        let append = self.engine.state.files.contains_key(&path) && self.opened.is_some();
+        let stream = match text {
+            Value::Text(text) if !text.contains(UNKNOWN) => Stream::known(text + "\n"),
+            _ => return,
+        };
+        if !path.contains(UNKNOWN) {
+            self.engine.write_file(path, stream, append);
+        }
+    }
+
+    /// `.arg("a").args(["b", "c"])`: what is added to a command behind its name.
+    fn chained(&self, end: usize) -> Vec<String> {
+        let mut words = Vec::new();
+        let mut inside = false;
+        for token in self.reader.tokens.iter().skip(end).take(96) {
+            match token {
+                Token::Name(name) if name.starts_with('.') => {
+                    inside = matches!(name.as_str(), ".arg" | ".args" | ".Arguments" | ".add");
+                    if !inside {
+                        break;
+                    }
+                }
+                Token::Sign(';') => break,
+                Token::Text(text) if inside => words.push(text.clone()),
+                _ => {}
+            }
+        }
+        words
     }
 
     fn evaluate(&mut self, value: &Value) {

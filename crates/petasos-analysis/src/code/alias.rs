@@ -31,6 +31,14 @@ pub(super) fn names(tokens: &[Token], language: Language) -> HashMap<String, Str
             {
                 found.insert(other.clone(), name.clone());
             }
+            // `const cp = require("child_process")`
+            (Some(Token::Sign('=')), Some(Token::Name(word))) if word == "require" => {
+                if let (Some(Token::Sign('(')), Some(Token::Text(module))) = (ahead(3), ahead(4)) {
+                    let module = module.trim_start_matches("node:");
+                    let module = module.rsplit('/').next().unwrap_or(module);
+                    found.insert(name.clone(), module.to_owned());
+                }
+            }
             // `f = os.system`
             (Some(Token::Sign('=')), Some(Token::Name(other)))
                 if !matches!(ahead(3), Some(Token::Sign('(' | '.' | '[')))

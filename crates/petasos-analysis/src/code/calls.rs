@@ -1,5 +1,7 @@
 //! What known functions of many languages do, by name.
 
+use super::verbs;
+
 /// The effect of calling a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
@@ -24,6 +26,10 @@ pub(crate) enum Action {
     /// Runs its argument as code of the same language.
     Evaluate,
     Query,
+    /// Empties or drops what holds data.
+    Destroy,
+    /// Makes its first argument the current directory.
+    Enter,
     Kill,
     Mode,
     Power,
@@ -38,6 +44,7 @@ pub(crate) fn action(name: &str) -> Option<Action> {
         .or_else(|| deletes(owner, last))
         .or_else(|| reads_or_writes(owner, last))
         .or_else(|| affects(last))
+        .or_else(|| verbs::action(owner, last))
 }
 
 /// Functions that start another program.
@@ -78,6 +85,7 @@ fn runs(name: &str, owner: &str, last: &str) -> Option<Action> {
         "shell" if name == "shell" => Action::Command,
         "pty.spawn" => Action::Program,
         "run" | "call" => Action::Program,
+        "new" if matches!(owner, "Command" | "ProcessBuilder" | "Process") => Action::Program,
         "exec" if name == "exec" => Action::Evaluate,
         "exec"
             if matches!(
@@ -141,6 +149,7 @@ fn deletes(owner: &str, last: &str) -> Option<Action> {
         "removeItem" if matches!(owner, "default" | "fileManager" | "fm" | "FileManager") => {
             Action::DeleteTree
         }
+        "sync" | "manual" if matches!(owner, "rimraf" | "del" | "trash") => Action::DeleteTree,
         "rmSync" | "rmdirSync" | "rm" | "rmdir" => Action::DeleteMaybeTree,
         "unlink" | "unlinkSync" | "remove" | "rm_f" | "safe_unlink" | "delete"
             if deletes_files(owner, last) =>
@@ -165,6 +174,7 @@ fn reads_or_writes(owner: &str, last: &str) -> Option<Action> {
             Action::WriteSecond
         }
         "cp" | "link" if !owner.is_empty() => Action::WriteSecond,
+        "writefile" => Action::WriteSecond,
         "rename" | "renameSync" | "renames" | "moveSync" | "mv" => Action::Move,
         "move" | "replace" if matches!(owner, "shutil" | "os" | "FileUtils") => Action::Move,
         "readFileSync" | "readFile" | "read_text" | "read_bytes" | "file_get_contents"
@@ -185,6 +195,7 @@ fn affects(last: &str) -> Option<Action> {
         | "$executeRawUnsafe" | "$queryRawUnsafe" | "dropDatabase" | "dropAllTables" => {
             Action::Query
         }
+        "chdir" => Action::Enter,
         "kill" | "killpg" => Action::Kill,
         "chmod" | "chmodSync" | "lchmod" | "chmod_R" | "umask" => Action::Mode,
         "reboot" => Action::Power,

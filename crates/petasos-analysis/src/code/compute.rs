@@ -275,3 +275,66 @@ fn parted(name: &str, first: Option<&Value>) -> Option<Value> {
         text.trim_end_matches('/').rsplit_once('/').filter(|_| name.ends_with("dirname"))?.0;
     Some(Value::Text(if parent.is_empty() { "/" } else { parent }.to_owned()))
 }
+
+pub(super) fn concatenated(left: &Value, right: &Value, between: &str) -> Value {
+    match (left, right) {
+        (Value::List(left), Value::List(right)) => {
+            Value::List(left.iter().chain(right).cloned().collect())
+        }
+        (Value::Number(left), Value::Number(right)) if between.is_empty() => {
+            Value::Number(left.saturating_add(*right))
+        }
+        _ => {
+            let text = format!("{}{between}{}", left.text(), right.text());
+            if text.len() > 1 << 16 { Value::Unknown } else { Value::Text(text) }
+        }
+    }
+}
+
+pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
+    match (name.trim_start_matches('.'), value) {
+        ("join", Value::Text(separator)) => match args.first() {
+            Some(Value::List(items)) => Value::Text(items.join(separator)),
+            _ => Value::Unknown,
+        },
+        ("join", Value::List(items)) => {
+            let separator = args.first().map_or_else(|| ",".to_owned(), Value::text);
+            Value::Text(items.join(&separator))
+        }
+        ("split", Value::Text(text)) => {
+            let separator = args.first().map(Value::text);
+            let items: Vec<String> = match separator {
+                Some(separator) if separator.is_empty() => {
+                    text.chars().take(4096).map(String::from).collect()
+                }
+                Some(separator) => text.split(separator.as_str()).map(str::to_owned).collect(),
+                None => text.split_whitespace().map(str::to_owned).collect(),
+            };
+            Value::List(items)
+        }
+        ("replace", Value::Text(text)) => match args {
+            [from, to, ..] => Value::Text(text.replace(&from.text(), &to.text())),
+            _ => Value::Unknown,
+        },
+        ("chars", Value::Text(text)) => {
+            Value::List(text.chars().take(4096).map(String::from).collect())
+        }
+        ("reverse", Value::List(items)) => Value::List(items.iter().rev().cloned().collect()),
+        ("reverse", Value::Text(text)) => Value::Text(text.chars().rev().collect()),
+        ("lower" | "toLowerCase" | "downcase", Value::Text(text)) => {
+            Value::Text(text.to_lowercase())
+        }
+        ("joinpath" | "join_path", Value::Text(_)) => {
+            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/"))
+        }
+        (
+            "expanduser" | "expand_path" | "resolve" | "absolute" | "decode" | "encode" | "strip"
+            | "toString" | "to_s" | "trim" | "chomp",
+            _,
+        ) => value.clone(),
+        ("concat", Value::Text(_)) => {
+            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, ""))
+        }
+        _ => Value::Unknown,
+    }
+}

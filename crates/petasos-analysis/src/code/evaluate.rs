@@ -5,6 +5,7 @@ use super::scan::Token;
 use crate::flow::decode;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::holds;
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -47,6 +48,8 @@ pub(crate) struct Reader<'t> {
     pub(crate) labelled: bool,
     /// What flows in, when it is known.
     pub(crate) stdin: Option<String>,
+    /// Variables that the program can ask for.
+    pub(crate) environment: Vec<(String, String)>,
     /// The arguments of the program, where they are known.
     pub(crate) given: Option<Rc<Vec<Arg>>>,
     /// Work left; at nothing the rest is unknown and the caller refuses.
@@ -182,7 +185,7 @@ impl Reader<'_> {
                 text.push_str(more);
                 Value::Text(text)
             }
-            (left, right) => concatenated(&left, right, between),
+            (left, right) => compute::concatenated(&left, right, between),
         }
     }
 
@@ -215,7 +218,7 @@ impl Reader<'_> {
                             self.decoded = true;
                             decode::hex(&value.text()).map_or(Value::Unknown, Value::Text)
                         }
-                        _ => method(&name, value, &args),
+                        _ => compute::method(&name, value, &args),
                     };
                 }
                 Some(Token::Sign('[')) => {
@@ -258,6 +261,10 @@ impl Reader<'_> {
                 let end = if self.sign(next, ')') { next + 1 } else { self.skip(at) };
                 (value, end)
             }
+            // `*ARGV`: all of them.
+            Some(Token::Sign('*')) if matches!(self.tokens.get(at + 1), Some(Token::Name(_))) => {
+                self.operand(at + 1, nesting + 1)
+            }
             Some(Token::Sign('[')) => self.list(at, nesting),
             // `...[1, 2]`
             Some(Token::Sign('.')) if self.sign(at + 1, '.') && self.sign(at + 2, '.') => {
@@ -293,12 +300,19 @@ impl Reader<'_> {
         if matches!(name, "process.env.HOME" | "$HOME") || matches!(last, "HOMEDIR") {
             return (Value::Text(self.home.clone()), at + 1);
         }
-        if matches!(last, "environ" | "ENV" | "env" | "$ENV" | "_ENV" | "$_ENV" | "$_SERVER")
-            && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{')))
+        if matches!(
+            last,
+            "environ" | "ENV" | "env" | "$ENV" | "_ENV" | "$_ENV" | "$_SERVER" | "ENVIRON"
+        ) && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{')))
         {
-            let home = matches!(self.tokens.get(at + 2), Some(Token::Text(key) | Token::Name(key)) if key == "HOME");
-            let value = if home { Value::Text(self.home.clone()) } else { Value::Unknown };
+            let value = match self.tokens.get(at + 2) {
+                Some(Token::Text(key) | Token::Name(key)) => self.variable(key),
+                _ => Value::Unknown,
+            };
             return (value, self.skip(at + 1));
+        }
+        if let Some(key) = name.strip_prefix("process.env.") {
+            return (self.variable(key), at + 1);
         }
         if let Some(value) = self.given_argument(name, last, at) {
             return value;
@@ -334,6 +348,15 @@ impl Reader<'_> {
         (value, at + 1)
     }
 
+    /// A variable of the environment.
+    fn variable(&self, name: &str) -> Value {
+        if name == "HOME" {
+            return Value::Text(self.home.clone());
+        }
+        let known = self.environment.iter().find(|(known, _)| known == name);
+        known.map_or(Value::Unknown, |(_, text)| Value::Text(text.clone()))
+    }
+
     /// `join " ", "a", "b"`.
     fn loose_call(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
         let mut args = Vec::new();
@@ -357,7 +380,7 @@ impl Reader<'_> {
         }
         let first = args.first().cloned().unwrap_or(Value::Unknown);
         match last {
-            "expanduser" | "expand_path" => match first {
+            "expanduser" | "expand_path" | "expand" => match first {
                 Value::Text(text) => Value::Text(
                     text.strip_prefix('~')
                         .map_or(text.clone(), |rest| format!("{}{rest}", self.home)),
@@ -365,9 +388,10 @@ impl Reader<'_> {
                 _ => Value::Unknown,
             },
             "home" | "homedir" => Value::Text(self.home.clone()),
-            "getenv" | "get" | "fetch" if first == Value::Text("HOME".to_owned()) => {
-                Value::Text(self.home.clone())
+            "getenv" | "get" | "fetch" if last == "getenv" || holds("env ENV", name) => {
+                self.variable(&first.text())
             }
+            "text" | "sql" | "raw" if args.len() == 1 => first,
             "join" | "resolve" | "Join" if !name.starts_with('.') => {
                 let parts: Vec<String> = args.iter().map(Value::text).collect();
                 Value::Text(parts.join("/"))
@@ -429,67 +453,4 @@ fn number(text: &str) -> Value {
         plain.parse()
     };
     parsed.map_or(Value::Unknown, Value::Number)
-}
-
-fn concatenated(left: &Value, right: &Value, between: &str) -> Value {
-    match (left, right) {
-        (Value::List(left), Value::List(right)) => {
-            Value::List(left.iter().chain(right).cloned().collect())
-        }
-        (Value::Number(left), Value::Number(right)) if between.is_empty() => {
-            Value::Number(left.saturating_add(*right))
-        }
-        _ => {
-            let text = format!("{}{between}{}", left.text(), right.text());
-            if text.len() > 1 << 16 { Value::Unknown } else { Value::Text(text) }
-        }
-    }
-}
-
-pub(super) fn method(name: &str, value: &Value, args: &[Value]) -> Value {
-    match (name.trim_start_matches('.'), value) {
-        ("join", Value::Text(separator)) => match args.first() {
-            Some(Value::List(items)) => Value::Text(items.join(separator)),
-            _ => Value::Unknown,
-        },
-        ("join", Value::List(items)) => {
-            let separator = args.first().map_or_else(|| ",".to_owned(), Value::text);
-            Value::Text(items.join(&separator))
-        }
-        ("split", Value::Text(text)) => {
-            let separator = args.first().map(Value::text);
-            let items: Vec<String> = match separator {
-                Some(separator) if separator.is_empty() => {
-                    text.chars().take(4096).map(String::from).collect()
-                }
-                Some(separator) => text.split(separator.as_str()).map(str::to_owned).collect(),
-                None => text.split_whitespace().map(str::to_owned).collect(),
-            };
-            Value::List(items)
-        }
-        ("replace", Value::Text(text)) => match args {
-            [from, to, ..] => Value::Text(text.replace(&from.text(), &to.text())),
-            _ => Value::Unknown,
-        },
-        ("chars", Value::Text(text)) => {
-            Value::List(text.chars().take(4096).map(String::from).collect())
-        }
-        ("reverse", Value::List(items)) => Value::List(items.iter().rev().cloned().collect()),
-        ("reverse", Value::Text(text)) => Value::Text(text.chars().rev().collect()),
-        ("lower" | "toLowerCase" | "downcase", Value::Text(text)) => {
-            Value::Text(text.to_lowercase())
-        }
-        ("joinpath" | "join_path", Value::Text(_)) => {
-            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, "/"))
-        }
-        (
-            "expanduser" | "expand_path" | "resolve" | "absolute" | "decode" | "encode" | "strip"
-            | "toString" | "to_s" | "trim" | "chomp",
-            _,
-        ) => value.clone(),
-        ("concat", Value::Text(_)) => {
-            args.iter().fold(value.clone(), |value, arg| concatenated(&value, arg, ""))
-        }
-        _ => Value::Unknown,
-    }
 }

@@ -22,14 +22,26 @@ impl Reader<'_> {
         let first = match last.trim_start_matches(['$', '@']) {
             "argv" => 1,
             "ARGV" => 0,
+            "slice" if name.ends_with("argv.slice") => 1,
             _ => return None,
+        };
+        let all = |from: usize| {
+            Value::List(arguments.iter().skip(from).map(|arg| arg.text.clone()).collect())
         };
         match (self.tokens.get(at + 1), self.tokens.get(at + 2)) {
             (Some(Token::Sign('[')), Some(Token::Number(number))) => {
                 let position = number.parse::<usize>().ok()?.checked_sub(first)?;
                 // Behind the bracket that closes it.
+                if self.tokens.get(at + 3) == Some(&Token::Sign(':')) {
+                    return Some((all(position), at + 5));
+                }
                 Some((value(position), at + 4))
             }
+            (Some(Token::Sign('(')), Some(Token::Number(number))) if last == "slice" => {
+                Some((all(number.parse::<usize>().ok()?.saturating_sub(1)), at + 4))
+            }
+            (Some(Token::Sign('[' | '.')), _) => None,
+            _ if last != "slice" => Some((all(0), at + 1)),
             _ => None,
         }
     }

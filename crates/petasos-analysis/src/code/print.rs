@@ -38,7 +38,7 @@ fn prints(name: &str, language: Language) -> Option<bool> {
 }
 
 /// Names that write to a process or hand it text.
-fn feeds(name: &str) -> bool {
+pub(super) fn feeds(name: &str) -> bool {
     matches!(
         name.rsplit(['.', '>']).next().unwrap_or_default(),
         "input"

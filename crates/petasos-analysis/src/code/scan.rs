@@ -21,8 +21,9 @@ pub(super) const NAME_OPEN: char = '\u{F0000}';
 pub(super) const NAME_CLOSE: char = '\u{F0001}';
 
 pub(crate) fn tokens(text: &str, language: Language) -> Vec<Token> {
-    let mut scanner =
-        Scanner { letters: text.chars().collect(), at: 0, language, tokens: Vec::new() };
+    let hyphens = language == Language::Other && text.trim_start().starts_with(['(', ';']);
+    let letters = text.chars().collect();
+    let mut scanner = Scanner { letters, at: 0, language, hyphens, tokens: Vec::new() };
     while scanner.at < scanner.letters.len() {
         scanner.step();
     }
@@ -33,6 +34,8 @@ struct Scanner {
     letters: Vec<char>,
     at: usize,
     language: Language,
+    /// Names are joined by hyphens, as in Lisp.
+    hyphens: bool,
     tokens: Vec<Token>,
 }
 
@@ -225,7 +228,12 @@ impl Scanner {
                 && !next.is_ascii_digit()
                 && self.language != Language::Php;
             let joint = matches!((letter, next), (':', ':') | ('-', '>') | ('?', '.'));
-            if is_name(letter) || dot {
+            // `system$_`: a variable of Perl begins a name of its own.
+            if self.language == Language::Perl && self.at > start && matches!(letter, '$' | '@') {
+                break;
+            }
+            let hyphen = self.hyphens && matches!(letter, '-' | '/') && is_name(next);
+            if is_name(letter) || dot || hyphen {
                 self.at += 1;
             } else if joint && is_name(self.peek(2)) {
                 self.at += 2;
@@ -280,8 +288,13 @@ fn blank_braces(text: &str, open: &str) -> String {
                 let variable = !name.is_empty()
                     && name.len() < 64
                     && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_');
+                let literal = ['"', '\''].iter().find_map(|quote| {
+                    name.strip_prefix(*quote).and_then(|text| text.strip_suffix(*quote))
+                });
                 if home {
                     output.push('~');
+                } else if let Some(text) = literal {
+                    output.push_str(text);
                 } else if matches!(name, "os.sep" | "os.path.sep" | "path.sep") {
                     output.push('/');
                 } else if variable {

@@ -40,6 +40,9 @@ pub(super) struct Seen {
     /// Something is taken away, or ended, by a method of that name.
     pub(super) takes_away: bool,
     pub(super) ends: bool,
+    /// All processes are looked through; files are given to root.
+    pub(super) processes: bool,
+    pub(super) owned: bool,
 }
 
 impl Walker<'_, '_, '_> {
@@ -55,6 +58,7 @@ impl Walker<'_, '_, '_> {
         self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
             || name == "codecs.decode";
         self.seen.sockets |= matches!(last, "socket" | "TCPSocket" | "fsockopen" | "Socket")
+            || name.contains("IO::Socket")
             || name == "net.connect"
             || name == "net.Dial"
             || name.starts_with("TCPSocket");
@@ -88,7 +92,16 @@ impl Walker<'_, '_, '_> {
         self.seen.takes_away |=
             calls::takes_away(last) && (called && name.contains('.') || last.ends_with("Command"));
         self.seen.ends |= self.sign(at + 1, '(')
-            && matches!(last, "stop" | "kill" | "remove" | "prune" | "restart" | "pause");
+            && matches!(
+                last,
+                "stop" | "kill" | "remove" | "prune" | "restart" | "pause" | "terminate"
+            );
+        self.seen.processes |=
+            matches!(last, "process_iter" | "pids" | "get_processes" | "ps-list");
+        if matches!(last, "chown" | "lchown" | "chownSync") && self.sign(at + 1, '(') {
+            let (args, _) = self.reader.arguments(at + 1, 0);
+            self.seen.owned |= args.get(1) == Some(&Value::Number(0));
+        }
         self.notice_forks(name, last, at);
         self.seen.lists |= calls::lists_files(name);
         self.seen.sends |= matches!(
@@ -151,6 +164,26 @@ impl Walker<'_, '_, '_> {
         signals
     }
 
+    /// A function that forks and calls itself.
+    fn forks_itself(&self) -> bool {
+        let tokens = self.reader.tokens;
+        let named = |wanted: &str| {
+            tokens
+                .iter()
+                .filter(|token| matches!(token, Token::Name(name) if name == wanted))
+                .count()
+        };
+        let forks =
+            ["fork", "os.fork", "Process.fork", "pcntl_fork"].iter().any(|name| named(name) > 0);
+        forks
+            && tokens.windows(2).any(|pair| match pair {
+                [Token::Name(word), Token::Name(name)] => {
+                    matches!(word.as_str(), "def" | "sub" | "function") && named(name) > 2
+                }
+                _ => false,
+            })
+    }
+
     /// What the sightings mean together.
     pub(super) fn conclude(&mut self) {
         let span = self.span;
@@ -184,10 +217,16 @@ impl Walker<'_, '_, '_> {
         if seen.cloud && seen.takes_away {
             signals.push(Signal::CloudDelete);
         }
+        if seen.processes && seen.ends {
+            signals.push(Signal::ForceKill);
+        }
+        if seen.owned && seen.lists {
+            signals.push(Signal::RootOwner);
+        }
         if seen.engine && seen.ends {
             signals.push(Signal::ContainerEnd);
         }
-        if seen.forks && seen.loops {
+        if seen.forks && seen.loops || self.forks_itself() {
             signals.push(Signal::ForkBomb);
         }
         if seen.environment && seen.network && seen.sends {

@@ -2,21 +2,34 @@
 
 use super::alias;
 use super::calls;
-use super::evaluate::{self, Reader, Value};
+use super::compute;
+use super::evaluate::{Reader, Value};
 use super::print::is_bare_shell;
 use super::scan::{self, Token};
 use super::sight::Seen;
-use super::{Language, windows};
+use super::{Language, shells, verbs, windows};
 use crate::flow::engine::{Engine, NESTING_MAX};
+use crate::flow::guess::announces;
 use crate::flow::report::{Deed, Touch};
 use crate::flow::value::{Arg, Stream, Taint};
 use crate::rules::Signal;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
 use crate::wrappers::Inner;
 use std::collections::HashMap;
 
+/// Words in the names of functions that run what they are given.
+const RUNS: &str = "run exec execute command commands cmd shell sh system call spawn launch process popen \
+    invoke send bash ssh perform task job script sudo local remote terminal capture subprocess proc";
+
 impl Engine<'_> {
+    /// Variables of this line, where the text asks for its environment.
+    fn environment_of(&self, text: &str) -> Vec<(String, String)> {
+        let asks = ["env", "ENV"].iter().any(|word| text.contains(word));
+        if asks { self.state.texts() } else { Vec::new() }
+    }
+
     /// Judges the text of a program by the calls that can be seen in it.
     pub(crate) fn run_program_text(&mut self, language: Language, code: &Arg) -> Stream {
         let span = code.span;
@@ -27,9 +40,13 @@ impl Engine<'_> {
         if !self.charge(code.text.len().saturating_mul(24) + 1500, span) {
             return Stream::unknown(Taint::NONE);
         }
-        if language == Language::PowerShell {
+        if matches!(language, Language::PowerShell | Language::OtherShell) {
             self.nesting += 1;
-            windows::run(self, code);
+            if language == Language::PowerShell {
+                windows::run(self, code);
+            } else {
+                shells::run(self, code);
+            }
             self.nesting -= 1;
             return Stream::unknown(Taint::PROGRAM);
         }
@@ -42,6 +59,7 @@ impl Engine<'_> {
             given: self.state.positional.clone(),
             decoded: false,
             loose: matches!(language, Language::Perl | Language::Ruby),
+            environment: self.environment_of(&code.text),
             labelled: language == Language::Other,
             stdin: self.stdin.text.as_ref().filter(|text| text.len() < 4096).cloned(),
             steps: 60_000 + tokens.len() * 8,
@@ -57,14 +75,11 @@ impl Engine<'_> {
             others,
             receiver: None,
             printed: String::new(),
+            opened: None,
         };
         let mut loops = alias::loops(&tokens);
-        if let Some(stdin) = walker.reader.stdin.as_ref().filter(|_| language == Language::Awk) {
-            let lines: Vec<String> = stdin.lines().take(8).map(str::to_owned).collect();
-            let first =
-                |line: &String| line.split_whitespace().next().unwrap_or_default().to_owned();
-            loops.insert("$1".to_owned(), lines.iter().map(first).collect());
-            loops.insert("$0".to_owned(), lines);
+        if let Some(stdin) = &walker.reader.stdin {
+            loops.extend(by_line(stdin, language));
         }
         let rounds = loops.values().map(Vec::len).max().unwrap_or(1).clamp(1, 8);
         for round in 0..rounds {
@@ -85,6 +100,20 @@ impl Engine<'_> {
     }
 }
 
+/// The variables that hold what flows in, line by line.
+fn by_line(stdin: &str, language: Language) -> Vec<(String, Vec<String>)> {
+    let lines: Vec<String> = stdin.lines().take(8).map(str::to_owned).collect();
+    let first = |line: &String| line.split_whitespace().next().unwrap_or_default().to_owned();
+    match language {
+        Language::Awk => {
+            let fields = lines.iter().map(first).collect();
+            vec![("$1".to_owned(), fields), ("$0".to_owned(), lines)]
+        }
+        Language::Perl | Language::Ruby if !lines.is_empty() => vec![("$_".to_owned(), lines)],
+        _ => Vec::new(),
+    }
+}
+
 pub(super) struct Walker<'w, 'e, 't> {
     pub(super) engine: &'w mut Engine<'e>,
     pub(super) reader: Reader<'t>,
@@ -97,6 +126,8 @@ pub(super) struct Walker<'w, 'e, 't> {
     pub(super) receiver: Option<(usize, Value)>,
     /// What was printed so far.
     pub(super) printed: String,
+    /// The file that was opened last to be written.
+    pub(super) opened: Option<String>,
 }
 
 impl Walker<'_, '_, '_> {
@@ -137,6 +168,8 @@ impl Walker<'_, '_, '_> {
         if imports(before(1)) || imports(before(2)) {
             self.seen.cloud |= calls::is_cloud_library(text);
             self.seen.engine |= text == "dockerode";
+            self.seen.sockets |= text == "socket";
+            self.seen.network |= text == "socket";
         }
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
@@ -149,8 +182,16 @@ impl Walker<'_, '_, '_> {
             let before = |back: usize, sign: char| at >= back && self.sign(at - back, sign);
             if before(1, '|') || self.sign(at + 1, '|') && !self.sign(at + 2, '|') {
                 self.shell(text.to_owned());
-            } else if before(1, '>') && text.starts_with(['/', '~', '.']) {
-                self.touch(Deed::Write, text);
+            } else if before(1, '>') {
+                if text.starts_with(['/', '~', '.']) {
+                    self.touch(Deed::Write, text);
+                }
+                let printed =
+                    self.reader.tokens.iter().take(at).rev().find_map(|token| match token {
+                        Token::Text(text) => Some(text.clone()),
+                        _ => None,
+                    });
+                self.write(text, printed.map_or(Value::Unknown, Value::Text));
             }
         }
         if at >= 1 && self.sign(at - 1, '[') && self.sign(at + 1, ']') && self.sign(at + 2, '(') {
@@ -218,7 +259,7 @@ impl Walker<'_, '_, '_> {
         ) && matches!(
             self.reader.tokens.get(at + 1),
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
-        );
+        ) || self.reader.loose && self.sign(at + 1, '[') && name == "run";
         // `File.rm_rf!("x")`: the sign belongs to the name.
         let open = at + 1 + usize::from(self.sign(at + 1, '!') && self.sign(at + 2, '('));
         if !self.sign(open, '(') && !loose {
@@ -231,9 +272,17 @@ impl Walker<'_, '_, '_> {
         let (args, end) = if self.sign(open, '(') {
             self.reader.arguments(open, 0)
         } else {
-            self.loose_arguments(at + 1)
+            // `print F "x"`: the handle is no text.
+            let handle = matches!(name, "print" | "printf" | "say")
+                && matches!(self.reader.tokens.get(at + 1), Some(Token::Name(_)))
+                && matches!(self.reader.tokens.get(at + 2), Some(Token::Text(_)));
+            self.loose_arguments(at + 1 + usize::from(handle))
         };
         self.note_printed(name, &args);
+        if let Some(path) = self.opened.clone().filter(|_| super::print::feeds(name)) {
+            let text = args.iter().rev().find(|value| matches!(value, Value::Text(_)));
+            self.write(&path, text.cloned().unwrap_or(Value::Unknown));
+        }
         if !self.by_other_name(name, &args, (at, open, end)) {
             self.called(name, &args, at, end);
         }
@@ -262,6 +311,14 @@ impl Walker<'_, '_, '_> {
     /// Calls that name what they call in an argument or in their own name.
     fn by_other_name(&mut self, name: &str, args: &[Value], place: (usize, usize, usize)) -> bool {
         let (at, open, end) = place;
+        let verb =
+            name.rsplit_once("git.").filter(|(head, _)| head.is_empty() || head.ends_with('.'));
+        if let Some((_, verb)) = verb.filter(|(_, verb)| !verb.contains('.')) {
+            let words = args.iter().map(Value::text);
+            let argv = ["git".to_owned(), verb.replace('_', "-")].into_iter().chain(words);
+            self.program(argv.collect());
+            return true;
+        }
         if let Some(method) = self.sent(name, open) {
             let rest = args.get(1..).unwrap_or_default().to_vec();
             self.act(&method, &rest, at, end);
@@ -286,16 +343,46 @@ impl Walker<'_, '_, '_> {
     /// A call, and what it leaves for the method behind it.
     fn called(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         self.act(name, args, at, end);
+        self.hand_over(name, args);
         if matches!(self.reader.tokens.get(end), Some(Token::Name(method)) if method.starts_with('.'))
         {
             let last = name.rsplit('.').next().unwrap_or_default();
             let first = args.first().cloned().unwrap_or(Value::Unknown);
             let value = match self.receiver.take() {
-                Some((position, before)) if position == at => evaluate::method(name, &before, args),
+                Some((position, before)) if position == at => compute::method(name, &before, args),
                 _ if matches!(last, "Path" | "PosixPath" | "Pathname" | "file") => first,
+                _ if last == "require" => {
+                    self.required(&first.text(), end);
+                    Value::Unknown
+                }
                 _ => self.base_value(at),
             };
             self.receiver = Some((end, value));
+        }
+    }
+
+    /// `require("rimraf").sync("x")`: a method of what was required.
+    fn required(&mut self, module: &str, at: usize) {
+        let Some(Token::Name(method)) = self.reader.tokens.get(at).cloned() else { return };
+        if self.sign(at + 1, '(') && lists("rimraf del trash rmtree", module) {
+            let (args, end) = self.reader.arguments(at + 1, 0);
+            self.act(&format!("{module}{method}"), &args, at, end);
+        }
+    }
+
+    /// A text that is a command, given to a function of which nothing is known.
+    fn hand_over(&mut self, name: &str, args: &[Value]) {
+        let runs = verbs::words(name).iter().any(|word| lists(RUNS, word));
+        if !runs || calls::action(name).is_some() {
+            return;
+        }
+        for value in args.iter().take(4) {
+            let Value::Text(text) = value else { continue };
+            let mut words = text.split_whitespace();
+            let first = words.next().unwrap_or_default();
+            if announces(first, words.next().unwrap_or_default()) {
+                self.shell(text.clone());
+            }
         }
     }
 

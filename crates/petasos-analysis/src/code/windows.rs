@@ -28,6 +28,15 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     if lower.contains("frombase64string") && runs.iter().any(|word| lower.contains(word)) {
         engine.report.signal(Signal::DecodedCode, code.span, code.text.clone());
     }
+    // Methods of the system's classes are read as any code.
+    if code.text.contains("]::") || lower.contains("$_.delete(") {
+        let text = code
+            .text
+            .replace("]::", ".")
+            .replace(['[', '$'], "")
+            .replace("_.Delete(", "Directory.Delete(");
+        engine.run_program_text(super::Language::Other, &code.with_text(text));
+    }
     let home = engine.home();
     let mut listed = None;
     for statement in statements(&code.text) {
@@ -69,6 +78,9 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
 fn at_home(word: String, home: &str) -> String {
     const NAMES: [&str; 5] = ["$env:userprofile", "$env:home", "%userprofile%", "$home", "${home}"];
     let lower = word.to_ascii_lowercase();
+    if lower == "$profile" {
+        return format!("{home}/.config/powershell/profile.ps1");
+    }
     let tail = NAMES.iter().find_map(|name| {
         lower.strip_prefix(name).and_then(|_| word.get(name.len()..)).map(str::to_owned)
     });

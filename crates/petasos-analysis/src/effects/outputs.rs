@@ -124,6 +124,14 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     if let Some(path) = written.filter(|_| !matches!(call.program, "zip" | "7z")) {
         push(found, Deed::Write, &path);
     }
+    let made = match call.program {
+        "zip" => call.operands().next(),
+        "7z" if call.operand(0) == "a" => call.operands().nth(1),
+        _ => None,
+    };
+    if let Some(path) = made {
+        push(found, Deed::Write, path);
+    }
     let folder = call.option(&["-C", "--directory"]);
     for operand in call.operands() {
         push(found, Deed::Read, operand);

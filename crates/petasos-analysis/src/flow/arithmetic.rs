@@ -25,12 +25,14 @@ impl Engine<'_> {
         if text.len() > LENGTH_MAX {
             return;
         }
+        if let Some(code) = super::embedded::subscript(text) {
+            let code = Arg::new(code, Span::default());
+            self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+        }
         let names = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         for name in names.filter(|name| !name.is_empty()) {
-            let hidden = self.state.get(name).map(|value| value.text.as_str());
-            if let Some(hidden) = hidden.filter(|text| text.contains("$(") || text.contains('`')) {
-                let code = Arg::new(format!(": \"{hidden}\""), Span::default());
-                self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+            if let Some(hidden) = self.state.get(name).map(|value| value.text.clone()) {
+                self.expand_again(&hidden, Span::default());
             }
         }
     }

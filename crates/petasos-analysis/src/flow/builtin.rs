@@ -291,6 +291,9 @@ impl Engine<'_> {
                 stream
             }
             None => {
+                if let Some(fifo) = self.fifo.take().filter(|_| language == Language::Shell) {
+                    self.fifos.insert(fifo, true);
+                }
                 self.doubt_stdin(stdin.taint, span);
                 Stream::unknown(Taint::PROGRAM.with(Taint::SHELL))
             }
@@ -340,7 +343,8 @@ impl Engine<'_> {
                     span,
                     std::slice::from_ref(file),
                 );
-                if language == Language::Shell && path.starts_with("/dev/fd/") {
+                let unread = path.starts_with("/dev/fd/") || stream.taint.has(Taint::REWRITTEN);
+                if language == Language::Shell && unread {
                     self.doubt_stdin(stream.taint, span);
                 }
                 Stream::unknown(Taint::PROGRAM)

@@ -13,6 +13,7 @@ use crate::shell::Span;
 use crate::shell::normalise::{UNKNOWN, mixes_scripts, plain_spelling};
 use crate::shell::tree::{Script, Simple};
 use crate::verdict::EffectKind;
+use crate::words::lists;
 use crate::wrappers::{self, Inner};
 use std::rc::Rc;
 
@@ -208,6 +209,9 @@ impl Engine<'_> {
         } else {
             base
         };
+        if let Some(argv) = self.found_on_path(argv) {
+            return self.run_call(program, &argv, span, assigns);
+        }
         if let Some(argv) = super::guess::start_script(first, args) {
             return self.run_call("service", &argv, span, assigns);
         }
@@ -253,7 +257,7 @@ impl Engine<'_> {
             cwd: cwd.as_deref(),
             facts: self.facts,
         };
-        if super::rehearsal::is(&call) && !self.is_written(&first.text) {
+        if super::rehearsal::is(&call) && !self.is_written(&first.text) && !self.forces(&call) {
             let taint = stdin.taint;
             self.stdin = stdin;
             return Stream::unknown(Taint::PROGRAM.with(taint));
@@ -265,10 +269,7 @@ impl Engine<'_> {
         }
         let unwrapped = wrappers::unwrap(&call);
         let wraps = unwrapped.as_ref().is_some_and(|inners| !inners.list.is_empty());
-        let reach = effects::hosts(&call);
-        for host in reach {
-            self.report.effect(EffectKind::Reach, &host, span);
-        }
+        let passed = wraps && unwrapped.as_ref().is_some_and(passes_on);
         self.stdin = self.copied(&stdin);
         self.track(&call, &stdin);
         self.trigger(&call);
@@ -284,13 +285,23 @@ impl Engine<'_> {
             let inner_output = self.run_inners(inners, span);
             output.append(inner_output);
         }
-        if !help && self.report.analysis.findings.len() == before {
+        if !help && !passed && self.report.analysis.findings.len() == before {
             self.follow_text(&call);
         }
-        if !help && !wraps && self.report.analysis.findings.len() == before {
+        let writes = lists("time gtime strace ltrace perf valgrind rlwrap make gmake", program);
+        if !help && (!wraps || writes) && self.report.analysis.findings.len() == before {
             self.follow_roles(&call);
         }
         output
+    }
+
+    /// Whether a makefile of this line runs something even where nothing is to be made.
+    fn forces(&self, call: &Call<'_>) -> bool {
+        let forced = |text: &String| {
+            ["\t+", "$(shell", "$(MAKE)", "!="].iter().any(|mark| text.contains(mark))
+        };
+        call.program.ends_with("make")
+            && self.state.files.values().any(|file| file.text.as_ref().is_some_and(forced))
     }
 
     /// Asks the rules about a call and about every path it touches.
@@ -302,6 +313,13 @@ impl Engine<'_> {
             if check(call) {
                 self.report.raise(rule, call.span, render(argv));
             }
+        }
+        // What is printed is seen by whoever reads the output.
+        if !self.captured && super::produce::prints_secrets(call) {
+            self.report.signal(Signal::SecretRead, call.span, render(argv));
+        }
+        for host in effects::hosts(call) {
+            self.report.effect(EffectKind::Reach, &host, call.span);
         }
         for touch in effects::of(call) {
             self.touch(touch.deed, &touch.path, call);
@@ -385,6 +403,7 @@ impl Engine<'_> {
             Deed::Delete { .. } if arg.taint.has(Taint::TILDE) => {
                 self.resolve(&format!("./{}", arg.text))
             }
+            Deed::Delete { .. } => self.resolve_entry(&arg.text),
             _ => self.resolve(&arg.text),
         };
         let touch = Touch::new(spread(deed, arg), &path, call.elevated, self.facts);
@@ -395,10 +414,6 @@ impl Engine<'_> {
         };
         let span = if arg.span == Span::default() { call.span } else { arg.span };
         self.report.touch(&touch, span, &leaf);
-    }
-
-    pub(crate) fn resolve(&self, text: &str) -> String {
-        crate::path::resolve(text, self.state.cwd.as_deref(), &self.home())
     }
 
     fn run_alias(&mut self, text: &str, argv: &[Arg], span: Span) -> Stream {
@@ -465,6 +480,11 @@ impl Engine<'_> {
         };
         self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
     }
+}
+
+/// Whether a command is handed on word by word, so that it is looked at by itself.
+fn passes_on(inners: &wrappers::Inners) -> bool {
+    inners.list.iter().all(|inner| matches!(inner, Inner::Argv(_)))
 }
 
 /// What is done to `arg` itself: only what a search found is narrowed by its tests.

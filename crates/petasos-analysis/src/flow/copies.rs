@@ -5,6 +5,7 @@ use super::call::Call;
 use super::engine::Engine;
 use super::redirect::Outlet;
 use super::value::{Arg, Taint};
+use crate::shell::normalise::UNKNOWN;
 use crate::{rules, wrappers};
 
 /// Directories that programs live in.
@@ -73,11 +74,11 @@ impl Engine<'_> {
             return;
         }
         self.copies.insert(name.to_owned(), program.clone());
-        self.copies.insert(self.resolve(destination), program);
+        self.copies.insert(self.entry(destination), program);
     }
 
     fn program_at(&self, source: &Arg) -> Option<String> {
-        let path = self.resolve(&source.text);
+        let path = self.entry(&source.text);
         if let Some(program) = self.copies.get(&path) {
             return Some(program.clone());
         }
@@ -88,11 +89,30 @@ impl Engine<'_> {
         .then(|| name.to_owned())
     }
 
+    /// `argv` with the path of a program that this line wrote into a directory of `PATH`.
+    pub(super) fn found_on_path(&mut self, argv: &[Arg]) -> Option<Vec<Arg>> {
+        let name = &argv.first()?.text;
+        if self.state.files.is_empty() || name.contains('/') {
+            return None;
+        }
+        // Directories below one that is not known are looked for where the shell stands.
+        let places = self.state.get("PATH")?.text.replace(&format!("{UNKNOWN}/"), "");
+        let found = places.split(':').take(16).find_map(|place| {
+            let path = self.resolve(&format!("{place}/{name}"));
+            self.state.files.contains_key(&path).then_some(path)
+        })?;
+        let mut argv = argv.to_vec();
+        if let Some(first) = argv.first_mut() {
+            first.text = if found.starts_with('/') { found } else { format!("./{found}") };
+        }
+        Some(argv)
+    }
+
     /// `argv` with the name that its program had before.
     pub(super) fn under_first_name(&self, argv: &[Arg]) -> Option<Vec<Arg>> {
         let first = argv.first().filter(|_| !self.copies.is_empty())?;
         let program = if first.text.contains('/') {
-            self.copies.get(&self.resolve(&first.text))?
+            self.copies.get(&self.entry(&first.text))?
         } else {
             self.copies.get(&first.text)?
         };

@@ -4,10 +4,14 @@
 use super::call::Call;
 use super::engine::Engine;
 use super::guess::{PLAIN, announces};
+use super::report::Deed;
 use super::value::Arg;
 use crate::code::Language;
-use crate::rules::Signal;
+use crate::path::{Target, is_secret, target};
+use crate::rules::{self, Signal};
 use crate::shell::Span;
+use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
 use crate::wrappers::Inner;
 
 /// So much of a text is looked at, and so many commands in it are followed.
@@ -15,7 +19,7 @@ const TEXT_MAX: usize = 16_384;
 const COMMANDS_MAX: usize = 8;
 
 /// Programs that store, show, send or look for text, and those whose code is read as code.
-const DATA: &str = "\
+pub(super) const DATA: &str = "\
  comm join expr last lastlog git hg gh glab jj curl wget http xh sed gsed awk gawk mawk nawk perl ruby \
  python python2 python3 pypy node nodejs php bun tee sponge cp mv ln install chmod chown \
  rm head tail less more bat diff cmp sort uniq cut tr nl tac rev column fold fmt base64 \
@@ -35,139 +39,6 @@ const ABOUT: &str = "-t -m -k -g --message --title --body --description --commen
 const SHOWN: &str = "print println puts echo printf say log write console.log VALUES values INSERT \
     insert LIKE like io.write message Console.WriteLine putStrLn display format Println";
 
-/// Parts of names by which a test, a build or a server finds its files.
-const ENTRIES: &str = "config test spec file setup main app build index mod conf tasks manage wsgi asgi \
-    plugin hook task rc. site extension package";
-
-/// Endings of documents, which nothing runs.
-const DOCUMENTS: &str = "\
-    .md .txt .rst .log .adoc .csv .html .patch .diff";
-
-/// Files that a program finds by their name or ending: the language, and who reads them.
-const LOADED: &[(&str, &str, Language)] = &[
-    (
-        ".py",
-        "pip pip3 pytest tox nox gunicorn uvicorn flask hypercorn celery python python3 \
-         fab inv invoke scons doit locust mypy ipython streamlit conan waf poetry uv \
-         hatch pdm django-admin scrapy airflow jupyter manim robot behave sphinx-build \
-         coverage alembic gdb lldb blender mitmproxy mitmdump",
-        Language::Python,
-    ),
-    (
-        ".js",
-        "npx npm yarn pnpm bun gulp grunt jest vitest mocha webpack vite rollup eslint \
-         prettier babel node deno tsx ts-node ava tap karma cypress playwright next nuxt \
-         astro jasmine esbuild parcel pm2 k6 mongosh mongo metro snowpack gatsby lint- \
-         staged commitlint postcss tailwindcss bunx hardhat truffle",
-        Language::JavaScript,
-    ),
-    (
-        ".mjs",
-        "npx npm yarn pnpm bun vite eslint node webpack rollup vitest next",
-        Language::JavaScript,
-    ),
-    (".cjs", "npx npm yarn pnpm bun vite eslint node webpack rollup jest", Language::JavaScript),
-    (
-        ".ts",
-        "npx npm yarn pnpm bun bunx deno tsx ts-node vite vitest playwright jest swc-node \
-         node",
-        Language::JavaScript,
-    ),
-    (
-        ".rb",
-        "rake rspec bundle rails rackup ruby cap thor guard puma brew vagrant chef-apply \
-         chef-client minitest irb jekyll",
-        Language::Ruby,
-    ),
-    ("Rakefile", "rake bundle", Language::Ruby),
-    ("Gemfile", "bundle", Language::Ruby),
-    ("Vagrantfile", "vagrant", Language::Ruby),
-    ("Guardfile", "guard bundle", Language::Ruby),
-    ("Capfile", "cap", Language::Ruby),
-    ("Fastfile", "fastlane bundle", Language::Ruby),
-    ("Brewfile", "brew", Language::Ruby),
-    (".gemspec", "gem bundle", Language::Ruby),
-    (".ru", "rackup puma unicorn", Language::Ruby),
-    (".php", "php phpunit composer artisan pest psysh", Language::Php),
-    (".pl", "prove perl", Language::Perl),
-    (".PL", "perl", Language::Perl),
-    (".t", "prove", Language::Perl),
-    ("SConstruct", "scons", Language::Python),
-    ("wscript", "waf", Language::Python),
-    ("Snakefile", "snakemake", Language::Python),
-    ("Tiltfile", "tilt", Language::Python),
-    ("BUILD", "bazel buck please pants", Language::Other),
-    (".go", "go mage gotestsum tinygo", Language::Other),
-    (".rs", "cargo rustc rust-script", Language::Other),
-    (".zig", "zig", Language::Other),
-    (".nim", "nim nimble", Language::Other),
-    (".nims", "nim nimble", Language::Other),
-    (".nimble", "nimble", Language::Other),
-    (".cr", "crystal shards", Language::Other),
-    (".kts", "gradle gradlew kotlin kotlinc", Language::Other),
-    (".kt", "kotlin kotlinc", Language::Other),
-    (".gradle", "gradle gradlew", Language::Other),
-    (".java", "java jshell jbang", Language::Other),
-    (".groovy", "groovy", Language::Other),
-    (".scala", "scala scala-cli amm", Language::Other),
-    (".sc", "scala scala-cli amm mill", Language::Other),
-    (".sbt", "sbt", Language::Other),
-    (".swift", "swift swiftc", Language::Other),
-    (".cs", "dotnet csharp", Language::Other),
-    (".csx", "dotnet csi", Language::Other),
-    (".fsx", "dotnet fsharpi", Language::Other),
-    (".d", "dmd rdmd dub ldc2", Language::Other),
-    (".v", "v", Language::Other),
-    (".hs", "runhaskell runghc stack cabal ghc ghci", Language::Other),
-    (".ml", "ocaml dune utop", Language::Other),
-    (".ex", "elixir mix iex", Language::Other),
-    (".exs", "elixir mix iex", Language::Other),
-    (".erl", "erl escript erlc rebar3", Language::Other),
-    (".clj", "clojure clj bb lein", Language::Other),
-    (".cljs", "clojure shadow-cljs lumo", Language::Other),
-    (".edn", "clojure clj bb", Language::Other),
-    (".lisp", "sbcl clisp ecl", Language::Other),
-    (".el", "emacs emacsclient", Language::Other),
-    (".scm", "guile racket csi", Language::Other),
-    (".rkt", "racket raco", Language::Other),
-    (
-        ".lua",
-        "lua luajit nvim texlua busted wrk love redis-cli lapis premake5 xmake",
-        Language::Other,
-    ),
-    (".jl", "julia", Language::Other),
-    (".R", "R r rscript", Language::Other),
-    (".Rmd", "r rscript", Language::Other),
-    (".qmd", "quarto", Language::Other),
-    (".m", "octave matlab", Language::Other),
-    (".raku", "raku", Language::Other),
-    (".tcl", "tclsh wish expect vivado", Language::Tcl),
-    (".ps1", "pwsh powershell", Language::PowerShell),
-    (".psm1", "pwsh powershell", Language::PowerShell),
-    (".bats", "bats", Language::Shell),
-    ("PKGBUILD", "makepkg", Language::Shell),
-    ("APKBUILD", "abuild", Language::Shell),
-    (".envrc", "direnv", Language::Shell),
-    ("configure", "autoreconf", Language::Shell),
-    ("Makefile", "make gmake bmake checkmake remake", Language::Make),
-    ("GNUmakefile", "make gmake remake", Language::Make),
-    (".mk", "make gmake bmake remake", Language::Make),
-    ("justfile", "just", Language::Make),
-];
-
-/// Endings and names of settings whose readers run commands out of them.
-const SETTINGS: &str = "\
-    .json .yml .yaml .toml .tf .hcl .cfg .conf .ini .xml .ac .m4 .am .cmake CMakeLists.txt \
-    meson.build .ninja .gdb .sql .vim .tex .latex .ms .nix .dhall .jsonnet .rules .service \
-    .timer .bazel Dockerfile Procfile Containerfile Earthfile Jenkinsfile Taskfile WORKSPACE \
-    .gitconfig .properties rc .mill .lldb .expect .roff .pp .sls .j2 .nse .gp .plt .do .in \
-    .dot .opts .params .scr .lftp .ftp .spec .control .exrc";
-
-/// Programs that read settings only to show or check them.
-const CHECKERS: &str = "\
-    jq yq yamllint jsonlint taplo hadolint actionlint tflint cat xmllint kubeval kubeconform \
-    ls code promtool sqlfluff checkov ansible-lint";
-
 impl Engine<'_> {
     /// Follows commands in what `call` is given, where nothing was found about it so far.
     pub(super) fn follow_text(&mut self, call: &Call<'_>) {
@@ -175,11 +46,12 @@ impl Engine<'_> {
         for (language, text) in loaded {
             self.run_loaded(language, &text, call.span);
         }
-        if PLAIN.contains(&call.program) {
+        if lists(PLAIN, call.program) {
             return;
         }
         self.follow_publishing(call);
         self.follow_substitution(call);
+        self.follow_settings(call);
         if lists(DATA, call.program) {
             return;
         }
@@ -191,9 +63,18 @@ impl Engine<'_> {
         let mut option = "";
         for arg in call.args.iter().take(24) {
             let about = std::mem::replace(&mut option, arg.text.as_str());
-            if arg.text.contains(char::is_whitespace) && !lists(ABOUT, about) {
-                self.run_phrases(&arg.text, call.span);
+            // Code of a language that no table knows.
+            if lists("-e -c -x -p --eval --exec --execute --expression", about)
+                && arg.text.contains('(')
+            {
+                self.run_inner(Inner::Code(Language::Other, arg.clone()), call.span);
+            }
+            let phrase =
+                arg.text.contains(|sign: char| sign.is_whitespace() || "{\"".contains(sign));
+            if phrase && !lists(ABOUT, about) {
+                self.follow_phrases(&arg.text, call.span, false);
                 self.run_statement(&arg.text, call);
+                self.follow_files(arg, call);
             }
         }
         if let Some(text) = &call.stdin.text {
@@ -225,71 +106,34 @@ impl Engine<'_> {
         }
     }
 
+    /// Aliases and hooks that hold a command: `alias.x=!rm`, `set-hook x 'run-shell …'`.
+    fn follow_settings(&mut self, call: &Call<'_>) {
+        let sets =
+            call.args.iter().take(4).any(|arg| lists("alias set-hook bind bind-key", &arg.text));
+        for arg in call.args.iter().take(24) {
+            let command = arg.text.split_once("=!").map(|(_, code)| code);
+            let command = command.or_else(|| arg.text.strip_prefix('!'));
+            if let Some(command) = command.or((sets && call.program != "git").then_some(&arg.text))
+            {
+                self.follow_phrases(command, call.span, false);
+            }
+        }
+    }
+
     /// A command that stands word by word behind the name and options of another program.
     fn follow_words(&mut self, call: &Call<'_>) {
+        let word = |at: usize| call.args.get(at).map_or("", |arg| arg.text.as_str());
         let starts = |at: &usize| {
-            let base = call.args.get(*at).map(|arg| base(&arg.text)).unwrap_or_default();
-            announces(base, call.args.get(at + 1).map_or("", |arg| arg.text.as_str()))
+            let name = base(word(*at));
+            let led = *at > 0 && lists("exec run spawn -- -e --exec", word(at - 1));
+            announces(name, word(at + 1))
+                || led && rules::knows(name) && !lists(RUNNERS, call.program)
         };
         let Some(at) = (0..call.args.len().min(24)).find(starts) else { return };
         let argv = call.args.get(at..).unwrap_or_default().to_vec();
         self.via.push("unknown program");
         self.run_inner(Inner::Argv(argv), call.span);
         self.via.pop();
-    }
-
-    /// Files of this line that `call` reads as a program: named by it, or found by convention.
-    fn loaded(&mut self, call: &Call<'_>) -> Vec<(Option<Language>, String)> {
-        if self.state.files.is_empty() || lists(CHECKERS, call.program) {
-            return Vec::new();
-        }
-        let plain =
-            call.program != "ssh" && (PLAIN.contains(&call.program) || lists(DATA, call.program));
-        let named: Vec<String> = call
-            .args
-            .iter()
-            .take(24)
-            .flat_map(|arg| arg.text.split(['=', ',', '@', ':']).chain([arg.text.as_str()]))
-            .filter(|text| !text.is_empty())
-            .map(|text| self.resolve(text))
-            .collect();
-        let mut found = Vec::new();
-        for (path, stream) in self.state.files.iter().take(64) {
-            let Some(text) = &stream.text else { continue };
-            let name = path.rsplit('/').next().unwrap_or(path);
-            let row = LOADED.iter().find(|(ending, _, _)| name.ends_with(ending));
-            let reads = row.is_some_and(|(_, readers, _)| lists(readers, call.program));
-            let document = DOCUMENTS.split(' ').any(|ending| name.ends_with(ending))
-                && name != "CMakeLists.txt";
-            let settings = SETTINGS.split(' ').any(|ending| name.ends_with(ending));
-            let stem = name.split('.').next().unwrap_or(name);
-            let entry = named.contains(path)
-                || path.ends_with(".go")
-                || row.is_some_and(|(ending, _, _)| !ending.starts_with('.'))
-                || ENTRIES.split_whitespace().any(|part| name.to_ascii_lowercase().contains(part))
-                || call
-                    .args
-                    .iter()
-                    .any(|arg| arg.text.split([':', '.', '/']).any(|part| part == stem));
-            if reads && entry {
-                found.push((row.map(|row| row.2), text.clone()));
-            } else if !plain && (named.contains(path) && !document || settings) {
-                found.push((None, text.clone()));
-            }
-        }
-        found
-    }
-
-    fn run_loaded(&mut self, language: Option<Language>, text: &str, span: Span) {
-        let before = self.report.analysis.findings.len();
-        if let Some(language) = language {
-            self.run_code(language, Arg::new(text, span), Vec::new(), span);
-        }
-        if self.report.analysis.findings.len() == before
-            && matches!(language, None | Some(Language::Other | Language::Shell))
-        {
-            self.run_phrases(text, span);
-        }
     }
 
     /// Arguments that a builtin evaluates by itself: subscripts, and commands it calls back.
@@ -301,7 +145,12 @@ impl Engine<'_> {
                 }
             }
         }
-        if lists("mapfile readarray compgen", program) {
+        if program == "history" && args.first().is_some_and(|flag| flag.is("-s")) {
+            let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.text.as_str()).collect();
+            let code = Arg::new(words.join(" "), span);
+            self.run_inner(Inner::Shell(code, Vec::new()), span);
+        }
+        if lists("mapfile readarray compgen complete", program) {
             for pair in args.windows(2).take(16) {
                 if let [flag, code] = pair
                     && flag.is("-C")
@@ -314,10 +163,14 @@ impl Engine<'_> {
 
     /// Follows every command that stands in `text` in plain sight.
     pub(super) fn run_phrases(&mut self, text: &str, span: Span) {
+        self.follow_phrases(text, span, true);
+    }
+
+    fn follow_phrases(&mut self, text: &str, span: Span, anywhere: bool) {
         if !self.charge(text.len().min(TEXT_MAX) * 4, span) {
             return;
         }
-        for words in phrases(text) {
+        for words in phrases(text, anywhere) {
             if !self.charge(words.len() * 100 + 300, span) {
                 return;
             }
@@ -327,15 +180,38 @@ impl Engine<'_> {
             self.via.pop();
         }
     }
+
+    /// Files that a text in the language of a tool writes or shows: `.output F`, `into outfile 'F'`.
+    fn follow_files(&mut self, arg: &Arg, call: &Call<'_>) {
+        let mut before = "";
+        for word in arg.text.split_whitespace().take(64) {
+            let path = word.trim_matches(['\'', '"', '(', ')', ';', ',', '[', ']']);
+            let verb = std::mem::replace(&mut before, word);
+            if !path.starts_with(['/', '~']) {
+                continue;
+            }
+            let place = arg.with_text(path);
+            let resolved = self.resolve(path);
+            let verb = verb.trim_matches(['\\', ':', '(', '%']).to_ascii_lowercase();
+            if lists(WRITES, &verb) && target(&resolved, call.facts) != Target::Ordinary {
+                self.touch(Deed::Write, &place, call);
+            } else if is_secret(&resolved, call.facts) {
+                self.touch(Deed::Read, &place, call);
+            }
+        }
+    }
 }
 
-/// Whether `word` is one of `list`.
-pub(super) fn lists(list: &str, word: &str) -> bool {
-    list.split_whitespace().any(|entry| entry == word)
-}
+/// Programs whose `run` and `exec` name a script of the project.
+const RUNNERS: &str = "npm yarn pnpm bun composer poetry pdm hatch uv rye pixi make just task rake deno go \
+    cargo dotnet gradle mvn nx turbo lerna invoke inv fab poe nox tox mise asdf devbox";
+
+/// Words in front of a file that is written.
+const WRITES: &str = ".output .once .backup .save .log .excel .clone o w g s outfile dumpfile to into \
+    write wq w! wq! saveas save output tee append > >> >! dump export redirect logging file";
 
 /// The command that is substituted in the subscript of a name: `a[$(code)]`.
-fn subscript(text: &str) -> Option<&str> {
+pub(super) fn subscript(text: &str) -> Option<&str> {
     let (_, inside) = text.split_once('[')?;
     let code = inside.split_once("$(").or_else(|| inside.split_once('`'))?.1;
     code.split([')', '`']).next()
@@ -356,49 +232,99 @@ fn base(text: &str) -> &str {
     text.rsplit('/').next().unwrap_or_default()
 }
 
+/// Words behind which a command stands.
+const EXECS: &str = "exec run shell sh system spawn command cmd call start do eval script host execute \
+    run-shell shell-escape shell-command process popen -c -e -x --exec --command --cmd --run : ! bash \
+    then and else to";
+/// Programs whose names are words of English: they begin a command only where their options say so.
+const PROSE: &str = "stop restart format enable trust history security net host mail at batch service \
+    compose init pass op port k pw god snap flux copy move rename replace install link remove delete \
+    erase halt reboot shutdown poweroff kill find sort split script watch time nice make just task run \
+    apply render build test go node at screen reset more less cut join paste date time which who last \
+    write read open close print echo head tail look file yes no true false set unset export source \
+    env sudo type help man info up down start clear empty purge wipe drop change switch rush st mount";
+
 /// The words of every command in `text`; quotes and brackets part words, as lists of them do.
-fn phrases(text: &str) -> Vec<Vec<String>> {
+/// A command may stand `anywhere`, or only where something in front of it runs it.
+fn phrases(text: &str, anywhere: bool) -> Vec<Vec<String>> {
     let mut found = Vec::new();
     for line in text.lines().flat_map(|line| line.split([';', '|', '&', '`'])).take(256) {
-        let words: Vec<&str> = line
-            .split(|sign: char| {
-                sign.is_whitespace()
-                    || matches!(
-                        sign,
-                        '"' | '\''
-                            | ','
-                            | '('
-                            | ')'
-                            | '['
-                            | ']'
-                            | '{'
-                            | '}'
-                            | '!'
-                            | '\\'
-                            | '@'
-                            | '+'
-                    )
-                    || sign == '='
-            })
-            .filter(|word| !word.is_empty())
-            .take(64)
-            .collect();
-        let shown = |at: usize| {
-            words.get(..at).is_some_and(|head| head.iter().any(|word| lists(SHOWN, word)))
-        };
+        let words = parted(line);
+        let word = |at: usize| words.get(at).map_or("", |(word, _)| word.as_str());
         let start = (0..words.len()).find(|at| {
-            let word = words.get(*at).copied().unwrap_or_default();
+            let name = base(word(*at));
             // Quotes part words here, so that the code of a shell is found by itself.
-            !lists("sh bash zsh dash ksh", base(word))
-                && announces(base(word), words.get(at + 1).copied().unwrap_or_default())
+            if lists("sh bash zsh dash ksh", name) {
+                return false;
+            }
+            let begins = *at == 0
+                && words.len() > 1
+                && word(*at) == name.to_ascii_lowercase()
+                && !lists(PROSE, name)
+                && (rules::knows(name) || lists("sudo doas env", name));
+            let fresh = words.get(*at).is_some_and(|(_, fresh)| *fresh);
+            let led = anywhere || fresh || *at == 0 || lists(EXECS, word(at.saturating_sub(1)));
+            let next = usize::from(lists("arg args arguments", word(at + 1)));
+            begins || led && announces(name, word(at + 1 + next))
         });
+        let shown = |at: usize| {
+            (0..at).any(|before| lists(SHOWN, word(before).rsplit('.').next().unwrap_or_default()))
+        };
         if let Some(start) = start.filter(|at| !shown(*at)) {
-            let own = words.get(start..).unwrap_or_default();
-            found.push(own.iter().map(|word| word.replace("$HOME", "~")).collect());
+            let own =
+                words.iter().skip(start).filter(|(word, _)| !lists("arg args arguments", word));
+            let mut own: Vec<String> = own.map(|(word, _)| word.replace("$HOME", "~")).collect();
+            // What is filled in between brackets is gone by now.
+            if own.iter().skip(1).all(|word| word.starts_with('-')) {
+                own.push(UNKNOWN.to_string());
+            }
+            found.push(own);
         }
         if found.len() >= COMMANDS_MAX {
             break;
         }
     }
     found
+}
+
+/// The words of a line, and whether a sign stands in front of each.
+fn parted(line: &str) -> Vec<(String, bool)> {
+    let mut words: Vec<(String, bool)> = Vec::new();
+    let mut fresh = false;
+    let mut open = false;
+    for letter in line.chars() {
+        let sign = matches!(
+            letter,
+            '"' | '\''
+                | ','
+                | '('
+                | ')'
+                | '['
+                | ']'
+                | '{'
+                | '}'
+                | '!'
+                | '\\'
+                | '@'
+                | '+'
+                | '='
+                | '%'
+        );
+        if sign || letter.is_whitespace() {
+            fresh |= sign;
+            open = false;
+            continue;
+        }
+        if !open && words.len() == 64 {
+            break;
+        }
+        if !open {
+            words.push((String::new(), std::mem::take(&mut fresh)));
+            open = true;
+        }
+        if let Some((word, _)) = words.last_mut() {
+            word.push(letter);
+        }
+    }
+    words
 }

@@ -1,5 +1,6 @@
 //! Walks a tree, command by command, with the state the shell would have.
 
+use super::links::Linked;
 use super::locals::Locals;
 use super::report::Report;
 use super::state::{Function, State};
@@ -10,6 +11,7 @@ use crate::shell::normalise::UNKNOWN;
 use crate::shell::parse::Reader;
 use crate::shell::tree::{Compound, Kind, Link, Node, Script, Simple, Step, Steps, Trouble};
 use crate::shell::{Source, Span};
+use crate::words::lists;
 use std::collections::{HashMap, HashSet};
 use std::rc::Rc;
 
@@ -24,6 +26,9 @@ const WORK_BASE: u64 = 2_000_000;
 pub(super) const WORK_PER_BYTE: u64 = 90;
 /// So many scripts of others are looked into.
 const FOREIGN_MAX: u32 = 8;
+/// Functions that the shell calls by itself.
+const CALLED: &str = "command_not_found_handle command_not_found_handler TRAPEXIT TRAPDEBUG TRAPERR \
+    TRAPINT precmd preexec chpwd periodic zshexit";
 /// Values longer than this are not carried around.
 pub(crate) const VALUE_MAX: usize = 1 << 20;
 
@@ -64,6 +69,13 @@ pub(crate) struct Engine<'a> {
     pub(crate) unpacked: bool,
     /// Programs that this line gave another name, by path and by name alone.
     pub(crate) copies: HashMap<String, String>,
+    /// Names that this line made stand for another place.
+    pub(crate) links: Vec<Linked>,
+    /// Pipes that this line named, and the one that is read now; a shell reads those that are true.
+    pub(crate) fifos: HashMap<String, bool>,
+    pub(crate) fifo: Option<String>,
+    /// Files that this line packed, by archive.
+    pub(crate) packed: HashMap<String, Vec<(String, Stream)>>,
     /// Scripts that this line put into a package.
     pub(crate) scripts: HashMap<String, String>,
     /// Whether the line asks for `$_`.
@@ -121,6 +133,10 @@ impl<'a> Engine<'a> {
             outlets: 0,
             unpacked: false,
             copies: HashMap::new(),
+            links: Vec::new(),
+            fifos: HashMap::new(),
+            fifo: None,
+            packed: HashMap::new(),
             scripts: HashMap::new(),
             recalls: original.contains("$_"),
             socket: false,
@@ -201,6 +217,11 @@ impl<'a> Engine<'a> {
         }
         match reader.trouble {
             Some(Trouble::Depth) => self.report.signal(Signal::Limit, whole, ""),
+            // What zsh and its like have of their own is read loosely.
+            Some(Trouble::Syntax) if self.via.iter().any(|name| lists("zsh ksh mksh", name)) => {
+                let code = Arg::new(reader.text(), whole);
+                crate::code::shells::run(self, &code);
+            }
             Some(Trouble::Syntax) => self.report.signal(Signal::Malformed, whole, ""),
             None => {}
         }
@@ -313,7 +334,12 @@ impl<'a> Engine<'a> {
         if let Kind::Function { name, body } = &compound.kind {
             let function = Function { script: Rc::clone(script), body: Rc::clone(body) };
             let name = script.source.get(*name).to_owned();
+            // Some are called by the shell itself.
+            let called = lists(CALLED, &name).then(|| function.clone());
             self.state.set_function(&name, Some(function));
+            if let Some(function) = called {
+                self.call_function(&name, &function, Vec::new(), Span::default());
+            }
             return Stream::empty();
         }
         let outer_stdin = (!compound.redirects.is_empty()).then(|| self.copied_stdin());
@@ -338,8 +364,10 @@ impl<'a> Engine<'a> {
             }
             Kind::Group(steps) => self.steps(script, steps),
             Kind::If(parts) => self.branches(script, parts),
-            Kind::Case { subject, arms } => {
-                self.expand_text(script, subject);
+            Kind::Case { subject, patterns, arms } => {
+                for word in std::iter::once(subject).chain(patterns) {
+                    self.expand_text(script, word);
+                }
                 self.branches(script, arms)
             }
             Kind::While { condition, body } => self.repeat(script, condition, body),
@@ -353,6 +381,7 @@ impl<'a> Engine<'a> {
             }
             Kind::ForArithmetic { parts, body } => {
                 let text = self.expand_parts_text(script, parts);
+                self.evaluate_subscripts(&text);
                 for piece in text.split([';', ',']) {
                     // The first pass is looked at, with the values it begins with.
                     if let Some((name, value)) = piece.split_once('=')
@@ -446,46 +475,6 @@ impl<'a> Engine<'a> {
         }
         self.bulk = outer_bulk;
         output
-    }
-
-    /// Runs a function body; a function that starts copies of itself is a bomb.
-    pub(crate) fn call_function(
-        &mut self,
-        name: &str,
-        function: &Function,
-        args: Vec<Arg>,
-        span: Span,
-    ) -> Stream {
-        if self.running.iter().any(|running| running.as_ref() == name) {
-            if self.forked > 0 {
-                self.report.signal(Signal::ForkBomb, span, name);
-            }
-            return Stream::unknown(Taint::NONE);
-        }
-        if self.nesting >= NESTING_MAX {
-            self.report.signal(Signal::Limit, span, name);
-            return Stream::unknown(Taint::NONE);
-        }
-        if !self.charge(args.len() * 8 + 100, span) {
-            return Stream::unknown(Taint::NONE);
-        }
-        let outer = self.state.positional.replace(Rc::new(args));
-        let forked = self.forked;
-        if self.running.is_empty() {
-            self.forked = 0;
-        }
-        self.nesting += 1;
-        self.running.push(name.into());
-        let depth = self.state.depth();
-        self.locals.push(Locals { depth, conditional: self.conditional, ..Locals::default() });
-        let stream = self.steps(&Rc::clone(&function.script), &Rc::clone(&function.body));
-        let frame = self.locals.pop().unwrap_or_default();
-        self.unshade(frame);
-        self.running.pop();
-        self.nesting -= 1;
-        self.forked = forked;
-        self.state.positional = outer;
-        stream
     }
 }
 

@@ -3,119 +3,60 @@
 
 use super::call::Call;
 use super::engine::Engine;
-use super::report::render;
+use super::report::{Deed, render};
 use super::value::{Arg, Stream, Taint};
 use crate::code::Language;
 use crate::own_program;
+use crate::path::matches_glob;
 use crate::rules::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{RedirectKind, Simple};
+use crate::words::{holds, lists};
 use crate::wrappers::{self, Inner, Obeyed};
 
 /// Programs whose arguments are words to show, to look for or to name files.
-pub(super) const PLAIN: [&str; 67] = [
-    ":",
-    "true",
-    "false",
-    "echo",
-    "printf",
-    "print",
-    "say",
-    "espeak",
-    "figlet",
-    "toilet",
-    "cowsay",
-    "cowthink",
-    "banner",
-    "lolcat",
-    "logger",
-    "notify-send",
-    "wall",
-    "write",
-    "info",
-    "whatis",
-    "apropos",
-    "tldr",
-    "cheat",
-    "howdoi",
-    "which",
-    "whereis",
-    "type",
-    "hash",
-    "help",
-    "ls",
-    "dir",
-    "cat",
-    "touch",
-    "mkdir",
-    "stat",
-    "file",
-    "wc",
-    "test",
-    "[",
-    "grep",
-    "egrep",
-    "fgrep",
-    "zgrep",
-    "rg",
-    "ag",
-    "ack",
-    "ugrep",
-    "code",
-    "subl",
-    "open",
-    "xdg-open",
-    "tree",
-    "du",
-    "df",
-    "basename",
-    "dirname",
-    "realpath",
-    "readlink",
-    "pgrep",
-    "history",
-    "complete",
-    "compgen",
-    "jq",
-    "yq",
-    "task",
-    "todo.sh",
-    "jrnl",
+pub(super) const PLAIN: &str = ": true false echo printf print say espeak figlet toilet cowsay cowthink \
+    banner lolcat logger notify-send wall write info whatis apropos tldr cheat howdoi which whereis \
+    type hash help ls dir cat touch mkdir stat file wc test [ grep egrep fgrep zgrep rg ag ack ugrep \
+    code subl open xdg-open tree du df basename dirname realpath readlink pgrep history complete \
+    compgen jq yq task todo.sh jrnl";
+
+/// Programs, and the words directly behind them with which they are called to do harm.
+const ANNOUNCED: &[(&str, &str)] = &[
+    ("rm shred chmod chown pkill killall", "-?*"),
+    ("chmod", "0* 1* 2* 4* 6* 7*"),
+    ("sh bash zsh dash ksh", "-*c*"),
+    ("python python3 perl ruby node", "-c -e -E --eval"),
+    ("dd", "*=*"),
+    ("git", "push reset clean checkout branch stash restore -C -c"),
+    ("find", ".* /* ~*"),
+    ("sudo xargs env", "*"),
+    ("docker podman", "rm stop kill system volume compose"),
+    ("systemctl", "stop restart disable mask poweroff reboot halt isolate"),
+    ("kubectl", "delete drain"),
+    ("terraform tofu", "destroy"),
+    ("crontab", "-r"),
+    ("rd rmdir", "/s /S"),
+    ("del", "/*"),
+    ("dropdb rimraf", "?*"),
+    ("shutdown", "now -h -r -P +0 /s /r"),
+    ("reboot poweroff halt", "-f now -p"),
+    ("helm", "uninstall delete"),
+    ("npm cargo twine", "publish unpublish upload"),
+    ("wipefs blkdiscard remove-item", "?*"),
+    ("mkfs mkfs.ext4 mkfs.xfs mkfs.btrfs mkfs.vfat mke2fs mkswap", "/dev/* -?*"),
+    ("userdel deluser", "?*"),
+    ("iptables", "-F --flush"),
+    ("ufw", "disable reset"),
 ];
 
-/// Options that a delete, a copy or a shell is called with, directly behind its name.
-pub(super) fn announces(name: &str, next: &str) -> bool {
-    let option = next.starts_with('-') && next.len() > 1;
-    match name {
-        "rm" | "shred" | "chmod" | "chown" => {
-            option || name == "chmod" && next.bytes().all(|byte| byte.is_ascii_digit())
-        }
-        "sh" | "bash" | "zsh" | "dash" | "ksh" => next.starts_with('-') && next.contains('c'),
-        "python" | "python3" | "perl" | "ruby" | "node" => {
-            matches!(next, "-c" | "-e" | "-E" | "--eval")
-        }
-        "dd" => next.contains('='),
-        "git" => matches!(next, "push" | "reset" | "clean" | "checkout" | "branch" | "-C" | "-c"),
-        "find" => next.starts_with(['.', '/', '~']),
-        "sudo" | "xargs" | "env" => true,
-        "docker" | "podman" => matches!(next, "rm" | "stop" | "kill" | "system" | "volume"),
-        "systemctl" => matches!(next, "stop" | "restart" | "disable" | "mask"),
-        "kubectl" => next == "delete",
-        "terraform" | "tofu" => next == "destroy",
-        "crontab" => next == "-r",
-        "rd" | "rmdir" => next.eq_ignore_ascii_case("/s"),
-        "del" => next.starts_with('/'),
-        "remove-item" | "Remove-Item" => !next.is_empty(),
-        "pkill" | "killall" => option,
-        "dropdb" | "rimraf" => !next.is_empty() && !option,
-        "shutdown" => matches!(next, "now" | "-h" | "-r" | "-P" | "+0" | "/s" | "/r"),
-        "reboot" | "poweroff" | "halt" => matches!(next, "-f" | "now" | "-p"),
-        "helm" => matches!(next, "uninstall" | "delete"),
-        "npm" | "cargo" | "twine" => matches!(next, "publish" | "unpublish" | "upload"),
-        "wipefs" | "blkdiscard" => !next.is_empty(),
-        name => name.starts_with("mkfs.") && next.starts_with("/dev/"),
-    }
+/// Whether `name` is a program that is called to do harm with `next` directly behind it.
+pub(crate) fn announces(name: &str, next: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ANNOUNCED.iter().any(|(names, words)| {
+        lists(names, &lower) && words.split_ascii_whitespace().any(|word| matches_glob(word, next))
+    })
 }
 
 /// `/etc/init.d/NAME verb` said the way the service manager says it.
@@ -192,7 +133,7 @@ impl Engine<'_> {
 
     /// Looks for a call of our own program under a name that no table knows.
     pub(super) fn follow_unknown(&mut self, call: &Call<'_>) {
-        if rules::knows(call.program) || PLAIN.contains(&call.program) {
+        if rules::knows(call.program) || lists(PLAIN, call.program) {
             return;
         }
         if own_program::is_called_like_ours(call.args) {
@@ -221,11 +162,13 @@ impl Engine<'_> {
             self.obey(obeyed, name, value, span);
             return;
         }
+        // Logs and dumps are written where a variable says.
+        if holds("HIST LOG OUT DUMP TRACE", name) && text.starts_with(['/', '~']) {
+            let path = self.resolve(text);
+            self.touch_path(Deed::Write, value, &path);
+        }
         match name {
-            "PS0" | "PS1" | "PS2" | "PS4" if text.contains(['$', '`']) => {
-                let shown = value.with_text(format!(": \"{}\"", text.replace('"', "\\\"")));
-                self.run_inner(Inner::Shell(shown, Vec::new()), span);
-            }
+            "PS0" | "PS1" | "PS2" | "PS4" => self.expand_again(text, span),
             "HISTFILE" if text == "/dev/null" || text.is_empty() => {
                 self.report.signal(Signal::HistoryOff, span, name);
             }
@@ -268,6 +211,13 @@ impl Engine<'_> {
             }
             Obeyed::Options(language) => match loaded(language, text) {
                 Some(Loaded::File(file)) => {
+                    // The ending may be left out.
+                    let endings =
+                        ["", ".rb", ".js", ".mjs", ".cjs"].map(|end| format!("{file}{end}"));
+                    let mut named = endings
+                        .iter()
+                        .filter(|name| self.state.files.contains_key(&self.resolve(name)));
+                    let file = named.next().map_or(file, String::as_str);
                     Inner::File(language, value.with_text(file), Vec::new())
                 }
                 Some(Loaded::Code(code)) => Inner::Code(language, value.with_text(code)),
@@ -323,18 +273,6 @@ fn loaded(language: Language, text: &str) -> Option<Loaded<'_>> {
 }
 
 fn looks_destructive(args: &[Arg]) -> bool {
-    args.iter().any(|arg| {
-        matches!(
-            arg.text.as_str(),
-            "-rf"
-                | "-fr"
-                | "-Rf"
-                | "-rF"
-                | "--force"
-                | "--hard"
-                | "--no-preserve-root"
-                | "-fdx"
-                | "--recursive"
-        )
-    })
+    const FLAGS: &str = "-rf -fr -Rf -rF --force --hard --no-preserve-root -fdx --recursive";
+    args.iter().any(|arg| lists(FLAGS, &arg.text))
 }

@@ -1,11 +1,14 @@
-//! Variables that a function has for itself, and variables that are taken away.
+//! Functions that are called, the variables that they have for themselves, and variables that are
+//! taken away.
 
-use super::engine::Engine;
-use super::value::{Arg, Taint, Value};
+use super::engine::{Engine, NESTING_MAX};
+use super::state::Function;
+use super::value::{Arg, Stream, Taint, Value};
 use crate::rules::Signal;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use std::collections::BTreeMap;
+use std::rc::Rc;
 
 /// What a function has made its own.
 #[derive(Debug, Default)]
@@ -18,6 +21,46 @@ pub(crate) struct Locals {
 }
 
 impl Engine<'_> {
+    /// Runs a function body; a function that starts copies of itself is a bomb.
+    pub(crate) fn call_function(
+        &mut self,
+        name: &str,
+        function: &Function,
+        args: Vec<Arg>,
+        span: Span,
+    ) -> Stream {
+        if self.running.iter().any(|running| running.as_ref() == name) {
+            if self.forked > 0 {
+                self.report.signal(Signal::ForkBomb, span, name);
+            }
+            return Stream::unknown(Taint::NONE);
+        }
+        if self.nesting >= NESTING_MAX {
+            self.report.signal(Signal::Limit, span, name);
+            return Stream::unknown(Taint::NONE);
+        }
+        if !self.charge(args.len() * 8 + 100, span) {
+            return Stream::unknown(Taint::NONE);
+        }
+        let outer = self.state.positional.replace(Rc::new(args));
+        let forked = self.forked;
+        if self.running.is_empty() {
+            self.forked = 0;
+        }
+        self.nesting += 1;
+        self.running.push(name.into());
+        let depth = self.state.depth();
+        self.locals.push(Locals { depth, conditional: self.conditional, ..Locals::default() });
+        let stream = self.steps(&Rc::clone(&function.script), &Rc::clone(&function.body));
+        let frame = self.locals.pop().unwrap_or_default();
+        self.unshade(frame);
+        self.running.pop();
+        self.nesting -= 1;
+        self.forked = forked;
+        self.state.positional = outer;
+        stream
+    }
+
     /// Keeps what variables were before a function made them its own.
     pub(super) fn shade(&mut self, args: &[Arg]) {
         let global = |arg: &Arg| arg.text.starts_with('-') && arg.text.contains('g');

@@ -6,6 +6,7 @@ use crate::path::matches_glob;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{Operation, Parameter, Script};
+use crate::wrappers::Inner;
 use std::rc::Rc;
 
 /// Trimming and replacing look at texts up to this length.
@@ -73,9 +74,21 @@ impl Engine<'_> {
                         return Vec::new();
                     }
                     value.text = change.apply(&value.text);
+                    // A prompt is expanded once more.
+                    if matches!(operation, Operation::Transform(b'P')) {
+                        self.expand_again(&value.text, span);
+                    }
                 }
                 values
             }
+        }
+    }
+
+    /// Runs the substitutions in a text that is expanded by whoever takes it.
+    pub(super) fn expand_again(&mut self, text: &str, span: Span) {
+        if text.contains("$(") || text.contains('`') {
+            let code = Arg::new(format!(": \"{}\"", text.replace('"', "\\\"")), span);
+            self.run_inner(Inner::Shell(code, Vec::new()), span);
         }
     }
 
@@ -106,6 +119,11 @@ impl Engine<'_> {
         if let Some(index) = &parameter.index {
             let index = self.expand_text(script, index).text;
             return self.element(name, &index, quoted, span);
+        }
+        // An array of zsh stands for all of its words.
+        let listed = self.state.get(name).is_some_and(|value| value.array.is_some());
+        if listed && self.via.contains(&"zsh") {
+            return self.element(name, "@", quoted, span);
         }
         let mut value = self.variable(name, span);
         if parameter.indirect && !value.is_unknown() {

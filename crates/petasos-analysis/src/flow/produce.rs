@@ -4,7 +4,9 @@ use super::call::Call;
 use super::engine::Engine;
 use super::value::{Arg, Stream, Taint};
 use super::{decode, filter, printf};
+use crate::path::is_vital;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::{begins, lists};
 
 /// Programs whose output comes from the network.
 const DOWNLOADERS: [&str; 14] = [
@@ -25,6 +27,9 @@ impl Engine<'_> {
         if prints_setup(call) || self.encodes_secret(call) {
             let secret = self.encodes_secret(call);
             return Stream::unknown(if secret { Taint::SECRET } else { Taint::NONE });
+        }
+        if let Some(stream) = self.formatted(call) {
+            return stream;
         }
         match call.program {
             "echo" if self.captured => {
@@ -80,6 +85,13 @@ impl Engine<'_> {
             "find" if self.sweeps(call) => swept(call, "/**\n"),
             "find" if self.lists_secrets(call) => swept(call, "/*\n"),
             "jq" | "gojq" if call.flag('n') && call.flag('r') => json_text(call),
+            // Names without a directory, in one that must stay.
+            "ls" if self.captured
+                && call.operands().next().is_none()
+                && self.state.cwd.as_deref().is_some_and(|at| is_vital(at, self.facts)) =>
+            {
+                Stream { text: Some("*\n".to_owned()), taint: Taint::LISTING }
+            }
             "ls" if self.lists_disks(call) => {
                 let names: Vec<&str> = call.operands().map(|arg| arg.text.as_str()).collect();
                 Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
@@ -91,6 +103,38 @@ impl Engine<'_> {
                 Taint::PROGRAM.with(taint.without(Taint::EVERY_PROCESS)),
             )),
         }
+    }
+
+    /// A format that is a command, filled in by the program: `--format 'rm {}'`.
+    fn formatted(&self, call: &Call<'_>) -> Option<Stream> {
+        let mut values =
+            call.values(&["--format", "--pretty", "-printf", "--template", "--out-format"]);
+        let format = values.next().filter(|_| self.captured && call.program != "echo")?;
+        let mut words = format.text.split_whitespace();
+        let (name, next) = (words.next()?, words.next()?);
+        if !super::guess::announces(name, next) && !crate::rules::knows(name) {
+            return None;
+        }
+        let mut text = String::new();
+        let mut inside = false;
+        for letter in format.text.chars() {
+            match letter {
+                '%' | '{' => inside = true,
+                ')' | '}' | ' ' | '\n' if inside => {
+                    inside = false;
+                    text.push(UNKNOWN);
+                    if letter.is_whitespace() {
+                        text.push(letter);
+                    }
+                }
+                _ if !inside => text.push(letter),
+                _ => {}
+            }
+        }
+        if inside {
+            text.push(UNKNOWN);
+        }
+        Some(Stream { text: Some(text + "\n"), taint: Taint::PROGRAM })
     }
 
     /// The output of small tools that print what their arguments say.
@@ -321,11 +365,21 @@ fn prints_setup(call: &Call<'_>) -> bool {
     ) || tool && call.args.len() <= 3 && matches!(word, "init" | "hook" | "env")
 }
 
+/// Programs that print what they were given, or what is here.
+const LOCAL: &str = "echo printf cat sed gsed awk gawk grep jq yq tr cut head tail sort base64 git psql \
+    mysql redis-cli kubectl docker python python3 node perl ruby php find ls xargs env";
+
 /// A client of any kind that is given another machine to ask.
 fn asks_host(call: &Call<'_>) -> bool {
+    let away = |text: &str| {
+        text.contains("://") && !text.contains("localhost") && !text.contains("//127.")
+    };
+    let storage = |text: &str| begins("s3:// gs:// az:// r2:// b2:// hdfs://", text);
     call.values(&["-h", "--host", "-H", "--server", "--url", "--endpoint"]).any(|host| {
         host.text.contains('.') && !host.text.contains(['/', ' ']) && !host.text.starts_with("127.")
-    })
+    }) || lists("dig drill kdig nslookup host whois finger gopher rclone mc gsutil", call.program)
+        || !lists(LOCAL, call.program)
+            && call.args.iter().any(|arg| away(&arg.text) || storage(&arg.text))
 }
 
 fn taint_of(args: &[Arg]) -> Taint {
@@ -391,7 +445,7 @@ fn seq(args: &[Arg]) -> Stream {
 }
 
 /// Whether the output of `call` is a key, a token or a password.
-fn prints_secrets(call: &Call<'_>) -> bool {
+pub(super) fn prints_secrets(call: &Call<'_>) -> bool {
     let (first, second) = (call.operand(0), call.operand(1));
     let third = call.operand(2);
     match call.program {
@@ -404,7 +458,9 @@ fn prints_secrets(call: &Call<'_>) -> bool {
                 || first == "ssm" && second.starts_with("get-parameter")
         }
         "kubectl" => {
-            first == "get" && (second.starts_with("secret") || third.starts_with("secret"))
+            first == "get"
+                && (second.starts_with("secret") || third.starts_with("secret"))
+                && call.args.iter().any(|arg| begins("-o --output --template", &arg.text))
         }
         "vault" => matches!(first, "read") || first == "kv" && second == "get",
         "op" => matches!(first, "read" | "item"),

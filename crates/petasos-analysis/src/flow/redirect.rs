@@ -1,6 +1,5 @@
 //! Redirections: what is read, what is written, and what the files then hold.
 
-use super::call::Call;
 use super::engine::Engine;
 use super::report::{Deed, Touch};
 use super::value::{Arg, Stream, Taint, Value};
@@ -8,6 +7,7 @@ use crate::rules::Signal;
 use crate::shell::Span;
 use crate::shell::tree::{Assign, AssignValue, Redirect, RedirectKind, Script};
 use crate::verdict::EffectKind;
+use crate::wrappers::Inner;
 use std::rc::Rc;
 
 /// Where the output of a command goes.
@@ -88,6 +88,7 @@ impl Engine<'_> {
         let path = self.resolve(&arg.text);
         if kind == RedirectKind::Read || path.starts_with("/dev/fd/in") {
             self.touch_path(Deed::Read, arg, &path);
+            self.fifo = Some(path.clone()).filter(|path| self.fifos.contains_key(path));
             let stream = self
                 .held(&path)
                 .unwrap_or_else(|| Stream::unknown(self.file_taint(&path).with(arg.taint)));
@@ -140,7 +141,7 @@ impl Engine<'_> {
         }
     }
 
-    fn touch_path(&mut self, deed: Deed, arg: &Arg, path: &str) {
+    pub(crate) fn touch_path(&mut self, deed: Deed, arg: &Arg, path: &str) {
         let touch = Touch::new(deed, path, self.elevated, self.facts);
         let leaf = || format!("redirect {}", super::report::shown(&arg.text));
         // Reading by redirection shows nothing by itself; what reads it may.
@@ -172,7 +173,7 @@ impl Engine<'_> {
         }
     }
 
-    pub(super) fn write_file(&mut self, path: String, stream: Stream, append: bool) {
+    pub(crate) fn write_file(&mut self, path: String, stream: Stream, append: bool) {
         // Not while it runs: it would only feed itself.
         if let Some((script, steps)) = self.waiting.remove(&path) {
             let outer = std::mem::replace(&mut self.stdin, stream);
@@ -181,214 +182,18 @@ impl Engine<'_> {
             self.waiting.insert(path, (script, steps));
             return;
         }
+        if self.fifos.get(&path) == Some(&true)
+            && let Some(text) = stream.text.clone()
+        {
+            let code = Arg::new(text, Span::default());
+            self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+        }
         match self.state.files.get_mut(&path) {
             Some(old) if append => old.append(stream),
             _ => {
                 self.state.files.insert(path, stream);
             }
         }
-    }
-
-    /// Remembers what copying, moving and downloading leaves in files.
-    pub(super) fn track(&mut self, call: &Call<'_>, stdin: &Stream) {
-        self.track_copy(call);
-        self.track_compiled(call, stdin);
-        match call.program {
-            "cp" | "mv" | "install" | "ln" => {
-                let named = call.option(&["-t", "--target-directory"]);
-                let operands = call.files();
-                let (destination, sources) = match (&named, operands.split_last()) {
-                    (Some(named), _) => (named.text.as_str(), operands.as_slice()),
-                    (None, Some((last, rest))) => (last.text.as_str(), rest),
-                    (None, None) => return,
-                };
-                for source in sources.iter().take(16) {
-                    let name = source.text.rsplit('/').next().unwrap_or_default();
-                    let path = self.resolve(&source.text);
-                    if let Some(stream) = self.held(&path) {
-                        // It is there under the name given, or in a directory of that name.
-                        let inside = self.resolve(&format!("{destination}/{name}"));
-                        self.write_file(inside, stream.clone(), false);
-                        let destination = self.resolve(destination);
-                        self.write_file(destination, stream, false);
-                    }
-                }
-            }
-            "tee" | "sponge" => {
-                let append = call.flag('a');
-                for operand in call.operands() {
-                    if !self.charge(400, call.span) {
-                        break;
-                    }
-                    let path = self.resolve(&operand.text);
-                    let copy = self.copied(stdin);
-                    self.write_file(path, copy, append);
-                }
-            }
-            "dd" => {
-                let output = call.args.iter().find_map(|arg| arg.text.strip_prefix("of="));
-                let input = call.args.iter().any(|arg| arg.text.starts_with("if="));
-                if let Some(path) = output.filter(|_| !input) {
-                    let path = self.resolve(path);
-                    self.write_file(path, stdin.clone(), false);
-                }
-            }
-            "base64" | "openssl" | "gpg" | "xxd" => {
-                if let Some(path) = call.option(&["-o", "--output", "-out"]) {
-                    let path = self.resolve(&path.text);
-                    self.write_file(path, Stream::unknown(Taint::DECODED), false);
-                }
-            }
-            "curl" | "wget" | "aria2c" | "fetch" | "axel" | "http" | "scp" | "ftp" | "sftp"
-            | "tftp" | "rsync" => {
-                self.track_download(call);
-            }
-            "git" if call.operand(0) == "clone" => self.track_clone(call),
-            "patch" => self.track_patch(stdin),
-            "git" if matches!(call.operand(0), "apply" | "am") => self.track_patch(stdin),
-            "unxz" | "bunzip2" | "unzstd" | "unlzma" | "xz" | "bzip2" | "zstd" | "lz4"
-            | "brotli" => {
-                self.track_unpacked(call);
-            }
-            "sed" | "gsed" | "awk" | "gawk" | "split" | "csplit" | "script" | "sort" => {
-                self.track_written(call, stdin);
-            }
-            "tar" | "unzip" | "bsdtar" | "7z" | "gunzip" | "cpio" | "unar" => {
-                self.track_archive(call, stdin);
-            }
-            _ => {}
-        }
-    }
-
-    /// `x.xz` becomes `x`, of the same origin.
-    fn track_unpacked(&mut self, call: &Call<'_>) {
-        for operand in call.operands().take(8) {
-            let path = self.resolve(&operand.text);
-            if let (Some(stream), Some((stem, _))) = (self.held(&path), path.rsplit_once('.')) {
-                self.write_file(stem.to_owned(), Stream::unknown(stream.taint), false);
-            }
-        }
-    }
-
-    /// Files that a filter writes besides its output hold what came in.
-    fn track_written(&mut self, call: &Call<'_>, stdin: &Stream) {
-        let written =
-            crate::effects::of(call).into_iter().filter(|found| found.deed == Deed::Write);
-        for found in written.take(8) {
-            let mut path = self.resolve(&found.path.text);
-            if call.program == "split" {
-                path.push_str("aa");
-            }
-            let copy = self.copied(stdin);
-            self.write_file(path, copy, false);
-        }
-    }
-
-    /// A patch adds lines to the files that it names.
-    fn track_patch(&mut self, stdin: &Stream) {
-        let Some(text) = &stdin.text else { return };
-        let mut files: Vec<(String, String)> = Vec::new();
-        for line in text.lines().take(4096) {
-            if let Some(name) = line.strip_prefix("+++ ") {
-                let name = name.strip_prefix("b/").unwrap_or(name);
-                files.push((self.resolve(name.split('\t').next().unwrap_or(name)), String::new()));
-            } else if let (Some(added), Some((_, body))) =
-                (line.strip_prefix('+'), files.last_mut())
-            {
-                body.push_str(added);
-                body.push('\n');
-            }
-        }
-        for (path, body) in files {
-            self.write_file(path, Stream::known(body), true);
-        }
-    }
-
-    fn track_download(&mut self, call: &Call<'_>) {
-        let names: &[&str] = match call.program {
-            "wget" => &["-O", "--output-document"],
-            _ => &["-o", "--output", "--out"],
-        };
-        let letter = if call.program == "wget" { 'O' } else { 'o' };
-        let named = call.option(names).or_else(|| call.clustered(letter));
-        if let Some(path) = named.filter(|_| !matches!(call.program, "scp" | "rsync")) {
-            let path = self.resolve(&path.text);
-            self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
-            return;
-        }
-        if matches!(call.program, "scp" | "rsync") {
-            self.track_remote_copy(call);
-            return;
-        }
-        if call.program == "curl" && !call.flag('O') && !call.long("--remote-name") {
-            return;
-        }
-        let folder = call.option(&["-P", "--directory-prefix", "--output-dir"]);
-        let urls: Vec<String> = call.operands().map(|arg| arg.text.clone()).collect();
-        for url in urls {
-            let clean = url.split(['?', '#']).next().unwrap_or_default().trim_end_matches('/');
-            let Some(name) = clean.rsplit('/').next().filter(|name| !name.is_empty()) else {
-                continue;
-            };
-            let path = match &folder {
-                Some(directory) => self.resolve(&format!("{}/{name}", directory.text)),
-                None => self.resolve(name),
-            };
-            self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
-        }
-    }
-
-    /// `scp host:file place`: the file is then at the place, or in it.
-    fn track_remote_copy(&mut self, call: &Call<'_>) {
-        let operands: Vec<&Arg> = call.operands().collect();
-        let Some((destination, sources)) = operands.split_last() else { return };
-        for source in sources.iter().filter(|source| source.text.contains(':')) {
-            if !self.charge(1500, call.span) {
-                return;
-            }
-            let name = source.text.rsplit(['/', ':']).next().unwrap_or_default();
-            for path in [destination.text.clone(), format!("{}/{name}", destination.text)] {
-                let path = self.resolve(&path);
-                self.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
-            }
-        }
-    }
-
-    fn track_clone(&mut self, call: &Call<'_>) {
-        let operands: Vec<&Arg> = call.operands().skip(1).collect();
-        let Some(url) = operands.first().filter(|url| url.text.contains([':', '/'])) else {
-            return;
-        };
-        let place = match operands.get(1) {
-            Some(place) => place.text.clone(),
-            None => {
-                let name = url.text.trim_end_matches('/').rsplit(['/', ':']).next();
-                name.unwrap_or_default().trim_end_matches(".git").to_owned()
-            }
-        };
-        if !place.is_empty() {
-            self.clones.insert(self.resolve(&place));
-        }
-    }
-
-    /// Whether `path` is a script out of a repository that this line has just fetched.
-    pub(super) fn is_cloned_script(&self, path: &str) -> bool {
-        !self.clones.is_empty()
-            && is_installer(path)
-            && (self.moved_into_clone
-                || path
-                    .match_indices('/')
-                    .any(|(at, _)| path.get(..at).is_some_and(|place| self.clones.contains(place))))
-    }
-
-    fn track_archive(&mut self, call: &Call<'_>, stdin: &Stream) {
-        let foreign = Taint::DOWNLOADED.with(Taint::DECODED);
-        let from_net = stdin.taint.has(foreign)
-            || call.args.iter().any(|arg| {
-                let path = self.resolve(&arg.text);
-                self.state.files.get(&path).is_some_and(|stream| stream.taint.has(foreign))
-            });
-        self.unpacked |= from_net;
     }
 
     /// The value of a variable that is about to be given a new one.
@@ -470,25 +275,4 @@ impl Engine<'_> {
         self.state.set(&name, value);
         arg
     }
-}
-
-/// A script that sets something up, by its name.
-fn is_installer(path: &str) -> bool {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if name.ends_with(".sh") {
-        return true;
-    }
-    let stem = name.split('.').next().unwrap_or_default();
-    matches!(
-        stem,
-        "install"
-            | "setup"
-            | "bootstrap"
-            | "run"
-            | "init"
-            | "deploy"
-            | "start"
-            | "exploit"
-            | "payload"
-    ) && name != "setup.cfg"
 }

@@ -2,30 +2,35 @@
 //! paths behind options that name an output, credentials that are read, disks that are written.
 
 use super::call::Call;
-use super::embedded::lists;
+use super::embedded::DATA;
 use super::engine::Engine;
 use super::guess::PLAIN;
 use super::report::{Deed, render};
 use super::value::Arg;
+use crate::code::verbs;
 use crate::path::{self, Target};
-use crate::rules::Signal;
+use crate::rules::{self, Signal};
+use crate::words::lists;
 
 /// Verbs that take something away for good.
 const DELETES: &str = "delete deleteall deletecollection destroy purge wipe drop nuke terminate erase teardown undeploy \
     decommission deprovision flushall flushdb flush truncate obliterate rmr unlink-all destroy-all expunge trash \
-    deregister down reset-all wipeall removeall clear-all zap";
+    deregister down reset-all wipeall removeall clear-all zap deallocate unregister dropdb rmtree";
+/// Verbs that do so where they are forced, or where a noun stands in front of them.
+const TAKES: &str = "rm remove reset uninstall prune";
 /// Options that are such a verb.
-const ENDING: &str = "--destroy --purge --wipe --down --delete-all --terminate --force-delete --nuke --drop --deleteall --drop-all --purge-all";
+const ENDING: &str = "--destroy --purge --wipe --down --terminate --force-delete --nuke --drop --delete \
+    --unregister --remove-all --erase --delete-branch";
 /// Verbs that end something which runs.
-const STOPS: &str = "stop shutdown kill disable restart halt suspend reboot hibernate poweroff quit terminate-all drain evict cordon stopall killall";
+const STOPS: &str = "stop shutdown kill disable restart halt suspend reboot hibernate poweroff quit terminate-all drain evict cordon stopall killall leave stepdown deactivate";
 /// Verbs that show something to the world.
 const PUBLISHES: &str = "publish release unpublish yank";
 /// Words in front of which a verb is only a name, and options with which it is a rehearsal.
 const HARMLESS: &str = "help list ls show describe get info status plan diff explain search view print \
     completion docs man run test exec new init create add config set log logs version check lint build \
-    generate install uninstall edit format fmt watch serve start preview validate read query inspect";
+    generate install edit format fmt watch serve start preview validate read query inspect";
 const REHEARSED: &str = "--dry-run --dry_run --dryrun --help --whatif -whatif --check --preview --plan \
-    --noop --simulate --list --print --no-act --dry -help --list-targets --version";
+    --noop --simulate help --list --print --no-act --dry -help --list-targets --version";
 /// Programs whose words are names of tasks, packages, tests, topics or text.
 const NAMERS: &str = "make gmake bmake ninja just task rake npm yarn pnpm npx bunx bun gradle gradlew mvn \
     mvnw ant sbt mill lein mix cargo go poetry uv pip pip3 pipx conda mamba brew apt apt-get dnf yum \
@@ -56,7 +61,7 @@ const KEEPERS: &str = "ssh scp sftp mosh ssh-add ssh-keygen ssh-copy-id autossh 
 const KEYS: &str = "-i identity key cert kubeconfig config netrc credentials-file auth account pass \
     exclude ignore ca env-file -F cookie";
 /// Options that name what is written.
-const OUTPUTS: &str = "-o -O -w -d -D -P --out --output --outfile --output-file --output-dir --outdir --out-dir --dir \
+const OUTPUTS: &str = "-o -O -w -d -D -P -s -keyout of out output outfile dest destdir DESTDIR prefix PREFIX target --out --output --outfile --output-file --output-dir --outdir --out-dir --dir \
     --directory --dest --destination --target --target-dir --target-directory --log --log-file --logfile --save \
     --write --write-out --to --prefix --one-top-level --save-to --export --dump --directory-prefix \
     --output-document --append-output --result --report --pidfile --pid-file -outdir -out --trace --html --install-dir --root --into --extract-to";
@@ -79,17 +84,20 @@ const DISK_READERS: &str = "ls lsblk blkid smartctl mount umount file stat cat h
 impl Engine<'_> {
     /// Reads the words of a call about which nothing was found.
     pub(super) fn follow_roles(&mut self, call: &Call<'_>) {
-        if PLAIN.contains(&call.program) || !self.charge(call.args.len().min(32) * 200, call.span) {
+        if lists(PLAIN, call.program) || !self.charge(call.args.len().min(32) * 200, call.span) {
             return;
         }
         self.follow_verb(call);
+        self.follow_force(call);
         self.follow_disks(call);
         self.follow_paths(call);
     }
 
     fn follow_verb(&mut self, call: &Call<'_>) {
-        let rehearsed =
-            call.args.iter().any(|arg| lists(REHEARSED, &arg.text.to_ascii_lowercase()));
+        let rehearsed = call
+            .args
+            .iter()
+            .any(|arg| lists(REHEARSED, arg.text.to_ascii_lowercase().trim_end_matches("=true")));
         if call.name.text.contains('/') || lists(NAMERS, call.program) || rehearsed {
             return;
         }
@@ -101,11 +109,27 @@ impl Engine<'_> {
         }
     }
 
+    /// `rip -rf x`: a program that nobody knows, called as a delete is.
+    fn follow_force(&mut self, call: &Call<'_>) {
+        let known =
+            rules::knows(call.program) || lists(NAMERS, call.program) || lists(DATA, call.program);
+        if known || !call.args.first().is_some_and(|arg| lists("-rf -fr -Rf -fR", &arg.text)) {
+            return;
+        }
+        for operand in call.operands().take(16) {
+            self.touch(
+                Deed::Delete { recursive: true, bulk: false, narrowed: false },
+                operand,
+                call,
+            );
+        }
+    }
+
     /// A plug-in of a builder that publishes.
     pub(super) fn follow_publishing(&mut self, call: &Call<'_>) {
         let rehearsed = call.args.iter().any(|arg| arg.is("-n") || lists(REHEARSED, &arg.text));
         let words = || call.operands().take(4).map(|arg| arg.text.as_str());
-        if lists("flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn", call.program)
+        if lists("flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn swift", call.program)
             && !rehearsed
             && words().any(|word| word == "publish")
             && !words()
@@ -121,7 +145,7 @@ impl Engine<'_> {
             || call.args.iter().any(|arg| lists(DISK_VERBS, &arg.text));
         let shows =
             call.args.iter().any(|arg| lists("list info status show dump print --list", &arg.text));
-        if lists(DISK_READERS, lower) || !writes || shows {
+        if lists(DISK_READERS, lower) || lower.starts_with("mkfs.") || !writes || shows {
             return;
         }
         for arg in call.args.iter().take(32) {
@@ -139,12 +163,16 @@ impl Engine<'_> {
     fn follow_paths(&mut self, call: &Call<'_>) {
         let keeper = lists(KEEPERS, call.program);
         let in_place = call.args.iter().any(|arg| lists(IN_PLACE, &arg.text));
+        let converts = |(from, to): (&str, &str)| {
+            let plain = |text: &str| text.bytes().all(|byte| byte.is_ascii_alphabetic());
+            !from.is_empty() && !to.is_empty() && plain(from) && plain(to)
+        };
+        let made =
+            lists(MAKERS, call.program) || call.program.split_once('2').is_some_and(converts);
+        let last = call.operands().last().filter(|_| made);
         let mut before = "";
         for arg in call.args.iter().take(32) {
-            let (name, value) = match arg.text.split_once('=') {
-                Some((name, value)) if name.starts_with('-') => (name, value),
-                _ => (before, arg.text.as_str()),
-            };
+            let (name, value) = attached(&arg.text).unwrap_or((before, arg.text.as_str()));
             before = if arg.text.starts_with('-') { &arg.text } else { "" };
             if !value.contains(['/', '.']) || value.contains("://") {
                 continue;
@@ -157,7 +185,9 @@ impl Engine<'_> {
             if !keeper && !key && is_secret(&path, call) {
                 self.touch(Deed::Read, &word, call);
             }
+            let made = last.is_some_and(|last| std::ptr::eq(last, arg));
             let written = lists(OUTPUTS, name)
+                || made
                 || in_place && !keeper && !arg.text.starts_with('-') && name != "-i";
             if written && !lists(LOOKERS, call.program) && is_sensitive(&path, call) {
                 self.touch(Deed::Write, &word, call);
@@ -166,10 +196,26 @@ impl Engine<'_> {
     }
 }
 
+/// Programs that make their last operand.
+const MAKERS: &str = "uniq zip xxd script iconv unsquashfs pdftk qpdf gs inkscape sox lame mksquashfs \
+    genisoimage mkisofs ar rar 7z 7za cabextract unrar unar pdftotext rsvg-convert wkhtmltopdf tidy \
+    objcopy strip cwebp optipng jpegtran pngcrush mkfifo mknod m4 uglifyjs sass lessc stylus";
+
+/// `--out=F`, `-oF`, `dest=F`: the name and what is given to it.
+fn attached(text: &str) -> Option<(&str, &str)> {
+    if let Some((name, value)) = text.split_once('=') {
+        let plain = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte));
+        return plain.then_some((name, value));
+    }
+    let (name, value) = text.split_at_checked(2)?;
+    let short = name.starts_with('-') && !name.ends_with('-') && value.starts_with(['/', '~']);
+    short.then_some((name, value))
+}
+
 /// Programs whose options of these names are no output.
 const LOOKERS: &str = "ffmpeg scp sftp ls ps ssh mount lsof stat test [ find fd grep rg egrep diff du df tree git docker podman \
     systemctl journalctl kubectl nginx cut sort sudo env mkdir java python python3 node perl ruby php psql mysql bash sh zsh \
-    date ping dig sshd visudo named-checkconf apachectl haproxy rsync tail head less wc shellcheck cc gcc g++ clang ld make cmake pip bpftrace \
+    date ping dig sshd visudo named-checkconf apachectl haproxy rsync tail head less wc shellcheck cc gcc g++ clang ld cmake bpftrace \
     locate column realpath readlink watch install cp mv ln rm tar unzip useradd usermod who";
 
 fn is_secret(path: &str, call: &Call<'_>) -> bool {
@@ -182,9 +228,11 @@ fn is_sensitive(path: &str, call: &Call<'_>) -> bool {
 
 /// What a verb, alone or at an end of a longer one, does.
 fn meaning(word: &str) -> Option<Signal> {
-    let mut parts = word.split(['-', '_', ':']);
-    let first = parts.next()?;
-    let last = parts.next_back().unwrap_or(first);
+    // A word in capitals is the method of a request, or a name.
+    let capitals = word.len() > 1 && !word.bytes().any(|byte| byte.is_ascii_lowercase());
+    let parts = verbs::words(word);
+    let first = parts.first().filter(|_| !capitals)?;
+    let last = parts.last().unwrap_or(first);
     let means = |list: &str| lists(list, word) || lists(list, first) || lists(list, last);
     if means(DELETES) {
         Some(Signal::CloudDelete)
@@ -197,26 +245,24 @@ fn meaning(word: &str) -> Option<Signal> {
     }
 }
 
-/// `lxc-destroy`: the verb is in the name of the program.
+/// `lxc-destroy`, `kafka-server-stop.sh`: the verb is in the name of the program.
 fn named(program: &str) -> Option<Signal> {
-    let (head, tail) = program.rsplit_once(['-', '.'])?;
-    (!head.is_empty() && lists(DELETES, tail) || lists("stop kill", tail))
-        .then(|| meaning(tail))
-        .flatten()
+    let stem =
+        [".sh", ".py", ".bat", ".pl", ".rb"].iter().find_map(|end| program.strip_suffix(end));
+    let (head, tail) = stem.unwrap_or(program).rsplit_once(['-', '.', '_'])?;
+    let verb = !head.is_empty() && (lists(DELETES, tail) || lists("stop kill publish", tail));
+    verb.then(|| meaning(tail)).flatten()
 }
 
 /// The verb of a call: a plain word among the first ones that is no value of an option.
 fn verb(call: &Call<'_>) -> Option<Signal> {
-    let forced = call
-        .args
-        .iter()
-        .any(|arg| lists("-r -R -f -rf -fr --force --recursive --all -a", &arg.text));
+    let forced = call.args.iter().any(|arg| {
+        lists("-r -R -f -rf -fr --force --recursive --all -a -y --yes -skipTrash", &arg.text)
+    });
     let idle = call.args.iter().any(|arg| arg.text.ends_with("=0") || arg.is("0"));
-    if call.args.iter().any(|arg| lists(ENDING, &arg.text)) {
-        return Some(Signal::CloudDelete);
-    }
     let mut after_option = false;
     let mut seen = 0;
+    let mut harmless = false;
     for arg in call.args.iter().take(8) {
         let text = arg.text.as_str();
         let behind = std::mem::replace(&mut after_option, is_valued(arg));
@@ -226,27 +272,33 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
             continue;
         }
         let word = text.trim_start_matches('-');
-        let plain = word
-            .bytes()
-            .all(|byte| byte.is_ascii_lowercase() || matches!(byte, b'-' | b'_' | b':'));
+        let plain = word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_:".contains(&byte));
         if !plain || word.is_empty() {
             if behind {
                 continue;
             }
-            return None;
+            break;
         }
-        if word == "rm" && forced || word.contains("scale") && idle {
+        if lists(TAKES, word) && (forced || seen > 0) && !behind || word.contains("scale") && idle {
             return Some(Signal::CloudDelete);
         }
         if let Some(signal) = meaning(word).filter(|_| !behind) {
             return Some(signal);
         }
+        if word == "push"
+            && !rules::knows(call.program)
+            && call.operands().skip(1).any(|arg| arg.text.contains(['/', ':']))
+        {
+            return Some(Signal::Publish);
+        }
         seen += usize::from(!behind);
-        if lists(HARMLESS, word) && !behind || seen >= 3 {
-            return None;
+        harmless |= lists(HARMLESS, word) && !behind;
+        if harmless || seen >= 3 {
+            break;
         }
     }
-    None
+    let ends = |arg: &Arg| ENDING.split_whitespace().any(|option| arg.text.starts_with(option));
+    (!harmless && call.args.iter().any(ends)).then_some(Signal::CloudDelete)
 }
 
 /// An option that may take the next word as its value.

@@ -165,6 +165,12 @@ impl State {
         self.variables.get(name)
     }
 
+    /// The names and texts of all variables.
+    pub(crate) fn texts(&self) -> Vec<(String, String)> {
+        let pairs = self.variables.iter();
+        pairs.map(|(name, value)| (name.to_string(), value.text.clone())).collect()
+    }
+
     pub(crate) fn set_function(&mut self, name: &str, function: Option<Function>) {
         let old = match function {
             Some(function) => self.functions.insert(name.into(), function),

@@ -7,7 +7,12 @@ use super::value::Arg;
 use crate::code::Language;
 use crate::rules::Signal;
 use crate::sql;
+use crate::words::lists;
 use crate::wrappers::Inner;
+
+/// The names by which git finds a hook.
+const HOOKS: &str = "pre-commit post-commit pre-push commit-msg prepare-commit-msg post-checkout \
+    post-merge pre-rebase applypatch-msg pre-merge-commit post-rewrite post-index-change";
 
 impl Engine<'_> {
     /// Runs what `call` would find in files written before it.
@@ -101,11 +106,18 @@ impl Engine<'_> {
         if !self.charge(self.state.files.len() * 20, call.span) {
             return;
         }
+        // A hook may lie wherever a setting of this line says.
+        let moved = self.original.to_ascii_lowercase().contains("hookspath");
         let mut paths: Vec<String> = self
             .state
             .files
             .keys()
-            .filter(|path| path.contains(".git/hooks/") || path.contains(".husky/"))
+            .filter(|path| {
+                let name = path.rsplit('/').next().unwrap_or_default();
+                path.contains(".git/hooks/")
+                    || path.contains(".husky/")
+                    || moved && lists(HOOKS, name)
+            })
             .cloned()
             .collect();
         paths.sort_unstable();

@@ -4,6 +4,7 @@
 use super::{covers_all, has_glob, is_plain, matches_glob};
 use crate::facts::Facts;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::{ends, holds, lists};
 
 /// What writing to a path means.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -275,12 +276,29 @@ fn home_target(rest: &str) -> Target {
         Target::Startup
     } else if under(&CREDENTIALS) || globbed(&CREDENTIALS) {
         Target::Credential
-    } else if under(PERSISTENCE) {
+    } else if under(PERSISTENCE) || starts_programs(rest) {
         Target::Persistence
     } else {
         Target::Ordinary
     }
 }
+
+/// Hidden files of a home that some program runs by convention: `.foorc`, `.foo/hooks/x`.
+fn starts_programs(rest: &str) -> bool {
+    let name = rest.rsplit('/').next().unwrap_or(rest);
+    let shadow = rest.strip_prefix(".local/bin/").or_else(|| rest.strip_prefix("bin/"));
+    rest.starts_with('.')
+        && (holds(CONVENTIONS, rest)
+            || !rest.contains('/') && ends("rc profile _login _logout", name) && name.len() > 3)
+        || shadow.is_some_and(|name| lists(COMMON, name))
+}
+
+/// Parts of paths below which programs are found and run.
+const CONVENTIONS: &str = "/hooks/ /autostart /extensions/ /startup /site-packages/ /init.d/ /conf.d/ \
+    /plugins/ /plugin/ /autoload/ /LaunchAgents/ /init.lua /init.vim /config.fish /functions/ /lib/python";
+/// Programs that everybody calls.
+const COMMON: &str = "sudo su ssh ls cat sh bash ps git curl login passwd cp mv rm grep find vim python \
+    python3 node npm make docker kubectl wget tar env cd which less";
 
 fn system_target(path: &str) -> Target {
     const CONFIG: &[&str] = &[
@@ -296,6 +314,7 @@ fn system_target(path: &str) -> Target {
         "/usr/local/lib/python3",
         "/var/at",
         "/var/www/.ssh",
+        "/usr/local/lib/security",
         "/selinux",
         "/etc",
         "/boot",
@@ -340,7 +359,9 @@ fn system_target(path: &str) -> Target {
     let mirror = path.starts_with("/private/var/")
         && !path.starts_with("/private/var/tmp")
         && !path.starts_with("/private/var/folders");
-    if path.ends_with("docker.sock") || under(CONFIG) || mirror {
+    if path == "/usr" {
+        Target::SystemFile
+    } else if path.ends_with("docker.sock") || under(CONFIG) || mirror {
         Target::SystemConfig
     } else if under(&FILES) || shadows(path) {
         Target::SystemFile
@@ -353,21 +374,5 @@ fn system_target(path: &str) -> Target {
 fn shadows(path: &str) -> bool {
     path.strip_prefix("/usr/local/bin/")
         .or_else(|| path.strip_prefix("/usr/local/sbin/"))
-        .is_some_and(|name| {
-            matches!(
-                name,
-                "sudo"
-                    | "su"
-                    | "ssh"
-                    | "ls"
-                    | "cat"
-                    | "sh"
-                    | "bash"
-                    | "ps"
-                    | "git"
-                    | "curl"
-                    | "login"
-                    | "passwd"
-            )
-        })
+        .is_some_and(|name| lists(COMMON, name))
 }

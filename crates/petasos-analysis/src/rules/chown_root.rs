@@ -1,6 +1,6 @@
 //! Gives a whole tree to root.
 
-use super::{Check, Rule};
+use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::path;
 use crate::verdict::Severity;
@@ -11,7 +11,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "gives a whole tree to root",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["chown", "gchown"], check)],
+    checks: &[Check::Signal(Signal::RootOwner), Check::Call(&["chown", "gchown"], check)],
     matches: &[
         "chown -R root x",
         "sudo chown -R root:root .",

@@ -167,6 +167,7 @@ fn check(call: &Call<'_>) -> bool {
                     && call
                         .values(&["-X", "--method"])
                         .any(|verb| verb.text.eq_ignore_ascii_case("delete"))
+                || call.args.iter().any(|arg| arg.text.starts_with("--delete-branch"))
                 || first == "repo" && call.operand(1) == "sync" && call.flag_word("--force")
                 || first == "repo"
                     && call.operand(1) == "edit"

@@ -99,7 +99,7 @@ fn check(call: &Call<'_>) -> bool {
     if call.flag_word("--dry-run") {
         return false;
     }
-    if privileged(call, first) {
+    if privileged(call, first) || call.flag_word("--down") {
         return true;
     }
     if call.program == "docker-compose" || call.program == "podman-compose" || !is_group(first) {

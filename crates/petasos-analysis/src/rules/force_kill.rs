@@ -1,6 +1,6 @@
 //! Kills processes by name or pattern.
 
-use super::{Check, Rule};
+use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
 use crate::verdict::Severity;
@@ -11,21 +11,24 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["force kill processes", "kill by pattern"],
     description: "kills processes by name or pattern",
     severity: Severity::Ask,
-    checks: &[Check::Call(
-        &[
-            "pkill",
-            "killall",
-            "kill",
-            "skill",
-            "fuser",
-            "taskkill",
-            "stop-process",
-            "xkill",
-            "spps",
-            "wmic",
-        ],
-        check,
-    )],
+    checks: &[
+        Check::Signal(Signal::ForceKill),
+        Check::Call(
+            &[
+                "pkill",
+                "killall",
+                "kill",
+                "skill",
+                "fuser",
+                "taskkill",
+                "stop-process",
+                "xkill",
+                "spps",
+                "wmic",
+            ],
+            check,
+        ),
+    ],
     matches: &[
         "pkill -9 node",
         "killall -9 java",

@@ -41,6 +41,12 @@ fn check(call: &Call<'_>) -> bool {
         return false;
     }
     match git.verb {
+        // A ref of this repository is overwritten.
+        "fetch" | "pull" => git.operands().any(|arg| {
+            arg.text.starts_with('+')
+                && arg.text.contains(':')
+                && !arg.text.contains("refs/remotes/")
+        }),
         "push" | "send-pack" => {
             git.flag('f')
                 || git.flag('d')

@@ -76,10 +76,13 @@ impl<'c> Git<'c> {
         if self.exact("--pathspec-from-file") {
             return true;
         }
-        let creates = self.flag('b') || self.exact("--orphan") || self.exact("--track");
-        !creates
-            && self
-                .operands()
-                .any(|arg| matches!(arg.text.as_str(), "." | "./" | ":/" | "*" | ":" | ".."))
+        let creates = self.flag('b')
+            || self.exact("--orphan")
+            || self.exact("--track")
+            || self.exact("-t")
+            || self.exact("--detach");
+        // Behind the name of a commit stand the paths that are taken from it.
+        let whole = |arg: &Arg| matches!(arg.text.as_str(), "." | "./" | ":/" | "*" | ":" | "..");
+        !creates && (self.operands().count() > 1 || self.operands().any(whole))
     }
 }

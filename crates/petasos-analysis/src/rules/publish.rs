@@ -76,6 +76,7 @@ pub(super) static RULE: Rule = Rule {
                 "cpan-upload",
                 "clojars",
                 "lein",
+                "skopeo",
                 "charmcraft",
                 "web-ext",
                 "surge",
@@ -214,6 +215,11 @@ fn release(call: &Call<'_>) -> bool {
         "rake" => first == "release",
         "fastlane" => matches!(first, "release" | "deliver" | "supply" | "pilot"),
         "lein" => first == "deploy",
+        "skopeo" => {
+            first == "copy"
+                && call.operands().last().is_some_and(|arg| arg.text.starts_with("docker://"))
+        }
+        "eas" => first == "submit",
         _ => false,
     }
 }

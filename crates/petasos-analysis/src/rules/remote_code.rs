@@ -29,6 +29,10 @@ pub(super) static RULE: Rule = Rule {
                 "regsvr32",
                 "certutil",
                 "bitsadmin",
+                "msiexec",
+                "npm",
+                "pnpm",
+                "yarn",
                 "iex",
                 "invoke-expression",
             ],
@@ -69,6 +73,20 @@ fn check(call: &Call<'_>) -> bool {
         }
         "npx" | "bunx" | "pnpx" => call.operands().next().is_some_and(|arg| url(&arg.text)),
         "nix-shell" => call.operands().any(|arg| url(&arg.text)),
+        "pip" | "pip3" => call.operand(0) == "install" && call.operands().any(|arg| url(&arg.text)),
+        "npm" | "pnpm" | "yarn" => {
+            matches!(call.operand(0), "install" | "i" | "add")
+                && call.operands().any(|arg| url(&arg.text) && arg.text.ends_with("gz"))
+        }
+        "go" => {
+            call.operand(0) == "run"
+                && call.operands().nth(1).is_some_and(|arg| arg.text.contains('@'))
+        }
+        "nix" => {
+            call.operand(0) == "run"
+                && call.operands().nth(1).is_some_and(|arg| arg.text.contains(':'))
+        }
+        "msiexec" => call.args.iter().any(|arg| url(&arg.text)),
         "mshta" | "regsvr32" => call.args.iter().any(|arg| arg.text.contains("http")),
         "rundll32" => call.args.iter().any(|arg| arg.text.contains("javascript:")),
         "certutil" => call.args.iter().any(|arg| arg.text.eq_ignore_ascii_case("-urlcache")),

@@ -1,6 +1,6 @@
 //! Shows a private key, token or password.
 
-use super::{Check, Rule};
+use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
@@ -14,6 +14,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[
         Check::Touch(check),
+        Check::Signal(Signal::SecretRead),
         Check::Call(
             &[
                 "gpg",

@@ -29,6 +29,8 @@ pub(super) static RULE: Rule = Rule {
                 "monit",
                 "s6-svc",
                 "svcadm",
+                "s6-rc",
+                "runsvctrl",
                 "net",
                 "sc",
                 "set-service",
@@ -214,6 +216,8 @@ fn supervisor(call: &Call<'_>) -> bool {
         ),
         "brew" => verb == "services" && matches!(call.operand(1), "stop" | "restart" | "kill"),
         "initctl" => matches!(verb, "stop" | "restart"),
+        "s6-rc" => call.flag('d'),
+        "runsvctrl" => matches!(verb, "d" | "down" | "x" | "t" | "k"),
         "update-rc.d" | "chkconfig" | "rc-update" => call.args.iter().any(|arg| {
             matches!(arg.text.as_str(), "remove" | "disable" | "off" | "del" | "delete" | "--del")
         }),

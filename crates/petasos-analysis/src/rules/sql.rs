@@ -214,6 +214,7 @@ fn tools(call: &Call<'_>) -> bool {
                 call,
                 &[
                     "dropdatabase(",
+                    "dropdatabase:",
                     "runcommand({drop",
                     ".drop(",
                     "deletemany({})",
@@ -343,6 +344,7 @@ fn frameworks(call: &Call<'_>) -> bool {
                 | "db:drop:all"
                 | "db:purge"
                 | "migrate:fresh"
+                | "migrate:rollback"
                 | "migrate:reset"
                 | "db:wipe"
                 | "schema:drop"

@@ -182,15 +182,16 @@ impl Parser<'_> {
         let subject = self.word()?;
         self.expect_keyword("in")?;
         let mut arms = Vec::new();
+        let mut patterns = Vec::new();
         loop {
             self.skip_lines();
             if self.eat_keyword("esac") {
-                return Ok(Kind::Case { subject, arms });
+                return Ok(Kind::Case { subject, patterns, arms });
             }
             self.eat("(");
             loop {
                 self.skip_blank();
-                self.word()?;
+                patterns.push(self.word()?);
                 self.skip_blank();
                 if !self.eat("|") {
                     break;
@@ -203,7 +204,7 @@ impl Parser<'_> {
             self.skip_lines();
             if !(self.eat(";;&") || self.eat(";;") || self.eat(";&")) {
                 self.expect_keyword("esac")?;
-                return Ok(Kind::Case { subject, arms });
+                return Ok(Kind::Case { subject, patterns, arms });
             }
         }
     }

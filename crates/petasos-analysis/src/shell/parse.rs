@@ -50,6 +50,11 @@ impl Reader {
         Self { source: Rc::new(source), at: 0, resumes: 0, trouble: None }
     }
 
+    /// All that is read.
+    pub(crate) fn text(&self) -> String {
+        self.source.text.as_ref().to_owned()
+    }
+
     /// The next commands, `None` at the end.
     pub(crate) fn portion(&mut self) -> Option<Script> {
         let text = self.source.text.as_ref();

@@ -78,6 +78,7 @@ pub(crate) enum Kind {
     },
     Case {
         subject: Word,
+        patterns: Vec<Word>,
         arms: Vec<Steps>,
     },
     Function {

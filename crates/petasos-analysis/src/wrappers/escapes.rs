@@ -156,6 +156,9 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
     if let Some((_, command)) = command {
         shell(code.with_text(command), inners);
     }
+    if let Some(code) = text.strip_prefix("call ").map(|text| code.with_text(text)) {
+        inners.list.push(Inner::Code(Language::Other, code));
+    }
     if let Some((_, tail)) = text.split_once("delete(")
         && tail.contains("rf")
     {

@@ -359,6 +359,7 @@ fn code_letters(language: Language) -> &'static [char] {
         | Language::Awk
         | Language::Make
         | Language::Tcl
+        | Language::OtherShell
         | Language::PowerShell => &['e'],
     }
 }

@@ -63,7 +63,23 @@ pub(crate) fn rules(code: &Arg, targets: &[Arg]) -> Vec<Inner> {
     let mut found: Vec<Rule> = Vec::new();
     let mut variables = Variables::new();
     let text = code.text.replace("\\\n", " ");
+    let mut block: Option<(String, String)> = None;
     for line in text.split('\n') {
+        // `define NAME`, lines, `endef`: a variable of several lines.
+        if let Some((name, mut body)) = block.take() {
+            if line.trim() == "endef" {
+                variables.insert(name, body);
+            } else {
+                body.push_str(line);
+                body.push('\n');
+                block = Some((name, body));
+            }
+            continue;
+        }
+        if let Some(name) = line.strip_prefix("define ") {
+            block = Some((name.trim_end_matches('=').trim().to_owned(), String::new()));
+            continue;
+        }
         let included = line.trim_start_matches('-').trim_start_matches('s');
         if let Some(recipe) = line.strip_prefix('\t') {
             if let Some(rule) = found.last_mut() {

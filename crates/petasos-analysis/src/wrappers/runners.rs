@@ -254,6 +254,10 @@ fn opened(file: Arg) -> Inner {
 fn opens_program(call: &Call<'_>, inners: &mut Inners) {
     let files: Vec<Arg> = match call.program {
         "go" if call.operand(0) != "run" => return,
+        "go" if call.flag_word("-") => {
+            inners.list.push(Inner::Stdin(Language::Other, Vec::new()));
+            return;
+        }
         "go" => call.operands().filter(|arg| arg.text.ends_with(".go")).cloned().collect(),
         "dpkg" | "rpm"
             if call.flag('q') || !(call.flag('i') || call.flag('U') || call.long("--install")) =>

@@ -13,6 +13,9 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
     unwrap,
 };
 
+/// Those that are not read like the others.
+const OTHERS: [&str; 7] = ["fish", "csh", "tcsh", "elvish", "nu", "rc", "xonsh"];
+
 /// Shell options whose value is the next argument.
 const VALUES: [&str; 6] = ["--rcfile", "--init-file", "-O", "+O", "-o", "+o"];
 
@@ -45,6 +48,8 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         at += if VALUES.contains(&text) { 2 } else { 1 };
     }
     let rest = call.args.get(at..).unwrap_or_default();
+    let other = OTHERS.contains(&call.program);
+    let language = if other { Language::OtherShell } else { Language::Shell };
     if code_next {
         if let Some((code, args)) = rest.split_first() {
             // The first argument after the code is `$0`.
@@ -53,11 +58,15 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                 code.text = code.text.replace("$0", &zero.text);
             }
             let args: Vec<Arg> = args.iter().skip(1).cloned().collect();
-            inners.list.push(Inner::Shell(code, args));
+            inners.list.push(if other {
+                Inner::Code(Language::OtherShell, code)
+            } else {
+                Inner::Shell(code, args)
+            });
         }
     } else if let Some((file, args)) = rest.split_first().filter(|_| !from_stdin) {
-        inners.list.push(Inner::File(Language::Shell, file.clone(), args.to_vec()));
+        inners.list.push(Inner::File(language, file.clone(), args.to_vec()));
     } else if !call.asks_help() {
-        inners.list.push(Inner::Stdin(Language::Shell, rest.to_vec()));
+        inners.list.push(Inner::Stdin(language, rest.to_vec()));
     }
 }
