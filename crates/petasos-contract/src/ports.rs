@@ -5,12 +5,13 @@
 
 use std::any::Any;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
 use crate::BoxFuture;
 use crate::call::{ToolCall, ToolResult};
 use crate::context::CallContext;
-use crate::environment::Environments;
+use crate::environment::{EnvError, Environments};
 use crate::hook::Moments;
 use crate::id::SessionId;
 use crate::jobs::Jobs;
@@ -27,6 +28,8 @@ pub struct Ports {
     pub environments: Option<Arc<dyn Environments>>,
     /// What the file tools remember of each session.
     pub file_memory: Option<Arc<dyn Memory>>,
+    /// Texts that an editor holds.
+    pub buffers: Option<Arc<dyn Buffers>>,
     /// Commands for a session's shell.
     pub terminal: Option<Arc<dyn Terminal>>,
     /// Background jobs.
@@ -45,6 +48,7 @@ impl fmt::Debug for Ports {
             .field("door", &self.door.is_some())
             .field("environments", &self.environments.is_some())
             .field("file_memory", &self.file_memory.is_some())
+            .field("buffers", &self.buffers.is_some())
             .field("terminal", &self.terminal.is_some())
             .field("jobs", &self.jobs.is_some())
             .field("passwords", &self.passwords.is_some())
@@ -52,6 +56,27 @@ impl fmt::Debug for Ports {
             .field("moments", &self.moments.is_some())
             .finish()
     }
+}
+
+/// Texts that an editor holds for the sessions that it has open: what its person sees, saved or not.
+pub trait Buffers: fmt::Debug + Send + Sync {
+    /// Whether the file of a call is read and written through an editor. Asks nobody.
+    fn holds(&self, path: &Path, cx: &CallContext) -> bool;
+
+    /// The text as the person sees it.
+    fn read<'a>(
+        &'a self,
+        path: &'a Path,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<String, EnvError>>;
+
+    /// Replaces the text; the editor saves it.
+    fn write<'a>(
+        &'a self,
+        path: &'a Path,
+        text: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<(), EnvError>>;
 }
 
 /// The one way a tool runs, whoever calls.

@@ -6,6 +6,7 @@
 //! Nothing here knows about tools or their JSON.
 
 pub(crate) mod available;
+mod buffers;
 pub(crate) mod directory;
 pub(crate) mod document;
 pub(crate) mod guard;

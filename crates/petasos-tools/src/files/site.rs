@@ -13,11 +13,12 @@ use std::sync::Arc;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::environment::{EnvError, Environment, Environments, Located, Sandbox};
 use petasos_contract::path::resolve;
-use petasos_contract::ports::Ports;
+use petasos_contract::ports::{Buffers, Ports};
 use petasos_contract::terminal::Terminal;
 use petasos_contract::{Args, CallContext, Plan, ToolError};
 use tokio::runtime::Handle;
 
+use super::buffers;
 use super::directory::Directory;
 use super::guard::Guard;
 use super::open::{self, Place, Unreadable};
@@ -28,12 +29,16 @@ use there::There;
 
 /// Finds out where the files of calls are; every file tool has one.
 #[derive(Clone)]
-pub(crate) struct Sites(Option<Arc<dyn Environments>>, Option<Arc<dyn Terminal>>);
+pub(crate) struct Sites(
+    Option<Arc<dyn Environments>>,
+    Option<Arc<dyn Terminal>>,
+    Option<Arc<dyn Buffers>>,
+);
 
 impl Sites {
     /// Looks where the terminal is, or on this machine when the program has no terminal.
     pub(crate) fn new(ports: &Ports) -> Self {
-        Self(ports.environments.clone(), ports.terminal.clone())
+        Self(ports.environments.clone(), ports.terminal.clone(), ports.buffers.clone())
     }
 
     /// How commands of the call are confined; nothing where that cannot be told.
@@ -47,7 +52,10 @@ impl Sites {
     /// The same for those who await.
     pub(crate) async fn locate(&self, cx: &CallContext) -> Result<FilePlace, EnvError> {
         match &self.0 {
-            Some(environments) => Ok(FilePlace::at(environments.locate(cx).await?)),
+            Some(environments) => {
+                let place = FilePlace::at(environments.locate(cx).await?);
+                Ok(FilePlace { buffers: self.2.clone(), ..place })
+            }
             None => Ok(FilePlace::without_terminal(cx)),
         }
     }
@@ -57,7 +65,8 @@ impl Sites {
     pub(crate) fn find(&self, cx: &CallContext) -> Result<FilePlace, ToolError> {
         let Some(environments) = &self.0 else { return Ok(FilePlace::without_terminal(cx)) };
         let located = environments.locate(cx);
-        Ok(FilePlace::at(there::wait(&Handle::current(), cx, "the terminal", located)?))
+        let place = FilePlace::at(there::wait(&Handle::current(), cx, "the terminal", located)?);
+        Ok(FilePlace { buffers: self.2.clone(), ..place })
     }
 }
 
@@ -73,12 +82,13 @@ pub(crate) struct FilePlace {
     located: Option<Arc<Located>>,
     base: PathBuf,
     home: PathBuf,
+    buffers: Option<Arc<dyn Buffers>>,
 }
 
 impl FilePlace {
     fn without_terminal(cx: &CallContext) -> Self {
         let (base, home) = (cx.workspace.to_path_buf(), cx.settings.user_home().to_owned());
-        Self { located: None, base, home }
+        Self { located: None, base, home, buffers: None }
     }
 
     /// The directory that a program runs in: the one that was named for it, or the session's. Asks
@@ -103,7 +113,7 @@ impl FilePlace {
     pub(crate) fn at(located: Located) -> Self {
         let base = located.cwd.as_path().to_owned();
         let home = located.home.as_path().to_owned();
-        Self { located: Some(Arc::new(located)), base, home }
+        Self { located: Some(Arc::new(located)), base, home, buffers: None }
     }
 
     /// Whether it is this machine.
@@ -129,11 +139,15 @@ impl FilePlace {
     pub(crate) fn site<'a>(&self, cx: &'a CallContext) -> Site<'a> {
         let (base, home) = (self.base.clone(), self.home.clone());
         match self.located.as_ref().filter(|located| !located.is_here()) {
-            None => Site { cx, base, home, guard: Guard::new(&cx.settings), there: None },
+            None => {
+                let (guard, buffers) = (Guard::new(&cx.settings), self.buffers.clone());
+                Site { cx, base, home, guard, there: None, buffers }
+            }
             Some(located) => {
                 let environment = Arc::clone(&located.environment);
                 let there = Some(There::new(environment, Handle::current(), cx));
-                Site { cx, base, home, guard: Guard::elsewhere(), there }
+                // An editor holds files of this machine.
+                Site { cx, base, home, guard: Guard::elsewhere(), there, buffers: None }
             }
         }
     }
@@ -165,6 +179,7 @@ pub(crate) struct Site<'a> {
     home: PathBuf,
     pub(crate) guard: Guard,
     there: Option<There<'a>>,
+    buffers: Option<Arc<dyn Buffers>>,
 }
 
 impl<'a> Site<'a> {
@@ -218,8 +233,18 @@ impl<'a> Site<'a> {
     pub(crate) fn reader(&self, about: &About) -> Result<Box<dyn Read + '_>, Unreadable> {
         match &self.there {
             Some(there) => Ok(Box::new(there.reader(&about.real))),
-            None => Ok(Box::new(open::open(&about.real)?.0)),
+            None => match self.held(&about.real) {
+                Some(text) => Ok(Box::new(std::io::Cursor::new(text.into_bytes()))),
+                None => Ok(Box::new(open::open(&about.real)?.0)),
+            },
         }
+    }
+
+    /// The text of a file that an editor holds. One that the editor cannot read is read from the
+    /// disk, and the person is told.
+    fn held(&self, real: &Path) -> Option<String> {
+        let held = self.buffers.as_deref().filter(|it| it.holds(real, self.cx))?;
+        buffers::read(held, real, self.cx)
     }
 
     /// All bytes of a regular file, which must not have more than so many.
@@ -274,7 +299,7 @@ impl<'a> Site<'a> {
     pub(crate) fn commit(&self, changes: &[Change<'_>]) -> Result<Done, WriteFault> {
         match &self.there {
             Some(there) => there.commit(changes),
-            None => write::commit(changes),
+            None => buffers::commit(changes, self.buffers.as_deref(), self.cx),
         }
     }
 
