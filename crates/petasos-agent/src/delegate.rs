@@ -30,7 +30,7 @@ pub use self::approver::ForSubagents;
 use self::revive::{Seated, Unheard};
 use crate::agent::{Agent, Outcome, TurnEnd, TurnError};
 use crate::budget::number;
-use crate::engine::{Choice, Engine};
+use crate::engine::{AgentTask, Choice, Engine};
 use crate::moments;
 use crate::seat::LoopSeat;
 
@@ -50,6 +50,8 @@ pub struct Task {
     pub context: Option<String>,
     /// Whether it may delegate in turn, where that is allowed at all.
     pub orchestrator: bool,
+    /// Another agent program that does it, by its name in the configuration.
+    pub agent: Option<String>,
 }
 
 /// What came of it.
@@ -335,6 +337,9 @@ struct Child {
 impl Child {
     async fn work(self, task: &Task) -> Report {
         let started = Instant::now();
+        if let Some(agent) = &task.agent {
+            return self.hand_over(agent, task, started).await;
+        }
         let (mut agent, words) = match self.seated(task).await {
             Ok(Seated::ToWork(agent, words)) => (*agent, words),
             Ok(Seated::Ended(report)) => return *report,
@@ -363,6 +368,32 @@ impl Child {
             child,
             status: report.status.to_owned(),
         });
+        report
+    }
+
+    /// Another program does it, with tools of its own.
+    async fn hand_over(&self, agent: &str, task: &Task, started: Instant) -> Report {
+        let Some(agents) = &self.engine.agents else {
+            return Report::failed(self.index, "this program knows no other agents");
+        };
+        let words = match &task.context {
+            Some(context) => format!("{}\n\n{context}", task.goal),
+            None => task.goal.clone(),
+        };
+        let given = AgentTask { agent: agent.to_owned(), words };
+        let done = agents.work(&given, &self.cx).await;
+        let mut report = match done {
+            Ok(text) => Report {
+                status: "completed",
+                summary: cut(&text, self.room),
+                exit_reason: "replied".to_owned(),
+                error: None,
+                ..Report::failed(self.index, "")
+            },
+            Err(why) => Report::failed(self.index, &format!("{agent}: {why}")),
+        };
+        report.model = Some(agent.to_owned());
+        report.duration_seconds = started.elapsed().as_secs_f64();
         report
     }
 

@@ -33,6 +33,28 @@ pub struct Question {
     pub choices: Vec<String>,
 }
 
+/// A task for another agent program.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AgentTask {
+    /// Which one, by its name in the configuration.
+    pub agent: String,
+    /// What it is told.
+    pub words: String,
+}
+
+/// Other agent programs that can do parts of the work.
+pub trait OtherAgents: Send + Sync {
+    /// Their names under these settings.
+    fn names(&self, settings: &Settings) -> Vec<String>;
+
+    /// Lets one of them work in the workspace of the call; gives what it said at the end.
+    fn work<'a>(
+        &'a self,
+        task: &'a AgentTask,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<String, String>>;
+}
+
 /// The parts that every agent of a program shares.
 pub struct Engine {
     /// Who is asked.
@@ -47,6 +69,8 @@ pub struct Engine {
     pub ports: Arc<Ports>,
     /// Who can be asked; nobody when absent.
     pub asker: Option<Arc<dyn Asker>>,
+    /// Other agent programs; none when absent.
+    pub agents: Option<Arc<dyn OtherAgents>>,
     /// Who is told everything that happens in any conversation: logs and traces.
     pub watchers: Vec<Arc<dyn Watcher>>,
 }
@@ -60,7 +84,16 @@ impl Engine {
         catalogue: Arc<Catalogue>,
         ports: Arc<Ports>,
     ) -> Self {
-        Self { model, store, dispatcher, catalogue, ports, asker: None, watchers: Vec::new() }
+        Self {
+            model,
+            store,
+            dispatcher,
+            catalogue,
+            ports,
+            asker: None,
+            agents: None,
+            watchers: Vec::new(),
+        }
     }
 }
 

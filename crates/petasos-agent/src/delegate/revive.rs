@@ -100,7 +100,8 @@ impl Delegation {
             }
             let given = sessions.into_iter().map(|session| {
                 // Its own conversation has the goal.
-                let task = Task { goal: String::new(), context: None, orchestrator: false };
+                let task =
+                    Task { goal: String::new(), context: None, orchestrator: false, agent: None };
                 Assignment { task, session: Some(session), begun: true }
             });
             let given: Vec<Assignment> = given.collect();

@@ -47,12 +47,18 @@ fn schema() -> Value {
                         "properties": {
                             "goal": { "type": "string" },
                             "context": { "type": "string" },
-                            "role": role
+                            "role": role,
+                            "agent": { "type": "string" }
                         },
                         "required": ["goal"]
                     }
                 },
                 "role": role,
+                "agent": {
+                    "type": "string",
+                    "description": "Another agent program, by its name under `acp.agents`; without it \
+                        an agent like you"
+                },
                 "background": {
                     "type": "boolean",
                     "description": "false waits for the result"
@@ -68,6 +74,7 @@ struct Given {
     goal: Option<String>,
     context: Option<String>,
     role: Option<String>,
+    agent: Option<String>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -161,7 +168,9 @@ fn tasks(input: Input) -> Result<Vec<Task>, String> {
         let goal = one.goal.as_deref().map(str::trim).filter(|goal| !goal.is_empty());
         let goal = goal.ok_or("`goal` is missing: say what is to be done")?.to_owned();
         let orchestrator = one.role.as_deref() == Some("orchestrator");
-        Ok(Task { goal, context: one.context.filter(|text| !text.trim().is_empty()), orchestrator })
+        let said = |text: Option<String>| text.filter(|text| !text.trim().is_empty());
+        let (context, agent) = (said(one.context), said(one.agent));
+        Ok(Task { goal, context, orchestrator, agent })
     };
     given.into_iter().map(task).collect()
 }
