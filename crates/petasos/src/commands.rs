@@ -1,5 +1,6 @@
 //! Index of the commands. Kept in step with the folder by the build; do not edit.
 
+mod acp;
 mod approval;
 mod auth;
 mod backend;
@@ -36,6 +37,7 @@ use crate::command::Command;
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
 pub(crate) static COMMANDS: &[&Command] = &[
+    &acp::COMMAND,
     &approval::COMMAND,
     &auth::COMMAND,
     &backend::COMMAND,

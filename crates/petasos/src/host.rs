@@ -5,6 +5,7 @@ use std::io;
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use petasos_acp::EditorRules;
 use petasos_agent::LOOP_TOOLS;
 use petasos_agent::delegate::ForSubagents;
 use petasos_agent::watch::Watcher;
@@ -45,6 +46,7 @@ use petasos_tools::{BUILTIN, FileMemory};
 use crate::copies::{self, Heard};
 use crate::doorway::Doorway;
 use crate::extensions::Extensions;
+use crate::foreign::ForeignAgents;
 use crate::logging::Journal;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
@@ -73,6 +75,7 @@ pub struct Host {
     questions: Arc<Questions>,
     policy: OnceLock<Arc<Engine>>,
     store: OnceLock<Arc<Store>>,
+    editors: Arc<EditorRules>,
 }
 
 impl Host {
@@ -94,6 +97,8 @@ impl Host {
         let mut ports = Ports::default();
         terminal.fill(&mut ports);
         ports.door = Some(Arc::clone(&doorway) as _);
+        let editors = EditorRules::new(ports.environments.clone());
+        ports.buffers = Some(Arc::clone(&editors) as _);
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
         let hooks = Arc::new(HookBus::new());
@@ -120,6 +125,7 @@ impl Host {
             extensions,
             questions,
             policy: OnceLock::new(),
+            editors,
             store: OnceLock::new(),
         }
     }
@@ -157,6 +163,11 @@ impl Host {
             self.extensions();
         }
         self
+    }
+
+    /// What editors are asked and shown, for the sessions that they have open.
+    pub fn editors(&self) -> &Arc<EditorRules> {
+        &self.editors
     }
 
     /// The hooks of every door of this host.
@@ -258,6 +269,9 @@ impl Host {
         self.keep_questions()?;
         let mut engine = self.parts(Arc::new(self.model()), Some(self.people()))?;
         engine.asker = Some(Arc::clone(&self.questions) as _);
+        let processes = self.ports.processes.clone();
+        let agents = ForeignAgents::new(processes, self.policy()?, self.people());
+        engine.agents = Some(Arc::new(agents));
         let mut states: Vec<Arc<dyn SessionState>> = vec![
             Arc::new(states::Shells(Arc::clone(&self.terminal))),
             Arc::new(states::Approvals(self.policy()?)),

@@ -14,12 +14,15 @@
 //! | `copies` | copies of the workspace around every call |
 //! | `conversation` | what `chat` and `run` have in common |
 //! | `doorway` | the door for tools that call tools |
+//! | `editor` | the program behind sessions in an editor |
 //! | `extensions` | plugins and shell hooks |
+//! | `foreign` | other agent programs as subagents |
 //! | `guests` | MCP servers beside a conversation |
 //! | `logging`, `telemetry` | the program's log, and traces for a collector |
 //! | `out`, `progress` | everything that is printed |
 //! | `prompt` | questions to the person who typed a command |
 //! | `reviewer` | the model that reviews calls where `approvals.mode` is `smart` |
+//! | `signals` | told to end |
 //! | `report` | errors for people: what, why, and the next step |
 
 pub mod cli;
@@ -29,7 +32,9 @@ mod console;
 mod conversation;
 mod copies;
 mod doorway;
+mod editor;
 pub mod extensions;
+mod foreign;
 mod guests;
 pub mod host;
 mod logging;
@@ -40,6 +45,7 @@ mod prune;
 pub mod report;
 mod reviewer;
 mod services;
+mod signals;
 mod states;
 mod telemetry;
 

@@ -34,6 +34,8 @@ enum Page {
     Config,
     /// The rules of approval
     Rules,
+    /// What editors must be told
+    Editors,
 }
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
@@ -43,6 +45,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Page::Commands => commands(),
         Page::Config => Ok(petasos_config::reference::markdown()),
         Page::Rules => rules(),
+        Page::Editors => Ok(petasos_acp::snippets::page()),
     };
     session.out.text(&page.map_err(|error| Report::new(error.to_string()))?);
     Ok(ExitCode::SUCCESS)

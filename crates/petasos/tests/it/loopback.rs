@@ -15,6 +15,8 @@ pub(crate) enum Say {
     Text(&'static str),
     /// Calls of tools: name and arguments.
     Calls(Vec<(&'static str, Value)>),
+    /// Text, and then nothing more until whoever asked goes away.
+    Stuck(&'static str),
     /// An error page.
     Fail(u16),
 }
@@ -112,6 +114,10 @@ fn serve(
             let error = json!({ "error": { "message": "the double fails", "type": kind } });
             respond(&mut socket, status, "application/json", &error.to_string())
         }
+        Say::Stuck(text) => {
+            std::thread::spawn(move || stuck(socket, text).unwrap_or_default());
+            Ok(())
+        }
         say if streams => {
             let text = events(&say);
             respond(&mut socket, 200, "text/event-stream", &text)
@@ -144,7 +150,7 @@ fn message(say: &Say) -> (Value, &'static str) {
                 .collect();
             (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
         }
-        Say::Fail(_) => (Value::Null, "stop"),
+        Say::Stuck(_) | Say::Fail(_) => (Value::Null, "stop"),
     }
 }
 
@@ -164,6 +170,18 @@ fn events(say: &Say) -> String {
         "data: [DONE]\n\n".to_owned(),
     ]
     .concat()
+}
+
+/// Begins to answer, and waits for the other side to go.
+fn stuck(mut socket: TcpStream, text: &str) -> std::io::Result<()> {
+    let head = "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    let chunk = json!({
+        "id": "c", "object": "chat.completion.chunk", "model": "double",
+        "choices": [{ "index": 0, "delta": { "role": "assistant", "content": text } }],
+    });
+    socket.write_all(format!("{head}data: {chunk}\n\n").as_bytes())?;
+    socket.flush()?;
+    socket.read_to_end(&mut Vec::new()).map(drop)
 }
 
 fn respond(socket: &mut TcpStream, status: u16, kind: &str, body: &str) -> std::io::Result<()> {

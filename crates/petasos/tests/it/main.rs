@@ -2,6 +2,7 @@
 
 #![expect(clippy::expect_used, reason = "a test fails by panicking")]
 
+mod acp;
 mod approval;
 mod backend;
 mod chat;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use clap::Args;
 use petasos_contract::Secret;
-use petasos_contract::wait::Owned;
 use petasos_mcp::server::{ByElicitation, HttpOptions, Toolbox, bind, serve_stdio};
 use petasos_runtime::definitions::Wanted;
 use petasos_runtime::toolsets::{Selection, choose};
@@ -17,6 +16,7 @@ use crate::command::Session;
 use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
+use crate::signals;
 
 /// The variable that holds the token of the HTTP server.
 const TOKEN: &str = "MCP_SERVER_TOKEN";
@@ -50,7 +50,7 @@ impl Serve {
         let host = session.host.get()?;
         let offer = Arc::new(self.toolbox(host)?);
         let served = host.wait(async {
-            let (stop, _watch) = stop_on_signals()?;
+            let (stop, _watch) = signals::stop()?;
             match self.http {
                 None => {
                     let (read, write) = (tokio::io::stdin(), tokio::io::stdout());
@@ -140,21 +140,4 @@ impl Serve {
 enum Made {
     Before,
     Now,
-}
-
-/// Cancelled when the program is told to end.
-fn stop_on_signals() -> Result<(CancellationToken, Owned<()>), Report> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let stop = CancellationToken::new();
-    let told = stop.clone();
-    let (mut term, mut interrupt) =
-        (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let watch = Owned::start(async move {
-        tokio::select! {
-            _ = term.recv() => {}
-            _ = interrupt.recv() => {}
-        }
-        told.cancel();
-    });
-    Ok((stop, watch))
 }

@@ -1,0 +1,193 @@
+//! A session that is open at a client.
+
+use std::any::Any;
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{
+    AvailableCommand, AvailableCommandInput, AvailableCommandsUpdate, SessionId, SessionUpdate,
+    UnstructuredCommandInput,
+};
+use parking_lot::Mutex;
+use petasos_contract::CallId;
+use petasos_contract::wait::Owned;
+use petasos_session::{CommandInfo, Replay, Session};
+use tokio_util::sync::CancellationToken;
+
+use crate::follow::{Follower, Progress, send};
+use crate::permit::Asking;
+use crate::port::EditorHost;
+use crate::render::{Abilities, CallRecord, Lookup, Renderer};
+use crate::rpc::Peer;
+use crate::rules::RuledSession;
+
+/// Slash commands that make no sense in an editor: it has its own ways to begin, to switch and to
+/// answer.
+const NOT_HERE: &[&str] = &[
+    "new",
+    "resume",
+    "branch",
+    "approve",
+    "deny",
+    "config",
+    "provider",
+    "providers",
+    "rollback",
+    "personality",
+    "background",
+    "jobs",
+    "history",
+    "save",
+    "sessions",
+    "skills",
+    "memory",
+    "reload-mcp",
+    "models",
+];
+
+/// One session at one client.
+pub(crate) struct EditorSession {
+    pub(crate) wire: SessionId,
+    pub(crate) session: Session,
+    pub(crate) cwd: PathBuf,
+    pub(crate) ruled: Arc<RuledSession>,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) renderer: Arc<Mutex<Renderer>>,
+    /// Prompts that are not answered yet, in the order in which they came.
+    pub(crate) prompts: Mutex<VecDeque<CancellationToken>>,
+    /// Changes that wait for the end of a turn.
+    pub(crate) later: Mutex<Vec<String>>,
+    peer: Arc<Peer>,
+    follower: Mutex<Option<Owned<()>>>,
+    soon: Mutex<Option<Owned<()>>>,
+    _servers: Box<dyn Any + Send + Sync>,
+}
+
+/// What a session is opened with.
+pub(crate) struct Opening {
+    pub(crate) wire: SessionId,
+    pub(crate) session: Session,
+    pub(crate) cwd: PathBuf,
+    pub(crate) ruled: Arc<RuledSession>,
+    pub(crate) servers: Box<dyn Any + Send + Sync>,
+    pub(crate) abilities: Abilities,
+}
+
+struct Known {
+    ruled: Arc<RuledSession>,
+    host: Arc<dyn EditorHost>,
+}
+
+impl Lookup for Known {
+    fn record(&self, call: &CallId) -> CallRecord {
+        self.ruled.record(call)
+    }
+
+    fn redact(&self, text: &str) -> String {
+        self.host.redact(text)
+    }
+}
+
+impl EditorSession {
+    pub(crate) fn new(opening: Opening, peer: &Arc<Peer>, host: &Arc<dyn EditorHost>) -> Arc<Self> {
+        let Opening { wire, session, cwd, ruled, servers, abilities } = opening;
+        let lookup = Arc::new(Known { ruled: Arc::clone(&ruled), host: Arc::clone(host) });
+        let renderer = Renderer::new(cwd.clone(), tag(), abilities, lookup);
+        Arc::new(Self {
+            wire,
+            session,
+            cwd,
+            ruled,
+            progress: Progress::new(),
+            renderer: Arc::new(Mutex::new(renderer)),
+            prompts: Mutex::default(),
+            later: Mutex::default(),
+            peer: Arc::clone(peer),
+            follower: Mutex::new(None),
+            soon: Mutex::new(None),
+            _servers: servers,
+        })
+    }
+
+    /// Begins to tell the client what happens; a second time changes nothing.
+    pub(crate) fn follow(&self, host: &Arc<dyn EditorHost>, forms: bool, title: Option<String>) {
+        let mut following = self.follower.lock();
+        if following.is_some() {
+            return;
+        }
+        let asking = Arc::new(Asking {
+            wire: self.wire.clone(),
+            peer: Arc::clone(&self.peer),
+            ruled: Arc::clone(&self.ruled),
+            host: Arc::clone(host),
+            forms,
+        });
+        let follower = Follower {
+            wire: self.wire.clone(),
+            session: self.session.clone(),
+            peer: Arc::clone(&self.peer),
+            progress: Arc::clone(&self.progress),
+            asking,
+            renderer: Arc::clone(&self.renderer),
+            printed: HashSet::new(),
+            questions: HashMap::new(),
+            title,
+        };
+        let events = self.session.events(Replay::Now);
+        *following = Some(Owned::start(follower.run(events)));
+    }
+
+    /// Does something after what is being done now; it ends with the session.
+    pub(crate) fn soon(&self, work: impl Future<Output = ()> + Send + 'static) {
+        *self.soon.lock() = Some(Owned::start(async move {
+            tokio::task::yield_now().await;
+            work.await;
+        }));
+    }
+
+    /// Tells the client something about the session.
+    pub(crate) async fn tell(&self, update: SessionUpdate) {
+        send(&self.peer, &self.wire, update).await;
+    }
+
+    /// Which slash commands there are.
+    pub(crate) async fn tell_commands(&self) {
+        let commands = self.session.service().commands();
+        let listed = commands.iter().filter(|one| is_here(&one.name)).map(command);
+        let update = AvailableCommandsUpdate::new(listed.collect());
+        self.tell(SessionUpdate::AvailableCommandsUpdate(update)).await;
+    }
+
+    /// Stops what runs: the first prompt that is not answered, or whatever else does.
+    pub(crate) fn cancel(&self) {
+        let first = self.prompts.lock().front().cloned();
+        match first {
+            Some(prompt) => prompt.cancel(),
+            None => {
+                self.session.interrupt();
+            }
+        }
+    }
+}
+
+/// Whether a command can be typed in an editor.
+pub(crate) fn is_here(name: &str) -> bool {
+    !NOT_HERE.contains(&name)
+}
+
+fn command(info: &CommandInfo) -> AvailableCommand {
+    let input = (!info.usage.is_empty()).then(|| {
+        AvailableCommandInput::Unstructured(UnstructuredCommandInput::new(info.usage.clone()))
+    });
+    AvailableCommand::new(info.name.clone(), info.about.clone()).input(input)
+}
+
+/// Tells the messages of this connection from those of others.
+fn tag() -> String {
+    let mut bytes = [0_u8; 6];
+    if getrandom::fill(&mut bytes).is_err() {
+        return format!("m{:x}", std::process::id());
+    }
+    crate::paging::hex(&bytes)
+}

@@ -1,0 +1,223 @@
+//! Follows one session for one client: events become updates, questions become permission requests.
+//!
+//! The answer to a prompt waits until everything of its turn has been sent ([`Progress::reached`]).
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use agent_client_protocol_schema::v1::{
+    NoticeSeverity, SessionId, SessionInfoUpdate, SessionNotification, SessionUpdate,
+};
+use parking_lot::Mutex;
+use petasos_contract::CallId;
+use petasos_contract::event::Event;
+use petasos_contract::wait::Owned;
+use petasos_session::{EventStream, QuestionId, Session, SessionEvent, StreamItem, SubmissionId};
+use tokio::sync::{Notify, watch};
+
+use crate::permit::Asking;
+use crate::render::Renderer;
+use crate::rpc::Peer;
+
+/// What a running command prints is shown at most this often.
+const OUTPUT_EVERY: Duration = Duration::from_millis(100);
+/// A turn that a command asked for begins within this time.
+const BEGINS: Duration = Duration::from_secs(2);
+/// So many ended turns are remembered for prompts that have not asked yet.
+const ENDED_MAX: usize = 256;
+
+/// How far the client has been told.
+#[derive(Debug)]
+pub(crate) struct Progress {
+    ended: Mutex<HashSet<SubmissionId>>,
+    /// Events were missed: what ended then is not known.
+    missed: Mutex<bool>,
+    changed: Notify,
+    running: watch::Sender<Option<SubmissionId>>,
+    /// The prompts of this client, which it shows by itself. Held while one is being submitted.
+    own: tokio::sync::Mutex<HashSet<SubmissionId>>,
+}
+
+impl Progress {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self {
+            ended: Mutex::default(),
+            missed: Mutex::new(false),
+            changed: Notify::new(),
+            running: watch::Sender::new(None),
+            own: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// The prompts of this client; locked while one is submitted, so that its turn is known as its
+    /// own before it is followed.
+    pub(crate) fn own(&self) -> &tokio::sync::Mutex<HashSet<SubmissionId>> {
+        &self.own
+    }
+
+    /// Comes back when everything of a turn has been sent.
+    pub(crate) async fn reached(&self, id: SubmissionId) {
+        loop {
+            let changed = self.changed.notified();
+            if self.ended.lock().contains(&id) || *self.missed.lock() {
+                return;
+            }
+            changed.await;
+        }
+    }
+
+    /// Comes back when the turn of a message runs.
+    pub(crate) async fn begun(&self, id: SubmissionId) {
+        let mut running = self.running.subscribe();
+        // The sender lives as long as this.
+        drop(running.wait_for(|now| *now == Some(id)).await);
+    }
+
+    /// Comes back when no turn runs, after one has begun that was submitted just now.
+    pub(crate) async fn idle(&self) {
+        let mut running = self.running.subscribe();
+        let begun = running.wait_for(Option::is_some);
+        if tokio::time::timeout(BEGINS, begun).await.is_ok() {
+            drop(running.wait_for(Option::is_none).await);
+        }
+    }
+
+    fn ended(&self, id: SubmissionId) {
+        let mut ended = self.ended.lock();
+        if ended.len() >= ENDED_MAX {
+            ended.clear();
+        }
+        ended.insert(id);
+        drop(ended);
+        self.running.send_replace(None);
+        self.changed.notify_waiters();
+    }
+
+    fn gap(&self) {
+        *self.missed.lock() = true;
+        self.changed.notify_waiters();
+    }
+}
+
+/// Follows a session until it ends or the client is gone.
+pub(crate) struct Follower {
+    pub(crate) wire: SessionId,
+    pub(crate) session: Session,
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) asking: Arc<Asking>,
+    pub(crate) renderer: Arc<Mutex<Renderer>>,
+    /// Calls that have printed something which the client has not seen.
+    pub(crate) printed: HashSet<CallId>,
+    /// Questions that the client is asked.
+    pub(crate) questions: HashMap<QuestionId, Owned<()>>,
+    pub(crate) title: Option<String>,
+}
+
+impl Follower {
+    /// Sends what happens, from now on.
+    pub(crate) async fn run(mut self, mut events: EventStream) {
+        if let Some(question) = self.session.question() {
+            self.ask(question);
+        }
+        loop {
+            let wait =
+                if self.printed.is_empty() { Duration::from_hours(24) } else { OUTPUT_EVERY };
+            let item = tokio::select! {
+                item = events.next() => item,
+                () = tokio::time::sleep(wait) => {
+                    self.send_output().await;
+                    continue;
+                }
+                () = self.peer.gone().cancelled() => return,
+            };
+            match item {
+                Some(StreamItem::Event(envelope)) => self.take(&envelope.event).await,
+                Some(StreamItem::Gap { missed }) => self.missed(missed).await,
+                None => return,
+            }
+        }
+    }
+
+    async fn missed(&mut self, count: u64) {
+        let text = format!("{count} updates were missed: load the session again to see everything");
+        let update = self.renderer.lock().notice(NoticeSeverity::Warning, &text);
+        self.send(update).await;
+        self.progress.gap();
+    }
+
+    async fn take(&mut self, event: &SessionEvent) {
+        match event {
+            SessionEvent::TurnStarted { id } => {
+                let own = self.progress.own.lock().await.contains(id);
+                let words = self.renderer.lock().words(*id);
+                if let Some(words) = words.filter(|_| !own) {
+                    let update = self.renderer.lock().user(&words);
+                    self.send(update).await;
+                }
+                self.progress.running.send_replace(Some(*id));
+            }
+            SessionEvent::QuestionAsked(question) => {
+                self.send_output().await;
+                self.ask(Arc::clone(question));
+            }
+            SessionEvent::QuestionClosed { id, .. } => {
+                // Whoever still waits for the client's answer withdraws the request.
+                self.questions.remove(id);
+            }
+            SessionEvent::Agent(Event::ToolOutput { call, .. }) => {
+                self.printed.insert(call.clone());
+            }
+            SessionEvent::Agent(Event::ToolAnswered { call, .. }) => {
+                self.printed.remove(call);
+            }
+            _ => {}
+        }
+        let updates = self.renderer.lock().event(event);
+        for update in updates {
+            self.send(update).await;
+        }
+        if let SessionEvent::TurnEnded { id, .. } = event {
+            self.send_title().await;
+            self.progress.ended(*id);
+        }
+    }
+
+    fn ask(&mut self, question: Arc<petasos_session::Question>) {
+        let id = question.id.clone();
+        let asking = Arc::clone(&self.asking);
+        let (session, renderer) = (self.session.clone(), Arc::clone(&self.renderer));
+        let work = async move { asking.put(&question, &session, &renderer).await };
+        self.questions.insert(id, Owned::start(work));
+    }
+
+    async fn send_output(&mut self) {
+        for call in std::mem::take(&mut self.printed) {
+            let update = self.renderer.lock().output(&call);
+            if let Some(update) = update {
+                self.send(update).await;
+            }
+        }
+    }
+
+    /// A title that has changed.
+    async fn send_title(&mut self) {
+        let Ok(view) = self.session.view().await else { return };
+        let title = view.head.and_then(|head| head.title);
+        if title.is_some() && title != self.title {
+            self.title.clone_from(&title);
+            let info = SessionInfoUpdate::new().title(title.unwrap_or_default());
+            self.send(SessionUpdate::SessionInfoUpdate(info)).await;
+        }
+    }
+
+    async fn send(&self, update: SessionUpdate) {
+        send(&self.peer, &self.wire, update).await;
+    }
+}
+
+/// Tells a client something about a session.
+pub(crate) async fn send(peer: &Peer, session: &SessionId, update: SessionUpdate) {
+    peer.notify("session/update", &SessionNotification::new(session.clone(), update)).await;
+}

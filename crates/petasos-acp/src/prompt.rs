@@ -1,0 +1,210 @@
+//! One prompt, from its blocks to its stop reason.
+
+use std::sync::Arc;
+
+use agent_client_protocol_schema::v1::{ContentBlock, Error, PromptResponse, StopReason};
+use petasos_contract::reply::Reason;
+use petasos_session::{
+    Admission, AfterCommand, Outcome, Session, SessionError, SubmissionId, TurnEnd, TurnError,
+    TurnHandle, WhenBusy, command,
+};
+use tokio_util::sync::CancellationToken;
+
+use crate::content;
+use crate::editor::{self, EditorSession};
+use crate::options;
+use crate::port::EditorHost;
+use crate::rpc::told;
+
+/// A prompt that has arrived. It counts as not answered until this is dropped.
+pub(crate) struct Arrived {
+    open: Arc<EditorSession>,
+    cancel: CancellationToken,
+}
+
+impl Arrived {
+    /// Takes its place behind those that came before; at once, so that a cancellation that follows
+    /// finds it.
+    pub(crate) fn new(open: &Arc<EditorSession>) -> Self {
+        let cancel = CancellationToken::new();
+        open.prompts.lock().push_back(cancel.clone());
+        Self { open: Arc::clone(open), cancel }
+    }
+
+    /// Runs it to its end.
+    pub(crate) async fn run(
+        self,
+        blocks: &[ContentBlock],
+        host: &dyn EditorHost,
+    ) -> Result<PromptResponse, Error> {
+        let prompted = content::read(blocks)?;
+        let open = &self.open;
+        if let Some(line) = &prompted.line
+            && let Some((name, _)) = command::split(line)
+        {
+            return self.command(&name, line, host).await;
+        }
+        if self.cancel.is_cancelled() {
+            return Ok(PromptResponse::new(StopReason::Cancelled));
+        }
+        let turn = {
+            // Held until the turn is known as ours: the client shows its own words itself.
+            let mut own = open.progress.own().lock().await;
+            let admitted = open.session.submit(prompted.input, WhenBusy::Queue).await;
+            match admitted.map_err(|error| failed(&error))? {
+                Admission::Started(turn) => {
+                    own.insert(turn.id);
+                    turn
+                }
+                Admission::Queued { turn, .. } => turn,
+                Admission::Steered => return Ok(PromptResponse::new(StopReason::EndTurn)),
+            }
+        };
+        self.ended(turn, host).await
+    }
+
+    /// A slash command: what it says is a message of the agent.
+    async fn command(
+        &self,
+        name: &str,
+        line: &str,
+        host: &dyn EditorHost,
+    ) -> Result<PromptResponse, Error> {
+        let open = &self.open;
+        if !editor::is_here(name) {
+            let text = format!("`/{name}` is not for editors: use the editor's own menu for that.");
+            let update = open.renderer.lock().agent(&text);
+            open.tell(update).await;
+            return Ok(PromptResponse::new(StopReason::EndTurn));
+        }
+        let outcome = open.session.command(line).await.map_err(|error| failed(&error))?;
+        for page in &outcome.pages {
+            let update = open.renderer.lock().page(page);
+            open.tell(update).await;
+        }
+        if matches!(name, "model" | "reasoning" | "think") {
+            options::tell(open, host).await;
+        }
+        if let AfterCommand::Submit(_) = outcome.then {
+            // The session has taken it by itself: it is over when the session rests again.
+            self.rest().await;
+        }
+        Ok(PromptResponse::new(StopReason::EndTurn))
+    }
+
+    async fn rest(&self) {
+        let idle = self.open.progress.idle();
+        tokio::select! {
+            () = idle => {}
+            () = self.cancel.cancelled() => {
+                self.open.session.interrupt();
+                self.open.progress.idle().await;
+            }
+        }
+    }
+
+    /// Waits for the end of a turn, and until everything of it has been sent.
+    async fn ended(
+        &self,
+        turn: TurnHandle,
+        host: &dyn EditorHost,
+    ) -> Result<PromptResponse, Error> {
+        let (id, open) = (turn.id, &self.open);
+        let stop = Stop { session: &open.session, armed: true };
+        let end = {
+            let mut end = std::pin::pin!(turn.end());
+            tokio::select! {
+                biased;
+                end = &mut end => end,
+                () = self.stopped(id) => end.await,
+            }
+        };
+        stop.disarm();
+        open.progress.reached(id).await;
+        self.apply_later(host).await;
+        let cancelled = self.cancel.is_cancelled();
+        match end {
+            None => Ok(PromptResponse::new(StopReason::Cancelled)),
+            Some(end) => answered(end, cancelled).map(PromptResponse::new),
+        }
+    }
+
+    /// Stops the turn once the client has cancelled it, whenever it begins.
+    async fn stopped(&self, id: SubmissionId) {
+        self.cancel.cancelled().await;
+        self.open.session.interrupt();
+        self.open.progress.begun(id).await;
+        self.open.session.interrupt();
+        std::future::pending::<()>().await;
+    }
+
+    /// What was chosen while the turn ran.
+    async fn apply_later(&self, host: &dyn EditorHost) {
+        let lines = std::mem::take(&mut *self.open.later.lock());
+        for line in &lines {
+            if let Err(error) = options::command(&self.open, line).await {
+                let page = petasos_session::Page::Warning(error.message.clone());
+                let update = self.open.renderer.lock().page(&page);
+                self.open.tell(update).await;
+            }
+        }
+        if !lines.is_empty() {
+            options::tell(&self.open, host).await;
+        }
+    }
+}
+
+impl Drop for Arrived {
+    fn drop(&mut self) {
+        // Tokens have no identity of their own: this one is told by being cancelled now.
+        self.cancel.cancel();
+        self.open.prompts.lock().retain(|prompt| !prompt.is_cancelled());
+    }
+}
+
+/// A turn whose asker gives up is stopped.
+struct Stop<'a> {
+    session: &'a Session,
+    armed: bool,
+}
+
+impl Stop<'_> {
+    fn disarm(mut self) {
+        self.armed = false;
+    }
+}
+
+impl Drop for Stop<'_> {
+    fn drop(&mut self) {
+        if self.armed {
+            self.session.interrupt();
+        }
+    }
+}
+
+/// How a turn ended, in the words of the protocol.
+fn answered(end: Result<TurnEnd, TurnError>, cancelled: bool) -> Result<StopReason, Error> {
+    match end {
+        Ok(end) => Ok(match end.outcome {
+            Outcome::Interrupted => StopReason::Cancelled,
+            _ if cancelled => StopReason::Cancelled,
+            Outcome::OutOfBudget => StopReason::MaxTurnRequests,
+            Outcome::Refused => StopReason::Refusal,
+            Outcome::Replied | Outcome::Halted => StopReason::EndTurn,
+        }),
+        Err(_) if cancelled => Ok(StopReason::Cancelled),
+        Err(TurnError::Model(error)) if error.reason == Reason::NotConfigured => {
+            Err(told(Error::auth_required(), &error.line))
+        }
+        Err(error) => Err(told(Error::internal_error(), &error.to_string())),
+    }
+}
+
+/// A session that did not take a message.
+pub(crate) fn failed(error: &SessionError) -> Error {
+    let kind = match error {
+        SessionError::Full(_) | SessionError::Busy => Error::invalid_request(),
+        _ => Error::internal_error(),
+    };
+    told(kind, &error.to_string())
+}

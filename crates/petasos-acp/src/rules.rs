@@ -1,0 +1,443 @@
+//! What an editor wants to be asked about before a tool runs, and what it wants to see afterwards.
+//!
+//! A hook of the one door: it adds questions to those of the policy and takes none away. It knows the
+//! sessions of editors only; every other session passes. Beside that it keeps what a call changed, so
+//! that the editor can show it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use petasos_contract::call::Status;
+use petasos_contract::environment::{EnvError, Environments};
+use petasos_contract::hook::{
+    Directive, Finished, Hook, HookError, HookKind, HookSet, Moment, OnFailure, ToolMoment,
+};
+use petasos_contract::path::TargetPath;
+use petasos_contract::ports::Buffers;
+use petasos_contract::{BoxFuture, CallContext, CallId, SessionId};
+use petasos_shell::reading;
+use serde_json::{Map, Value};
+
+use crate::files::ClientFiles;
+use crate::mode::Mode;
+use crate::render::{CallRecord, FileDiff};
+use crate::shown;
+
+/// So many calls of a session are remembered.
+const CALLS_MAX: usize = 64;
+/// A longer text is not shown as a difference.
+const TEXT_MAX: u64 = 1024 * 1024;
+/// More of a result is not sent to an editor.
+const RESULT_MAX: usize = 256 * 1024;
+/// Names of files that hold keys.
+const KEY_FILES: &[&str] = &["id_rsa", "id_dsa", "id_ecdsa", "id_ed25519", "authorized_keys"];
+/// Folders whose content decides what runs or who gets in.
+const KEY_FOLDERS: &[&str] = &[".git", ".ssh", ".gnupg", ".petasos", ".hermes", ".aws"];
+
+/// The rules of all sessions that are open in an editor.
+pub struct EditorRules {
+    environments: Option<Arc<dyn Environments>>,
+    sessions: Mutex<HashMap<SessionId, Arc<RuledSession>>>,
+}
+
+impl std::fmt::Debug for EditorRules {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("EditorRules")
+            .field("sessions", &self.sessions.lock().len())
+            .finish_non_exhaustive()
+    }
+}
+
+/// One session of an editor.
+pub(crate) struct RuledSession {
+    /// What may be edited without leaving the workspace.
+    roots: Vec<PathBuf>,
+    /// The client's texts, where it offers them.
+    pub(crate) files: Option<Arc<ClientFiles>>,
+    state: Mutex<Ruled>,
+}
+
+#[derive(Default)]
+struct Ruled {
+    mode: Mode,
+    /// What a person denied for the session.
+    denied: HashSet<String>,
+    calls: VecDeque<(CallId, Watched)>,
+}
+
+/// What is known about a call.
+#[derive(Debug, Clone, Default)]
+struct Watched {
+    key: String,
+    before: Vec<(PathBuf, Option<String>)>,
+    proposed: Vec<FileDiff>,
+    record: CallRecord,
+}
+
+impl RuledSession {
+    pub(crate) fn new(roots: Vec<PathBuf>, files: Option<Arc<ClientFiles>>) -> Arc<Self> {
+        Arc::new(Self { roots, files, state: Mutex::default() })
+    }
+
+    pub(crate) fn mode(&self) -> Mode {
+        self.state.lock().mode
+    }
+
+    pub(crate) fn set_mode(&self, mode: Mode) {
+        self.state.lock().mode = mode;
+    }
+
+    /// What a call changed and gave back.
+    pub(crate) fn record(&self, call: &CallId) -> CallRecord {
+        self.watched(call).map(|watched| watched.record).unwrap_or_default()
+    }
+
+    /// What a call would change, for whoever is asked.
+    pub(crate) fn proposed(&self, call: &CallId) -> Vec<FileDiff> {
+        self.watched(call).map(|watched| watched.proposed).unwrap_or_default()
+    }
+
+    /// The same call is refused from now on.
+    pub(crate) fn deny_always(&self, call: &CallId) {
+        if let Some(watched) = self.watched(call) {
+            self.state.lock().denied.insert(watched.key);
+        }
+    }
+
+    fn watched(&self, call: &CallId) -> Option<Watched> {
+        let state = self.state.lock();
+        state.calls.iter().rev().find(|(id, _)| id == call).map(|(_, watched)| watched.clone())
+    }
+
+    fn watch(&self, call: &CallId, watched: Watched) {
+        let mut state = self.state.lock();
+        if state.calls.len() >= CALLS_MAX {
+            state.calls.pop_front();
+        }
+        state.calls.push_back((call.clone(), watched));
+    }
+
+    fn contains(&self, path: &Path) -> bool {
+        self.roots.iter().any(|root| path.starts_with(root)) || path.starts_with("/tmp")
+    }
+
+    /// The text of a file as the person sees it: unsaved where the client offers that.
+    async fn text(&self, path: &Path) -> Option<String> {
+        if let Some(files) = self.files.as_ref().filter(|_| self.contains(path))
+            && let Ok(text) = files.read(path).await
+        {
+            return Some(text);
+        }
+        let about = tokio::fs::metadata(path).await.ok()?;
+        if !about.is_file() || about.len() > TEXT_MAX {
+            return None;
+        }
+        tokio::fs::read_to_string(path).await.ok()
+    }
+}
+
+impl EditorRules {
+    /// For the sessions of one program.
+    pub fn new(environments: Option<Arc<dyn Environments>>) -> Arc<Self> {
+        Arc::new(Self { environments, sessions: Mutex::default() })
+    }
+
+    pub(crate) fn admit(&self, session: SessionId, ruled: Arc<RuledSession>) {
+        self.sessions.lock().insert(session, ruled);
+    }
+
+    pub(crate) fn dismiss(&self, session: &SessionId) {
+        self.sessions.lock().remove(session);
+    }
+
+    /// The session of an editor that a call belongs to, a subagent's included.
+    pub(crate) fn of(&self, cx: &CallContext) -> Option<Arc<RuledSession>> {
+        let sessions = self.sessions.lock();
+        let root = cx.root.as_ref().and_then(|root| sessions.get(root));
+        root.or_else(|| sessions.get(&cx.session)).cloned()
+    }
+
+    fn base(&self, cx: &CallContext) -> PathBuf {
+        let cwd = self.environments.as_ref().map(|environments| environments.cwd(cx));
+        cwd.map_or_else(|| cx.workspace.to_path_buf(), |cwd| cwd.as_path().to_owned())
+    }
+
+    async fn before(&self, about: &ToolMoment<'_>) -> Directive {
+        let Some(ruled) = self.of(about.cx) else { return Directive::Pass };
+        let (tool, arguments) = (about.tool.as_str(), about.args.object());
+        let mut watched = Watched { key: key(tool, arguments), ..Watched::default() };
+        let edits = matches!(tool, "write_file" | "patch");
+        let paths =
+            if edits { shown::paths(tool, arguments, &self.base(about.cx)) } else { Vec::new() };
+        for path in &paths {
+            watched.before.push((path.clone(), ruled.text(path).await));
+        }
+        watched.proposed = proposed(tool, arguments, &watched.before);
+        let (mode, denied) = {
+            let state = ruled.state.lock();
+            (state.mode, state.denied.contains(&watched.key))
+        };
+        ruled.watch(&about.cx.call, watched);
+        if denied {
+            let why = "The user has denied this for the whole session. Do not try it again or reach the same effect another way.";
+            return Directive::Block(why.to_owned());
+        }
+        if edits {
+            return edit(mode, &ruled, &paths);
+        }
+        run(mode, tool, arguments)
+    }
+
+    async fn after(&self, about: &ToolMoment<'_>, finished: &Finished<'_>) {
+        let Some(ruled) = self.of(about.cx) else { return };
+        let result: String = finished.result.chars().take(RESULT_MAX).collect();
+        let before =
+            ruled.watched(&about.cx.call).map(|watched| watched.before).unwrap_or_default();
+        let mut diffs = Vec::new();
+        if finished.status == Status::Ok {
+            for (path, old) in before {
+                let new = ruled.text(&path).await;
+                if new != old {
+                    diffs.push(FileDiff { path, old, new: new.unwrap_or_default() });
+                }
+            }
+        }
+        let mut state = ruled.state.lock();
+        let found = state.calls.iter_mut().rev().find(|(id, _)| *id == about.cx.call);
+        if let Some((_, watched)) = found {
+            watched.record = CallRecord { result: Some(result), diffs };
+        }
+    }
+}
+
+/// Whether an edit is asked about.
+fn edit(mode: Mode, ruled: &RuledSession, paths: &[PathBuf]) -> Directive {
+    let protected = paths.iter().find(|path| is_protected(path));
+    let outside = paths.is_empty() || paths.iter().any(|path| !ruled.contains(path));
+    let why = match (mode, protected) {
+        (Mode::Plan, _) => return Directive::Block(PLANNING.to_owned()),
+        (_, Some(path)) => format!("`{}` is a protected file", path.display()),
+        (Mode::Ask, None) => "every edit is asked about in this mode".to_owned(),
+        (Mode::AcceptEdits, None) if outside => "the edit is outside the workspace".to_owned(),
+        (Mode::AcceptEdits | Mode::DontAsk, None) => return Directive::Pass,
+    };
+    let names: Vec<String> = paths.iter().map(|path| path.display().to_string()).collect();
+    Directive::AskHuman { message: why, rule_key: Some(format!("edit {}", names.join(" "))) }
+}
+
+const PLANNING: &str = "Plan mode: nothing is written or run. Say what you would do, or ask the user to leave plan mode.";
+
+/// Whether something that is no edit is asked about.
+fn run(mode: Mode, tool: &str, arguments: &Map<String, Value>) -> Directive {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str).unwrap_or_default();
+    let (runs, subject) = match tool {
+        "terminal" => (!reading::only_reads(text("command")), text("command")),
+        "execute_code" => (true, text("code")),
+        "process" => (matches!(text("action"), "write" | "submit" | "kill"), text("action")),
+        "skill_manage" | "memory" | "send_message" | "cronjob" => (mode == Mode::Plan, tool),
+        foreign if foreign.starts_with("mcp__") => (mode == Mode::Plan, foreign),
+        _ => (false, ""),
+    };
+    match mode {
+        _ if !runs => Directive::Pass,
+        Mode::Plan => Directive::Block(PLANNING.to_owned()),
+        Mode::Ask => Directive::AskHuman {
+            message: "commands that may change something are asked about in this mode".to_owned(),
+            rule_key: Some(format!("run {subject}")),
+        },
+        Mode::AcceptEdits | Mode::DontAsk => Directive::Pass,
+    }
+}
+
+/// What a denial for the session covers: the file, the command, or the very call.
+fn key(tool: &str, arguments: &Map<String, Value>) -> String {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str);
+    match (tool, text("path"), text("command")) {
+        ("write_file" | "patch", Some(path), _) => format!("edit {path}"),
+        ("terminal", _, Some(command)) => format!("run {command}"),
+        _ => format!("{tool} {}", Value::Object(arguments.clone())),
+    }
+}
+
+/// Files that are always asked about: keys, environments, what git and the agent obey.
+fn is_protected(path: &Path) -> bool {
+    let folder = path.components().any(|part| match part {
+        Component::Normal(name) => KEY_FOLDERS.iter().any(|folder| name == *folder),
+        _ => false,
+    });
+    let name = path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
+    let ends = Path::new(name).extension().and_then(std::ffi::OsStr::to_str);
+    folder
+        || name == ".env"
+        || name.starts_with(".env.")
+        || KEY_FILES.contains(&name)
+        || matches!(ends, Some("pem" | "key" | "p12" | "pfx"))
+}
+
+/// What an edit would do, as far as its arguments and the present texts tell.
+fn proposed(
+    tool: &str,
+    arguments: &Map<String, Value>,
+    before: &[(PathBuf, Option<String>)],
+) -> Vec<FileDiff> {
+    let text = |key: &str| arguments.get(key).and_then(Value::as_str);
+    let Some((path, old)) = before.first().cloned() else { return Vec::new() };
+    if tool == "write_file" {
+        let new = text("content").unwrap_or_default().to_owned();
+        return vec![FileDiff { path, old, new }];
+    }
+    let (Some(from), Some(to)) = (text("old_string"), text("new_string")) else {
+        return Vec::new();
+    };
+    let whole = old.as_deref().filter(|old| !from.is_empty() && old.contains(from));
+    let all = arguments.get("replace_all").and_then(Value::as_bool).unwrap_or_default();
+    match whole {
+        Some(whole) => {
+            let new = if all { whole.replace(from, to) } else { whole.replacen(from, to, 1) };
+            vec![FileDiff { path, old, new }]
+        }
+        // The tool finds the place by likeness; the person sees what is sought and what comes.
+        None => vec![FileDiff { path, old: Some(from.to_owned()), new: to.to_owned() }],
+    }
+}
+
+impl Buffers for EditorRules {
+    fn holds(&self, path: &Path, cx: &CallContext) -> bool {
+        let held = |ruled: Arc<RuledSession>| {
+            ruled.files.as_ref().is_some_and(|files| files.writes()) && ruled.contains(path)
+        };
+        self.of(cx).is_some_and(held)
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &'a Path,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<String, EnvError>> {
+        Box::pin(async move {
+            let files = self.of(cx).and_then(|ruled| ruled.files.clone());
+            files.ok_or_else(|| gone(path))?.read(path).await
+        })
+    }
+
+    fn write<'a>(
+        &'a self,
+        path: &'a Path,
+        text: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<(), EnvError>> {
+        Box::pin(async move {
+            let files = self.of(cx).and_then(|ruled| ruled.files.clone());
+            files.ok_or_else(|| gone(path))?.write(path, text).await
+        })
+    }
+}
+
+fn gone(path: &Path) -> EnvError {
+    let why = "the editor has closed the session".to_owned();
+    EnvError::File { path: TargetPath::new(path), why, missing: false }
+}
+
+impl Hook for EditorRules {
+    fn name(&self) -> &'static str {
+        "editor"
+    }
+
+    fn wants(&self) -> HookSet {
+        HookSet::EMPTY.with(HookKind::PreToolCall).with(HookKind::PostToolCall)
+    }
+
+    fn on_failure(&self) -> OnFailure {
+        OnFailure::Block
+    }
+
+    fn fire<'a>(&'a self, moment: &'a Moment<'a>) -> BoxFuture<'a, Result<Directive, HookError>> {
+        Box::pin(async move {
+            match moment {
+                Moment::PreToolCall(about) => Ok(self.before(about).await),
+                Moment::PostToolCall(about, finished) => {
+                    self.after(about, finished).await;
+                    Ok(Directive::Pass)
+                }
+                _ => Ok(Directive::Pass),
+            }
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn asked(directive: &Directive) -> &'static str {
+        match directive {
+            Directive::Pass => "pass",
+            Directive::Block(_) => "block",
+            Directive::AskHuman { .. } => "ask",
+            _ => "?",
+        }
+    }
+
+    #[test]
+    fn a_mode_decides_what_is_asked_and_protected_files_always_are() {
+        let ruled = RuledSession::new(vec!["/w".into()], None);
+        for (path, answers) in [
+            ("/w/src/a.rs", ["ask", "pass", "pass", "block"]),
+            ("/etc/motd", ["ask", "ask", "pass", "block"]),
+            ("/w/.env", ["ask", "ask", "ask", "block"]),
+            ("/w/.env.local", ["ask", "ask", "ask", "block"]),
+            ("/w/.git/config", ["ask", "ask", "ask", "block"]),
+            ("/home/me/.ssh/id_ed25519", ["ask", "ask", "ask", "block"]),
+            ("/w/server.pem", ["ask", "ask", "ask", "block"]),
+            ("/w/.environment", ["ask", "pass", "pass", "block"]),
+        ] {
+            let modes = [Mode::Ask, Mode::AcceptEdits, Mode::DontAsk, Mode::Plan];
+            let found = modes.map(|mode| asked(&edit(mode, &ruled, &[path.into()])));
+            assert_eq!(found, answers, "{path}");
+        }
+    }
+
+    #[test]
+    fn commands_that_only_read_are_not_asked_about() {
+        let map = |value: Value| value.as_object().cloned().unwrap_or_default();
+        for (tool, arguments, answers) in [
+            ("terminal", json!({"command": "ls -l"}), ["pass", "pass", "pass"]),
+            ("terminal", json!({"command": "echo x > y"}), ["ask", "pass", "block"]),
+            ("execute_code", json!({"code": "1"}), ["ask", "pass", "block"]),
+            ("read_file", json!({"path": "x"}), ["pass", "pass", "pass"]),
+            ("mcp__git__commit", json!({}), ["pass", "pass", "block"]),
+        ] {
+            let arguments = map(arguments);
+            let modes = [Mode::Ask, Mode::AcceptEdits, Mode::Plan];
+            assert_eq!(modes.map(|mode| asked(&run(mode, tool, &arguments))), answers, "{tool}");
+        }
+    }
+
+    #[test]
+    fn an_edit_is_shown_whole_where_its_place_is_certain() {
+        let map = |value: Value| value.as_object().cloned().unwrap_or_default();
+        let path = PathBuf::from("/w/a");
+        let before = [(path.clone(), Some("one two one".to_owned()))];
+        let diff = |old: &str, new: &str| {
+            vec![FileDiff { path: path.clone(), old: Some(old.to_owned()), new: new.to_owned() }]
+        };
+        let change = |from, to, all| {
+            map(json!({"path": "a", "old_string": from, "new_string": to, "replace_all": all}))
+        };
+        assert_eq!(
+            proposed("patch", &change("one", "1", true), &before),
+            diff("one two one", "1 two 1")
+        );
+        assert_eq!(
+            proposed("patch", &change("two", "2", false), &before),
+            diff("one two one", "one 2 one")
+        );
+        assert_eq!(proposed("patch", &change("tvo", "2", false), &before), diff("tvo", "2"));
+        let write = map(json!({"path": "a", "content": "new"}));
+        assert_eq!(proposed("write_file", &write, &before), diff("one two one", "new"));
+    }
+}

@@ -1,0 +1,212 @@
+//! What an editor must be told so that it finds this agent.
+
+/// The lines of one editor.
+#[derive(Debug, Clone, Copy)]
+pub struct EditorSnippet {
+    /// Its name at `petasos acp --setup`.
+    pub editor: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// Where the lines belong.
+    pub place: &'static str,
+    /// The language of the lines.
+    pub language: &'static str,
+    /// The lines.
+    pub text: &'static str,
+    /// What else there is to know.
+    pub about: &'static str,
+}
+
+/// Editors that are known to speak the protocol.
+pub static SNIPPETS: &[EditorSnippet] = &[
+    EditorSnippet {
+        editor: "zed",
+        name: "Zed",
+        place: "settings.json",
+        language: "json",
+        text: r#"{
+  "agent_servers": {
+    "Petasos": {
+      "type": "custom",
+      "command": "petasos",
+      "args": ["acp"],
+      "env": {}
+    }
+  }
+}
+"#,
+        about: "Open the agent panel, press `+` and choose Petasos.",
+    },
+    EditorSnippet {
+        editor: "jetbrains",
+        name: "JetBrains IDEs",
+        place: "~/.jetbrains/acp.json",
+        language: "json",
+        text: r#"{
+  "agent_servers": {
+    "Petasos": {
+      "command": "petasos",
+      "args": ["acp"],
+      "env": {}
+    }
+  }
+}
+"#,
+        about: "AI Chat, then *Add Custom Agent* opens this file.",
+    },
+    EditorSnippet {
+        editor: "neovim",
+        name: "Neovim with CodeCompanion",
+        place: "init.lua",
+        language: "lua",
+        text: r#"require("codecompanion").setup({
+  adapters = {
+    acp = {
+      petasos = function()
+        return require("codecompanion.adapters").extend("gemini_cli", {
+          name = "petasos",
+          formatted_name = "Petasos",
+          commands = { default = { "petasos", "acp" } },
+          defaults = { auth_method = nil, mcpServers = {}, timeout = 20000 },
+        })
+      end,
+    },
+  },
+  strategies = { chat = { adapter = "petasos" } },
+})
+"#,
+        about: "Avante has a table `acp_providers` that takes the same command and arguments.",
+    },
+    EditorSnippet {
+        editor: "emacs",
+        name: "Emacs with agent-shell",
+        place: "init.el",
+        language: "elisp",
+        text: r#"(require 'agent-shell)
+(add-to-list 'agent-shell-agent-configs
+             (agent-shell-make-agent-config
+              :identifier 'petasos
+              :mode-line-name "Petasos"
+              :buffer-name "Petasos"
+              :shell-prompt "Petasos> "
+              :shell-prompt-regexp "Petasos> "
+              :client-maker
+              (lambda (buffer)
+                (agent-shell--make-acp-client
+                 :command "petasos"
+                 :command-params '("acp")
+                 :context-buffer buffer))))
+"#,
+        about: "`M-x agent-shell` then offers Petasos; it is built on `acp.el`.",
+    },
+    EditorSnippet {
+        editor: "vscode",
+        name: "VS Code with an ACP extension",
+        place: "settings.json",
+        language: "json",
+        text: r#"{
+  "acp.agents": {
+    "Petasos": {
+      "command": "petasos",
+      "args": ["acp"],
+      "env": {}
+    }
+  }
+}
+"#,
+        about: "VS Code has no client of its own; extensions from the marketplace bring one.",
+    },
+];
+
+/// What the guide says before the lines of each editor.
+const INTRODUCTION: &str = "# Editors
+
+Petasos serves editors that speak the [Agent Client Protocol](https://agentclientprotocol.com): the
+editor starts `petasos acp` and talks with it over standard input and output. Nothing else is ever
+printed there. `petasos acp --check` says whether the server works here, and `petasos acp --setup
+EDITOR` prints the lines below. This page is generated from the program.
+
+Set up a provider first (`petasos setup`); without one the editor is told to authenticate.
+
+## What is asked
+
+| mode | edits | commands |
+|---|---|---|
+| Ask (`default`) | every edit, with its difference | those that may change something |
+| Accept edits (`accept_edits`) | outside the workspace and the folder for temporary files | as the approval policy says |
+| Do not ask (`dont_ask`) | none | as the approval policy says |
+| Plan (`plan`) | nothing is written | nothing is run but what only reads |
+
+`.env` files, keys, and what is below `.git`, `.ssh` and the agent's own folder are asked about in every
+mode. The approval policy of the program holds besides: a mode adds questions and takes none away. A
+question that nobody answers expires after `approvals.gateway_timeout` seconds, and nothing runs.
+*Deny for this session* refuses the same file or the very command without another question.
+
+## What else
+
+- Modes, models and the level of thinking are options of a session; chosen during a turn, a model or a
+  level applies from the next one on.
+- Slash commands are announced; those that a terminal needs and an editor does not are left out.
+- MCP servers that the editor passes belong to that session alone and end with it.
+- Where the editor offers its files, unsaved text is what is read and edited: an edit goes through the
+  editor. A file that the editor cannot give is read from the disk, and you are told.
+- `acp.list_all: true` lists conversations of the terminal, too.
+
+## The other way round: another agent as a subagent
+
+Any agent that speaks the protocol can do a part of the work: `delegate_task` takes its name.
+
+```yaml
+acp:
+  agents:
+    claude:
+      command: claude-agent-acp
+      pass_env: [ANTHROPIC_API_KEY]
+    gemini:
+      command: gemini
+      args: [--experimental-acp]
+```
+
+It runs in the workspace of the conversation with tools of its own. What it asks permission for is
+judged by your approval policy and, where that asks, by you; never for longer than once. What it does
+without asking is its own affair. It gets no variable but those in `env` and `pass_env`.
+";
+
+/// The page of the guide.
+pub fn page() -> String {
+    use std::fmt::Write as _;
+    let mut page = String::from(INTRODUCTION);
+    for snippet in SNIPPETS {
+        let EditorSnippet { name, place, language, text, about, .. } = snippet;
+        write!(page, "\n## {name}\n\nIn `{place}`:\n\n```{language}\n{text}```\n\n{about}\n")
+            .unwrap_or_default();
+    }
+    page
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn json_lines_are_json_and_brackets_close() {
+        for snippet in SNIPPETS {
+            if snippet.language == "json" {
+                let read: serde_json::Value = serde_json::from_str(snippet.text).unwrap();
+                assert!(read.to_string().contains(r#""args":["acp"]"#), "{}", snippet.editor);
+                continue;
+            }
+            let mut open = Vec::new();
+            for sign in snippet.text.chars() {
+                match sign {
+                    '(' | '[' | '{' => open.push(sign),
+                    ')' => assert_eq!(open.pop(), Some('('), "{}", snippet.editor),
+                    ']' => assert_eq!(open.pop(), Some('['), "{}", snippet.editor),
+                    '}' => assert_eq!(open.pop(), Some('{'), "{}", snippet.editor),
+                    _ => {}
+                }
+            }
+            assert!(open.is_empty(), "{}", snippet.editor);
+        }
+    }
+}
