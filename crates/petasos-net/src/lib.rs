@@ -1,4 +1,4 @@
-//! The only way out of the process over HTTP.
+//! The only way out of the process.
 //!
 //! Its law: a credential is attached here, by origin, or not at all; where a connection may go is
 //! checked here, at the moment of connecting; redirects are followed here and lose every
@@ -14,6 +14,7 @@
 //! | `proxy` | which proxy, if any |
 //! | `client` | requests, replies, redirects, deadlines |
 //! | `sse` | server-sent events |
+//! | `stream` | bare connections for protocols that are not HTTP |
 //! | `grpc` | framed messages and their status |
 //! | `fault` | what can go wrong |
 
@@ -27,6 +28,7 @@ pub mod origin;
 pub mod proxy;
 pub mod sites;
 pub mod sse;
+pub mod stream;
 pub mod websocket;
 
 pub use address::Reach;
@@ -38,5 +40,6 @@ pub use origin::{Allowed, Credential, Origin, Refused, Scheme, Scope, UrlRefused
 pub use reqwest::Method;
 pub use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 pub use sites::{Lookup, SiteBlocked, SiteRules};
+pub use stream::{Protection, Wire};
 pub use url::Url;
 pub use websocket::{WebSocket, WebSocketError};
