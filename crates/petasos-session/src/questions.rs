@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use petasos_agent::engine::{Asker, Question as Clarification};
 use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Who};
+use petasos_contract::context::Surface;
 use petasos_contract::terminal::Passwords;
 use petasos_contract::{BoxFuture, CallContext, Secret, SessionId};
 use petasos_store::{QuestionId, StoreError, Stores};
@@ -20,6 +21,8 @@ use crate::record;
 
 /// How long an approval stays open when nobody says otherwise.
 const APPROVAL: Duration = Duration::from_mins(1);
+/// The same where nobody sits before it.
+const APPROVAL_AWAY: Duration = Duration::from_mins(5);
 /// How long a password is waited for.
 const PASSWORD: Duration = Duration::from_secs(45);
 
@@ -47,6 +50,18 @@ pub enum AnswerError {
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
+}
+
+/// How long an approval stays open: people in chats and editors are not always at hand.
+fn patience(cx: &CallContext) -> Duration {
+    let (key, usual) = match cx.surface {
+        Surface::Gateway | Surface::Acp | Surface::ApiServer => {
+            ("approvals.gateway_timeout", APPROVAL_AWAY)
+        }
+        _ => ("approvals.timeout", APPROVAL),
+    };
+    let seconds = cx.settings.get(key).and_then(serde_json::Value::as_u64);
+    seconds.map_or(usual, Duration::from_secs)
 }
 
 /// Asks the people of all sessions.
@@ -138,8 +153,7 @@ impl Questions {
     }
 
     async fn approve(&self, request: &ApprovalRequest, cx: &CallContext) -> Answer {
-        let seconds = cx.settings.get("approvals.timeout").and_then(serde_json::Value::as_u64);
-        let patience = seconds.map_or(APPROVAL, Duration::from_secs);
+        let patience = patience(cx);
         let denied = |by, comment| Answer::Denied { by: Who::Person(by), comment };
         match self.ask(QuestionKind::Approval(request.clone()), patience, cx).await {
             Ok((QuestionReply::Allow(scope), by)) => Answer::Allowed { scope, by: Who::Person(by) },
