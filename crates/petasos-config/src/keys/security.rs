@@ -19,6 +19,12 @@ pub(super) static KEYS: &[Key] = &[
     key("approvals.gateway_timeout", Number, "300", "Seconds a question over chat stays open")
         .tighten(Smaller),
     key(
+        "approvals.chat_approvers",
+        Choice(&["requester_or_admin", "requester", "admins", "any_allowed"]),
+        "\"requester_or_admin\"",
+        "Who may answer a question in a chat",
+    ),
+    key(
         "approvals.cron_mode",
         Choice(CRON),
         "\"deny\"",

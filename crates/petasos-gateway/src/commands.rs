@@ -1,0 +1,296 @@
+//! Slash commands of chats: those that only a chat has, and all of the session's.
+
+use std::sync::Arc;
+
+use petasos_session::command::{self, AfterCommand};
+use petasos_session::{CommandOutcome, EndReason};
+use petasos_store::StoreError;
+use serde_json::Value;
+use tracing::warn;
+
+use crate::access::{Class, is_open_command, may_run};
+use crate::gateway::Shared;
+use crate::intake::Admitted;
+use crate::options::BusyMode;
+use crate::pairing::{self, Confirmed};
+use crate::platform::now_ms;
+use crate::turns::StopReason;
+
+/// A command that only a chat has.
+struct ChatCommand {
+    name: &'static str,
+    usage: &'static str,
+    about: &'static str,
+}
+
+const fn row(name: &'static str, usage: &'static str, about: &'static str) -> ChatCommand {
+    ChatCommand { name, usage, about }
+}
+
+/// Those of chats alone, and those that mean something else there.
+const CHAT_COMMANDS: &[ChatCommand] = &[
+    row("whoami", "", "who you are here, and which rule lets you in"),
+    row("new", "[now]", "begin a new conversation"),
+    row("stop", "[all]", "stop the turn; `all` stops everything of this home"),
+    row("busy", "[interrupt|queue|steer|collect]", "what a message does while I work"),
+    row("approve", "[n] [all] [session|always]", "allow what waits"),
+    row("deny", "[n] [why]", "refuse what waits"),
+    row("answer", "n text", "answer a question by its number"),
+    row("sethome", "", "make this chat the home of its platform"),
+    row("platform", "", "the accounts and how they are"),
+    row("pair", "list|approve CODE|revoke USER", "let people in; in a direct chat with the owner"),
+    row("restart", "", "restart the gateway"),
+];
+
+/// Commands of the session that make no sense in a chat.
+const AT_A_TERMINAL: &[&str] = &[
+    "clear",
+    "copy",
+    "paste",
+    "image",
+    "history",
+    "save",
+    "quit",
+    "exit",
+    "skin",
+    "statusbar",
+    "editor",
+    "config",
+];
+
+impl Shared {
+    /// Runs the command of a message, and answers it in one step.
+    pub(crate) async fn command(self: Arc<Self>, message: Admitted) {
+        let said = self.run_command(&message).await;
+        if let Err(error) = self.end_with(&message, "a command", said).await {
+            warn!(%error, id = message.id, "a command is not answered");
+        }
+    }
+
+    async fn run_command(self: &Arc<Self>, message: &Admitted) -> String {
+        let Some((name, words)) = command::split(&message.text) else {
+            return "That is no command: /help lists them.".to_owned();
+        };
+        let name = if name == "reset" { "new".to_owned() } else { name };
+        let account = self.account(&message.lane()).cloned();
+        let Some(account) = account else { return String::new() };
+        if !may_run(message.class, &name, &account.options()) {
+            return format!(
+                "/{name} is for {}.",
+                if crate::access::command_class(&name) == Class::Owner {
+                    "the owner"
+                } else {
+                    "administrators"
+                }
+            );
+        }
+        if AT_A_TERMINAL.contains(&name.as_str()) {
+            return format!("/{name} works only at a terminal.");
+        }
+        match name.as_str() {
+            "start" => String::new(),
+            "whoami" => format!(
+                "You are `{}` on {}: {}, let in by “{}”.",
+                message.sender,
+                message.key.platform,
+                message.class.as_str(),
+                message.rule
+            ),
+            "help" | "commands" => self.help(message.class, &account.options()),
+            "approve" | "deny" | "answer" => self.decide(message, &name, words).await,
+            "stop" => self.stop(message, words).await,
+            "new" => self.fresh(message).await.unwrap_or_else(|error| error.to_string()),
+            "busy" => self.set_busy(message, words).await.unwrap_or_else(|error| error.to_string()),
+            "sethome" => {
+                let home = self.store.set_home(&message.lane(), &message.sender_name).await;
+                home.map_or_else(
+                    |error| error.to_string(),
+                    |()| "This chat is the home now.".to_owned(),
+                )
+            }
+            "platform" => self.platforms(),
+            "pair" => self.pair(message, words).await.unwrap_or_else(|error| error.to_string()),
+            "restart" => {
+                self.ask_restart();
+                "Restarting; what you write meanwhile is kept.".to_owned()
+            }
+            "queue" if !words.is_empty() => self.enqueue(message, words).await,
+            _ => self.session_command(message, &name, words).await,
+        }
+    }
+
+    async fn session_command(
+        self: &Arc<Self>,
+        message: &Admitted,
+        name: &str,
+        words: &str,
+    ) -> String {
+        let foreign =
+            matches!(name, "resume" | "sessions" | "branch") && message.class < Class::Admin;
+        if foreign {
+            return format!("/{name} is for administrators.");
+        }
+        let session = match self.open(&message.key, &message.session, &message.sender).await {
+            Ok(session) => session,
+            Err(error) => return error.to_string(),
+        };
+        let line = format!("/{name} {words}");
+        match session.command(line.trim()).await {
+            Ok(outcome) => self.after(message, outcome).await,
+            Err(error) => error.to_string(),
+        }
+    }
+
+    /// What follows from a command of the session.
+    async fn after(&self, message: &Admitted, outcome: CommandOutcome) -> String {
+        let mut said: Vec<String> =
+            outcome.pages.iter().map(|page| page.text().to_owned()).collect();
+        match outcome.then {
+            AfterCommand::New => match self.fresh(message).await {
+                Ok(word) => said.push(word),
+                Err(error) => said.push(error.to_string()),
+            },
+            AfterCommand::Switch(session) => match self.store.bind(&message.key, &session).await {
+                Ok(()) => said.push(format!("This chat goes on with {session}.")),
+                Err(error) => said.push(error.to_string()),
+            },
+            AfterCommand::Nothing | AfterCommand::Submit(_) => {}
+        }
+        said.join("\n\n")
+    }
+
+    fn help(&self, class: Class, options: &crate::options::PlatformOptions) -> String {
+        let mut lines = vec!["**Commands**".to_owned()];
+        for own in CHAT_COMMANDS {
+            if may_run(class, own.name, options) {
+                let space = if own.usage.is_empty() { "" } else { " " };
+                lines.push(format!("- `/{}{space}{}` {}", own.name, own.usage, own.about));
+            }
+        }
+        for info in self.sessions.commands() {
+            let own = CHAT_COMMANDS.iter().any(|own| own.name == info.name);
+            let hidden = own || AT_A_TERMINAL.contains(&info.name.as_str()) || info.name == "help";
+            if !hidden && (is_open_command(&info.name) || may_run(class, &info.name, options)) {
+                lines.push(info.line());
+            }
+        }
+        lines.join("\n")
+    }
+
+    async fn stop(&self, message: &Admitted, words: &str) -> String {
+        if words == "all" {
+            if message.class != Class::Owner {
+                return "/stop all is for the owner.".to_owned();
+            }
+            let by = format!("{} on {}", message.sender, message.key.platform);
+            return match self.host.stop_all(&by) {
+                Ok(()) => {
+                    "Everything is stopped. Nothing starts again until `petasos resume`.".to_owned()
+                }
+                Err(why) => format!("Not everything is stopped: {why}"),
+            };
+        }
+        let withdrawn = self.store.withdraw(&message.session, "/stop").await.unwrap_or_default();
+        let stopped = self.interrupt(&message.session, StopReason::Stopped);
+        match (stopped, withdrawn) {
+            (false, 0) => "Nothing runs.".to_owned(),
+            (true, 0) => "Stopped.".to_owned(),
+            (_, count) => format!("Stopped; {count} waiting messages are withdrawn."),
+        }
+    }
+
+    /// A new conversation for a chat; the old one stays.
+    async fn fresh(&self, message: &Admitted) -> Result<String, StoreError> {
+        self.store.withdraw(&message.session, "/new").await?;
+        self.interrupt(&message.session, StopReason::Stopped);
+        let next = self.host.new_session();
+        self.store.bind(&message.key, &next).await?;
+        if let Some(old) = self.sessions.find(&message.session)
+            && let Err(error) = old.end(EndReason::NewSession).await
+        {
+            warn!(%error, "a session did not end by itself");
+        }
+        let known = self.conversations.find(message.session.as_str()).await.is_ok();
+        let back = if known {
+            format!(" `/resume {}` goes back.", message.session)
+        } else {
+            String::new()
+        };
+        Ok(format!("New conversation.{back}"))
+    }
+
+    async fn set_busy(&self, message: &Admitted, words: &str) -> Result<String, StoreError> {
+        if words.is_empty() {
+            return Ok(format!("While I work, a message does: {}.", message.busy.as_str()));
+        }
+        let Some(mode) = BusyMode::named(words) else {
+            return Ok(format!("`{words}` is none of interrupt, queue, steer, collect."));
+        };
+        self.store.choose(&message.key, "busy", Some(Value::from(mode.as_str()))).await?;
+        Ok(format!("While I work, a message does: {}.", mode.as_str()))
+    }
+
+    async fn enqueue(self: &Arc<Self>, message: &Admitted, words: &str) -> String {
+        let Ok(session) = self.open(&message.key, &message.session, &message.sender).await else {
+            return "The conversation cannot be opened.".to_owned();
+        };
+        match session.submit(words.into(), petasos_session::WhenBusy::Queue).await {
+            Ok(_) => "Queued.".to_owned(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    fn platforms(&self) -> String {
+        let line = |account: &Arc<crate::account::Account>| {
+            let (state, _, reconnects) = account.state();
+            format!("- {}: {state:?}, connected anew {reconnects} times", account.name())
+        };
+        self.accounts.iter().map(line).collect::<Vec<_>>().join("\n")
+    }
+
+    async fn pair(&self, message: &Admitted, words: &str) -> Result<String, StoreError> {
+        if message.key.kind.is_shared() {
+            return Ok("/pair works in a direct chat only.".to_owned());
+        }
+        let (action, rest) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
+        let (platform, value) = rest
+            .trim()
+            .split_once(char::is_whitespace)
+            .unwrap_or((&message.key.platform, rest.trim()));
+        match action {
+            "approve" => {
+                let done = pairing::confirm(&*self.store, platform, value.trim(), now_ms()).await?;
+                Ok(match done {
+                    Confirmed::Admitted(person) => {
+                        format!("{} ({}) may write now.", person.name, person.user)
+                    }
+                    Confirmed::Wrong => "No such code, or it has lapsed.".to_owned(),
+                    Confirmed::Locked => "Too many wrong codes: locked for an hour.".to_owned(),
+                })
+            }
+            "revoke" => {
+                let gone = self.store.unpair(platform, value.trim()).await?;
+                Ok(if gone {
+                    "They may no longer write."
+                } else {
+                    "Nobody of that name was let in."
+                }
+                .to_owned())
+            }
+            _ => {
+                let people = self.store.paired(None).await?;
+                let line = |it: &petasos_store::Paired| {
+                    format!(
+                        "- {} {} ({}){}",
+                        it.platform,
+                        it.user,
+                        it.name,
+                        if it.owner { ", owner" } else { "" }
+                    )
+                };
+                let lines: Vec<String> = people.iter().map(line).collect();
+                Ok(if lines.is_empty() { "Nobody is paired.".to_owned() } else { lines.join("\n") })
+            }
+        }
+    }
+}

@@ -1,0 +1,252 @@
+//! Sending what is planned: in order within a chat, as fast as the platform likes, until it arrives
+//! or cannot.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
+use petasos_store::{Attempt, DeliveryClass, Lane, NewDelivery, OutboxRow, StoreError};
+use tracing::{info, warn};
+
+use crate::account::{Account, AccountState, jittered};
+use crate::gateway::{Shared, blank};
+use crate::platform::{Outgoing, Repeats, SendError, now_ms};
+use crate::render::{self, Dialect, Form};
+
+/// So many messages of an account are on their way at once.
+const AT_ONCE: u32 = 16;
+/// How often what is planned is looked at when nobody says that there is something.
+const LOOK: Duration = Duration::from_secs(1);
+/// Pauses after failures that certainly did not arrive, in seconds; the last one is repeated.
+const PAUSES: [u64; 7] = [1, 2, 4, 8, 15, 30, 60];
+/// A message that holds its lane up for so long leaves it.
+const LANE_MAX_MS: i64 = 600_000;
+/// How long remarks are tried.
+const NOTICE_MAX_MS: i64 = 600_000;
+/// How long one call may take.
+const CALL_MAX: Duration = Duration::from_mins(1);
+const MAY_REPEAT: &str = "(may repeat: connection broke while sending)\n";
+
+/// Sends what is due on an account, for ever.
+pub(crate) async fn deliver(account: Arc<Account>, shared: Arc<Shared>) {
+    let mut sending = FuturesUnordered::new();
+    loop {
+        let room = AT_ONCE.saturating_sub(u32::try_from(sending.len()).unwrap_or(AT_ONCE));
+        if room > 0 && account.takes_messages() && shared.host.stopped().is_none() {
+            let (platform, own) = (account.def.name, account.platform.account());
+            match shared.store.take_due(platform, own, now_ms(), room).await {
+                Ok(rows) => {
+                    sending.extend(rows.into_iter().map(|row| attempt(&account, &shared, row)));
+                }
+                Err(error) => warn!(%error, "what is planned cannot be read"),
+            }
+        }
+        tokio::select! {
+            Some(()) = sending.next() => shared.delivered(),
+            () = account.due.notified() => {}
+            () = tokio::time::sleep(LOOK) => {}
+        }
+    }
+}
+
+/// One try of one message.
+async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
+    let id = row.id;
+    let result = send_parts(account, shared, &row).await;
+    let outcome = match result {
+        Ok(()) => {
+            shared.counters.sent.fetch_add(1, Ordering::Relaxed);
+            info!(id, inbox = row.delivery.inbox, platform = account.def.name, "sent");
+            Attempt::Sent
+        }
+        Err(error) => {
+            shared.counters.failed_sends.fetch_add(1, Ordering::Relaxed);
+            warn!(id, platform = account.def.name, %error, attempts = row.attempts, "not sent");
+            after(account, shared, &row, error).await
+        }
+    };
+    let dead = matches!(outcome, Attempt::Dead { .. });
+    if let Err(error) = shared.store.end_attempt(id, outcome).await {
+        warn!(%error, id, "what became of a message is not stored");
+    }
+    if dead && row.delivery.class != DeliveryClass::Notice {
+        tell_given_up(shared, &row).await;
+    }
+    account.due.notify_one();
+}
+
+/// Why sending stopped: the platform, or our own store.
+#[derive(Debug, thiserror::Error)]
+enum Failed {
+    #[error(transparent)]
+    Send(#[from] SendError),
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+async fn send_parts(account: &Account, shared: &Shared, row: &OutboxRow) -> Result<(), Failed> {
+    let delivery = &row.delivery;
+    let mut parts = row.parts.clone();
+    if parts.is_empty() {
+        parts = planned_parts(
+            account.def.form,
+            delivery,
+            shared.options().parts_max,
+            account.def.media_bytes_max,
+        );
+        shared.store.set_parts(row.id, parts.clone()).await?;
+    }
+    let count = parts.len() + delivery.media.len();
+    for at in row.sent.len()..count {
+        let pause = account.reserve(&delivery.lane.chat);
+        tokio::time::sleep_until(pause.into()).await;
+        let repeat = row.uncertain && at == row.sent.len() && account.def.repeats == Repeats::Seen;
+        let token = format!("{}-{at}", delivery.token);
+        let last_text = at + 1 == parts.len();
+        let mut text = parts.get(at).cloned().unwrap_or_default();
+        if repeat {
+            text.insert_str(0, MAY_REPEAT);
+        }
+        let plain = if parts.len() == 1 { render::plain(&delivery.body) } else { text.clone() };
+        let outgoing = Outgoing {
+            lane: &delivery.lane,
+            text: &text,
+            plain: &plain,
+            unmarked: false,
+            buttons: if last_text { &delivery.buttons } else { &[] },
+            reply_to: delivery.reply_to.as_deref().filter(|_| at == 0),
+            media: at.checked_sub(parts.len()).and_then(|at| delivery.media.get(at)),
+            token: &token,
+        };
+        let name = send_one(account, outgoing, &delivery.body).await?;
+        shared.store.part_sent(row.id, &name).await?;
+    }
+    Ok(())
+}
+
+/// One call, and once more without what the server did not take.
+async fn send_one(account: &Account, message: Outgoing<'_>, body: &str) -> Result<String, Failed> {
+    let Outgoing { lane, buttons, reply_to, media, token, .. } = message;
+    let first = called(account, message).await;
+    let again = |lane, text, unmarked, reply_to| Outgoing {
+        lane,
+        text,
+        plain: text,
+        unmarked,
+        buttons,
+        reply_to,
+        media,
+        token,
+    };
+    match first {
+        Err(SendError::BadFormat(why)) => {
+            warn!(why, "the server does not take the markup; sent as plain text");
+            let plain = Form { dialect: Dialect::Plain, ..account.def.form }.parts(body);
+            let text = plain.first().map_or("", String::as_str);
+            Ok(called(account, again(lane, text, true, reply_to)).await?)
+        }
+        Err(SendError::NoThread(why)) => {
+            warn!(why, "the thread is gone; sent to the chat");
+            let lane = Lane { thread: None, ..lane.clone() };
+            let plain = render::plain(body);
+            Ok(called(account, again(&lane, &plain, true, None)).await?)
+        }
+        other => Ok(other?),
+    }
+}
+
+async fn called(account: &Account, message: Outgoing<'_>) -> Result<String, SendError> {
+    match tokio::time::timeout(CALL_MAX, account.platform.send(message)).await {
+        Ok(sent) => sent,
+        // It may have arrived: a timeout is never taken for a failure.
+        Err(_) => Err(SendError::Ambiguous(format!("no answer for {} s", CALL_MAX.as_secs()))),
+    }
+}
+
+/// What follows from a failure.
+async fn after(account: &Account, shared: &Shared, row: &OutboxRow, failed: Failed) -> Attempt {
+    let now = now_ms();
+    let error = failed.to_string();
+    let Failed::Send(failed) = failed else {
+        // Nobody knows whether the part arrived that could not be noted.
+        return Attempt::Uncertain { at_ms: now + 1000, error };
+    };
+    let age = now - row.created_ms;
+    let most = match row.delivery.class {
+        DeliveryClass::Notice => NOTICE_MAX_MS,
+        _ => i64::try_from(shared.options().delivery_age.as_millis()).unwrap_or(i64::MAX),
+    };
+    let in_ms = |pause: Duration| now + i64::try_from(pause.as_millis()).unwrap_or(1000);
+    let too_old = age > most || (age > LANE_MAX_MS && row.attempts > 8);
+    match failed {
+        SendError::RateLimited { after } => Attempt::Again {
+            at_ms: in_ms(after + Duration::from_millis(200)),
+            error,
+            counted: false,
+        },
+        _ if too_old => Attempt::Dead { error },
+        SendError::Transient(_) => {
+            Attempt::Again { at_ms: in_ms(pause(row.attempts)), error, counted: true }
+        }
+        SendError::Ambiguous(_) => {
+            // A repeat that people see is sent once.
+            let again = account.def.repeats == Repeats::Dropped || !row.uncertain;
+            let at_ms = in_ms(pause(row.attempts));
+            if again { Attempt::Uncertain { at_ms, error } } else { Attempt::Dead { error } }
+        }
+        SendError::Auth(why) => {
+            account.set_state(AccountState::Fatal(why));
+            Attempt::Again { at_ms: in_ms(Duration::from_mins(1)), error, counted: false }
+        }
+        SendError::Unreachable(why) => {
+            let marked = shared.store.set_unreachable(&row.delivery.lane, Some(&why)).await;
+            if let Err(error) = marked {
+                warn!(%error, "a place that cannot be reached is not marked");
+            }
+            Attempt::Dead { error }
+        }
+        SendError::BadFormat(_) | SendError::TooLong(_) | SendError::NoThread(_) => {
+            Attempt::Dead { error }
+        }
+    }
+}
+
+fn pause(attempts: u32) -> Duration {
+    let at = usize::try_from(attempts).unwrap_or(usize::MAX).min(PAUSES.len() - 1);
+    jittered(Duration::from_secs(PAUSES.get(at).copied().unwrap_or(60)))
+}
+
+/// One line in a lane whose message was given up.
+async fn tell_given_up(shared: &Shared, row: &OutboxRow) {
+    let reachable = shared.store.targets(Some(&row.delivery.lane.platform)).await;
+    let lost = |targets: &Vec<petasos_store::KnownTarget>| {
+        targets.iter().any(|it| it.lane == row.delivery.lane && it.unreachable.is_some())
+    };
+    if reachable.is_ok_and(|targets| lost(&targets)) {
+        return;
+    }
+    let notice = NewDelivery {
+        token: format!("given-up-{}", row.id),
+        body: "A message before this one could not be delivered.".to_owned(),
+        ..blank(&row.delivery.lane)
+    };
+    if let Err(error) = shared.say(notice).await {
+        warn!(%error, "a chat was not told about a lost message");
+    }
+}
+
+/// The parts of a text; too many become its beginning and a file, where files can be sent.
+fn planned_parts(form: Form, delivery: &NewDelivery, most: usize, files: u64) -> Vec<String> {
+    const BEGINNING: usize = 1000;
+    let parts = form.parts(&delivery.body);
+    if parts.len() <= most || files == 0 {
+        return parts;
+    }
+    let beginning: String = delivery.body.chars().take(BEGINNING).collect();
+    form.parts(&format!(
+        "{beginning}\n\n… ({} parts in all: ask me for the rest, or for a file)",
+        parts.len()
+    ))
+}

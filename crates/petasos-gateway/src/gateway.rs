@@ -1,0 +1,509 @@
+//! The gateway: its parts, its accounts, and what they share.
+
+use std::collections::HashMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use petasos_contract::wait::{self, Owned};
+use petasos_contract::{Address, SessionId, Settings};
+use petasos_net::Net;
+use petasos_session::{Choice, Sessions};
+use petasos_store::{
+    DeliveryClass, DeliveryState, GatewayStore, InboxState, Lane, NewDelivery, SessionStore,
+    StoreError,
+};
+use serde::Serialize;
+use tokio::sync::{Notify, Semaphore};
+use tracing::warn;
+
+use crate::account::{Account, AccountState};
+use crate::cards::Cards;
+use crate::delivery;
+use crate::options::GatewayOptions;
+use crate::platform::{Opening, Platform, PlatformDef, now_ms};
+use crate::turns::{Runners, StopReason};
+
+/// How often deliveries are looked at when nobody says that there are any.
+const CLEANING: Duration = Duration::from_hours(1);
+/// Settled messages are known for so long, and so many of an account in any case.
+const KNOWN_MS: i64 = 7 * 86_400_000;
+const KNOWN_MIN: u32 = 100_000;
+/// What is sent still gets so long when the gateway stops.
+const LAST_DELIVERIES: Duration = Duration::from_secs(5);
+
+/// What the gateway needs from the program around it.
+pub trait GatewayHost: Send + Sync {
+    /// What a conversation on a platform chooses: toolsets, model, prompt.
+    fn choice(&self, platform: &PlatformDef, address: &Address) -> Choice;
+
+    /// From now on this session is reached there.
+    fn placed(&self, session: &SessionId, address: &Arc<Address>, attended: bool);
+
+    /// Names a new session.
+    fn new_session(&self) -> SessionId;
+
+    /// Why nothing may run, when everything was stopped.
+    fn stopped(&self) -> Option<String>;
+
+    /// Stops everything of this home, in this process and in others.
+    fn stop_all(&self, by: &str) -> Result<(), String>;
+
+    /// A text without secrets.
+    fn redact(&self, text: &str) -> String;
+}
+
+/// What a gateway is made of.
+pub struct GatewayParts {
+    /// What it keeps.
+    pub store: Arc<dyn GatewayStore>,
+    /// Conversations.
+    pub conversations: Arc<dyn SessionStore>,
+    /// The sessions.
+    pub sessions: Arc<Sessions>,
+    /// The program around.
+    pub host: Arc<dyn GatewayHost>,
+    /// Configuration, environment and secrets.
+    pub settings: Arc<Settings>,
+    /// The way out to the network.
+    pub net: Arc<Net>,
+    /// The platforms that are known.
+    pub platforms: Vec<&'static PlatformDef>,
+    /// Accounts besides those that the settings name: an embedder's.
+    pub accounts: Vec<(&'static PlatformDef, Arc<dyn Platform>)>,
+}
+
+impl std::fmt::Debug for GatewayParts {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("GatewayParts").field("sessions", &self.sessions).finish_non_exhaustive()
+    }
+}
+
+/// What every part of the gateway shares.
+pub(crate) struct Shared {
+    pub(crate) store: Arc<dyn GatewayStore>,
+    pub(crate) conversations: Arc<dyn SessionStore>,
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) host: Arc<dyn GatewayHost>,
+    pub(crate) settings: Mutex<Arc<Settings>>,
+    options: Mutex<Arc<GatewayOptions>>,
+    pub(crate) accounts: Vec<Arc<Account>>,
+    pub(crate) runners: Runners,
+    pub(crate) slots: Semaphore,
+    pub(crate) cards: Cards,
+    pub(crate) stops: Mutex<HashMap<SessionId, StopReason>>,
+    pub(crate) counters: Counters,
+    pub(crate) draining: AtomicBool,
+    settled: Notify,
+    restart: AtomicBool,
+    pub(crate) leave: Notify,
+}
+
+/// What is counted.
+#[derive(Debug, Default)]
+pub(crate) struct Counters {
+    pub(crate) accepted: AtomicU64,
+    pub(crate) repeated: AtomicU64,
+    pub(crate) strangers: AtomicU64,
+    pub(crate) turns: AtomicU64,
+    pub(crate) sent: AtomicU64,
+    pub(crate) failed_sends: AtomicU64,
+}
+
+/// How the gateway is.
+#[derive(Debug, Clone, Serialize)]
+pub struct GatewayStatus {
+    /// The program's version.
+    pub version: &'static str,
+    /// The process.
+    pub pid: u32,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// Whether it takes no new work.
+    pub draining: bool,
+    /// Why nothing runs, when everything was stopped.
+    pub stopped: Option<String>,
+    /// Its accounts.
+    pub accounts: Vec<AccountStatus>,
+    /// Messages that came in, by state.
+    pub inbox: HashMap<&'static str, u64>,
+    /// Messages that go out, by state.
+    pub outbox: HashMap<&'static str, u64>,
+    /// Sessions whose turns run or wait.
+    pub working: usize,
+    /// What happened since the start.
+    pub counts: HashMap<&'static str, u64>,
+}
+
+/// How an account is.
+#[derive(Debug, Clone, Serialize)]
+pub struct AccountStatus {
+    /// The platform.
+    pub platform: String,
+    /// The account.
+    pub account: String,
+    /// How it is.
+    #[serde(flatten)]
+    pub state: AccountState,
+    /// Since when, in milliseconds since 1970.
+    pub since_ms: i64,
+    /// How often it was connected anew.
+    pub reconnects: u64,
+    /// Something the operator should know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub notice: Option<String>,
+}
+
+impl GatewayStatus {
+    /// Whether something needs a person.
+    pub fn is_degraded(&self) -> bool {
+        let troubled = |account: &AccountStatus| {
+            !matches!(account.state, AccountState::Connected | AccountState::Paused)
+        };
+        self.stopped.is_some() || self.accounts.iter().any(troubled)
+    }
+}
+
+/// A running gateway; ends when dropped.
+pub struct Gateway {
+    shared: Arc<Shared>,
+    since_ms: i64,
+    intake: Mutex<Vec<Owned<()>>>,
+    _tasks: Vec<Owned<()>>,
+}
+
+impl std::fmt::Debug for Gateway {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Gateway").field("accounts", &self.shared.accounts).finish_non_exhaustive()
+    }
+}
+
+impl Gateway {
+    /// Opens every configured account and begins to work. Says which settings cannot be used.
+    pub async fn start(parts: GatewayParts) -> Result<Self, String> {
+        let options = GatewayOptions::of(&parts.settings)?;
+        let mut accounts = Vec::new();
+        for def in &parts.platforms {
+            let own = GatewayOptions::platform(&parts.settings, def)?;
+            if own.off {
+                continue;
+            }
+            let opening = Opening { settings: &parts.settings, net: &parts.net };
+            let opened = (def.open)(&opening).map_err(|why| format!("{}: {why}", def.name))?;
+            accounts.extend(opened.into_iter().map(|it| Account::new(def, it, own.clone())));
+        }
+        for (def, platform) in parts.accounts {
+            let own = GatewayOptions::platform(&parts.settings, def)?;
+            accounts.push(Account::new(def, platform, own));
+        }
+        let shared = Arc::new(Shared {
+            store: parts.store,
+            conversations: parts.conversations,
+            sessions: parts.sessions,
+            host: parts.host,
+            settings: Mutex::new(parts.settings),
+            slots: Semaphore::new(options.turns_max),
+            options: Mutex::new(Arc::new(options)),
+            accounts,
+            runners: Runners::default(),
+            cards: Cards::default(),
+            stops: Mutex::default(),
+            counters: Counters::default(),
+            draining: AtomicBool::new(false),
+            settled: Notify::new(),
+            restart: AtomicBool::new(false),
+            leave: Notify::new(),
+        });
+        shared.recover().await.map_err(|error| error.to_string())?;
+        let mut tasks = vec![
+            Owned::start(clean(Arc::clone(&shared))),
+            Owned::start(heed_stop(Arc::clone(&shared))),
+        ];
+        let mut intake = Vec::new();
+        for account in &shared.accounts {
+            let (one, all) = (Arc::clone(account), Arc::clone(&shared));
+            intake.push(Owned::start(one.keep_connected(all)));
+            tasks.push(Owned::start(delivery::deliver(Arc::clone(account), Arc::clone(&shared))));
+        }
+        Ok(Self { shared, since_ms: now_ms(), intake: Mutex::new(intake), _tasks: tasks })
+    }
+
+    /// The accounts.
+    pub fn accounts(&self) -> &[Arc<Account>] {
+        &self.shared.accounts
+    }
+
+    /// How it is.
+    pub async fn status(&self) -> Result<GatewayStatus, StoreError> {
+        let shared = &self.shared;
+        let inbox = shared.store.depths().await?;
+        let outbox = shared.store.delivery_depths().await?;
+        let paired = shared.store.paired(None).await?;
+        let accounts = shared.accounts.iter().map(|account| {
+            let (state, since_ms, reconnects) = account.state();
+            let (options, gateway) = (account.options(), shared.options());
+            let anybody = options.has_list()
+                || gateway.allow_all
+                || gateway.owner.is_some()
+                || !gateway.allowed.is_empty()
+                || account.def.unattended
+                || paired.iter().any(|person| person.platform == account.def.name);
+            let notice = (!anybody).then(|| {
+                format!(
+                    "nobody may write here: set {}_ALLOWED_USERS, or let people pair",
+                    account.def.name.to_uppercase()
+                )
+            });
+            AccountStatus {
+                platform: account.def.name.to_owned(),
+                account: account.platform.account().to_owned(),
+                state,
+                since_ms,
+                reconnects,
+                notice,
+            }
+        });
+        let counters = &shared.counters;
+        let count = |name, counter: &AtomicU64| (name, counter.load(Ordering::Relaxed));
+        Ok(GatewayStatus {
+            version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            since_ms: self.since_ms,
+            draining: shared.draining.load(Ordering::Acquire),
+            stopped: shared.host.stopped(),
+            accounts: accounts.collect(),
+            inbox: inbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),
+            outbox: outbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),
+            working: shared.runners.count(),
+            counts: HashMap::from([
+                count("accepted", &counters.accepted),
+                count("repeated", &counters.repeated),
+                count("strangers", &counters.strangers),
+                count("turns", &counters.turns),
+                count("sent", &counters.sent),
+                count("failed_sends", &counters.failed_sends),
+            ]),
+        })
+    }
+
+    /// New settings for everything that can change while it runs: who may write, how busy chats
+    /// behave, when they begin anew. Running turns keep theirs.
+    pub fn reload(&self, settings: &Arc<Settings>) -> Result<(), String> {
+        let options = GatewayOptions::of(settings)?;
+        let mut fresh = Vec::new();
+        for account in &self.shared.accounts {
+            fresh.push(GatewayOptions::platform(settings, account.def)?);
+        }
+        for (account, options) in self.shared.accounts.iter().zip(fresh) {
+            account.set_options(options);
+        }
+        *self.shared.options.lock() = Arc::new(options);
+        *self.shared.settings.lock() = Arc::clone(settings);
+        Ok(())
+    }
+
+    /// Comes back when a chat asked the gateway to restart.
+    pub async fn asked_to_restart(&self) {
+        loop {
+            let told = self.shared.leave.notified();
+            if self.shared.restart.load(Ordering::Acquire) {
+                return;
+            }
+            told.await;
+        }
+    }
+
+    /// Takes no new turns, lets running ones end, cuts those off that take too long, sends what is
+    /// left, and lets go of the platforms.
+    pub async fn drain(&self) {
+        let shared = &self.shared;
+        shared.draining.store(true, Ordering::Release);
+        // Cards that are open stay valid for the next process.
+        shared.sessions.questions().suspend();
+        shared.slots.close();
+        let deadline = Instant::now() + shared.options().drain;
+        if wait::until(deadline, "the running turns", shared.runners.idle()).await.is_err() {
+            for session in shared.runners.sessions() {
+                shared.interrupt(&session, StopReason::Drain);
+            }
+            let more = Instant::now() + Duration::from_secs(3);
+            if wait::until(more, "the turns that were cut off", shared.runners.idle())
+                .await
+                .is_err()
+            {
+                warn!("some turns did not end in time");
+            }
+        }
+        let deadline = Instant::now() + LAST_DELIVERIES;
+        while Instant::now() < deadline && shared.has_due().await {
+            let settled = shared.settled.notified();
+            drop(
+                wait::until(
+                    deadline.min(Instant::now() + Duration::from_millis(100)),
+                    "deliveries",
+                    settled,
+                )
+                .await,
+            );
+        }
+        self.intake.lock().clear();
+    }
+}
+
+impl Shared {
+    pub(crate) fn options(&self) -> Arc<GatewayOptions> {
+        Arc::clone(&self.options.lock())
+    }
+
+    /// The account that a lane belongs to.
+    pub(crate) fn account(&self, lane: &Lane) -> Option<&Arc<Account>> {
+        self.accounts.iter().find(|account| {
+            account.def.name == lane.platform && account.platform.account() == lane.account
+        })
+    }
+
+    /// Plans a message and lets it go.
+    pub(crate) async fn say(&self, delivery: NewDelivery) -> Result<(), StoreError> {
+        let lane = delivery.lane.clone();
+        self.store.plan(vec![delivery]).await?;
+        self.nudge(&lane);
+        Ok(())
+    }
+
+    /// Something is to be sent there.
+    pub(crate) fn nudge(&self, lane: &Lane) {
+        if let Some(account) = self.account(lane) {
+            account.due.notify_one();
+        }
+    }
+
+    /// A delivery has ended, one way or the other.
+    pub(crate) fn delivered(&self) {
+        self.settled.notify_waiters();
+    }
+
+    pub(crate) fn ask_restart(&self) {
+        self.restart.store(true, Ordering::Release);
+        self.leave.notify_waiters();
+    }
+
+    /// Waits while as much is undone as may be.
+    pub(crate) async fn room(&self) {
+        const LOOK: Duration = Duration::from_millis(500);
+        loop {
+            let most = self.options().inbox_max;
+            match self.store.depths().await {
+                Ok(depths) => {
+                    let undone = |(state, count): &(InboxState, u64)| {
+                        if state.is_settled() { 0 } else { *count }
+                    };
+                    if depths.iter().map(undone).sum::<u64>() < most {
+                        return;
+                    }
+                }
+                Err(error) => warn!(%error, "the store does not answer; nothing is read"),
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }
+
+    async fn has_due(&self) -> bool {
+        let waiting = [DeliveryState::Planned, DeliveryState::Sending];
+        self.store.deliveries(&waiting, 1).await.is_ok_and(|rows| !rows.is_empty())
+    }
+
+    /// A fresh place for a file that came in.
+    pub(crate) fn media_path(&self, mime: &str) -> Result<PathBuf, String> {
+        let (folder, ending) = match mime.split('/').next() {
+            Some("image") => ("images", mime.rsplit('/').next().unwrap_or("bin")),
+            Some("audio") => ("audio", "audio"),
+            Some("video") => ("videos", "video"),
+            _ => ("documents", "bin"),
+        };
+        let ending: String = ending.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        let folder = self.settings.lock().home().join("cache").join(folder);
+        make_private(&folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
+        let mut random = [0_u8; 12];
+        getrandom::fill(&mut random).map_err(|error| error.to_string())?;
+        let number = random.iter().fold(0_u128, |sum, byte| (sum << 8) | u128::from(*byte));
+        Ok(folder.join(format!("{number:024x}.{ending}")))
+    }
+
+    /// Tells the owner on another account that this one needs somebody.
+    pub(crate) async fn tell_operator(&self, troubled: &Account) {
+        let (state, ..) = troubled.state();
+        let Ok(targets) = self.store.targets(None).await else { return };
+        let home = targets.into_iter().find(|target| {
+            target.home && target.unreachable.is_none() && target.lane.platform != troubled.def.name
+        });
+        let Some(home) = home else { return };
+        let notice = NewDelivery {
+            class: DeliveryClass::Notice,
+            token: format!("account-{}-{}", troubled.name(), now_ms()),
+            body: format!("The account {} needs you: {state:?}", troubled.name()),
+            ..blank(&home.lane)
+        };
+        if let Err(error) = self.say(notice).await {
+            warn!(%error, "the owner was not told");
+        }
+    }
+}
+
+/// A message with nothing in it yet.
+pub(crate) fn blank(lane: &Lane) -> NewDelivery {
+    NewDelivery {
+        lane: lane.clone(),
+        class: DeliveryClass::Notice,
+        token: String::new(),
+        body: String::new(),
+        media: Vec::new(),
+        buttons: Vec::new(),
+        reply_to: None,
+        inbox: None,
+    }
+}
+
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut make = std::fs::DirBuilder::new();
+    make.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+    make.create(folder)
+}
+
+/// Forgets what no platform delivers again.
+async fn clean(shared: Arc<Shared>) {
+    loop {
+        if let Err(error) = shared.store.forget_settled(now_ms() - KNOWN_MS, KNOWN_MIN).await {
+            warn!(%error, "old messages are not forgotten");
+        }
+        tokio::time::sleep(CLEANING).await;
+    }
+}
+
+/// When everything is stopped, every turn of ours ends; when it goes on, what waited runs.
+async fn heed_stop(shared: Arc<Shared>) {
+    const LOOK: Duration = Duration::from_millis(400);
+    let mut was = shared.host.stopped().is_some();
+    loop {
+        tokio::time::sleep(LOOK).await;
+        let stopped = shared.host.stopped();
+        if stopped.is_some() {
+            for session in shared.runners.sessions() {
+                shared.interrupt(&session, StopReason::Emergency);
+            }
+        }
+        if was && stopped.is_none() {
+            for account in &shared.accounts {
+                account.due.notify_one();
+            }
+            match shared.store.waiting_sessions().await {
+                Ok(sessions) => sessions.iter().for_each(|session| shared.wake(session)),
+                Err(error) => warn!(%error, "what waited does not go on"),
+            }
+        }
+        was = stopped.is_some();
+    }
+}

@@ -1,0 +1,49 @@
+//! Chat platforms: one process, a session for each chat, nothing lost and nothing doubled.
+//!
+//! Its law: what came in is stored before its platform is told, what goes out is planned before it
+//! is sent, and nobody is served whom no rule let in. A platform only connects, reads and sends.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `platform`, `platforms/` | what a platform is, and one a file |
+//! | `api` | JSON over HTTP, as most platforms speak it |
+//! | `link`, `account` | what a platform is given, and the task that keeps it connected |
+//! | `options` | the settings, read once |
+//! | `access`, `pairing` | who may write, and codes by which strangers are let in |
+//! | `routing` | which conversation a message belongs to |
+//! | `intake` | what becomes of something that came in |
+//! | `turns` | turns of chats: queues, limits, answers |
+//! | `cards` | questions in a chat |
+//! | `commands` | slash commands of chats |
+//! | `render` | Markdown in the dialect of a platform, in parts that fit |
+//! | `media` | files that may be sent |
+//! | `delivery` | sending what is planned |
+//! | `recover` | going on after a crash |
+//! | `explain` | why somebody is let in, or not |
+//! | `gateway` | the parts together |
+
+pub mod access;
+mod account;
+mod api;
+mod cards;
+mod commands;
+mod delivery;
+mod explain;
+mod gateway;
+mod intake;
+mod link;
+mod media;
+pub mod options;
+pub mod pairing;
+pub mod platform;
+mod platforms;
+mod recover;
+pub mod render;
+pub mod routing;
+mod turns;
+
+pub use account::{Account, AccountState};
+pub use explain::{Explained, explain};
+pub use gateway::{AccountStatus, Gateway, GatewayHost, GatewayParts, GatewayStatus};
+pub use link::Link;
+pub use platforms::{LoopbackMessage, LoopbackServer, PLATFORMS};

@@ -1,0 +1,66 @@
+//! What a platform is given while it reads: where to put what came in, and how far it was read.
+
+use std::sync::Arc;
+
+use petasos_store::StoreError;
+
+use crate::account::{Account, AccountState};
+use crate::gateway::Shared;
+use crate::platform::Arrival;
+
+/// The gateway's end of a connection.
+#[derive(Clone)]
+pub struct Link {
+    pub(crate) shared: Arc<Shared>,
+    pub(crate) account: Arc<Account>,
+}
+
+impl std::fmt::Debug for Link {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Link").field(&self.account.name()).finish()
+    }
+}
+
+impl Link {
+    /// Takes in what came. It is stored, or nothing of it is wanted, when this answers; an error
+    /// means that the platform must deliver it again.
+    pub async fn take(&self, arrival: Arrival) -> Result<(), StoreError> {
+        self.shared.take(&self.account, arrival).await
+    }
+
+    /// Something was really read: the account is connected.
+    pub fn progress(&self) {
+        self.account.set_state(AccountState::Connected);
+    }
+
+    /// Connected, but not whole.
+    pub fn degraded(&self, why: &str) {
+        self.account.set_state(AccountState::Degraded(why.to_owned()));
+    }
+
+    /// Waits while as much is undone as may be.
+    pub async fn room(&self) {
+        self.shared.room().await;
+    }
+
+    /// Where reading goes on.
+    pub async fn cursor(&self, name: &str) -> Result<Option<String>, StoreError> {
+        self.shared.store.cursor(self.account.def.name, self.account.platform.account(), name).await
+    }
+
+    /// Reading goes on here from now on.
+    pub async fn set_cursor(&self, name: &str, value: &str) -> Result<(), StoreError> {
+        let (platform, account) = (self.account.def.name, self.account.platform.account());
+        self.shared.store.set_cursor(platform, account, name, value).await
+    }
+
+    /// A fresh place for a file that came in, with this ending.
+    pub fn media_path(&self, mime: &str) -> Result<std::path::PathBuf, String> {
+        self.shared.media_path(mime)
+    }
+
+    /// Whether a message of ours has this name, on this account.
+    pub fn is_known_peer(&self, user: &str) -> bool {
+        self.account.options().allowed.contains(user)
+    }
+}

@@ -1,0 +1,474 @@
+//! `telegram`: the Bot API by long polling.
+//!
+//! The token is part of the address, so no address is ever shown. Updates are acknowledged by the
+//! next offset, which is stored after they are; what waited while we were away is read, not
+//! dropped.
+
+use crate::render::add;
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_contract::{BoxFuture, Secret};
+use petasos_net::{Method, NetError};
+use petasos_store::{ChatKind, Lane, MediaFile};
+use serde_json::{Value, json};
+
+use crate::api::{Api, ApiAnswer, link_error, multipart, of_status, send_error};
+use crate::link::Link;
+use crate::options::text_of;
+use crate::platform::{
+    Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
+    Repeats, SendError, Sender, now_ms,
+};
+use crate::render::{Dialect, Form, Unit};
+
+pub(super) static PLATFORM: PlatformDef = PlatformDef {
+    name: "telegram",
+    about: "Telegram by the Bot API",
+    toolset: "hermes-telegram",
+    variables: &["TELEGRAM_BOT_TOKEN"],
+    form: Form { dialect: Dialect::TelegramHtml, limit: 4096, unit: Unit::Utf16 },
+    rates: Rates { account: Duration::from_millis(34), chat: Duration::from_secs(1), burst: 3 },
+    repeats: Repeats::Seen,
+    buttons: true,
+    media_bytes_max: 50_000_000,
+    typing: Some(Duration::from_secs(4)),
+    hint: "The conversation is on Telegram: keep answers short; files are sent with MEDIA:/path on a line of its own.",
+    setup: &[
+        "talk to @BotFather, /newbot, and put the token into TELEGRAM_BOT_TOKEN",
+        "put your own numeric id into TELEGRAM_ALLOWED_USERS, or write to the bot and pair",
+        "for groups, turn privacy mode off with /setprivacy",
+    ],
+    tested_with: "a double built from the Bot API reference",
+    canonical: |id| {
+        let digits = id.trim().strip_prefix('-').unwrap_or(id.trim());
+        (!digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
+            .then(|| id.trim().to_owned())
+    },
+    open,
+    ..PlatformDef::USUAL
+};
+
+/// How long the server holds an empty poll.
+const POLL: Duration = Duration::from_secs(50);
+const CALL: Duration = Duration::from_secs(20);
+const UPDATES: &[&str] =
+    &["message", "edited_message", "callback_query", "message_reaction", "my_chat_member"];
+/// The largest file that the server gives.
+const FILE_BYTES_MAX: u64 = 20_000_000;
+
+struct Telegram {
+    account: String,
+    api: Api,
+    files: Api,
+    poll: Duration,
+}
+
+fn open(opening: &Opening<'_>) -> Opened {
+    let settings = opening.settings;
+    let Some(tokens) = text_of(settings, "TELEGRAM_BOT_TOKEN") else { return Ok(Vec::new()) };
+    let at = |key: &str, usual: &str| {
+        let full = settings.text(&format!("platforms.telegram.{key}"));
+        full.or_else(|| settings.text(&format!("telegram.{key}"))).unwrap_or(usual).to_owned()
+    };
+    let base = at("base_url", "https://api.telegram.org/bot");
+    let files = at("base_file_url", "https://api.telegram.org/file/bot");
+    let poll = settings.get("telegram.poll_seconds").and_then(Value::as_u64);
+    let poll = poll.map_or(POLL, Duration::from_secs);
+    // Several bots, with a comma between their tokens, are several accounts.
+    let accounts =
+        tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).map(|token| {
+            let id = account_of(token)?;
+            let token = Secret::new(token);
+            let api = |base: &str| {
+                let base = format!("{}{}", base.trim_end_matches('/'), token.expose());
+                Api::new(opening.net, &base, None, "telegram")
+            };
+            let account = Telegram { account: id, api: api(&base)?, files: api(&files)?, poll };
+            Ok(Arc::new(account) as Arc<dyn Platform>)
+        });
+    accounts.collect()
+}
+
+/// The number of a bot, from its token.
+fn account_of(token: &str) -> Result<String, String> {
+    let id = token.split_once(':').map(|(id, _)| id).unwrap_or_default();
+    let fits = !id.is_empty()
+        && id.chars().all(|c| c.is_ascii_digit())
+        && token.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, ':' | '_' | '-'));
+    if !fits {
+        return Err(
+            "TELEGRAM_BOT_TOKEN does not look like a token: copy it from @BotFather".to_owned()
+        );
+    }
+    Ok(id.to_owned())
+}
+
+impl Telegram {
+    async fn call(
+        &self,
+        method: &str,
+        body: &Value,
+        within: Duration,
+    ) -> Result<ApiAnswer, NetError> {
+        self.api.call(Method::POST, method, Some(body), within).await
+    }
+
+    async fn read(&self, link: &Link) -> Result<(), LinkError> {
+        let me = self.identity().await?;
+        let mut offset: i64 =
+            link.cursor("offset").await?.and_then(|text| text.parse().ok()).unwrap_or(0);
+        loop {
+            link.room().await;
+            let body = json!({ "offset": offset, "timeout": self.poll.as_secs(), "allowed_updates": UPDATES });
+            let answer = self
+                .call("getUpdates", &body, self.poll + CALL)
+                .await
+                .map_err(|error| link_error(&error))?;
+            let updates = match (answer.status, answer.body.get("result").and_then(Value::as_array))
+            {
+                (200, Some(updates)) => updates.clone(),
+                (409, _) => {
+                    let reason =
+                        "another process reads this bot: stop it, or use another token".to_owned();
+                    return Err(LinkError::Taken { reason, after: Duration::from_secs(30) });
+                }
+                (401 | 404, _) => {
+                    return Err(LinkError::Fatal("Telegram refuses the token".to_owned()));
+                }
+                (429, _) => {
+                    tokio::time::sleep(retry_after(&answer)).await;
+                    continue;
+                }
+                (status, _) => {
+                    return Err(LinkError::Lost(format!(
+                        "getUpdates: {status} {}",
+                        description(&answer)
+                    )));
+                }
+            };
+            link.progress();
+            for update in &updates {
+                let Some(id) = update.get("update_id").and_then(Value::as_i64) else { continue };
+                if let Some(arrival) = self.arrival(link, update, id, &me).await {
+                    link.take(arrival).await?;
+                }
+                offset = offset.max(id + 1);
+            }
+            if !updates.is_empty() {
+                link.set_cursor("offset", &offset.to_string()).await?;
+            }
+        }
+    }
+
+    async fn identity(&self) -> Result<Me, LinkError> {
+        let answer =
+            self.call("getMe", &json!({}), CALL).await.map_err(|error| link_error(&error))?;
+        match answer.status {
+            200 => {
+                let name = answer.body.pointer("/result/username").and_then(Value::as_str);
+                Ok(Me { id: self.account.clone(), name: name.unwrap_or_default().to_lowercase() })
+            }
+            401 | 404 => Err(LinkError::Fatal(
+                "Telegram refuses the token: copy it again from @BotFather".to_owned(),
+            )),
+            status => Err(LinkError::Lost(format!("getMe: {status} {}", description(&answer)))),
+        }
+    }
+
+    /// An update in everybody's words; nothing when it is none of ours.
+    async fn arrival(&self, link: &Link, update: &Value, id: i64, me: &Me) -> Option<Arrival> {
+        let dedup = format!("u{id}");
+        if let Some(press) = update.get("callback_query") {
+            let message = press.get("message")?;
+            let mut arrival = Self::basics(message, press.get("from"), dedup)?;
+            press.get("id")?.as_str()?.clone_into(&mut arrival.dedup);
+            arrival.kind = ArrivalKind::Button(press.get("data")?.as_str()?.to_owned());
+            return Some(arrival);
+        }
+        if let Some(reaction) = update.get("message_reaction") {
+            let mut arrival = Self::basics(reaction, reaction.get("user"), dedup)?;
+            let mark = reaction.pointer("/new_reaction/0/emoji")?.as_str()?;
+            arrival.kind = ArrivalKind::Reaction(mark.to_owned());
+            return Some(arrival);
+        }
+        let (message, edited) = match (update.get("message"), update.get("edited_message")) {
+            (Some(message), _) => (message, false),
+            (None, Some(message)) => (message, true),
+            _ => return None,
+        };
+        let mut arrival = Self::basics(message, message.get("from"), dedup)?;
+        if arrival.sender.id.as_deref() == Some(me.id.as_str()) {
+            return None;
+        }
+        if let Some(old) = message.get("migrate_from_chat_id").and_then(Value::as_i64) {
+            arrival.kind = ArrivalKind::Migrated(old.to_string());
+            return Some(arrival);
+        }
+        if edited {
+            arrival.kind = ArrivalKind::Edited;
+        }
+        let said = message.get("text").or_else(|| message.get("caption"));
+        said.and_then(Value::as_str).unwrap_or_default().clone_into(&mut arrival.text);
+        let reply = message.get("reply_to_message");
+        let answers_us = reply
+            .and_then(|it| it.pointer("/from/id"))
+            .and_then(Value::as_i64)
+            .is_some_and(|id| id.to_string() == me.id);
+        arrival.quoted = reply
+            .filter(|_| !answers_us)
+            .and_then(|it| it.get("text"))
+            .and_then(Value::as_str)
+            .map(str::to_owned);
+        arrival.addressed = answers_us || names_us(&arrival.text, &me.name);
+        if let Some(extra) = described(message) {
+            add(&mut arrival.text, format_args!(" {extra}"));
+        }
+        match self.media(link, message).await {
+            Ok(media) => arrival.media = media,
+            Err(why) => add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]")),
+        }
+        let empty = arrival.text.trim().is_empty() && arrival.media.is_empty();
+        (!empty).then_some(arrival)
+    }
+
+    fn basics(message: &Value, from: Option<&Value>, dedup: String) -> Option<Arrival> {
+        let chat = message.get("chat")?;
+        let kind = match chat.get("type").and_then(Value::as_str) {
+            Some("private") => ChatKind::Dm,
+            Some("channel") => ChatKind::Channel,
+            _ if chat.get("is_forum").and_then(Value::as_bool) == Some(true) => ChatKind::Forum,
+            _ => ChatKind::Group,
+        };
+        let topic = message.get("is_topic_message").and_then(Value::as_bool) == Some(true);
+        let thread = message.get("message_thread_id").and_then(Value::as_i64);
+        let word = |value: Option<&Value>, key: &str| {
+            value.and_then(|it| it.get(key)).and_then(Value::as_str).unwrap_or_default().to_owned()
+        };
+        let name = format!("{} {}", word(from, "first_name"), word(from, "last_name"));
+        Some(Arrival {
+            dedup,
+            message: message.get("message_id")?.as_i64()?.to_string(),
+            sent_ms: message
+                .get("date")
+                .and_then(Value::as_i64)
+                .map_or_else(now_ms, |seconds| seconds * 1000),
+            kind: ArrivalKind::Message,
+            chat: chat.get("id")?.as_i64()?.to_string(),
+            chat_name: word(Some(chat), "title"),
+            chat_kind: kind,
+            // The general topic of a forum is no thread.
+            thread: thread.filter(|id| topic && *id != 1).map(|id| id.to_string()),
+            sender: Sender {
+                id: from
+                    .and_then(|it| it.get("id"))
+                    .and_then(Value::as_i64)
+                    .map(|id| id.to_string()),
+                name: name.trim().to_owned(),
+                bot: from.and_then(|it| it.get("is_bot")).and_then(Value::as_bool) == Some(true),
+                ..Sender::default()
+            },
+            text: String::new(),
+            media: Vec::new(),
+            addressed: false,
+            quoted: None,
+        })
+    }
+
+    async fn media(&self, link: &Link, message: &Value) -> Result<Vec<MediaFile>, String> {
+        let photo = message.get("photo").and_then(Value::as_array).and_then(|sizes| sizes.last());
+        let found = photo.map(|photo| (photo, "image/jpeg")).or_else(|| {
+            let kinds = [
+                ("document", "application/octet-stream"),
+                ("voice", "audio/ogg"),
+                ("audio", "audio/mpeg"),
+                ("video", "video/mp4"),
+            ];
+            kinds.into_iter().find_map(|(key, mime)| Some((message.get(key)?, mime)))
+        });
+        let Some((file, usual)) = found else { return Ok(Vec::new()) };
+        let size = file.get("file_size").and_then(Value::as_u64).unwrap_or(0);
+        if size > FILE_BYTES_MAX {
+            return Err(format!("it has {} MB, and Telegram gives bots 20", size / 1_000_000));
+        }
+        let id = file.get("file_id").and_then(Value::as_str).ok_or("it has no identity")?;
+        let answer = self
+            .call("getFile", &json!({ "file_id": id }), CALL)
+            .await
+            .map_err(|error| error.to_string())?;
+        let path = answer.body.pointer("/result/file_path").and_then(Value::as_str);
+        let path = path
+            .filter(|path| !path.contains("..") && !path.starts_with('/') && !path.contains(':'))
+            .ok_or_else(|| description(&answer))?;
+        let mime = file.get("mime_type").and_then(Value::as_str).unwrap_or(usual).to_owned();
+        let to = link.media_path(&mime)?;
+        let request = self.files.request(Method::GET, path).map_err(|error| error.to_string())?;
+        self.files.download(request, &to, FILE_BYTES_MAX).await?;
+        let name = file.get("file_name").and_then(Value::as_str).unwrap_or("file").to_owned();
+        Ok(vec![MediaFile { path: to.display().to_string(), mime, name }])
+    }
+
+    async fn post(&self, method: &str, body: &Value) -> Result<String, SendError> {
+        let answer = self.call(method, body, CALL).await.map_err(|error| send_error(&error))?;
+        Self::name_of(&answer)
+    }
+
+    fn name_of(answer: &ApiAnswer) -> Result<String, SendError> {
+        // Telegram may answer 200 and still say no.
+        if answer.status == 200 && answer.body.get("ok").and_then(Value::as_bool) == Some(true) {
+            let id = answer.body.pointer("/result/message_id").and_then(Value::as_i64);
+            return Ok(id.unwrap_or_default().to_string());
+        }
+        let said = description(answer);
+        let lower = said.to_lowercase();
+        Err(match answer.status {
+            429 => SendError::RateLimited { after: retry_after(answer) },
+            400 if lower.contains("can't parse entities") => SendError::BadFormat(said),
+            400 if lower.contains("too long") => SendError::TooLong(said),
+            400 if lower.contains("thread not found")
+                || lower.contains("message to be replied not found") =>
+            {
+                SendError::NoThread(said)
+            }
+            200 => SendError::Transient(said),
+            _ => of_status(answer, &said),
+        })
+    }
+
+    async fn send_file(
+        &self,
+        message: &Outgoing<'_>,
+        file: &MediaFile,
+    ) -> Result<String, SendError> {
+        let bytes = crate::media::read(file)?;
+        let (method, field) = match file.mime.split('/').next() {
+            Some("image") if bytes.len() <= 10_000_000 => ("sendPhoto", "photo"),
+            Some("audio") if file.mime == "audio/ogg" => ("sendVoice", "voice"),
+            Some("audio") => ("sendAudio", "audio"),
+            _ => ("sendDocument", "document"),
+        };
+        let mut fields = vec![("chat_id", message.lane.chat.as_str())];
+        fields.extend(message.lane.thread.as_deref().map(|thread| ("message_thread_id", thread)));
+        let (kind, body) = multipart(&fields, (field, &file.name, &file.mime, &bytes));
+        let request =
+            self.api.request(Method::POST, method).and_then(|it| it.header("content-type", &kind));
+        let request = request.map_err(|error| send_error(&error))?.body(body);
+        let answer = self
+            .api
+            .answer(request, Duration::from_mins(1))
+            .await
+            .map_err(|error| send_error(&error))?;
+        Self::name_of(&answer)
+    }
+}
+
+/// Who we are there.
+struct Me {
+    id: String,
+    name: String,
+}
+
+fn names_us(text: &str, name: &str) -> bool {
+    let lower = text.to_lowercase();
+    !name.is_empty()
+        && lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '@')).any(|word| {
+            word.strip_prefix('@') == Some(name)
+                || word.rsplit_once('@').is_some_and(|(_, bot)| bot == name)
+        })
+}
+
+fn described(message: &Value) -> Option<String> {
+    let number = |path: &str| message.pointer(path).and_then(Value::as_f64);
+    if let (Some(latitude), Some(longitude)) =
+        (number("/location/latitude"), number("/location/longitude"))
+    {
+        return Some(format!("[location {latitude}, {longitude}]"));
+    }
+    let emoji = message.pointer("/sticker/emoji").and_then(Value::as_str);
+    emoji.map(|emoji| format!("[sticker {emoji}]"))
+}
+
+fn description(answer: &ApiAnswer) -> String {
+    let said = answer.body.get("description").and_then(Value::as_str);
+    said.unwrap_or("no description").to_owned()
+}
+
+fn retry_after(answer: &ApiAnswer) -> Duration {
+    let seconds = answer.body.pointer("/parameters/retry_after").and_then(Value::as_u64);
+    Duration::from_secs(seconds.unwrap_or(5))
+}
+
+impl Platform for Telegram {
+    fn account(&self) -> &str {
+        &self.account
+    }
+
+    fn run<'a>(&'a self, link: &'a Link) -> BoxFuture<'a, Result<(), LinkError>> {
+        Box::pin(self.read(link))
+    }
+
+    fn send<'a>(&'a self, message: Outgoing<'a>) -> BoxFuture<'a, Result<String, SendError>> {
+        Box::pin(async move {
+            if let Some(file) = message.media {
+                return self.send_file(&message, file).await;
+            }
+            let mut body = json!({
+                "chat_id": message.lane.chat,
+                "text": message.text,
+                "link_preview_options": { "is_disabled": true },
+            });
+            if !message.unmarked {
+                body["parse_mode"] = json!("HTML");
+            }
+            if let Some(thread) =
+                message.lane.thread.as_deref().and_then(|it| it.parse::<i64>().ok())
+            {
+                body["message_thread_id"] = json!(thread);
+            }
+            if let Some(to) = message.reply_to.and_then(|it| it.parse::<i64>().ok()) {
+                body["reply_parameters"] =
+                    json!({ "message_id": to, "allow_sending_without_reply": true });
+            }
+            if !message.buttons.is_empty() {
+                let row = |button: &petasos_store::CardButton| json!([{ "text": button.label, "callback_data": button.data }]);
+                let keys: Vec<Value> = message.buttons.iter().map(row).collect();
+                body["reply_markup"] = json!({ "inline_keyboard": keys });
+            }
+            self.post("sendMessage", &body).await
+        })
+    }
+
+    fn edit<'a>(
+        &'a self,
+        lane: &'a Lane,
+        message: &'a str,
+        text: &'a str,
+    ) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(async move {
+            let id: i64 = message.parse().unwrap_or_default();
+            let body = json!({ "chat_id": lane.chat, "message_id": id, "text": text, "parse_mode": "HTML" });
+            self.post("editMessageText", &body).await.map(drop)
+        })
+    }
+
+    fn typing<'a>(&'a self, lane: &'a Lane) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(async move {
+            let body = json!({ "chat_id": lane.chat, "action": "typing" });
+            self.post("sendChatAction", &body).await.map(drop)
+        })
+    }
+
+    fn acknowledge<'a>(&'a self, press: &'a str, word: &'a str) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let word: String = word.chars().take(190).collect();
+            let body = json!({ "callback_query_id": press, "text": word });
+            if let Err(error) = self.post("answerCallbackQuery", &body).await {
+                tracing::debug!(%error, "a press is not confirmed");
+            }
+        })
+    }
+
+    fn probe(&self) -> BoxFuture<'_, Result<String, LinkError>> {
+        Box::pin(async { self.identity().await.map(|me| format!("@{}", me.name)) })
+    }
+}

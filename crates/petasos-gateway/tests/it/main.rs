@@ -1,0 +1,9 @@
+//! The gateway through its doors: real store, real sessions, a scripted model.
+#![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
+
+mod access;
+mod chats;
+mod real;
+mod rendering;
+mod telegram;
+mod world;
