@@ -10,6 +10,7 @@ mod config;
 mod demo;
 mod docs;
 mod doctor;
+mod gateway;
 mod help;
 mod hooks;
 mod import;
@@ -22,10 +23,12 @@ mod models;
 mod plugins;
 mod provider;
 mod ps;
+mod resume;
 mod rollback;
 mod run;
 mod sessions;
 mod setup;
+mod stop;
 mod term;
 mod tools;
 mod toolsets;
@@ -47,6 +50,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,
+    &gateway::COMMAND,
     &help::COMMAND,
     &hooks::COMMAND,
     &import::COMMAND,
@@ -59,10 +63,12 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &plugins::COMMAND,
     &provider::COMMAND,
     &ps::COMMAND,
+    &resume::COMMAND,
     &rollback::COMMAND,
     &run::COMMAND,
     &sessions::COMMAND,
     &setup::COMMAND,
+    &stop::COMMAND,
     &term::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,

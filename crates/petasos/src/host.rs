@@ -47,6 +47,7 @@ use crate::copies::{self, Heard};
 use crate::doorway::Doorway;
 use crate::extensions::Extensions;
 use crate::foreign::ForeignAgents;
+use crate::halt::HaltHook;
 use crate::logging::Journal;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
@@ -103,6 +104,7 @@ impl Host {
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
         let hooks = Arc::new(HookBus::new());
         hooks.register(&(file_memory as Arc<dyn Hook>));
+        hooks.register(&(Arc::new(HaltHook(settings.home().to_owned())) as Arc<dyn Hook>));
         ports.moments = Some(Arc::clone(&hooks) as _);
         let ports = Arc::new(ports);
         let tools = [BUILTIN, LOOP_TOOLS].concat();

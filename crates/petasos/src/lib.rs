@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `host` | settings, tools and engines, wired once |
 //! | `cli` | from words to a command |
+//! | `chats` | what the gateway asks of the program |
 //! | `command` | what a command is |
 //! | `commands`, `commands/` | the index, and one command a file |
 //! | `console` | the person at the terminal |
@@ -17,6 +18,7 @@
 //! | `editor` | the program behind sessions in an editor |
 //! | `extensions` | plugins and shell hooks |
 //! | `foreign` | other agent programs as subagents |
+//! | `halt` | the emergency stop of a home |
 //! | `guests` | MCP servers beside a conversation |
 //! | `logging`, `telemetry` | the program's log, and traces for a collector |
 //! | `out`, `progress` | everything that is printed |
@@ -25,6 +27,7 @@
 //! | `signals` | told to end |
 //! | `report` | errors for people: what, why, and the next step |
 
+mod chats;
 pub mod cli;
 mod command;
 mod commands;
@@ -36,6 +39,7 @@ mod editor;
 pub mod extensions;
 mod foreign;
 mod guests;
+mod halt;
 pub mod host;
 mod logging;
 mod out;

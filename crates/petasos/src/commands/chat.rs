@@ -66,6 +66,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         guests.watch(&inputs);
         let services = Arc::new(Program::new(Arc::clone(&host), inputs, guests));
         let sessions = host.sessions(services, crate::extensions::slashes(&host))?;
+        let _halt = crate::halt::watch(host.settings().home(), &sessions);
         let resume =
             chat.conversation.resumed(&*host.store()?, host.settings().workspace()).await?;
         if let Some(session) = &resume {

@@ -10,6 +10,7 @@ mod config;
 mod demo;
 mod doctor;
 mod faults;
+mod gateway;
 mod import;
 mod logs;
 mod loopback;

@@ -1,0 +1,364 @@
+//! `petasos gateway`: the chat platforms. Running it, looking at it, letting people in.
+
+mod control;
+mod running;
+mod unit;
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_gateway::pairing::{self, Confirmed};
+use petasos_gateway::platform::PlatformDef;
+use petasos_gateway::{PLATFORMS, explain};
+use petasos_store::{AccessStore as _, ChatKind, DeliveryState, OutboxStore as _, StoreError};
+use serde_json::{Value, json};
+
+use crate::command::{Command, Session, actions, parse};
+use crate::out::{Out, Style};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "gateway",
+    about: "Talk over Telegram, Matrix, mail and other platforms",
+    hidden: false,
+    arguments: actions::<Action>,
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Run the gateway here, until it is stopped
+    Run {
+        /// Ask a gateway that runs already to end, and take its place
+        #[arg(long)]
+        replace: bool,
+    },
+    /// Show how the gateway is: accounts, queues, what is stuck
+    Status,
+    /// Let running turns end, then stop the gateway
+    Stop,
+    /// Let running turns end, then let the service manager start it again
+    Restart,
+    /// Read the settings again: who may write, how busy chats behave
+    Reload,
+    /// Write the systemd unit of this user
+    Install {
+        /// Overwrite a unit that was changed by hand
+        #[arg(long)]
+        force: bool,
+    },
+    /// Remove the systemd unit of this user
+    Uninstall,
+    /// Show the end of the gateway's log
+    Logs {
+        /// How many lines
+        #[arg(long, short, default_value_t = 50)]
+        lines: usize,
+    },
+    /// Let people in who asked with a code
+    Pair {
+        #[command(subcommand)]
+        action: Pair,
+    },
+    /// Show why somebody is let in or not, and where their messages go
+    Explain {
+        /// The platform
+        #[arg(long)]
+        platform: String,
+        /// The sender's identity there
+        #[arg(long)]
+        user: String,
+        /// The chat; a direct one with the sender when absent
+        #[arg(long)]
+        chat: Option<String>,
+        /// The chat is a group
+        #[arg(long)]
+        group: bool,
+    },
+    /// List the platforms and whether they are configured
+    Platforms,
+    /// Look at messages that go out
+    Outbox {
+        #[command(subcommand)]
+        action: Outbox,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Pair {
+    /// List who was let in
+    List,
+    /// Let somebody in by the code that they were told
+    Approve {
+        /// The platform
+        platform: String,
+        /// The code
+        code: String,
+    },
+    /// Take it back
+    Revoke {
+        /// The platform
+        platform: String,
+        /// The identity there
+        user: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Outbox {
+    /// List what is not delivered: waiting, uncertain and given up
+    List,
+    /// Try one again that was given up
+    Retry {
+        /// Its number
+        id: i64,
+    },
+    /// Give one up
+    Drop {
+        /// Its number
+        id: i64,
+    },
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    match parse(matches)? {
+        Action::Run { replace } => running::run(session, replace),
+        Action::Status => control::status(session),
+        Action::Stop => control::ask(session, "stop"),
+        Action::Restart => control::ask(session, "restart"),
+        Action::Reload => control::ask(session, "reload"),
+        Action::Install { force } => unit::install(session, force),
+        Action::Uninstall => unit::uninstall(session),
+        Action::Logs { lines } => logs(session, lines),
+        Action::Pair { action } => pair(session, &action),
+        Action::Explain { platform, user, chat, group } => {
+            explained(session, &platform, &user, (chat.as_deref(), group))
+        }
+        Action::Platforms => platforms(session),
+        Action::Outbox { action } => outbox(session, &action),
+    }
+}
+
+/// The platform of a name.
+fn named(name: &str) -> Result<&'static PlatformDef, Report> {
+    let found = PLATFORMS.iter().copied().find(|def| def.name == name && def.name != "loopback");
+    found.ok_or_else(|| {
+        Report::new(format!("no platform is named `{name}`"))
+            .code("unknown_platform")
+            .hint("`petasos gateway platforms` lists them")
+    })
+}
+
+fn platforms(session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let settings = Arc::clone(session.host.get()?.settings());
+    let has = |name: &str| settings.variable(name).is_some_and(|it| !it.value.expose().is_empty());
+    let known = PLATFORMS.iter().filter(|def| def.name != "loopback");
+    let rows: Vec<(&PlatformDef, bool)> = known
+        .map(|def| (*def, !def.variables.is_empty() && def.variables.iter().all(|name| has(name))))
+        .collect();
+    if out.is_json() {
+        let list: Vec<Value> = rows.iter().map(|(def, configured)| json!({
+            "name": def.name, "about": def.about, "configured": configured,
+            "variables": def.variables, "toolset": def.toolset, "tested_with": def.tested_with,
+        })).collect();
+        out.value(&json!({ "platforms": list }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    for (def, configured) in rows {
+        let mark = if configured {
+            out.paint(Style::Good, "configured")
+        } else {
+            out.paint(Style::Faint, "not configured")
+        };
+        out.line(format!(
+            "{:<14} {mark}  {}; tested with {}",
+            def.name, def.about, def.tested_with
+        ));
+        if !configured {
+            for step in def.setup {
+                out.line(format!("               - {step}"));
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn pair(session: &mut Session, action: &Pair) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    let store = host.store()?;
+    match action {
+        Pair::List => {
+            let people = host.wait(store.paired(None))?.map_err(|error| failed(&error))?;
+            if out.is_json() {
+                out.value(&json!({ "people": people }));
+            } else if people.is_empty() {
+                out.line("Nobody was let in by a code.");
+            }
+            for person in people.iter().filter(|_| !out.is_json()) {
+                let owner = if person.owner { " (owner)" } else { "" };
+                out.line(format!("{} {} {}{owner}", person.platform, person.user, person.name));
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Pair::Approve { platform, code } => {
+            named(platform)?;
+            let done = pairing::confirm(&*store, platform, code, now_ms());
+            match host.wait(done)?.map_err(|error| failed(&error))? {
+                Confirmed::Admitted(person) => {
+                    let owner = if person.owner { ", who owns everything" } else { "" };
+                    out.line(format!("{} ({}) may write now{owner}.", person.name, person.user));
+                    Ok(ExitCode::SUCCESS)
+                }
+                Confirmed::Wrong => Err(Report::new("no such code, or it has lapsed")
+                    .code("wrong_code")
+                    .hint("codes hold for an hour; ask them to write again")),
+                Confirmed::Locked => {
+                    Err(Report::new("too many wrong codes: locked for an hour").code("locked"))
+                }
+            }
+        }
+        Pair::Revoke { platform, user } => {
+            named(platform)?;
+            let gone = host.wait(store.unpair(platform, user))?.map_err(|error| failed(&error))?;
+            if !gone {
+                return Err(
+                    Report::new(format!("`{user}` was not let in on {platform}")).code("not_found")
+                );
+            }
+            out.line(format!("{user} may no longer write."));
+            Ok(ExitCode::SUCCESS)
+        }
+    }
+}
+
+fn explained(
+    session: &mut Session,
+    platform: &str,
+    user: &str,
+    (chat, group): (Option<&str>, bool),
+) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let def = named(platform)?;
+    let host = session.host.get()?;
+    let store = host.store()?;
+    let kind = if group { ChatKind::Group } else { ChatKind::Dm };
+    let place = (user, chat.unwrap_or(user), kind);
+    let found = host.wait(explain(&*store, host.settings(), def, place))?;
+    let found = found.map_err(|error| failed(&error))?;
+    let found = found.map_err(|why| Report::new(why).code("settings"))?;
+    if out.is_json() {
+        out.value(&found);
+        return Ok(ExitCode::SUCCESS);
+    }
+    let class = found.class.unwrap_or("not let in");
+    out.line(format!(
+        "{user} on {platform}: {} by the rule “{}”",
+        out.paint(Style::Bold, class),
+        found.rule
+    ));
+    if !found.asked.is_empty() {
+        out.line(format!("  asked before: {}", found.asked.join(", ")));
+    }
+    if let Some(key) = &found.key {
+        out.line(format!("  conversation: {key}"));
+    }
+    out.line(format!(
+        "  session:      {}",
+        found.session.as_deref().unwrap_or("(begins with the first message)")
+    ));
+    out.line(format!("  during a turn a message does: {}", found.busy));
+    out.line(format!("  groups must name us: {}; strangers: {}", found.mention, found.strangers));
+    out.line(format!("  toolset: {}; longest message: {}", found.toolset, found.limit));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn outbox(session: &mut Session, action: &Outbox) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    let store = host.store()?;
+    match action {
+        Outbox::List => {
+            let states = [
+                DeliveryState::Planned,
+                DeliveryState::Sending,
+                DeliveryState::Ambiguous,
+                DeliveryState::Dead,
+            ];
+            let rows =
+                host.wait(store.deliveries(&states, 200))?.map_err(|error| failed(&error))?;
+            if out.is_json() {
+                let list: Vec<Value> = rows.iter().map(|row| json!({
+                    "id": row.id, "to": row.delivery.lane.to_string(), "state": row.state, "class": row.delivery.class,
+                    "attempts": row.attempts, "error": row.error, "created_ms": row.created_ms,
+                })).collect();
+                out.value(&json!({ "deliveries": list }));
+                return Ok(ExitCode::SUCCESS);
+            }
+            for row in &rows {
+                out.line(format!(
+                    "{} {} {} tries {} {}",
+                    row.id,
+                    row.state.as_str(),
+                    row.delivery.lane,
+                    row.attempts,
+                    row.error
+                ));
+            }
+            if rows.is_empty() {
+                out.line("Everything is delivered.");
+            }
+            Ok(ExitCode::SUCCESS)
+        }
+        Outbox::Retry { id } => settled(out, host.wait(store.retry(*id))?, *id, "is tried again"),
+        Outbox::Drop { id } => {
+            settled(out, host.wait(store.drop_delivery(*id))?, *id, "is given up")
+        }
+    }
+}
+
+fn settled(
+    out: Out,
+    done: Result<bool, StoreError>,
+    id: i64,
+    what: &str,
+) -> Result<ExitCode, Report> {
+    if !done.map_err(|error| failed(&error))? {
+        return Err(Report::new(format!(
+            "delivery {id} cannot: it is not there, or in another state"
+        ))
+        .code("not_found")
+        .hint("`petasos gateway outbox list` shows them"));
+    }
+    out.line(format!("{id} {what}."));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn logs(session: &mut Session, lines: usize) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let file = session
+        .host
+        .get()?
+        .settings()
+        .home()
+        .join(crate::logging::FOLDER)
+        .join(crate::logging::ALL);
+    let text = std::fs::read_to_string(&file)
+        .map_err(|error| Report::new(format!("`{}`: {error}", file.display())).code("not_found"))?;
+    let own: Vec<&str> = text.lines().filter(|line| line.contains("petasos_gateway")).collect();
+    for line in own.iter().skip(own.len().saturating_sub(lines)) {
+        out.line(line);
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failed(error: &StoreError) -> Report {
+    Report::new(error.to_string()).code("store")
+}
+
+fn now_ms() -> i64 {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    i64::try_from(since.unwrap_or_default().as_millis()).unwrap_or(i64::MAX)
+}

@@ -1,0 +1,156 @@
+//! `petasos gateway run`: one process of a home, until it is told to stop.
+
+use std::path::Path;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use petasos_config::Inputs;
+use petasos_contract::Settings;
+use petasos_contract::wait::Owned;
+use petasos_gateway::{Gateway, GatewayParts, PLATFORMS};
+use tokio::net::UnixDatagram;
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::control::{self, Wish};
+use crate::chats::ChatProgram;
+use crate::command::Session;
+use crate::halt;
+use crate::host::Host;
+use crate::report::Report;
+use crate::services::Program;
+
+/// Held while a gateway of this home runs.
+const LOCK: &str = "gateway.lock";
+/// How long a gateway that is asked to end may take.
+const REPLACED: Duration = Duration::from_mins(1);
+/// The service manager starts it again.
+const RESTART_CODE: u8 = 75;
+/// The service manager does not: the settings are wrong.
+const SETTINGS_CODE: u8 = 78;
+
+pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let inputs = session.host.inputs().clone();
+    let host = Arc::new(Host::open(&inputs)?);
+    crate::logging::start(host.settings());
+    let home = host.settings().home().to_owned();
+    let _lock = lock(&home, replace)?;
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| Report::new(error.to_string()))?;
+    runtime.block_on(async {
+        let guests = crate::guests::open(&host, Some(host.people()), out).await?;
+        guests.watch(&inputs);
+        let program = Program::new(Arc::clone(&host), inputs.clone(), guests);
+        let chats = Arc::new(ChatProgram::new(Arc::clone(&host), program));
+        let sessions = host.sessions(Arc::clone(&chats) as _, crate::extensions::slashes(&host))?;
+        let _halt = halt::watch(&home, &sessions);
+        let store = host.store()?;
+        let started = Gateway::start(GatewayParts {
+            store: Arc::clone(&store) as _,
+            conversations: store,
+            sessions,
+            host: chats,
+            settings: Arc::clone(host.settings()),
+            net: host.net(),
+            platforms: PLATFORMS.iter().copied().filter(|def| def.name != "loopback").collect(),
+            accounts: Vec::new(),
+        });
+        let gateway = match started.await {
+            Ok(gateway) => Arc::new(gateway),
+            Err(why) => {
+                out.remark(format!("error: {why}"));
+                return Ok(ExitCode::from(SETTINGS_CODE));
+            }
+        };
+        if gateway.accounts().is_empty() {
+            return Err(Report::new("no platform is configured")
+                .code("settings")
+                .hint("`petasos gateway platforms` says what each needs"));
+        }
+        let names: Vec<String> = gateway.accounts().iter().map(|account| account.name()).collect();
+        out.line(format!("gateway: ready; {}", names.join(", ")));
+        let wish = serve(&home, &gateway, &inputs, host.settings()).await?;
+        out.line("gateway: letting running turns end");
+        gateway.drain().await;
+        Ok(match wish {
+            Wish::Restart => ExitCode::from(RESTART_CODE),
+            _ => ExitCode::SUCCESS,
+        })
+    })
+}
+
+/// One gateway of a home at a time.
+fn lock(home: &Path, replace: bool) -> Result<petasos_fs::Lock, Report> {
+    let path = home.join(LOCK);
+    let taken = petasos_fs::lock_within(&path, Duration::ZERO);
+    if let (Err(_), true) = (&taken, replace) {
+        control::call(home, "stop").map_err(|why| Report::new(why).code("gateway"))?;
+        let waited = petasos_fs::lock_within(&path, REPLACED);
+        return waited.map_err(|error| Report::new(error.to_string()).code("gateway"));
+    }
+    taken.map_err(|_| {
+        let pid = control::call(home, "status").ok();
+        let pid = pid.and_then(|status| status.get("pid").and_then(serde_json::Value::as_u64));
+        let who = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+        Report::new(format!("a gateway of this home runs already{who}")).code("gateway").hint(
+            "`petasos gateway run --replace` takes its place, `petasos gateway status` shows it",
+        )
+    })
+}
+
+/// Serves wishes from outside until one ends the gateway.
+async fn serve(
+    home: &Path,
+    gateway: &Arc<Gateway>,
+    inputs: &Inputs,
+    settings: &Arc<Settings>,
+) -> Result<Wish, Report> {
+    let broken = |error: std::io::Error| Report::new(error.to_string()).code("gateway");
+    let (sender, mut wished) = tokio::sync::mpsc::channel(4);
+    let _control = control::serve(home, Arc::clone(gateway), sender).map_err(broken)?;
+    let _manager = notify(settings);
+    let mut end = signal(SignalKind::terminate()).map_err(broken)?;
+    let mut stop = signal(SignalKind::interrupt()).map_err(broken)?;
+    let mut again = signal(SignalKind::hangup()).map_err(broken)?;
+    let mut user = signal(SignalKind::user_defined1()).map_err(broken)?;
+    loop {
+        let wish = tokio::select! {
+            _ = end.recv() => Wish::Stop,
+            _ = stop.recv() => Wish::Stop,
+            _ = again.recv() => Wish::Reload,
+            _ = user.recv() => Wish::Reload,
+            () = gateway.asked_to_restart() => Wish::Restart,
+            Some(wish) = wished.recv() => wish,
+        };
+        if wish != Wish::Reload {
+            return Ok(wish);
+        }
+        let fresh = petasos_config::load(inputs).map_err(|error| error.to_string());
+        let done = fresh.and_then(|settings| gateway.reload(&Arc::new(settings)));
+        match done {
+            Ok(()) => tracing::info!("the settings were read again"),
+            Err(why) => tracing::warn!(why, "the settings are as before"),
+        }
+    }
+}
+
+/// Tells a service manager that we are ready, and then that we live.
+fn notify(settings: &Settings) -> Option<Owned<()>> {
+    const ALIVE: Duration = Duration::from_secs(20);
+    let socket = settings.variable("NOTIFY_SOCKET")?.value.expose().to_owned();
+    if !socket.starts_with('/') {
+        return None;
+    }
+    Some(Owned::start(async move {
+        let Ok(sender) = UnixDatagram::unbound() else { return };
+        let mut word = "READY=1";
+        loop {
+            if let Err(error) = sender.send_to(word.as_bytes(), &socket).await {
+                tracing::debug!(%error, "the service manager does not listen");
+            }
+            word = "WATCHDOG=1";
+            tokio::time::sleep(ALIVE).await;
+        }
+    }))
+}
