@@ -10,6 +10,7 @@ use petasos_net::{
 use serde_json::Value;
 
 use crate::platform::{LinkError, SendError};
+use crate::render::add;
 
 /// The largest answer that is read.
 const ANSWER_BYTES_MAX: usize = 32 * 1024 * 1024;
@@ -172,6 +173,19 @@ pub(crate) fn of_status(answer: &ApiAnswer, said: &str) -> SendError {
         502 | 503 => SendError::Transient(text),
         _ => SendError::Ambiguous(text),
     }
+}
+
+/// A path segment.
+pub(crate) fn segment(text: &str) -> String {
+    let mut out = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
+            out.push(char::from(byte));
+        } else {
+            add(&mut out, format_args!("%{byte:02X}"));
+        }
+    }
+    out
 }
 
 /// A form with files, as browsers send it.

@@ -3,96 +3,34 @@
 //! A button decides its own card. A bare word counts only while exactly one card is open; any other
 //! words are a message and never consent.
 
-use crate::render::add;
-use std::collections::HashMap;
+mod book;
+mod words;
+
 use std::sync::Arc;
 
-use parking_lot::Mutex;
+use petasos_contract::Address;
 use petasos_contract::approval::Scope;
-use petasos_contract::{Address, SessionId};
 use petasos_session::{
     AnswerError, Answerer, Closed, Question, QuestionKind, QuestionReply, Session,
 };
 use petasos_store::{
-    CardButton, ChatKey, DeliveryClass, DeliveryState, InboxRow, InboxState, Lane, NewDelivery,
-    OutboxRow, StoreError,
+    ChatKey, DeliveryClass, DeliveryState, InboxRow, InboxState, Lane, NewDelivery, OutboxRow,
+    StoreError,
 };
 use tracing::{info, warn};
 
+pub(crate) use self::book::{Card, Cards};
+use self::words::{buttons_of, described, shortened, typed};
 use crate::access::Class;
 use crate::account::Account;
 use crate::gateway::{Shared, blank};
 use crate::intake::Admitted;
 use crate::options::Approvers;
 use crate::platform::{Arrival, now_ms};
-use crate::render;
+use crate::render::{self, add};
 
-/// So many cards are remembered after they were closed, to say so.
-const CLOSED_MAX: usize = 500;
 /// A longer denial is cut.
 const WHY_CHARS_MAX: usize = 280;
-
-/// A card in a chat.
-#[derive(Clone)]
-pub(crate) struct Card {
-    number: u32,
-    session: SessionId,
-    lane: Lane,
-    requester: String,
-    question: Arc<Question>,
-    opened_ms: i64,
-    closed: Option<String>,
-}
-
-/// The cards of all chats.
-#[derive(Default)]
-pub(crate) struct Cards(Mutex<HashMap<String, Card>>);
-
-impl Cards {
-    fn open(&self, lane: &Lane) -> Vec<Card> {
-        let cards = self.0.lock();
-        let own = |card: &&Card| card.closed.is_none() && card.lane == *lane;
-        let mut found: Vec<Card> = cards.values().filter(own).cloned().collect();
-        found.sort_by_key(|card| card.number);
-        found
-    }
-
-    /// Whether a card is open in a chat.
-    pub(crate) fn is_open_in(&self, lane: &Lane) -> bool {
-        !self.open(lane).is_empty()
-    }
-
-    /// Whether a card of a session is open.
-    pub(crate) fn is_open_for(&self, session: &SessionId) -> bool {
-        self.0.lock().values().any(|card| card.closed.is_none() && card.session == *session)
-    }
-
-    /// The numbers of the open cards of a chat.
-    pub(crate) fn open_numbers(&self, lane: &Lane) -> Vec<u32> {
-        self.open(lane).iter().map(|card| card.number).collect()
-    }
-
-    fn insert(&self, card: Card) {
-        let mut cards = self.0.lock();
-        if cards.len() > CLOSED_MAX {
-            let oldest = cards.iter().filter(|(_, card)| card.closed.is_some());
-            let oldest = oldest.min_by_key(|(_, card)| card.opened_ms).map(|(id, _)| id.clone());
-            oldest.map(|id| cards.remove(&id));
-        }
-        cards.insert(card_id(&card.question), card);
-    }
-
-    fn get(&self, id: &str) -> Option<Card> {
-        self.0.lock().get(id).cloned()
-    }
-
-    fn close(&self, id: &str, outcome: &str) -> Option<Card> {
-        let mut cards = self.0.lock();
-        let card = cards.get_mut(id).filter(|card| card.closed.is_none())?;
-        card.closed = Some(outcome.to_owned());
-        Some(card.clone())
-    }
-}
 
 /// Who answers, for the check.
 #[derive(Debug, Clone)]
@@ -429,9 +367,7 @@ impl Shared {
     }
 
     fn late(&self, number: u32, lane: &Lane) -> String {
-        let cards = self.cards.0.lock();
-        let found = cards.values().find(|card| card.number == number && card.lane == *lane);
-        match found.and_then(|card| card.closed.as_deref()) {
+        match self.cards.outcome(number, lane) {
             Some(outcome) => format!("#{number} is already decided: {outcome}."),
             None => format!("There is no #{number} here."),
         }
@@ -511,87 +447,6 @@ fn spoken_reply(card: &Card, reply: QuestionReply) -> QuestionReply {
     }
 }
 
-/// A line that is an answer and nothing else, and the number it names.
-fn typed(text: &str) -> Option<(QuestionReply, Option<u32>)> {
-    let text = text.trim();
-    if text.lines().count() > 1 {
-        return None;
-    }
-    let (word, rest) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
-    let (number, rest) = match rest.trim().split_once(char::is_whitespace) {
-        Some((first, more)) => (first.trim_start_matches('#').parse().ok(), more.trim()),
-        None => (rest.trim().trim_start_matches('#').parse().ok(), ""),
-    };
-    let has_more =
-        if number.is_some() { !rest.is_empty() } else { text.contains(char::is_whitespace) };
-    let allow = |scope| (!has_more).then_some((QuestionReply::Allow(scope), number));
-    match word.to_lowercase().as_str() {
-        "yes" | "y" | "ok" | "approve" | "👍" | "once" => allow(Scope::Once),
-        "session" => allow(Scope::Session),
-        "always" => allow(Scope::Always),
-        "no" | "n" | "deny" | "👎" => {
-            // With a number, words behind it are the reason; without one they make it a message.
-            if number.is_none() && has_more {
-                return None;
-            }
-            let why: String = rest.chars().take(WHY_CHARS_MAX).collect();
-            Some((QuestionReply::Deny { comment: Some(why).filter(|why| !why.is_empty()) }, number))
-        }
-        _ => None,
-    }
-}
-
-fn buttons_of(question: &Question) -> Vec<CardButton> {
-    let id = card_id(question);
-    let button = |label: &str, data: String| CardButton { label: label.to_owned(), data };
-    match &question.kind {
-        QuestionKind::Approval(request) => {
-            let mut buttons = vec![button("Once", format!("pa:{id}:o"))];
-            if request.widest >= Scope::Session {
-                buttons.push(button("Session", format!("pa:{id}:s")));
-            }
-            if request.widest >= Scope::Always {
-                buttons.push(button("Always", format!("pa:{id}:w")));
-            }
-            buttons.push(button("Deny", format!("pa:{id}:d")));
-            buttons
-        }
-        QuestionKind::Choice { choices, .. } => {
-            let one = |(at, choice): (usize, &String)| {
-                let label: String = render::harmless(choice).chars().take(60).collect();
-                button(&label, format!("pc:{id}:{at}"))
-            };
-            choices.iter().enumerate().map(one).collect()
-        }
-        QuestionKind::Password { .. } => Vec::new(),
-    }
-}
-
-fn described(reply: &QuestionReply, name: &str) -> String {
-    let name = if name.is_empty() { "you" } else { name };
-    match reply {
-        QuestionReply::Allow(Scope::Once) => format!("allowed once by {name}"),
-        QuestionReply::Allow(Scope::Session) => format!("allowed for this session by {name}"),
-        QuestionReply::Allow(Scope::Always) => format!("always allowed by {name}"),
-        QuestionReply::Deny { .. } => format!("denied by {name}"),
-        _ => format!("answered by {name}"),
-    }
-}
-
-/// The beginning and the end of a long text.
-fn shortened(text: &str) -> String {
-    const WHOLE: usize = 2500;
-    const FIRST: usize = 1500;
-    const LAST: usize = 500;
-    let count = text.chars().count();
-    if count <= WHOLE {
-        return text.to_owned();
-    }
-    let first: String = text.chars().take(FIRST).collect();
-    let last: String = text.chars().skip(count - LAST).collect();
-    format!("{first}\n… {} characters …\n{last}", count - FIRST - LAST)
-}
-
 /// What a question is called in buttons and tokens.
 fn card_id(question: &Question) -> String {
     question.id.as_str().to_owned()
@@ -603,45 +458,5 @@ fn address(lane: &Lane) -> Address {
         chat: lane.chat.as_str().into(),
         thread: lane.thread.as_deref().map(Into::into),
         user: None,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn s74_only_a_bare_word_is_an_answer() {
-        for (text, number) in [
-            ("yes", None),
-            ("OK", None),
-            ("yes 3", Some(3)),
-            ("approve #12", Some(12)),
-            ("👍", None),
-            ("session", None),
-            ("no 3 use a branch", Some(3)),
-        ] {
-            let found = typed(text);
-            assert_eq!(found.map(|(_, number)| number), Some(number), "{text}");
-        }
-        for text in [
-            "yes please do it",
-            "ok, aber vorher den Test",
-            "ja",
-            "d'accord ok",
-            "okay?",
-            "no way that works",
-            "yes 3 and 4",
-            "yes\nno",
-            "si, ok",
-            "はい ok",
-            "да, ok",
-            "tudo ok por aqui",
-            "ok ok",
-            "not ok",
-            "",
-        ] {
-            assert!(typed(text).is_none(), "{text:?} is a message");
-        }
     }
 }

@@ -20,7 +20,7 @@
 //! | `delivery` | sending what is planned |
 //! | `recover` | going on after a crash |
 //! | `explain` | why somebody is let in, or not |
-//! | `gateway` | the parts together |
+//! | `gateway`, `status` | the parts together, and how they are |
 
 pub mod access;
 mod account;
@@ -40,10 +40,12 @@ mod platforms;
 mod recover;
 pub mod render;
 pub mod routing;
+mod status;
 mod turns;
 
 pub use account::{Account, AccountState};
 pub use explain::{Explained, explain};
-pub use gateway::{AccountStatus, Gateway, GatewayHost, GatewayParts, GatewayStatus};
+pub use gateway::{Gateway, GatewayHost, GatewayParts};
 pub use link::Link;
 pub use platforms::{LoopbackMessage, LoopbackServer, PLATFORMS};
+pub use status::{AccountStatus, GatewayStatus};

@@ -13,7 +13,7 @@ use petasos_net::{Method, NetError, Scheme};
 use petasos_store::{ChatKind, Lane, MediaFile};
 use serde_json::{Value, json};
 
-use crate::api::{Api, ApiAnswer, link_error, of_status, send_error};
+use crate::api::{Api, ApiAnswer, link_error, of_status, segment, send_error};
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
@@ -84,19 +84,6 @@ fn open(opening: &Opening<'_>) -> Opened {
         "matrix",
     )?;
     Ok(vec![Arc::new(Matrix { account, api, sender: Mutex::default(), direct: Mutex::default() })])
-}
-
-/// A path segment.
-fn segment(text: &str) -> String {
-    let mut out = String::new();
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'_' | b'.' | b'~') {
-            out.push(char::from(byte));
-        } else {
-            add(&mut out, format_args!("%{byte:02X}"));
-        }
-    }
-    out
 }
 
 impl Matrix {
