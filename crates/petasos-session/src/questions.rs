@@ -23,6 +23,8 @@ use crate::record;
 const APPROVAL: Duration = Duration::from_mins(1);
 /// The same where nobody sits before it.
 const APPROVAL_AWAY: Duration = Duration::from_mins(5);
+/// Somebody at an open terminal decides in their own time.
+const AT_A_TERMINAL: Duration = Duration::from_hours(24);
 /// How long a password is waited for.
 const PASSWORD: Duration = Duration::from_secs(45);
 
@@ -52,7 +54,9 @@ pub enum AnswerError {
     Store(#[from] StoreError),
 }
 
-/// How long an approval stays open: people in chats and editors are not always at hand.
+/// How long an approval stays open: people in chats and editors are not always at hand, and one at
+/// a terminal decides as long as the window is open, unless another limit than the usual one was
+/// chosen.
 fn patience(cx: &CallContext) -> Duration {
     let (key, usual) = match cx.surface {
         Surface::Gateway | Surface::Acp | Surface::ApiServer => {
@@ -61,7 +65,8 @@ fn patience(cx: &CallContext) -> Duration {
         _ => ("approvals.timeout", APPROVAL),
     };
     let seconds = cx.settings.get(key).and_then(serde_json::Value::as_u64);
-    seconds.map_or(usual, Duration::from_secs)
+    let chosen = seconds.map_or(usual, Duration::from_secs);
+    if cx.surface == Surface::Cli && chosen == APPROVAL { AT_A_TERMINAL } else { chosen }
 }
 
 /// Asks the people of all sessions.
