@@ -71,16 +71,24 @@ fn steps(segment: Segment) -> Vec<Vec<usize>> {
 /// Tells from time to time that calls are still running: nobody should wonder what is waited for.
 async fn patiently<T>(names: &str, work: impl Future<Output = T>, cx: &CallContext) -> T {
     let started = tokio::time::Instant::now();
+    let asked_before = cx.pauses.total();
     let mut beats = tokio::time::interval_at(started + HEARTBEAT, HEARTBEAT);
     let mut work = std::pin::pin!(work);
     loop {
         tokio::select! {
             biased;
             done = &mut work => return done,
-            _ = beats.tick() => cx.events.emit(|| {
-                let seconds = started.elapsed().as_secs();
-                Event::Notice { text: format!("{names} still running after {seconds} s") }
-            }),
+            _ = beats.tick() => {
+                // What waits for a person does not run.
+                if cx.pauses.is_open() {
+                    continue;
+                }
+                let asked = cx.pauses.total().saturating_sub(asked_before);
+                cx.events.emit(|| {
+                    let seconds = started.elapsed().saturating_sub(asked).as_secs();
+                    Event::Notice { text: format!("{names} still running after {seconds} s") }
+                });
+            }
         }
     }
 }
@@ -180,5 +188,20 @@ mod tests {
         let told = heard.0.lock();
         assert_eq!(told.len(), 3, "{told:?}");
         assert_eq!(told[0], "`act` still running after 30 s");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn what_waits_for_a_person_does_not_count_as_running() {
+        let settings = Arc::new(Settings::from_values(serde_json::Map::new()));
+        let mut cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
+        let heard = Arc::new(Heard::default());
+        cx.events = EventSink::to(Arc::clone(&heard) as _);
+        let pauses = Arc::clone(&cx.pauses);
+        let work = async {
+            pauses.during(tokio::time::sleep(Duration::from_secs(95))).await;
+            tokio::time::sleep(Duration::from_secs(30)).await;
+        };
+        patiently("`act`", work, &cx).await;
+        assert_eq!(*heard.0.lock(), ["`act` still running after 25 s"]);
     }
 }

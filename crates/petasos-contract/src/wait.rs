@@ -73,6 +73,11 @@ impl Pauses {
         paused.total + paused.since.map_or(Duration::ZERO, |since| since.elapsed())
     }
 
+    /// Whether somebody is being asked right now.
+    pub fn is_open(&self) -> bool {
+        self.lock().open > 0
+    }
+
     /// Ends at the deadline, moved by what people take from now on.
     pub async fn until(&self, deadline: Instant) {
         // While somebody is asked the deadline moves along; it is looked at in steps.
