@@ -10,6 +10,7 @@ use petasos_contract::hook::{
     VerifyMoment,
 };
 use petasos_contract::message::Message;
+use petasos_contract::tool::FileChanges;
 use petasos_contract::{CallContext, SessionId, TurnId, wait};
 use petasos_runtime::hooks::HookBus;
 use serde_json::Value;
@@ -125,13 +126,16 @@ impl Agent {
 
     /// Files that this turn asked to change.
     fn changed_paths(&self, turn: &TurnId) -> Vec<String> {
+        let tools = self.engine.dispatcher.registry().seen_by(self.session());
+        let edits =
+            |tool: &str| tools.find(tool).is_some_and(|entry| entry.changes == FileChanges::Edits);
         let mut paths = Vec::new();
         for row in
             self.transcript.rows().iter().filter(|row| row.stored.turn.as_ref() == Some(turn))
         {
             let Message::Assistant(said) = &row.stored.message else { continue };
             for call in &said.tool_calls {
-                if !matches!(call.name.as_str(), "write_file" | "patch") {
+                if !edits(call.name.as_str()) {
                     continue;
                 }
                 let arguments: Value = serde_json::from_str(&call.arguments).unwrap_or_default();

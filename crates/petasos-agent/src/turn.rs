@@ -18,6 +18,7 @@ use petasos_contract::event::Event;
 use petasos_contract::message::{Assistant, Content, Message};
 use petasos_contract::model::{Definition, ModelError, Reason, Reply, ToolChoice};
 use petasos_contract::reply::Usage;
+use petasos_contract::tool::RoundKind;
 use petasos_contract::{CallContext, ToolName, TurnId, wait};
 use petasos_store::{Amend, Spent, Stored};
 
@@ -32,8 +33,6 @@ use crate::{prompt, round, steer, tokens};
 
 /// How often a conversation that does not fit is shortened for one request.
 const SHORTENED_MAX: u32 = 3;
-/// Tools whose rounds say nothing about the answer.
-const HOUSEKEEPING: &[&str] = &["todo", "memory"];
 const FAREWELL: &str = "You have used up the requests of this turn. Do not call any more tools: \
                         sum up what was done, what was found and what is left to do.";
 
@@ -235,7 +234,10 @@ impl Agent {
                 Ok(Step::Next)
             }
             Verdict::Empty => {
-                let housekeeping = |(tool, _): &(String, _)| HOUSEKEEPING.contains(&tool.as_str());
+                let tools = self.engine.dispatcher.registry().seen_by(self.session());
+                let housekeeping = |(tool, _): &(String, _)| {
+                    tools.find(tool).is_some_and(|entry| entry.round == RoundKind::Housekeeping)
+                };
                 let reuse = !turn.earlier.is_empty() && turn.ran.iter().all(housekeeping);
                 let text = if reuse { turn.earlier.clone() } else { "(empty)".to_owned() };
                 self.close(turn, &text).await?;
@@ -300,7 +302,10 @@ impl Agent {
                 arguments: asked.arguments.clone(),
             });
         }
-        let only_code = calls.iter().all(|call| call.name == "execute_code");
+        let tools = self.engine.dispatcher.registry().seen_by(self.session());
+        let refunded = calls.iter().all(|call| {
+            tools.find(call.name.as_str()).is_some_and(|entry| entry.round == RoundKind::Refunded)
+        });
         let results = round::run(&self.engine, &self.transcript, calls, &turn.cx).await?;
         let words =
             if turn.cx.cancel.is_cancelled() { Vec::new() } else { self.seat.inbox.drain() };
@@ -309,7 +314,7 @@ impl Agent {
         tell_steered(&words, &turn.cx);
         let names = results.iter().map(|result| (result.name.to_string(), result.status.as_str()));
         turn.ran.extend(names);
-        if only_code {
+        if refunded {
             turn.budget.refund();
         }
         let halted = results.iter().any(|result| result.halts_turn);

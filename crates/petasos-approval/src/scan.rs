@@ -158,6 +158,7 @@ fn unavailable(why: &str) -> Finding {
     Finding {
         key: "tirith:unavailable".into(),
         why: format!("the scanner did not judge it: {why}"),
+        kind: petasos_contract::approval::FindingKind::Rule,
         span: None,
         widest: Scope::Session,
         stores: None,

@@ -118,6 +118,7 @@ fn advised_against(request: &ApprovalRequest) -> ApprovalRequest {
     advised.findings.push(Finding {
         key: "reviewing model".into(),
         why: "the reviewing model advises against this".to_owned(),
+        kind: petasos_contract::approval::FindingKind::Rule,
         span: None,
         widest: Scope::Once,
         stores: None,

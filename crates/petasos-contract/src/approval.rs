@@ -26,6 +26,19 @@ pub struct Intent<'a> {
     pub escalated: &'a [Finding],
 }
 
+/// Whose word a finding is, for whoever acts on it: never told by the words of its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum FindingKind {
+    /// A rule that somebody can agree to.
+    #[default]
+    Rule,
+    /// A rule that nobody can overrule.
+    Hardline,
+    /// The user's own refusal.
+    UserDeny,
+}
+
 /// A rule that applies, with the place that made it apply.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
@@ -33,6 +46,9 @@ pub struct Finding {
     pub key: Cow<'static, str>,
     /// Why, in words for a person.
     pub why: String,
+    /// Whose word it is.
+    #[serde(default)]
+    pub kind: FindingKind,
     /// The bytes of the judged text that made it apply.
     pub span: Option<Range<usize>>,
     /// The widest scope that may be granted.

@@ -128,6 +128,27 @@ pub struct ToolResult {
     pub halts_turn: bool,
 }
 
+impl ToolResult {
+    /// The result of a call that was refused, lost or not started: the one shape of them all.
+    pub fn refused(call: &ToolCall, refusal: &Refusal, disposition: Disposition) -> Self {
+        let content = match refusal.output() {
+            ToolOutput::Text(text) => Content::Text(text),
+            ToolOutput::Multimodal(parts) => Content::Multimodal(parts),
+            ToolOutput::Foreign(value) => Content::Text(value.to_string()),
+        };
+        Self {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            content,
+            status: refusal.kind.status(),
+            disposition,
+            error_type: Some(refusal.kind.error_type()),
+            duration_ms: 0,
+            halts_turn: false,
+        }
+    }
+}
+
 /// Why a call was not run, or not to its end, in words for the model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Refusal {
@@ -175,6 +196,8 @@ pub enum RefusalKind {
     Failed,
     /// Something around the handler failed (outer wrap).
     Broken,
+    /// The worker of a batch ended without a result.
+    Lost,
     /// The handler gave a result that breaks the contract.
     Contract,
 }
@@ -199,6 +222,7 @@ impl RefusalKind {
             Self::Timeout => "tool_timeout",
             Self::Failed => "tool_error",
             Self::Broken => "dispatch_error",
+            Self::Lost => "thread_missing_result",
             Self::Contract => "tool_result_contract",
         }
     }
@@ -208,9 +232,12 @@ impl RefusalKind {
         match self {
             Self::Cancelled => Status::Cancelled,
             Self::Timeout => Status::Timeout,
-            Self::BadArguments | Self::Unknown | Self::Failed | Self::Broken | Self::Contract => {
-                Status::Error
-            }
+            Self::BadArguments
+            | Self::Unknown
+            | Self::Failed
+            | Self::Broken
+            | Self::Lost
+            | Self::Contract => Status::Error,
             Self::OutOfScope
             | Self::AgentLoop
             | Self::Hook
@@ -227,7 +254,9 @@ impl RefusalKind {
     /// Whether the tool may have acted.
     pub fn disposition(self) -> Disposition {
         match self {
-            Self::Failed | Self::Timeout | Self::Cancelled | Self::Broken => Disposition::Unknown,
+            Self::Failed | Self::Timeout | Self::Cancelled | Self::Broken | Self::Lost => {
+                Disposition::Unknown
+            }
             Self::Contract => Disposition::Done,
             Self::BadArguments
             | Self::Unknown

@@ -14,6 +14,7 @@ use tokio_util::sync::CancellationToken;
 use crate::address::Address;
 use crate::event::EventSink;
 use crate::id::{CallId, SessionId, TaskId, ToolName, TurnId};
+use crate::plan::EditApproval;
 use crate::ports::Ports;
 use crate::seat::Seat;
 use crate::settings::Settings;
@@ -157,6 +158,8 @@ pub struct CallContext {
     pub cancel: CancellationToken,
     /// Where progress is told.
     pub events: EventSink,
+    /// Which edits a person wants to see first; an editor's session chooses.
+    pub edit_approval: EditApproval,
     /// The context window of the model that reads the results, in tokens, where it is known.
     pub window: Option<u64>,
     /// The loop's own state, lent to the tools that belong to it.
@@ -191,6 +194,7 @@ impl CallContext {
             pauses: Arc::default(),
             cancel: CancellationToken::new(),
             events: EventSink::silent(),
+            edit_approval: EditApproval::ByPolicy,
             window: None,
             seat: None,
         }

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use crate::BoxFuture;
 use crate::args::Args;
+use crate::context::CallContext;
 use crate::effect::Effects;
 use crate::environment::{Exports, Located};
 use crate::path::TargetPath;
@@ -39,6 +40,20 @@ pub enum Pin {
     },
 }
 
+/// Which edits a person wants to see before they are made, whatever the rules say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum EditApproval {
+    /// Those that policy asks about.
+    #[default]
+    ByPolicy,
+    /// Every one.
+    Each,
+    /// Those outside the workspace, and those of sensitive files.
+    OutsideWorkspace,
+    /// Those of sensitive files.
+    Sensitive,
+}
+
 /// One file before and after an edit, for people. `None` means that it is not there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FileEdit {
@@ -48,12 +63,14 @@ pub struct FileEdit {
     pub before: Option<String>,
     /// Its text after.
     pub after: Option<String>,
+    /// The change as a unified diff, redacted.
+    pub diff: String,
 }
 
 /// Tells what an edit would change. Asked only when somebody wants to see it.
 pub trait EditPreview: Send + Sync {
     /// Every file that the edit changes, or why that cannot be told.
-    fn edits(&self) -> BoxFuture<'_, Result<Vec<FileEdit>, ToolError>>;
+    fn edits<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Result<Vec<FileEdit>, ToolError>>;
 }
 
 /// What a call would do, and the tool's own resolved work.

@@ -67,6 +67,30 @@ pub enum FileChanges {
     Programs,
 }
 
+/// How a result tells that the call failed, besides the usual signs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FailureSign {
+    /// By the usual signs alone: an `error` key, or text that begins with one.
+    Usual,
+    /// By its `exit_code`, and by nothing else.
+    ExitCode,
+    /// Not when the change was made, whatever else the result mentions.
+    NotMade,
+    /// By the usual signs; a store that is full is told apart.
+    Full,
+}
+
+/// What a round of a tool's calls is to the agent loop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RoundKind {
+    /// Work on the answer.
+    Work,
+    /// It says nothing about the answer, as keeping a list does not.
+    Housekeeping,
+    /// Work that spares requests: a round of it alone costs none of the turn's budget.
+    Refunded,
+}
+
 /// Where the text of a result comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provenance {
@@ -121,6 +145,10 @@ pub struct ToolDef {
     pub concurrency: Concurrency,
     /// What it changes in files.
     pub changes: FileChanges,
+    /// How its result tells of a failure.
+    pub failure: FailureSign,
+    /// What a round of its calls is to the agent loop.
+    pub round: RoundKind,
     /// Whose words its result carries.
     pub provenance: Provenance,
     /// When its result is spilled to a file.
@@ -148,6 +176,8 @@ impl ToolDef {
         route: Route::Registry,
         concurrency: Concurrency::Barrier,
         changes: FileChanges::None,
+        failure: FailureSign::Usual,
+        round: RoundKind::Work,
         provenance: Provenance::Own,
         result_chars_max: Limit::Default,
         check: None,

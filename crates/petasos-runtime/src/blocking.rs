@@ -13,8 +13,7 @@ use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
 
 use petasos_contract::CallContext;
-use petasos_contract::call::{Content, Refusal, RefusalKind, ToolCall, ToolResult};
-use serde_json::json;
+use petasos_contract::call::{Refusal, RefusalKind, ToolCall, ToolResult};
 use tokio::runtime::{Builder, Handle, Runtime};
 
 use crate::dispatch::Dispatcher;
@@ -106,14 +105,5 @@ fn closed(call: &ToolCall) -> ToolResult {
 
 fn gone(call: &ToolCall, kind: RefusalKind, why: &str) -> ToolResult {
     let refusal = Refusal::new(kind, format!("Error executing {}: {why}", call.name));
-    ToolResult {
-        id: call.id.clone(),
-        name: call.name.clone(),
-        content: Content::Text(json!({ "error": refusal.message }).to_string()),
-        status: kind.status(),
-        disposition: kind.disposition(),
-        error_type: Some(kind.error_type()),
-        duration_ms: 0,
-        halts_turn: false,
-    }
+    ToolResult::refused(call, &refusal, kind.disposition())
 }

@@ -9,6 +9,7 @@ mod bridge;
 mod clear;
 mod coerce;
 mod consent;
+mod edits;
 mod grant;
 mod guard;
 mod layers;
@@ -285,7 +286,7 @@ struct ClearedCall {
     entry: Arc<Entry>,
     cleared: Cleared,
     /// What the result of a command says about consent.
-    consent: Option<String>,
+    consent: Option<consent::Consent>,
     /// What hooks wanted a person to agree to.
     escalated: Vec<Finding>,
     /// It reads kept words of strangers.

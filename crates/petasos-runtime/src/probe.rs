@@ -291,7 +291,14 @@ impl Policy for Judge {
 
 /// A finding with this key.
 pub(crate) fn finding(key: &'static str, widest: Scope) -> Finding {
-    Finding { key: key.into(), why: format!("{key} is risky"), span: None, widest, stores: None }
+    Finding {
+        key: key.into(),
+        why: format!("{key} is risky"),
+        kind: petasos_contract::approval::FindingKind::Rule,
+        span: None,
+        widest,
+        stores: None,
+    }
 }
 
 /// Answers every question the same way, and keeps the questions.

@@ -8,11 +8,8 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use petasos_contract::CallContext;
-use petasos_contract::call::{
-    Content, Disposition, Refusal, RefusalKind, Status, ToolCall, ToolResult,
-};
+use petasos_contract::call::{Content, Disposition, Refusal, RefusalKind, ToolCall, ToolResult};
 use petasos_contract::wait::Owned;
-use serde_json::json;
 use tokio::sync::Semaphore;
 
 use crate::budget;
@@ -162,12 +159,14 @@ fn batch_limit(own: Option<Duration>, cx: &CallContext) -> Option<Duration> {
 fn skipped(call: &ToolCall) -> ToolResult {
     let text =
         format!("[Tool execution skipped: {} was not started, the user interrupted]", call.name);
-    plain(call, Content::Text(text), RefusalKind::Cancelled, Disposition::None)
+    let result = refused(call, RefusalKind::Cancelled, "", Disposition::None);
+    ToolResult { content: Content::Text(text), ..result }
 }
 
 fn cancelled(call: &ToolCall) -> ToolResult {
     let text = format!("[Tool execution cancelled: {} was interrupted by the user]", call.name);
-    plain(call, Content::Text(text), RefusalKind::Cancelled, Disposition::Unknown)
+    let result = refused(call, RefusalKind::Cancelled, "", Disposition::Unknown);
+    ToolResult { content: Content::Text(text), ..result }
 }
 
 fn overran(call: &ToolCall, disposition: Disposition) -> ToolResult {
@@ -176,33 +175,14 @@ fn overran(call: &ToolCall, disposition: Disposition) -> ToolResult {
         Disposition::None => "was not started, the batch ran out of time",
         Disposition::Done | Disposition::Unknown => "did not end with its batch",
     };
-    let message = format!("Error executing {name}: `{name}` {what}");
-    let content = Content::Text(json!({ "error": message }).to_string());
-    plain(call, content, RefusalKind::Timeout, disposition)
+    refused(call, RefusalKind::Timeout, &format!("`{name}` {what}"), disposition)
 }
 
 fn missing(call: &ToolCall, why: &str) -> ToolResult {
-    let refusal =
-        Refusal::new(RefusalKind::Broken, format!("Error executing {}: {why}", call.name));
-    let content = Content::Text(json!({ "error": refusal.message }).to_string());
-    let result = plain(call, content, RefusalKind::Broken, Disposition::Unknown);
-    ToolResult { status: Status::Error, error_type: Some("thread_missing_result"), ..result }
+    refused(call, RefusalKind::Lost, why, Disposition::Unknown)
 }
 
-fn plain(
-    call: &ToolCall,
-    content: Content,
-    kind: RefusalKind,
-    disposition: Disposition,
-) -> ToolResult {
-    ToolResult {
-        id: call.id.clone(),
-        name: call.name.clone(),
-        content,
-        status: kind.status(),
-        disposition,
-        error_type: Some(kind.error_type()),
-        duration_ms: 0,
-        halts_turn: false,
-    }
+fn refused(call: &ToolCall, kind: RefusalKind, why: &str, disposition: Disposition) -> ToolResult {
+    let refusal = Refusal::new(kind, format!("Error executing {}: {why}", call.name));
+    ToolResult::refused(call, &refusal, disposition)
 }

@@ -10,10 +10,11 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::CallContext;
 use petasos_contract::effect::Effect;
 use petasos_contract::event::Event;
+use petasos_contract::plan::{EditPreview, FileEdit};
 use petasos_contract::ports::Ports;
+use petasos_contract::{BoxFuture, CallContext, ToolError};
 use petasos_redact::Redactor;
 use serde_json::{Map, Value, json};
 
@@ -216,12 +217,59 @@ fn announce(site: &Site<'_>, plan: &Planned) {
     let Ok(before) = plan.file.text() else { return };
     site.cx.events.emit(|| {
         let path = site.shown(&plan.file.target.path);
-        let (old, new) = (before.as_ref().map(Text::plain), plan.after.as_ref().map(Text::plain));
-        let shown = diff::unified(&path, old, new);
-        let diff = Redactor::of(&site.cx.settings).text(&shown).into_owned();
+        let diff = redacted_diff(site, plan, before.as_ref());
         let (session, call) = (site.cx.session.clone(), site.cx.call.clone());
         Event::FileChanged { session, call, path, diff }
     });
+}
+
+fn redacted_diff(site: &Site<'_>, plan: &Planned, before: Option<&Text>) -> String {
+    let path = site.shown(&plan.file.target.path);
+    let (old, new) = (before.map(Text::plain), plan.after.as_ref().map(Text::plain));
+    let shown = diff::unified(&path, old, new);
+    Redactor::of(&site.cx.settings).text(&shown).into_owned()
+}
+
+/// What planned changes would make of files, for people; files that are not shown stay unseen.
+pub(crate) fn edits(site: &Site<'_>, planned: &[Planned]) -> Vec<FileEdit> {
+    let edit = |plan: &Planned| {
+        let target = &plan.file.target;
+        let is_hidden =
+            [&target.path, &target.real].iter().any(|it| site.guard.refuses(it).is_some());
+        let path = target.real.clone();
+        if is_hidden {
+            let diff = "the content of this file is not shown".to_owned();
+            return FileEdit { path, before: None, after: None, diff };
+        }
+        let before = plan.file.text().ok().flatten();
+        let diff = redacted_diff(site, plan, before.as_ref());
+        let plain = |text: &Text| text.plain().to_owned();
+        let (before, after) = (before.as_ref().map(plain), plan.after.as_ref().map(plain));
+        FileEdit { path, before, after, diff }
+    };
+    planned.iter().map(edit).collect()
+}
+
+/// Tells what an edit would change, on a thread that may wait for files.
+pub(crate) struct Preview<W>(pub(crate) Arc<W>);
+
+/// Work that can tell what it would change without changing it.
+pub(crate) trait Previewed: Send + Sync + 'static {
+    /// Every file that it would change; `Err` is what the model would be told.
+    fn edits(&self, cx: &CallContext) -> Result<Vec<FileEdit>, String>;
+}
+
+impl<W: Previewed> EditPreview for Preview<W> {
+    fn edits<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Result<Vec<FileEdit>, ToolError>> {
+        let (work, cx) = (Arc::clone(&self.0), cx.clone());
+        Box::pin(async move {
+            let told = tokio::task::spawn_blocking(move || work.edits(&cx)).await;
+            match told {
+                Ok(edits) => edits.map_err(|why| ToolError::new("NoPreview", why)),
+                Err(error) => Err(ToolError::new("Cancelled", error.to_string())),
+            }
+        })
+    }
 }
 
 fn is_off(cx: &CallContext) -> bool {

@@ -3,11 +3,10 @@
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 
-use petasos_contract::call::{Content, Refusal, RefusalKind, ToolCall, ToolResult};
+use petasos_contract::call::{Disposition, Refusal, RefusalKind, ToolCall, ToolResult};
 use petasos_contract::ports::Door;
 use petasos_contract::{BoxFuture, CallContext};
 use petasos_runtime::Dispatcher;
-use serde_json::json;
 
 /// Leads to the door, once there is one.
 #[derive(Debug, Default)]
@@ -31,23 +30,13 @@ impl Door for Doorway {
         Box::pin(async move {
             match self.door() {
                 Some(door) => door.dispatch(call, cx).await,
-                None => closed(call),
+                None => closed(&call),
             }
         })
     }
 }
 
-fn closed(call: ToolCall) -> ToolResult {
-    let kind = RefusalKind::Broken;
-    let refusal = Refusal::new(kind, format!("Error executing {}: no door is open", call.name));
-    ToolResult {
-        id: call.id,
-        name: call.name,
-        content: Content::Text(json!({ "error": refusal.message }).to_string()),
-        status: kind.status(),
-        disposition: petasos_contract::call::Disposition::None,
-        error_type: Some(kind.error_type()),
-        duration_ms: 0,
-        halts_turn: false,
-    }
+fn closed(call: &ToolCall) -> ToolResult {
+    let message = format!("Error executing {}: no door is open", call.name);
+    ToolResult::refused(call, &Refusal::new(RefusalKind::Broken, message), Disposition::None)
 }

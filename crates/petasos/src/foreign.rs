@@ -218,6 +218,7 @@ impl Heard {
             .then(|| Finding {
                 key: format!("agent {}", self.agent).into(),
                 why: format!("{named}; it does not say what that does"),
+                kind: petasos_contract::approval::FindingKind::Rule,
                 span: None,
                 widest: Scope::Session,
                 stores: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::tool::{Route, Tool};
+use petasos_contract::tool::{FailureSign, RoundKind, Route, Tool};
 use petasos_contract::{BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput, wait};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,6 +22,8 @@ pub(super) static TOOL: ToolDef = ToolDef {
     route: Route::AgentLoop,
     schema,
     build: |_| Arc::new(Notes),
+    round: RoundKind::Housekeeping,
+    failure: FailureSign::Full,
     ..ToolDef::USUAL
 };
 

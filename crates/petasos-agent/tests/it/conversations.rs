@@ -277,7 +277,7 @@ async fn rounds_that_only_run_code_are_free_but_not_for_ever() {
     // As configured: as many again; as asked for on the command line: not one more.
     for (asked, most) in [(None, 7), (Some(3), 4)] {
         let world = World::with(endless(), &json!({ "agent": { "max_turns": 3 } }));
-        world.register("execute_code");
+        world.register("execute_code", petasos_contract::tool::RoundKind::Refunded);
         let mut choice = world.choice();
         choice.requests_max = asked;
         let mut agent = Agent::begin(Arc::clone(&world.engine), choice).await.unwrap();

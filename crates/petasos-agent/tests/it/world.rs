@@ -15,7 +15,7 @@ use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::message::Message;
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::Parts;
-use petasos_contract::tool::{Concurrency, Tool, ToolError};
+use petasos_contract::tool::{Concurrency, RoundKind, Tool, ToolError};
 use petasos_contract::{BoxFuture, CallContext, Cleared, SessionId, Settings, ToolOutput};
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
@@ -159,9 +159,11 @@ impl World {
     }
 
     /// One more tool, which does what its arguments say.
-    pub(crate) fn register(&self, name: &str) {
+    pub(crate) fn register(&self, name: &str, round: RoundKind) {
         let registry = self.engine.dispatcher.registry();
-        registry.register(puppet(name, &self.ran), &Origin::core(), Registering::Add).unwrap();
+        let mut entry = puppet(name, &self.ran);
+        entry.round = round;
+        registry.register(entry, &Origin::core(), Registering::Add).unwrap();
     }
 
     pub(crate) fn choice(&self) -> Choice {

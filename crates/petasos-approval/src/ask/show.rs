@@ -50,6 +50,12 @@ pub fn shown(request: &ApprovalRequest, settings: &Settings, look: Look) -> Stri
     if let Some(cwd) = &request.cwd {
         writeln!(out, "\nin {}", visible(&cwd.display().to_string())).unwrap_or_default();
     }
+    for edit in &request.edits {
+        writeln!(out, "\n{}:", visible(&edit.path.display().to_string())).unwrap_or_default();
+        for line in shortened(&visible(&edit.diff)).lines() {
+            writeln!(out, "    {line}").unwrap_or_default();
+        }
+    }
     out.push_str("\nbecause:\n");
     for finding in &request.findings {
         let place =

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::path::PathBuf;
 
-use petasos_contract::approval::{Finding, Verdict};
+use petasos_contract::approval::{Finding, FindingKind, Verdict};
 use petasos_contract::plan::Pin;
 use serde::Serialize;
 
@@ -46,6 +46,15 @@ impl Class {
             self,
             Self::Broken | Self::Gateway | Self::Hardline | Self::UserDeny | Self::SafeRoot
         )
+    }
+
+    /// Whose word it is, for the result of the call.
+    pub(crate) fn finding_kind(self) -> FindingKind {
+        match self {
+            Self::Gateway | Self::Hardline => FindingKind::Hardline,
+            Self::UserDeny => FindingKind::UserDeny,
+            _ => FindingKind::Rule,
+        }
     }
 
     /// Whether only a person who is there can agree, each time.

@@ -299,10 +299,17 @@ fn left(observed: &[Observed], wanted: impl Fn(&Observed) -> bool) -> Vec<Findin
     observed
         .iter()
         .filter(|it| it.waived.is_none() && wanted(it))
-        .map(|it| it.finding.clone())
+        .map(|it| Finding { kind: it.class.finding_kind(), ..it.finding.clone() })
         .collect()
 }
 
 fn finding(key: impl Into<Cow<'static, str>>, why: String, widest: Scope) -> Finding {
-    Finding { key: key.into(), why, span: None, widest, stores: None }
+    Finding {
+        key: key.into(),
+        why,
+        kind: petasos_contract::approval::FindingKind::Rule,
+        span: None,
+        widest,
+        stores: None,
+    }
 }

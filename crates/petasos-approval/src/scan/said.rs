@@ -62,7 +62,14 @@ fn named(entry: &Value) -> Option<(String, String)> {
 }
 
 fn finding(key: String, why: String) -> Finding {
-    Finding { key: key.into(), why, span: None, widest: Scope::Session, stores: None }
+    Finding {
+        key: key.into(),
+        why,
+        kind: petasos_contract::approval::FindingKind::Rule,
+        span: None,
+        widest: Scope::Session,
+        stores: None,
+    }
 }
 
 #[cfg(test)]

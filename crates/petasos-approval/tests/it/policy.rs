@@ -142,6 +142,7 @@ pub(crate) fn request(subject: &str, widest: Scope) -> ApprovalRequest {
         findings: vec![Finding {
             key: "recursive delete".into(),
             why: "deletes a directory".to_owned(),
+            kind: petasos_contract::approval::FindingKind::Rule,
             span: subject.find("rm").map(|start| start..subject.len()),
             widest,
             stores: Some("recursive delete: only /srv/app/build and below".to_owned()),

@@ -40,6 +40,7 @@ impl Policy for AskAboutTodo {
         Verdict::Ask(vec![Finding {
             key: "todo list".into(),
             why: "it changes the list".to_owned(),
+            kind: petasos_contract::approval::FindingKind::Rule,
             span: None,
             widest: Scope::Always,
             stores: None,

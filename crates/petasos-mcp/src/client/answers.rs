@@ -87,6 +87,7 @@ fn question(server: &str, message: &str, schema: &Value) -> ApprovalRequest {
             why: format!(
                 "MCP server `{server}` asks for your agreement; fields keep their preset values"
             ),
+            kind: petasos_contract::approval::FindingKind::Rule,
             span: None,
             widest: Scope::Once,
             stores: None,

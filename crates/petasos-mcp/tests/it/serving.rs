@@ -39,6 +39,7 @@ impl Policy for Careful {
         Verdict::Ask(vec![Finding {
             key: "danger".into(),
             why,
+            kind: petasos_contract::approval::FindingKind::Rule,
             span: None,
             widest: Scope::Session,
             stores: None,

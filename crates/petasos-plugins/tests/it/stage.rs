@@ -40,6 +40,7 @@ impl Policy for Judge {
             let finding = petasos_contract::approval::Finding {
                 key: "forbidden".into(),
                 why: "it is forbidden".to_owned(),
+                kind: petasos_contract::approval::FindingKind::Rule,
                 span: None,
                 widest: Scope::Once,
                 stores: None,

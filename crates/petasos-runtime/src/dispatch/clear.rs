@@ -7,7 +7,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use petasos_contract::approval::{
-    Answer, ApprovalRequest, Approver, Digest, Finding, Intent, Policy, Scope, Settlement, Verdict,
+    Answer, ApprovalRequest, Approver, Digest, Finding, FindingKind, Intent, Policy, Scope,
+    Settlement, Verdict, Who,
 };
 use petasos_contract::call::{Refusal, RefusalKind};
 use petasos_contract::effect::Effect;
@@ -16,7 +17,7 @@ use petasos_contract::{Args, CallContext, Cleared, Plan, ToolName, wait};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{ClearedCall, Dispatcher, PlannedCall, consent, plan, run};
+use super::{ClearedCall, Dispatcher, PlannedCall, consent, edits, plan, run};
 use crate::budget;
 use crate::registry::Entry;
 
@@ -38,6 +39,7 @@ pub(super) async fn check(
     let policy = door.policy.as_ref();
     let untrusted = budget::reads_untrusted(door.spill(), &plan.effects, cx)?;
     let tool = &entry.name;
+    escalated.extend(edits::wanted(&plan, cx));
     let unscanned = Intent { tool, plan: &plan, escalated: &escalated };
     let scanned = scanned(&unscanned, &entry, policy, cx).await?;
     escalated.extend(scanned);
@@ -49,7 +51,7 @@ pub(super) async fn check(
         Verdict::Allow => (None, None),
         Verdict::Block(findings) => (None, Some(blocked(findings))),
         Verdict::Ask(findings) => {
-            let request = request(&intent, findings).await;
+            let request = request(&intent, findings, cx).await?;
             let answer = asked(door, &request, cx).await;
             consent = consent::note(&answer, findings, &plan.effects);
             let refusal = refused(&answer, findings);
@@ -153,22 +155,26 @@ fn canonical(value: &Value) -> Value {
     }
 }
 
-async fn request(intent: &Intent<'_>, findings: &[Finding]) -> ApprovalRequest {
-    let widest = findings.iter().map(|finding| finding.widest).min().unwrap_or(Scope::Once);
-    let edits = match &intent.plan.edits {
-        // What cannot be shown is still asked about: the question names the files.
-        Some(preview) => preview.edits().await.unwrap_or_default(),
-        None => Vec::new(),
-    };
-    ApprovalRequest {
+async fn request(
+    intent: &Intent<'_>,
+    findings: &[Finding],
+    cx: &CallContext,
+) -> Result<ApprovalRequest, Refusal> {
+    let edits = edits::shown(intent.plan, findings, cx).await?;
+    Ok(ApprovalRequest {
         tool: intent.tool.clone(),
         subject: subject(intent),
         cwd: directory(intent),
         findings: findings.to_vec(),
         edits,
         digest: digest(intent.tool, intent.plan),
-        widest,
-    }
+        widest: widest(findings),
+    })
+}
+
+/// The widest scope that every finding permits.
+fn widest(findings: &[Finding]) -> Scope {
+    findings.iter().map(|finding| finding.widest).min().unwrap_or(Scope::Once)
 }
 
 /// Where the command would run, or the program.
@@ -211,7 +217,7 @@ async fn ask(approver: &dyn Approver, request: &ApprovalRequest, cx: &CallContex
     tokio::select! {
         biased;
         () = cx.cancel.cancelled() => {
-            let by = petasos_contract::approval::Who::Person(None);
+            let by = Who::Person(None);
             Answer::Denied { by, comment: Some("the turn was interrupted".to_owned()) }
         }
         answer = tokio::time::timeout(ANSWER_MAX, answer) => {
@@ -232,14 +238,7 @@ fn refused(answer: &Answer, findings: &[Finding]) -> Option<Refusal> {
     let what = names(findings);
     let refusal = match answer {
         Answer::Allowed { .. } => return None,
-        Answer::Denied { by, comment } => {
-            let reason = comment
-                .as_ref()
-                .map(|text| format!(" Their reason: \"{text}\"."))
-                .unwrap_or_default();
-            let message = format!("Denied by {by} ({what}).{reason} {NO_CONSENT}");
-            Refusal::new(RefusalKind::Denied, message).with("outcome", "denied")
-        }
+        Answer::Denied { by, comment } => denied(by, comment.as_deref(), &what),
         Answer::Expired { after } => {
             let message = format!(
                 "Nobody answered the approval request for {what} within {} s. Silence is not \
@@ -253,7 +252,10 @@ fn refused(answer: &Answer, findings: &[Finding]) -> Option<Refusal> {
                 "This needs approval ({what}) and nobody can be asked: {reason}. It was not run. \
                  Tell the user what you wanted to do."
             );
-            Refusal::new(RefusalKind::Undeliverable, message).with("outcome", "undeliverable")
+            Refusal::new(RefusalKind::Undeliverable, message)
+                .with("outcome", "undeliverable")
+                .with("status", "pending_approval")
+                .with("approval_pending", true)
         }
         Answer::ReviewerUnavailable { reason } => {
             let message = format!(
@@ -264,19 +266,50 @@ fn refused(answer: &Answer, findings: &[Finding]) -> Option<Refusal> {
                 .with("outcome", "reviewer_unavailable")
         }
     };
-    Some(refusal.with("user_consent", false).with("pattern_keys", keys(findings)))
+    let lasting = widest(findings) == Scope::Always;
+    let refusal = refusal.with("user_consent", false).with("allow_permanent", lasting);
+    Some(described(refusal, findings))
+}
+
+fn denied(by: &Who, comment: Option<&str>, what: &str) -> Refusal {
+    let reason = comment.map(|text| format!(" Their reason: \"{text}\".")).unwrap_or_default();
+    let message = format!("Denied by {by} ({what}).{reason} {NO_CONSENT}");
+    let mut refusal = Refusal::new(RefusalKind::Denied, message).with("outcome", "denied");
+    if let Some(comment) = comment {
+        refusal = refusal.with("deny_reason", comment);
+    }
+    if *by == Who::Reviewer { refusal.with("smart_denied", true) } else { refusal }
 }
 
 fn blocked(findings: &[Finding]) -> Refusal {
-    let reasons: Vec<&str> = findings.iter().map(|finding| finding.why.as_str()).collect();
     let message = format!(
         "Blocked by policy ({}): {}. No approval can change this: do not try another way.",
         names(findings),
-        reasons.join("; ")
+        reasons(findings)
     );
-    Refusal::new(RefusalKind::Policy, message)
-        .with("outcome", "blocked")
-        .with("pattern_keys", keys(findings))
+    let mut refusal = Refusal::new(RefusalKind::Policy, message).with("outcome", "blocked");
+    let marks = [(FindingKind::Hardline, "hardline"), (FindingKind::UserDeny, "user_deny")];
+    for (kind, key) in marks {
+        if findings.iter().any(|finding| finding.kind == kind) {
+            refusal = refusal.with(key, true);
+        }
+    }
+    described(refusal, findings)
+}
+
+/// What it was about: the first key alone, as older readers want it, and all of them.
+fn described(refusal: Refusal, findings: &[Finding]) -> Refusal {
+    let refusal = refusal.with("pattern_keys", keys(findings));
+    match findings.first() {
+        Some(first) => {
+            refusal.with("pattern_key", &*first.key).with("description", reasons(findings))
+        }
+        None => refusal,
+    }
+}
+
+fn reasons(findings: &[Finding]) -> String {
+    findings.iter().map(|finding| finding.why.as_str()).collect::<Vec<_>>().join("; ")
 }
 
 fn names(findings: &[Finding]) -> String {

@@ -1,5 +1,6 @@
 //! Whether a result is a failure, for display, guardrails and logs. Pure, by the shape of the text.
 
+use petasos_contract::tool::FailureSign;
 use serde_json::{Map, Value};
 
 /// Results longer than this are judged by their beginning.
@@ -15,15 +16,15 @@ pub enum Failure {
 }
 
 /// Judges a text result. Multimodal results are never failures.
-pub fn failure(tool: &str, result: &str) -> Option<Failure> {
+pub fn failure(sign: FailureSign, result: &str) -> Option<Failure> {
     let object = looks_like_object(result).then(|| parse(result)).flatten();
-    match (tool, &object) {
-        ("write_file" | "patch", Some(object)) if landed(object) => return None,
-        ("terminal", object) => {
+    match (sign, &object) {
+        (FailureSign::NotMade, Some(object)) if landed(object) => return None,
+        (FailureSign::ExitCode, object) => {
             let code = object.as_ref().and_then(|object| object.get("exit_code")?.as_i64());
             return code.filter(|code| *code != 0).map(|_| Failure::Plain);
         }
-        ("memory", Some(object)) if is_full(object) => return Some(Failure::Full),
+        (FailureSign::Full, Some(object)) if is_full(object) => return Some(Failure::Full),
         _ => {}
     }
     if let Some(object) = &object {

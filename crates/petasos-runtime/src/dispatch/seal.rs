@@ -10,7 +10,7 @@ use petasos_contract::call::{Content, Disposition, Refusal, RefusalKind, Status,
 use petasos_contract::event::Event;
 use petasos_contract::hook::{Finished, HookKind, ToolMoment};
 use petasos_contract::output::Multimodal;
-use petasos_contract::tool::Provenance;
+use petasos_contract::tool::{FailureSign, Provenance};
 use petasos_contract::{Args, CallContext, ToolOutput, wait};
 use serde_json::{Value, json};
 use tracing::warn;
@@ -177,7 +177,10 @@ fn settle(output: ToolOutput, trail: &Trail, interrupted: bool) -> Sealed {
         },
     };
     let failed = match &content {
-        Content::Text(text) => failure(trail.name.as_str(), text).is_some(),
+        Content::Text(text) => {
+            let sign = trail.entry.as_ref().map_or(FailureSign::Usual, |entry| entry.failure);
+            failure(sign, text).is_some()
+        }
         Content::Multimodal(_) => false,
     };
     // What an interrupted tool gives is what it had by then.

@@ -7,7 +7,7 @@ use petasos_contract::ToolName;
 use petasos_contract::check::Check;
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{
-    Concurrency, FileChanges, Limit, Mode, Provenance, Route, Tool, ToolDef,
+    Concurrency, FailureSign, FileChanges, Limit, Mode, Provenance, RoundKind, Route, Tool, ToolDef,
 };
 use serde_json::{Map, Value};
 use tracing::warn;
@@ -38,6 +38,10 @@ pub struct Entry {
     pub concurrency: Concurrency,
     /// What it changes in files.
     pub changes: FileChanges,
+    /// How its result tells of a failure.
+    pub failure: FailureSign,
+    /// What a round of its calls is to the agent loop.
+    pub round: RoundKind,
     /// Whose words its result carries.
     pub provenance: Provenance,
     /// When its result is spilled.
@@ -70,6 +74,8 @@ impl Entry {
             route: Route::Registry,
             concurrency: Concurrency::Barrier,
             changes: FileChanges::None,
+            failure: FailureSign::Usual,
+            round: RoundKind::Work,
             provenance: Provenance::Own,
             result_chars_max: Limit::Default,
             check: None,
@@ -92,6 +98,8 @@ impl Entry {
             route: def.route,
             concurrency: def.concurrency,
             changes: def.changes,
+            failure: def.failure,
+            round: def.round,
             provenance: def.provenance,
             result_chars_max: def.result_chars_max,
             check: def.check.map(Check::from),

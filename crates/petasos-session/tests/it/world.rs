@@ -62,6 +62,7 @@ impl Policy for AskForTouch {
         Verdict::Ask(vec![Finding {
             key: "touching".into(),
             why: "it touches, with the password hunter2".to_owned(),
+            kind: petasos_contract::approval::FindingKind::Rule,
             span: None,
             widest: Scope::Session,
             stores: None,

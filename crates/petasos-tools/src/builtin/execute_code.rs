@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::environment::Located;
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Example, FileChanges, Limit, Patch};
+use petasos_contract::tool::{Example, FileChanges, Limit, Patch, RoundKind};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolName, ToolOutput,
 };
@@ -29,6 +29,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     emoji: "🐍",
     core: true,
     changes: FileChanges::Programs,
+    round: RoundKind::Refunded,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&super::terminal::CHECK),
     schema,

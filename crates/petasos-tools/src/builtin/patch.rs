@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::plan::{EditPreview, FileEdit};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{self, Concurrency, FileChanges, Limit};
+use petasos_contract::tool::{self, Concurrency, FailureSign, FileChanges, Limit};
 use petasos_contract::{Args, CallContext, Plan, ToolDef, ToolError, ToolName, ToolOutput};
 use petasos_redact::Redactor;
 use serde::Deserialize;
@@ -21,7 +22,7 @@ use serde_json::{Map, Value, json};
 use files::PatchWork;
 
 use super::write_file::Told;
-use crate::change::{self, Changer, EditTarget, Planned};
+use crate::change::{self, Changer, EditTarget, Planned, Preview, Previewed};
 use crate::edit::fuzzy::Strategy;
 use crate::edit::replace::{All, NotReplaced, Replaced, replace};
 use crate::edit::{diff, own_words};
@@ -38,6 +39,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     concurrency: Concurrency::ByPath { path: "path", alone: &["patch"] },
     changes: FileChanges::Edits,
+    failure: FailureSign::NotMade,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&FILES),
     schema: schema::schema,
@@ -147,8 +149,30 @@ fn missing(site: &Site<'_>, named: &std::path::Path) -> String {
 enum Work {
     /// Nothing is changed, because of this.
     Refused(String),
-    Replace(ReplaceWork),
-    Patch(PatchWork),
+    Replace(Arc<ReplaceWork>),
+    Patch(Arc<PatchWork>),
+}
+
+impl Work {
+    fn preview(&self) -> Option<Arc<dyn EditPreview>> {
+        match self {
+            Self::Refused(_) => None,
+            Self::Replace(work) => Some(Arc::new(Preview(Arc::clone(work)))),
+            Self::Patch(work) => Some(Arc::new(Preview(Arc::clone(work)))),
+        }
+    }
+}
+
+impl Previewed for ReplaceWork {
+    fn edits(&self, cx: &CallContext) -> Result<Vec<FileEdit>, String> {
+        let site = self.place.site(cx);
+        let file = Changer::load(&site, &self.target)?;
+        let before = file.text().map_err(|why| why.to_string())?.ok_or("it does not exist")?;
+        let replaced = replace(&before, &self.old, &self.new, self.all);
+        let after = Some(replaced.map_err(|why| why.to_string())?.text);
+        let planned = Planned { file, after, like: None, must_parse: false };
+        Ok(change::edits(&site, &[planned]))
+    }
 }
 
 /// A replacement inside one file.
@@ -202,14 +226,16 @@ impl PlannedTool for Patch {
         let (effects, work) = match input.mode() {
             Mode::Replace => {
                 let (effects, work) = ReplaceWork::plan(input, &place, cx);
-                (effects, work.map(Work::Replace))
+                (effects, work.map(|work| Work::Replace(Arc::new(work))))
             }
             Mode::Patch => {
                 let (effects, work) = PatchWork::plan(&input, &place, cx);
-                (effects, work.map(Work::Patch))
+                (effects, work.map(|work| Work::Patch(Arc::new(work))))
             }
         };
-        Ok((plan.with_effects(effects), work.unwrap_or_else(Work::Refused)))
+        let (mut plan, work) = (plan.with_effects(effects), work.unwrap_or_else(Work::Refused));
+        plan.edits = work.preview();
+        Ok((plan, work))
     }
 
     fn call(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, ToolError> {

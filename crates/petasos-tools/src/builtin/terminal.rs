@@ -17,7 +17,7 @@ use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
-use petasos_contract::tool::{Concurrency, Example, FileChanges, Limit, Patch, Tool};
+use petasos_contract::tool::{Concurrency, Example, FailureSign, FileChanges, Limit, Patch, Tool};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, ToolDef, ToolError, ToolName, ToolOutput,
 };
@@ -48,6 +48,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         alone: &["background", "pty", "workdir"],
     },
     changes: FileChanges::Programs,
+    failure: FailureSign::ExitCode,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&CHECK),
     schema: schema::schema,

@@ -8,16 +8,17 @@ use std::sync::Arc;
 
 use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::plan::FileEdit;
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Example, FileChanges, Limit, Patch};
+use petasos_contract::tool::{Concurrency, Example, FailureSign, FileChanges, Limit, Patch};
 use petasos_contract::{Args, CallContext, Plan, ToolDef, ToolError, ToolName, ToolOutput};
 use serde_json::{Map, Value, json};
 
-use crate::change::{self, Changer, EditTarget, Planned};
+use crate::change::{self, Changer, EditTarget, Planned, Preview, Previewed};
 use crate::edit::own_words;
 use crate::edit::text::{Manner, Text};
 use crate::files::available::FILES;
-use crate::files::site::FilePlace;
+use crate::files::site::{FilePlace, Site};
 use crate::mention::{self, Mention};
 
 /// The definition.
@@ -29,6 +30,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     concurrency: Concurrency::ByPath { path: "path", alone: &[] },
     changes: FileChanges::Edits,
+    failure: FailureSign::NotMade,
     result_chars_max: Limit::Chars(100_000),
     check: Some(&FILES),
     schema,
@@ -83,16 +85,34 @@ fn schema() -> Value {
 
 struct WriteFile(Changer);
 
-/// A write that was planned.
-enum Work {
-    /// Nothing is written, because of this.
-    Refused(String),
-    Write {
-        place: FilePlace,
-        given: String,
-        target: EditTarget,
-        content: String,
-    },
+/// A write that was planned; `Err` is why there is none.
+type Work = Result<Arc<WriteWork>, String>;
+
+struct WriteWork {
+    place: FilePlace,
+    given: String,
+    target: EditTarget,
+    content: String,
+}
+
+impl WriteWork {
+    /// What the file becomes; changes nothing.
+    fn planned(&self, site: &Site<'_>) -> Result<Planned, String> {
+        let file = Changer::load(site, &self.target)?;
+        // A file that is no text has no line ends to keep.
+        let after = match file.bytes.as_deref().map(Manner::of) {
+            Some(Ok(manner)) => manner.text(self.content.clone()),
+            Some(Err(_)) | None => Text::fresh(&self.content),
+        };
+        Ok(Planned { file, after: Some(after), like: None, must_parse: true })
+    }
+}
+
+impl Previewed for WriteWork {
+    fn edits(&self, cx: &CallContext) -> Result<Vec<FileEdit>, String> {
+        let site = self.place.site(cx);
+        Ok(change::edits(&site, &[self.planned(&site)?]))
+    }
 }
 
 impl WriteFile {
@@ -100,25 +120,15 @@ impl WriteFile {
         Self(Changer::new(ports))
     }
 
-    fn write(&self, work: Work, cx: &CallContext) -> Result<Value, Told> {
-        let (place, given, target, content) = match work {
-            Work::Refused(why) => return Err(Told::Model(why)),
-            Work::Write { place, given, target, content } => (place, given, target, content),
-        };
-        let site = place.site(cx);
-        let (name, real) = (site.shown(&target.path), target.real.clone());
-        let _held = self.0.hold(std::slice::from_ref(&real), cx)?;
-        let file = Changer::load(&site, &target)?;
-        let is_new = file.bytes.is_none();
-        // A file that is no text has no line ends to keep.
-        let after = match file.bytes.as_deref().map(Manner::of) {
-            Some(Ok(manner)) => manner.text(content),
-            Some(Err(_)) | None => Text::fresh(content),
-        };
-        let bytes_written = after.bytes().len();
-        let planned = Planned { file, after: Some(after), like: None, must_parse: true };
+    fn write(&self, work: &WriteWork, cx: &CallContext) -> Result<Value, Told> {
+        let site = work.place.site(cx);
+        let (name, real) = (site.shown(&work.target.path), &work.target.real);
+        let _held = self.0.hold(std::slice::from_ref(real), cx)?;
+        let planned = work.planned(&site)?;
+        let is_new = planned.file.bytes.is_none();
+        let bytes_written = planned.after.as_ref().map_or(0, |after| after.bytes().len());
         let mut told = self.0.apply(&site, &[planned])?;
-        told.warnings.extend(change::left_workspace(&given, &real, &site));
+        told.warnings.extend(change::left_workspace(&work.given, real, &site));
         let mut result = Map::new();
         result.insert("bytes_written".to_owned(), json!(bytes_written));
         result.insert("dirs_created".to_owned(), json!(told.dirs_created));
@@ -179,25 +189,27 @@ impl PlannedTool for WriteFile {
     fn plan(&self, args: Args, cx: &CallContext) -> Result<(Plan, Work), ToolError> {
         let (given, content) = match input(&args) {
             Ok(input) => input,
-            Err(why) => return Ok((Plan::new(args), Work::Refused(why))),
+            Err(why) => return Ok((Plan::new(args), Err(why))),
         };
         let place = self.0.sites.find(cx)?;
         let site = place.site(cx);
         let plan = place.plan(args);
         match EditTarget::resolve(&site, &given) {
             Ok(target) => {
-                let plan = plan.with_effects(target.effects().collect());
-                Ok((plan, Work::Write { place, given, target, content }))
+                let mut plan = plan.with_effects(target.effects().collect());
+                let work = Arc::new(WriteWork { place, given, target, content });
+                plan.edits = Some(Arc::new(Preview(Arc::clone(&work))));
+                Ok((plan, Ok(work)))
             }
             Err(why) => {
                 let effects = Effects::one(Effect::Write(site.resolve(&given)));
-                Ok((plan.with_effects(effects), Work::Refused(why)))
+                Ok((plan.with_effects(effects), Err(why)))
             }
         }
     }
 
     fn call(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, ToolError> {
-        match self.write(work, cx) {
+        match work.map_err(Told::Model).and_then(|work| self.write(&work, cx)) {
             Ok(result) => Ok(ToolOutput::json(&result)),
             Err(Told::Model(text)) => Ok(ToolOutput::plain_error(&text)),
             Err(Told::Failed(error)) => Err(error),

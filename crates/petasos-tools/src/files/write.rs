@@ -147,4 +147,6 @@ fn roll_back(staged: Vec<Staged>, path: &Path, source: io::Error) -> WriteFault 
 }
 
 #[cfg(test)]
+mod race;
+#[cfg(test)]
 mod tests;

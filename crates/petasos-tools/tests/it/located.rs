@@ -3,9 +3,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use petasos_contract::SessionId;
-use petasos_contract::effect::Effect;
+use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::path::TargetPath;
+use petasos_contract::{Args, Cleared, SessionId, ToolOutput};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
@@ -58,14 +58,34 @@ fn real(path: &Path) -> PathBuf {
     path.canonicalize().ok().or_else(named).unwrap_or_else(|| path.to_owned())
 }
 
-fn stated(bench: &Bench, tool: &str, args: &Value) -> Vec<PathBuf> {
-    let effects = bench.effects(tool, args);
-    let paths = effects.iter().map(|effect| match effect {
-        Effect::Write(path) | Effect::Read(path) => real(path),
-        Effect::Command { cwd, .. } | Effect::Code { cwd, .. } => real(cwd),
-        other => panic!("{other:?}"),
-    });
-    paths.collect()
+/// A call that is planned, then run as planned although its session has moved meanwhile.
+struct Call {
+    stated: Vec<PathBuf>,
+    told: Value,
+}
+
+impl Call {
+    fn of(bench: &Bench, tool: &str, args: &Value) -> Self {
+        let tool = bench.tool(tool);
+        let args = Args::try_from(args.clone()).unwrap();
+        let environments = bench.ports.environments.as_ref().unwrap();
+        let cwd = environments.cwd(&bench.cx);
+        bench.runtime.block_on(async {
+            let plan = tool.plan(args, &bench.cx).await.unwrap();
+            let stated = plan.effects.iter().map(|effect| match effect {
+                Effect::Write(path) | Effect::Read(path) => real(path),
+                Effect::Command { cwd, .. } | Effect::Code { cwd, .. } => real(cwd),
+                other => panic!("{other:?}"),
+            });
+            let stated = stated.collect();
+            // Another call of the session goes elsewhere before this one runs.
+            environments.set_cwd(&bench.cx, TargetPath::new(bench.root.join("other")));
+            let told = tool.run(Cleared::new(plan), &bench.cx).await.unwrap();
+            environments.set_cwd(&bench.cx, cwd);
+            let ToolOutput::Text(text) = told else { panic!("not text") };
+            Self { stated, told: serde_json::from_str(&text).unwrap() }
+        })
+    }
 }
 
 /// Files that hold a text.
@@ -113,8 +133,8 @@ proptest! {
             ("read_file", json!({ "path": path })),
             ("search_files", json!({ "pattern": "«", "path": path })),
         ] {
-            let stated = stated(&bench, tool, &args);
-            for touched in quoted(&bench.run(tool, &args)) {
+            let Call { stated, told } = Call::of(&bench, tool, &args);
+            for touched in quoted(&told) {
                 let known = stated.iter().any(|path| touched.starts_with(path));
                 prop_assert!(known, "{tool} {path:?} in {place}: {touched:?}, stated {stated:?}");
             }
@@ -125,8 +145,7 @@ proptest! {
             ("patch", "by v4a", json!({ "mode": "patch", "patch": update })),
             ("write_file", "by write", json!({ "path": path, "content": "by write" })),
         ] {
-            let stated = stated(&bench, tool, &args);
-            bench.run(tool, &args);
+            let Call { stated, .. } = Call::of(&bench, tool, &args);
             let mut touched = Vec::new();
             holding(&bench.root, mark, &mut touched);
             prop_assert!(
@@ -134,12 +153,110 @@ proptest! {
                 "{tool} {path:?} in {place}: {touched:?}, stated {stated:?}"
             );
         }
-        let args = json!({ "command": "pwd -P", "workdir": path });
-        let stated = stated(&bench, "terminal", &args);
-        let told = bench.run("terminal", &args);
-        if told["exit_code"] == 0 {
-            let entered = PathBuf::from(told["output"].as_str().unwrap().trim_end_matches('\n'));
-            prop_assert_eq!(vec![entered], stated, "workdir {:?} in {}", path, place);
+        for (tool, args, output) in [
+            ("terminal", json!({ "command": "pwd -P", "workdir": path }), "exit_code"),
+            ("terminal", json!({ "command": "pwd -P" }), "exit_code"),
+            ("execute_code", json!({ "code": "import os; print(os.getcwd())" }), "exit_code"),
+        ] {
+            let Call { stated, told } = Call::of(&bench, tool, &args);
+            if told[output] == 0 {
+                let entered = told["output"].as_str().unwrap().trim_end_matches('\n');
+                prop_assert_eq!(vec![PathBuf::from(entered)], stated, "{} {} in {}", tool, args, place);
+            }
         }
     }
+}
+
+#[test]
+fn a_command_runs_with_the_exports_and_in_the_directory_that_were_judged() {
+    let bench = Bench::local(&json!({}));
+    tree(&bench);
+    let run = |command: &str| bench.run("terminal", &json!({ "command": command }));
+    run("export WHO=judged");
+    run("cd sub");
+    let tool = bench.tool("terminal");
+    let args = Args::try_from(json!({ "command": "echo $WHO; pwd -P" })).unwrap();
+    let plan = bench.runtime.block_on(tool.plan(args, &bench.cx)).unwrap();
+    assert_eq!(plan.exports.get("WHO").map(String::as_str), Some("judged"));
+    run("export WHO=later");
+    run("cd /");
+    let told = bench.runtime.block_on(tool.run(Cleared::new(plan), &bench.cx)).unwrap();
+    let ToolOutput::Text(text) = told else { panic!() };
+    let told: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(told["output"], format!("judged\n{}\n", bench.root.join("work/sub").display()));
+}
+
+#[test]
+fn a_command_whose_directory_was_replaced_does_not_start() {
+    let bench = Bench::local(&json!({}));
+    tree(&bench);
+    let folder = bench.root.join("work/sub");
+    let ways: [(&str, &dyn Fn()); 4] = [
+        ("gone", &|| fs::remove_dir_all(&folder).unwrap()),
+        ("another one", &|| {
+            fs::remove_dir_all(&folder).unwrap();
+            // Made before the old one's number is free again.
+            fs::rename(bench.root.join("other"), &folder).unwrap();
+        }),
+        ("a link", &|| {
+            fs::remove_dir_all(&folder).unwrap();
+            std::os::unix::fs::symlink(bench.root.join("home"), &folder).unwrap();
+        }),
+        ("there by now", &|| fs::create_dir_all(bench.root.join("work/late")).unwrap()),
+    ];
+    for (way, replace) in ways {
+        let (tool, late) = (bench.tool("terminal"), way == "there by now");
+        if !late {
+            let _gone = fs::remove_file(&folder);
+            fs::create_dir_all(&folder).unwrap();
+        }
+        let workdir = if late { bench.root.join("work/late") } else { folder.clone() };
+        let args = json!({ "command": "touch ran", "workdir": workdir });
+        let plan = tool.plan(Args::try_from(args).unwrap(), &bench.cx);
+        let plan = bench.runtime.block_on(plan).unwrap();
+        replace();
+        let told = bench.runtime.block_on(tool.run(Cleared::new(plan), &bench.cx)).unwrap();
+        let ToolOutput::Text(text) = told else { panic!() };
+        let told: Value = serde_json::from_str(&text).unwrap();
+        assert_eq!(told["exit_code"], 126, "{way}: {told}");
+        for place in ["work/sub", "work/late", "home", "work", "other"] {
+            assert!(!bench.root.join(place).join("ran").exists(), "{way}: {place}");
+        }
+    }
+}
+
+/// The first call to a place that is not open yet is judged where it will act, not on this machine.
+fn first_call(bench: &Bench) {
+    let terminal = bench.effects("terminal", &json!({ "command": "echo x >> .bashrc" }));
+    let cwd = bench.root.join("work");
+    let script = "echo x >> .bashrc".to_owned();
+    assert_eq!(terminal, Effects::one(Effect::Command { script, cwd }));
+    let told = bench.run("terminal", &json!({ "command": "printf %s ~" }));
+    let home = PathBuf::from(told["output"].as_str().unwrap());
+    for (tool, args) in [
+        ("write_file", json!({ "path": "~/.bashrc", "content": "" })),
+        ("patch", json!({ "path": "~/.bashrc", "old_string": "a", "new_string": "b" })),
+    ] {
+        let write = Effect::Write(home.join(".bashrc"));
+        assert_eq!(bench.effects(tool, &args).iter().next(), Some(&write), "{tool}");
+    }
+    let args = json!({ "command": "true", "workdir": "~/x/../y" });
+    let stated = bench.effects("terminal", &args);
+    let cwd = home.join("y");
+    assert_eq!(stated, Effects::one(Effect::Command { script: "true".to_owned(), cwd }));
+}
+
+#[test]
+fn a_first_call_over_ssh_is_judged_there() {
+    let Some(bench) = Bench::ssh("a_first_call_over_ssh_is_judged_there") else { return };
+    first_call(&bench);
+    let Some(bench) = Bench::ssh("a_first_call_over_ssh_is_judged_there") else { return };
+    let write = bench.effects("write_file", &json!({ "path": ".bashrc", "content": "" }));
+    assert_eq!(write.iter().next(), Some(&Effect::Write(bench.root.join("work/.bashrc"))));
+}
+
+#[test]
+fn a_first_call_in_a_container_is_judged_there() {
+    let Some(bench) = Bench::docker("a_first_call_in_a_container_is_judged_there") else { return };
+    first_call(&bench);
 }

@@ -44,6 +44,7 @@ fn approver() {
         let escalated = [Finding {
             key: format!("plugin_rule:{name} {number}").into(),
             why: "a hook asks".to_owned(),
+            kind: petasos_contract::approval::FindingKind::Rule,
             span: None,
             widest: Scope::Always,
             stores: None,

@@ -171,6 +171,7 @@ fn what_hooks_escalate_is_asked_about_and_can_be_remembered() {
     let escalated = [Finding {
         key: "plugin_rule:budget".into(),
         why: "costs money".to_owned(),
+        kind: petasos_contract::approval::FindingKind::Rule,
         span: None,
         widest: Scope::Always,
         stores: None,

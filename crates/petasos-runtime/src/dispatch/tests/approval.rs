@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::approval::{
-    Answer, ApprovalRequest, Approver, Intent, Nobody, Policy, PolicyError, Scope, Settlement,
-    Verdict, Who,
+    Answer, ApprovalRequest, Approver, Finding, FindingKind, Intent, Nobody, Policy, PolicyError,
+    Scope, Settlement, Verdict, Who,
 };
 use petasos_contract::call::{Disposition, Status};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::hook::{Directive, Hook, OnFailure};
-use petasos_contract::plan::Pin;
+use petasos_contract::plan::{EditApproval, EditPreview, FileEdit, Pin};
 use petasos_contract::{BoxFuture, CallContext, Plan, ToolOutput};
 use serde_json::json;
 
@@ -307,4 +307,136 @@ async fn the_digest_of_a_question_covers_effects_and_pins() {
         digests.push(approver.asked.lock()[0].digest);
     }
     assert_eq!((digests[0] == digests[1], digests[0] == digests[2]), (false, true));
+}
+
+/// The keys of 13.1 that a refusal has besides those of every refusal.
+#[tokio::test]
+async fn a_refusal_says_whose_word_it_was_in_the_keys_of_13_1() {
+    let rule = |kind| Finding { kind, ..finding("first", Scope::Always) };
+    let denied =
+        |by: Who| move || Answer::Denied { by: by.clone(), comment: Some("not today".into()) };
+    let lost = || Answer::Undeliverable { reason: "no channel".into() };
+    let kinds = [
+        (FindingKind::Hardline, "hardline", "user_deny"),
+        (FindingKind::UserDeny, "user_deny", "hardline"),
+    ];
+    for (kind, set, unset) in kinds {
+        let mut world = World::of(gives(|| panic!("it must not run")));
+        world.policy = Judge::new(move |_| Verdict::Block(vec![rule(kind)]));
+        let shown = body(&world.call("probe", "{}").await);
+        assert_eq!((&shown[set], &shown[unset]), (&json!(true), &serde_json::Value::Null));
+        assert_eq!(
+            (&shown["pattern_key"], &shown["description"]),
+            (&json!("first"), &json!("first is risky"))
+        );
+    }
+    let ask = |answer: Box<dyn Fn() -> Answer + Send + Sync>| {
+        let mut world = World::of(gives(|| panic!("it must not run")));
+        world.policy = Judge::new(move |_| Verdict::Ask(vec![rule(FindingKind::Rule)]));
+        world.approver = Answering::new(answer);
+        world
+    };
+    let world = ask(Box::new(denied(Who::Person(None))));
+    let shown = body(&world.call("probe", "{}").await);
+    assert_eq!(shown["deny_reason"], "not today");
+    assert_eq!((&shown["allow_permanent"], shown.get("smart_denied")), (&json!(true), None));
+    let shown = body(&ask(Box::new(denied(Who::Reviewer))).call("probe", "{}").await);
+    assert_eq!(shown["smart_denied"], true);
+    let shown = body(&ask(Box::new(lost)).call("probe", "{}").await);
+    assert_eq!(
+        (&shown["status"], &shown["approval_pending"]),
+        (&json!("pending_approval"), &json!(true))
+    );
+}
+
+/// A tool that writes a file and can show the change, or cannot.
+struct Edits(bool);
+
+impl EditPreview for Edits {
+    fn edits<'a>(
+        &'a self,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Vec<FileEdit>, petasos_contract::ToolError>> {
+        let edit = FileEdit {
+            path: "/work/a".into(),
+            before: Some("one".to_owned()),
+            after: Some("two".to_owned()),
+            diff: "-one\n+two".to_owned(),
+        };
+        let told =
+            if self.0 { Ok(vec![edit]) } else { Err(petasos_contract::ToolError::new("X", "no")) };
+        Box::pin(std::future::ready(told))
+    }
+}
+
+struct Editor {
+    path: &'static str,
+    shows: bool,
+}
+
+impl petasos_contract::Tool for Editor {
+    fn plan<'a>(
+        &'a self,
+        args: petasos_contract::Args,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, petasos_contract::ToolError>> {
+        let effects = Effects::one(Effect::Write(self.path.into()));
+        let mut plan = Plan::new(args).with_effects(effects);
+        plan.edits = Some(Arc::new(Edits(self.shows)));
+        Box::pin(std::future::ready(Ok(plan)))
+    }
+
+    fn run<'a>(
+        &'a self,
+        _: petasos_contract::Cleared,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, petasos_contract::ToolError>> {
+        Box::pin(async { Ok(ToolOutput::Text("written".to_owned())) })
+    }
+}
+
+#[tokio::test]
+async fn a_session_that_wants_to_see_edits_is_shown_them_first() {
+    use EditApproval::{ByPolicy, Each, OutsideWorkspace, Sensitive};
+    let rows = [
+        ("/work/a", ByPolicy, false),
+        ("/work/a", Each, true),
+        ("/work/a", OutsideWorkspace, false),
+        ("/elsewhere/a", OutsideWorkspace, true),
+        ("/work/.git/config", OutsideWorkspace, true),
+        ("/elsewhere/a", Sensitive, false),
+        ("/work/.env.local", Sensitive, true),
+    ];
+    for (path, wanted, asks) in rows {
+        let mut world =
+            World::with(vec![entry("edit", "test", Arc::new(Editor { path, shows: true }))]);
+        world.policy = Judge::new(|intent| match intent.escalated {
+            [] => Verdict::Allow,
+            escalated => Verdict::Ask(escalated.to_vec()),
+        });
+        let approver = Answering::new(|| allowed(Scope::Once));
+        world.approver = Arc::clone(&approver) as _;
+        let mut cx = world.cx();
+        (cx.edit_approval, cx.workspace) = (wanted, Arc::from(std::path::Path::new("/work")));
+        let result = world.call_in("edit", "{}", &cx).await;
+        assert_eq!(result.content.text(), "written", "{path} {wanted:?}");
+        let asked = approver.asked.lock();
+        assert_eq!(asked.len(), usize::from(asks), "{path} {wanted:?}");
+        assert!(asked.iter().all(|it| it.edits[0].diff == "-one\n+two"));
+    }
+    // What cannot be shown is not done where somebody wants to see it, and asked about elsewhere.
+    for (wanted, ran) in [(Each, false), (ByPolicy, true)] {
+        let tool = Editor { path: "/work/a", shows: false };
+        let mut world = World::with(vec![entry("edit", "test", Arc::new(tool))]);
+        asking(&mut world);
+        world.approver = Answering::new(|| allowed(Scope::Once));
+        let mut cx = world.cx();
+        cx.edit_approval = wanted;
+        world.policy = Judge::new(|intent| match intent.escalated {
+            [] => Verdict::Ask(vec![finding("risk", Scope::Once)]),
+            escalated => Verdict::Ask(escalated.to_vec()),
+        });
+        let result = world.call_in("edit", "{}", &cx).await;
+        assert_eq!(result.status == Status::Ok, ran, "{wanted:?}: {}", result.content.text());
+    }
 }

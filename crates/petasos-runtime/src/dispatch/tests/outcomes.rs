@@ -1,37 +1,39 @@
 //! Which results count as failures, row by row.
 
+use petasos_contract::tool::FailureSign::{ExitCode, Full, NotMade, Usual};
+
 use crate::dispatch::{Failure, failure};
 
 #[test]
 fn results_are_classified_in_order() {
     let fails = Some(Failure::Plain);
     let table = [
-        ("any", "", None),
-        ("write_file", r#"{"bytes_written": 3, "warning": "\"error\" in the file"}"#, None),
-        ("write_file", r#"{"bytes_written": 3, "error": "disk full"}"#, fails),
-        ("patch", r#"{"success": true, "error": "lint failed"}"#, None),
-        ("patch", r#"{"success": false, "error": "no match"}"#, fails),
-        ("terminal", r#"{"output": "", "exit_code": 1}"#, fails),
-        ("terminal", r#"{"output": "\"error\"", "exit_code": 0, "error": null}"#, None),
-        ("terminal", r#"{"error": "no such backend"}"#, None),
-        ("terminal", "Error: plain text", None),
-        ("memory", r#"{"success": false, "error": "would exceed the limit"}"#, Some(Failure::Full)),
-        ("memory", r#"{"success": false, "error": "no such entry"}"#, fails),
-        ("any", r#"{"error": "boom"}"#, fails),
-        ("any", r#"{"success": false, "message": "boom"}"#, fails),
-        ("any", r#"{"success": true, "message": "done"}"#, None),
-        ("any", r#"{"message": "done"}"#, None),
-        ("any", r#"{"error": null, "ok": true}"#, None),
-        ("any", r#"{"status": "failed"}"#, fails),
-        ("any", r#"{"results": [{"Error": "x"}]}"#, fails),
-        ("any", r#"{"results": [{"error": null}, {"error" : null}]}"#, None),
-        ("any", "Error: nothing there", fails),
-        ("any", "an Error further in", None),
-        ("any", r#"text with "FAILED" in it"#, fails),
-        ("any", "a plain text", None),
+        (Usual, "", None),
+        (NotMade, r#"{"bytes_written": 3, "warning": "\"error\" in the file"}"#, None),
+        (NotMade, r#"{"bytes_written": 3, "error": "disk full"}"#, fails),
+        (NotMade, r#"{"success": true, "error": "lint failed"}"#, None),
+        (NotMade, r#"{"success": false, "error": "no match"}"#, fails),
+        (ExitCode, r#"{"output": "", "exit_code": 1}"#, fails),
+        (ExitCode, r#"{"output": "\"error\"", "exit_code": 0, "error": null}"#, None),
+        (ExitCode, r#"{"error": "no such backend"}"#, None),
+        (ExitCode, "Error: plain text", None),
+        (Full, r#"{"success": false, "error": "would exceed the limit"}"#, Some(Failure::Full)),
+        (Full, r#"{"success": false, "error": "no such entry"}"#, fails),
+        (Usual, r#"{"error": "boom"}"#, fails),
+        (Usual, r#"{"success": false, "message": "boom"}"#, fails),
+        (Usual, r#"{"success": true, "message": "done"}"#, None),
+        (Usual, r#"{"message": "done"}"#, None),
+        (Usual, r#"{"error": null, "ok": true}"#, None),
+        (Usual, r#"{"status": "failed"}"#, fails),
+        (Usual, r#"{"results": [{"Error": "x"}]}"#, fails),
+        (Usual, r#"{"results": [{"error": null}, {"error" : null}]}"#, None),
+        (Usual, "Error: nothing there", fails),
+        (Usual, "an Error further in", None),
+        (Usual, r#"text with "FAILED" in it"#, fails),
+        (Usual, "a plain text", None),
     ];
-    for (tool, result, wanted) in table {
-        assert_eq!(failure(tool, result), wanted, "{tool}: {result}");
+    for (sign, result, wanted) in table {
+        assert_eq!(failure(sign, result), wanted, "{sign:?}: {result}");
     }
 }
 
@@ -39,6 +41,6 @@ fn results_are_classified_in_order() {
 fn only_the_beginning_of_a_text_is_judged() {
     let early = format!("{}\"error\"", "é".repeat(490));
     let late = format!("{}\"error\"", "é".repeat(500));
-    assert_eq!(failure("any", &early), Some(Failure::Plain));
-    assert_eq!(failure("any", &late), None);
+    assert_eq!(failure(Usual, &early), Some(Failure::Plain));
+    assert_eq!(failure(Usual, &late), None);
 }

@@ -6,12 +6,13 @@ use std::path::PathBuf;
 
 use petasos_contract::CallContext;
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::plan::FileEdit;
 use petasos_redact::Redactor;
 use serde_json::{Map, Value, json};
 
 use super::{Input, Patch};
 use crate::builtin::write_file::Told;
-use crate::change::{self, Changer, EditTarget, Loaded, Planned};
+use crate::change::{self, Changer, EditTarget, Loaded, Planned, Previewed};
 use crate::edit::text::Text;
 use crate::edit::v4a::{self, Outcome, Step};
 use crate::edit::{diff, own_words};
@@ -57,6 +58,13 @@ impl PatchWork {
         }
         let work = Self { place: place.clone(), steps, targets };
         (effects.into_iter().collect(), refused.map_or(Ok(work), Err))
+    }
+}
+
+impl Previewed for PatchWork {
+    fn edits(&self, cx: &CallContext) -> Result<Vec<FileEdit>, String> {
+        let site = self.place.site(cx);
+        Ok(change::edits(&site, &simulated(&self.steps, &self.targets, &site)?))
     }
 }
 

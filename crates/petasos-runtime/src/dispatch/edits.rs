@@ -1,0 +1,74 @@
+//! Edits that a person wants to see before they are made, whatever the rules say.
+//!
+//! A session chooses (an editor's does); everywhere else policy alone decides. What cannot be shown
+//! to somebody who wants to see it is not done.
+
+use std::path::Path;
+
+use petasos_contract::approval::{Finding, FindingKind, Scope};
+use petasos_contract::call::{Refusal, RefusalKind};
+use petasos_contract::effect::Effect;
+use petasos_contract::plan::{EditApproval, FileEdit};
+use petasos_contract::{CallContext, Plan};
+
+/// The key of such a question.
+const KEY: &str = "edit";
+
+/// Folders and endings of files that decide more than they look.
+const SENSITIVE_FOLDERS: [&str; 3] = [".git", ".ssh", ".gnupg"];
+const SENSITIVE_ENDINGS: [&str; 4] = ["pem", "key", "p12", "pfx"];
+
+/// Why somebody wants to see this call first, if they do.
+pub(super) fn wanted(plan: &Plan, cx: &CallContext) -> Option<Finding> {
+    plan.edits.as_ref()?;
+    let mut written = plan.effects.iter().filter_map(|effect| match effect {
+        Effect::Write(path) => Some(path.as_path()),
+        _ => None,
+    });
+    let is_wanted = match cx.edit_approval {
+        EditApproval::ByPolicy => false,
+        EditApproval::Each => true,
+        EditApproval::OutsideWorkspace => {
+            written.any(|path| !path.starts_with(&*cx.workspace) || is_sensitive(path))
+        }
+        EditApproval::Sensitive => written.any(is_sensitive),
+    };
+    is_wanted.then(|| Finding {
+        key: KEY.into(),
+        why: "this session shows edits before they are made".to_owned(),
+        kind: FindingKind::Rule,
+        span: None,
+        widest: Scope::Once,
+        stores: None,
+    })
+}
+
+/// The files of a call before and after, for whoever is asked; `must` when they want to see them.
+pub(super) async fn shown(
+    plan: &Plan,
+    findings: &[Finding],
+    cx: &CallContext,
+) -> Result<Vec<FileEdit>, Refusal> {
+    let Some(preview) = &plan.edits else { return Ok(Vec::new()) };
+    let must = findings.iter().any(|finding| finding.key == KEY);
+    match preview.edits(cx).await {
+        Ok(edits) => Ok(edits),
+        Err(error) if must => {
+            let message = format!("Not run: the edit cannot be shown ({}).", error.message());
+            Err(Refusal::new(RefusalKind::Undeliverable, message).with("outcome", "undeliverable"))
+        }
+        // The question names the files.
+        Err(_) => Ok(Vec::new()),
+    }
+}
+
+fn is_sensitive(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+    let ending = path.extension().unwrap_or_default().to_string_lossy().to_lowercase();
+    let inside = |folder: &str| path.components().any(|part| part.as_os_str() == folder);
+    SENSITIVE_FOLDERS.into_iter().any(inside)
+        || SENSITIVE_ENDINGS.contains(&ending.as_str())
+        || name == ".env"
+        || name.starts_with(".env.")
+        || name.starts_with("id_")
+}
