@@ -10,6 +10,7 @@ pub(crate) mod calls;
 pub(crate) mod compute;
 pub(crate) mod evaluate;
 pub(crate) mod given;
+mod handed;
 pub(crate) mod print;
 pub(crate) mod scan;
 pub(crate) mod sed;

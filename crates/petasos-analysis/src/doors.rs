@@ -8,7 +8,7 @@ use crate::flow::value::Arg;
 use crate::shell::normalise;
 use crate::shell::{Cut, Span};
 use crate::verdict::{Analysis, Judgement, judge};
-use crate::wrappers::Inner;
+use crate::wrapper::Inner;
 
 /// Works out what `command` would do in a shell.
 pub fn analyse(command: &str, facts: &Facts) -> Analysis {

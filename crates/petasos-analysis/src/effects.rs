@@ -71,7 +71,7 @@ const TOUCHING: &[(&str, Touching)] = &[
     ("awk gawk", awk),
     ("split csplit", pieces),
     ("script", |call, found| {
-        let operands = call.operands_past(&["-c", "-T", "-t", "-m", "-E", "-o", "-I", "-O", "-B"]);
+        let operands = call.operands_past("-c -T -t -m -E -o -I -O -B");
         if let Some(file) = operands.first() {
             push(found, Deed::Write, file);
         }
@@ -121,7 +121,7 @@ pub(crate) fn of(call: &Call<'_>) -> Vec<Found> {
 
 /// A file that is made of another one.
 fn converted(call: &Call<'_>, found: &mut Vec<Found>) {
-    let operands = call.operands_past(&["-i", "-I", "-O"]);
+    let operands = call.operands_past("-i -I -O");
     if let [_, .., output] | [output] = operands.as_slice()
         && (operands.len() > 1 || call.program == "ffmpeg")
         && !matches!(call.operand(0), "identify" | "compare")
@@ -157,7 +157,7 @@ fn repository(call: &Call<'_>, found: &mut Vec<Found>) {
                 push(found, Deed::Write, &file);
             }
         }
-        "config" if call.operands_past(&["-f", "--file"]).len() > 2 => {
+        "config" if call.operands_past("-f --file").len() > 2 => {
             if let Some(file) = call.option(&["-f", "--file"]) {
                 push(found, Deed::Write, &file);
             }
@@ -181,7 +181,7 @@ fn module_paths(call: &Call<'_>, found: &mut Vec<Found>) {
 
 /// A file that is cut into others.
 fn pieces(call: &Call<'_>, found: &mut Vec<Found>) {
-    let operands = call.operands_past(&["-b", "-l", "-n", "-a", "-C", "-f"]);
+    let operands = call.operands_past("-b -l -n -a -C -f");
     let prefix = match call.program {
         "csplit" => call.option(&["-f", "--prefix"]),
         _ => operands.get(1).map(|prefix| (*prefix).clone()),
@@ -231,24 +231,10 @@ fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
 
 /// The files of a search; its pattern is none of them.
 fn searched(call: &Call<'_>, found: &mut Vec<Found>) {
-    const VALUES: [&str; 14] = [
-        "-e",
-        "-f",
-        "-m",
-        "-A",
-        "-B",
-        "-C",
-        "-g",
-        "-t",
-        "-T",
-        "--include",
-        "--exclude",
-        "--exclude-dir",
-        "--glob",
-        "--type",
-    ];
+    const VALUES: &str =
+        "-e -f -m -A -B -C -g -t -T --include --exclude --exclude-dir --glob --type";
     let given = call.option(&["-e", "-f", "--regexp", "--file"]).is_some();
-    for operand in call.operands_past(&VALUES).into_iter().skip(usize::from(!given)) {
+    for operand in call.operands_past(VALUES).into_iter().skip(usize::from(!given)) {
         push(found, Deed::Read, operand);
     }
 }

@@ -22,6 +22,7 @@ mod loaded;
 mod locals;
 pub(crate) mod options;
 pub(crate) mod parameter;
+mod printed;
 pub(crate) mod printf;
 pub(crate) mod produce;
 pub(crate) mod redirect;

@@ -9,9 +9,10 @@
 //! | `shell` | the parser |
 //! | `flow` | the interpreter: variables, branches, pipes, files written on the line |
 //! | `own_program` | the grammar of our own program, and what of it loosens |
-//! | `wrappers`, `code`, `sql` | programs that run others; programs in other languages |
-//! | `effects`, `path` | what a command touches, and what a path means |
-//! | `rules`, `verdict` | what is asked about or blocked; the weighing of it |
+//! | `program`, `programs` | what programs do, as data: one file a family |
+//! | `wrapper`, `wrappers`, `code`, `sql` | programs that run others; programs in other languages |
+//! | `effects`, `path`, `git_words` | what a command touches, and what a path means |
+//! | `rule`, `rules`, `verdict` | what is asked about or blocked; the weighing of it |
 //! | `facts`, `table`, `words` | what is known beforehand; a small map, lists of words |
 
 #![expect(
@@ -27,14 +28,19 @@ mod doors;
 mod effects;
 mod facts;
 mod flow;
+mod git_words;
 pub mod own_program;
 mod path;
+mod program;
+mod programs;
+mod rule;
 mod rules;
 mod shell;
 mod sql;
 mod table;
 mod verdict;
 mod words;
+mod wrapper;
 mod wrappers;
 
 pub use code::Language;
@@ -44,7 +50,8 @@ pub use doors::{
 pub use facts::{Facts, Scripts};
 pub use flow::report::FINDINGS_MAX;
 pub use path::is_free;
-pub use rules::{RULES, Rule, is_blind, is_own_file};
+pub use rule::{Rule, is_blind, is_own_file};
+pub use rules::RULES;
 pub use shell::Span;
 pub use verdict::{
     Analysis, Effect, EffectKind, Finding, Judgement, Leaf, Severity, Verdict, judge,

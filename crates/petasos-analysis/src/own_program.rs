@@ -11,18 +11,20 @@ use crate::effects::Found;
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
-use crate::wrappers::{Inner, Inners, Wrapper};
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 /// The names the program goes by.
 pub(crate) const NAMES: [&str; 2] = ["petasos", "hermes"];
+pub(crate) const CALLED: &str = "petasos hermes";
 
-pub(crate) static WRAPPER: Wrapper = Wrapper { names: &NAMES, unwrap };
+pub(crate) static WRAPPER: Wrapper = Wrapper { names: CALLED, rows: Vec::new, unwrap };
 
 /// Options in front of a command that take the next word.
-const VALUES: [&str; 4] = ["--home", "--set", "--profile", "-p"];
+const VALUES: &str = "--home --set --profile -p";
 
 /// Options that change what is asked about, wherever they stand.
-const LOOSENING: [&str; 6] = ["--set", "--home", "--accept-hooks", "--yolo", "--profile", "-p"];
+const LOOSENING: &str = "--set --home --accept-hooks --yolo --profile -p";
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
 const CHANGES: [(&str, &[&str]); 22] = [
@@ -51,18 +53,11 @@ const CHANGES: [(&str, &[&str]); 22] = [
 ];
 
 /// Variables, without their prefix, that loosen what the program asks about.
-const VARIABLES: [&str; 7] = [
-    "YOLO_MODE",
-    "ACCEPT_HOOKS",
-    "BUNDLED_PLUGINS",
-    "ENABLE_PROJECT_PLUGINS",
-    "REDACT_SECRETS",
-    "WRITE_SAFE_ROOT",
-    "DISABLE_FILE_STATE_GUARD",
-];
+const VARIABLES: &str = "YOLO_MODE ACCEPT_HOOKS BUNDLED_PLUGINS ENABLE_PROJECT_PLUGINS REDACT_SECRETS WRITE_SAFE_ROOT \
+    DISABLE_FILE_STATE_GUARD";
 
 /// Variables, without their prefix, that put another home in the place of ours.
-const HOMES: [&str; 2] = ["HOME", "PROFILE"];
+const HOMES: &str = "HOME PROFILE";
 
 /// Settings by which a program of any name shows that it is ours.
 const SETTINGS: [&str; 8] = [
@@ -105,7 +100,7 @@ fn first_operand(words: &[&str]) -> Option<usize> {
         if !word.starts_with('-') {
             return Some(at);
         }
-        at += if VALUES.contains(word) { 2 } else { 1 };
+        at += if lists(VALUES, word) { 2 } else { 1 };
     }
     None
 }
@@ -116,7 +111,7 @@ pub fn change(words: &[&str]) -> Option<String> {
     let options = words.iter().take_while(|word| **word != "--");
     let loosening = options.clone().find(|word| {
         let name = word.split_once('=').map_or(**word, |(name, _)| name);
-        LOOSENING.contains(&name)
+        lists(LOOSENING, name)
     });
     if let Some(option) = loosening {
         let name = option.split_once('=').map_or(*option, |(name, _)| name);
@@ -139,14 +134,14 @@ pub fn loosens(variable: &str, value: &str) -> bool {
         // Masking and a safe root are loosened by what takes them away.
         Some("REDACT_SECRETS") => off,
         Some("WRITE_SAFE_ROOT") => true,
-        Some(name) => VARIABLES.contains(&name) && !off,
+        Some(name) => lists(VARIABLES, name) && !off,
         None => false,
     }
 }
 
 /// Whether a variable names another home of ours.
 pub fn names_home(variable: &str) -> bool {
-    unprefixed(variable).is_some_and(|name| HOMES.contains(&name))
+    unprefixed(variable).is_some_and(|name| lists(HOMES, name))
 }
 
 fn unprefixed(variable: &str) -> Option<&str> {
@@ -182,8 +177,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match (line.command, line.action) {
         ("term", _) => {
             inners.cwd = call.option(&["--workdir"]);
-            let operands =
-                call.operands_past(&["--home", "--set", "--workdir", "--timeout", "--session"]);
+            let operands = call.operands_past("--home --set --workdir --timeout --session");
             if let Some(script) = operands.get(1) {
                 inners.list.push(Inner::Shell((*script).clone(), Vec::new()));
             }
@@ -196,7 +190,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 
 /// The tool of `tools call`, its arguments, and the word that they stand in.
 fn tool<'c>(call: &Call<'c>) -> Option<(&'c str, Value, &'c Arg)> {
-    let operands = call.operands_past(&VALUES);
+    let operands = call.operands_past(VALUES);
     let [command, action, name, args, ..] = operands.as_slice() else { return None };
     if !command.is("tools") || !action.is("call") {
         return None;

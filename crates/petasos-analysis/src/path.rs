@@ -6,41 +6,16 @@ mod target;
 
 use crate::facts::Facts;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::{begins, lists};
 
 pub(crate) use secret::{is_environment_file, is_secret};
 pub use target::is_free;
 pub(crate) use target::{Target, target};
 
 /// Directories whose recursive deletion ends the machine or the account.
-const SYSTEM: [&str; 27] = [
-    "/bin",
-    "/sbin",
-    "/boot",
-    "/dev",
-    "/etc",
-    "/home",
-    "/lib",
-    "/lib32",
-    "/lib64",
-    "/libx32",
-    "/proc",
-    "/root",
-    "/sys",
-    "/usr",
-    "/usr/bin",
-    "/usr/lib",
-    "/usr/lib64",
-    "/usr/sbin",
-    "/var",
-    "/System",
-    "/Library",
-    "/Users",
-    "/private",
-    "/private/etc",
-    "/private/var",
-    "/System/Library",
-    "/usr/libexec",
-];
+const SYSTEM: &str = "/bin /sbin /boot /dev /etc /home /lib /lib32 /lib64 /libx32 /proc /root /sys /usr /usr/bin \
+    /usr/lib /usr/lib64 /usr/sbin /var /System /Library /Users /private /private/etc \
+    /private/var /System/Library /usr/libexec";
 
 /// Makes `text` absolute where that is possible and folds `.`, `..` and `//`.
 pub(crate) fn resolve(text: &str, cwd: Option<&str>, home: &str) -> String {
@@ -135,7 +110,7 @@ pub(crate) fn is_vital(path: &str, facts: &Facts) -> bool {
         return false;
     }
     let path = path.strip_suffix("/**").unwrap_or(path);
-    if path == "/" || path.is_empty() || SYSTEM.contains(&path) || is_home(path, facts) {
+    if path == "/" || path.is_empty() || lists(SYSTEM, path) || is_home(path, facts) {
         return true;
     }
     if is_windows_root(path) {
@@ -168,7 +143,7 @@ fn is_pattern(text: &str) -> bool {
 fn matches_system(pattern: &str) -> bool {
     let Some(pattern) = pattern.strip_prefix('/') else { return false };
     let parts = pattern.split('/').count();
-    let fits = |path: &&str| {
+    let fits = |path: &str| {
         let path = path.trim_start_matches('/');
         path.split('/').count() == parts
             && pattern.split('/').zip(path.split('/')).all(|(part, name)| matches_name(part, name))
@@ -181,8 +156,9 @@ fn matches_system(pattern: &str) -> bool {
     // Most patterns begin with a name that no system directory has.
     let first = pattern.split('/').next().unwrap_or_default();
     let open = is_pattern(first);
-    let begins = |system: &&&str| open || system.as_bytes().get(1) == first.as_bytes().first();
-    pattern.split_once('/').is_some_and(home) || SYSTEM.iter().filter(begins).any(fits)
+    let begins = |system: &&str| open || system.as_bytes().get(1) == first.as_bytes().first();
+    pattern.split_once('/').is_some_and(home)
+        || SYSTEM.split_ascii_whitespace().filter(begins).any(fits)
 }
 
 /// As [`matches_glob`], with one choice such as `@(a|b)` or `+(a|b)` around it all.
@@ -201,7 +177,7 @@ fn matches_name(pattern: &str, name: &str) -> bool {
 }
 
 fn is_vital_plain(path: &str, facts: &Facts) -> bool {
-    path == "/" || SYSTEM.contains(&path) || is_home(path, facts)
+    path == "/" || lists(SYSTEM, path) || is_home(path, facts)
 }
 
 fn is_windows_root(path: &str) -> bool {
@@ -212,26 +188,13 @@ fn is_windows_root(path: &str) -> bool {
         && letters.next() == Some(':');
     let rest = lower.get(2..).unwrap_or_default();
     drive && matches!(rest, "" | "/windows" | "/users" | "/program files" | "/windows/system32")
-        || matches!(lower, "/mnt/c" | "/mnt/c/windows" | "/mnt/c/users" | "/c" | "/c/windows")
+        || lists("/mnt/c /mnt/c/windows /mnt/c/users /c /c/windows", lower)
 }
 
 /// Whether a name pattern takes everything, or all but a few names.
 pub(crate) fn covers_all(pattern: &str) -> bool {
     pattern.starts_with("!(")
-        || matches!(
-            pattern,
-            "*" | "**"
-                | ".*"
-                | "*.*"
-                | ".[!.]*"
-                | ".??*"
-                | "?*"
-                | "..?*"
-                | "[!.]*"
-                | ".[^.]*"
-                | "[a-z]*"
-                | "*/"
-        )
+        || lists("* ** .* *.* .[!.]* .??* ?* ..?* [!.]* .[^.]* [a-z]* */", pattern)
 }
 
 /// Shell pattern matching on one name.
@@ -300,38 +263,14 @@ fn bracket(pattern: &[char], start: usize, letter: char) -> (bool, usize) {
 }
 
 /// Directories of devices that are no disks.
-const DIRECTORIES: [&str; 20] = [
-    "shm",
-    "pts",
-    "fd",
-    "input",
-    "snd",
-    "dri",
-    "bus",
-    "net",
-    "cpu",
-    "mqueue",
-    "hugepages",
-    "usb",
-    "char",
-    "serial",
-    "vfio",
-    "tcp",
-    "udp",
-    "v4l",
-    "dma_heap",
-    "infiniband",
-];
+const DIRECTORIES: &str = "shm pts fd input snd dri bus net cpu mqueue hugepages usb char serial vfio tcp udp v4l \
+    dma_heap infiniband";
 
 /// A disk, partition or other block device, or raw memory.
 pub(crate) fn is_disk(path: &str) -> bool {
-    const DISKS: [&str; 47] = [
-        "dasd", "zram", "ram", "rbd", "ublk", "ubd", "nvd", "wd", "mfid", "cciss", "vg", "sg",
-        "fd0", "st0", "raid", "xd", "tape", "sd", "hd", "nvme", "vd", "xvd", "mmcblk", "disk",
-        "rdisk", "mapper/", "dm-", "md", "loop", "sr", "nbd", "zd", "mem", "kmem", "port",
-        "block/", "bcache", "pmem", "ubi", "mtd", "drbd", "zvol/", "nst", "da", "ada", "nda",
-        "vtbd",
-    ];
+    const DISKS: &str = "dasd zram ram rbd ublk ubd nvd wd mfid cciss vg sg fd0 st0 raid xd tape sd hd nvme vd \
+        xvd mmcblk disk rdisk mapper/ dm- md loop sr nbd zd mem kmem port block/ bcache pmem ubi \
+        mtd drbd zvol/ nst da ada nda vtbd";
     if path.to_ascii_lowercase().contains("\\\\.\\physicaldrive") {
         return true;
     }
@@ -342,38 +281,25 @@ pub(crate) fn is_disk(path: &str) -> bool {
     if let Some(start) = name.find(['*', '?', '[']) {
         let stem = name.get(..start).unwrap_or_default();
         return !stem.is_empty()
-            && DISKS.iter().any(|disk| disk.starts_with(stem) || stem.starts_with(disk))
+            && DISKS
+                .split_ascii_whitespace()
+                .any(|disk| disk.starts_with(stem) || stem.starts_with(disk))
             || stem.is_empty() && (matches_glob(name, "sda") || matches_glob(name, "nvme0n1"));
     }
     // `/dev/GROUP/VOLUME`: no other kind of device has a directory named by a person.
     let volume = name
         .split_once('/')
-        .is_some_and(|(group, volume)| !volume.is_empty() && !DIRECTORIES.contains(&group));
+        .is_some_and(|(group, volume)| !volume.is_empty() && !lists(DIRECTORIES, group));
     name.starts_with(UNKNOWN)
         || volume
-        || DISKS.iter().any(|disk| name.starts_with(disk))
-            && !name.starts_with("mqueue")
-            && !name.starts_with("stdin")
+        || begins(DISKS, name) && !name.starts_with("mqueue") && !name.starts_with("stdin")
 }
 
 /// Below a directory where losing one file is losing a part of the system.
 pub(crate) fn is_system_area(path: &str) -> bool {
-    const AREAS: [&str; 12] = [
-        "/etc/",
-        "/usr/",
-        "/bin/",
-        "/sbin/",
-        "/lib/",
-        "/lib64/",
-        "/boot/",
-        "/opt/",
-        "/System/",
-        "/Library/",
-        "/private/etc/",
-        "/var/",
-    ];
+    const AREAS: &str = "/etc/ /usr/ /bin/ /sbin/ /lib/ /lib64/ /boot/ /opt/ /System/ /Library/ /private/etc/ \
+        /var/";
     const FREE: [&str; 5] =
         ["/var/tmp/", "/var/folders/", "/var/cache/", "/var/run/user/", "/var/www/"];
-    AREAS.iter().any(|area| path.starts_with(area))
-        && !FREE.iter().any(|area| path.starts_with(area))
+    begins(AREAS, path) && !FREE.iter().any(|area| path.starts_with(area))
 }

@@ -1,6 +1,7 @@
 //! Destructive SQL, found by reading statements, not by looking for words.
 
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
 
 /// Whether any statement drops, truncates, or deletes without an effective `WHERE`.
 pub(crate) fn is_destructive(text: &str) -> bool {
@@ -154,12 +155,7 @@ fn statement(words: &[String]) -> bool {
 
 /// The text of a statement that is put together and run: `EXECUTE 'DROP ' || 'TABLE t'`.
 fn built(words: &[String]) -> Option<String> {
-    let runs = |word: &String| {
-        matches!(
-            word.as_str(),
-            "EXECUTE" | "EXEC" | "IMMEDIATE" | "PREPARE" | "SP_EXECUTESQL" | "EVAL"
-        )
-    };
+    let runs = |word: &String| lists("EXECUTE EXEC IMMEDIATE PREPARE SP_EXECUTESQL EVAL", word);
     let at = words.iter().position(runs)?;
     let texts = words.iter().skip(at + 1).filter_map(|word| word.strip_prefix('\''));
     let text: String = texts.collect();
@@ -167,37 +163,12 @@ fn built(words: &[String]) -> Option<String> {
 }
 
 fn is_object(word: &str) -> bool {
-    matches!(
+    lists(
+        "TABLE DATABASE SCHEMA INDEX VIEW USER ROLE MATERIALIZED SEQUENCE FUNCTION \
+                PROCEDURE TRIGGER TYPE EXTENSION KEYSPACE COLUMN TABLESPACE OWNED TEMPORARY \
+                COLLECTION DOMAIN PUBLICATION SERVER DICTIONARY WAREHOUSE STAGE MEASUREMENT \
+                BUCKET CONSTRAINT",
         word,
-        "TABLE"
-            | "DATABASE"
-            | "SCHEMA"
-            | "INDEX"
-            | "VIEW"
-            | "USER"
-            | "ROLE"
-            | "MATERIALIZED"
-            | "SEQUENCE"
-            | "FUNCTION"
-            | "PROCEDURE"
-            | "TRIGGER"
-            | "TYPE"
-            | "EXTENSION"
-            | "KEYSPACE"
-            | "COLUMN"
-            | "TABLESPACE"
-            | "OWNED"
-            | "TEMPORARY"
-            | "COLLECTION"
-            | "DOMAIN"
-            | "PUBLICATION"
-            | "SERVER"
-            | "DICTIONARY"
-            | "WAREHOUSE"
-            | "STAGE"
-            | "MEASUREMENT"
-            | "BUCKET"
-            | "CONSTRAINT"
     )
 }
 

@@ -9,10 +9,11 @@ use super::walk::Walker;
 use crate::flow::report::Deed;
 use crate::flow::value::{Arg, Stream, Taint};
 use crate::path;
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::sql;
-use crate::wrappers::Inner;
+use crate::words::lists;
+use crate::wrapper::Inner;
 use std::ops::Range;
 
 impl Walker<'_, '_, '_> {
@@ -296,5 +297,5 @@ impl Walker<'_, '_, '_> {
 
 /// Whether an argument says how to open, not what.
 fn is_mode(value: Option<&Value>) -> bool {
-    matches!(value, Some(Value::Text(mode)) if matches!(mode.as_str(), "r" | "w" | "rb" | "wb" | "r+" | "w+"))
+    matches!(value, Some(Value::Text(mode)) if lists("r w rb wb r+ w+", mode))
 }

@@ -4,6 +4,7 @@
 use super::Language;
 use super::calls;
 use super::scan::Token;
+use crate::words::lists;
 use std::collections::HashMap;
 
 /// Names kept at most.
@@ -112,34 +113,11 @@ pub(super) fn runs_program(name: &str) -> bool {
     if name.contains("sys.process") || name.contains("Runtime.getRuntime") {
         return true;
     }
-    matches!(
+    lists(
+        "system shell sh cmd exec run execute popen spawn process Process callCommand \
+                callProcess readProcess open_port unix syscmd command shellCommand \
+                ProcessBuilder execCmd execCmdEx execShellCmd esyscmd program Command",
         last,
-        "system"
-            | "shell"
-            | "sh"
-            | "cmd"
-            | "exec"
-            | "run"
-            | "execute"
-            | "popen"
-            | "spawn"
-            | "process"
-            | "Process"
-            | "callCommand"
-            | "callProcess"
-            | "readProcess"
-            | "open_port"
-            | "unix"
-            | "syscmd"
-            | "command"
-            | "shellCommand"
-            | "ProcessBuilder"
-            | "execCmd"
-            | "execCmdEx"
-            | "execShellCmd"
-            | "esyscmd"
-            | "program"
-            | "Command"
     )
 }
 

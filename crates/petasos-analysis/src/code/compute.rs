@@ -5,6 +5,7 @@ use super::evaluate::{Reader, Value};
 use super::scan::{NAME_CLOSE, NAME_OPEN, Token};
 use crate::flow::decode;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
 
 /// The letters with these codes.
 fn letters<'v>(codes: impl Iterator<Item = &'v str>) -> Option<Vec<String>> {
@@ -119,16 +120,13 @@ impl Reader<'_> {
         nesting: u32,
     ) -> Option<(Value, usize)> {
         let last = name.rsplit(['.', ':']).next().unwrap_or_default();
-        if matches!(
-            name,
-            "os.sep" | "os.path.sep" | "path.sep" | "File::SEPARATOR" | "DIRECTORY_SEPARATOR"
-        ) {
+        if lists("os.sep os.path.sep path.sep File::SEPARATOR DIRECTORY_SEPARATOR", name) {
             return Some((Value::Text("/".to_owned()), at + 1));
         }
         let reads = name.contains("stdin")
             || name.contains("STDIN")
             || matches!(name, "input" | "gets" | "raw_input");
-        if reads && (matches!(last, "read" | "readline" | "gets" | "input" | "raw_input")) {
+        if reads && (lists("read readline gets input raw_input", last)) {
             let end =
                 if self.opens(at + 1) { self.arguments(at + 1, nesting + 1).1 } else { at + 1 };
             let text = self.stdin.clone().map_or(Value::Unknown, Value::Text);

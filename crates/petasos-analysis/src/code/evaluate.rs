@@ -5,7 +5,7 @@ use super::scan::Token;
 use crate::flow::decode;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
-use crate::words::holds;
+use crate::words::{holds, lists};
 use std::collections::HashMap;
 use std::rc::Rc;
 
@@ -300,10 +300,8 @@ impl Reader<'_> {
         if matches!(name, "process.env.HOME" | "$HOME") || matches!(last, "HOMEDIR") {
             return (Value::Text(self.home.clone()), at + 1);
         }
-        if matches!(
-            last,
-            "environ" | "ENV" | "env" | "$ENV" | "_ENV" | "$_ENV" | "$_SERVER" | "ENVIRON"
-        ) && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{')))
+        if lists("environ ENV env $ENV _ENV $_ENV $_SERVER ENVIRON", last)
+            && matches!(self.tokens.get(at + 1), Some(Token::Sign('[' | '{')))
         {
             let value = match self.tokens.get(at + 2) {
                 Some(Token::Text(key) | Token::Name(key)) => self.variable(key),
@@ -328,13 +326,7 @@ impl Reader<'_> {
             self.tokens.get(at + 1),
             Some(Token::Text(_) | Token::Number(_) | Token::Name(_))
         );
-        if self.loose
-            && follows
-            && matches!(
-                name,
-                "join" | "reverse" | "scalar" | "sprintf" | "pack" | "chr" | "lc" | "uc"
-            )
-        {
+        if self.loose && follows && lists("join reverse scalar sprintf pack chr lc uc", name) {
             return self.loose_call(name, at, nesting);
         }
         if last == "homedir" || name.ends_with("Dir.home") {

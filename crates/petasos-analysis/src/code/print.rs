@@ -8,6 +8,7 @@ use super::scan::Token;
 use super::walk::Walker;
 use crate::flow::value::{Stream, Taint};
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
 
 /// Longest text that is followed.
 const PRINTED_MAX: usize = 1 << 14;
@@ -39,21 +40,10 @@ fn prints(name: &str, language: Language) -> Option<bool> {
 
 /// Names that write to a process or hand it text.
 pub(super) fn feeds(name: &str) -> bool {
-    matches!(
+    lists(
+        "input stdin_data communicate write puts print fwrite fputs end sendline say \
+                printf send",
         name.rsplit(['.', '>']).next().unwrap_or_default(),
-        "input"
-            | "stdin_data"
-            | "communicate"
-            | "write"
-            | "puts"
-            | "print"
-            | "fwrite"
-            | "fputs"
-            | "end"
-            | "sendline"
-            | "say"
-            | "printf"
-            | "send"
     )
 }
 
@@ -92,7 +82,7 @@ impl Walker<'_, '_, '_> {
         let plain = self.reader.tokens.iter().all(|token| match token {
             Token::Name(name) => {
                 prints(name, self.language).is_some()
-                    || matches!(name.as_str(), "BEGIN" | "END" | "import" | "use" | "strict")
+                    || lists("BEGIN END import use strict", name)
                     || self.reader.constants.contains_key(name)
             }
             Token::Command(_) => false,
@@ -136,8 +126,6 @@ impl Walker<'_, '_, '_> {
 pub(super) fn is_bare_shell(command: &str) -> bool {
     let mut words = command.trim_matches('|').split_whitespace();
     let name = words.next().unwrap_or_default();
-    matches!(
-        name.rsplit('/').next().unwrap_or_default(),
-        "sh" | "bash" | "zsh" | "dash" | "ksh" | "ash"
-    ) && words.all(|word| matches!(word, "-s" | "-x" | "-e" | "-"))
+    lists("sh bash zsh dash ksh ash", name.rsplit('/').next().unwrap_or_default())
+        && words.all(|word| matches!(word, "-s" | "-x" | "-e" | "-"))
 }

@@ -3,6 +3,7 @@
 use super::Language;
 use crate::flow::printf::unescape;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
 
 /// A piece of program text.
 #[derive(Clone, Debug, PartialEq)]
@@ -252,7 +253,7 @@ impl Scanner {
             return;
         }
         if self.language == Language::Perl
-            && matches!(name.as_str(), "q" | "qq" | "qx" | "qw" | "qqx")
+            && lists("q qq qx qw qqx", &name)
             && !quote.is_whitespace()
             && !is_name(quote)
             && !matches!(quote, ',' | ';' | ')' | '=')
@@ -276,13 +277,9 @@ fn blank_braces(text: &str, open: &str) -> String {
         output.push_str(head);
         match tail.split_once('}') {
             Some((inner, after)) => {
-                let home = matches!(
+                let home = lists(
+                    "os.environ['HOME'] process.env.HOME ENV['HOME'] os.homedir() HOME",
                     inner.trim(),
-                    "os.environ['HOME']"
-                        | "process.env.HOME"
-                        | "ENV['HOME']"
-                        | "os.homedir()"
-                        | "HOME"
                 );
                 let name = inner.trim();
                 let variable = !name.is_empty()

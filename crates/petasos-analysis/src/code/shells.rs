@@ -153,7 +153,7 @@ impl Reading<'_, '_> {
         let mut rest = argv.into_iter();
         while let Some(word) = rest.next() {
             let arg = |text: &str| Arg { glob: text.contains('*'), ..self.code.with_text(text) };
-            if matches!(word.as_str(), ">" | ">>" | "^" | "out>" | "save") && !args.is_empty() {
+            if lists("> >> ^ out> save", &word) && !args.is_empty() {
                 if let Some(path) = rest.next() {
                     let resolved = self.engine.resolve(&path);
                     self.engine.touch_path(Deed::Write, &arg(&path), &resolved);

@@ -7,8 +7,9 @@ use super::walk::Walker;
 use super::{Language, alias, calls};
 use crate::flow::report::Deed;
 use crate::flow::value::Taint;
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
 
 /// Things seen anywhere in the text that mean something together.
 #[derive(Debug, Default)]
@@ -52,8 +53,7 @@ impl Walker<'_, '_, '_> {
         self.seen.network |= calls::reaches_network(name);
         self.seen.evaluates |= last == "eval";
         self.seen.duplicates |=
-            matches!(last, "dup2" | "pty" | "for_fd" | "dup" | "pipe" | "reopen")
-                || name.starts_with("pty");
+            lists("dup2 pty for_fd dup pipe reopen", last) || name.starts_with("pty");
 
         self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
             || name == "codecs.decode";
@@ -69,33 +69,18 @@ impl Walker<'_, '_, '_> {
         self.seen.deletes |= self.language == Language::Perl && matches!(name, "unlink" | "rmdir");
         self.seen.reads_stdin |=
             name.contains("stdin") || name.contains("STDIN") || name == "input";
-        self.seen.computes |= matches!(
+        self.seen.computes |= lists(
+            "chr fromCharCode reversed reverse strrev rot13 pack unpack decode unhexlify \
+                bytes bytearray translate str_rot13",
             last,
-            "chr"
-                | "fromCharCode"
-                | "reversed"
-                | "reverse"
-                | "strrev"
-                | "rot13"
-                | "pack"
-                | "unpack"
-                | "decode"
-                | "unhexlify"
-                | "bytes"
-                | "bytearray"
-                | "translate"
-                | "str_rot13"
         );
         self.seen.cloud |= calls::is_cloud_library(name);
         self.seen.engine |= name == "docker" || name.starts_with("docker.");
         let called = self.sign(at + 1, '(') || self.sign(at + 1, '!');
         self.seen.takes_away |=
             calls::takes_away(last) && (called && name.contains('.') || last.ends_with("Command"));
-        self.seen.ends |= self.sign(at + 1, '(')
-            && matches!(
-                last,
-                "stop" | "kill" | "remove" | "prune" | "restart" | "pause" | "terminate"
-            );
+        self.seen.ends |=
+            self.sign(at + 1, '(') && lists("stop kill remove prune restart pause terminate", last);
         self.seen.processes |=
             matches!(last, "process_iter" | "pids" | "get_processes" | "ps-list");
         if matches!(last, "chown" | "lchown" | "chownSync") && self.sign(at + 1, '(') {
@@ -104,10 +89,7 @@ impl Walker<'_, '_, '_> {
         }
         self.notice_forks(name, last, at);
         self.seen.lists |= calls::lists_files(name);
-        self.seen.sends |= matches!(
-            last,
-            "post" | "put" | "send" | "sendall" | "request" | "urlopen" | "fetch" | "write"
-        );
+        self.seen.sends |= lists("post put send sendall request urlopen fetch write", last);
         if calls::lists_files(name) && self.sign(at + 1, '(') {
             let (args, _) = self.reader.arguments(at + 1, 0);
             let root = args.into_iter().find_map(|value| match value {

@@ -7,21 +7,16 @@ use super::evaluate::{Reader, Value};
 use super::print::is_bare_shell;
 use super::scan::{self, Token};
 use super::sight::Seen;
-use super::{Language, shells, verbs, windows};
+use super::{Language, shells, windows};
 use crate::flow::engine::{Engine, NESTING_MAX};
-use crate::flow::guess::announces;
 use crate::flow::report::{Deed, Touch};
 use crate::flow::value::{Arg, Stream, Taint};
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
-use crate::wrappers::Inner;
+use crate::wrapper::Inner;
 use std::collections::HashMap;
-
-/// Words in the names of functions that run what they are given.
-const RUNS: &str = "run exec execute command commands cmd shell sh system call spawn launch process popen \
-    invoke send bash ssh perform task job script sudo local remote terminal capture subprocess proc";
 
 impl Engine<'_> {
     /// Variables of this line, where the text asks for its environment.
@@ -175,7 +170,7 @@ impl Walker<'_, '_, '_> {
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
         self.seen.shell |= text.starts_with("sh ")
             || text.starts_with("bash ")
-            || matches!(text, "/bin/sh" | "/bin/bash" | "sh" | "bash" | "cmd.exe" | "/bin/zsh")
+            || lists("/bin/sh /bin/bash sh bash cmd.exe /bin/zsh", text)
             || text.starts_with("/bin/sh -i")
             || text.starts_with("/bin/bash -i");
         if self.language == Language::Awk {
@@ -308,38 +303,6 @@ impl Walker<'_, '_, '_> {
         }
     }
 
-    /// Calls that name what they call in an argument or in their own name.
-    fn by_other_name(&mut self, name: &str, args: &[Value], place: (usize, usize, usize)) -> bool {
-        let (at, open, end) = place;
-        let verb =
-            name.rsplit_once("git.").filter(|(head, _)| head.is_empty() || head.ends_with('.'));
-        if let Some((_, verb)) = verb.filter(|(_, verb)| !verb.contains('.')) {
-            let words = args.iter().map(Value::text);
-            let argv = ["git".to_owned(), verb.replace('_', "-")].into_iter().chain(words);
-            self.program(argv.collect());
-            return true;
-        }
-        if let Some(method) = self.sent(name, open) {
-            let rest = args.get(1..).unwrap_or_default().to_vec();
-            self.act(&method, &rest, at, end);
-            return true;
-        }
-        if let Some(program) =
-            name.strip_prefix("sh.").filter(|_| self.language == Language::Python)
-        {
-            let words = args.iter().map(Value::text);
-            self.program(std::iter::once(program.to_owned()).chain(words).collect());
-            return true;
-        }
-        if name == "getattr" && self.sign(end, '(') {
-            let method = args.get(1).map(Value::text).unwrap_or_default();
-            let (inner, _) = self.reader.arguments(end, 0);
-            self.act(&format!("os.{method}"), &inner, at, end);
-            return true;
-        }
-        false
-    }
-
     /// A call, and what it leaves for the method behind it.
     fn called(&mut self, name: &str, args: &[Value], at: usize, end: usize) {
         self.act(name, args, at, end);
@@ -358,49 +321,6 @@ impl Walker<'_, '_, '_> {
                 _ => self.base_value(at),
             };
             self.receiver = Some((end, value));
-        }
-    }
-
-    /// `require("rimraf").sync("x")`: a method of what was required.
-    fn required(&mut self, module: &str, at: usize) {
-        let Some(Token::Name(method)) = self.reader.tokens.get(at).cloned() else { return };
-        if self.sign(at + 1, '(') && lists("rimraf del trash rmtree", module) {
-            let (args, end) = self.reader.arguments(at + 1, 0);
-            self.act(&format!("{module}{method}"), &args, at, end);
-        }
-    }
-
-    /// A text that is a command, given to a function of which nothing is known.
-    fn hand_over(&mut self, name: &str, args: &[Value]) {
-        let runs = verbs::words(name).iter().any(|word| lists(RUNS, word));
-        if !runs || calls::action(name).is_some() {
-            return;
-        }
-        for value in args.iter().take(4) {
-            let Value::Text(text) = value else { continue };
-            let mut words = text.split_whitespace();
-            let first = words.next().unwrap_or_default();
-            if announces(first, words.next().unwrap_or_default()) {
-                self.shell(text.clone());
-            }
-        }
-    }
-
-    /// The function that is called by its name: `send(:system, …)`, `call_user_func("system", …)`.
-    fn sent(&self, name: &str, open: usize) -> Option<String> {
-        let last = name.rsplit('.').next().unwrap_or_default();
-        if !matches!(
-            last,
-            "send" | "__send__" | "public_send" | "call_user_func" | "call_user_func_array"
-        ) {
-            return None;
-        }
-        let at = open + 1 + usize::from(self.sign(open + 1, ':'));
-        match self.reader.tokens.get(at) {
-            Some(Token::Name(method) | Token::Text(method)) => {
-                calls::action(method).map(|_| method.clone())
-            }
-            _ => None,
         }
     }
 
@@ -475,21 +395,10 @@ impl Walker<'_, '_, '_> {
     /// The path an operation is about: its argument, or what its method was called on.
     pub(super) fn subject(&self, name: &str, args: &[Value], at: usize) -> String {
         let last = name.rsplit('.').next().unwrap_or_default();
-        let on_path = matches!(
+        let on_path = lists(
+            "unlink rmdir write_text write_bytes read_text read_bytes open touch rename chmod \
+                rmtree delete remove",
             last,
-            "unlink"
-                | "rmdir"
-                | "write_text"
-                | "write_bytes"
-                | "read_text"
-                | "read_bytes"
-                | "open"
-                | "touch"
-                | "rename"
-                | "chmod"
-                | "rmtree"
-                | "delete"
-                | "remove"
         );
         if !on_path {
             return args.first().map_or_else(|| UNKNOWN.to_string(), Value::text);

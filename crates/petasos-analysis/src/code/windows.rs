@@ -2,7 +2,7 @@
 
 use crate::flow::engine::Engine;
 use crate::flow::value::{Arg, Taint};
-use crate::rules::Signal;
+use crate::rule::Signal;
 
 /// Looks at every statement as a command.
 pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {

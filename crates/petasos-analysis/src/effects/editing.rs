@@ -5,6 +5,7 @@ use super::{Found, push};
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
+use crate::words::lists;
 
 /// Files that an editor of settings or a replacing tool changes.
 pub(super) fn edited(call: &Call<'_>, found: &mut Vec<Found>) {
@@ -43,9 +44,8 @@ fn settings_tree(call: &Call<'_>, found: &mut Vec<Found>) {
     let given = words.join(" ");
     let lines = call.stdin.text.iter().flat_map(|text| text.lines());
     for line in lines.chain(std::iter::once(given.as_str())) {
-        let changes = line.split_whitespace().any(|word| {
-            matches!(word, "set" | "setm" | "rm" | "ins" | "insert" | "mv" | "move" | "clear")
-        });
+        let changes =
+            line.split_whitespace().any(|word| lists("set setm rm ins insert mv move clear", word));
         let places = line.split_whitespace().filter_map(|word| word.strip_prefix("/files"));
         for place in places.filter(|_| changes) {
             push(found, Deed::Write, &Arg::new(place, call.span));

@@ -4,6 +4,7 @@ use super::{Found, TREE, push};
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
+use crate::words::lists;
 
 pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
     let names: &[&str] = match call.program {
@@ -156,10 +157,7 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
 pub(super) fn named(call: &Call<'_>, found: &mut Vec<Found>) {
     const NAMES: [&str; 5] = ["-o", "--output", "--output-file", "--outfile", "--out"];
     // Here the letter means something else.
-    if matches!(
-        call.program,
-        "ls" | "dir" | "test" | "[" | "ps" | "ssh" | "mount" | "lsof" | "set" | "shopt" | "stat"
-    ) {
+    if lists("ls dir test [ ps ssh mount lsof set shopt stat", call.program) {
         return;
     }
     for path in call.values(&NAMES).filter(|path| path.text.starts_with(['/', '~', '.'])) {
@@ -227,10 +225,7 @@ pub(super) fn disks(call: &Call<'_>, found: &mut Vec<Found>) {
 fn addresses(call: &Call<'_>, found: &mut Vec<Found>) {
     for (position, arg) in call.operands().take(2).enumerate() {
         let Some((kind, rest)) = arg.text.split_once(':') else { continue };
-        if !matches!(
-            kind.to_ascii_uppercase().as_str(),
-            "FILE" | "OPEN" | "CREATE" | "CREAT" | "GOPEN" | "PIPE"
-        ) {
+        if !lists("FILE OPEN CREATE CREAT GOPEN PIPE", &kind.to_ascii_uppercase()) {
             continue;
         }
         let (path, options) = rest.split_once(',').unwrap_or((rest, ""));

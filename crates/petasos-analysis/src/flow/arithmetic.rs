@@ -4,7 +4,7 @@ use super::engine::Engine;
 use super::value::{Arg, Taint, Value};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
-use crate::wrappers::Inner;
+use crate::wrapper::Inner;
 
 const LENGTH_MAX: usize = 4096;
 const NESTING_MAX: u32 = 32;

@@ -5,10 +5,11 @@ use super::engine::Engine;
 use super::report::render;
 use super::value::{Arg, Stream, Taint, Value};
 use crate::code::Language;
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::{Source, Span};
-use crate::wrappers::Inner;
+use crate::words::lists;
+use crate::wrapper::Inner;
 use std::rc::Rc;
 
 /// The longest path of a directory that is remembered.
@@ -146,9 +147,7 @@ impl Engine<'_> {
                 && let Some(number) = rest.next()
             {
                 self.read_descriptor(&number.text);
-            } else if arg.text.starts_with('-')
-                && matches!(arg.text.as_str(), "-p" | "-t" | "-n" | "-N" | "-d" | "-i")
-            {
+            } else if arg.text.starts_with('-') && lists("-p -t -n -N -d -i", &arg.text) {
                 rest.next();
             } else if arg.text.starts_with('-') && arg.text.contains('a') {
                 array = true;
@@ -262,7 +261,7 @@ impl Engine<'_> {
             }
             Inner::Shell(code, args) => self.run_code(Language::Shell, code, args, span),
             Inner::Code(language, code) => {
-                let picks = language != Language::Awk || super::produce::picks_records(&code.text);
+                let picks = language != Language::Awk || super::printed::picks_records(&code.text);
                 let mut stream = self.run_code(language, code, Vec::new(), span);
                 stream.taint = stream.taint.with(self.stdin.taint);
                 if picks {

@@ -8,13 +8,14 @@ use crate::code::Language;
 use crate::effects;
 use crate::facts::Facts;
 use crate::own_program;
-use crate::rules::{self, Signal};
+use crate::program;
+use crate::rule::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::{UNKNOWN, mixes_scripts, plain_spelling};
 use crate::shell::tree::{Script, Simple};
 use crate::verdict::EffectKind;
 use crate::words::lists;
-use crate::wrappers::{self, Inner};
+use crate::wrapper::{self, Inner};
 use std::rc::Rc;
 
 /// A command as rules see it.
@@ -267,7 +268,7 @@ impl Engine<'_> {
         if !help {
             self.ask_rules(&call, argv);
         }
-        let unwrapped = wrappers::unwrap(&call);
+        let unwrapped = wrapper::unwrap(&call);
         let wraps = unwrapped.as_ref().is_some_and(|inners| !inners.list.is_empty());
         let passed = wraps && unwrapped.as_ref().is_some_and(passes_on);
         self.stdin = self.copied(&stdin);
@@ -309,14 +310,15 @@ impl Engine<'_> {
         if own_program::NAMES.contains(&call.program) && self.has_other_home() {
             self.report.signal(Signal::OwnPolicy, call.span, render(argv));
         }
-        for (rule, check) in rules::on_call(call.program) {
+        for (rule, check) in rule::on_call(call.program) {
             if check(call) {
                 self.report.raise(rule, call.span, render(argv));
             }
         }
-        // What is printed is seen by whoever reads the output.
-        if !self.captured && super::produce::prints_secrets(call) {
-            self.report.signal(Signal::SecretRead, call.span, render(argv));
+        for signal in program::acts(call) {
+            if signal != Signal::SecretRead || !self.captured {
+                self.report.signal(signal, call.span, render(argv));
+            }
         }
         for host in effects::hosts(call) {
             self.report.effect(EffectKind::Reach, &host, call.span);
@@ -344,7 +346,7 @@ impl Engine<'_> {
     }
 
     /// Runs what a wrapper hands on, with what it changes for it.
-    fn run_inners(&mut self, inners: wrappers::Inners, span: Span) -> Stream {
+    fn run_inners(&mut self, inners: wrapper::Inners, span: Span) -> Stream {
         let saved = (self.elevated, self.bulk, self.narrowed, self.state.cwd.clone());
         self.elevated |= inners.elevated;
         self.bulk |= inners.bulk;
@@ -483,7 +485,7 @@ impl Engine<'_> {
 }
 
 /// Whether a command is handed on word by word, so that it is looked at by itself.
-fn passes_on(inners: &wrappers::Inners) -> bool {
+fn passes_on(inners: &wrapper::Inners) -> bool {
     inners.list.iter().all(|inner| matches!(inner, Inner::Argv(_)))
 }
 

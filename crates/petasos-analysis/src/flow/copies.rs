@@ -6,7 +6,7 @@ use super::engine::Engine;
 use super::redirect::Outlet;
 use super::value::{Arg, Taint};
 use crate::shell::normalise::UNKNOWN;
-use crate::{rules, wrappers};
+use crate::{rule, wrapper};
 
 /// Directories that programs live in.
 const PLACES: [&str; 9] = [
@@ -85,7 +85,7 @@ impl Engine<'_> {
         let placed = PLACES.iter().any(|place| path.starts_with(place));
         let name = source.text.rsplit('/').next().unwrap_or_default();
         ((placed || source.taint.has(Taint::LOCATED))
-            && (rules::knows(name) || wrappers::knows(name)))
+            && (rule::knows(name) || wrapper::knows(name)))
         .then(|| name.to_owned())
     }
 

@@ -8,11 +8,11 @@ use super::report::Deed;
 use super::value::Arg;
 use crate::code::Language;
 use crate::path::{Target, is_secret, target};
-use crate::rules::{self, Signal};
+use crate::rule::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
-use crate::wrappers::Inner;
+use crate::wrapper::Inner;
 
 /// So much of a text is looked at, and so many commands in it are followed.
 const TEXT_MAX: usize = 16_384;
@@ -127,7 +127,7 @@ impl Engine<'_> {
             let name = base(word(*at));
             let led = *at > 0 && lists("exec run spawn -- -e --exec", word(at - 1));
             announces(name, word(at + 1))
-                || led && rules::knows(name) && !lists(RUNNERS, call.program)
+                || led && rule::knows(name) && !lists(RUNNERS, call.program)
         };
         let Some(at) = (0..call.args.len().min(24)).find(starts) else { return };
         let argv = call.args.get(at..).unwrap_or_default().to_vec();
@@ -261,7 +261,7 @@ fn phrases(text: &str, anywhere: bool) -> Vec<Vec<String>> {
                 && words.len() > 1
                 && word(*at) == name.to_ascii_lowercase()
                 && !lists(PROSE, name)
-                && (rules::knows(name) || lists("sudo doas env", name));
+                && (rule::knows(name) || lists("sudo doas env", name));
             let fresh = words.get(*at).is_some_and(|(_, fresh)| *fresh);
             let led = anywhere || fresh || *at == 0 || lists(EXECS, word(at.saturating_sub(1)));
             let next = usize::from(lists("arg args arguments", word(at + 1)));

@@ -6,7 +6,7 @@ use super::report::Report;
 use super::state::{Function, State};
 use super::value::{Arg, Stream, Taint, Value};
 use crate::facts::Facts;
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::parse::Reader;
 use crate::shell::tree::{Compound, Kind, Link, Node, Script, Simple, Step, Steps, Trouble};
@@ -397,9 +397,7 @@ impl<'a> Engine<'a> {
             Kind::Test(words) => {
                 let texts: Vec<String> =
                     words.iter().map(|word| self.expand_text(script, word).text).collect();
-                let compares = |text: &String| {
-                    matches!(text.as_str(), "-eq" | "-ne" | "-lt" | "-le" | "-gt" | "-ge")
-                };
+                let compares = |text: &String| lists("-eq -ne -lt -le -gt -ge", text);
                 if texts.iter().any(compares) {
                     for text in &texts {
                         self.evaluate_subscripts(text);

@@ -8,12 +8,12 @@ use super::value::{Arg, Stream, Taint};
 use crate::code::Language;
 use crate::own_program;
 use crate::path::matches_glob;
-use crate::rules::{self, Signal};
+use crate::rule::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{RedirectKind, Simple};
 use crate::words::{holds, lists};
-use crate::wrappers::{self, Inner, Obeyed};
+use crate::wrapper::{self, Inner, Obeyed};
 
 /// Programs whose arguments are words to show, to look for or to name files.
 pub(super) const PLAIN: &str = ": true false echo printf print say espeak figlet toilet cowsay cowthink \
@@ -84,7 +84,7 @@ impl Engine<'_> {
         let taint = first.taint.with(self.doubt);
         self.signal_code(taint, span, argv);
         let bare: String = base.chars().filter(|letter| *letter != UNKNOWN).collect();
-        if !bare.is_empty() && (rules::knows(&bare) || wrappers::knows(&bare)) {
+        if !bare.is_empty() && (rule::knows(&bare) || wrapper::knows(&bare)) {
             let mut respelt = argv.to_vec();
             if let Some(name) = respelt.first_mut() {
                 name.text = bare;
@@ -120,7 +120,7 @@ impl Engine<'_> {
         if !self.charge(100_000, span) {
             return Stream::unknown(Taint::PROGRAM);
         }
-        for name in rules::matching(base) {
+        for name in rule::matching(base) {
             let mut respelt = argv.to_vec();
             if let Some(first) = respelt.first_mut() {
                 name.clone_into(&mut first.text);
@@ -133,7 +133,7 @@ impl Engine<'_> {
 
     /// Looks for a call of our own program under a name that no table knows.
     pub(super) fn follow_unknown(&mut self, call: &Call<'_>) {
-        if rules::knows(call.program) || lists(PLAIN, call.program) {
+        if rule::knows(call.program) || lists(PLAIN, call.program) {
             return;
         }
         if own_program::is_called_like_ours(call.args) {
@@ -158,7 +158,7 @@ impl Engine<'_> {
         if own_program::loosens(name, text) {
             self.report.signal(Signal::OwnPolicy, span, format!("{name}={text}"));
         }
-        if let Some(obeyed) = wrappers::obeyed(name) {
+        if let Some(obeyed) = wrapper::obeyed(name) {
             self.obey(obeyed, name, value, span);
             return;
         }
@@ -183,7 +183,7 @@ impl Engine<'_> {
     pub(crate) fn obey_exports(&mut self) {
         let facts = self.facts;
         for (name, value) in &facts.variables {
-            if let Some(obeyed) = wrappers::obeyed(name) {
+            if let Some(obeyed) = wrapper::obeyed(name) {
                 let span = Span::default();
                 self.obey(obeyed, name, &Arg::new(value.as_str(), span), span);
             }

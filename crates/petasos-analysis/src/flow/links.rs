@@ -76,7 +76,7 @@ impl Engine<'_> {
             }
             _ => return,
         };
-        let operands = call.operands_past(&["-o", "-t", "-S", "--options"]);
+        let operands = call.operands_past("-o -t -S --options");
         let [place, name] = operands.as_slice() else { return };
         let base = place.text.trim_end_matches('/').rsplit('/').next().unwrap_or_default();
         let name = match name.text.as_str() {

@@ -4,7 +4,7 @@
 use super::engine::{Engine, NESTING_MAX};
 use super::state::Function;
 use super::value::{Arg, Stream, Taint, Value};
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use std::collections::BTreeMap;

@@ -3,54 +3,17 @@
 
 use super::call::Call;
 use super::value::Arg;
+use crate::words::lists;
 
 /// Options of `scp` and `sftp` that take a value.
-const SECURE_COPY: [&str; 13] =
-    ["-i", "-F", "-o", "-P", "-c", "-l", "-S", "-J", "-D", "-X", "-b", "-B", "-R"];
+const SECURE_COPY: &str = "-i -F -o -P -c -l -S -J -D -X -b -B -R";
 
 /// Options of `rsync` that take a value.
-const SYNCHRONISE: [&str; 40] = [
-    "-e",
-    "--rsh",
-    "-B",
-    "--block-size",
-    "-f",
-    "--filter",
-    "--exclude",
-    "--exclude-from",
-    "--include",
-    "--include-from",
-    "--files-from",
-    "--rsync-path",
-    "-T",
-    "--temp-dir",
-    "--password-file",
-    "--log-file",
-    "--port",
-    "--bwlimit",
-    "--max-size",
-    "--min-size",
-    "--chmod",
-    "--chown",
-    "--timeout",
-    "--contimeout",
-    "--link-dest",
-    "--compare-dest",
-    "--copy-dest",
-    "--backup-dir",
-    "--suffix",
-    "--partial-dir",
-    "--out-format",
-    "--sockopts",
-    "-M",
-    "--info",
-    "--debug",
-    "--max-delete",
-    "--usermap",
-    "--groupmap",
-    "--iconv",
-    "--address",
-];
+const SYNCHRONISE: &str = "-e --rsh -B --block-size -f --filter --exclude --exclude-from --include --include-from \
+    --files-from --rsync-path -T --temp-dir --password-file --log-file --port --bwlimit \
+    --max-size --min-size --chmod --chown --timeout --contimeout --link-dest --compare-dest \
+    --copy-dest --backup-dir --suffix --partial-dir --out-format --sockopts -M --info --debug \
+    --max-delete --usermap --groupmap --iconv --address";
 
 impl<'c> Call<'c> {
     /// Arguments that are not options.
@@ -134,7 +97,7 @@ impl<'c> Call<'c> {
     }
 
     /// Operands, without the values of the options in `values`.
-    pub(crate) fn operands_past(&self, values: &[&str]) -> Vec<&'c Arg> {
+    pub(crate) fn operands_past(&self, values: &str) -> Vec<&'c Arg> {
         let mut found = Vec::new();
         let mut rest = self.args.iter();
         while let Some(arg) = rest.next() {
@@ -148,13 +111,13 @@ impl<'c> Call<'c> {
             }
             // `-avze ssh`: the last letter of a cluster takes the value.
             let last = arg.text.chars().next_back().filter(|_| !arg.text.starts_with("--"));
-            let takes = |name: &&str| {
+            let takes = |name: &str| {
                 arg.is(name)
                     || last.is_some_and(|last| {
                         name.strip_prefix('-').is_some_and(|name| name.chars().eq([last]))
                     })
             };
-            if values.iter().any(takes) {
+            if values.split_ascii_whitespace().any(takes) {
                 rest.next();
             }
         }
@@ -163,11 +126,11 @@ impl<'c> Call<'c> {
 
     /// The files that a copying program is given, here or elsewhere.
     pub(crate) fn files(&self) -> Vec<&'c Arg> {
-        let values: &[&str] = match self.program {
-            "scp" | "sftp" => &SECURE_COPY,
-            "rsync" => &SYNCHRONISE,
-            "install" | "ginstall" => &["-m", "-o", "-g", "-S", "-t", "--mode", "--owner"],
-            _ => &["-t", "-S", "--target-directory", "--suffix"],
+        let values = match self.program {
+            "scp" | "sftp" => SECURE_COPY,
+            "rsync" => SYNCHRONISE,
+            "install" | "ginstall" => "-m -o -g -S -t --mode --owner",
+            _ => "-t -S --target-directory --suffix",
         };
         self.operands_past(values)
     }
@@ -186,10 +149,7 @@ impl<'c> Call<'c> {
             }
         }
         // `-h` behind a verb asks for help only where a verb comes first.
-        let verbal = matches!(
-            self.program,
-            "kubectl" | "docker" | "podman" | "helm" | "git" | "cargo" | "npm" | "gh" | "terraform"
-        );
+        let verbal = lists("kubectl docker podman helm git cargo npm gh terraform", self.program);
         let last = self.args.last();
         verbal && last.is_some_and(|arg| arg.is("-h") || arg.is("-help"))
             || self.args.len() == 1

@@ -6,7 +6,7 @@ use crate::path::matches_glob;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{Operation, Parameter, Script};
-use crate::wrappers::Inner;
+use crate::wrapper::Inner;
 use std::rc::Rc;
 
 /// Trimming and replacing look at texts up to this length.

@@ -2,23 +2,20 @@
 
 use super::call::Call;
 use super::engine::Engine;
+use super::printed::{echo, json_text, lists_every_process, picks, seq, split_path, swept, which};
 use super::value::{Arg, Stream, Taint};
 use super::{decode, filter, printf};
 use crate::path::is_vital;
+use crate::program;
+use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::{begins, lists};
 
 /// Programs whose output comes from the network.
-const DOWNLOADERS: [&str; 14] = [
-    "curl", "wget", "fetch", "aria2c", "http", "https", "xh", "lynx", "w3m", "links", "nc", "ncat",
-    "socat", "axel",
-];
+const DOWNLOADERS: &str = "curl wget fetch aria2c http https xh lynx w3m links nc ncat socat axel";
 /// Programs that take one text and print another of the same origin.
-const FILTERS: [&str; 26] = [
-    "cat", "tr", "rev", "tac", "sed", "gsed", "head", "tail", "cut", "sort", "uniq", "tee", "pv",
-    "grep", "egrep", "fgrep", "awk", "gawk", "perl", "nl", "fold", "fmt", "sponge", "paste",
-    "column", "jq",
-];
+const FILTERS: &str = "cat tr rev tac sed gsed head tail cut sort uniq tee pv grep egrep fgrep awk gawk perl nl \
+    fold fmt sponge paste column jq";
 
 impl Engine<'_> {
     /// The output of a plain command.
@@ -60,12 +57,6 @@ impl Engine<'_> {
                 let origin = if decodes { Taint::DECODED } else { Taint::PROGRAM };
                 Stream::unknown(origin.with(taint))
             }
-            "rot13" | "caesar" => {
-                Stream { text: self.stdin.text.as_deref().map(decode::rot13), taint }
-            }
-            "env" | "printenv" | "export" | "set" | "declare" => {
-                Stream::unknown(Taint::ENVIRONMENT)
-            }
             "pgrep" | "ps" if lists_every_process(call) => {
                 Stream::unknown(Taint::PROCESSES.with(Taint::EVERY_PROCESS))
             }
@@ -75,11 +66,7 @@ impl Engine<'_> {
             "ls" if call.operands().any(|arg| matches!(arg.text.as_str(), "/proc" | "/proc/")) => {
                 Stream::unknown(Taint::LISTING.with(Taint::EVERY_PROCESS))
             }
-            "history" => Stream::unknown(Taint::ENVIRONMENT),
-            "gh" | "gcloud" | "az" | "aws" | "kubectl" | "vault" | "op" | "pass" | "bw"
-            | "security" | "secret-tool" | "doppler" | "git" | "gpg2" | "keyring" | "heroku"
-                if prints_secrets(call) =>
-            {
+            _ if program::does(call, Signal::SecretRead) => {
                 Stream::unknown(Taint::TOKEN.with(Taint::PROGRAM))
             }
             "find" if self.sweeps(call) => swept(call, "/**\n"),
@@ -97,8 +84,8 @@ impl Engine<'_> {
                 Stream { text: Some(names.join("\n") + "\n"), taint: Taint::LISTING }
             }
             "find" | "fd" | "fdfind" | "ls" | "locate" => Stream::unknown(Taint::LISTING),
-            name if DOWNLOADERS.contains(&name) || asks_host(call) => self.download(call),
-            name if FILTERS.contains(&name) => self.filtered(call),
+            name if lists(DOWNLOADERS, name) || asks_host(call) => self.download(call),
+            name if lists(FILTERS, name) => self.filtered(call),
             _ => self.plain_output(call).unwrap_or(Stream::unknown(
                 Taint::PROGRAM.with(taint.without(Taint::EVERY_PROCESS)),
             )),
@@ -112,7 +99,7 @@ impl Engine<'_> {
         let format = values.next().filter(|_| self.captured && call.program != "echo")?;
         let mut words = format.text.split_whitespace();
         let (name, next) = (words.next()?, words.next()?);
-        if !super::guess::announces(name, next) && !crate::rules::knows(name) {
+        if !super::guess::announces(name, next) && !crate::rule::knows(name) {
             return None;
         }
         let mut text = String::new();
@@ -140,6 +127,13 @@ impl Engine<'_> {
     /// The output of small tools that print what their arguments say.
     fn plain_output(&mut self, call: &Call<'_>) -> Option<Stream> {
         Some(match call.program {
+            "rot13" | "caesar" => {
+                let taint = self.stdin.taint;
+                Stream { text: self.stdin.text.as_deref().map(decode::rot13), taint }
+            }
+            "env" | "printenv" | "export" | "set" | "declare" | "history" => {
+                Stream::unknown(Taint::ENVIRONMENT)
+            }
             "which" | "type" => which(call.args),
             "command" if call.flag('v') || call.flag('V') => which(call.args),
             "pwd" => Stream::known(self.working_directory()),
@@ -179,10 +173,7 @@ impl Engine<'_> {
 
     /// The text a filter reads: its files, or what flows in.
     fn filtered(&mut self, call: &Call<'_>) -> Stream {
-        let pattern_first = matches!(
-            call.program,
-            "sed" | "gsed" | "grep" | "egrep" | "fgrep" | "awk" | "gawk" | "tr" | "jq" | "perl"
-        );
+        let pattern_first = lists("sed gsed grep egrep fgrep awk gawk tr jq perl", call.program);
         let mut operands: Vec<&Arg> = call.operands().collect();
         if pattern_first && !operands.is_empty() && !call.flag('e') && !call.flag('f') {
             operands.remove(0);
@@ -228,7 +219,7 @@ impl Engine<'_> {
         Stream {
             taint: match text {
                 Some(_) => input.taint,
-                None if matches!(call.program, "cat" | "tee" | "pv" | "sponge" | "nl") => {
+                None if lists("cat tee pv sponge nl", call.program) => {
                     input.taint.with(Taint::OPAQUE)
                 }
                 None => input.taint.with(Taint::OPAQUE).with(Taint::REWRITTEN),
@@ -279,10 +270,7 @@ impl Engine<'_> {
     /// Whether an encoder or packer is given a file of secrets.
     fn encodes_secret(&self, call: &Call<'_>) -> bool {
         let secret = |arg: &Arg| self.file_taint(&self.resolve(&arg.text)).has(Taint::SECRET);
-        let packs = matches!(
-            call.program,
-            "gpg" | "openssl" | "age" | "zip" | "tar" | "gzip" | "xz" | "zstd" | "7z"
-        );
+        let packs = lists("gpg openssl age zip tar gzip xz zstd 7z", call.program);
         packs && call.operands().take(16).any(secret)
     }
 
@@ -358,11 +346,9 @@ impl Engine<'_> {
 /// `TOOL completion bash` and its like print code of the tool itself.
 fn prints_setup(call: &Call<'_>) -> bool {
     let word = call.operand(0);
-    let tool = !matches!(call.program, "echo" | "printf" | "cat" | "grep" | "git" | "yes");
-    tool && matches!(
-        word,
-        "completion" | "completions" | "shellenv" | "activate" | "gen-completions"
-    ) || tool && call.args.len() <= 3 && matches!(word, "init" | "hook" | "env")
+    let tool = !lists("echo printf cat grep git yes", call.program);
+    tool && lists("completion completions shellenv activate gen-completions", word)
+        || tool && call.args.len() <= 3 && matches!(word, "init" | "hook" | "env")
 }
 
 /// Programs that print what they were given, or what is here.
@@ -384,157 +370,4 @@ fn asks_host(call: &Call<'_>) -> bool {
 
 fn taint_of(args: &[Arg]) -> Taint {
     args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint))
-}
-
-fn echo(args: &[Arg]) -> String {
-    let mut escapes = false;
-    let mut newline = true;
-    let mut skipped = 0;
-    for arg in args {
-        match arg.text.strip_prefix('-') {
-            Some(flags)
-                if !flags.is_empty() && flags.bytes().all(|flag| b"neE".contains(&flag)) =>
-            {
-                escapes |= flags.contains('e');
-                newline &= !flags.contains('n');
-                skipped += 1;
-            }
-            _ => break,
-        }
-    }
-    let words: Vec<&str> = args.iter().skip(skipped).map(|arg| arg.text.as_str()).collect();
-    let mut text = words.join(" ");
-    if escapes {
-        text = printf::unescape(&text, false);
-    }
-    if newline {
-        text.push('\n');
-    }
-    text
-}
-
-fn which(args: &[Arg]) -> Stream {
-    match args.iter().rfind(|arg| !arg.text.starts_with('-')) {
-        Some(arg) => Stream { text: Some(arg.text.clone()), taint: arg.taint.with(Taint::LOCATED) },
-        None => Stream::unknown(Taint::PROGRAM),
-    }
-}
-
-fn split_path(call: &Call<'_>) -> Stream {
-    let Some(path) = call.operands().next() else { return Stream::empty() };
-    let text = path.text.trim_end_matches('/');
-    let (head, tail) = text.rsplit_once('/').unwrap_or((".", text));
-    let head = if head.is_empty() { "/" } else { head };
-    let text = if call.program == "dirname" { head } else { tail };
-    Stream { text: Some(text.to_owned()), taint: path.taint }
-}
-
-fn seq(args: &[Arg]) -> Stream {
-    let numbers: Vec<i64> = args.iter().filter_map(|arg| arg.text.parse().ok()).collect();
-    let (first, last) = match numbers.as_slice() {
-        [last] => (1, *last),
-        [first, last] => (*first, *last),
-        _ => return Stream::unknown(Taint::NONE),
-    };
-    if last < first || last.abs_diff(first) > 512 {
-        return Stream::unknown(Taint::NONE);
-    }
-    Stream::known(
-        (first..=last).fold(String::new(), |text, number| text + &number.to_string() + "\n"),
-    )
-}
-
-/// Whether the output of `call` is a key, a token or a password.
-pub(super) fn prints_secrets(call: &Call<'_>) -> bool {
-    let (first, second) = (call.operand(0), call.operand(1));
-    let third = call.operand(2);
-    match call.program {
-        "gh" => first == "auth" && second == "token",
-        "gcloud" => first == "auth" && second.starts_with("print-"),
-        "az" => first == "account" && second == "get-access-token",
-        "aws" => {
-            first == "configure" && matches!(second, "get" | "export-credentials")
-                || first == "secretsmanager" && second.starts_with("get-secret")
-                || first == "ssm" && second.starts_with("get-parameter")
-        }
-        "kubectl" => {
-            first == "get"
-                && (second.starts_with("secret") || third.starts_with("secret"))
-                && call.args.iter().any(|arg| begins("-o --output --template", &arg.text))
-        }
-        "vault" => matches!(first, "read") || first == "kv" && second == "get",
-        "op" => matches!(first, "read" | "item"),
-        "pass" | "bw" | "keyring" => !first.is_empty() && !matches!(first, "ls" | "list" | "git"),
-        "security" => first.starts_with("find-") || first == "dump-keychain",
-        "secret-tool" => first == "lookup",
-        "doppler" => first == "secrets",
-        "git" => first == "credential" && second == "fill",
-        "heroku" => first.starts_with("config"),
-        _ => false,
-    }
-}
-
-/// What `jq -rn` prints for a program that is nothing but a string.
-fn json_text(call: &Call<'_>) -> Stream {
-    match serde_json::from_str::<String>(call.operand(0)) {
-        Ok(text) => Stream::known(text + "\n"),
-        // Any other program.
-        Err(_) => Stream::unknown(Taint::PROGRAM),
-    }
-}
-
-/// Options of `ps` that pick some processes, or that are long.
-const PICKING: [&str; 9] = ["-p", "-C", "-u", "-U", "-t", "-g", "-G", "-s", "--"];
-
-/// `ps -e`, `ps aux`, `pgrep .`: nobody is left out.
-fn lists_every_process(call: &Call<'_>) -> bool {
-    let mut options = call.options().map(|arg| arg.text.as_str());
-    if call.program == "pgrep" {
-        return call.operands().next().is_some()
-            && call.operands().all(|arg| crate::rules::matches_everything(&arg.text))
-            && options.all(|option| matches!(option, "-f" | "-l" | "-a" | "-x" | "-i"));
-    }
-    if options.any(|option| PICKING.iter().any(|name| option.starts_with(name))) {
-        return false;
-    }
-    // Letters up to the one whose value is a list of columns.
-    let letters = |text: &'_ str| text.split('o').next().unwrap_or_default().to_owned();
-    call.args.iter().enumerate().any(|(at, arg)| match arg.text.strip_prefix('-') {
-        Some(flags) => letters(flags).contains(['e', 'A']),
-        None => at == 0 && letters(&arg.text).contains('x'),
-    })
-}
-
-/// Whether a filter lets only some lines through; numbers alone are no choice.
-fn picks(call: &Call<'_>) -> bool {
-    let pattern = call.operand(0);
-    match call.program {
-        "grep" | "egrep" | "fgrep" => {
-            let digits = pattern.trim_matches(['^', '$', '\\', '(', ')', '+', '*']);
-            !call.flag('v') && !matches!(digits, "[0-9]" | "[[:digit:]]" | "d" | "" | ".")
-        }
-        "awk" | "gawk" => picks_records(pattern),
-        "head" => true,
-        "tail" => !call.args.iter().any(|arg| arg.text.contains('+')),
-        "sed" | "gsed" => pattern.starts_with('/') || call.flag('n'),
-        _ => false,
-    }
-}
-
-/// Whether an AWK program leaves records out, but for a heading.
-pub(super) fn picks_records(program: &str) -> bool {
-    let program: String = program.chars().filter(|letter| !letter.is_whitespace()).collect();
-    let body = ["NR>1", "NR!=1", "NR>=2"].iter().find_map(|head| program.strip_prefix(head));
-    let body = body.unwrap_or(&program);
-    !body.starts_with('{') || ["if(", "~", "==", "<", ">"].iter().any(|sign| body.contains(sign))
-}
-
-/// Everything below the roots of a `find`.
-fn swept(call: &Call<'_>, all: &str) -> Stream {
-    let roots = crate::wrappers::find_roots(call.args);
-    let text = roots
-        .iter()
-        .take(16)
-        .fold(String::new(), |text, root| text + root.text.trim_end_matches('/') + all);
-    Stream { text: Some(text), taint: Taint::LISTING }
 }

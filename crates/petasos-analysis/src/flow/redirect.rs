@@ -3,11 +3,11 @@
 use super::engine::Engine;
 use super::report::{Deed, Touch};
 use super::value::{Arg, Stream, Taint, Value};
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::shell::Span;
 use crate::shell::tree::{Assign, AssignValue, Redirect, RedirectKind, Script};
 use crate::verdict::EffectKind;
-use crate::wrappers::Inner;
+use crate::wrapper::Inner;
 use std::rc::Rc;
 
 /// Where the output of a command goes.

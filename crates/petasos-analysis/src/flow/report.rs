@@ -4,7 +4,7 @@
 use super::value::Arg;
 use crate::facts::Facts;
 use crate::path::{self, Target};
-use crate::rules::{self, Rule, Signal};
+use crate::rule::{self, Rule, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::verdict::{Analysis, Effect, EffectKind, Finding, Leaf, Severity};
@@ -85,7 +85,7 @@ impl Report {
         };
         let recursive = matches!(touch.deed, Deed::Delete { recursive: true, .. });
         self.add_effect(Effect { kind, target: shown(touch.path), recursive, span });
-        for (rule, check) in rules::on_touch() {
+        for (rule, check) in rule::on_touch() {
             if check(touch) {
                 self.raise_at(rule, span, leaf(), Some(shown(touch.path)));
             }
@@ -93,7 +93,7 @@ impl Report {
     }
 
     pub(crate) fn signal(&mut self, signal: Signal, span: Span, leaf: impl Into<String>) {
-        if let Some(rule) = rules::on_signal(signal) {
+        if let Some(rule) = rule::on_signal(signal) {
             self.raise_at(rule, span, leaf.into(), None);
         }
     }

@@ -9,7 +9,7 @@ use super::report::{Deed, render};
 use super::value::Arg;
 use crate::code::verbs;
 use crate::path::{self, Target};
-use crate::rules::{self, Signal};
+use crate::rule::{self, Signal};
 use crate::words::lists;
 
 /// Verbs that take something away for good.
@@ -112,7 +112,7 @@ impl Engine<'_> {
     /// `rip -rf x`: a program that nobody knows, called as a delete is.
     fn follow_force(&mut self, call: &Call<'_>) {
         let known =
-            rules::knows(call.program) || lists(NAMERS, call.program) || lists(DATA, call.program);
+            rule::knows(call.program) || lists(NAMERS, call.program) || lists(DATA, call.program);
         if known || !call.args.first().is_some_and(|arg| lists("-rf -fr -Rf -fR", &arg.text)) {
             return;
         }
@@ -286,7 +286,7 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
             return Some(signal);
         }
         if word == "push"
-            && !rules::knows(call.program)
+            && !rule::knows(call.program)
             && call.operands().skip(1).any(|arg| arg.text.contains(['/', ':']))
         {
             return Some(Signal::Publish);

@@ -6,7 +6,7 @@ use super::engine::{Engine, WORK_PER_BYTE};
 use super::value::{Arg, Stream, Taint};
 use crate::code::Language;
 use crate::facts::Facts;
-use crate::rules;
+use crate::rule;
 use crate::shell::Span;
 use crate::verdict::{Finding, Severity};
 
@@ -67,8 +67,8 @@ fn reaches_out(finding: &Finding, facts: &Facts) -> bool {
         let loose = ["/tmp", "/var/tmp", "/dev"].iter().any(|root| below(path, root));
         path.starts_with('/') && !own && (!loose || below(path, &facts.home))
     };
-    !rules::is_blind(finding.rule)
+    !rule::is_blind(finding.rule)
         && (finding.severity == Severity::Block
-            || rules::is_own_file(finding.rule)
+            || rule::is_own_file(finding.rule)
             || finding.target.as_ref().is_some_and(outside))
 }

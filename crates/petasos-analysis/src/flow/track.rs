@@ -6,6 +6,7 @@ use super::engine::Engine;
 use super::filter;
 use super::report::Deed;
 use super::value::{Arg, Stream, Taint};
+use crate::words::lists;
 
 impl Engine<'_> {
     /// Remembers what copying, moving and downloading leaves in files.
@@ -290,16 +291,6 @@ fn is_installer(path: &str) -> bool {
         return true;
     }
     let stem = name.split('.').next().unwrap_or_default();
-    matches!(
-        stem,
-        "install"
-            | "setup"
-            | "bootstrap"
-            | "run"
-            | "init"
-            | "deploy"
-            | "start"
-            | "exploit"
-            | "payload"
-    ) && name != "setup.cfg"
+    lists("install setup bootstrap run init deploy start exploit payload", stem)
+        && name != "setup.cfg"
 }

@@ -5,10 +5,10 @@ use super::call::Call;
 use super::engine::Engine;
 use super::value::Arg;
 use crate::code::Language;
-use crate::rules::Signal;
+use crate::rule::Signal;
 use crate::sql;
 use crate::words::lists;
-use crate::wrappers::Inner;
+use crate::wrapper::Inner;
 
 /// The names by which git finds a hook.
 const HOOKS: &str = "pre-commit post-commit pre-push commit-msg prepare-commit-msg post-checkout \
@@ -94,12 +94,11 @@ impl Engine<'_> {
 
     fn hooks(&mut self, call: &Call<'_>) {
         if self.state.files.is_empty()
-            || !call.args.iter().take(8).any(|arg| {
-                matches!(
-                    arg.text.as_str(),
-                    "commit" | "push" | "merge" | "pull" | "checkout" | "switch" | "rebase" | "am"
-                )
-            })
+            || !call
+                .args
+                .iter()
+                .take(8)
+                .any(|arg| lists("commit push merge pull checkout switch rebase am", &arg.text))
         {
             return;
         }

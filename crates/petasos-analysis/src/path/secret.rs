@@ -3,6 +3,7 @@
 use super::matches_glob;
 use super::target::{Target, agent_target, below_home};
 use crate::facts::Facts;
+use crate::words::lists;
 
 /// Whether the content of `path` (resolved) is a key, a token or a password.
 pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
@@ -10,16 +11,10 @@ pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
     if name.ends_with(".pub") || matches!(name, "known_hosts" | "config.pub") {
         return false;
     }
-    if matches!(
+    if lists(
+        "/etc/shadow /etc/gshadow /etc/shadow- /etc/gshadow- /etc/master.passwd \
+                /etc/sudoers.d /etc/security/opasswd /etc/krb5.keytab",
         path,
-        "/etc/shadow"
-            | "/etc/gshadow"
-            | "/etc/shadow-"
-            | "/etc/gshadow-"
-            | "/etc/master.passwd"
-            | "/etc/sudoers.d"
-            | "/etc/security/opasswd"
-            | "/etc/krb5.keytab"
     ) || path.starts_with("/etc/ssl/private/")
         || path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub")
         || path.starts_with("/proc/") && path.ends_with("/environ")
@@ -40,106 +35,36 @@ pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
 }
 
 fn is_private_key(name: &str) -> bool {
-    matches!(
-        name,
-        "identity"
-            | "id_rsa"
-            | "id_dsa"
-            | "id_ecdsa"
-            | "id_ed25519"
-            | "id_ed25519_sk"
-            | "id_ecdsa_sk"
-    ) || name.starts_with("id_") && !name.contains('.')
+    lists("identity id_rsa id_dsa id_ecdsa id_ed25519 id_ed25519_sk id_ecdsa_sk", name)
+        || name.starts_with("id_") && !name.contains('.')
         || (name.contains('*') || name.contains('?'))
             && (matches_glob(name, "id_rsa") || matches_glob(name, "id_ed25519"))
         || name.ends_with(".pem") && !name.contains("cert")
 }
 
 /// Places below a home that hold secrets.
-const WHOLE: [&str; 14] = [
-    ".gnupg",
-    ".password-store",
-    ".local/share/keyrings",
-    "Library/Keychains",
-    ".aws",
-    ".azure",
-    ".config/gcloud",
-    ".kube",
-    ".config/gh/hosts.yml",
-    ".config/op",
-    ".vault-token",
-    ".config/rclone",
-    ".terraform.d",
-    ".oci",
-];
+const WHOLE: &str = ".gnupg .password-store .local/share/keyrings Library/Keychains .aws .azure .config/gcloud \
+    .kube .config/gh/hosts.yml .config/op .vault-token .config/rclone .terraform.d .oci";
 
 /// Files, and directories as a whole.
-const FILES: &[&str] = &[
-    ".codex/auth.json",
-    ".claude/.credentials.json",
-    ".config/github-copilot/hosts.json",
-    ".config/github-copilot/apps.json",
-    ".config/google-chrome",
-    ".config/chromium",
-    ".mozilla/firefox",
-    ".config/BraveSoftware",
-    ".thunderbird",
-    ".electrum",
-    ".bitcoin/wallet.dat",
-    ".ethereum/keystore",
-    ".config/solana/id.json",
-    ".config/doctl/config.yaml",
-    ".config/stripe/config.toml",
-    ".config/sops/age/keys.txt",
-    ".config/age/keys.txt",
-    ".age",
-    ".config/heroku",
-    ".config/hcloud/cli.toml",
-    ".fly/config.yml",
-    ".huggingface/token",
-    ".cache/huggingface/token",
-    ".config/openai",
-    ".gemini/oauth_creds.json",
-    ".authinfo",
-    ".authinfo.gpg",
-    ".smbcredentials",
-    ".fetchmailrc",
-    ".msmtprc",
-    ".config/rclone/rclone.conf",
-    ".wakatime.cfg",
-    ".kaggle/kaggle.json",
-    ".nuget/NuGet.Config",
-    ".config/Bitwarden CLI/data.json",
-    ".config/sublime-text",
-    ".zhistory",
-    ".netrc",
-    ".pgpass",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".docker/config.json",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".my.cnf",
-    ".ssh",
-    ".config/gh",
-    ".m2/settings.xml",
-    ".composer/auth.json",
-    ".s3cfg",
-    ".boto",
-    ".config/git/credentials",
-    ".databrickscfg",
-    ".config/hub",
-    ".config/containers/auth.json",
-    ".ssh/*",
-    ".mylogin.cnf",
-];
+const FILES: &str = ".codex/auth.json .claude/.credentials.json .config/github-copilot/hosts.json \
+    .config/github-copilot/apps.json .config/google-chrome .config/chromium .mozilla/firefox \
+    .config/BraveSoftware .thunderbird .electrum .bitcoin/wallet.dat .ethereum/keystore \
+    .config/solana/id.json .config/doctl/config.yaml .config/stripe/config.toml \
+    .config/sops/age/keys.txt .config/age/keys.txt .age .config/heroku .config/hcloud/cli.toml \
+    .fly/config.yml .huggingface/token .cache/huggingface/token .config/openai \
+    .gemini/oauth_creds.json .authinfo .authinfo.gpg .smbcredentials .fetchmailrc .msmtprc \
+    .config/rclone/rclone.conf .wakatime.cfg .kaggle/kaggle.json .nuget/NuGet.Config \
+    .config/sublime-text .zhistory .netrc .pgpass .npmrc .pypirc .git-credentials \
+    .docker/config.json .cargo/credentials .cargo/credentials.toml .gem/credentials .my.cnf .ssh \
+    .config/gh .m2/settings.xml .composer/auth.json .s3cfg .boto .config/git/credentials \
+    .databrickscfg .config/hub .config/containers/auth.json .ssh/* .mylogin.cnf";
 
 fn home_secret(rest: &str) -> bool {
-    if FILES.contains(&rest.trim_end_matches('/'))
+    if lists(FILES, rest.trim_end_matches('/'))
         || rest.contains("Cookies")
         || rest.contains("Login Data")
+        || rest.ends_with("Bitwarden CLI/data.json")
     {
         return true;
     }
@@ -152,11 +77,11 @@ fn home_secret(rest: &str) -> bool {
             || name.contains("rsa")
             || name.contains("ed25519");
     }
-    WHOLE.iter().any(|entry| {
+    WHOLE.split_ascii_whitespace().any(|entry| {
         rest.strip_prefix(entry).is_some_and(|tail| {
             tail.is_empty()
                 || tail.starts_with('/') && !tail.ends_with("/config")
-                || tail == "/config" && *entry == ".kube"
+                || tail == "/config" && entry == ".kube"
         })
     })
 }
@@ -165,8 +90,5 @@ fn home_secret(rest: &str) -> bool {
 pub(crate) fn is_environment_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path);
     (name == ".env" || name == ".envrc" || name.starts_with(".env."))
-        && !matches!(
-            name,
-            ".env.example" | ".env.sample" | ".env.template" | ".env.dist" | ".env.defaults"
-        )
+        && !lists(".env.example .env.sample .env.template .env.dist .env.defaults", name)
 }

@@ -98,185 +98,54 @@ pub(super) fn agent_target(path: &str, facts: &Facts) -> Option<Target> {
 }
 
 /// Files below a home that a shell or session runs as it starts.
-const STARTUP: [&str; 30] = [
-    ".bashrc",
-    ".bash_profile",
-    ".bash_login",
-    ".bash_logout",
-    ".bash_aliases",
-    ".profile",
-    ".zshrc",
-    ".zprofile",
-    ".zshenv",
-    ".zlogin",
-    ".zlogout",
-    ".kshrc",
-    ".cshrc",
-    ".tcshrc",
-    ".login",
-    ".mkshrc",
-    ".config/fish/config.fish",
-    ".pam_environment",
-    ".xinitrc",
-    ".xsession",
-    ".xprofile",
-    ".xsessionrc",
-    ".inputrc",
-    ".config/nushell/config.nu",
-    ".config/nushell/env.nu",
-    ".envrc",
-    ".rhosts",
-    ".shrc",
-    ".oh-my-zsh",
-    ".forward",
-];
+const STARTUP: &str = ".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .zshrc .zprofile \
+    .zshenv .zlogin .zlogout .kshrc .cshrc .tcshrc .login .mkshrc .config/fish/config.fish \
+    .pam_environment .xinitrc .xsession .xprofile .xsessionrc .inputrc .config/nushell/config.nu \
+    .config/nushell/env.nu .envrc .rhosts .shrc .oh-my-zsh .forward";
 
 /// Places below a home that hold keys, tokens or passwords.
-const CREDENTIALS: [&str; 42] = [
-    ".ssh",
-    ".netrc",
-    ".pgpass",
-    ".npmrc",
-    ".pypirc",
-    ".git-credentials",
-    ".aws",
-    ".gnupg",
-    ".kube",
-    ".docker",
-    ".azure",
-    ".config/gh",
-    ".config/gcloud",
-    ".my.cnf",
-    ".mylogin.cnf",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".gem/credentials",
-    ".config/rclone",
-    ".vault-token",
-    ".terraform.d",
-    ".terraformrc",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".composer/auth.json",
-    ".password-store",
-    ".local/share/keyrings",
-    ".config/op",
-    ".config/git/credentials",
-    ".config/hub",
-    ".config/doctl",
-    ".oci",
-    ".s3cfg",
-    ".boto",
-    ".ibmcloud",
-    ".fly",
-    ".config/containers/auth.json",
-    ".databrickscfg",
-    ".snowflake",
-    "Library/Keychains",
-    ".config/sops",
-    ".config/age",
-];
+const CREDENTIALS: &str = ".ssh .netrc .pgpass .npmrc .pypirc .git-credentials .aws .gnupg .kube .docker .azure \
+    .config/gh .config/gcloud .my.cnf .mylogin.cnf .cargo/credentials .cargo/credentials.toml \
+    .gem/credentials .config/rclone .vault-token .terraform.d .terraformrc .m2/settings.xml \
+    .m2/settings-security.xml .composer/auth.json .password-store .local/share/keyrings \
+    .config/op .config/git/credentials .config/hub .config/doctl .oci .s3cfg .boto .ibmcloud \
+    .fly .config/containers/auth.json .databrickscfg .snowflake Library/Keychains .config/sops \
+    .config/age";
 
 /// Places below a home from which programs start by themselves.
-const PERSISTENCE: &[&str] = &[
-    ".local/share/bash-completion",
-    ".bash_completion",
-    ".bash_completion.d",
-    ".config/direnv",
-    ".config/zsh",
-    ".zsh",
-    ".gdbinit",
-    ".lldbinit",
-    ".emacs",
-    ".emacs.d",
-    ".config/emacs",
-    ".config/nvim",
-    ".vim",
-    ".Rprofile",
-    ".julia/config/startup.jl",
-    ".ipython",
-    ".local/share/applications",
-    ".config/plasma-workspace",
-    ".kde/Autostart",
-    ".config/i3/config",
-    ".config/sway/config",
-    ".config/hypr",
-    ".tmux.conf",
-    ".config/tmux/tmux.conf",
-    ".config/powershell",
-    ".config/nushell/autoload",
-    ".config/xonsh",
-    ".xonshrc",
-    ".sqliterc",
-    ".psqlrc",
-    ".exrc",
-    ".ocamlinit",
-    ".ghci",
-    ".irbrc",
-    ".pryrc",
-    ".pythonrc",
-    ".pdbrc",
-    ".mongorc.js",
-    ".mongoshrc.js",
-    ".duckdbrc",
-    ".screenrc",
-    ".mailcap",
-    ".procmailrc",
-    ".lesskey",
-    ".lessfilter",
-    ".curlrc",
-    ".wgetrc",
-    ".cargo/config.toml",
-    ".cargo/config",
-    ".gradle/init.gradle",
-    ".gradle/init.d",
-    ".config/pip/pip.conf",
-    ".pip/pip.conf",
-    ".local/bin/sudo",
-    ".config/user-tmpfiles.d",
-    ".config/containers/systemd",
-    ".config/upstart",
-    ".hgrc",
-    ".mercurial",
-    ".bazelrc",
-    ".byebugrc",
-    ".fishrc",
-    ".config/fish",
-    ".config/lf/lfrc",
-    ".config/ranger",
-    ".config/kitty",
-    ".config/wezterm",
-    ".config/mpv/scripts",
-    "Library/Application Scripts",
-    "Library/LaunchDaemons",
-    ".config/systemd/user",
-    ".config/autostart",
-    "Library/LaunchAgents",
-    ".config/fish/conf.d",
-    ".config/fish/functions",
-    ".local/share/systemd/user",
-    ".gitconfig",
-    ".config/git/config",
-    ".config/git/hooks",
-    ".vimrc",
-    ".config/environment.d",
-    ".local/share/dbus-1/services",
-];
+const PERSISTENCE: &str = ".local/share/bash-completion .bash_completion .bash_completion.d .config/direnv .config/zsh \
+    .zsh .gdbinit .lldbinit .emacs .emacs.d .config/emacs .config/nvim .vim .Rprofile \
+    .julia/config/startup.jl .ipython .local/share/applications .config/plasma-workspace \
+    .kde/Autostart .config/i3/config .config/sway/config .config/hypr .tmux.conf \
+    .config/tmux/tmux.conf .config/powershell .config/nushell/autoload .config/xonsh .xonshrc \
+    .sqliterc .psqlrc .exrc .ocamlinit .ghci .irbrc .pryrc .pythonrc .pdbrc .mongorc.js \
+    .mongoshrc.js .duckdbrc .screenrc .mailcap .procmailrc .lesskey .lessfilter .curlrc .wgetrc \
+    .cargo/config.toml .cargo/config .gradle/init.gradle .gradle/init.d .config/pip/pip.conf \
+    .pip/pip.conf .local/bin/sudo .config/user-tmpfiles.d .config/containers/systemd \
+    .config/upstart .hgrc .mercurial .bazelrc .byebugrc .fishrc .config/fish .config/lf/lfrc \
+    .config/ranger .config/kitty .config/wezterm .config/mpv/scripts Library/LaunchDaemons \
+    .config/systemd/user .config/autostart Library/LaunchAgents .config/fish/conf.d \
+    .config/fish/functions .local/share/systemd/user .gitconfig .config/git/config \
+    .config/git/hooks .vimrc .config/environment.d .local/share/dbus-1/services";
 
 fn home_target(rest: &str) -> Target {
-    let under = |list: &[&str]| {
-        list.iter().any(|entry| {
+    let under = |list: &str| {
+        list.split_ascii_whitespace().any(|entry| {
             rest.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
         })
     };
-    let globbed = |list: &[&str]| {
-        has_glob(rest) && !covers_all(rest) && list.iter().any(|entry| matches_glob(rest, entry))
+    let globbed = |list: &str| {
+        let mut entries = list.split_ascii_whitespace();
+        has_glob(rest) && !covers_all(rest) && entries.any(|entry| matches_glob(rest, entry))
     };
-    if under(&STARTUP) || globbed(&STARTUP) {
+    if under(STARTUP) || globbed(STARTUP) {
         Target::Startup
-    } else if under(&CREDENTIALS) || globbed(&CREDENTIALS) {
+    } else if under(CREDENTIALS) || globbed(CREDENTIALS) {
         Target::Credential
-    } else if under(PERSISTENCE) || starts_programs(rest) {
+    } else if under(PERSISTENCE)
+        || starts_programs(rest)
+        || rest.starts_with("Library/Application Scripts")
+    {
         Target::Persistence
     } else {
         Target::Ordinary
@@ -301,58 +170,16 @@ const COMMON: &str = "sudo su ssh ls cat sh bash ps git curl login passwd cp mv 
     python3 node npm make docker kubectl wget tar env cd which less";
 
 fn system_target(path: &str) -> Target {
-    const CONFIG: &[&str] = &[
-        "/usr/local/lib/systemd",
-        "/var/lib/cloud",
-        "/var/lib/systemd",
-        "/var/lib/NetworkManager",
-        "/usr/local/share/zsh",
-        "/usr/local/share/bash-completion",
-        "/run/systemd",
-        "/opt/homebrew/Library",
-        "/var/db",
-        "/usr/local/lib/python3",
-        "/var/at",
-        "/var/www/.ssh",
-        "/usr/local/lib/security",
-        "/selinux",
-        "/etc",
-        "/boot",
-        "/private/etc",
-        "/private/var/db",
-        "/private/var/at",
-        "/usr/lib/systemd",
-        "/lib/systemd",
-        "/var/spool/cron",
-        "/proc/sys",
-        "/sys",
-        "/System",
-        "/Library",
-        "/usr/etc",
-        "/usr/local/etc",
-        "/efi",
-        "/var/lib/dpkg",
-        "/proc/sysrq-trigger",
-        "/lib/modules",
-        "/opt/homebrew/etc",
-    ];
-    const FILES: [&str; 13] = [
-        "/usr/bin",
-        "/usr/sbin",
-        "/usr/lib",
-        "/usr/lib64",
-        "/usr/share",
-        "/usr/libexec",
-        "/bin",
-        "/sbin",
-        "/lib",
-        "/lib64",
-        "/proc",
-        "/usr/include",
-        "/lib32",
-    ];
-    let under = |list: &[&str]| {
-        list.iter().any(|entry| {
+    const CONFIG: &str = "/usr/local/lib/systemd /var/lib/cloud /var/lib/systemd /var/lib/NetworkManager \
+        /usr/local/share/zsh /usr/local/share/bash-completion /run/systemd /opt/homebrew/Library \
+        /var/db /usr/local/lib/python3 /var/at /var/www/.ssh /usr/local/lib/security /selinux \
+        /etc /boot /private/etc /private/var/db /private/var/at /usr/lib/systemd /lib/systemd \
+        /var/spool/cron /proc/sys /sys /System /Library /usr/etc /usr/local/etc /efi \
+        /var/lib/dpkg /proc/sysrq-trigger /lib/modules /opt/homebrew/etc";
+    const FILES: &str = "/usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/share /usr/libexec /bin /sbin /lib /lib64 \
+        /proc /usr/include /lib32";
+    let under = |list: &str| {
+        list.split_ascii_whitespace().any(|entry| {
             path.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
         })
     };
@@ -363,7 +190,7 @@ fn system_target(path: &str) -> Target {
         Target::SystemFile
     } else if path.ends_with("docker.sock") || under(CONFIG) || mirror {
         Target::SystemConfig
-    } else if under(&FILES) || shadows(path) {
+    } else if under(FILES) || shadows(path) {
         Target::SystemFile
     } else {
         Target::Ordinary

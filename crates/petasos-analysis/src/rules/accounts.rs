@@ -1,54 +1,20 @@
 //! Changes users, groups, passwords or sudo rights.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Changes users, groups, passwords or sudo rights.
 pub(super) static RULE: Rule = Rule {
     key: "account or privilege change",
     aliases: &[],
     description: "changes users, groups, passwords or sudo rights",
     severity: Severity::Ask,
     checks: &[Check::Call(
-        &[
-            "userdel",
-            "useradd",
-            "usermod",
-            "adduser",
-            "deluser",
-            "groupdel",
-            "groupadd",
-            "groupmod",
-            "passwd",
-            "chpasswd",
-            "visudo",
-            "gpasswd",
-            "delgroup",
-            "addgroup",
-            "chsh",
-            "chfn",
-            "vipw",
-            "vigr",
-            "dscl",
-            "sysadminctl",
-            "newusers",
-            "pw",
-            "dseditgroup",
-            "ssh-copy-id",
-            "htpasswd",
-            "pwconv",
-            "pwunconv",
-            "chage",
-            "grpconv",
-            "new-localuser",
-            "remove-localuser",
-            "add-localgroupmember",
-            "aws",
-            "gcloud",
-            "az",
-            "kubectl",
-        ],
+        "userdel useradd usermod adduser deluser groupdel groupadd groupmod passwd \
+                chpasswd visudo gpasswd delgroup addgroup chsh chfn vipw vigr dscl sysadminctl \
+                newusers pw dseditgroup ssh-copy-id htpasswd pwconv pwunconv chage grpconv \
+                new-localuser remove-localuser add-localgroupmember aws gcloud az kubectl",
         check,
     )],
     matches: &[
@@ -75,9 +41,9 @@ fn check(call: &Call<'_>) -> bool {
         "passwd" => !call.flag_word("-S") && !call.flag_word("--status"),
         "visudo" => !call.flag('c'),
         "chage" => !call.flag_word("-l"),
-        "dscl" => call.args.iter().any(|arg| {
-            matches!(arg.text.as_str(), "-create" | "-delete" | "-append" | "-passwd" | "-change")
-        }),
+        "dscl" => {
+            call.args.iter().any(|arg| lists("-create -delete -append -passwd -change", &arg.text))
+        }
         "pw" => call
             .args
             .iter()

@@ -1,17 +1,16 @@
 //! Changes or gets round the agent's own rules, consents or records through its own program.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::own_program;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Changes or gets round the agent's own rules, consents or records through its own program.
 pub(super) static RULE: Rule = Rule {
     key: "change to agent policy",
     aliases: &[],
     description: "changes or gets round the agent's own rules, consents or records",
     severity: Severity::Ask,
-    checks: &[Check::Call(&own_program::NAMES, check), Check::Signal(Signal::OwnPolicy)],
+    checks: &[Check::Call(own_program::CALLED, check), Check::Signal(Signal::OwnPolicy)],
     matches: &[
         "petasos --set approvals.mode=off term 'ls'",
         "petasos --home ~/.petasos config set approvals.mode off",

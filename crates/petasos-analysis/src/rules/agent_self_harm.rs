@@ -1,16 +1,16 @@
 //! Stops, restarts or updates the agent that is running.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Stops, restarts or updates the agent that is running.
 pub(super) static RULE: Rule = Rule {
     key: "agent self-harm",
     aliases: &[],
     description: "stops, restarts or updates the agent that is running",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["hermes", "petasos", "pkill", "killall", "launchctl"], check)],
+    checks: &[Check::Call("hermes petasos pkill killall launchctl", check)],
     matches: &[
         "hermes gateway restart",
         "hermes update",
@@ -25,9 +25,7 @@ fn check(call: &Call<'_>) -> bool {
     let ours = |text: &str| text.contains("hermes") || text.contains("petasos");
     match call.program {
         "hermes" | "petasos" => match call.operand(0) {
-            "gateway" => {
-                matches!(call.operand(1), "stop" | "restart" | "run" | "start" | "uninstall")
-            }
+            "gateway" => lists("stop restart run start uninstall", call.operand(1)),
             "update" | "uninstall" => true,
             _ => false,
         },

@@ -1,11 +1,10 @@
 //! Writes the agent's own settings, rules or credentials.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Writes the agent's own settings, rules or credentials.
 pub(super) static RULE: Rule = Rule {
     key: "write to agent settings",
     aliases: &[],

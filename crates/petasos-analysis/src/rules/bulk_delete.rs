@@ -1,10 +1,9 @@
 //! Deletes files chosen by a search.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Deletes files chosen by a search.
 pub(super) static RULE: Rule = Rule {
     key: "bulk delete",
     aliases: &["find -delete", "find -exec rm", "xargs with rm"],

@@ -1,17 +1,16 @@
 //! Gives a whole tree to root.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::path;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Gives a whole tree to root.
 pub(super) static RULE: Rule = Rule {
     key: "recursive change of owner to root",
     aliases: &[],
     description: "gives a whole tree to root",
     severity: Severity::Ask,
-    checks: &[Check::Signal(Signal::RootOwner), Check::Call(&["chown", "gchown"], check)],
+    checks: &[Check::Signal(Signal::RootOwner), Check::Call("chown gchown", check)],
     matches: &[
         "chown -R root x",
         "sudo chown -R root:root .",

@@ -1,95 +1,26 @@
 //! Deletes resources of a cloud account.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Deletes resources of a cloud account.
 pub(super) static RULE: Rule = Rule {
     key: "cloud resource deletion",
     aliases: &[],
     description: "deletes resources of a cloud account",
     severity: Severity::Ask,
     checks: &[
+        Check::Signal(Signal::CloudDelete),
+        Check::Call("curl http https xh wget", deletes_remote),
         Check::Call(
-            &[
-                "curl",
-                "http",
-                "https",
-                "xh",
-                "aws",
-                "gcloud",
-                "az",
-                "gsutil",
-                "bq",
-                "doctl",
-                "heroku",
-                "fly",
-                "flyctl",
-                "vercel",
-                "netlify",
-                "wrangler",
-                "firebase",
-                "terraform",
-                "tofu",
-                "terragrunt",
-                "pulumi",
-                "cdk",
-                "sam",
-                "serverless",
-                "sls",
-                "eksctl",
-                "gh",
-                "glab",
-                "linode-cli",
-                "hcloud",
-                "ibmcloud",
-                "oci",
-                "s3cmd",
-                "mc",
-                "rclone",
-                "wget",
-                "az.cmd",
-                "railway",
-                "render",
-                "supabase",
-                "scw",
-                "vultr-cli",
-                "aliyun",
-                "openstack",
-                "nomad",
-                "consul",
-                "vault",
-                "packer",
-                "ansible-playbook",
-                "copilot",
-                "eb",
-                "amplify",
-                "cf",
-                "azd",
-                "civo",
-                "exo",
-                "neonctl",
-                "pscale",
-                "stripe",
-                "atlas",
-                "s5cmd",
-                "b2",
-                "upctl",
-                "cloudflared",
-                "route53",
-                "exoscale",
-                "terraform.exe",
-                "cdktf",
-                "crossplane",
-                "azcopy",
-                "cloudcli",
-                "ocm",
-                "rosa",
-            ],
+            "aws gcloud az bq doctl heroku fly flyctl vercel netlify wrangler firebase sam \
+             serverless sls eksctl linode-cli hcloud ibmcloud oci s3cmd mc az.cmd railway \
+             render supabase scw vultr-cli aliyun openstack consul copilot eb amplify cf civo \
+             exo neonctl pscale stripe atlas s5cmd b2 upctl exoscale crossplane azcopy \
+             cloudcli ocm rosa",
             check,
         ),
-        Check::Signal(Signal::CloudDelete),
     ],
     matches: &[
         "python3 -c \"import boto3; boto3.client('s3').delete_bucket(Bucket='x')\"",
@@ -122,73 +53,12 @@ pub(super) static RULE: Rule = Rule {
 };
 
 fn check(call: &Call<'_>) -> bool {
-    if call.args.iter().any(|arg| {
-        matches!(
-            arg.text.as_str(),
-            "--dry-run"
-                | "--dryrun"
-                | "--what-if"
-                | "-dry-run"
-                | "help"
-                | "-help"
-                | "--dry-run=true"
-        )
-    }) {
+    let rehearsed = "--dry-run --dryrun --what-if -dry-run help -help --dry-run=true";
+    if call.args.iter().any(|arg| lists(rehearsed, &arg.text)) {
         return false;
     }
-    if matches!(call.program, "curl" | "http" | "https" | "xh" | "wget") {
-        return deletes_remote(call);
-    }
-    let first = call.operand(0);
-    let words = || call.operands().map(|arg| arg.text.as_str());
-    match call.program {
-        "terraform" | "tofu" | "terragrunt" | "terraform.exe" | "cdktf" => {
-            words().any(|word| matches!(word, "destroy" | "destroy-all"))
-                && first != "plan"
-                && first != "fmt"
-                || first == "apply"
-                    && call.args.iter().any(|arg| arg.text.trim_start_matches('-') == "destroy")
-                || first == "run-all" && words().nth(1) == Some("destroy")
-                || first == "state" && matches!(call.operand(1), "rm" | "push" | "replace-provider")
-                || first == "workspace" && call.operand(1) == "delete"
-                || first == "force-unlock"
-                || first == "taint"
-        }
-        "pulumi" | "cdk" | "azd" => {
-            matches!(first, "destroy" | "down")
-                || first == "stack" && call.operand(1) == "rm"
-                || first == "state" && call.operand(1) == "delete"
-        }
-        "gh" | "glab" => {
-            words().nth(1).is_some_and(|verb| {
-                verb == "delete" || verb == "archive" && first == "repo" || verb == "delete-asset"
-            }) && first != "alias"
-                || first == "api"
-                    && call
-                        .values(&["-X", "--method"])
-                        .any(|verb| verb.text.eq_ignore_ascii_case("delete"))
-                || call.args.iter().any(|arg| arg.text.starts_with("--delete-branch"))
-                || first == "repo" && call.operand(1) == "sync" && call.flag_word("--force")
-                || first == "repo"
-                    && call.operand(1) == "edit"
-                    && call.args.iter().any(|arg| arg.text.contains("visibility"))
-        }
-        "rclone" => {
-            matches!(first, "delete" | "purge" | "sync" | "rmdirs" | "deletefile" | "cleanup")
-        }
-        "gsutil" => {
-            words().any(|word| matches!(word, "rm" | "rb")) || first == "rsync" && call.flag('d')
-        }
-        "nomad" => {
-            words().any(|word| matches!(word, "stop" | "purge"))
-                && matches!(first, "job" | "stop" | "alloc" | "node")
-        }
-        "vault" => {
-            words().any(|word| matches!(word, "delete" | "destroy" | "disable" | "revoke" | "seal"))
-        }
-        "rosa" | "ocm" | "oci" | "ibmcloud" | "openstack" => words().any(deletes),
-        _ => call.operands().take(6).any(|arg| deletes(&arg.text)) || sync_deletes(call),
-    }
+    let most = if lists("rosa ocm oci ibmcloud openstack", call.program) { usize::MAX } else { 6 };
+    call.operands().take(most).any(|arg| deletes(&arg.text)) || sync_deletes(call)
 }
 
 /// A `DELETE` request to another machine.
@@ -231,23 +101,10 @@ fn deletes(word: &str) -> bool {
         return false;
     }
     let tail = lower.rsplit(':').next().unwrap_or_default();
-    matches!(
+    lists(
+        "rm rb destroy delete remove purge terminate deprovision drop wipe reset del \
+                undeploy disable nuke teardown",
         tail,
-        "rm" | "rb"
-            | "destroy"
-            | "delete"
-            | "remove"
-            | "purge"
-            | "terminate"
-            | "deprovision"
-            | "drop"
-            | "wipe"
-            | "reset"
-            | "del"
-            | "undeploy"
-            | "disable"
-            | "nuke"
-            | "teardown"
     ) || [
         "delete-",
         "terminate-",

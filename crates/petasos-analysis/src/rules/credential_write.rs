@@ -1,11 +1,10 @@
 //! Writes SSH keys, tokens or other credentials.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Writes SSH keys, tokens or other credentials.
 pub(super) static RULE: Rule = Rule {
     key: "write to a credential file",
     aliases: &["write to the SSH folder"],

@@ -1,20 +1,16 @@
 //! Replaces, edits or removes scheduled jobs.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Replaces, edits or removes scheduled jobs.
 pub(super) static RULE: Rule = Rule {
     key: "crontab replacement",
     aliases: &[],
     description: "replaces, edits or removes scheduled jobs",
     severity: Severity::Ask,
-    checks: &[Check::Call(
-        &["crontab", "at", "batch", "atrm", "schtasks", "incrontab", "systemd-run", "launchctl"],
-        check,
-    )],
+    checks: &[Check::Call("crontab at batch atrm schtasks incrontab systemd-run launchctl", check)],
     matches: &[
         "crontab -r",
         "crontab jobs.txt",

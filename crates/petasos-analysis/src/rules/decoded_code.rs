@@ -1,9 +1,8 @@
 //! Runs code that was encoded, encrypted or compressed.
 
-use super::{Check, Rule, Signal};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Runs code that was encoded, encrypted or compressed.
 pub(super) static RULE: Rule = Rule {
     key: "decoded code execution",
     aliases: &["encoded command execution"],

@@ -1,11 +1,11 @@
 //! Formats, repartitions or erases a disk or volume.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
 use crate::path;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Formats, repartitions or erases a disk or volume.
 pub(super) static RULE: Rule = Rule {
     key: "make filesystem",
     aliases: &["disk or volume destruction"],
@@ -13,62 +13,21 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Block,
     checks: &[
         Check::Call(
-            &[
-                "mkfs",
-                "mke2fs",
-                "mkswap",
-                "newfs",
-                "mkdosfs",
-                "mkntfs",
-                "newfs_apfs",
-                "newfs_hfs",
-                "mkfs_msdos",
-            ],
+            "mkfs mke2fs mkswap newfs mkdosfs mkntfs newfs_apfs newfs_hfs mkfs_msdos",
             formats,
         ),
         Check::Call(
-            &[
-                "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "cgdisk", "partx",
-                "addpart", "delpart",
-            ],
+            "fdisk sfdisk cfdisk gdisk sgdisk parted cgdisk partx addpart delpart",
             partitions,
         ),
         Check::Call(
-            &[
-                "wipefs",
-                "blkdiscard",
-                "badblocks",
-                "hdparm",
-                "nvme",
-                "sg_format",
-                "format-volume",
-                "clear-disk",
-                "initialize-disk",
-                "diskpart",
-                "nwipe",
-            ],
+            "wipefs blkdiscard badblocks hdparm nvme sg_format format-volume clear-disk \
+                initialize-disk diskpart nwipe",
             erases,
         ),
         Check::Call(
-            &[
-                "lvremove",
-                "vgremove",
-                "pvremove",
-                "cryptsetup",
-                "mdadm",
-                "zpool",
-                "zfs",
-                "btrfs",
-                "dmsetup",
-                "diskutil",
-                "format",
-                "pvcreate",
-                "growpart",
-                "lvreduce",
-                "flashrom",
-                "mtd",
-                "flash_erase",
-            ],
+            "lvremove vgremove pvremove cryptsetup mdadm zpool zfs btrfs dmsetup diskutil \
+                format pvcreate growpart lvreduce flashrom mtd flash_erase",
             volumes,
         ),
     ],
@@ -125,41 +84,13 @@ fn formats(call: &Call<'_>) -> bool {
 }
 
 /// Words with which a partitioner changes the disk, whatever else it prints.
-const CHANGES: [&str; 24] = [
-    "-Z",
-    "-z",
-    "-o",
-    "-g",
-    "-m",
-    "-n",
-    "-t",
-    "-c",
-    "-u",
-    "-D",
-    "--delete",
-    "--zap",
-    "--zap-all",
-    "--new",
-    "--clear",
-    "mklabel",
-    "mktable",
-    "mkpart",
-    "rm",
-    "resizepart",
-    "--load-backup",
-    "-l",
-    "-G",
-    "-R",
-];
+const CHANGES: &str = "-Z -z -o -g -m -n -t -c -u -D --delete --zap --zap-all --new --clear mklabel mktable mkpart \
+    rm resizepart --load-backup -l -G -R";
 
 fn partitions(call: &Call<'_>) -> bool {
     let changed = match call.program {
-        "sgdisk" => {
-            call.args.iter().any(|arg| arg.is("-d") || CHANGES.contains(&arg.text.as_str()))
-        }
-        "parted" => {
-            call.operands().any(|arg| arg.text.len() > 1 && CHANGES.contains(&arg.text.as_str()))
-        }
+        "sgdisk" => call.args.iter().any(|arg| arg.is("-d") || lists(CHANGES, &arg.text)),
+        "parted" => call.operands().any(|arg| arg.text.len() > 1 && lists(CHANGES, &arg.text)),
         _ => false,
     };
     if changed && on_disk(call) {
@@ -190,10 +121,7 @@ fn erases(call: &Call<'_>) -> bool {
                 || arg.is("--make-bad-sector")
                 || arg.is("--write-sector")
         }),
-        "nvme" => matches!(
-            call.operand(0),
-            "format" | "sanitize" | "write-zeroes" | "delete-ns" | "write"
-        ),
+        "nvme" => lists("format sanitize write-zeroes delete-ns write", call.operand(0)),
         "blkdiscard" => on_disk(call),
         "nwipe" => call.long("--autonuke") || on_disk(call),
         _ => true,
@@ -203,12 +131,10 @@ fn erases(call: &Call<'_>) -> bool {
 fn volumes(call: &Call<'_>) -> bool {
     let first = call.operand(0);
     match call.program {
-        "cryptsetup" => call.args.iter().any(|arg| {
-            matches!(
-                arg.text.as_str(),
-                "luksFormat" | "erase" | "luksErase" | "reencrypt" | "luksKillSlot"
-            )
-        }),
+        "cryptsetup" => call
+            .args
+            .iter()
+            .any(|arg| lists("luksFormat erase luksErase reencrypt luksKillSlot", &arg.text)),
         "mdadm" => {
             call.flag_word("--zero-superblock")
                 || call.flag_word("--create")

@@ -1,11 +1,10 @@
 //! Writes over a disk, a partition or raw memory.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Writes over a disk, a partition or raw memory.
 pub(super) static RULE: Rule = Rule {
     key: "raw disk write",
     aliases: &["write to a disk device"],

@@ -1,12 +1,11 @@
 //! Sends credentials or the environment to another machine.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
 use crate::path;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Sends credentials or the environment to another machine.
 pub(super) static RULE: Rule = Rule {
     key: "credential exfiltration",
     aliases: &[],
@@ -15,53 +14,10 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Signal(Signal::Exfiltration),
         Check::Call(
-            &[
-                "curl",
-                "wget",
-                "nc",
-                "ncat",
-                "netcat",
-                "socat",
-                "scp",
-                "rsync",
-                "sftp",
-                "ftp",
-                "ssh",
-                "telnet",
-                "http",
-                "https",
-                "xh",
-                "mail",
-                "mailx",
-                "sendmail",
-                "mutt",
-                "aws",
-                "gsutil",
-                "gcloud",
-                "az",
-                "rclone",
-                "dig",
-                "nslookup",
-                "host",
-                "ping",
-                "gh",
-                "croc",
-                "wormhole",
-                "openssl",
-                "transfer",
-                "s3cmd",
-                "mc",
-                "ngrok",
-                "logger",
-                "tftp",
-                "swaks",
-                "magic-wormhole",
-                "slack",
-                "telegram-send",
-                "curlie",
-                "lftp",
-                "gist",
-            ],
+            "curl wget nc ncat netcat socat scp rsync sftp ftp ssh telnet http https xh mail \
+                mailx sendmail mutt aws gsutil gcloud az rclone dig nslookup host ping gh croc \
+                wormhole openssl transfer s3cmd mc ngrok logger tftp swaks magic-wormhole slack \
+                telegram-send curlie lftp gist",
             check,
         ),
     ],

@@ -1,11 +1,11 @@
 //! Kills processes by name or pattern.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Kills processes by name or pattern.
 pub(super) static RULE: Rule = Rule {
     key: "force kill by name",
     aliases: &["force kill processes", "kill by pattern"],
@@ -13,21 +13,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[
         Check::Signal(Signal::ForceKill),
-        Check::Call(
-            &[
-                "pkill",
-                "killall",
-                "kill",
-                "skill",
-                "fuser",
-                "taskkill",
-                "stop-process",
-                "xkill",
-                "spps",
-                "wmic",
-            ],
-            check,
-        ),
+        Check::Call("pkill killall kill skill fuser taskkill stop-process xkill spps wmic", check),
     ],
     matches: &[
         "pkill -9 node",
@@ -50,20 +36,10 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(call: &Call<'_>) -> bool {
     let force = call.args.iter().any(|arg| {
-        matches!(
-            arg.text.as_str(),
-            "-9" | "-KILL"
-                | "-SIGKILL"
-                | "-kill"
-                | "--signal=9"
-                | "--signal=KILL"
-                | "--signal=SIGKILL"
-                | "-s9"
-                | "-sKILL"
-                | "/f"
-                | "/F"
-                | "-Force"
-                | "-n9"
+        lists(
+            "-9 -KILL -SIGKILL -kill --signal=9 --signal=KILL --signal=SIGKILL -s9 -sKILL /f \
+                /F -Force -n9",
+            &arg.text,
         )
     }) || call.values(&["-s", "--signal", "-n"]).any(|signal| {
         matches!(signal.text.to_ascii_uppercase().as_str(), "9" | "KILL" | "SIGKILL")

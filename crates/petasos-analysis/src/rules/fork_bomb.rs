@@ -1,9 +1,8 @@
 //! Starts copies of itself without end.
 
-use super::{Check, Rule, Signal};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Starts copies of itself without end.
 pub(super) static RULE: Rule = Rule {
     key: "fork bomb",
     aliases: &[],

@@ -1,17 +1,16 @@
 //! Throws away uncommitted work or stashes.
 
-use super::git_words::Git;
-use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::git_words::Git;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Throws away uncommitted work or stashes.
 pub(super) static RULE: Rule = Rule {
     key: "git discard of work",
     aliases: &["git reset --hard", "git clean -f"],
     description: "throws away uncommitted work or stashes",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["git", "hub", "jj", "hg", "svn", "sl"], check)],
+    checks: &[Check::Call("git hub jj hg svn sl", check)],
     matches: &[
         "git reset --hard",
         "git clean -fdx",

@@ -1,12 +1,11 @@
 //! Rewrites or deletes history, branches or tags.
 
-use super::git_words::Git;
-use super::{Check, Rule};
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
+use crate::git_words::Git;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Rewrites or deletes history, branches or tags.
 pub(super) static RULE: Rule = Rule {
     key: "git history rewrite",
     aliases: &["git branch force delete"],
@@ -14,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[
         Check::Touch(internals),
-        Check::Call(&["git", "hub", "git-filter-repo", "bfg", "git-filter-branch"], check),
+        Check::Call("git hub git-filter-repo bfg git-filter-branch", check),
     ],
     matches: &[
         "git filter-branch --tree-filter true HEAD",

@@ -1,17 +1,17 @@
 //! Overwrites or deletes refs of a remote.
 
-use super::git_words::Git;
-use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::git_words::Git;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Overwrites or deletes refs of a remote.
 pub(super) static RULE: Rule = Rule {
     key: "git force push",
     aliases: &[],
     description: "overwrites or deletes refs of a remote",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["git", "hub", "gh", "glab", "jj"], check)],
+    checks: &[Check::Call("git hub gh glab jj", check)],
     matches: &[
         "git push --force",
         "git push -f origin main",
@@ -52,10 +52,7 @@ fn check(call: &Call<'_>) -> bool {
                 || git.flag('d')
                 || git.args().any(|arg| {
                     arg.text.starts_with("--force")
-                        || matches!(
-                            arg.text.as_str(),
-                            "--delete" | "--mirror" | "--prune" | "--forc" | "--del"
-                        )
+                        || lists("--delete --mirror --prune --forc --del", &arg.text)
                 })
                 || git.operands().any(|arg| {
                     arg.text.starts_with('+') && arg.text.len() > 1

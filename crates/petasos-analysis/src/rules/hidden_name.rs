@@ -1,9 +1,8 @@
 //! A command name hides control, invisible or look-alike characters, or a pattern.
 
-use super::{Check, Rule, Signal};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// A command name hides control, invisible or look-alike characters, or a pattern.
 pub(super) static RULE: Rule = Rule {
     key: "hidden characters",
     aliases: &[],

@@ -1,11 +1,11 @@
 //! Adds a trusted key, certificate or hook.
 
-use super::git_words::Git;
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::git_words::Git;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Adds a trusted key, certificate or hook.
 pub(super) static RULE: Rule = Rule {
     key: "key or trust implant",
     aliases: &[],
@@ -14,32 +14,10 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Signal(Signal::Preload),
         Check::Call(
-            &[
-                "ssh-import-id",
-                "ssh-import-id-gh",
-                "update-ca-certificates",
-                "trust",
-                "security",
-                "certutil",
-                "git",
-                "loginctl",
-                "systemctl",
-                "update-alternatives",
-                "ldconfig",
-                "hash",
-                "dpkg-divert",
-                "xdg-mime",
-                "launchctl",
-                "ssh-import-id-lp",
-                "enable",
-                "crontab",
-                "update-rc.d",
-                "chkconfig",
-                "rc-update",
-                "npm",
-                "pnpm",
-                "yarn",
-            ],
+            "ssh-import-id ssh-import-id-gh update-ca-certificates trust security certutil \
+                git loginctl systemctl update-alternatives ldconfig hash dpkg-divert xdg-mime \
+                launchctl ssh-import-id-lp enable crontab update-rc.d chkconfig rc-update npm \
+                pnpm yarn",
             check,
         ),
     ],
@@ -102,10 +80,9 @@ fn check(call: &Call<'_>) -> bool {
                             || key.contains("sshcommand")
                     }))
         }
-        "update-rc.d" | "chkconfig" | "rc-update" => call
-            .args
-            .iter()
-            .any(|arg| matches!(arg.text.as_str(), "defaults" | "enable" | "on" | "add" | "--add")),
+        "update-rc.d" | "chkconfig" | "rc-update" => {
+            call.args.iter().any(|arg| lists("defaults enable on add --add", &arg.text))
+        }
         "npm" | "pnpm" | "yarn" => {
             let (verb, key) = (call.operand(1), call.operand(2));
             first == "config"

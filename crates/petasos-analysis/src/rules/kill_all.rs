@@ -1,18 +1,17 @@
 //! Signals every process.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::value::{Arg, Taint};
+use crate::rule::{Check, Rule, Signal, matches_everything};
 use crate::verdict::Severity;
 
-/// Signals every process.
 pub(super) static RULE: Rule = Rule {
     key: "kill all processes",
     aliases: &[],
     description: "signals every process",
     severity: Severity::Block,
     checks: &[
-        Check::Call(&["kill", "killall5", "killall", "pkill", "skill"], check),
+        Check::Call("kill killall5 killall pkill skill", check),
         Check::Signal(Signal::KillAll),
     ],
     matches: &[
@@ -45,11 +44,6 @@ fn check(call: &Call<'_>) -> bool {
         }
         _ => targets_all(call) || names_all(call),
     }
-}
-
-/// Whether a pattern for names fits every name.
-pub(crate) fn matches_everything(pattern: &str) -> bool {
-    matches!(pattern, "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*")
 }
 
 /// `kill` with the numbers of all processes, from a listing or by a pattern in `/proc`.

@@ -1,9 +1,8 @@
 //! Commands too deep or too laborious to judge are refused, never waved through.
 
-use super::{Check, Rule, Signal};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Nested or multiplied beyond what can be judged.
 pub(super) static RULE: Rule = Rule {
     key: "analysis limit",
     aliases: &[],

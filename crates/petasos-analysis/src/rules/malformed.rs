@@ -1,9 +1,8 @@
 //! Is not a complete shell command.
 
-use super::{Check, Rule, Signal};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Is not a complete shell command.
 pub(super) static RULE: Rule = Rule {
     key: "malformed command",
     aliases: &[],

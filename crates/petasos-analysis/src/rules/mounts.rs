@@ -1,46 +1,19 @@
 //! Mounts over, remounts or unmounts a file system.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Mounts over, remounts or unmounts a file system.
 pub(super) static RULE: Rule = Rule {
     key: "mount change",
     aliases: &[],
     description: "mounts over, remounts or unmounts a file system",
     severity: Severity::Ask,
     checks: &[Check::Call(
-        &[
-            "mount",
-            "umount",
-            "swapoff",
-            "swapon",
-            "losetup",
-            "fsck",
-            "e2fsck",
-            "tune2fs",
-            "resize2fs",
-            "xfs_repair",
-            "debugfs",
-            "fstrim",
-            "grub-install",
-            "update-grub",
-            "efibootmgr",
-            "dracut",
-            "update-initramfs",
-            "bootctl",
-            "lvresize",
-            "lvextend",
-            "xfs_growfs",
-            "quotaoff",
-            "ntfsfix",
-            "pvmove",
-            "vgreduce",
-            "grub-mkconfig",
-            "bless",
-            "fsfreeze",
-        ],
+        "mount umount swapoff swapon losetup fsck e2fsck tune2fs resize2fs xfs_repair \
+                debugfs fstrim grub-install update-grub efibootmgr dracut update-initramfs \
+                bootctl lvresize lvextend xfs_growfs quotaoff ntfsfix pvmove vgreduce \
+                grub-mkconfig bless fsfreeze",
         check,
     )],
     matches: &[

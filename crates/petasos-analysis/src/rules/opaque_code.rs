@@ -1,9 +1,8 @@
 //! Runs text that cannot be read beforehand.
 
-use super::{Check, Rule, Signal};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Runs text that cannot be read beforehand.
 pub(super) static RULE: Rule = Rule {
     key: "opaque code execution",
     aliases: &["inline program"],

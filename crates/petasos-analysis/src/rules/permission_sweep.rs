@@ -1,17 +1,16 @@
 //! Changes permissions or owners of a whole system directory.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
 use crate::path;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Changes permissions or owners of a whole system directory.
 pub(super) static RULE: Rule = Rule {
     key: "permission sweep of a system directory",
     aliases: &[],
     description: "changes permissions or owners of the root, a home or a system directory, with everything in it",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["chmod", "chown", "chgrp", "setfacl", "chattr", "chcon"], check)],
+    checks: &[Check::Call("chmod chown chgrp setfacl chattr chcon", check)],
     matches: &[
         "chmod -R 000 /",
         "chown -R nobody /usr",

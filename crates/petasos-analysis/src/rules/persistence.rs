@@ -1,11 +1,10 @@
 //! Leaves something behind that starts by itself.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Leaves something behind that starts by itself.
 pub(super) static RULE: Rule = Rule {
     key: "persistence",
     aliases: &[],

@@ -1,11 +1,11 @@
 //! Stops, suspends or restarts the host.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Stops, suspends or restarts the host.
 pub(super) static RULE: Rule = Rule {
     key: "shutdown or reboot",
     aliases: &[],
@@ -13,45 +13,14 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Block,
     checks: &[
         Check::Call(
-            &[
-                "shutdown",
-                "reboot",
-                "poweroff",
-                "halt",
-                "telinit",
-                "init",
-                "systemctl",
-                "loginctl",
-                "openrc-shutdown",
-                "kexec",
-                "rtcwake",
-                "fdesetup",
-            ],
+            "shutdown reboot poweroff halt telinit init systemctl loginctl openrc-shutdown \
+                kexec rtcwake fdesetup",
             check,
         ),
         Check::Call(
-            &[
-                "busctl",
-                "dbus-send",
-                "gdbus",
-                "qdbus",
-                "osascript",
-                "pmset",
-                "stop-computer",
-                "restart-computer",
-                "initctl",
-                "runit-init",
-                "s6-svscanctl",
-                "ipmitool",
-                "acpitool",
-                "pm-suspend",
-                "pm-hibernate",
-                "gnome-session-quit",
-                "xfce4-session-logout",
-                "wmic",
-                "virsh",
-                "ansible",
-            ],
+            "busctl dbus-send gdbus qdbus osascript pmset stop-computer restart-computer \
+                initctl runit-init s6-svscanctl ipmitool acpitool pm-suspend pm-hibernate \
+                gnome-session-quit xfce4-session-logout wmic virsh ansible",
             indirect,
         ),
         Check::Touch(trigger),
@@ -93,7 +62,7 @@ fn check(call: &Call<'_>) -> bool {
         }
         "reboot" | "poweroff" | "halt" => !call.flag_word("-w") && !call.flag_word("--wtmp-only"),
         "init" | "telinit" => {
-            matches!(first, "0" | "6" | "1" | "s" | "S" | "5")
+            lists("0 6 1 s S 5", first)
                 && (call.name.text.starts_with('/') || call.args.len() <= 2)
                 && (first != "5" || call.program == "telinit")
         }
@@ -110,46 +79,21 @@ fn check(call: &Call<'_>) -> bool {
 fn units(call: &Call<'_>) -> bool {
     let target = |text: &str| {
         let stem = text.strip_suffix(".target").unwrap_or(text);
-        matches!(
+        lists(
+            "reboot poweroff halt shutdown kexec emergency rescue suspend hibernate runlevel0 \
+                runlevel6 ctrl-alt-del soft-reboot exit",
             stem,
-            "reboot"
-                | "poweroff"
-                | "halt"
-                | "shutdown"
-                | "kexec"
-                | "emergency"
-                | "rescue"
-                | "suspend"
-                | "hibernate"
-                | "runlevel0"
-                | "runlevel6"
-                | "ctrl-alt-del"
-                | "soft-reboot"
-                | "exit"
         ) && text.ends_with(".target")
     };
     let verb = call.operand(0);
-    matches!(
+    lists(
+        "reboot poweroff halt kexec suspend hibernate hybrid-sleep emergency rescue \
+                soft-reboot suspend-then-hibernate",
         verb,
-        "reboot"
-            | "poweroff"
-            | "halt"
-            | "kexec"
-            | "suspend"
-            | "hibernate"
-            | "hybrid-sleep"
-            | "emergency"
-            | "rescue"
-            | "soft-reboot"
-            | "suspend-then-hibernate"
     ) || matches!(verb, "isolate" | "start" | "set-default")
         && call.operands().skip(1).any(|arg| {
             target(&arg.text)
-                || verb == "isolate"
-                    && matches!(
-                        arg.text.as_str(),
-                        "reboot" | "poweroff" | "halt" | "rescue" | "emergency"
-                    )
+                || verb == "isolate" && lists("reboot poweroff halt rescue emergency", &arg.text)
         })
 }
 

@@ -1,16 +1,15 @@
 //! A reading tool is told to start a program.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// A reading tool is told to start a program.
 pub(super) static RULE: Rule = Rule {
     key: "read tool runs a program",
     aliases: &[],
     description: "a reading tool is told to start a program",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["rg", "sort", "man", "ag"], check)],
+    checks: &[Check::Call("rg sort man ag", check)],
     matches: &[
         "rg --pre ./x.sh foo",
         "sort --compress-program=./x f",

@@ -1,11 +1,10 @@
 //! Deletes a directory with everything in it.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Deletes a directory with everything in it.
 pub(super) static RULE: Rule = Rule {
     key: "recursive delete",
     aliases: &["recursive delete (long flag)", "delete in root path", "delete"],
@@ -13,8 +12,8 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[
         Check::Touch(check),
-        Check::Call(&["rm", "rmdir", "rd", "del", "erase", "ri", "remove-item"], windows),
-        Check::Call(&["trash-empty", "gio", "gvfs-trash", "ansible"], emptied),
+        Check::Call("rm rmdir rd del erase ri remove-item", windows),
+        Check::Call("trash-empty gio gvfs-trash ansible", emptied),
     ],
     matches: &[
         "rm -r build",

@@ -1,10 +1,9 @@
 //! Runs code straight from the network.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Runs code straight from the network.
 pub(super) static RULE: Rule = Rule {
     key: "remote code execution",
     aliases: &["pipe to shell", "download and execute"],
@@ -13,29 +12,8 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Signal(Signal::RemoteCode),
         Check::Call(
-            &[
-                "npx",
-                "bunx",
-                "pnpx",
-                "deno",
-                "go",
-                "pip",
-                "pip3",
-                "nix",
-                "nix-shell",
-                "kubectl",
-                "rundll32",
-                "mshta",
-                "regsvr32",
-                "certutil",
-                "bitsadmin",
-                "msiexec",
-                "npm",
-                "pnpm",
-                "yarn",
-                "iex",
-                "invoke-expression",
-            ],
+            "npx bunx pnpx deno go pip pip3 nix nix-shell kubectl rundll32 mshta regsvr32 \
+                certutil bitsadmin msiexec npm pnpm yarn iex invoke-expression",
             check,
         ),
     ],

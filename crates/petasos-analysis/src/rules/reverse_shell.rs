@@ -1,11 +1,10 @@
 //! Hands a shell to another machine.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Hands a shell to another machine.
 pub(super) static RULE: Rule = Rule {
     key: "reverse shell",
     aliases: &[],
@@ -14,37 +13,9 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Signal(Signal::ReverseShell),
         Check::Call(
-            &[
-                "nc",
-                "ncat",
-                "netcat",
-                "socat",
-                "telnet",
-                "openssl",
-                "bash",
-                "sh",
-                "zsh",
-                "mkfifo",
-                "sbd",
-                "cryptcat",
-                "ssh",
-                "powercat",
-                "pwncat",
-                "chisel",
-                "msfconsole",
-                "msfvenom",
-                "rlwrap",
-                "xterm",
-                "awk",
-                "gawk",
-                "busybox",
-                "dash",
-                "ksh",
-                "lua",
-                "ngrok",
-                "cloudflared",
-                "ztcp",
-            ],
+            "nc ncat netcat socat telnet openssl bash sh zsh mkfifo sbd cryptcat ssh powercat \
+                pwncat chisel msfconsole msfvenom rlwrap xterm awk gawk busybox dash ksh lua \
+                ngrok cloudflared ztcp",
             check,
         ),
     ],

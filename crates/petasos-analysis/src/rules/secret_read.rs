@@ -1,12 +1,10 @@
 //! Shows a private key, token or password.
 
-use super::{Check, Rule, Signal};
-use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Shows a private key, token or password.
 pub(super) static RULE: Rule = Rule {
     key: "read of a secret",
     aliases: &[],
@@ -15,30 +13,7 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Touch(check),
         Check::Signal(Signal::SecretRead),
-        Check::Call(
-            &[
-                "gpg",
-                "gpg2",
-                "security",
-                "secret-tool",
-                "getent",
-                "pass",
-                "gopass",
-                "op",
-                "vault",
-                "ssh-add",
-                "keyctl",
-                "kubectl",
-                "gcloud",
-                "aws",
-                "gh",
-                "az",
-                "doppler",
-                "hermes",
-                "petasos",
-            ],
-            tools,
-        ),
+        Check::Signal(Signal::KeyExport),
     ],
     matches: &[
         "cat ~/.ssh/id_rsa",
@@ -58,17 +33,4 @@ pub(super) static RULE: Rule = Rule {
 
 fn check(touch: &Touch<'_>) -> bool {
     touch.deed == Deed::Read && path::is_secret(touch.path, touch.facts)
-}
-
-fn tools(call: &Call<'_>) -> bool {
-    match call.program {
-        "gpg" | "gpg2" => call.args.iter().any(|arg| arg.text.starts_with("--export-secret")),
-        "security" => {
-            matches!(call.operand(0), "dump-keychain" | "export")
-                || call.operand(0).starts_with("find-") && (call.flag('w') || call.flag('g'))
-        }
-        "getent" => matches!(call.operand(0), "shadow" | "gshadow"),
-        "secret-tool" => matches!(call.operand(0), "lookup" | "search"),
-        _ => false,
-    }
 }

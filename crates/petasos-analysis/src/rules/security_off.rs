@@ -1,11 +1,11 @@
 //! Switches off auditing, mandatory access control or protection.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Switches off auditing, mandatory access control or protection.
 pub(super) static RULE: Rule = Rule {
     key: "security tooling switched off",
     aliases: &["security tooling"],
@@ -15,63 +15,13 @@ pub(super) static RULE: Rule = Rule {
         Check::Signal(Signal::HistoryOff),
         Check::Touch(traces),
         Check::Call(
-            &[
-                "dmesg",
-                "tccutil",
-                "setenforce",
-                "aa-disable",
-                "aa-complain",
-                "aa-teardown",
-                "auditctl",
-                "apparmor_parser",
-                "spctl",
-                "csrutil",
-                "set-mppreference",
-                "sysctl",
-                "swapoff",
-                "selinuxenabled",
-                "fail2ban-client",
-                "freshclam",
-                "semanage",
-                "getenforce",
-                "tmutil",
-                "xattr",
-                "defaults",
-                "bcdedit",
-                "vssadmin",
-                "wevtutil",
-                "clear-eventlog",
-                "reg",
-                "set-executionpolicy",
-                "modprobe",
-                "rmmod",
-                "insmod",
-                "setsebool",
-                "history",
-                "chattr",
-                "mokutil",
-                "nvram",
-                "kextload",
-                "kextunload",
-                "journalctl",
-                "ulimit",
-                "osqueryctl",
-                "falconctl",
-                "chage",
-                "faillock",
-                "ssh-keyscan",
-                "fdesetup",
-                "cipher",
-                "wbadmin",
-                "add-mppreference",
-                "disable-computerrestore",
-                "net",
-                "sudo",
-                "ip",
-                "ifconfig",
-                "nmcli",
-                "unset",
-            ],
+            "dmesg tccutil setenforce aa-disable aa-complain aa-teardown auditctl \
+                apparmor_parser spctl csrutil set-mppreference sysctl swapoff selinuxenabled \
+                fail2ban-client freshclam semanage getenforce tmutil xattr defaults bcdedit \
+                vssadmin wevtutil clear-eventlog reg set-executionpolicy modprobe rmmod insmod \
+                setsebool history chattr mokutil nvram kextload kextunload journalctl ulimit \
+                osqueryctl falconctl chage faillock ssh-keyscan fdesetup cipher wbadmin \
+                add-mppreference disable-computerrestore net sudo ip ifconfig nmcli unset",
             check,
         ),
     ],
@@ -196,34 +146,19 @@ fn machine(call: &Call<'_>) -> bool {
 
 /// Logs and histories that tell who did what.
 fn traces(touch: &Touch<'_>) -> bool {
-    const LOGS: [&str; 12] = [
-        "auth.log",
-        "syslog",
-        "messages",
-        "secure",
-        "wtmp",
-        "btmp",
-        "lastlog",
-        "kern.log",
-        "faillog",
-        "utmp",
-        "system.log",
-        "audit",
-    ];
+    const LOGS: &str =
+        "auth.log syslog messages secure wtmp btmp lastlog kern.log faillog utmp system.log audit";
     if !matches!(touch.deed, Deed::Write | Deed::Delete { .. }) {
         return false;
     }
     let name = touch.path.rsplit('/').next().unwrap_or_default();
     if touch.path.contains('/')
-        && matches!(
-            name,
-            ".bash_history" | ".zsh_history" | ".sh_history" | ".ash_history" | "fish_history"
-        )
+        && lists(".bash_history .zsh_history .sh_history .ash_history fish_history", name)
     {
         return true;
     }
     touch.path.strip_prefix("/var/log/").is_some_and(|rest| {
         let first = rest.split('/').next().unwrap_or_default();
-        LOGS.contains(&first) || first == "journal" || matches!(first, "*" | "*.log")
+        lists(LOGS, first) || first == "journal" || matches!(first, "*" | "*.log")
     })
 }

@@ -1,11 +1,10 @@
 //! Deletes a file of the system, a start-up file or a credential.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Deletes a file of the system, a start-up file or a credential.
 pub(super) static RULE: Rule = Rule {
     key: "delete of a system or credential file",
     aliases: &[],

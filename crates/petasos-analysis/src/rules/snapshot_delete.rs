@@ -1,32 +1,14 @@
 //! Deletes backups or snapshots.
 
-use super::{Check, Rule};
-use crate::flow::call::Call;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Deletes backups or snapshots.
 pub(super) static RULE: Rule = Rule {
     key: "backup or snapshot deletion",
     aliases: &[],
     description: "deletes backups or snapshots",
     severity: Severity::Ask,
-    checks: &[Check::Call(
-        &[
-            "restic",
-            "borg",
-            "borgmatic",
-            "btrfs",
-            "snapper",
-            "timeshift",
-            "duplicity",
-            "kopia",
-            "duplicati-cli",
-            "tarsnap",
-            "rdiff-backup",
-            "bup",
-        ],
-        check,
-    )],
+    checks: &[Check::Signal(Signal::SnapshotDelete)],
     matches: &[
         "restic forget --prune --keep-last 1",
         "borg delete repo::archive",
@@ -42,23 +24,3 @@ pub(super) static RULE: Rule = Rule {
         "borg prune -n repo",
     ],
 };
-
-fn check(call: &Call<'_>) -> bool {
-    if call.long("--dry-run") || call.flag_word("-n") {
-        return false;
-    }
-    let first = call.operand(0);
-    match call.program {
-        "btrfs" => {
-            matches!(first, "subvolume" | "sub") && matches!(call.operand(1), "delete" | "del")
-        }
-        "timeshift" => call.options().any(|arg| arg.text.starts_with("--delete")),
-        "tarsnap" => call.flag_word("-d") || call.flag_word("--nuke"),
-        "rdiff-backup" => call.options().any(|arg| arg.text.starts_with("--remove")),
-        _ => {
-            matches!(first, "forget" | "prune" | "delete" | "compact" | "rm" | "remove")
-                || first.starts_with("remove-")
-                || first == "snapshot" && matches!(call.operand(1), "delete" | "expire")
-        }
-    }
-}

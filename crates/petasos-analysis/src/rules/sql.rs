@@ -1,11 +1,11 @@
 //! Drops, truncates or empties a table or database.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule, Signal};
 use crate::sql;
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Drops, truncates or empties a table or database.
 pub(super) static RULE: Rule = Rule {
     key: "destructive SQL",
     aliases: &["SQL DROP", "SQL TRUNCATE", "SQL DELETE without WHERE"],
@@ -13,128 +13,24 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[
         Check::Call(
-            &[
-                "psql",
-                "mysql",
-                "mariadb",
-                "sqlite3",
-                "sqlite",
-                "sqlcmd",
-                "duckdb",
-                "clickhouse-client",
-                "clickhouse",
-                "cqlsh",
-                "bq",
-                "snowsql",
-                "usql",
-                "pgcli",
-                "mycli",
-                "litecli",
-                "cockroach",
-                "isql",
-                "tsql",
-                "sqlplus",
-                "hive",
-                "beeline",
-                "impala-shell",
-                "presto",
-                "trino",
-                "spark-sql",
-                "osql",
-                "rqlite",
-                "influx",
-                "dbt",
-                "d1",
-                "wrangler",
-                "turso",
-                "supabase",
-                "vertica",
-                "vsql",
-                "athena",
-                "heroku",
-            ],
+            "psql mysql mariadb sqlite3 sqlite sqlcmd duckdb clickhouse-client clickhouse \
+                cqlsh bq snowsql usql pgcli mycli litecli cockroach isql tsql sqlplus hive \
+                beeline impala-shell presto trino spark-sql osql rqlite influx dbt d1 wrangler \
+                turso supabase vertica vsql athena heroku",
             check,
         ),
         Check::Call(
-            &[
-                "influx",
-                "dropdb",
-                "dropuser",
-                "mysqladmin",
-                "redis-cli",
-                "valkey-cli",
-                "keydb-cli",
-                "mongosh",
-                "mongo",
-                "etcdctl",
-                "memcached-tool",
-                "mongorestore",
-                "pg_restore",
-                "nodetool",
-                "rabbitmqctl",
-                "kafka-topics",
-                "kafka-topics.sh",
-                "curl",
-                "rabbitmqadmin",
-                "influxd",
-                "neo4j-admin",
-                "cypher-shell",
-                "consul",
-                "nats",
-                "nc",
-                "ncat",
-                "netcat",
-                "telnet",
-                "socat",
-            ],
+            "influx dropdb dropuser mysqladmin redis-cli valkey-cli keydb-cli mongosh mongo \
+                etcdctl memcached-tool mongorestore pg_restore nodetool rabbitmqctl kafka-topics \
+                kafka-topics.sh curl rabbitmqadmin influxd neo4j-admin cypher-shell consul nats \
+                nc ncat netcat telnet socat",
             tools,
         ),
         Check::Call(
-            &[
-                "rails",
-                "rake",
-                "prisma",
-                "artisan",
-                "php",
-                "python",
-                "python3",
-                "django-admin",
-                "alembic",
-                "flask",
-                "knex",
-                "sequelize",
-                "sequelize-cli",
-                "typeorm",
-                "mix",
-                "npx",
-                "yarn",
-                "pnpm",
-                "bin/rails",
-                "diesel",
-                "sqlx",
-                "flyway",
-                "liquibase",
-                "drizzle-kit",
-                "atlas",
-                "ecto",
-                "bundle",
-                "manage.py",
-                "console",
-                "symfony",
-                "sail",
-                "ddev",
-                "lando",
-                "dotnet",
-                "spark",
-                "heroku",
-                "doctrine",
-                "sea-orm-cli",
-                "goose",
-                "migrate",
-                "dbmate",
-                "wp",
-                "drush",
-            ],
+            "rails rake prisma artisan php python python3 django-admin alembic flask knex \
+                sequelize sequelize-cli typeorm mix npx yarn pnpm bin/rails diesel sqlx flyway \
+                liquibase drizzle-kit atlas ecto bundle manage.py console symfony sail ddev \
+                lando dotnet spark heroku doctrine sea-orm-cli goose migrate dbmate wp drush",
             frameworks,
         ),
         Check::Signal(Signal::DestructiveSql),
@@ -278,32 +174,14 @@ fn deletes_index(call: &Call<'_>) -> bool {
 }
 
 fn redis(call: &Call<'_>) -> bool {
-    const VALUES: [&str; 13] = [
-        "-h",
-        "-p",
-        "-s",
-        "-a",
-        "-n",
-        "-u",
-        "-r",
-        "-i",
-        "--user",
-        "--pass",
-        "--pattern",
-        "-d",
-        "-t",
-    ];
-    let words = |text: &str| {
-        matches!(
-            text.to_ascii_uppercase().as_str(),
-            "FLUSHALL" | "FLUSHDB" | "SHUTDOWN" | "DEBUG" | "SWAPDB"
-        )
-    };
+    const VALUES: &str = "-h -p -s -a -n -u -r -i --user --pass --pattern -d -t";
+    let words =
+        |text: &str| lists("FLUSHALL FLUSHDB SHUTDOWN DEBUG SWAPDB", &text.to_ascii_uppercase());
     let mut rest = call.args.iter();
     let mut command = Vec::new();
     while let Some(arg) = rest.next() {
         if command.is_empty() && arg.text.starts_with('-') {
-            if VALUES.contains(&arg.text.as_str()) {
+            if lists(VALUES, &arg.text) {
                 rest.next();
             }
         } else {
@@ -337,30 +215,13 @@ fn frameworks(call: &Call<'_>) -> bool {
         return false;
     }
     call.args.iter().take(6).any(|arg| {
-        matches!(
-            arg.text.as_str(),
-            "db:drop"
-                | "db:reset"
-                | "db:drop:all"
-                | "db:purge"
-                | "migrate:fresh"
-                | "migrate:rollback"
-                | "migrate:reset"
-                | "db:wipe"
-                | "schema:drop"
-                | "ecto.drop"
-                | "ecto.reset"
-                | "db:migrate:undo:all"
-                | "doctrine:database:drop"
-                | "doctrine:schema:drop"
-                | "db:schema:load"
-                | "migrate:refresh"
-                | "sql:drop"
-                | "sql-drop"
-                | "pg:reset"
-                | "db:truncate_all"
-                | "doctrine:schema:drop:full"
-                | "orm:schema-tool:drop"
+        lists(
+            "db:drop db:reset db:drop:all db:purge migrate:fresh migrate:rollback \
+                migrate:reset db:wipe schema:drop ecto.drop ecto.reset db:migrate:undo:all \
+                doctrine:database:drop doctrine:schema:drop db:schema:load migrate:refresh \
+                sql:drop sql-drop pg:reset db:truncate_all doctrine:schema:drop:full \
+                orm:schema-tool:drop",
+            &arg.text,
         )
     }) || script
         && call

@@ -1,11 +1,10 @@
 //! Writes a file that every new shell runs.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Writes a file that every new shell runs.
 pub(super) static RULE: Rule = Rule {
     key: "write to a shell start-up file",
     aliases: &[],

@@ -1,16 +1,16 @@
 //! Feeds sudo a password, or asks it for a shell.
 
-use super::{Check, Rule};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
+use crate::words::lists;
 
-/// Feeds sudo a password, or asks it for a shell.
 pub(super) static RULE: Rule = Rule {
     key: "sudo with stdin or askpass",
     aliases: &["sudo with privilege flag"],
     description: "feeds sudo a password, or asks it for a shell",
     severity: Severity::Ask,
-    checks: &[Check::Call(&["sudo", "doas"], check)],
+    checks: &[Check::Call("sudo doas", check)],
     matches: &[
         "echo pwd | sudo -S whoami",
         "sudo -A id",
@@ -35,29 +35,10 @@ fn check(call: &Call<'_>) -> bool {
     let mut words = call.args.iter().map(|arg| arg.text.as_str());
     let mut shell = false;
     while let Some(word) = words.next() {
-        if matches!(
+        if lists(
+            "-u -g -h -p -C -r -t -T -U -D -R --user --group --prompt --host --close-from \
+                --role --type --command-timeout --other-user --chdir --chroot",
             word,
-            "-u" | "-g"
-                | "-h"
-                | "-p"
-                | "-C"
-                | "-r"
-                | "-t"
-                | "-T"
-                | "-U"
-                | "-D"
-                | "-R"
-                | "--user"
-                | "--group"
-                | "--prompt"
-                | "--host"
-                | "--close-from"
-                | "--role"
-                | "--type"
-                | "--command-timeout"
-                | "--other-user"
-                | "--chdir"
-                | "--chroot"
         ) {
             words.next();
             continue;

@@ -1,12 +1,11 @@
 //! Deletes the root, a home or a system directory with everything in it.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path;
+use crate::rule::{Check, Rule};
 use crate::shell::normalise::UNKNOWN;
 use crate::verdict::Severity;
 
-/// Deletes the root, a home or a system directory with everything in it.
 pub(super) static RULE: Rule = Rule {
     key: "recursive delete of a system directory",
     aliases: &[],

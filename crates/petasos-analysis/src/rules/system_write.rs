@@ -1,11 +1,10 @@
 //! Writes system configuration or programs.
 
-use super::{Check, Rule};
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
+use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
-/// Writes system configuration or programs.
 pub(super) static RULE: Rule = Rule {
     key: "write to system configuration",
     aliases: &[

@@ -1,20 +1,16 @@
 //! Lets everybody write.
 
-use super::{Check, Rule, Signal};
 use crate::flow::call::Call;
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
-/// Lets everybody write.
 pub(super) static RULE: Rule = Rule {
     key: "world-writable permissions",
     aliases: &[],
     description: "lets everybody write",
     severity: Severity::Ask,
     checks: &[
-        Check::Call(
-            &["chmod", "gchmod", "setfacl", "install", "mkdir", "umask", "icacls", "find", "rsync"],
-            check,
-        ),
+        Check::Call("chmod gchmod setfacl install mkdir umask icacls find rsync", check),
         Check::Signal(Signal::WorldWritable),
     ],
     matches: &[

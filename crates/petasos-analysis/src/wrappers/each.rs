@@ -1,13 +1,15 @@
 //! Programs that run a command for many items: `xargs`, `parallel`, `find -exec`, `fd -x`.
 
-use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
 use crate::flow::value::{Arg, Taint};
 use crate::path::covers_all;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: &["xargs", "gxargs", "parallel", "find", "gfind", "fd", "fdfind", "rush", "apply"],
+    names: "xargs gxargs parallel find gfind fd fdfind rush apply",
+    rows: Vec::new,
     unwrap,
 };
 
@@ -49,25 +51,10 @@ fn items(call: &Call<'_>, by_line: bool) -> Vec<Arg> {
 }
 
 fn xargs(call: &Call<'_>, inners: &mut Inners) {
-    const VALUES: [&str; 15] = [
-        "-I",
-        "-n",
-        "-P",
-        "-L",
-        "-d",
-        "-s",
-        "-a",
-        "-E",
-        "-R",
-        "-S",
-        "-J",
-        "--max-args",
-        "--max-procs",
-        "--delimiter",
-        "--arg-file",
-    ];
+    const VALUES: &str =
+        "-I -n -P -L -d -s -a -E -R -S -J --max-args --max-procs --delimiter --arg-file";
     inners.bulk = true;
-    let rest = super::prefix::command_after_options(call.args, &VALUES);
+    let rest = super::prefix::command_after_options(call.args, VALUES);
     if rest.is_empty() {
         return;
     }
@@ -118,10 +105,9 @@ fn filled(argv: &[Arg], mark: &str, item: &Arg) -> Vec<Arg> {
 }
 
 fn parallel(call: &Call<'_>, inners: &mut Inners) {
-    const VALUES: [&str; 9] =
-        ["-j", "--jobs", "-n", "-N", "-I", "-a", "--timeout", "-S", "--colsep"];
+    const VALUES: &str = "-j --jobs -n -N -I -a --timeout -S --colsep";
     inners.bulk = true;
-    let rest = super::prefix::command_after_options(call.args, &VALUES);
+    let rest = super::prefix::command_after_options(call.args, VALUES);
     let split = rest.iter().position(|arg| arg.text.starts_with(":::"));
     let (command, given) = match split {
         Some(at) => (rest.get(..at).unwrap_or_default(), rest.get(at + 1..).unwrap_or_default()),
@@ -160,35 +146,11 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
 }
 
 /// Tests of a `find` that leave most files alone; all but one take a value.
-const NARROWING: [&str; 24] = [
-    "-name",
-    "-iname",
-    "-path",
-    "-ipath",
-    "-wholename",
-    "-regex",
-    "-iregex",
-    "-mtime",
-    "-ctime",
-    "-atime",
-    "-mmin",
-    "-cmin",
-    "-amin",
-    "-newer",
-    "-newermt",
-    "-size",
-    "-user",
-    "-group",
-    "-perm",
-    "-empty",
-    "-inum",
-    "-samefile",
-    "-lname",
-    "-uid",
-];
+const NARROWING: &str = "-name -iname -path -ipath -wholename -regex -iregex -mtime -ctime -atime -mmin -cmin -amin \
+    -newer -newermt -size -user -group -perm -empty -inum -samefile -lname -uid";
 
 fn narrows(arg: &Arg) -> bool {
-    arg.text.starts_with('-') && NARROWING.contains(&arg.text.as_str())
+    arg.text.starts_with('-') && lists(NARROWING, &arg.text)
 }
 
 /// The words of a `find` expression that are no value of the word before them.
@@ -290,18 +252,16 @@ fn find(call: &Call<'_>, inners: &mut Inners) {
 }
 
 fn finder(call: &Call<'_>, inners: &mut Inners) {
-    const RUN: [&str; 4] = ["-x", "--exec", "-X", "--exec-batch"];
+    const RUN: &str = "-x --exec -X --exec-batch";
     inners.bulk = true;
     inners.narrowed = true;
-    let Some(at) = call.args.iter().position(|arg| RUN.contains(&arg.text.as_str())) else {
+    let Some(at) = call.args.iter().position(|arg| lists(RUN, &arg.text)) else {
         return;
     };
     let mut command = call.args.get(at + 1..).unwrap_or_default().to_vec();
     let before = call.args.get(..at).unwrap_or_default();
     let found = Call { args: before, ..*call };
-    let mut operands = found
-        .operands_past(&["-t", "-e", "-E", "-d", "-j", "-S", "-o", "-g", "--type"])
-        .into_iter();
+    let mut operands = found.operands_past("-t -e -E -d -j -S -o -g --type").into_iter();
     let everything =
         operands.next().is_some_and(|pattern| matches!(pattern.text.as_str(), "." | ""))
             && !before.iter().any(|arg| arg.is("-e") || arg.is("--extension") || arg.is("-g"));

@@ -2,61 +2,18 @@
 //! virtual machines, as another user.
 
 use super::prefix::{command_after, command_after_options};
-use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: &[
-        "ssh",
-        "autossh",
-        "mosh",
-        "slogin",
-        "rsh",
-        "dropbear",
-        "dbclient",
-        "plink",
-        "pdsh",
-        "pssh",
-        "parallel-ssh",
-        "clush",
-        "su",
-        "runuser",
-        "sg",
-        "docker",
-        "podman",
-        "nerdctl",
-        "kubectl",
-        "oc",
-        "k3s",
-        "microk8s",
-        "lxc",
-        "incus",
-        "lxc-attach",
-        "docker-compose",
-        "podman-compose",
-        "crictl",
-        "ctr",
-        "multipass",
-        "machinectl",
-        "systemd-nspawn",
-        "apptainer",
-        "singularity",
-        "gcloud",
-        "ansible",
-        "adb",
-        "limactl",
-        "colima",
-        "flatpak",
-        "snap",
-        "jexec",
-        "kubectl.exe",
-        "minikube",
-        "buildah",
-        "orb",
-        "az",
-        "aws",
-    ],
+    names: "ssh autossh mosh slogin rsh dropbear dbclient plink pdsh pssh parallel-ssh clush su \
+        runuser sg docker podman nerdctl kubectl oc k3s microk8s lxc incus lxc-attach \
+        docker-compose podman-compose crictl ctr multipass machinectl systemd-nspawn apptainer \
+        singularity gcloud ansible adb limactl colima flatpak snap jexec kubectl.exe minikube \
+        buildah orb az aws",
+    rows: Vec::new,
     unwrap,
 };
 
@@ -68,11 +25,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             ssh(call, inners);
         }
         "pdsh" | "pssh" | "parallel-ssh" | "clush" => {
-            let rest = command_after(
-                call.args,
-                &["-w", "-h", "-H", "-l", "-t", "-g", "-x", "-f", "-p", "-o", "-e", "-u", "-R"],
-                0,
-            );
+            let rest = command_after(call.args, "-w -h -H -l -t -g -x -f -p -o -e -u -R", 0);
             joined(rest, inners);
         }
         "su" | "runuser" | "sg" => switch_user(call, inners),
@@ -115,11 +68,8 @@ fn joined(rest: &[Arg], inners: &mut Inners) {
 }
 
 fn ssh(call: &Call<'_>, inners: &mut Inners) {
-    const VALUES: [&str; 20] = [
-        "-b", "-c", "-D", "-E", "-e", "-F", "-I", "-i", "-J", "-L", "-l", "-m", "-O", "-o", "-p",
-        "-Q", "-R", "-S", "-W", "-w",
-    ];
-    let host = call.args.len() - command_after_options(call.args, &VALUES).len();
+    const VALUES: &str = "-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w";
+    let host = call.args.len() - command_after_options(call.args, VALUES).len();
     for arg in call.args.iter().take(host.saturating_add(4)) {
         for key in ["ProxyCommand=", "ProxyCommand ", "LocalCommand=", "KnownHostsCommand="] {
             if let Some((_, code)) = arg.text.split_once(key) {
@@ -128,11 +78,11 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
             }
         }
     }
-    let mut rest = command_after_options(call.args, &VALUES);
+    let mut rest = command_after_options(call.args, VALUES);
     rest = rest.get(1..).unwrap_or_default();
     // Options may also follow the host.
     let rest = if rest.first().is_some_and(|arg| arg.text.starts_with('-')) {
-        command_after_options(rest, &VALUES)
+        command_after_options(rest, VALUES)
     } else {
         rest
     };
@@ -156,7 +106,7 @@ fn switch_user(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     if call.program == "runuser" && call.option(&["-u", "--user"]).is_some() {
-        let rest = command_after(call.args, &["-u", "--user", "-g", "-G"], 0);
+        let rest = command_after(call.args, "-u --user -g -G", 0);
         inners.list.push(Inner::Argv(rest.to_vec()));
         return;
     }
@@ -165,82 +115,23 @@ fn switch_user(call: &Call<'_>, inners: &mut Inners) {
     }
 }
 
-const CONTAINER_VALUES: [&str; 40] = [
-    "-e",
-    "--env",
-    "-u",
-    "--user",
-    "-w",
-    "--workdir",
-    "--env-file",
-    "-v",
-    "--volume",
-    "--name",
-    "-p",
-    "--publish",
-    "--network",
-    "--net",
-    "-h",
-    "--hostname",
-    "--mount",
-    "--entrypoint",
-    "-l",
-    "--label",
-    "--platform",
-    "-m",
-    "--memory",
-    "--cpus",
-    "--gpus",
-    "--restart",
-    "--add-host",
-    "--cap-add",
-    "--cap-drop",
-    "--device",
-    "--security-opt",
-    "--shm-size",
-    "--ulimit",
-    "--pull",
-    "--tmpfs",
-    "-f",
-    "--file",
-    "--project-name",
-    "--detach-keys",
-    "--index",
-];
+const CONTAINER_VALUES: &str = "-e --env -u --user -w --workdir --env-file -v --volume --name -p --publish --network --net \
+    -h --hostname --mount --entrypoint -l --label --platform -m --memory --cpus --gpus --restart \
+    --add-host --cap-add --cap-drop --device --security-opt --shm-size --ulimit --pull --tmpfs \
+    -f --file --project-name --detach-keys --index";
 
 fn container(call: &Call<'_>, inners: &mut Inners) {
     let rest = command_after_options(
         call.args,
-        &[
-            "-H",
-            "--host",
-            "-c",
-            "--context",
-            "-f",
-            "--file",
-            "-p",
-            "--project-name",
-            "--profile",
-            "--log-level",
-            "-l",
-            "--config",
-            "--env-file",
-        ],
+        "-H --host -c --context -f --file -p --project-name --profile --log-level -l \
+                --config --env-file",
     );
     let Some((verb, mut rest)) = rest.split_first() else { return };
     let mut verb = verb.text.as_str();
     if matches!(verb, "compose" | "container") {
         rest = command_after_options(
             rest,
-            &[
-                "-f",
-                "--file",
-                "-p",
-                "--project-name",
-                "--profile",
-                "--env-file",
-                "--project-directory",
-            ],
+            "-f --file -p --project-name --profile --env-file --project-directory",
         );
         let Some((next, tail)) = rest.split_first() else { return };
         verb = next.text.as_str();
@@ -259,7 +150,7 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
     });
     inners.throwaway =
         verb == "run" && !mounted && !matches!(call.program, "docker-compose" | "podman-compose");
-    let command = command_after_options(rest, &CONTAINER_VALUES);
+    let command = command_after_options(rest, CONTAINER_VALUES);
     let mounts = mounts(rest);
     inners.cwd = call
         .option(&["-w", "--workdir"])
@@ -347,11 +238,7 @@ fn cluster(call: &Call<'_>, inners: &mut Inners) {
         inners.list.push(Inner::Argv(rest));
         return;
     }
-    if !call
-        .args
-        .iter()
-        .any(|arg| matches!(arg.text.as_str(), "exec" | "run" | "debug" | "rsh" | "ssh"))
-    {
+    if !call.args.iter().any(|arg| lists("exec run debug rsh ssh", &arg.text)) {
         return;
     }
     inners.throwaway = call.operand(0) == "run";
@@ -360,7 +247,7 @@ fn cluster(call: &Call<'_>, inners: &mut Inners) {
     } else {
         let rest = command_after(
             call.args,
-            &["-n", "--namespace", "-c", "--container", "--context", "--image"],
+            "-n --namespace -c --container --context --image",
             if call.program == "minikube" { 1 } else { 2 },
         );
         match rest {
@@ -372,18 +259,17 @@ fn cluster(call: &Call<'_>, inners: &mut Inners) {
 
 /// Tools with a verb such as `exec`, then a place, then the command.
 fn keyword(call: &Call<'_>, inners: &mut Inners) {
-    const VERBS: [&str; 9] =
-        ["exec", "run", "shell", "enter", "attach", "ssh", "t", "--command", "-e"];
+    const VERBS: &str = "exec run shell enter attach ssh t --command -e";
     if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
         inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
         return;
     }
-    let Some(at) = call.args.iter().position(|arg| VERBS.contains(&arg.text.as_str())) else {
+    let Some(at) = call.args.iter().position(|arg| lists(VERBS, &arg.text)) else {
         if matches!(call.program, "jexec" | "systemd-nspawn" | "orb") {
             inners.list.push(Inner::Argv(
                 command_after(
                     call.args,
-                    &["-D", "-M", "-u", "--directory", "-i", "--image", "--machine"],
+                    "-D -M -u --directory -i --image --machine",
                     usize::from(call.program == "jexec"),
                 )
                 .to_vec(),
@@ -394,7 +280,7 @@ fn keyword(call: &Call<'_>, inners: &mut Inners) {
     let skip = usize::from(call.program != "adb");
     let rest = command_after(
         call.args.get(at + 1..).unwrap_or_default(),
-        &["-a", "--app", "-u", "-w", "--bind", "-B", "-n"],
+        "-a --app -u -w --bind -B -n",
         skip,
     );
     if call.program == "adb" || matches!(rest, [code] if code.text.contains(' ')) {

@@ -2,19 +2,18 @@
 //! archivers, pagers, build tools, debuggers, databases.
 
 use super::prefix::command_after;
-use super::{Inner, Inners, Wrapper};
 use crate::code::{Language, sed};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: &[
-        "vim", "vi", "nvim", "ex", "view", "rvim", "gvim", "emacs", "ed", "red", "tar", "bsdtar",
-        "gtar", "zip", "rsync", "scp", "rg", "ag", "sort", "man", "less", "more", "cmake", "nmap",
-        "gdb", "lldb", "psql", "sqlite3", "mysql", "mariadb", "sed", "gsed", "socat", "ncat", "nc",
-        "dc", "mail", "mailx", "mutt", "gp",
-    ],
+    names: "vim vi nvim ex view rvim gvim emacs ed red tar bsdtar gtar zip rsync scp rg ag sort man \
+        less more cmake nmap gdb lldb psql sqlite3 mysql mariadb sed gsed socat ncat nc dc mail \
+        mailx mutt gp",
+    rows: Vec::new,
     unwrap,
 };
 
@@ -64,10 +63,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             }
         }
         "cmake" if call.flag_word("-E") => {
-            let rest = command_after(call.args, &[], 0);
+            let rest = command_after(call.args, "", 0);
             let rest = match rest.first().map(|arg| arg.text.as_str()) {
                 Some("env" | "time" | "chdir") => {
-                    command_after(rest.get(1..).unwrap_or_default(), &[], 0)
+                    command_after(rest.get(1..).unwrap_or_default(), "", 0)
                 }
                 _ => rest,
             };
@@ -150,9 +149,9 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
         .or_else(|| text.strip_prefix("silent"))
         .unwrap_or(text)
         .trim_start();
-    let command = found.split_once('!').filter(|(head, _)| {
-        head.is_empty() || matches!(head.trim(), "r" | "w" | "read" | "write" | "term")
-    });
+    let command = found
+        .split_once('!')
+        .filter(|(head, _)| head.is_empty() || lists("r w read write term", head.trim()));
     if let Some((_, command)) = command {
         shell(code.with_text(command), inners);
     }
@@ -225,10 +224,8 @@ fn debugger(call: &Call<'_>, inners: &mut Inners) {
             inners.list.push(Inner::Argv(rest.cloned().collect()));
             return;
         }
-        if matches!(
-            arg.text.as_str(),
-            "-ex" | "-iex" | "--eval-command" | "-o" | "--one-line" | "-eval-command"
-        ) && let Some(code) = rest.next()
+        if lists("-ex -iex --eval-command -o --one-line -eval-command", &arg.text)
+            && let Some(code) = rest.next()
         {
             let text = code.text.trim_start();
             let body = text

@@ -1,29 +1,22 @@
 //! Commands that `git` runs: aliases given on the line, `bisect run`,
 //! `rebase --exec`, `submodule foreach`, filters and helpers.
 
-use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
-pub(super) static WRAPPER: Wrapper = Wrapper { names: &["git", "hub"], unwrap };
+pub(super) static WRAPPER: Wrapper = Wrapper { names: "git hub", rows: Vec::new, unwrap };
 
 /// Settings whose value is run.
 fn runs(key: &str) -> bool {
     let key = key.to_ascii_lowercase();
-    matches!(
-        key.as_str(),
-        "core.pager"
-            | "core.editor"
-            | "core.sshcommand"
-            | "core.fsmonitor"
-            | "core.askpass"
-            | "sequence.editor"
-            | "diff.external"
-            | "credential.helper"
-            | "core.gitproxy"
-            | "gpg.program"
-            | "core.hookspath"
+    lists(
+        "core.pager core.editor core.sshcommand core.fsmonitor core.askpass \
+                sequence.editor diff.external credential.helper core.gitproxy gpg.program \
+                core.hookspath",
+        &key,
     ) || key.starts_with("alias.")
         || key.starts_with("pager.")
         || key.starts_with("filter.")
@@ -49,10 +42,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                     push(&value, inners);
                 }
             }
-        } else if matches!(
-            arg.text.as_str(),
-            "-C" | "--git-dir" | "--work-tree" | "--namespace" | "--exec-path"
-        ) {
+        } else if lists("-C --git-dir --work-tree --namespace --exec-path", &arg.text) {
             rest.next();
         }
     }

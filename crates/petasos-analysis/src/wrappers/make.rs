@@ -2,17 +2,17 @@
 //! these need, with plain variables filled in.
 
 use super::escapes::shell;
-use super::{Inner, Inners, Wrapper};
 use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
+use crate::wrapper::{Inner, Inners, Wrapper};
 use std::collections::{HashMap, HashSet};
 
-pub(super) static WRAPPER: Wrapper = Wrapper { names: &["make", "gmake"], unwrap };
+pub(super) static WRAPPER: Wrapper = Wrapper { names: "make gmake", rows: Vec::new, unwrap };
 
 /// Options whose value is the next argument.
-const VALUES: [&str; 8] = ["-f", "--file", "--makefile", "-C", "-I", "-o", "-W", "--eval"];
+const VALUES: &str = "-f --file --makefile -C -I -o -W --eval";
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     for arg in call.args {
@@ -27,7 +27,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     for text in call.values(&["--eval", "-E"]) {
         inners.list.extend(rules(&text, &[]));
     }
-    let targets: Vec<Arg> = call.operands_past(&VALUES).into_iter().cloned().collect();
+    let targets: Vec<Arg> = call.operands_past(VALUES).into_iter().cloned().collect();
     let mut files: Vec<Arg> = call.values(&["-f", "--file", "--makefile"]).collect();
     if files.is_empty() {
         files.extend(["Makefile", "makefile", "GNUmakefile"].map(|name| Arg::new(name, call.span)));

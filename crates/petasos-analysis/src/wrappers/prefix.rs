@@ -1,252 +1,137 @@
 //! Programs that run the command in the rest of their arguments: `sudo`, `env`,
 //! `timeout`, `nohup` and their many relatives. A row each; no code.
 
-use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 /// How to find the command in the arguments.
 struct Row {
-    name: &'static str,
+    names: &'static str,
     /// Options whose value is the next argument.
-    values: &'static [&'static str],
+    values: &'static str,
     /// Operands before the command.
     skip: usize,
 }
 
-const fn row(name: &'static str, values: &'static [&'static str], skip: usize) -> Row {
-    Row { name, values, skip }
+const fn row(names: &'static str, values: &'static str, skip: usize) -> Row {
+    Row { names, values, skip }
 }
 
 const ROWS: &[Row] = &[
     row(
         "sudo",
-        &[
-            "-u", "-g", "-h", "-p", "-C", "-r", "-t", "-T", "-U", "-D", "-R", "--user", "--group",
-            "--prompt", "--host", "--chdir", "--chroot",
-        ],
+        "-u -g -h -p -C -r -t -T -U -D -R --user --group --prompt --host --chdir --chroot",
         0,
     ),
-    row("doas", &["-u", "-C"], 0),
-    row("pkexec", &["--user"], 0),
-    row("gosu", &[], 1),
-    row("su-exec", &[], 1),
+    row("doas", "-u -C", 0),
+    row("pkexec", "--user", 0),
     row(
-        "setpriv",
-        &["--reuid", "--regid", "--groups", "--inh-caps", "--ambient-caps", "--bounding-set"],
-        0,
+        "gosu su-exec s6-setuidgid taskset rr setarch pipx setlock envdir setuidgid envuidgid \
+            uftrace onchange setuser envchain s6-envdir when-changed",
+        "",
+        1,
     ),
-    row("s6-setuidgid", &[], 1),
-    row("chpst", &["-u", "-U", "-e", "-m", "-d", "-n", "-l"], 0),
-    row("env", &["-u", "-C", "--unset", "--chdir", "-P"], 0),
-    row("nice", &["-n", "--adjustment"], 0),
-    row("ionice", &["-c", "-n", "--class", "--classdata"], 0),
-    row("chrt", &["-T", "-P", "-D"], 1),
-    row("taskset", &[], 1),
-    row("nohup", &[], 0),
-    row("setsid", &[], 0),
-    row("time", &["-f", "-o", "--format", "--output"], 0),
-    row("gtime", &["-f", "-o"], 0),
-    row("timeout", &["-s", "-k", "--signal", "--kill-after"], 1),
-    row("gtimeout", &["-s", "-k", "--signal", "--kill-after"], 1),
-    row("stdbuf", &["-i", "-o", "-e"], 0),
-    row("command", &[], 0),
-    row("builtin", &[], 0),
-    row("exec", &["-a"], 0),
-    row("noglob", &[], 0),
-    row("nocorrect", &[], 0),
-    row("then", &[], 0),
+    row("setpriv", "--reuid --regid --groups --inh-caps --ambient-caps --bounding-set", 0),
+    row("chpst", "-u -U -e -m -d -n -l", 0),
+    row("env", "-u -C --unset --chdir -P", 0),
+    row("nice", "-n --adjustment", 0),
+    row("ionice", "-c -n --class --classdata", 0),
+    row("chrt", "-T -P -D", 1),
     row(
-        "strace",
-        &["-e", "-o", "-p", "-s", "-u", "-E", "-P", "-a", "-b", "-I", "-O", "-S", "-X"],
+        "nohup setsid command builtin noglob nocorrect then dtruss valgrind catchsegv linux32 \
+            linux64 fakechroot firejail unbuffer torify tsocks prlimit dbus-run-session \
+            dbus-launch eatmydata ccache busybox coreutils toybox bunx pnpx winpty ts pseudo \
+            chronic ifne with-contenv catatonit run-one run-this-one pfexec gamemoderun \
+            prime-run optirun mangohud box64 i386 i686 x86_64 uname26 distrobox-host-exec \
+            host-spawn waitfor ptyrun faketty graftcp",
+        "",
         0,
     ),
-    row("ltrace", &["-e", "-o", "-p", "-s", "-u", "-n", "-a", "-l"], 0),
-    row("dtruss", &[], 0),
-    row("valgrind", &[], 0),
-    row("catchsegv", &[], 0),
-    row("rr", &[], 1),
-    row(
-        "unshare",
-        &[
-            "--map-user",
-            "--map-group",
-            "-R",
-            "--root",
-            "-w",
-            "--wd",
-            "--setuid",
-            "--setgid",
-            "-S",
-            "-G",
-        ],
-        0,
-    ),
-    row("nsenter", &["-t", "--target", "-S", "-G", "--setuid", "--setgid"], 0),
-    row("chroot", &["--userspec", "--groups"], 1),
-    row("flock", &["-w", "--timeout", "-E", "--conflict-exit-code"], 1),
-    row("lockf", &["-t"], 1),
-    row("setarch", &[], 1),
-    row("linux32", &[], 0),
-    row("linux64", &[], 0),
-    row("proot", &["-r", "-b", "-w", "-q", "-R", "-S"], 0),
-    row("fakeroot", &["-i", "-s", "-l"], 0),
-    row("fakechroot", &[], 0),
-    row("firejail", &[], 0),
+    row("time", "-f -o --format --output", 0),
+    row("gtime", "-f -o", 0),
+    row("timeout gtimeout", "-s -k --signal --kill-after", 1),
+    row("stdbuf", "-i -o -e", 0),
+    row("exec", "-a", 0),
+    row("strace", "-e -o -p -s -u -E -P -a -b -I -O -S -X", 0),
+    row("ltrace", "-e -o -p -s -u -n -a -l", 0),
+    row("unshare", "--map-user --map-group -R --root -w --wd --setuid --setgid -S -G", 0),
+    row("nsenter", "-t --target -S -G --setuid --setgid", 0),
+    row("chroot", "--userspec --groups", 1),
+    row("flock", "-w --timeout -E --conflict-exit-code", 1),
+    row("lockf s6-setlock", "-t", 1),
+    row("proot", "-r -b -w -q -R -S", 0),
+    row("fakeroot", "-i -s -l", 0),
     row(
         "systemd-run",
-        &[
-            "-p",
-            "--property",
-            "-u",
-            "--unit",
-            "-M",
-            "--slice",
-            "--uid",
-            "--gid",
-            "-E",
-            "--setenv",
-            "--on-calendar",
-            "--on-active",
-            "-H",
-            "--description",
-            "--working-directory",
-        ],
+        "-p --property -u --unit -M --slice --uid --gid -E --setenv --on-calendar --on-active \
+            -H --description --working-directory",
         0,
     ),
-    row("systemd-inhibit", &["--what", "--who", "--why", "--mode"], 0),
-    row("caffeinate", &["-t", "-w"], 0),
-    row("unbuffer", &[], 0),
-    row("rlwrap", &["-f", "-H", "-s"], 0),
-    row("torsocks", &["-u", "-p"], 0),
-    row("torify", &[], 0),
-    row("tsocks", &[], 0),
-    row("proxychains", &["-f"], 0),
-    row("proxychains4", &["-f"], 0),
-    row("numactl", &["-N", "-m", "-C"], 0),
-    row("cgexec", &["-g"], 0),
-    row("prlimit", &[], 0),
-    row("runcon", &["-t", "-u", "-r", "-l"], 1),
-    row("xvfb-run", &["-n", "-s", "-e", "-f", "-p", "-w"], 0),
-    row("dbus-run-session", &[], 0),
-    row("dbus-launch", &[], 0),
-    row("eatmydata", &[], 0),
-    row("ccache", &[], 0),
-    row("sshpass", &["-p", "-f", "-d", "-P"], 0),
-    row("busybox", &[], 0),
-    row("coreutils", &[], 0),
-    row("toybox", &[], 0),
-    row("ld-linux-x86-64.so.2", &["--library-path", "--preload", "--argv0"], 0),
-    row("ld-linux.so.2", &["--library-path"], 0),
-    row("ld-linux-aarch64.so.1", &["--library-path"], 0),
-    row("ld.so", &["--library-path"], 0),
-    row("ld-musl-x86_64.so.1", &["--library-path"], 0),
-    row("pipx", &[], 1),
-    row("npx", &["-p", "--package"], 0),
-    row("bunx", &[], 0),
-    row("pnpx", &[], 0),
-    row("uvx", &["--from", "--with"], 0),
-    row("dotenv", &["-e", "-f"], 0),
-    row("dotenvx", &["-f"], 1),
-    row("daemonize", &["-c", "-e", "-o", "-p", "-u", "-l"], 0),
-    row("daemon", &["-n", "--name", "-u"], 0),
-    row("wsl", &["-d", "-u", "--cd"], 0),
-    row("winpty", &[], 0),
-    row("retry", &["-t", "-d", "-n"], 0),
-    row("ts", &[], 0),
-    row("cpulimit", &["-l", "-p"], 0),
-    row("schedtool", &["-n", "-a"], 0),
-    row("trickle", &["-d", "-u"], 0),
-    row("errno", &[], 99),
-    row("pseudo", &[], 0),
-    row("sem", &["-j", "--id", "--jobs"], 0),
-    row("choom", &["-n", "-p"], 0),
-    row("uidmapshift", &[], 99),
-    row("chronic", &[], 0),
-    row("faketime", &["-f"], 1),
-    row("ifne", &[], 0),
-    row("lckdo", &["-w", "-W", "-q"], 1),
-    row("setlock", &[], 1),
-    row("softlimit", &["-m", "-d", "-s", "-l", "-a", "-o", "-p", "-f", "-c", "-t", "-r"], 0),
-    row("envdir", &[], 1),
-    row("setuidgid", &[], 1),
-    row("envuidgid", &[], 1),
-    row("with-contenv", &[], 0),
-    row("tini", &["-p", "-e"], 0),
-    row("dumb-init", &["-r", "--rewrite"], 0),
-    row("catatonit", &[], 0),
-    row("run-one", &[], 0),
-    row("run-this-one", &[], 0),
-    row("multitime", &["-n", "-s", "-I", "-i", "-o", "-r", "-f"], 0),
-    row("aa-exec", &["-p", "--profile", "-n"], 0),
-    row("sandbox-exec", &["-f", "-p", "-n", "-D"], 0),
-    row("please", &["-u", "--user"], 0),
-    row("dzdo", &["-u", "-g"], 0),
-    row("pfexec", &[], 0),
-    row("gksudo", &["-u"], 0),
-    row("gksu", &["-u"], 0),
-    row("systemd-cat", &["-t", "-p", "--identifier", "--priority"], 0),
-    row("nsjail", &["-c", "-u", "-g", "--chroot", "--user"], 0),
-    row("minijail0", &["-u", "-g", "-C", "-b", "-S"], 0),
-    row("schroot", &["-c", "--chroot", "-u", "--user", "-d"], 0),
-    row("arch-chroot", &["-u"], 1),
-    row("flatpak-spawn", &["--env", "--directory"], 0),
-    row("gamemoderun", &[], 0),
-    row("prime-run", &[], 0),
-    row("optirun", &[], 0),
-    row("mangohud", &[], 0),
-    row("box64", &[], 0),
-    row("qemu-x86_64-static", &["-L", "-E"], 0),
-    row("dotenv-cli", &["-e"], 0),
-    row("godotenv", &["-f"], 0),
-    row("summon", &["-f", "-p", "-e"], 0),
-    row("heaptrack", &["-o"], 0),
-    row("uftrace", &[], 1),
-    row("scriptreplay", &[], 99),
-    row("abduco", &["-e"], 1),
-    row("onchange", &[], 1),
-    row("reflex", &["-r", "-g", "-R", "-G"], 0),
-    row("i386", &[], 0),
-    row("i686", &[], 0),
-    row("x86_64", &[], 0),
-    row("uname26", &[], 0),
-    row("run0", &["-u", "--user", "-g", "--unit", "-D", "--chdir"], 0),
-    row("sudo-rs", &["-u", "-g", "-h", "-p", "-D", "-R", "--user", "--group", "--chdir"], 0),
-    row("setuser", &[], 1),
-    row("envchain", &[], 1),
-    row("envconsul", &["-prefix", "-secret", "-config"], 0),
-    row("s6-envdir", &[], 1),
-    row("s6-softlimit", &["-a", "-c", "-d", "-f", "-l", "-m", "-o", "-p", "-r", "-s", "-t"], 0),
-    row("s6-applyuidgid", &["-u", "-g", "-G"], 0),
-    row("s6-setlock", &["-t"], 1),
-    row("srun", &["-n", "-N", "-p", "-t", "-c", "-J", "-o", "-e", "-w", "-A", "-q", "-D"], 0),
-    row("salloc", &["-n", "-N", "-p", "-t", "-c", "-J", "-A", "-q"], 0),
-    row("mpirun", &["-n", "-np", "-H", "-host", "-hostfile", "-x", "--hostfile"], 0),
-    row("mpiexec", &["-n", "-np", "-H", "-host", "-hostfile", "-f"], 0),
-    row("samply", &["-o", "-r"], 1),
-    row("flamegraph", &["-o"], 0),
-    row("when-changed", &[], 1),
-    row("timelimit", &["-t", "-T", "-s", "-S"], 0),
-    row("distrobox-host-exec", &[], 0),
-    row("host-spawn", &[], 0),
-    row("waitfor", &[], 0),
-    row("ptyrun", &[], 0),
-    row("faketty", &[], 0),
-    row("graftcp", &[], 0),
-    row("proxychains-ng", &["-f"], 0),
+    row("systemd-inhibit", "--what --who --why --mode", 0),
+    row("caffeinate", "-t -w", 0),
+    row("rlwrap", "-f -H -s", 0),
+    row("torsocks", "-u -p", 0),
+    row("proxychains proxychains4 godotenv proxychains-ng", "-f", 0),
+    row("numactl", "-N -m -C", 0),
+    row("cgexec", "-g", 0),
+    row("runcon", "-t -u -r -l", 1),
+    row("xvfb-run", "-n -s -e -f -p -w", 0),
+    row("sshpass", "-p -f -d -P", 0),
+    row("ld-linux-x86-64.so.2", "--library-path --preload --argv0", 0),
+    row("ld-linux.so.2 ld-linux-aarch64.so.1 ld.so ld-musl-x86_64.so.1", "--library-path", 0),
+    row("npx", "-p --package", 0),
+    row("uvx", "--from --with", 0),
+    row("dotenv", "-e -f", 0),
+    row("dotenvx faketime", "-f", 1),
+    row("daemonize", "-c -e -o -p -u -l", 0),
+    row("daemon", "-n --name -u", 0),
+    row("wsl", "-d -u --cd", 0),
+    row("retry", "-t -d -n", 0),
+    row("cpulimit", "-l -p", 0),
+    row("schedtool", "-n -a", 0),
+    row("trickle", "-d -u", 0),
+    row("errno uidmapshift scriptreplay", "", 99),
+    row("sem", "-j --id --jobs", 0),
+    row("choom", "-n -p", 0),
+    row("lckdo", "-w -W -q", 1),
+    row("softlimit", "-m -d -s -l -a -o -p -f -c -t -r", 0),
+    row("tini", "-p -e", 0),
+    row("dumb-init", "-r --rewrite", 0),
+    row("multitime", "-n -s -I -i -o -r -f", 0),
+    row("aa-exec", "-p --profile -n", 0),
+    row("sandbox-exec", "-f -p -n -D", 0),
+    row("please", "-u --user", 0),
+    row("dzdo", "-u -g", 0),
+    row("gksudo gksu", "-u", 0),
+    row("systemd-cat", "-t -p --identifier --priority", 0),
+    row("nsjail", "-c -u -g --chroot --user", 0),
+    row("minijail0", "-u -g -C -b -S", 0),
+    row("schroot", "-c --chroot -u --user -d", 0),
+    row("arch-chroot", "-u", 1),
+    row("flatpak-spawn", "--env --directory", 0),
+    row("qemu-x86_64-static", "-L -E", 0),
+    row("dotenv-cli", "-e", 0),
+    row("summon", "-f -p -e", 0),
+    row("heaptrack flamegraph", "-o", 0),
+    row("abduco", "-e", 1),
+    row("reflex", "-r -g -R -G", 0),
+    row("run0", "-u --user -g --unit -D --chdir", 0),
+    row("sudo-rs", "-u -g -h -p -D -R --user --group --chdir", 0),
+    row("envconsul", "-prefix -secret -config", 0),
+    row("s6-softlimit", "-a -c -d -f -l -m -o -p -r -s -t", 0),
+    row("s6-applyuidgid", "-u -g -G", 0),
+    row("srun", "-n -N -p -t -c -J -o -e -w -A -q -D", 0),
+    row("salloc", "-n -N -p -t -c -J -A -q", 0),
+    row("mpirun", "-n -np -H -host -hostfile -x --hostfile", 0),
+    row("mpiexec", "-n -np -H -host -hostfile -f", 0),
+    row("samply", "-o -r", 1),
+    row("timelimit", "-t -T -s -S", 0),
 ];
 
-const NAMES: [&str; ROWS.len()] = {
-    let mut names = [""; ROWS.len()];
-    let mut at = 0;
-    while at < ROWS.len() {
-        names[at] = ROWS[at].name;
-        at += 1;
-    }
-    names
-};
-
-pub(super) static WRAPPER: Wrapper = Wrapper { names: &NAMES, unwrap };
+pub(super) static WRAPPER: Wrapper =
+    Wrapper { names: "", rows: || ROWS.iter().map(|row| row.names).collect(), unwrap };
 
 /// Programs that raise privileges.
 const RAISING: [&str; 5] = ["sudo", "doas", "pkexec", "run0", "sudo-rs"];
@@ -263,33 +148,33 @@ fn without_version(rest: &[Arg]) -> Vec<Arg> {
 }
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
-    let Some(row) = ROWS.iter().find(|row| row.name == call.program) else { return };
-    inners.elevated = RAISING.contains(&row.name);
+    let Some(row) = ROWS.iter().find(|row| lists(row.names, call.program)) else { return };
+    inners.elevated = RAISING.contains(&call.program);
     inners.opaque = true;
-    if row.name == "command" && (call.flag('v') || call.flag('V')) {
+    if call.program == "command" && (call.flag('v') || call.flag('V')) {
         return;
     }
-    if row.name == "env"
+    if call.program == "env"
         && let Some(text) = call.option(&["-S", "--split-string"])
     {
         inners.list.push(Inner::Shell(text, Vec::new()));
         return;
     }
-    if matches!(row.name, "flock" | "npx")
+    if matches!(call.program, "flock" | "npx")
         && let Some(text) = call.option(&["-c", "--command", "--call"])
     {
         inners.list.push(Inner::Shell(text, Vec::new()));
         return;
     }
-    if matches!(row.name, "strace" | "ltrace") && call.option(&["-p"]).is_some() {
+    if matches!(call.program, "strace" | "ltrace") && call.option(&["-p"]).is_some() {
         return;
     }
-    let skip = if row.name == "setarch" { architecture(call) } else { row.skip };
+    let skip = if call.program == "setarch" { architecture(call) } else { row.skip };
     let rest = command_after(call.args, row.values, skip);
     if rest.is_empty() {
         return;
     }
-    if row.name == "sudo"
+    if call.program == "sudo"
         && call
             .args
             .iter()
@@ -299,8 +184,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     let before = call.args.len() - rest.len();
-    inners.cwd =
-        directory(row.name, &Call { args: call.args.get(..before).unwrap_or_default(), ..*call });
+    inners.cwd = directory(
+        call.program,
+        &Call { args: call.args.get(..before).unwrap_or_default(), ..*call },
+    );
     for arg in call.args.iter().take(before).filter(|arg| is_assignment(&arg.text)) {
         if let Some((name, value)) = arg.text.split_once('=') {
             let value = arg.with_text(value);
@@ -308,7 +195,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
     }
     let unversioned;
-    let rest = if matches!(row.name, "npx" | "bunx" | "pnpx") {
+    let rest = if matches!(call.program, "npx" | "bunx" | "pnpx") {
         unversioned = without_version(rest);
         unversioned.as_slice()
     } else {
@@ -316,7 +203,8 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     };
     match rest {
         [code]
-            if code.text.contains(' ') && !matches!(row.name, "exec" | "command" | "builtin") =>
+            if code.text.contains(' ')
+                && !matches!(call.program, "exec" | "command" | "builtin") =>
         {
             inners.list.push(Inner::Shell(code.clone(), Vec::new()));
         }
@@ -349,7 +237,7 @@ fn architecture(call: &Call<'_>) -> usize {
 }
 
 /// The arguments from the first that is neither option, value nor assignment.
-pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -> &'c [Arg] {
+pub(super) fn command_after<'c>(args: &'c [Arg], values: &str, skip: usize) -> &'c [Arg] {
     let mut at = 0;
     let mut skip = skip;
     while let Some(arg) = args.get(at) {
@@ -357,7 +245,7 @@ pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -
             return args.get(at + 1 + skip..).unwrap_or_default();
         }
         if arg.text.len() > 1 && arg.text.starts_with('-') {
-            at += if values.contains(&arg.text.as_str()) || cluster_takes_value(&arg.text, values) {
+            at += if lists(values, &arg.text) || cluster_takes_value(&arg.text, values) {
                 2
             } else {
                 1
@@ -375,11 +263,10 @@ pub(super) fn command_after<'c>(args: &'c [Arg], values: &[&str], skip: usize) -
 }
 
 /// `-iu user`: the last letter of a cluster takes the next argument as its value.
-fn cluster_takes_value(text: &str, values: &[&str]) -> bool {
+fn cluster_takes_value(text: &str, values: &str) -> bool {
     let letters: Vec<char> = text.chars().skip(1).collect();
-    let takes = |letter: Option<&char>| {
-        letter.is_some_and(|letter| values.contains(&format!("-{letter}").as_str()))
-    };
+    let takes =
+        |letter: Option<&char>| letter.is_some_and(|letter| lists(values, &format!("-{letter}")));
     letters.len() > 1
         && letters.len() < 5
         && !text.starts_with("--")
@@ -396,7 +283,7 @@ pub(super) fn is_assignment(text: &str) -> bool {
 }
 
 /// As [`command_after`], for programs that take no assignments.
-pub(super) fn command_after_options<'c>(args: &'c [Arg], values: &[&str]) -> &'c [Arg] {
+pub(super) fn command_after_options<'c>(args: &'c [Arg], values: &str) -> &'c [Arg] {
     let mut at = 0;
     while let Some(arg) = args.get(at) {
         if arg.is("--") {
@@ -405,7 +292,7 @@ pub(super) fn command_after_options<'c>(args: &'c [Arg], values: &[&str]) -> &'c
         if arg.text.len() < 2 || !arg.text.starts_with('-') {
             break;
         }
-        at += if values.contains(&arg.text.as_str()) { 2 } else { 1 };
+        at += if lists(values, &arg.text) { 2 } else { 1 };
     }
     args.get(at..).unwrap_or_default()
 }

@@ -2,17 +2,18 @@
 //! A row each; what needs more than a row is below.
 
 use super::prefix::command_after;
-use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 /// Where the command of a program is.
 struct Row {
     name: &'static str,
     /// The words that announce a command, any of them.
-    verbs: &'static [&'static str],
+    verbs: &'static str,
     /// Options with a value between the verb and the command.
-    values: &'static [&'static str],
+    values: &'static str,
     /// Operands between the verb and the command.
     skip: usize,
     /// Options whose value is the command.
@@ -21,62 +22,52 @@ struct Row {
 
 const fn row(
     name: &'static str,
-    verbs: &'static [&'static str],
-    values: &'static [&'static str],
+    verbs: &'static str,
+    values: &'static str,
     skip: usize,
     options: &'static [&'static str],
 ) -> Row {
     Row { name, verbs, values, skip, options }
 }
 
-const ROWS: [Row; 30] = [
-    row("nomad", &["exec"], &["-task", "-job", "-namespace", "-region", "-address"], 1, &[]),
-    row("knife", &["ssh", "winrm"], &["-x", "-i", "-a", "-P", "-A", "-m"], 1, &[]),
-    row("bolt", &["run"], &["-t", "--targets", "-i", "-u", "--inventoryfile"], 0, &[]),
-    row("heroku", &["run", "run:detached"], &["-a", "--app", "-s", "-r", "-e"], 0, &[]),
-    row("toolbox", &["run"], &["-c", "--container", "-d", "--distro", "-r", "--release"], 0, &[]),
-    row("distrobox", &["enter"], &["-n", "--name", "-H", "-a"], 1, &["-e"]),
-    row("fly", &["exec"], &["-a", "--app"], 1, &["-C", "--command", "-c"]),
-    row("flyctl", &["exec"], &["-a", "--app"], 1, &["-C", "--command", "-c"]),
-    row("railway", &["run", "ssh"], &["-s", "-e"], 0, &["--command", "-c"]),
-    row("vagrant", &[], &[], 0, &["-c", "--command"]),
-    row("dokku", &["run", "enter", "run:detached"], &[], 1, &[]),
-    row("kamal", &["exec"], &["-d", "-c", "--primary"], 0, &[]),
-    row("scalingo", &["run"], &["-a", "--app", "--size"], 0, &[]),
-    row("cf", &[], &[], 0, &["-c", "--command"]),
-    row("eb", &[], &[], 0, &["-c", "--command"]),
-    row("tsh", &["ssh"], &["-l", "--login", "-p", "--cluster"], 1, &[]),
-    row("coder", &["ssh"], &[], 1, &[]),
-    row("devcontainer", &["exec"], &["--workspace-folder", "--container-id"], 0, &[]),
-    row("runc", &["exec"], &["-u", "-e", "--cwd"], 1, &[]),
-    row("crun", &["exec"], &["-u", "-e", "--cwd"], 1, &[]),
-    row("docker-machine", &["ssh"], &[], 1, &[]),
-    row("virtctl", &[], &[], 0, &["-c", "--command"]),
-    row("sbatch", &[], &[], 0, &["--wrap"]),
-    row("qsub", &[""], &["-b", "-q", "-N", "-l", "-o", "-e", "-P", "-pe"], 0, &[]),
-    row("bsub", &[""], &["-q", "-n", "-o", "-e", "-J", "-W", "-R"], 0, &[]),
-    row("condor_run", &[""], &["-a"], 0, &[]),
-    row("dsh", &[""], &["-m", "-g", "-f", "-r", "-o"], 0, &[]),
-    row("mssh", &[""], &["-u", "-o", "-p", "-l"], 1, &[]),
-    row("pueue", &["add"], &["-g", "--group", "-w", "-l", "--label"], 0, &[]),
-    row("zellij", &["run"], &["-n", "--name", "--cwd"], 0, &[]),
+const ROWS: &[Row] = &[
+    row("nomad", "exec", "-task -job -namespace -region -address", 1, &[]),
+    row("knife", "ssh winrm", "-x -i -a -P -A -m", 1, &[]),
+    row("bolt", "run", "-t --targets -i -u --inventoryfile", 0, &[]),
+    row("heroku", "run run:detached", "-a --app -s -r -e", 0, &[]),
+    row("toolbox", "run", "-c --container -d --distro -r --release", 0, &[]),
+    row("distrobox", "enter", "-n --name -H -a", 1, &["-e"]),
+    row("fly", "exec", "-a --app", 1, &["-C", "--command", "-c"]),
+    row("flyctl", "exec", "-a --app", 1, &["-C", "--command", "-c"]),
+    row("railway", "run ssh", "-s -e", 0, &["--command", "-c"]),
+    row("vagrant", "", "", 0, &["-c", "--command"]),
+    row("dokku", "run enter run:detached", "", 1, &[]),
+    row("kamal", "exec", "-d -c --primary", 0, &[]),
+    row("scalingo", "run", "-a --app --size", 0, &[]),
+    row("cf", "", "", 0, &["-c", "--command"]),
+    row("eb", "", "", 0, &["-c", "--command"]),
+    row("tsh", "ssh", "-l --login -p --cluster", 1, &[]),
+    row("coder", "ssh", "", 1, &[]),
+    row("devcontainer", "exec", "--workspace-folder --container-id", 0, &[]),
+    row("runc", "exec", "-u -e --cwd", 1, &[]),
+    row("crun", "exec", "-u -e --cwd", 1, &[]),
+    row("docker-machine", "ssh", "", 1, &[]),
+    row("virtctl", "", "", 0, &["-c", "--command"]),
+    row("sbatch", "", "", 0, &["--wrap"]),
+    row("qsub", "*", "-b -q -N -l -o -e -P -pe", 0, &[]),
+    row("bsub", "*", "-q -n -o -e -J -W -R", 0, &[]),
+    row("condor_run", "*", "-a", 0, &[]),
+    row("dsh", "*", "-m -g -f -r -o", 0, &[]),
+    row("mssh", "*", "-u -o -p -l", 1, &[]),
+    row("pueue", "add", "-g --group -w -l --label", 0, &[]),
+    row("zellij", "run", "-n --name --cwd", 0, &[]),
 ];
 
-const NAMES: [&str; ROWS.len() + 4] = {
-    let mut names = [""; ROWS.len() + 4];
-    let mut at = 0;
-    while at < ROWS.len() {
-        names[at] = ROWS[at].name;
-        at += 1;
-    }
-    names[at] = "salt";
-    names[at + 1] = "salt-ssh";
-    names[at + 2] = "salt-call";
-    names[at + 3] = "chezmoi";
-    names
+pub(super) static WRAPPER: Wrapper = Wrapper {
+    names: "salt salt-ssh salt-call chezmoi",
+    rows: || ROWS.iter().map(|row| row.name).collect(),
+    unwrap,
 };
-
-pub(super) static WRAPPER: Wrapper = Wrapper { names: &NAMES, unwrap };
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.opaque = true;
@@ -99,11 +90,11 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         return;
     }
     let behind = match row.verbs {
-        [""] => Some(call.args),
+        "*" => Some(call.args),
         verbs => call
             .args
             .iter()
-            .position(|arg| verbs.contains(&arg.text.as_str()))
+            .position(|arg| lists(verbs, &arg.text))
             .and_then(|at| call.args.get(at + 1..)),
     };
     let Some(behind) = behind else {

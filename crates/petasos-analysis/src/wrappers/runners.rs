@@ -3,114 +3,23 @@
 
 use super::escapes::{lines_after_mark, option_shell, shell};
 use super::prefix::{command_after, command_after_options};
-use super::{Inner, Inners, Wrapper};
 use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: &[
-        "at",
-        "batch",
-        "watch",
-        "entr",
-        "script",
-        "tmux",
-        "screen",
-        "hyperfine",
-        "tcpdump",
-        "npm",
-        "pnpm",
-        "yarn",
-        "bundle",
-        "poetry",
-        "pipenv",
-        "uv",
-        "hatch",
-        "pdm",
-        "conda",
-        "mamba",
-        "micromamba",
-        "nix",
-        "nix-shell",
-        "mise",
-        "asdf",
-        "direnv",
-        "op",
-        "doppler",
-        "aws-vault",
-        "infisical",
-        "cargo",
-        "dpkg",
-        "apt",
-        "apt-get",
-        "logsave",
-        "split",
-        "inotifywait",
-        "watchexec",
-        "nodemon",
-        "concurrently",
-        "start-stop-daemon",
-        "telnet",
-        "perf",
-        "bwrap",
-        "capsh",
-        "ip",
-        "gcc",
-        "xterm",
-        "gnome-terminal",
-        "konsole",
-        "alacritty",
-        "kitty",
-        "openvpn",
-        "wget",
-        "foreman",
-        "tsp",
-        "nq",
-        "env-cmd",
-        "cross-env",
-        "lerna",
-        "opam",
-        "stack",
-        "cabal",
-        "rbenv",
-        "pyenv",
-        "chamber",
-        "rustup",
-        "nvm",
-        "repo",
-        "sops",
-        "dtach",
-        "just",
-        "ssh-agent",
-        "guix",
-        "pixi",
-        "rye",
-        "devbox",
-        "java",
-        "go",
-        "wine",
-        "mono",
-        "dotnet",
-        "rpm",
-        "installer",
-        "tcc",
-        "chokidar",
-        "watchman-make",
-        "tsc-watch",
-        "bpftrace",
-        "pee",
-        "execlineb",
-        "urxvt",
-        "st",
-        "terminator",
-        "xfce4-terminal",
-        "tilix",
-        "lxterminal",
-        "ghostty",
-        "wezterm",
-        "x-terminal-emulator",
-    ],
+    names: "at batch watch entr script tmux screen hyperfine tcpdump npm pnpm yarn bundle poetry \
+        pipenv uv hatch pdm conda mamba micromamba nix nix-shell mise asdf direnv op doppler \
+        aws-vault infisical cargo dpkg apt apt-get logsave split inotifywait watchexec nodemon \
+        concurrently start-stop-daemon telnet perf bwrap capsh ip gcc xterm gnome-terminal \
+        konsole alacritty kitty openvpn wget foreman tsp nq env-cmd cross-env lerna opam stack \
+        cabal rbenv pyenv chamber rustup nvm repo sops dtach just ssh-agent guix pixi rye devbox \
+        java go wine mono dotnet rpm installer tcc chokidar watchman-make tsc-watch bpftrace pee \
+        execlineb urxvt st terminator xfce4-terminal tilix lxterminal ghostty wezterm \
+        x-terminal-emulator",
+    rows: Vec::new,
     unwrap: runner,
 };
 
@@ -122,7 +31,7 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
         "at" | "batch" => inners.list.push(Inner::Stdin(Language::Shell, Vec::new())),
         "watch" => {
-            let rest = command_after_options(call.args, &["-n", "--interval", "-d"]);
+            let rest = command_after_options(call.args, "-n --interval -d");
             join(rest, inners);
         }
         "go" | "wine" | "mono" | "dotnet" | "rpm" | "installer" | "tcc" => {
@@ -140,13 +49,13 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
         "gcc" => option_shell(call, &["-wrapper"], inners),
         "wget" => option_shell(call, &["--use-askpass"], inners),
         "perf" | "logsave" => {
-            let rest = command_after(call.args, &["-e", "-o", "-F", "-p"], 1);
+            let rest = command_after(call.args, "-e -o -F -p", 1);
             inners.list.push(Inner::Argv(rest.to_vec()));
         }
         "bwrap" | "capsh" => tail_command(call, inners),
         "ip" => {
             if call.operand(0) == "netns" && call.operand(1) == "exec" {
-                inners.list.push(Inner::Argv(command_after(call.args, &[], 3).to_vec()));
+                inners.list.push(Inner::Argv(command_after(call.args, "", 3).to_vec()));
             }
         }
         "start-stop-daemon" => daemon(call, inners),
@@ -164,7 +73,7 @@ fn runner(call: &Call<'_>, inners: &mut Inners) {
         }
         "dtach" | "ssh-agent" => {
             let skip = usize::from(call.program == "dtach");
-            let rest = command_after(call.args, &["-E", "-r", "-a", "-t", "-P"], skip);
+            let rest = command_after(call.args, "-E -r -a -t -P", skip);
             inners.list.push(Inner::Argv(rest.to_vec()));
         }
         "dpkg" | "apt" | "apt-get" => {
@@ -182,7 +91,7 @@ fn typescript(call: &Call<'_>, inners: &mut Inners) {
         shell(code, inners);
     } else {
         // Elsewhere than on Linux the command follows the file.
-        let rest = command_after(call.args, &["-t", "-T", "-m", "-E", "-o"], 1);
+        let rest = command_after(call.args, "-t -T -m -E -o", 1);
         inners.list.push(Inner::Argv(rest.to_vec()));
     }
 }
@@ -279,7 +188,7 @@ fn opens_program(call: &Call<'_>, inners: &mut Inners) {
 fn on_change(call: &Call<'_>, inners: &mut Inners) {
     option_shell(call, &["--exec", "-x"], inners);
     if call.program == "entr" || call.program == "watchexec" {
-        let rest = command_after_options(call.args, &["-e", "--exts", "-w", "--watch", "-i"]);
+        let rest = command_after_options(call.args, "-e --exts -w --watch -i");
         inners.bulk = false;
         match rest {
             [code] => shell(code.clone(), inners),
@@ -302,29 +211,13 @@ fn terminal(call: &Call<'_>, inners: &mut Inners) {
 /// Commands and keys handed to a pane.
 fn tmux(call: &Call<'_>, inners: &mut Inners) {
     if call.args.iter().any(|arg| {
-        matches!(
-            arg.text.as_str(),
-            "new"
-                | "new-session"
-                | "neww"
-                | "new-window"
-                | "splitw"
-                | "split-window"
-                | "run"
-                | "run-shell"
-                | "send-keys"
-                | "send"
-                | "respawn-pane"
-                | "if-shell"
-                | "display-popup"
-                | "popup"
+        lists(
+            "new new-session neww new-window splitw split-window run run-shell send-keys send \
+                respawn-pane if-shell display-popup popup",
+            &arg.text,
         )
     }) {
-        let rest = command_after(
-            call.args,
-            &["-s", "-t", "-n", "-c", "-x", "-y", "-L", "-S", "-f", "-e", "-F"],
-            1,
-        );
+        let rest = command_after(call.args, "-s -t -n -c -x -y -L -S -f -e -F", 1);
         let rest: Vec<Arg> = rest
             .iter()
             .filter(|arg| !matches!(arg.text.as_str(), "Enter" | "C-m"))
@@ -337,7 +230,7 @@ fn tmux(call: &Call<'_>, inners: &mut Inners) {
 /// A detached command, or text put into a session.
 fn screen(call: &Call<'_>, inners: &mut Inners) {
     if call.flag('m') || call.flag('X') {
-        let rest = command_after(call.args, &["-S", "-c", "-t", "-p", "-h"], 0);
+        let rest = command_after(call.args, "-S -c -t -p -h", 0);
         let rest = if rest.first().is_some_and(|arg| arg.is("stuff") || arg.is("exec")) {
             rest.get(1..).unwrap_or_default()
         } else {
@@ -414,7 +307,7 @@ fn join(rest: &[Arg], inners: &mut Inners) {
 /// `npm exec`, `bundle exec`, `poetry run` and the like.
 fn project_runner(call: &Call<'_>, inners: &mut Inners) {
     if let Some(code) = call.option(&["-c", "--call", "--run", "--command"])
-        && matches!(call.program, "npm" | "nix-shell" | "pnpm" | "yarn" | "infisical" | "doppler")
+        && lists("npm nix-shell pnpm yarn infisical doppler", call.program)
     {
         shell(code, inners);
         return;
@@ -436,11 +329,8 @@ fn project_runner(call: &Call<'_>, inners: &mut Inners) {
     }
     let skip = usize::from(!matches!(call.program, "cross-env" | "env-cmd" | "tsp" | "nq"))
         + usize::from(matches!(call.program, "direnv" | "aws-vault"));
-    let rest = command_after(
-        call.args,
-        &["-n", "--name", "-p", "--package", "--with", "--env-file", "-w", "--filter"],
-        skip,
-    );
+    let rest =
+        command_after(call.args, "-n --name -p --package --with --env-file -w --filter", skip);
     match rest {
         [code] if code.text.contains(' ') => shell(code.clone(), inners),
         [] => {}

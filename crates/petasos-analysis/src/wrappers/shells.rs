@@ -1,23 +1,23 @@
 //! Shells and those who start one: `bash -c`, `sh file`, `su -c`, `script -c`.
 
-use super::{Inner, Inners, Wrapper};
 use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::words::lists;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: &[
-        "bash", "sh", "zsh", "dash", "ksh", "ash", "fish", "mksh", "rbash", "csh", "tcsh", "yash",
-        "posh", "oksh", "ksh93", "elvish", "nu", "hush", "rc", "osh", "ysh", "xonsh",
-    ],
+    names: "bash sh zsh dash ksh ash fish mksh rbash csh tcsh yash posh oksh ksh93 elvish nu hush rc \
+        osh ysh xonsh",
+    rows: Vec::new,
     unwrap,
 };
 
 /// Those that are not read like the others.
-const OTHERS: [&str; 7] = ["fish", "csh", "tcsh", "elvish", "nu", "rc", "xonsh"];
+const OTHERS: &str = "fish csh tcsh elvish nu rc xonsh";
 
 /// Shell options whose value is the next argument.
-const VALUES: [&str; 6] = ["--rcfile", "--init-file", "-O", "+O", "-o", "+o"];
+const VALUES: &str = "--rcfile --init-file -O +O -o +o";
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.opaque = true;
@@ -45,10 +45,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         } else if !(text.starts_with("--") || text.starts_with('+') && text.len() > 1) {
             break;
         }
-        at += if VALUES.contains(&text) { 2 } else { 1 };
+        at += if lists(VALUES, text) { 2 } else { 1 };
     }
     let rest = call.args.get(at..).unwrap_or_default();
-    let other = OTHERS.contains(&call.program);
+    let other = lists(OTHERS, call.program);
     let language = if other { Language::OtherShell } else { Language::Shell };
     if code_next {
         if let Some((code, args)) = rest.split_first() {

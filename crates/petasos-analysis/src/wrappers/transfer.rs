@@ -1,12 +1,12 @@
 //! Scripts of file-transfer clients: what they delete, rename and put on the other side
 //! is read as the plain command that would do the same there.
 
-use super::{Inner, Inners, Wrapper};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper =
-    Wrapper { names: &["sftp", "ftp", "lftp", "ncftp", "tnftp"], unwrap };
+    Wrapper { names: "sftp ftp lftp ncftp tnftp", rows: Vec::new, unwrap };
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.elsewhere = true;

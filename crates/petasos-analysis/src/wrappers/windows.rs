@@ -1,13 +1,14 @@
 //! `cmd /c` and PowerShell, from a Unix shell or beside it.
 
-use super::{Inner, Inners, Wrapper};
 use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::decode;
 use crate::flow::value::{Arg, Taint};
+use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: &["cmd", "powershell", "pwsh", "iex", "invoke-expression", "start-process"],
+    names: "cmd powershell pwsh iex invoke-expression start-process",
+    rows: Vec::new,
     unwrap,
 };
 

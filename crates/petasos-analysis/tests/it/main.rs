@@ -6,6 +6,7 @@ mod corpus;
 mod differential;
 mod doors;
 mod examples;
+mod families;
 mod padding;
 mod shapes;
 mod spans;

@@ -3,15 +3,16 @@
 
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
+use crate::words::lists;
 
 #[derive(Debug)]
-pub(super) struct Git<'c> {
-    pub(super) verb: &'c str,
+pub(crate) struct Git<'c> {
+    pub(crate) verb: &'c str,
     tail: &'c [Arg],
 }
 
 impl<'c> Git<'c> {
-    pub(super) fn of(call: &Call<'c>) -> Self {
+    pub(crate) fn of(call: &Call<'c>) -> Self {
         let mut at = 0;
         while let Some(arg) = call.args.get(at) {
             match arg.text.as_str() {
@@ -26,31 +27,31 @@ impl<'c> Git<'c> {
     }
 
     /// Options and operands before `--`.
-    pub(super) fn args(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
+    pub(crate) fn args(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
         self.tail.iter().take_while(|arg| !arg.is("--"))
     }
 
-    pub(super) fn operands(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
+    pub(crate) fn operands(&self) -> impl Iterator<Item = &'c Arg> + use<'c> {
         self.tail.iter().filter(|arg| !arg.text.starts_with('-'))
     }
 
-    pub(super) fn operand(&self, position: usize) -> &'c str {
+    pub(crate) fn operand(&self, position: usize) -> &'c str {
         self.operands().nth(position).map(|arg| arg.text.as_str()).unwrap_or_default()
     }
 
-    pub(super) fn exact(&self, word: &str) -> bool {
+    pub(crate) fn exact(&self, word: &str) -> bool {
         self.args().any(|arg| arg.is(word))
     }
 
     /// A long option, also shortened as git allows.
-    pub(super) fn long(&self, name: &str) -> bool {
+    pub(crate) fn long(&self, name: &str) -> bool {
         self.args().any(|arg| {
             let stem = arg.text.split('=').next().unwrap_or_default();
             stem == name || stem.len() >= 4 && stem.starts_with("--") && name.starts_with(stem)
         })
     }
 
-    pub(super) fn flag(&self, letter: char) -> bool {
+    pub(crate) fn flag(&self, letter: char) -> bool {
         self.args().any(|arg| {
             let text = arg.text.as_str();
             text.starts_with('-')
@@ -61,7 +62,7 @@ impl<'c> Git<'c> {
     }
 
     /// `checkout` that throws work away: forced, or of paths.
-    pub(super) fn flag_checkout(&self) -> bool {
+    pub(crate) fn flag_checkout(&self) -> bool {
         if self.flag('f')
             || self.exact("--force")
             || self.flag('B')
@@ -82,7 +83,7 @@ impl<'c> Git<'c> {
             || self.exact("-t")
             || self.exact("--detach");
         // Behind the name of a commit stand the paths that are taken from it.
-        let whole = |arg: &Arg| matches!(arg.text.as_str(), "." | "./" | ":/" | "*" | ":" | "..");
+        let whole = |arg: &Arg| lists(". ./ :/ * : ..", &arg.text);
         !creates && (self.operands().count() > 1 || self.operands().any(whole))
     }
 }

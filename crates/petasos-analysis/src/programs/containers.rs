@@ -1,0 +1,45 @@
+//! Engines of containers and virtual machines.
+
+use crate::program::{Program, program};
+use crate::rule::Signal::ContainerEnd;
+
+/// Verbs that end or take away what they name.
+macro_rules! ends {
+    () => {
+        "rm|rmi|stop|kill|restart|down|prune|remove|rmp|stopp|pause|delete|destroy|undefine|shutdown|\
+         poweroff|halt|purge|reset|unregistervm|controlvm|force-stop"
+    };
+}
+
+/// First words that say what kind of thing the verb behind them is about.
+macro_rules! groups {
+    () => {
+        "container|cluster|compose|volume|network|image|system|builder|pod|service|stack|swarm|node|\
+         secret|config|machine|buildx|images|containers|snapshot|storage|context|plugin|manifest|tasks|\
+         t|c|i"
+    };
+}
+
+const VALUES: &str = "-H --host -c --context -f --file -p --project-name --profile --config --env-file -n \
+    --namespace";
+
+pub(super) static PROGRAMS: &[Program] = &[
+    program(
+        "docker podman nerdctl crictl ctr lxc incus vagrant virsh multipass colima limactl buildah \
+         minikube kind k3d compose machinectl qm pct vboxmanage prlctl ddev lando tart skopeo finch",
+        VALUES,
+        &[(
+            ContainerEnd,
+            concat!(
+                ends!(),
+                "; ",
+                groups!(),
+                " ",
+                ends!(),
+                "; swarm leave; service scale|update ~=0; --down"
+            ),
+        )],
+    ),
+    program("docker-compose podman-compose", VALUES, &[(ContainerEnd, ends!())]),
+    program("wsl", "", &[(ContainerEnd, "--unregister; --shutdown; --terminate")]),
+];

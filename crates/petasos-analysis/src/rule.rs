@@ -1,0 +1,208 @@
+//! What a rule is: data and at most one small function. It looks at a command, at a path that is
+//! touched, or at something the analysis noticed. The rules themselves are one file each.
+
+use crate::flow::call::Call;
+use crate::flow::report::Touch;
+use crate::path::matches_glob;
+use crate::rules::RULES;
+use crate::table::Table;
+use crate::verdict::Severity;
+use crate::words::lists;
+use crate::{program, wrapper};
+use std::sync::LazyLock;
+
+/// Something the analysis notices that is no single command or path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Signal {
+    Limit,
+    Malformed,
+    HiddenName,
+    UnknownProgram,
+    RemoteCode,
+    DecodedCode,
+    OpaqueCode,
+    ReverseShell,
+    Exfiltration,
+    ForkBomb,
+    DestructiveSql,
+    KillAll,
+    WorldWritable,
+    ForceKill,
+    RootOwner,
+    SecretRead,
+    KeyExport,
+    ClusterDelete,
+    PackageRemove,
+    FirewallChange,
+    SnapshotDelete,
+    Power,
+    HistoryOff,
+    Preload,
+    CloudDelete,
+    ContainerEnd,
+    ServiceStop,
+    Publish,
+    OwnPolicy,
+}
+
+/// When a rule speaks.
+pub(crate) enum Check {
+    /// For calls of these programs, if the function agrees.
+    Call(&'static str, fn(&Call<'_>) -> bool),
+    /// For a touched path, if the function agrees.
+    Touch(fn(&Touch<'_>) -> bool),
+    Signal(Signal),
+}
+
+impl std::fmt::Debug for Check {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Call(..) => "Call",
+            Self::Touch(_) => "Touch",
+            Self::Signal(_) => "Signal",
+        })
+    }
+}
+
+/// One category of dangerous commands.
+#[derive(Debug)]
+pub struct Rule {
+    /// Key that answers are remembered under.
+    pub key: &'static str,
+    /// Older keys of the same category.
+    pub aliases: &'static [&'static str],
+    /// What it is about, for a person.
+    pub description: &'static str,
+    /// What it asks for.
+    pub severity: Severity,
+    pub(crate) checks: &'static [Check],
+    /// Commands the rule speaks about; checked by a test.
+    pub matches: &'static [&'static str],
+    /// Commands it says nothing about; checked by a test.
+    pub passes: &'static [&'static str],
+}
+
+type CallCheck = fn(&Call<'_>) -> bool;
+type TouchCheck = fn(&Touch<'_>) -> bool;
+type OnCall = Vec<(&'static Rule, CallCheck)>;
+type OnTouch = Vec<(&'static Rule, TouchCheck)>;
+
+static CALLS: LazyLock<Table<OnCall>> = LazyLock::new(|| {
+    let mut map: Table<OnCall> = Table::default();
+    for rule in RULES {
+        for check in rule.checks {
+            if let Check::Call(programs, check) = check {
+                for program in programs.split_ascii_whitespace() {
+                    map.entry(program).or_default().push((rule, *check));
+                }
+            }
+        }
+    }
+    map
+});
+
+static TOUCHES: LazyLock<OnTouch> = LazyLock::new(|| {
+    let all = RULES.iter().flat_map(|rule| rule.checks.iter().map(move |check| (*rule, check)));
+    all.filter_map(|(rule, check)| match check {
+        Check::Touch(check) => Some((rule, *check)),
+        _ => None,
+    })
+    .collect()
+});
+
+static SIGNALS: LazyLock<Vec<(Signal, &'static Rule)>> = LazyLock::new(|| {
+    let all = RULES.iter().flat_map(|rule| rule.checks.iter().map(move |check| (*rule, check)));
+    all.filter_map(|(rule, check)| match check {
+        Check::Signal(signal) => Some((*signal, rule)),
+        _ => None,
+    })
+    .collect()
+});
+
+/// Whether a rule speaks because something could not be looked at: an answer says nothing about
+/// the next time.
+pub fn is_blind(key: &str) -> bool {
+    const BLIND: [Signal; 7] = [
+        Signal::Limit,
+        Signal::Malformed,
+        Signal::HiddenName,
+        Signal::UnknownProgram,
+        Signal::RemoteCode,
+        Signal::DecodedCode,
+        Signal::OpaqueCode,
+    ];
+    SIGNALS.iter().any(|(signal, rule)| rule.key == key && BLIND.contains(signal))
+}
+
+/// Whether a rule is about the agent's own settings, rules, hooks or credentials.
+pub fn is_own_file(key: &str) -> bool {
+    ["write to agent settings", "change to agent policy"].contains(&key)
+}
+
+/// Rules that look at calls of `program`.
+pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
+    let family = || CALLS.get("mkfs").filter(|_| program.starts_with("mkfs."));
+    let found = CALLS.get(program).or_else(family);
+    found.map(Vec::as_slice).unwrap_or_default()
+}
+
+/// Rules that look at touched paths.
+pub(crate) fn on_touch() -> &'static [(&'static Rule, TouchCheck)] {
+    &TOUCHES
+}
+
+/// The rule for something noticed.
+pub(crate) fn on_signal(signal: Signal) -> Option<&'static Rule> {
+    SIGNALS.iter().find(|(known, _)| *known == signal).map(|(_, rule)| *rule)
+}
+
+/// Whether any rule looks at `program`, or it is one that deletes or writes.
+pub(crate) fn knows(program: &str) -> bool {
+    CALLS.contains_key(program)
+        || program::knows(program)
+        || lists("rm cp mv tee ln install truncate shred unlink", program)
+}
+
+/// Programs that a pattern in a command name may stand for.
+pub(crate) fn matching(pattern: &str) -> Vec<&'static str> {
+    let mut names: Vec<&'static str> = CALLS
+        .keys()
+        .copied()
+        .chain(["rm", "cp", "mv", "tee"])
+        .chain(wrapper::names())
+        .chain(program::names())
+        .filter(|name| matches_glob(pattern, name))
+        .collect();
+    names.sort_unstable();
+    names.dedup();
+    names.sort_by_key(|name| !lists("rm sh bash dd cat", name));
+    names.truncate(12);
+    names
+}
+
+/// Whether a pattern for names fits every name.
+pub(crate) fn matches_everything(pattern: &str) -> bool {
+    matches!(pattern, "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*")
+}
+
+/// A rule has a key that no other has.
+pub(crate) const fn unique(rules: &[&Rule]) {
+    let mut left = 0;
+    while left < rules.len() {
+        let mut right = left + 1;
+        while right < rules.len() {
+            assert!(!same(rules[left].key, rules[right].key), "two rules share a key");
+            right += 1;
+        }
+        left += 1;
+    }
+}
+
+const fn same(left: &str, right: &str) -> bool {
+    let (left, right) = (left.as_bytes(), right.as_bytes());
+    let mut at = 0;
+    while at < left.len() && at < right.len() && left[at] == right[at] {
+        at += 1;
+    }
+    at == left.len() && at == right.len()
+}
