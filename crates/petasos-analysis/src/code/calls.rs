@@ -42,7 +42,7 @@ pub(crate) enum Action {
 const ROWS: &[(Action, &str)] = &[
     (
         Action::Command,
-        "system popen getoutput getstatusoutput shell_exec passthru proc_open execSync popen2 popen3 \
+        "system system2 popen getoutput getstatusoutput shell_exec passthru proc_open execSync popen2 popen3 \
          popen4 capture2 capture2e capture3 pipeline execaCommand execaCommandSync execute_command \
          create_subprocess_shell shellescape",
     ),

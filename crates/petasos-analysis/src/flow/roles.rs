@@ -61,7 +61,7 @@ const KEEPERS: &str = "ssh scp sftp mosh ssh-add ssh-keygen ssh-copy-id autossh 
 const KEYS: &str = "-i identity key cert kubeconfig config netrc credentials-file auth account pass \
     exclude ignore ca env-file -F cookie";
 /// Options that name what is written.
-const OUTPUTS: &str = "-o -O -w -d -D -P -s -keyout of out output outfile dest destdir DESTDIR prefix PREFIX target --out --output --outfile --output-file --output-dir --outdir --out-dir --dir \
+const OUTPUTS: &str = "-o -O -w -d -D -P -s -keyout -key-file --key-file --result-file of out output outfile dest destdir DESTDIR prefix PREFIX target --out --output --outfile --output-file --output-dir --outdir --out-dir --dir \
     --directory --dest --destination --target --target-dir --target-directory --log --log-file --logfile --save \
     --write --write-out --to --prefix --one-top-level --save-to --export --dump --directory-prefix \
     --output-document --append-output --result --report --pidfile --pid-file -outdir -out --trace --html --install-dir --root --into --extract-to";
@@ -249,7 +249,12 @@ fn meaning(word: &str) -> Option<Signal> {
 fn named(program: &str) -> Option<Signal> {
     let stem =
         [".sh", ".py", ".bat", ".pl", ".rb"].iter().find_map(|end| program.strip_suffix(end));
-    let (head, tail) = stem.unwrap_or(program).rsplit_once(['-', '.', '_'])?;
+    let stem = stem.unwrap_or(program);
+    // `ldapdelete`, `memcflush`: the verb ends the name.
+    let joined = ["delete", "destroy", "purge", "flush"].iter().find_map(|verb| {
+        stem.strip_suffix(verb).filter(|head| head.len() > 2).map(|head| (head, *verb))
+    });
+    let (head, tail) = stem.rsplit_once(['-', '.', '_']).or(joined)?;
     let verb = !head.is_empty() && (lists(DELETES, tail) || lists("stop kill publish", tail));
     verb.then(|| meaning(tail)).flatten()
 }

@@ -123,7 +123,7 @@ const PERSISTENCE: &str = ".local/share/bash-completion .bash_completion .bash_c
     .cargo/config.toml .cargo/config .gradle/init.gradle .gradle/init.d .config/pip/pip.conf \
     .pip/pip.conf .local/bin/sudo .config/user-tmpfiles.d .config/containers/systemd \
     .config/upstart .hgrc .mercurial .bazelrc .byebugrc .fishrc .config/fish .config/lf/lfrc \
-    .config/ranger .config/kitty .config/wezterm .config/mpv/scripts Library/LaunchDaemons \
+    .config/ranger .config/kitty .config/alacritty .pythonrc.py .config/wezterm .config/mpv/scripts Library/LaunchDaemons \
     .config/systemd/user .config/autostart Library/LaunchAgents .config/fish/conf.d \
     .config/fish/functions .local/share/systemd/user .gitconfig .config/git/config \
     .config/git/hooks .vimrc .config/environment.d .local/share/dbus-1/services";

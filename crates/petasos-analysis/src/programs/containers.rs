@@ -25,7 +25,7 @@ const VALUES: &str = "-H --host -c --context -f --file -p --project-name --profi
 
 pub(super) static PROGRAMS: &[Program] = &[
     program(
-        "docker podman nerdctl crictl ctr lxc incus vagrant virsh multipass colima limactl buildah \
+        "docker podman nerdctl runc crun crictl ctr lxc incus vagrant virsh multipass colima limactl buildah \
          minikube kind k3d compose machinectl qm pct vboxmanage prlctl ddev lando tart skopeo finch",
         VALUES,
         &[(

@@ -49,4 +49,5 @@ pub(super) static PROGRAMS: &[Program] = &[
     program("lein", "", &[(Publish, "deploy")]),
     program("skopeo", "", &[(Publish, "copy _ docker://*")]),
     program("eas", "", &[(Publish, "submit")]),
+    program("opam buf", "", &[(Publish, "publish|push")]),
 ];

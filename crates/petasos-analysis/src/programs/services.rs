@@ -51,6 +51,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     ),
     program("brew", "", &[(ServiceStop, "services stop|restart|kill")]),
     program("initctl", "", &[(ServiceStop, "stop|restart")]),
+    program("postfix exim dovecot", "", &[(ServiceStop, "stop|abort|restart")]),
     program("s6-rc", "", &[(ServiceStop, "-d")]),
     program(
         "update-rc.d chkconfig rc-update",

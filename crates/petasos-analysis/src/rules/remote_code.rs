@@ -3,6 +3,7 @@
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::begins;
 
 pub(super) static RULE: Rule = Rule {
     key: "remote code execution",
@@ -12,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Signal(Signal::RemoteCode),
         Check::Call(
-            "npx bunx pnpx deno go pip pip3 nix nix-shell kubectl rundll32 mshta regsvr32 \
+            "npx bunx uvx pipx pnpx deno go pip pip3 nix nix-shell kubectl rundll32 mshta regsvr32 \
                 certutil bitsadmin msiexec npm pnpm yarn iex invoke-expression",
             check,
         ),
@@ -49,7 +50,13 @@ fn check(call: &Call<'_>) -> bool {
             matches!(call.operand(0), "run" | "eval" | "install" | "serve")
                 && call.operands().nth(1).is_some_and(|arg| url(&arg.text))
         }
-        "npx" | "bunx" | "pnpx" => call.operands().next().is_some_and(|arg| url(&arg.text)),
+        "npx" | "bunx" | "pnpx" => call
+            .operands()
+            .next()
+            .is_some_and(|arg| url(&arg.text) || begins("github: git+ gitlab:", &arg.text)),
+        "uvx" | "pipx" => {
+            call.values(&["--from", "--spec"]).any(|arg| begins("git+ http", &arg.text))
+        }
         "nix-shell" => call.operands().any(|arg| url(&arg.text)),
         "pip" | "pip3" => call.operand(0) == "install" && call.operands().any(|arg| url(&arg.text)),
         "npm" | "pnpm" | "yarn" => {
