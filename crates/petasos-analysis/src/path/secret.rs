@@ -7,6 +7,10 @@ use crate::words::lists;
 
 /// Whether the content of `path` (resolved) is a key, a token or a password.
 pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
+    // Most names are plain, and few secrets are.
+    if super::is_plain(path) && !path.starts_with("id") {
+        return false;
+    }
     let name = path.rsplit('/').next().unwrap_or(path);
     if name.ends_with(".pub") || matches!(name, "known_hosts" | "config.pub") {
         return false;
