@@ -6,6 +6,8 @@
 use petasos_contract::environment::{Exports, Launch, Program, Size, Stderr};
 
 const HEAD: &str = include_str!("scripts/head.sh");
+/// What begins and ends a command. What it left running is found by its mark, or by its session:
+/// between fork and exec a process shows no variables.
 const COMMAND: &str = include_str!("scripts/command.sh");
 const INPUT: &str = include_str!("scripts/input.sh");
 const RUN: &str = include_str!("scripts/run.sh");
