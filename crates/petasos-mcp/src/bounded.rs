@@ -34,7 +34,7 @@ static LAST: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What stands for a message with this number that is longer than this limit.
-type Instead = fn(u64, usize) -> Value;
+type Instead = fn(&Value, usize) -> Value;
 
 /// Reads messages; one above the limit is replaced.
 pub(crate) struct Bounded<R> {
@@ -119,13 +119,14 @@ impl<R> Bounded<R> {
             return;
         };
         tracing::warn!(length, limit, "an MCP message is too large");
-        let instead = (self.instead)(id, limit);
+        let instead = (self.instead)(&id.into(), limit);
         self.ready.extend_from_slice(format!("\n{instead}\n").as_bytes());
         self.line.answered = true;
     }
 }
 
-fn refused_answer(id: u64, limit: usize) -> Value {
+/// The error of a call whose answer is too large.
+pub(crate) fn refused_answer(id: &Value, limit: usize) -> Value {
     let mib = limit / (1024 * 1024);
     let message = format!(
         "its answer is larger than {limit} bytes ({mib} MiB), the limit for one message: ask for less at once"
@@ -133,7 +134,7 @@ fn refused_answer(id: u64, limit: usize) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "error": { "code": -32603, "message": message } })
 }
 
-fn refused_request(id: u64, _: usize) -> Value {
+fn refused_request(id: &Value, _: usize) -> Value {
     json!({ "jsonrpc": "2.0", "id": id, "method": TOO_LARGE })
 }
 

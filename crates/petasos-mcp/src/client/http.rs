@@ -3,6 +3,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -18,7 +19,10 @@ use rmcp::transport::streamable_http_client::{
     AuthRequiredError, HttpStatusError, InsufficientScopeError, SseError, StreamableHttpClient,
     StreamableHttpError, StreamableHttpPostResponse,
 };
+use serde_json::Value;
 use sse_stream::{Sse, SseStream};
+
+use crate::bounded::refused_answer;
 
 const SESSION: &str = "mcp-session-id";
 /// How long a stream may be silent; servers send a sign of life every few seconds.
@@ -76,24 +80,44 @@ impl NetHttp {
     }
 }
 
-/// The events of a reply, each of at most `event_max` bytes.
-pub(super) fn events(reply: Reply, event_max: usize) -> Events {
-    let pieces = futures::stream::unfold((reply, 0_usize), move |(mut reply, held)| async move {
+/// The events of a reply, each of at most `event_max` bytes. A larger one ends them; where they
+/// answer a request, it is told what the limit is.
+pub(super) fn events(reply: Reply, event_max: usize, asked: Option<Value>) -> Events {
+    let outgrown = Arc::new(AtomicBool::new(false));
+    let seen = Arc::clone(&outgrown);
+    let begun = (reply, 0_usize, outgrown);
+    let pieces = futures::stream::unfold(begun, move |(mut reply, held, outgrown)| async move {
+        if outgrown.load(Ordering::Relaxed) {
+            return None;
+        }
         match reply.chunk(SILENCE).await {
             Ok(Some(piece)) => {
                 let held = held_after(held, &piece);
                 if held > event_max {
                     let host = reply.url.host_str().unwrap_or_default().to_owned();
+                    tracing::warn!(
+                        host,
+                        limit = event_max,
+                        "an event of an MCP server is too large"
+                    );
                     let fault = NetError::TooLarge { host, bytes_max: event_max };
-                    return Some((Err(fault), (reply, 0)));
+                    outgrown.store(true, Ordering::Relaxed);
+                    return Some((Err(fault), (reply, 0, outgrown)));
                 }
-                Some((Ok(piece), (reply, held)))
+                Some((Ok(piece), (reply, held, outgrown)))
             }
             Ok(None) => None,
-            Err(fault) => Some((Err(fault), (reply, 0))),
+            Err(fault) => Some((Err(fault), (reply, 0, outgrown))),
         }
     });
-    SseStream::from_bytes_stream(pieces).boxed()
+    let told = move |event: Result<Sse, SseError>| match (&asked, event) {
+        (Some(id), Err(_)) if seen.load(Ordering::Relaxed) => {
+            let data = Some(refused_answer(id, event_max).to_string());
+            Ok(Sse { data, ..Sse::default() })
+        }
+        (_, event) => event,
+    };
+    SseStream::from_bytes_stream(pieces).map(told).boxed()
 }
 
 /// How many bytes of an unfinished event there are after this piece: an empty line ends one.
@@ -165,8 +189,11 @@ impl StreamableHttpClient for NetHttp {
             404 if in_session => return Err(Fault::SessionExpired),
             _ => {}
         }
-        let wants_answer = matches!(message, JsonRpcMessage::Request(_));
-        answer(reply, wants_answer, event_max).await
+        let asked = match &message {
+            JsonRpcMessage::Request(request) => Some(serde_json::to_value(&request.id)?),
+            _ => None,
+        };
+        answer(reply, asked, event_max).await
     }
 
     async fn delete_session(
@@ -219,14 +246,14 @@ impl StreamableHttpClient for NetHttp {
         if !kind.as_deref().is_some_and(|kind| kind.starts_with("text/event-stream")) {
             return Err(Fault::UnexpectedContentType(kind));
         }
-        Ok(events(reply, event_max))
+        Ok(events(reply, event_max, None))
     }
 }
 
 /// What a reply to a message holds: a stream, one message, or nothing.
 async fn answer(
     reply: Reply,
-    wants_answer: bool,
+    asked: Option<Value>,
     event_max: usize,
 ) -> Result<StreamableHttpPostResponse, Fault> {
     let session = header(&reply, SESSION);
@@ -234,9 +261,9 @@ async fn answer(
     let is = |wanted: &str| kind.as_deref().is_some_and(|kind| kind.starts_with(wanted));
     let good = (200..300).contains(&reply.status);
     if good && is("text/event-stream") {
-        return Ok(StreamableHttpPostResponse::Sse(events(reply, event_max), session));
+        return Ok(StreamableHttpPostResponse::Sse(events(reply, event_max, asked), session));
     }
-    if !wants_answer && good {
+    if asked.is_none() && good {
         return Ok(StreamableHttpPostResponse::Accepted);
     }
     let status = reply.status;

@@ -181,6 +181,11 @@ async fn begin_http(shared: &Arc<Shared>, first: bool) -> Result<Link, Fault> {
     };
     let http = way_out(spec, around);
     let headers = own_headers(headers)?;
+    if *sse && oauth.is_some() {
+        let why = "`auth: oauth` needs the newer transport: leave out `transport: sse`, or give a \
+                   token in `headers`";
+        return Err(Fault::Lasting(why.to_owned()));
+    }
     if *sse {
         let transport = OldSse::open(http, url, headers).await;
         let transport = transport.map_err(|error| Fault::Passing(error.to_string()))?;

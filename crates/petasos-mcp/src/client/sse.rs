@@ -58,7 +58,7 @@ impl OldSse {
             return Err(SseFault::Status(reply.status));
         }
         let from = reply.url.clone();
-        let mut stream = events(reply, EVENT_MAX);
+        let mut stream = events(reply, EVENT_MAX, None);
         while let Some(event) = stream.next().await {
             let Ok(event) = event else { break };
             if event.event.as_deref() != Some("endpoint") {

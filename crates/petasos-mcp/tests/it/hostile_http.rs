@@ -86,6 +86,8 @@ async fn an_expired_session_is_made_anew_within_the_call() {
 async fn what_a_server_answers_to_a_call_is_told_at_once_and_asked_once() {
     let json = ("content-type", "application/json");
     let huge = Told { status: 200, body: vec![b'1'; 17 * 1024 * 1024], ..Told::default() };
+    let event = [&b"data: "[..], &vec![b'1'; 17 * 1024 * 1024]].concat();
+    let endless = Told { status: 200, body: event, ..Told::default() };
     let answers = [
         (Told { status: 500, ..Told::default() }, "HTTP status 500", true),
         (Told { status: 403, ..Told::default() }, "HTTP status 403", false),
@@ -95,6 +97,7 @@ async fn what_a_server_answers_to_a_call_is_told_at_once_and_asked_once() {
             true,
         ),
         (huge.with(json.0, json.1), "larger than 16777216 bytes", true),
+        (endless.with(json.0, "text/event-stream"), "the limit for one message", false),
     ];
     for (answer, expected, unknown) in answers {
         let (kit, calls) = (Kit::new(), Arc::new(AtomicUsize::new(0)));
@@ -182,4 +185,13 @@ async fn headers_of_the_user_go_to_the_server_and_nowhere_else() {
         json!({ "url": web.url(), "headers": { "X-Key": "secret", "Authorization": "Bearer t" } });
     let _servers = kit.start(&[("web", entry)]).await;
     assert!(kit.echo("web", "x").await.contains("heard"));
+}
+
+#[tokio::test]
+async fn a_sign_in_over_the_old_transport_is_refused_by_name() {
+    let kit = Kit::new();
+    let entry = json!({ "url": "http://127.0.0.1:9/sse", "transport": "sse", "auth": "oauth" });
+    let servers = kit.start(&[("old", entry)]).await;
+    let state = format!("{:?}", view(&servers, "old").state);
+    assert!(state.contains("leave out `transport: sse`"), "{state}");
 }
