@@ -35,6 +35,8 @@ pub enum Effect {
     Read(PathBuf),
     /// Opens a connection to a host.
     Reach(String),
+    /// Opens a connection into a private network, to a host and port.
+    ReachPrivate(String),
     /// Sends a message to people.
     Send {
         /// The address, as the tool understands it.

@@ -30,6 +30,10 @@ pub struct Ports {
     pub file_memory: Option<Arc<dyn Memory>>,
     /// Texts that an editor holds.
     pub buffers: Option<Arc<dyn Buffers>>,
+    /// The pages that sessions have read, for citations.
+    pub web_sources: Option<Arc<dyn Memory>>,
+    /// The browsers of sessions.
+    pub browsers: Option<Arc<dyn Memory>>,
     /// Commands for a session's shell.
     pub terminal: Option<Arc<dyn Terminal>>,
     /// Background jobs.
@@ -49,6 +53,8 @@ impl fmt::Debug for Ports {
             .field("environments", &self.environments.is_some())
             .field("file_memory", &self.file_memory.is_some())
             .field("buffers", &self.buffers.is_some())
+            .field("web_sources", &self.web_sources.is_some())
+            .field("browsers", &self.browsers.is_some())
             .field("terminal", &self.terminal.is_some())
             .field("jobs", &self.jobs.is_some())
             .field("passwords", &self.passwords.is_some())

@@ -12,7 +12,7 @@ use petasos_contract::{BoxFuture, Settings};
 use serde_json::Value;
 use url::{Host, Url};
 
-use crate::address::Reach;
+use crate::address::{Reach, is_public};
 use crate::block::Block;
 use crate::origin::is_below;
 
@@ -165,6 +165,39 @@ impl SiteRules {
             Exception::Host(..) => false,
         })
     }
+}
+
+/// What a host plainly is, before anybody has looked it up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Neighbourhood {
+    /// A public name or address.
+    Public,
+    /// This machine.
+    ThisMachine,
+    /// A private address, or a name that only a private network answers.
+    Private,
+}
+
+/// Endings of names that no public name server knows.
+const LOCAL_ENDINGS: [&str; 8] =
+    ["local", "lan", "internal", "home", "home.arpa", "intranet", "corp", "localdomain"];
+
+/// Says what a host plainly is. A public name may still lead to a private address: that is for
+/// whoever looks it up to refuse.
+pub fn neighbourhood(host: &str) -> Neighbourhood {
+    let host = bare(host);
+    if let Ok(address) = host.parse::<IpAddr>() {
+        return match address.to_canonical() {
+            address if address.is_loopback() => Neighbourhood::ThisMachine,
+            address if is_public(address) => Neighbourhood::Public,
+            _ => Neighbourhood::Private,
+        };
+    }
+    if host == "localhost" || host.ends_with(".localhost") {
+        return Neighbourhood::ThisMachine;
+    }
+    let is_local = !host.contains('.') || LOCAL_ENDINGS.iter().any(|end| is_below(&host, end));
+    if is_local { Neighbourhood::Private } else { Neighbourhood::Public }
 }
 
 /// Whether a name belongs to a cloud's metadata service.

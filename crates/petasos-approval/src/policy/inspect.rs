@@ -22,6 +22,9 @@ const LINKS_FOLLOWED_MAX: usize = 64;
 /// What leaving the sandbox is called.
 pub(crate) const UNCONFINED: &str = "run outside the sandbox";
 
+/// What opening a private address is called.
+pub(crate) const PRIVATE_ADDRESS: &str = "private address";
+
 /// What a built-in rule says.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
@@ -67,6 +70,22 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
             let mut deed = Deed::new(tool, Kind::Host);
             deed.hosts.push(host.clone());
             Seen { deed, said: Vec::new() }
+        }
+        Effect::ReachPrivate(place) => {
+            let mut deed = Deed::new(tool, Kind::Host);
+            let host = place.rsplit_once(':').map_or(place.as_str(), |(host, _)| host);
+            deed.hosts.push(host.to_owned());
+            let why = format!("opens `{place}`, which is on a private network");
+            let spot = Spot { leaf: place.clone(), target: None, cwd: None };
+            let said = Said {
+                key: PRIVATE_ADDRESS,
+                why,
+                leaf: place.clone(),
+                spots: vec![spot],
+                span: None,
+                blocks: false,
+            };
+            Seen { deed, said: vec![said] }
         }
         _ => Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() },
     }

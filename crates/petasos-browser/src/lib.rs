@@ -1,0 +1,52 @@
+//! A browser for a model: one process for all sessions, each with a context and a proxy of its own.
+//!
+//! Its law: no page's script decides what is clicked, typed or shown; every connection of a page
+//! goes through our filtering proxy; whatever dies is told by name and never acted on again.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `engine` | the one browser process, its sessions, who is idle and who is lost |
+//! | `chrome` | finding a browser and the flags it is started with |
+//! | `attach` | a browser that somebody else runs |
+//! | `wire` | the DevTools protocol: calls, answers, events |
+//! | `session`, `tab` | what is known of a session and its tabs |
+//! | `events` | what the browser tells, turned into that knowledge |
+//! | `snapshot/` | pages as text with references |
+//! | `call` | one call of a tool: its turn, its deadline, its tab |
+//! | `navigate`, `settle` | going somewhere, and when a page is ready |
+//! | `element`, `click`, `typing`, `keys` | acting on what a reference names |
+//! | `look` | images, pictures, console, scripts |
+//! | `dialog`, `download`, `raw` | dialogs, files, the bare protocol |
+//! | `options` | the settings |
+//! | `error` | what can go wrong, in the words of the tools |
+
+mod attach;
+mod call;
+mod chrome;
+mod click;
+mod dialog;
+mod download;
+mod element;
+mod engine;
+mod error;
+mod events;
+mod keys;
+mod look;
+mod navigate;
+mod options;
+mod raw;
+mod session;
+mod settle;
+mod snapshot;
+mod tab;
+mod typing;
+mod wire;
+
+pub use chrome::find;
+pub use click::{ClickKind, ScrollAsk};
+pub use engine::{Browsers, Usage};
+pub use error::BrowserError;
+pub use options::BrowserSettings;
+pub use raw::RawAsk;
+pub use snapshot::SnapshotAsk;
+pub use typing::TypeAsk;

@@ -1,0 +1,229 @@
+//! What is known of one session: its tabs, dialogs, console and downloads.
+//!
+//! The knowledge is behind one short lock; whoever waits for a change of it waits on `changed`.
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, MutexGuard};
+use petasos_contract::{SessionId, TaskId};
+use petasos_net::FilterProxy;
+use serde_json::{Value, json};
+use tokio::sync::Notify;
+
+use crate::error::BrowserError;
+use crate::events::Hub;
+use crate::options::BrowserSettings;
+use crate::tab::Tab;
+use crate::wire::{Wire, WireError};
+
+pub(crate) type SessionKey = (SessionId, TaskId);
+
+/// A question that a page put to its reader; nothing in the page moves until it is answered.
+#[derive(Debug, Clone)]
+pub(crate) struct Dialog {
+    pub(crate) id: String,
+    pub(crate) cdp: String,
+    pub(crate) kind: String,
+    pub(crate) message: String,
+    pub(crate) default: String,
+    pub(crate) url: String,
+    pub(crate) opened: Instant,
+}
+
+impl Dialog {
+    pub(crate) fn told(&self) -> Value {
+        json!({ "id": self.id, "type": self.kind, "message": self.message,
+            "default": self.default, "url": self.url })
+    }
+}
+
+/// A file that a page gave.
+#[derive(Debug, Clone)]
+pub(crate) struct Download {
+    pub(crate) id: String,
+    pub(crate) filename: String,
+    pub(crate) size: f64,
+    pub(crate) state: String,
+    pub(crate) path: Option<PathBuf>,
+    pub(crate) is_told: bool,
+}
+
+impl Download {
+    pub(crate) fn told(&self) -> Value {
+        let mut told = json!({ "id": self.id, "filename": self.filename, "size": self.size,
+            "state": self.state });
+        if let (Some(path), Some(object)) = (&self.path, told.as_object_mut()) {
+            object.insert("path".to_owned(), path.display().to_string().into());
+        }
+        told
+    }
+}
+
+/// A ring that forgets its oldest.
+#[derive(Debug, Default)]
+pub(crate) struct Ring {
+    pub(crate) kept: VecDeque<Value>,
+    pub(crate) total: u64,
+}
+
+impl Ring {
+    pub(crate) fn push(&mut self, value: Value, most: usize) {
+        self.total += 1;
+        if self.kept.len() >= most {
+            self.kept.pop_front();
+        }
+        self.kept.push_back(value);
+    }
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct State {
+    pub(crate) tabs: Vec<Tab>,
+    pub(crate) active: Option<String>,
+    pub(crate) tabs_made: u32,
+    pub(crate) refs_made: u32,
+    pub(crate) dialogs: Vec<Dialog>,
+    pub(crate) dialogs_made: u32,
+    pub(crate) recent_dialogs: VecDeque<Value>,
+    pub(crate) console: Ring,
+    pub(crate) errors: Ring,
+    pub(crate) downloads: Vec<Download>,
+    pub(crate) notes: Vec<String>,
+    /// Whether the process went away under it.
+    pub(crate) is_lost: bool,
+}
+
+impl State {
+    pub(crate) fn tab(&mut self, id: &str) -> Option<&mut Tab> {
+        self.tabs.iter_mut().find(|tab| tab.id == id)
+    }
+
+    pub(crate) fn active_tab(&mut self) -> Option<&mut Tab> {
+        let active = self.active.clone()?;
+        self.tab(&active)
+    }
+}
+
+/// One session of a browser.
+pub(crate) struct Session {
+    pub(crate) key: SessionKey,
+    pub(crate) wire: Arc<Wire>,
+    /// The browser's name for its context.
+    pub(crate) context: String,
+    pub(crate) proxy: FilterProxy,
+    /// Who must forget the session when it ends.
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) folder: PathBuf,
+    pub(crate) options: BrowserSettings,
+    pub(crate) changed: Notify,
+    /// Held by the call that uses the session.
+    pub(crate) turn: tokio::sync::Mutex<()>,
+    pub(crate) used: Mutex<Instant>,
+    /// What the next result must say once.
+    pub(crate) first: Mutex<Vec<(&'static str, Value)>>,
+    state: Mutex<State>,
+}
+
+/// What a session is made of.
+pub(crate) struct SessionParts {
+    pub(crate) key: SessionKey,
+    pub(crate) wire: Arc<Wire>,
+    pub(crate) context: String,
+    pub(crate) proxy: FilterProxy,
+    pub(crate) hub: Arc<Hub>,
+    pub(crate) folder: PathBuf,
+    pub(crate) options: BrowserSettings,
+    pub(crate) first: Vec<(&'static str, Value)>,
+}
+
+impl Session {
+    pub(crate) fn new(parts: SessionParts) -> Arc<Self> {
+        Arc::new(Self {
+            key: parts.key,
+            wire: parts.wire,
+            context: parts.context,
+            proxy: parts.proxy,
+            hub: parts.hub,
+            folder: parts.folder,
+            options: parts.options,
+            changed: Notify::new(),
+            turn: tokio::sync::Mutex::new(()),
+            used: Mutex::new(Instant::now()),
+            first: Mutex::new(parts.first),
+            state: Mutex::default(),
+        })
+    }
+
+    pub(crate) fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock()
+    }
+
+    /// Whether it can still be used.
+    pub(crate) fn lives(&self) -> bool {
+        !self.wire.is_gone() && !self.state().is_lost
+    }
+
+    /// Sends a call to a target of this session.
+    pub(crate) async fn call(
+        &self,
+        cdp: &str,
+        method: &str,
+        params: Value,
+    ) -> Result<Value, WireError> {
+        self.wire.call(Some(cdp), method, params, self.options.command()).await
+    }
+
+    /// Waits until something is known that was not, or the deadline.
+    pub(crate) async fn until<T>(
+        &self,
+        deadline: Instant,
+        mut look: impl FnMut(&mut State) -> Option<T>,
+    ) -> Option<T> {
+        loop {
+            let changed = self.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            if let Some(found) = look(&mut self.state()) {
+                return Some(found);
+            }
+            if tokio::time::timeout_at(deadline.into(), changed).await.is_err() {
+                return look(&mut self.state());
+            }
+        }
+    }
+
+    /// Waits for a change, at most so long.
+    pub(crate) async fn pause(&self, most: Duration) {
+        let changed = self.changed.notified();
+        if tokio::time::timeout(most, changed).await.is_err() {
+            tracing::trace!("nothing changed meanwhile");
+        }
+    }
+
+    /// The tab that calls without a tab mean: its names in the protocol.
+    pub(crate) fn active(&self) -> Result<ActiveTab, BrowserError> {
+        let mut state = self.state();
+        if state.is_lost || self.wire.is_gone() {
+            return Err(WireError::Gone.into());
+        }
+        let tab = state.active_tab().ok_or_else(BrowserError::no_page)?;
+        if tab.is_crashed {
+            return Err(BrowserError::new(
+                "crashed",
+                "the page crashed; browser_navigate opens it anew",
+            ));
+        }
+        Ok(ActiveTab { id: tab.id.clone(), cdp: tab.cdp.clone(), target: tab.target.clone() })
+    }
+}
+
+/// The names of a tab.
+#[derive(Debug, Clone)]
+pub(crate) struct ActiveTab {
+    pub(crate) id: String,
+    pub(crate) cdp: String,
+    pub(crate) target: String,
+}

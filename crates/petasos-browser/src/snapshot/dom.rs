@@ -1,0 +1,125 @@
+//! The picture of a document that the browser gives in columns, read into rows: tags, attributes,
+//! boxes and styles of every element.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use crate::events::text;
+
+/// What the picture of the document says of one element.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Info {
+    pub(super) tag: String,
+    pub(super) attributes: HashMap<String, String>,
+    pub(super) input: Option<String>,
+    pub(super) bounds: Option<[f64; 4]>,
+    pub(super) is_clickable: bool,
+    pub(super) is_unseen: bool,
+    pub(super) link: Option<String>,
+}
+
+/// The document of one target.
+#[derive(Debug, Default)]
+pub(super) struct Dom {
+    pub(super) infos: HashMap<i64, Info>,
+    pub(super) scrolled: (f64, f64),
+}
+
+impl Dom {
+    /// Reads the columns of the picture into rows.
+    pub(super) fn read(picture: &Value) -> Self {
+        let strings: Vec<&str> =
+            picture["strings"].as_array().into_iter().flatten().map(text).collect();
+        let word = |value: &Value| -> &str {
+            let at = value.as_i64().and_then(|at| usize::try_from(at).ok());
+            at.and_then(|at| strings.get(at)).copied().unwrap_or_default()
+        };
+        let mut dom = Self::default();
+        for (number, document) in picture["documents"].as_array().into_iter().flatten().enumerate()
+        {
+            let scroll = document["scrollOffsetY"].as_f64().unwrap_or(0.0);
+            let size = [&document["contentWidth"], &document["contentHeight"]]
+                .map(|side| side.as_f64().unwrap_or(f64::MAX));
+            if number == 0 {
+                dom.scrolled = (scroll, size[1]);
+            }
+            let nodes = &document["nodes"];
+            let ids = numbers(&nodes["backendNodeId"]);
+            let mut rows: Vec<Info> = Vec::with_capacity(ids.len());
+            for at in 0..ids.len() {
+                let mut info =
+                    Info { tag: word(&nodes["nodeName"][at]).to_owned(), ..Info::default() };
+                let pairs =
+                    nodes["attributes"][at].as_array().map(Vec::as_slice).unwrap_or_default();
+                for pair in pairs.chunks(2) {
+                    if let [name, value] = pair {
+                        info.attributes.insert(word(name).to_owned(), word(value).to_owned());
+                    }
+                }
+                rows.push(info);
+            }
+            for index in numbers(&nodes["isClickable"]["index"]) {
+                if let Some(row) = usize::try_from(index).ok().and_then(|at| rows.get_mut(at)) {
+                    row.is_clickable = true;
+                }
+            }
+            for column in ["inputValue", "textValue"] {
+                let (indexes, values) = (numbers(&nodes[column]["index"]), &nodes[column]["value"]);
+                for (at, index) in indexes.into_iter().enumerate() {
+                    if let Some(row) = usize::try_from(index).ok().and_then(|at| rows.get_mut(at)) {
+                        row.input = Some(word(&values[at]).to_owned());
+                    }
+                }
+            }
+            layout(document, &mut rows, &word, size);
+            for (id, mut row) in ids.into_iter().zip(rows) {
+                row.link =
+                    row.attributes.get("href").or_else(|| row.attributes.get("src")).cloned();
+                dom.infos.insert(id, row);
+            }
+        }
+        dom
+    }
+}
+
+/// Boxes and styles.
+fn layout<'s>(
+    document: &Value,
+    rows: &mut [Info],
+    word: &impl Fn(&Value) -> &'s str,
+    size: [f64; 2],
+) {
+    let layout = &document["layout"];
+    for (at, index) in numbers(&layout["nodeIndex"]).into_iter().enumerate() {
+        let Some(row) = usize::try_from(index).ok().and_then(|at| rows.get_mut(at)) else {
+            continue;
+        };
+        let sides: Vec<f64> = layout["bounds"][at]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(Value::as_f64)
+            .collect();
+        let Ok(bounds) = <[f64; 4]>::try_from(sides) else { continue };
+        row.bounds = Some(bounds);
+        let style = |n: usize| word(&layout["styles"][at][n]);
+        let [x, y, width, height] = bounds;
+        let number = |n: usize| style(n).trim_end_matches("px").parse::<f64>().ok();
+        let is_clipped = matches!(
+            style(4),
+            "inset(100%)" | "inset(50%)" | "circle(0px)" | "circle(0px at 50% 50%)"
+        );
+        let is_outside = x + width <= 0.0 || y + height <= 0.0 || x >= size[0].max(1.0);
+        row.is_unseen = number(1).is_some_and(|opacity| opacity <= 0.01)
+            || number(3).is_some_and(|font| font <= 0.5)
+            || (width <= 1.0 && height <= 1.0)
+            || is_clipped
+            || is_outside;
+        row.is_clickable |= style(0) == "pointer";
+    }
+}
+
+fn numbers(value: &Value) -> Vec<i64> {
+    value.as_array().into_iter().flatten().filter_map(Value::as_i64).collect()
+}

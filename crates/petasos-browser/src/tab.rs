@@ -1,0 +1,165 @@
+//! What is known of one tab: its frames, what they are loading, and the references given out.
+
+use std::collections::{HashMap, HashSet};
+use std::time::{Duration, Instant};
+
+use crate::snapshot::Node;
+
+/// Requests older than this no longer keep a page from being ready.
+const OLD: Duration = Duration::from_secs(3);
+
+/// What a reference stands for. The number of a backend node is unique within one target only.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) struct NodeKey {
+    /// The protocol session of the target.
+    pub(crate) cdp: String,
+    /// The frame it is in.
+    pub(crate) frame: String,
+    /// The document of that frame.
+    pub(crate) loader: String,
+    /// The node.
+    pub(crate) backend: i64,
+}
+
+/// A reference that was shown.
+#[derive(Debug, Clone)]
+pub(crate) struct RefRecord {
+    pub(crate) key: NodeKey,
+    pub(crate) role: String,
+    pub(crate) name: String,
+    /// Whether a password goes in, or a file.
+    pub(crate) input_type: String,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) struct Frame {
+    pub(crate) loader: String,
+    pub(crate) url: String,
+}
+
+/// The last whole picture of a page, for its further parts.
+#[derive(Debug, Clone)]
+pub(crate) struct Shown {
+    pub(crate) loader: String,
+    pub(crate) is_full: bool,
+    pub(crate) parts: Vec<String>,
+}
+
+/// One tab.
+#[derive(Debug)]
+pub(crate) struct Tab {
+    /// What the model calls it: `t1`.
+    pub(crate) id: String,
+    /// The target, which is also its main frame.
+    pub(crate) target: String,
+    /// The protocol session.
+    pub(crate) cdp: String,
+    /// Protocol sessions of frames in other processes, by frame.
+    pub(crate) children: HashMap<String, String>,
+    pub(crate) url: String,
+    pub(crate) title: String,
+    pub(crate) frames: HashMap<String, Frame>,
+    pub(crate) status: Option<u16>,
+    /// How many times a new document was on its way to the main frame.
+    pub(crate) navigations: u64,
+    /// Documents whose content is there, and whose load event fired.
+    pub(crate) ready: HashSet<String>,
+    pub(crate) loaded: HashSet<String>,
+    pub(crate) requests: HashMap<String, Instant>,
+    /// Since when at most two requests are on their way.
+    pub(crate) calm_since: Option<Instant>,
+    pub(crate) last_request: Instant,
+    pub(crate) is_crashed: bool,
+    /// How many calls in a row ran out of time.
+    pub(crate) timeouts: u8,
+    pub(crate) refs: HashMap<u32, RefRecord>,
+    pub(crate) numbers: HashMap<NodeKey, u32>,
+    pub(crate) shown: Option<Shown>,
+    /// The lines of the compact snapshot that the model saw last.
+    pub(crate) seen: Vec<String>,
+}
+
+impl Tab {
+    pub(crate) fn new(id: String, target: String, cdp: String, url: String) -> Self {
+        Self {
+            id,
+            target,
+            cdp,
+            children: HashMap::new(),
+            url,
+            title: String::new(),
+            frames: HashMap::new(),
+            status: None,
+            navigations: 0,
+            ready: HashSet::new(),
+            loaded: HashSet::new(),
+            requests: HashMap::new(),
+            calm_since: Some(Instant::now()),
+            last_request: Instant::now(),
+            is_crashed: false,
+            timeouts: 0,
+            refs: HashMap::new(),
+            numbers: HashMap::new(),
+            shown: None,
+            seen: Vec::new(),
+        }
+    }
+
+    /// The document of the main frame.
+    pub(crate) fn loader(&self) -> Option<&str> {
+        Some(self.frames.get(&self.target)?.loader.as_str())
+    }
+
+    /// How many requests count: old ones are streams and long polls.
+    pub(crate) fn busy(&self) -> usize {
+        self.requests.values().filter(|began| began.elapsed() < OLD).count()
+    }
+
+    /// Requests that began after a moment and still count.
+    pub(crate) fn busy_since(&self, moment: Instant) -> usize {
+        self.requests.values().filter(|began| **began >= moment && began.elapsed() < OLD).count()
+    }
+
+    pub(crate) fn recount(&mut self) {
+        let calm = self.busy() <= 2;
+        match (calm, self.calm_since) {
+            (true, None) => self.calm_since = Some(Instant::now()),
+            (false, Some(_)) => self.calm_since = None,
+            (true, Some(_)) | (false, None) => {}
+        }
+    }
+
+    /// A frame has a new document: what belonged to the old one no longer counts.
+    pub(crate) fn navigated(&mut self, frame: &str, loader: &str, url: &str) {
+        if frame == self.target {
+            url.clone_into(&mut self.url);
+            self.is_crashed = false;
+            self.shown = None;
+            self.requests.clear();
+            self.calm_since = Some(Instant::now());
+        }
+        let entry = Frame { loader: loader.to_owned(), url: url.to_owned() };
+        self.frames.insert(frame.to_owned(), entry);
+    }
+
+    /// Gives every node that is to have one its number; the same node keeps its own.
+    pub(crate) fn number(&mut self, nodes: &mut [Node], made: &mut u32) {
+        for node in nodes {
+            if let Some(key) = node.key.clone().filter(|_| node.is_referable) {
+                let number = *self.numbers.entry(key.clone()).or_insert_with(|| {
+                    *made += 1;
+                    *made
+                });
+                node.reference = Some(number);
+                let record = RefRecord {
+                    key,
+                    role: node.role.clone(),
+                    name: node.name.clone(),
+                    input_type: node.input_type.clone(),
+                };
+                self.refs.insert(number, record);
+            }
+            self.number(&mut node.children, made);
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! Sessions beside each other, crashes, kills, idleness, time, attached browsers.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use petasos_browser::{Browsers, SnapshotAsk};
+use petasos_contract::processes::{HelperSpec, Processes as _};
+use petasos_terminal::Helpers;
+use serde_json::json;
+
+use crate::kit::{Kit, body, reference};
+
+fn lives(pid: u32) -> bool {
+    let state = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    !state.is_empty() && !state.contains(") Z ")
+}
+
+// Acceptance 88: nothing is shared between sessions.
+#[tokio::test]
+async fn two_sessions_of_one_process_share_nothing() {
+    let Some(kit) = Kit::start("two_sessions").await else { return };
+    kit.open("<p>x</p>").await;
+    kit.eval("document.cookie='a=1';localStorage.b='2';1").await;
+    let other = kit.other("another");
+    let url = format!("http://127.0.0.1:{}/page", kit.server.port);
+    kit.browsers.navigate(&other, &url, true).await.unwrap();
+    let seen = kit
+        .browsers
+        .console(&other, false, Some("[document.cookie, localStorage.b||null]"))
+        .await
+        .unwrap();
+    assert_eq!(seen["result"], json!(["", null]));
+    let usage = kit.browsers.usage().await;
+    assert_eq!(usage.sessions, 2);
+    kit.end().await;
+}
+
+// Acceptance 82, 83, 85: a dead page, a dead process, and nothing left behind.
+#[tokio::test]
+async fn a_crash_is_told_and_the_next_navigation_works() {
+    let Some(kit) = Kit::start("a_crash_is_told").await else { return };
+    kit.open("<button>Hi</button>").await;
+    let crashed = {
+        let cx = kit.cx.clone();
+        let browsers = kit.browsers.clone();
+        petasos_contract::wait::Owned::start(async move {
+            let ask =
+                petasos_browser::RawAsk { method: "Page.crash".to_owned(), ..Default::default() };
+            browsers.raw(&cx, ask).await
+        })
+    };
+    let started = Instant::now();
+    let error = loop {
+        match kit.browsers.snapshot(&kit.cx, SnapshotAsk::default()).await {
+            Ok(_) => tokio::time::sleep(Duration::from_millis(10)).await,
+            Err(error) if error.kind == "busy" => {}
+            Err(error) => break error,
+        }
+    };
+    assert_eq!(error.kind, "crashed", "{error}");
+    assert!(started.elapsed() < Duration::from_secs(5));
+    drop(crashed);
+    assert!(body(&kit.open("<button>Again</button>").await).contains("Again"));
+    let before = kit.browsers.usage().await.pids;
+    assert!(!before.is_empty());
+    let hang = {
+        let (cx, browsers, url) = (
+            kit.cx.clone(),
+            kit.browsers.clone(),
+            format!("http://127.0.0.1:{}/hang", kit.server.port),
+        );
+        petasos_contract::wait::Owned::start(
+            async move { browsers.navigate(&cx, &url, true).await },
+        )
+    };
+    while kit.server.lines.lock().iter().all(|line| !line.contains("/hang")) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    for pid in &before {
+        if let Ok(pid) = i32::try_from(*pid)
+            && let Some(pid) = rustix::process::Pid::from_raw(pid)
+        {
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
+    }
+    let hits = kit.server.hits.load(Ordering::SeqCst);
+    let error = hang.join().await.unwrap().unwrap_err();
+    assert_eq!(error.kind, "crashed", "{error}");
+    assert_eq!(kit.click("@e1").await.unwrap_err().kind, "crashed");
+    assert_eq!(kit.server.hits.load(Ordering::SeqCst), hits);
+    let again = kit.open("<button>Third</button>").await;
+    assert_eq!(again["session_restarted"], true);
+    let pids = kit.browsers.usage().await.pids;
+    kit.end().await;
+    assert!(!pids.iter().any(|pid| lives(*pid)));
+}
+
+// Acceptance 85: idle sessions go by themselves.
+#[tokio::test]
+async fn an_idle_session_is_closed() {
+    let Some(kit) = Kit::with("an_idle_session", json!({ "inactivity_timeout": 0.1 })).await else {
+        return;
+    };
+    kit.open("<p>x</p>").await;
+    let end = Instant::now() + Duration::from_secs(20);
+    while kit.browsers.usage().await.sessions > 0 {
+        assert!(Instant::now() < end, "still there");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(kit.click("@e1").await.unwrap_err().kind, "not_found");
+    kit.end().await;
+}
+
+// Acceptance 75, 76: a busy page is capped, a slow one times out, and a cancel is heard at once.
+#[tokio::test]
+async fn slow_pages_end_in_time_and_a_cancel_is_heard() {
+    let options = json!({ "command_timeout": 1.5, "settle_ms": 700 });
+    let Some(kit) = Kit::with("slow_pages", options).await else { return };
+    let polling = kit.open("<p id=p>x</p><script>setInterval(()=>{fetch('/hang');p.append(document.createElement('b'))},50)</script>").await;
+    assert_eq!(polling["settled"], "capped");
+    let started = Instant::now();
+    let still = kit.open("<p>static</p>").await;
+    assert_eq!(still["settled"], "quiet");
+    tracing::debug!(took = ?started.elapsed(), "a static page");
+    let url = format!("http://127.0.0.1:{}/hang", kit.server.port);
+    assert_eq!(kit.try_open(&url).await.unwrap_err().kind, "timeout");
+    assert!(body(&kit.open("<p>after</p>").await).contains("after"));
+    let cx = kit.cx.for_call("c".into());
+    let (cancel, browsers) = (cx.cancel.clone(), kit.browsers.clone());
+    let asked =
+        petasos_contract::wait::Owned::start(
+            async move { browsers.navigate(&cx, &url, true).await },
+        );
+    while kit.server.lines.lock().iter().filter(|line| line.contains("GET /hang")).count() < 2 {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    let started = Instant::now();
+    cancel.cancel();
+    assert_eq!(asked.join().await.unwrap().unwrap_err().kind, "cancelled");
+    assert!(started.elapsed() < Duration::from_millis(250), "{:?}", started.elapsed());
+    kit.end().await;
+}
+
+// Acceptance 87: only our own tab of somebody else's browser is closed.
+#[tokio::test]
+async fn an_attached_browser_lives_on() {
+    let Some(kit) = Kit::start("an_attached_browser").await else { return };
+    let folder = tempfile::tempdir().unwrap();
+    let program = petasos_browser::find(&kit.cx.settings).unwrap();
+    let argv = [
+        program.to_str().unwrap(),
+        "--headless=new",
+        "--no-sandbox",
+        "--remote-debugging-port=0",
+        "--no-first-run",
+        "--disable-gpu",
+        &format!("--user-data-dir={}", folder.path().display()),
+        "about:blank",
+    ];
+    let spec = HelperSpec::new("their browser", argv.map(str::to_owned).to_vec(), &kit.cx.settings);
+    let theirs = Helpers::new().start(spec).await.unwrap();
+    let file = folder.path().join("DevToolsActivePort");
+    let port = loop {
+        let told = std::fs::read_to_string(&file).unwrap_or_default();
+        if let Some(port) = told.lines().next().and_then(|line| line.parse::<u16>().ok()) {
+            break port;
+        }
+        tokio::time::sleep(Duration::from_millis(30)).await;
+    };
+    let attached =
+        Kit::with("an_attached_browser", json!({ "cdp_url": format!("http://127.0.0.1:{port}") }))
+            .await
+            .unwrap();
+    let answer = attached.open("<button>Over there</button>").await;
+    let button = reference(&body(&answer), "Over there");
+    attached.click(&button).await.unwrap();
+    assert!(attached.browsers.usage().await.pids.is_empty());
+    attached.end().await;
+    assert!(lives(theirs.hand.pid()));
+    theirs.hand.kill(Duration::from_millis(200)).await.unwrap();
+    let gone =
+        Kit::with("an_attached_browser", json!({ "cdp_url": format!("http://127.0.0.1:{port}") }))
+            .await
+            .unwrap();
+    let error = gone.try_open("http://127.0.0.1:1/").await.unwrap_err();
+    assert_eq!(error.kind, "upstream", "{error}");
+    let open = Kit::with("an_attached_browser", json!({ "cdp_url": "http://10.0.0.1:9222" }))
+        .await
+        .unwrap();
+    assert_eq!(open.try_open("http://127.0.0.1:1/").await.unwrap_err().kind, "missing_setup");
+    kit.end().await;
+}
+
+// Acceptance 86: many sessions at once in one process.
+#[tokio::test]
+async fn many_sessions_work_at_once_and_none_is_left() {
+    let Some(kit) = Kit::start("many_sessions").await else { return };
+    kit.open("<p>first</p>").await;
+    let one = kit.browsers.usage().await;
+    let sessions: Vec<_> = (0..12).map(|n| kit.other(&format!("s{n}"))).collect();
+    for n in 0..12 {
+        kit.server.page(&format!("/n{n}"), &format!("<h1>Page {n}</h1><button>Go {n}</button>"));
+    }
+    let asked = sessions.iter().enumerate().map(|(n, cx)| {
+        let url = format!("http://127.0.0.1:{}/n{n}", kit.server.port);
+        let browsers = kit.browsers.clone();
+        async move { browsers.navigate(cx, &url, true).await }
+    });
+    for (n, answer) in futures::future::join_all(asked).await.into_iter().enumerate() {
+        assert!(body(&answer.unwrap()).contains(&format!("\"Go {n}\"")));
+    }
+    let many = kit.browsers.usage().await;
+    assert_eq!(many.sessions, 13);
+    assert!(many.kilobytes > one.kilobytes);
+    for cx in &sessions {
+        petasos_contract::ports::Memory::forget(&*kit.browsers as &Browsers, &cx.session);
+    }
+    assert_eq!(kit.browsers.usage().await.sessions, 1);
+    let pids = many.pids;
+    kit.end().await;
+    assert!(!pids.iter().any(|pid| lives(*pid)));
+}

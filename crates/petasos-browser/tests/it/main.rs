@@ -1,0 +1,12 @@
+//! The browser engine on the real Chromium, with pages of our own on loopback.
+
+#[cfg(test)]
+mod acting;
+#[cfg(test)]
+mod kit;
+#[cfg(test)]
+mod life;
+#[cfg(test)]
+mod reach;
+#[cfg(test)]
+mod reading;

@@ -1,0 +1,142 @@
+//! Where a page may reach: the address rule from inside the page.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use petasos_browser::{Browsers, RawAsk};
+use petasos_contract::BoxFuture;
+use petasos_net::{Lookup, SiteRules};
+use petasos_terminal::Helpers;
+use serde_json::{Map, json};
+
+use crate::kit::{Kit, Server};
+
+// Acceptance 78, 79: a page reaches its own pair and no other listening socket.
+#[tokio::test]
+async fn a_page_reaches_no_other_private_address_by_any_way() {
+    let Some(kit) = Kit::start("a_page_reaches_no_other").await else { return };
+    let other = Server::start().await;
+    other.page("/x", "<p>secret</p>");
+    let port = other.port;
+    kit.server.page("/away", &format!("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:{port}/x\r\nContent-Length: 0\r\nConnection: close\r\n\r\n"));
+    kit.server.page("/sw.js", "HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\nContent-Length: 0\r\nConnection: close\r\n\r\n");
+    kit.open(&format!("<img src='http://127.0.0.1:{port}/x'><iframe src='http://127.0.0.1:{port}/x'></iframe>
+      <script>window.out=[];
+      const u='http://127.0.0.1:{port}/x', done=(n,v)=>out.push([n,v]);
+      fetch(u,{{mode:'no-cors'}}).then(r=>done('fetch',r.type),()=>done('fetch','refused'));
+      fetch('http://[::1]:{port}/x',{{mode:'no-cors'}}).then(r=>done('six',r.type),()=>done('six','refused'));
+      fetch('/away',{{mode:'no-cors'}}).then(r=>done('redirect',r.type),()=>done('redirect','refused'));
+      const w=new WebSocket('ws://127.0.0.1:{port}/x');w.onopen=()=>done('ws','open');w.onerror=()=>done('ws','refused');
+      const x=new XMLHttpRequest();x.open('GET','http://localhost:{port}/x');x.onload=()=>done('xhr',x.status);x.onerror=()=>done('xhr','refused');x.send();
+      const b=new Blob(['fetch(\"'+u+'\",{{mode:\"no-cors\"}}).then(r=>postMessage(r.type),()=>postMessage(\"refused\"))']);
+      const k=new Worker(URL.createObjectURL(b));k.onmessage=e=>done('worker',e.data);
+      navigator.sendBeacon(u,'x');const l=document.createElement('link');l.rel='prefetch';l.href=u;document.head.append(l);
+      const pc=new RTCPeerConnection({{iceServers:[{{urls:'stun:127.0.0.1:{port}'}}]}});window.ice=[];pc.onicecandidate=e=>e.candidate&&ice.push(e.candidate.candidate);
+      pc.createDataChannel('d');pc.createOffer().then(o=>pc.setLocalDescription(o));
+      </script>")).await;
+    let answers = loop {
+        let out = kit.eval("out").await;
+        if out.as_array().unwrap().len() >= 6 {
+            break out;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(30)).await;
+    };
+    for answer in answers.as_array().unwrap() {
+        // Without CORS a refusal of the proxy is an opaque answer: what counts is the socket below.
+        assert!(answer[1] == "refused" || answer[1] == "opaque", "{answers}");
+    }
+    assert_eq!(kit.eval("ice").await, json!([]));
+    assert_eq!(other.hits.load(Ordering::SeqCst), 0, "{:?}", other.lines.lock());
+    // A link there is no way either; going there by name is.
+    kit.eval(&format!("setTimeout(()=>location='http://127.0.0.1:{port}/x');1")).await;
+    let error = kit
+        .browsers
+        .navigate(&kit.cx, &format!("http://127.0.0.1:{port}/x"), false)
+        .await
+        .unwrap_err();
+    assert_eq!(error.kind, "blocked_address", "{error}");
+    assert_eq!(other.hits.load(Ordering::SeqCst), 0);
+    kit.try_open(&format!("http://127.0.0.1:{port}/x")).await.unwrap();
+    assert!(other.hits.load(Ordering::SeqCst) > 0);
+    kit.end().await;
+}
+
+// Acceptance 77, 18: other schemes and metadata, also by the bare protocol.
+#[tokio::test]
+async fn local_schemes_and_metadata_are_never_opened() {
+    let Some(kit) = Kit::with("local_schemes", json!({ "raw_cdp": true })).await else { return };
+    for url in [
+        "file:///etc/passwd",
+        "chrome://version",
+        "data:text/html,x",
+        "view-source:http://x.example/",
+        "javascript:alert(1)",
+        "blob:http://x/1",
+        "devtools://x",
+        "ftp://x.example/",
+        "http://169.254.169.254/latest/meta-data/",
+        "http://metadata.google.internal/",
+        "http://[fe80::1]/",
+    ] {
+        let error = kit.try_open(url).await.unwrap_err();
+        assert!(matches!(error.kind, "blocked_address" | "bad_argument"), "{url}: {error:?}");
+        let params: Map<_, _> = [("url".to_owned(), url.into())].into_iter().collect();
+        let ask = RawAsk {
+            method: "Page.navigate".to_owned(),
+            params,
+            opens_private: true,
+            ..RawAsk::default()
+        };
+        let error = kit.browsers.raw(&kit.cx, ask).await.unwrap_err();
+        assert_eq!(error.kind, "blocked_address", "raw {url}: {error:?}");
+    }
+    for method in [
+        "Browser.close",
+        "Browser.crash",
+        "Target.createBrowserContext",
+        "Browser.setDownloadBehavior",
+    ] {
+        let ask = RawAsk { method: method.to_owned(), ..RawAsk::default() };
+        assert_eq!(
+            kit.browsers.raw(&kit.cx, ask).await.unwrap_err().kind,
+            "blocked_policy",
+            "{method}"
+        );
+    }
+    let ask = RawAsk {
+        method: "Runtime.evaluate".to_owned(),
+        params: [("expression".to_owned(), "1+1".into())].into_iter().collect(),
+        ..RawAsk::default()
+    };
+    assert_eq!(kit.browsers.raw(&kit.cx, ask).await.unwrap()["result"]["result"]["value"], 2);
+    kit.end().await;
+}
+
+/// Answers well first and with this machine afterwards.
+#[derive(Debug, Default)]
+struct Rebinding(AtomicUsize);
+
+impl Lookup for Rebinding {
+    fn look_up<'a>(&'a self, _: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
+        let first = self.0.fetch_add(1, Ordering::SeqCst) == 0;
+        let address = if first { "93.184.216.34" } else { "127.0.0.1" };
+        Box::pin(std::future::ready(Ok(vec![address.parse().unwrap()])))
+    }
+}
+
+// Acceptance 81: the look-up that dials is the one that is checked.
+#[tokio::test]
+async fn a_name_that_is_bound_again_is_refused() {
+    let Some(kit) = Kit::start("a_name_bound_again").await else { return };
+    let rules = SiteRules::default().with_names(Arc::new(Rebinding::default()));
+    let browsers = Browsers::with_rules(Some(Helpers::new()), rules);
+    kit.server.page("/", "<p>inside</p>");
+    let url = format!("http://rebind.test:{}/", kit.server.port);
+    let error = browsers.navigate(&kit.cx, &url, false).await.unwrap_err();
+    assert_eq!(error.kind, "blocked_address", "{error}");
+    assert!(error.message.contains("rebind.test leads to 127.0.0.1"), "{error}");
+    assert_eq!(kit.server.hits.load(Ordering::SeqCst), 0);
+    browsers.shut_down().await;
+    kit.end().await;
+}
