@@ -1,11 +1,25 @@
 //! Index of the built-in tools. Kept in step with the folder by the build; do not edit.
 
+mod browser_back;
+mod browser_cdp;
+mod browser_click;
+mod browser_console;
+mod browser_dialog;
+mod browser_get_images;
+mod browser_navigate;
+mod browser_press;
+mod browser_scroll;
+mod browser_snapshot;
+mod browser_type;
+mod browser_vision;
 mod execute_code;
 mod patch;
 mod process;
 mod read_file;
 mod search_files;
 mod terminal;
+mod web_extract;
+mod web_search;
 mod write_file;
 
 use petasos_contract::{ToolDef, define};
@@ -13,12 +27,26 @@ use petasos_contract::{ToolDef, define};
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
 pub static BUILTIN: &[&ToolDef] = &[
+    &browser_back::TOOL,
+    &browser_cdp::TOOL,
+    &browser_click::TOOL,
+    &browser_console::TOOL,
+    &browser_dialog::TOOL,
+    &browser_get_images::TOOL,
+    &browser_navigate::TOOL,
+    &browser_press::TOOL,
+    &browser_scroll::TOOL,
+    &browser_snapshot::TOOL,
+    &browser_type::TOOL,
+    &browser_vision::TOOL,
     &execute_code::TOOL,
     &patch::TOOL,
     &process::TOOL,
     &read_file::TOOL,
     &search_files::TOOL,
     &terminal::TOOL,
+    &web_extract::TOOL,
+    &web_search::TOOL,
     &write_file::TOOL,
 ];
 

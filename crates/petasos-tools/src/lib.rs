@@ -6,6 +6,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
+//! | `browser`, `web` | what the browser and the web tools share |
 //! | `builtin`, `builtin/` | the index, and one tool a file |
 //! | `change`, `change/` | bringing new contents into files, safely |
 //! | `code`, `code/` | running scripts that call tools |
@@ -15,6 +16,7 @@
 //! | `memory`, `memory/` | what the file tools remember of each session |
 //! | `mention` | what a schema says of other tools |
 
+mod browser;
 pub mod builtin;
 mod change;
 mod code;
@@ -23,6 +25,7 @@ mod edit;
 mod files;
 mod memory;
 mod mention;
+mod web;
 
 pub use builtin::BUILTIN;
 pub use discover::discover_builtin_tools;

@@ -13,6 +13,7 @@ use petasos_approval::Engine;
 use petasos_approval::policy::explain::Checker;
 use petasos_approval::settings::ApprovalSettingsError;
 use petasos_approval::smart::SmartApprover;
+use petasos_browser::Browsers;
 use petasos_checkpoint::{Before, Checkpoints};
 use petasos_config::Inputs;
 use petasos_contract::approval::Approver;
@@ -42,6 +43,7 @@ use petasos_sqlite::{OpenOptions, Store};
 use petasos_store::{StoreError, Stores};
 use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
+use petasos_web::Sources;
 
 use crate::copies::{self, Heard};
 use crate::doorway::Doorway;
@@ -102,6 +104,8 @@ impl Host {
         ports.buffers = Some(Arc::clone(&editors) as _);
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
+        ports.browsers = Some(Browsers::new(ports.processes.clone()) as _);
+        ports.web_sources = Some(Arc::new(Sources::default()) as _);
         let hooks = Arc::new(HookBus::new());
         hooks.register(&(file_memory as Arc<dyn Hook>));
         hooks.register(&(Arc::new(HaltHook(settings.home().to_owned())) as Arc<dyn Hook>));
@@ -280,6 +284,8 @@ impl Host {
         ];
         let files = self.ports.file_memory.clone();
         states.extend(files.map(|files| Arc::new(states::Files(files)) as _));
+        let kept = [self.ports.browsers.clone(), self.ports.web_sources.clone()];
+        states.extend(kept.into_iter().flatten().map(|kept| Arc::new(states::Files(kept)) as _));
         Ok(Sessions::new(SessionParts {
             engine: Arc::new(engine),
             services,

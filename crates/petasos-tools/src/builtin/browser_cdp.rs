@@ -1,0 +1,114 @@
+//! `browser_cdp`: send a bare call of the DevTools protocol.
+
+use std::sync::Arc;
+
+use petasos_browser::{BrowserError, RawAsk};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::tool::{Example, Provenance};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
+};
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::browser::{self, Engine, RAW};
+
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "browser_cdp",
+    toolset: "browser-cdp",
+    description: "Send a bare call of the DevTools protocol",
+    emoji: "🧪",
+    core: true,
+    provenance: Provenance::Foreign,
+    check: Some(&RAW),
+    schema,
+    examples: &[Example {
+        title: "says what is missing where there is no browser",
+        args: r#"{"method":"Page.getLayoutMetrics"}"#,
+        shows: "needs a browser",
+    }],
+    build: |ports| Arc::new(BrowserCdp(Engine::of(ports))),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    json!({
+        "description": "Send one method of the Chrome DevTools protocol to the open tab, a target or a frame. Only for what no other browser tool offers.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "method": { "type": "string", "description": "Such as Page.getLayoutMetrics" },
+                "params": { "type": "object", "description": "Its parameters" },
+                "target_id": { "type": "string", "description": "A tab such as t2, or a target" },
+                "frame_id": { "type": "string", "description": "A frame in a process of its own" },
+                "timeout": { "type": "number", "description": "Seconds, 1 to 300", "default": 30 },
+            },
+            "required": ["method"],
+        },
+    })
+}
+
+#[derive(Deserialize)]
+struct Input {
+    method: String,
+    #[serde(default)]
+    params: Map<String, Value>,
+    target_id: Option<String>,
+    frame_id: Option<String>,
+    timeout: Option<f64>,
+}
+
+impl Input {
+    fn ask(self, cx: &CallContext) -> RawAsk {
+        let url = self.params.get("url").and_then(Value::as_str).unwrap_or_default();
+        let opens_private = browser::opens_private(url, cx);
+        let Self { method, params, target_id, frame_id, timeout } = self;
+        RawAsk { method, params, target_id, frame_id, timeout, opens_private }
+    }
+}
+
+struct BrowserCdp(Engine);
+
+impl BrowserCdp {
+    async fn answer(
+        &self,
+        input: Input,
+        cx: &CallContext,
+    ) -> Result<Map<String, Value>, BrowserError> {
+        self.0.get()?.raw(cx, input.ask(cx)).await
+    }
+}
+
+impl Tool for BrowserCdp {
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let input: Input = cleared.into_args().parse()?;
+            Ok(browser::told(Box::pin(self.answer(input, cx)).await, cx))
+        })
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        let effects = self.touched(&args, cx);
+        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
+    }
+}
+
+impl BrowserCdp {
+    /// Methods that reach cookies, storage or the browser itself leave the page's bounds.
+    fn touched(&self, args: &Args, cx: &CallContext) -> Effects {
+        let url = args.get("params").and_then(|params| params.get("url")?.as_str());
+        let effects = url.map_or_else(|| self.0.page(cx), browser::reach);
+        let method = args.text("method").unwrap_or_default().to_owned();
+        let ask = RawAsk { method, ..RawAsk::default() };
+        let target = format!("browser {}", ask.method);
+        if ask.is_asked() { effects.and(Effect::Send { target }) } else { effects }
+    }
+}
