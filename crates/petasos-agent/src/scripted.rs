@@ -86,6 +86,11 @@ impl Scripted {
         self
     }
 
+    /// Acts so, too, behind what it was told before.
+    pub fn then(&self, acts: impl IntoIterator<Item = Act>) {
+        self.acts.lock().entry(Role::Main).or_default().extend(acts);
+    }
+
     /// Decides by the question when its script has ended.
     #[must_use]
     pub fn otherwise(

@@ -9,9 +9,11 @@ use std::sync::Arc;
 
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::{Agent, Input, TurnEnd, TurnError};
+use petasos_contract::address::Address;
+use petasos_contract::context::Surface;
 use petasos_contract::event::EventSink;
 use petasos_contract::{CallContext, SessionId};
-use petasos_store::{Amend, SessionHead, StoreError};
+use petasos_store::{Amend, SessionHead, SessionScope, StoreError};
 use tokio::sync::oneshot;
 
 use crate::command::Page;
@@ -130,7 +132,7 @@ impl LiveSession {
 
     /// What the store knows about the conversation.
     pub(crate) async fn head(&self) -> Result<Option<SessionHead>, StoreError> {
-        match self.engine().store.find(self.id().as_str()).await {
+        match self.engine().store.find(self.id().as_str(), &SessionScope::Everyone).await {
             Ok(head) => Ok(Some(head)),
             Err(StoreError::NotFound { .. }) => Ok(None),
             Err(error) => Err(error),
@@ -146,6 +148,23 @@ impl LiveSession {
             window: self.window().await,
             head: self.head().await?,
         })
+    }
+
+    /// Whose a conversation that begins here is: the chat's, or of whoever sits at the machine.
+    pub(crate) fn owner(&self) -> Option<Address> {
+        let cx = self.parts.services.context(self.id());
+        let in_chat = cx.surface == Surface::Gateway;
+        self.choice.new.owner.clone().or_else(|| in_chat.then(|| (*cx.address).clone()))
+    }
+
+    /// Which conversations the people of this one may see.
+    pub(crate) async fn scope(&self) -> Result<SessionScope, StoreError> {
+        let owner = match self.head().await? {
+            Some(head) => head.owner,
+            None => self.owner(),
+        };
+        // Whoever sits at the machine may see everything that is kept on it.
+        Ok(owner.map_or(SessionScope::Everyone, SessionScope::Chat))
     }
 
     /// Shows something to everybody who watches.
@@ -178,6 +197,7 @@ impl LiveSession {
         }
         let mut choice = self.choice.clone();
         choice.new.id = Some(self.id().clone());
+        choice.new.owner = self.owner();
         let agent = Agent::begin(Arc::clone(self.engine()), choice).await?;
         if let Some(old) = self.after.take() {
             agent.entered("new_session", &old, &self.call_context()).await;

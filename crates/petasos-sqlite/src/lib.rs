@@ -12,6 +12,7 @@
 //! | `messages` | rows and their columns |
 //! | `repair` | torn turns |
 //! | `search` | words, substrings, snippets |
+//! | `owners` | whose a conversation is |
 //! | `leases` | who may add to a conversation |
 //! | `inbox`, `outbox` | messages of chat platforms that came in and go out |
 //! | `routes`, `access` | where chats lead, how far they were read, who was let in |
@@ -34,6 +35,7 @@ mod maintain;
 mod messages;
 mod migrations;
 mod outbox;
+mod owners;
 mod prune;
 mod questions;
 mod readers;

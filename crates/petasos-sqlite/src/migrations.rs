@@ -12,6 +12,7 @@ static STEPS: &[&str] = &[
     include_str!("migrations/0003_forgetting.sql"),
     include_str!("migrations/0004_gateway.sql"),
     include_str!("migrations/0005_questions.sql"),
+    include_str!("migrations/0006_owners.sql"),
 ];
 
 /// The newest format.

@@ -13,7 +13,7 @@ use petasos_store::{Hit, Query, Sort, StoreError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use crate::sessions;
+use crate::{owners, sessions};
 use crate::sqlite::failed;
 use terms::Terms;
 
@@ -168,6 +168,9 @@ fn wanted(wish: &Wish<'_>) -> (String, Vec<Value>) {
         values.push(Value::Text(only.to_string()));
         condition = format!("{condition} AND m.session = ?{}", values.len() + 1);
     }
+    let (seen, mut owned) = owners::seen(&query.scope, values.len() + 2);
+    condition = format!("{condition} {seen}");
+    values.append(&mut owned);
     if let Some(root) = &wish.except {
         values.push(Value::Text(root.clone()));
         condition = format!("{condition} AND s.root <> ?{}", values.len() + 1);

@@ -3,14 +3,15 @@
 use petasos_contract::SessionId;
 use petasos_contract::reply::{Cost, Usage};
 use petasos_store::{
-    Amend, Filter, Lineage, NewSession, Seq, SessionHead, Spent, StoreError, Swap,
+    Amend, Filter, Lineage, NewSession, Seq, SessionHead, SessionScope, Spent, StoreError, Swap,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::types::Value;
+use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
 
 use crate::messages::{self, word};
 use crate::sqlite::failed;
 use crate::stamp::{new_session_id, now_ms};
-use crate::{questions, repair};
+use crate::{owners, questions, repair};
 
 /// The longest title.
 const TITLE_CHARS_MAX: usize = 100;
@@ -21,7 +22,8 @@ pub(crate) const HIDDEN_SOURCES: &str = "('subagent', 'tool', 'cron')";
 /// The columns that [`read_head`] reads, in its order.
 pub(crate) const COLUMNS: &str = "s.id, s.title, s.source, s.model, s.provider, s.cwd, s.parent, \
     s.lineage, s.root, s.started_ms, s.updated_ms, s.end_reason, s.archived, s.messages, \
-    s.preview, s.input, s.output, s.cache_read, s.cache_write, s.reasoning, s.requests, s.cost_usd";
+    s.preview, s.input, s.output, s.cache_read, s.cache_write, s.reasoning, s.requests, s.cost_usd, \
+    s.platform, s.chat, s.thread, s.user";
 
 /// One head; its columns begin at `from`.
 pub(crate) fn read_head(row: &Row<'_>, from: usize) -> rusqlite::Result<SessionHead> {
@@ -53,6 +55,7 @@ pub(crate) fn read_head(row: &Row<'_>, from: usize) -> rusqlite::Result<SessionH
             requests: row.get(from + 20)?,
         },
         cost_usd: row.get(from + 21)?,
+        owner: owners::read(row, from + 22)?,
     })
 }
 
@@ -82,8 +85,10 @@ pub(crate) fn create_at(
         None => id.to_string(),
     };
     let sql = "INSERT INTO sessions(id, source, title, model, provider, system_prompt, cwd, parent, \
-               lineage, root, started_ms, updated_ms, imported_from) \
-               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12)";
+               lineage, root, started_ms, updated_ms, imported_from, platform, chat, thread, user) \
+               VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?11, ?12, ?13, ?14, ?15, ?16)";
+    let [platform, chat, thread, user] =
+        owners::columns(owners::inherited(connection, new)?.as_ref());
     connection
         .execute(
             sql,
@@ -100,6 +105,10 @@ pub(crate) fn create_at(
                 root,
                 at_ms,
                 imported_from,
+                platform,
+                chat,
+                thread,
+                user,
             ],
         )
         .map_err(failed)?;
@@ -147,17 +156,22 @@ fn find_id(connection: &Connection, id: &str) -> Result<Option<SessionHead>, Sto
 }
 
 /// Finds by identity, beginning of it, title, beginning of a numbered title, or `latest`.
-pub(crate) fn find(connection: &Connection, handle: &str) -> Result<SessionHead, StoreError> {
+pub(crate) fn find(
+    connection: &Connection,
+    handle: &str,
+    scope: &SessionScope,
+) -> Result<SessionHead, StoreError> {
     let handle = handle.trim();
     let missing = || StoreError::NotFound { handle: handle.to_owned() };
     if handle.is_empty() {
         return Err(missing());
     }
     if handle == "latest" {
-        let filter = Filter { limit: 1, ..Filter::default() };
+        let filter = Filter { limit: 1, scope: scope.clone(), ..Filter::default() };
         return list(connection, &filter)?.into_iter().next().ok_or_else(missing);
     }
-    if let Some(head) = find_id(connection, handle)? {
+    let is_seen = |head: &SessionHead| scope.sees(head.owner.as_ref());
+    if let Some(head) = find_id(connection, handle)?.filter(is_seen) {
         return Ok(head);
     }
     let exact = format!("SELECT {COLUMNS} FROM sessions s WHERE s.title = ?1");
@@ -165,16 +179,20 @@ pub(crate) fn find(connection: &Connection, handle: &str) -> Result<SessionHead,
         .query_row(&exact, [handle], |row| read_head(row, 0))
         .optional()
         .map_err(failed)?;
-    if let Some(head) = titled {
+    if let Some(head) = titled.filter(is_seen) {
         return Ok(head);
     }
+    let (seen, mut values) = owners::seen(scope, 2);
     // The beginning of an identity as a range, so that `_` and `%` are themselves.
     let sql = format!(
-        "SELECT {COLUMNS} FROM sessions s WHERE (s.id >= ?1 AND s.id < ?1 || char(1114111)) \
-         OR lower(s.title) = lower(?1) ORDER BY s.updated_ms DESC LIMIT 4"
+        "SELECT {COLUMNS} FROM sessions s WHERE ((s.id >= ?1 AND s.id < ?1 || char(1114111)) \
+         OR lower(s.title) = lower(?1)) {seen} ORDER BY s.updated_ms DESC LIMIT 4"
     );
     let mut statement = connection.prepare(&sql).map_err(failed)?;
-    let found = statement.query_map([handle], |row| read_head(row, 0)).map_err(failed)?;
+    values.insert(0, Value::Text(handle.to_owned()));
+    let found = statement
+        .query_map(params_from_iter(values), |row| read_head(row, 0))
+        .map_err(failed)?;
     let mut found = found.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     match found.len() {
         0 => Err(missing()),
@@ -197,14 +215,21 @@ pub(crate) fn list(
     } else {
         format!("AND s.source NOT IN {HIDDEN_SOURCES}")
     };
+    let (seen, mut owned) = owners::seen(&filter.scope, 5);
     let sql = format!(
         "SELECT {COLUMNS} FROM sessions s WHERE (?1 IS NULL OR s.source = ?1) {hidden} \
-         AND (?2 OR s.archived = 0) ORDER BY s.updated_ms DESC, s.id DESC LIMIT ?3 OFFSET ?4"
+         AND (?2 OR s.archived = 0) {seen} ORDER BY s.updated_ms DESC, s.id DESC LIMIT ?3 OFFSET ?4"
     );
     let limit = if filter.limit == 0 { LIST_USUAL } else { filter.limit };
+    let number = |count: usize| Value::Integer(i64::try_from(count).unwrap_or(i64::MAX));
+    let source = filter.source.clone().map_or(Value::Null, Value::Text);
+    let mut values =
+        vec![source, Value::Integer(filter.archived.into()), number(limit), number(filter.offset)];
+    values.append(&mut owned);
     let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    let values = params![filter.source, filter.archived, limit, filter.offset];
-    let found = statement.query_map(values, |row| read_head(row, 0)).map_err(failed)?;
+    let found = statement
+        .query_map(params_from_iter(values), |row| read_head(row, 0))
+        .map_err(failed)?;
     found.collect::<Result<Vec<_>, _>>().map_err(failed)
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use petasos_contract::SessionId;
 use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionHead, SessionStore, Slice, StoreError, WaitingCalls,
+    SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
 };
 use rusqlite::Connection;
 
@@ -144,9 +144,9 @@ impl SessionStore for Store {
         Box::pin(self.writer.write("a change", move |connection| job(connection, &id)))
     }
 
-    fn find<'a>(&'a self, handle: &'a str) -> Later<'a, SessionHead> {
-        let handle = handle.to_owned();
-        let look = move |connection: &Connection| sessions::find(connection, &handle);
+    fn find<'a>(&'a self, handle: &'a str, scope: &'a SessionScope) -> Later<'a, SessionHead> {
+        let (handle, scope) = (handle.to_owned(), scope.clone());
+        let look = move |connection: &Connection| sessions::find(connection, &handle, &scope);
         Box::pin(self.readers.read("a conversation", look))
     }
 

@@ -5,6 +5,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `sessions` | conversations: the trait, its rows, its errors |
+//! | `scope` | whose conversations somebody may see |
 //! | `leases` | the right to add to a conversation |
 //! | `questions` | questions to people, and their answers |
 //! | `chat` | which conversation of a chat platform is meant |
@@ -19,6 +20,7 @@ mod inbox;
 mod leases;
 mod outbox;
 mod questions;
+mod scope;
 mod routes;
 mod sessions;
 mod stores;
@@ -30,5 +32,6 @@ pub use leases::*;
 pub use outbox::*;
 pub use questions::*;
 pub use routes::*;
+pub use scope::SessionScope;
 pub use sessions::*;
 pub use stores::Stores;

@@ -6,6 +6,7 @@
 use serde::{Deserialize, Serialize};
 
 use petasos_contract::BoxFuture;
+use petasos_contract::address::Address;
 use petasos_contract::call::Disposition;
 use petasos_contract::id::{CallId, SessionId, TurnId};
 use petasos_contract::message::Message;
@@ -13,6 +14,7 @@ use petasos_contract::model::Role;
 use petasos_contract::reply::{Cost, Finish, Served, Usage};
 
 use crate::leases::{Holder, Lease, WaitingCalls};
+use crate::scope::SessionScope;
 
 /// An answer of the store, later.
 pub type Later<'a, T> = BoxFuture<'a, Result<T, StoreError>>;
@@ -40,8 +42,9 @@ pub trait SessionStore: Send + Sync {
     /// Changes what is known about a conversation, or which rows are replayed.
     fn amend<'a>(&'a self, session: &'a SessionId, change: Amend) -> Later<'a, Vec<Seq>>;
 
-    /// Finds one by identity, by its unambiguous beginning, by title, or the newest by `latest`.
-    fn find<'a>(&'a self, handle: &'a str) -> Later<'a, SessionHead>;
+    /// Finds one by identity, by its unambiguous beginning, by title, or the newest by `latest`,
+    /// among those that are seen. Others are as if they were not there.
+    fn find<'a>(&'a self, handle: &'a str, scope: &'a SessionScope) -> Later<'a, SessionHead>;
 
     /// The newest first.
     fn list<'a>(&'a self, filter: &'a Filter) -> Later<'a, Vec<SessionHead>>;
@@ -183,6 +186,9 @@ pub struct NewSession {
     pub cwd: Option<String>,
     /// Where it comes from.
     pub parent: Option<(SessionId, Lineage)>,
+    /// Whose it is: the chat in which it is held. The parent's when absent; without one it belongs
+    /// to whoever sits at the machine.
+    pub owner: Option<Address>,
 }
 
 /// What is added to the log.
@@ -316,6 +322,8 @@ pub struct SessionHead {
     pub provider: Option<String>,
     /// The working directory.
     pub cwd: Option<String>,
+    /// The chat in which it is held; nothing when it belongs to whoever sits at the machine.
+    pub owner: Option<Address>,
     /// Where it comes from.
     pub parent: Option<String>,
     /// How it came from there.
@@ -376,6 +384,8 @@ pub struct LoadedRow {
 /// Which conversations are listed.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
+    /// Only those that are seen from here.
+    pub scope: SessionScope,
     /// Only from there.
     pub source: Option<String>,
     /// Those of subagents and schedules too.
@@ -425,6 +435,8 @@ pub enum Sort {
 /// What is searched for.
 #[derive(Debug, Clone, Default)]
 pub struct Query {
+    /// Only in conversations that are seen from here.
+    pub scope: SessionScope,
     /// Words, phrases in quotes, `OR`, `NOT`, a trailing `*`.
     pub text: String,
     /// Only these roles; empty means all.

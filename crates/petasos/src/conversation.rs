@@ -9,7 +9,7 @@ use petasos_config::Inputs;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
 use petasos_runtime::toolsets::{Unknown, choose, unknown};
-use petasos_store::{Filter, SessionStore, StoreError};
+use petasos_store::{Filter, SessionScope, SessionStore, StoreError};
 
 use crate::host::Host;
 use crate::out::Out;
@@ -92,7 +92,7 @@ impl Conversation {
             return found.map(|head| Some(head.session())).ok_or_else(|| nothing_here(&here));
         }
         let Some(handle) = self.resume.as_deref() else { return Ok(None) };
-        Ok(Some(store.find(handle).await.map_err(failed)?.session()))
+        Ok(Some(store.find(handle, &SessionScope::Everyone).await.map_err(failed)?.session()))
     }
 }
 

@@ -105,8 +105,11 @@ async fn answer(input: &Input, seat: &LoopSeat) -> Result<Value, StoreError> {
         value.and_then(|value| usize::try_from(value).ok()).unwrap_or(usual).clamp(1, most)
     };
     let limit = bounded(input.limit, LIMIT_USUAL, LIMIT_MAX);
+    // Whose conversation this is decides what may be read; nothing that the model writes does.
+    let own = store.find(seat.session.as_str(), &SessionScope::Everyone).await?;
+    let scope = SessionScope::of(own.owner.as_ref());
     if let Some(handle) = &input.session_id {
-        let head = store.find(handle).await?;
+        let head = store.find(handle, &scope).await?;
         let slice = match input.around_message_id {
             Some(seq) => {
                 Slice::Around { seq, radius: bounded(input.window, WINDOW_USUAL, WINDOW_MAX) }
@@ -118,27 +121,27 @@ async fn answer(input: &Input, seat: &LoopSeat) -> Result<Value, StoreError> {
         return Ok(json!({ "session": brief(&head), "messages": messages }));
     }
     match input.query.as_deref().map(str::trim).filter(|query| !query.is_empty()) {
-        Some(query) => discover(input, query, limit, seat).await,
-        None => recent(store, limit, seat).await,
+        Some(query) => {
+            let scoped = Query { scope, limit, text: query.to_owned(), ..Query::default() };
+            discover(input, scoped, seat).await
+        }
+        None => recent(store, limit, scope, seat).await,
     }
 }
 
 async fn discover(
     input: &Input,
-    query: &str,
-    limit: usize,
+    scoped: Query,
     seat: &LoopSeat,
 ) -> Result<Value, StoreError> {
     let roles = input.role_filter.as_deref().unwrap_or("user,assistant");
     let roles = roles.split(',').map(|role| role.trim().to_owned());
     let query = Query {
-        text: query.to_owned(),
         roles: roles.filter(|role| !role.is_empty()).collect(),
         sort: input.sort.unwrap_or_default(),
-        limit,
         one_per_lineage: true,
         except: Some(seat.session.clone()),
-        ..Query::default()
+        ..scoped
     };
     let hits = seat.engine.store.search(&query).await?;
     let one = |hit: &Hit| {
@@ -160,9 +163,10 @@ async fn discover(
 async fn recent(
     store: &dyn SessionStore,
     limit: usize,
+    scope: SessionScope,
     seat: &LoopSeat,
 ) -> Result<Value, StoreError> {
-    let filter = Filter { limit: limit + 1, ..Filter::default() };
+    let filter = Filter { limit: limit + 1, scope, ..Filter::default() };
     let heads = store.list(&filter).await?;
     let others = heads.iter().filter(|head| head.id != seat.session.as_str()).take(limit);
     Ok(json!({ "recent": others.map(brief).collect::<Vec<_>>() }))

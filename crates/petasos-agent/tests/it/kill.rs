@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use petasos_agent::{Act, Agent, Scripted};
 use petasos_contract::model::Role;
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{Filter, SessionStore, Slice, WaitingCalls};
+use petasos_store::{Filter, SessionScope, SessionStore, Slice, WaitingCalls};
 use serde_json::json;
 
 use crate::tapped::Tapped;
@@ -72,7 +72,7 @@ fn victim() {
             Ok(seqs)
         }));
         let world = World::over(restless(), &json!({}), &folder, Arc::clone(&store) as _);
-        let mut agent = match store.find("latest").await {
+        let mut agent = match store.find("latest", &SessionScope::Local).await {
             Ok(head) if head.messages < 120 => world.resume(&head.session()).await.0,
             _ => Agent::begin(Arc::clone(&world.engine), world.choice()).await.unwrap(),
         };

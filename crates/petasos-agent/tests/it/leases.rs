@@ -9,7 +9,7 @@ use petasos_contract::context::Surface;
 use petasos_contract::event::Event;
 use petasos_contract::model::Role;
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{NewSession, StoreError};
+use petasos_store::{NewSession, SessionScope, StoreError};
 use serde_json::json;
 
 use crate::tapped::Tapped;
@@ -122,6 +122,6 @@ async fn a_write_that_came_late_breaks_nothing() {
     let all = ["user: first", "assistant: one", "user: second", "assistant: two"];
     assert_eq!(told(&agent), all);
     world.check(&agent).await;
-    let head = world.engine.store.find(agent.session().as_str()).await.unwrap();
+    let head = world.engine.store.find(agent.session().as_str(), &SessionScope::Local).await.unwrap();
     assert_eq!(head.usage.requests, 2, "nothing is counted twice: {head:?}");
 }

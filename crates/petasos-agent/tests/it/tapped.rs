@@ -4,7 +4,7 @@ use petasos_contract::SessionId;
 use petasos_sqlite::Store;
 use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionHead, SessionStore, Slice, StoreError, WaitingCalls,
+    SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
 };
 
 type Answer = dyn Fn(&SessionId, Vec<Seq>) -> Result<Vec<Seq>, StoreError> + Send + Sync;
@@ -44,8 +44,8 @@ impl SessionStore for Tapped {
         self.store.amend(session, change)
     }
 
-    fn find<'a>(&'a self, handle: &'a str) -> Later<'a, SessionHead> {
-        self.store.find(handle)
+    fn find<'a>(&'a self, handle: &'a str, scope: &'a SessionScope) -> Later<'a, SessionHead> {
+        self.store.find(handle, scope)
     }
 
     fn list<'a>(&'a self, filter: &'a Filter) -> Later<'a, Vec<SessionHead>> {

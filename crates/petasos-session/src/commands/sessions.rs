@@ -14,14 +14,15 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
 };
 
 async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    let scope = live.scope().await.map_err(|error| error.to_string())?;
     let store = &live.engine().store;
     let lines: Vec<String> = if words.is_empty() {
-        let filter = Filter { limit: 20, ..Filter::default() };
+        let filter = Filter { scope, limit: 20, ..Filter::default() };
         let heads = store.list(&filter).await.map_err(|error| error.to_string())?;
         heads.iter().map(|head| row(head, &head.preview)).collect()
     } else {
-        let query =
-            Query { text: words.to_owned(), one_per_lineage: true, limit: 20, ..Query::default() };
+        let (text, one_per_lineage) = (words.to_owned(), true);
+        let query = Query { scope, text, one_per_lineage, limit: 20, ..Query::default() };
         let hits = store.search(&query).await.map_err(|error| error.to_string())?;
         let found = |hit: &Hit| hit.snippet.replace(">>>", "**").replace("<<<", "**");
         hits.iter().map(|hit| row(&hit.session, &found(hit))).collect()

@@ -81,6 +81,7 @@ impl LiveSession {
         }
         let mut choice = self.choice.clone();
         choice.new.id = None;
+        choice.new.owner = self.owner();
         let begun = Agent::begin(Arc::clone(self.engine()), choice).await;
         let mut agent = begun.map_err(|error| error.to_string())?;
         suggest_title(&agent, prompt).await.map_err(|error| error.to_string())?;

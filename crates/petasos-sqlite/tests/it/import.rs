@@ -1,6 +1,6 @@
 //! Taking over another agent's database.
 
-use petasos_store::{Filter, SessionStore};
+use petasos_store::{Filter, SessionScope, SessionStore};
 
 use super::{Place, texts};
 
@@ -34,7 +34,7 @@ async fn an_old_database_is_taken_over_and_made_whole() {
     assert!(store.list(&Filter::default()).await.unwrap().is_empty(), "a look changes nothing");
     let done = store.import_hermes(&old, |_| ()).await.unwrap();
     assert_eq!((done.sessions, done.messages, done.repairs.len()), (1, 3, 2), "{done:?}");
-    let head = store.find("Lamp").await.unwrap();
+    let head = store.find("Lamp", &SessionScope::Local).await.unwrap();
     assert_eq!((head.started_ms, head.usage.input), (1_735_689_600_500, 42));
     let told = texts(&store, &head.session()).await;
     assert_eq!(told[..2], ["user: hello", "calls: a"]);

@@ -6,6 +6,7 @@ mod import;
 mod leases;
 mod log;
 mod mailbox;
+mod owners;
 mod prune;
 mod search;
 mod sessions;

@@ -3,7 +3,7 @@
 use petasos_contract::model::Role;
 use petasos_contract::reply::{Cost, Served, Usage};
 use petasos_sqlite::Format;
-use petasos_store::{Amend, Filter, Lineage, NewSession, Query, SessionStore, Spent, StoreError};
+use petasos_store::{Amend, Filter, Lineage, NewSession, Query, SessionScope, SessionStore, Spent, StoreError};
 
 use super::{Place, assistant, begin, calling, new, result, texts, user};
 
@@ -25,13 +25,13 @@ async fn a_session_is_found_by_what_people_remember() {
         ("lamp", "20260101_000000_aaaaaa"),
         ("100% sure_thing", "20260102_000000_bbbbbb"),
     ] {
-        assert_eq!(store.find(handle).await.unwrap().id, expected, "{handle}");
+        assert_eq!(store.find(handle, &SessionScope::Local).await.unwrap().id, expected, "{handle}");
     }
-    assert!(matches!(store.find("2026").await, Err(StoreError::Ambiguous { .. })));
-    assert!(matches!(store.find("%").await, Err(StoreError::NotFound { .. })));
-    let first = store.find("Lamp").await.unwrap().session();
+    assert!(matches!(store.find("2026", &SessionScope::Local).await, Err(StoreError::Ambiguous { .. })));
+    assert!(matches!(store.find("%", &SessionScope::Local).await, Err(StoreError::NotFound { .. })));
+    let first = store.find("Lamp", &SessionScope::Local).await.unwrap().session();
     store.append(&first, vec![user("again")]).await.unwrap();
-    assert_eq!(store.find("latest").await.unwrap().id, first.as_str());
+    assert_eq!(store.find("latest", &SessionScope::Local).await.unwrap().id, first.as_str());
 }
 
 #[tokio::test]
@@ -43,9 +43,9 @@ async fn titles_are_unique() {
     let taken = store.amend(&other, Amend::Title(Some("Lamp".to_owned()))).await;
     assert!(matches!(taken, Err(StoreError::TitleTaken { .. })));
     store.amend(&other, Amend::SuggestTitle("Lamp".to_owned())).await.unwrap();
-    assert_eq!(store.find(other.as_str()).await.unwrap().title.unwrap(), "Lamp #2");
+    assert_eq!(store.find(other.as_str(), &SessionScope::Local).await.unwrap().title.unwrap(), "Lamp #2");
     store.amend(&other, Amend::SuggestTitle("Sofa".to_owned())).await.unwrap();
-    assert_eq!(store.find(other.as_str()).await.unwrap().title.unwrap(), "Lamp #2");
+    assert_eq!(store.find(other.as_str(), &SessionScope::Local).await.unwrap().title.unwrap(), "Lamp #2");
 }
 
 #[tokio::test]
@@ -104,7 +104,7 @@ async fn what_was_used_adds_up() {
         let spent = Spent { role: Role::Main, served, usage, cost };
         store.amend(&one, Amend::Spent(Box::new(spent))).await.unwrap();
     }
-    let head = store.find(one.as_str()).await.unwrap();
+    let head = store.find(one.as_str(), &SessionScope::Local).await.unwrap();
     assert_eq!((head.usage.input, head.usage.requests), (20, 2));
     assert!((head.cost_usd - 0.5).abs() < 1e-9);
 }

@@ -13,7 +13,7 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Subcommand};
 use petasos_redact::Redactor;
 use petasos_sqlite::Store;
-use petasos_store::{SessionHead, SessionStore as _, StoreError};
+use petasos_store::{SessionHead, SessionScope, SessionStore as _, StoreError};
 
 use crate::command::{Command, Session, actions, parse};
 use crate::host::Host;
@@ -78,7 +78,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
 
 /// The conversation that a person means.
 fn find(host: &Host, store: &Store, handle: &str) -> Result<SessionHead, Report> {
-    host.wait(store.find(handle))?.map_err(report)
+    host.wait(store.find(handle, &SessionScope::Everyone))?.map_err(report)
 }
 
 /// What of a text may leave the house.

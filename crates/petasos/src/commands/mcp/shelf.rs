@@ -9,7 +9,7 @@ use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_mcp::server::{LogHead, Logs};
 use petasos_sqlite::Store;
-use petasos_store::{Filter, LoadedRow, SessionStore as _, Slice};
+use petasos_store::{Filter, LoadedRow, SessionScope, SessionStore as _, Slice};
 use petasos_terminal::JobTable;
 
 use crate::host::Host;
@@ -44,7 +44,8 @@ impl Shelf {
     }
 
     async fn conversation(&self, id: &str) -> Option<String> {
-        let session = SessionId::from(id);
+        // A client is a model's: it sees what belongs to whoever sits at this machine.
+        let session = self.store.find(id, &SessionScope::Local).await.ok()?.session();
         let rows = self.store.read(&session, Slice::Whole).await.ok()?;
         let redactor = petasos_redact::Redactor::of(&self.settings);
         Some(redactor.text(&rows.iter().fold(String::new(), written)).into_owned())

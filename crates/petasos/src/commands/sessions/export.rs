@@ -9,7 +9,7 @@ use std::process::ExitCode;
 use clap::{Args, ValueEnum};
 use petasos_contract::SessionId;
 use petasos_sqlite::Format;
-use petasos_store::{Filter, SessionHead, SessionStore as _};
+use petasos_store::{Filter, SessionHead, SessionScope, SessionStore as _};
 use serde_json::{Value, json};
 
 use super::{find, mask, report};
@@ -55,7 +55,9 @@ impl Export {
             vec![find(host, &store, handle)?.session()]
         } else {
             let limit = usize::try_from(i64::MAX).unwrap_or(usize::MAX);
-            let filter = Filter { all_sources: true, archived: true, limit, ..Filter::default() };
+            let scope = SessionScope::Everyone;
+            let (all_sources, archived) = (true, true);
+            let filter = Filter { scope, all_sources, archived, limit, ..Filter::default() };
             let heads = host.wait(store.list(&filter))?.map_err(report)?;
             heads.iter().map(SessionHead::session).collect()
         };

@@ -4,7 +4,7 @@ use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use petasos_store::{Filter, SessionHead, SessionStore as _};
+use petasos_store::{Filter, SessionHead, SessionScope, SessionStore as _};
 use serde_json::json;
 
 use super::report;
@@ -37,6 +37,7 @@ impl List {
         let host = session.host.get()?;
         let store = host.store()?;
         let filter = Filter {
+            scope: SessionScope::Everyone,
             source: self.source,
             all_sources: self.all,
             archived: self.archived,

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Args, ValueEnum};
-use petasos_store::{Query, SessionStore as _, Sort};
+use petasos_store::{Query, SessionScope, SessionStore as _, Sort};
 use serde_json::json;
 
 use super::list::ago;
@@ -48,6 +48,7 @@ impl Search {
         let store = host.store()?;
         let only = self.session.map(|handle| find(host, &store, &handle)).transpose()?;
         let query = Query {
+            scope: SessionScope::Everyone,
             text: self.query.join(" "),
             roles: self.role,
             sort: match self.sort {
