@@ -1,20 +1,23 @@
 //! An agent: one conversation, and the engine it runs on.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use petasos_contract::event::Event;
+use petasos_contract::message::Message;
 use petasos_contract::model::ModelError;
 use petasos_contract::reply::{Cost, Usage};
 use petasos_contract::{CallContext, SessionId};
-use petasos_store::{Amend, StoreError, WaitingCalls};
+use petasos_store::{Amend, LoadedRow, StoreError, WaitingCalls};
 
 use crate::compress::{self, Bench, Compressed, Compressor};
 use crate::engine::{Choice, Engine};
-use crate::lease::Held;
+use crate::lease::{Held, LeaseWait, PATIENCE};
 use crate::memory::Memory;
 use crate::prompt;
 use crate::seat::LoopSeat;
 use crate::steer::Inbox;
+use crate::todo::TodoList;
 use crate::transcript::Transcript;
 
 /// Why a turn could not be carried through. What is stored is valid in any case.
@@ -91,6 +94,8 @@ pub struct Agent {
     pub(crate) seat: Arc<LoopSeat>,
     pub(crate) compressor: Compressor,
     pub(crate) turns: u64,
+    /// How long somebody else who works on the conversation is waited for.
+    patience: Duration,
 }
 
 impl Agent {
@@ -148,7 +153,43 @@ impl Agent {
             delegated: Arc::default(),
         });
         let compressor = Compressor::new(&choice);
-        Self { engine, choice, transcript, system, seat, compressor, turns: 0 }
+        let patience = PATIENCE;
+        Self { engine, choice, transcript, system, seat, compressor, turns: 0, patience }
+    }
+
+    /// Goes along with a conversation that somebody else is at work on: it is read as it is. What
+    /// they leave torn is closed when a turn begins here.
+    pub async fn attach(
+        engine: Arc<Engine>,
+        choice: Choice,
+        session: &SessionId,
+    ) -> Result<Self, TurnError> {
+        let loaded = engine.store.load(session).await?;
+        let system = loaded.system_prompt.clone();
+        let transcript = Transcript::of(Arc::clone(&engine.store), loaded);
+        let agent = Self::with(engine, choice, transcript, system);
+        agent.seat.todo.lock().recall(agent.transcript.rows());
+        Ok(agent)
+    }
+
+    /// Waits so long for somebody else who works on the conversation, instead of refusing.
+    pub fn wait_for_others(&mut self, most: Duration) {
+        self.patience = most;
+    }
+
+    /// Reads what somebody else did to the conversation; gives how many messages there were before.
+    pub async fn catch_up(&mut self) -> Result<usize, TurnError> {
+        let known = self.transcript.rows().len();
+        self.transcript.catch_up().await?;
+        let mut list = TodoList::default();
+        list.recall(self.transcript.rows());
+        *self.seat.todo.lock() = list;
+        Ok(known)
+    }
+
+    /// Whether somebody works for it in the background.
+    pub fn is_delegating(&self) -> bool {
+        self.seat.delegation.running() > 0
     }
 
     /// The conversation's identity.
@@ -210,7 +251,9 @@ impl Agent {
         waiting: WaitingCalls,
         cx: &CallContext,
     ) -> Result<Held, StoreError> {
-        let held = Held::take(&self.engine.store, self.session(), purpose).await?;
+        let (cancel, events) = (&cx.cancel, &cx.events);
+        let wait = LeaseWait { most: self.patience, cancel, events };
+        let held = Held::take_after(&self.engine.store, self.session(), purpose, &wait).await?;
         self.transcript.attend(cx.events.clone());
         if self.transcript.is_current(held.lease()) {
             return Ok(held);
@@ -218,10 +261,13 @@ impl Agent {
         for repair in self.engine.store.close_turn(held.lease(), waiting).await? {
             cx.events.emit(|| Event::Notice { text: format!("repaired: {repair}") });
         }
-        let known = self.transcript.rows().len();
+        let (known, last) = (self.transcript.rows().len(), self.transcript.last());
         self.transcript.catch_up().await?;
         self.seat.todo.lock().recall(self.transcript.rows());
         let count = self.transcript.rows().len();
+        for row in self.transcript.rows().iter().filter(|row| Some(row.seq) > last) {
+            cx.events.emit(|| row_added(self.session(), row));
+        }
         if count != known {
             let text = format!(
                 "this conversation went on elsewhere: it had {known} messages here, now it has \
@@ -245,6 +291,26 @@ impl Agent {
         self.system = Some(system.clone());
         Ok(system)
     }
+}
+
+impl Drop for Agent {
+    /// Who works for it in the background holds what it shares with them, and must hear of its end.
+    fn drop(&mut self) {
+        self.seat.delegation.stop();
+    }
+}
+
+/// What surfaces are told of a row that another process added.
+pub fn row_added(session: &SessionId, row: &LoadedRow) -> Event {
+    let (role, text, calls) = match &row.stored.message {
+        Message::User { content } => ("user", content.text(), Vec::new()),
+        Message::Tool(result) => ("tool", result.content.text(), Vec::new()),
+        Message::Assistant(said) => {
+            let calls = said.tool_calls.iter().map(|call| call.name.clone());
+            ("assistant", said.text().to_owned(), calls.collect())
+        }
+    };
+    Event::MessageAdded { session: session.clone(), seq: row.seq, role, text, calls }
 }
 
 /// The dollars of a cost, when they are known.

@@ -5,12 +5,27 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::SessionId;
+use petasos_contract::event::{Event, EventSink};
 use petasos_contract::wait::Owned;
 use petasos_store::{LEASE, Lease, SessionStore, StoreError};
+use tokio_util::sync::CancellationToken;
 use tracing::warn;
 
 /// How long a lease of somebody else is waited for before it is an obstacle.
-const PATIENCE: Duration = Duration::from_secs(1);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The longest pause before somebody who works on a conversation is looked at again.
+const PAUSE_MAX: Duration = Duration::from_millis(500);
+
+/// How long somebody else who works on the conversation is waited for.
+pub(crate) struct LeaseWait<'a> {
+    /// So long.
+    pub(crate) most: Duration,
+    /// Or until this.
+    pub(crate) cancel: &'a CancellationToken,
+    /// Who is told what is waited for.
+    pub(crate) events: &'a EventSink,
+}
 
 /// A lease that is held.
 pub(crate) struct Held {
@@ -26,7 +41,19 @@ impl Held {
         session: &SessionId,
         purpose: &str,
     ) -> Result<Self, StoreError> {
-        let lease = claim(store, session, purpose).await?;
+        let (cancel, events) = (CancellationToken::new(), EventSink::silent());
+        let wait = LeaseWait { most: PATIENCE, cancel: &cancel, events: &events };
+        Self::take_after(store, session, purpose, &wait).await
+    }
+
+    /// The same, and whoever has it may be waited for longer.
+    pub(crate) async fn take_after(
+        store: &Arc<dyn SessionStore>,
+        session: &SessionId,
+        purpose: &str,
+        wait: &LeaseWait<'_>,
+    ) -> Result<Self, StoreError> {
+        let lease = claim(store, session, purpose, wait).await?;
         let (renewed, again) = (lease.clone(), Arc::clone(store));
         let renewal = Owned::start(async move {
             loop {
@@ -55,14 +82,31 @@ async fn claim(
     store: &Arc<dyn SessionStore>,
     session: &SessionId,
     purpose: &str,
+    wait: &LeaseWait<'_>,
 ) -> Result<Lease, StoreError> {
-    let deadline = Instant::now() + PATIENCE;
+    let started = Instant::now();
+    let (mut pause, mut told) = (PATIENCE / 20, false);
     loop {
-        match store.claim(session, purpose).await {
-            Err(StoreError::Leased { .. }) if Instant::now() < deadline => {
-                tokio::time::sleep(PATIENCE / 20).await;
+        let claimed = store.claim(session, purpose).await;
+        let Err(StoreError::Leased { holder, .. }) = &claimed else { return claimed };
+        // Looking costs less than claiming.
+        loop {
+            if started.elapsed() >= wait.most || wait.cancel.is_cancelled() {
+                return claimed;
             }
-            claimed => return claimed,
+            if !told && started.elapsed() >= PATIENCE {
+                told = true;
+                let text = format!("waiting: {holder} works on this conversation");
+                wait.events.emit(|| Event::Notice { text });
+            }
+            tokio::select! {
+                () = tokio::time::sleep(pause) => {}
+                () = wait.cancel.cancelled() => {}
+            }
+            pause = (pause * 2).min(PAUSE_MAX);
+            if store.holder(session).await?.is_none() {
+                break;
+            }
         }
     }
 }

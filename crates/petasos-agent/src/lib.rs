@@ -53,7 +53,7 @@ pub mod turn;
 pub mod validate;
 pub mod watch;
 
-pub use agent::{Agent, Outcome, TurnEnd, TurnError};
+pub use agent::{Agent, Outcome, TurnEnd, TurnError, row_added};
 pub use engine::{Asker, Choice, Engine, Question};
 pub use loop_tools::LOOP_TOOLS;
 pub use prompt::context_files;

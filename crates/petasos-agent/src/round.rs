@@ -36,7 +36,7 @@ pub(crate) async fn run(
     calls: Vec<ToolCall>,
     cx: &CallContext,
 ) -> Result<Vec<ToolResult>, StoreError> {
-    let tools = engine.dispatcher.registry().seen_by(&cx.session);
+    let tools = engine.dispatcher.registry().seen_by(cx.origin());
     let segments = plan(&calls, &tools, &engine.dispatcher.base(cx), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
     let mut steps = segments.into_iter().flat_map(steps).peekable();

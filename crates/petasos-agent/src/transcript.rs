@@ -85,6 +85,11 @@ impl Transcript {
         Ok(())
     }
 
+    /// The last row that is known.
+    pub fn last(&self) -> Option<Seq> {
+        self.last
+    }
+
     /// Whose it is.
     pub fn session(&self) -> &SessionId {
         &self.session

@@ -218,6 +218,11 @@ impl CallContext {
         Self { taint: self.taint.with(by), ..self }
     }
 
+    /// The conversation of the person at its beginning: its own, or the one it works for.
+    pub fn origin(&self) -> &SessionId {
+        self.root.as_ref().unwrap_or(&self.session)
+    }
+
     /// The same surroundings for another call, with its own cancellation below ours.
     #[must_use]
     pub fn for_call(&self, call: CallId) -> Self {

@@ -157,6 +157,19 @@ pub enum Event {
         /// The words.
         text: String,
     },
+    /// Another process added a message to the conversation.
+    MessageAdded {
+        /// The conversation.
+        session: SessionId,
+        /// Its place in the log.
+        seq: i64,
+        /// Whose words: `user`, `assistant`, `tool`.
+        role: &'static str,
+        /// Its text.
+        text: String,
+        /// The tools that it calls.
+        calls: Vec<ToolName>,
+    },
     /// A subagent begins.
     SubagentStarted {
         /// Who asked for it.

@@ -167,7 +167,7 @@ pub async fn fit_turn(results: &mut [ToolResult], dispatcher: &Dispatcher, cx: &
     let budget = Budget::of(cx).turn_chars as usize;
     let mut sizes: Vec<usize> = results.iter().map(|result| result.content.chars()).collect();
     let mut total: usize = sizes.iter().sum();
-    let tools = dispatcher.registry().seen_by(&cx.session);
+    let tools = dispatcher.registry().seen_by(cx.origin());
     let stays = |result: &ToolResult| {
         let entry = tools.get(result.name.as_str());
         entry.is_some_and(|entry| entry.result_chars_max == Limit::Unlimited)

@@ -173,7 +173,7 @@ impl Dispatcher {
         trail: &mut Trail,
     ) -> Result<ToolOutput, Refusal> {
         let clock = run::Clock::start(cx);
-        let tools = self.registry.seen_by(&cx.session);
+        let tools = self.registry.seen_by(cx.origin());
         let parsed = args::parse(call);
         let parsed = match bridge::cross(parsed, &tools, cx)? {
             bridge::Crossed::Answer(answer) => return Ok(answer),

@@ -31,7 +31,7 @@ pub async fn run(
     calls: Vec<ToolCall>,
     cx: &CallContext,
 ) -> Vec<ToolResult> {
-    let tools = dispatcher.registry().seen_by(&cx.session);
+    let tools = dispatcher.registry().seen_by(cx.origin());
     let segments = plan(&calls, &tools, &dispatcher.base(cx), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
     for segment in segments {

@@ -48,7 +48,19 @@ impl Keeping {
         self.suspended.store(true, Ordering::Release);
     }
 
-    /// Answers a question of whichever process.
+    /// Answers a question that no desk of this process has.
+    pub(crate) async fn answer_elsewhere(
+        &self,
+        id: &QuestionId,
+        reply: &QuestionReply,
+        by: &Answerer,
+    ) -> Result<(), AnswerError> {
+        let record = self.questions.get(id).await?.ok_or(AnswerError::NotOpen)?;
+        record::question(&record)?.admits(reply, by)?;
+        self.answer(id, reply, by).await
+    }
+
+    /// Keeps an answer, which counts when it is the first.
     pub(crate) async fn answer(
         &self,
         id: &QuestionId,
@@ -84,6 +96,8 @@ pub(crate) struct Desk {
     /// How many wait for the floor.
     waiting: AtomicUsize,
     open: Mutex<Option<Open>>,
+    /// A question that another process puts for this session.
+    elsewhere: Mutex<Option<Arc<Question>>>,
 }
 
 #[derive(Debug)]
@@ -95,7 +109,8 @@ struct Open {
 impl Desk {
     pub(crate) fn new(ring: Arc<Ring>) -> Arc<Self> {
         let (floor, waiting) = (Semaphore::new(1), AtomicUsize::new(0));
-        Arc::new(Self { ring, floor, waiting, open: Mutex::new(None) })
+        let (open, elsewhere) = (Mutex::new(None), Mutex::new(None));
+        Arc::new(Self { ring, floor, waiting, open, elsewhere })
     }
 
     /// Puts a question and waits for the answer.
@@ -194,9 +209,28 @@ impl Desk {
         }
     }
 
-    /// The question that is open.
+    /// The question that is open, here or in another process.
     pub(crate) fn open(&self) -> Option<Arc<Question>> {
-        self.open.lock().as_ref().map(|open| Arc::clone(&open.question))
+        let here = self.open.lock().as_ref().map(|open| Arc::clone(&open.question));
+        here.or_else(|| self.elsewhere.lock().clone())
+    }
+
+    /// What another process asks for this session now, if anything.
+    pub(crate) fn asked_elsewhere(&self, question: Option<Question>) {
+        let mut elsewhere = self.elsewhere.lock();
+        let known = elsewhere.as_ref().map(|question| question.id.clone());
+        let question = question.filter(|question| !self.has(&question.id));
+        if known.as_ref() == question.as_ref().map(|question| &question.id) {
+            return;
+        }
+        if let Some(id) = known {
+            let how = Closed::Answered;
+            self.ring.push(SessionEvent::QuestionClosed { id, how });
+        }
+        *elsewhere = question.map(Arc::new);
+        if let Some(question) = &*elsewhere {
+            self.ring.push(SessionEvent::QuestionAsked(Arc::clone(question)));
+        }
     }
 
     /// Whether it is this one.
@@ -212,11 +246,10 @@ impl Desk {
         by: &Answerer,
         keeping: Option<&Arc<Keeping>>,
     ) -> Result<(), AnswerError> {
-        let question = self.open().filter(|question| question.id == *id);
-        let Some(question) = question else {
-            let Some(keeping) = keeping else { return Err(AnswerError::NotOpen) };
-            let record = keeping.questions.get(id).await?.ok_or(AnswerError::NotOpen)?;
-            return Err(AnswerError::Decided { how: record::told(&record.state) });
+        let question = self.open.lock().as_ref().map(|open| Arc::clone(&open.question));
+        let Some(question) = question.filter(|question| question.id == *id) else {
+            let keeping = keeping.ok_or(AnswerError::NotOpen)?;
+            return keeping.answer_elsewhere(id, &reply, by).await;
         };
         question.admits(&reply, by)?;
         if let Some(keeping) = keeping.filter(|_| !question.is_secret()) {

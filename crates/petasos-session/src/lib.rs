@@ -8,10 +8,12 @@
 //! |---|---|
 //! | `sessions` | the service: opens sessions, finds those that are open, ends them |
 //! | `session` | the handle |
+//! | `limits` | how many live and work at once, and when one goes cold |
 //! | `owner`, `live` | the task behind a handle, and what it owns |
 //! | `event`, `ring` | what happens, and how any number of watchers follow it |
 //! | `question`, `questions` | questions to a person, and the one port that asks them |
 //! | `desk`, `record` | where the questions of a session are put, and how they are kept |
+//! | `follow` | what other processes do to a session that is open here |
 //! | `command`, `commands/` | what a slash command is, and one a file |
 //! | `attach` | files that go along with a message |
 //! | `services` | what the program around must offer |
@@ -22,6 +24,8 @@ pub mod command;
 mod commands;
 mod desk;
 pub mod event;
+mod follow;
+pub mod limits;
 mod live;
 mod owner;
 pub mod question;
@@ -35,12 +39,13 @@ pub mod state;
 
 pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
 pub use event::{Envelope, SessionEvent, SubmissionId};
+pub use limits::SessionLimits;
 pub use question::{Answerer, Closed, Question, QuestionId, QuestionKind, QuestionReply};
 pub use questions::{AnswerError, Questions};
 pub use ring::{EventStream, Replay, StreamItem};
 pub use services::{ModelChoice, Refreshed, Services, Topic};
 pub use session::{Admission, Session, SessionError, SessionView, TurnHandle, WhenBusy};
-pub use sessions::{Begin, SessionParts, Sessions, SwitchTo};
+pub use sessions::{Begin, DrainReport, SessionParts, Sessions, SwitchTo};
 pub use state::{EndReason, SessionState};
 
 pub use petasos_agent::engine::{Choice, Engine};

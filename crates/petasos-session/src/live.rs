@@ -2,16 +2,19 @@
 //! this.
 
 mod aside;
+mod follow;
 mod jobs;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::{Agent, Input, TurnEnd, TurnError};
 use petasos_contract::address::Address;
-use petasos_contract::context::Surface;
+use petasos_contract::context::{CALLER_DEADLINE, Surface};
 use petasos_contract::event::EventSink;
+use petasos_contract::jobs::{JobStatus, JobView};
 use petasos_contract::{CallContext, SessionId};
 use petasos_store::{Amend, SessionHead, SessionScope, StoreError};
 use tokio::sync::oneshot;
@@ -60,7 +63,6 @@ pub(crate) struct LiveSession {
     pub(crate) agent: Option<Agent>,
     /// The session whose place this one takes.
     pub(crate) after: Option<SessionId>,
-    submitted: u64,
 }
 
 impl std::fmt::Debug for LiveSession {
@@ -83,7 +85,6 @@ impl LiveSession {
             asides: Asides::default(),
             agent: None,
             after: None,
-            submitted: 0,
         }
     }
 
@@ -174,8 +175,7 @@ impl LiveSession {
 
     /// Accepts a message; gives its place in the queue.
     pub(crate) fn accept(&mut self, input: Option<Input>) -> Queued {
-        self.submitted += 1;
-        let id = SubmissionId(self.submitted);
+        let id = SubmissionId(self.shared.submitted.fetch_add(1, Ordering::Relaxed) + 1);
         let text = input.as_ref().map(|input| input.content.text()).unwrap_or_default();
         self.shared.ring.push(SessionEvent::Submitted { id, text });
         Queued { id, input, end: None }
@@ -198,7 +198,8 @@ impl LiveSession {
         let mut choice = self.choice.clone();
         choice.new.id = Some(self.id().clone());
         choice.new.owner = self.owner();
-        let agent = Agent::begin(Arc::clone(self.engine()), choice).await?;
+        let mut agent = Agent::begin(Arc::clone(self.engine()), choice).await?;
+        agent.wait_for_others(CALLER_DEADLINE);
         if let Some(old) = self.after.take() {
             agent.entered("new_session", &old, &self.call_context()).await;
         }
@@ -221,6 +222,26 @@ impl LiveSession {
         self.choice.selection.enabled = done.enabled;
         self.show(Page::Note(done.summary));
         Ok(true)
+    }
+
+    /// Whether nothing would be lost if the conversation left the memory now.
+    pub(crate) fn may_go_cold(&self) -> bool {
+        let Some(agent) = &self.agent else { return false };
+        let cx = self.parts.services.context(self.id());
+        let works = |view: &JobView| view.status == JobStatus::Running;
+        let jobs = self.engine().ports.jobs.as_ref();
+        let jobs = jobs.is_some_and(|jobs| jobs.list(&cx).iter().any(works));
+        let waits = !self.queue.is_empty() || !self.context.is_empty() || self.once.is_some();
+        let busy = self.is_busy() || self.asides.is_running() || agent.is_delegating();
+        !(jobs || waits || busy || !agent.inbox().is_empty())
+    }
+
+    /// The conversation leaves the memory; the next request brings it back.
+    pub(crate) fn go_cold(mut self) {
+        self.agent = None;
+        self.parts.questions.dismiss(self.id());
+        self.shared.ring.forget();
+        *self.shared.cold.lock() = Some(Box::new(self.choice));
     }
 
     /// Hooks and engines hear that the session is over.

@@ -3,30 +3,55 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use petasos_agent::{Agent, Input, TurnEnd, TurnError};
 use petasos_contract::CallContext;
 use petasos_contract::message::Message;
+use petasos_store::Seq;
 use tokio::sync::{mpsc, oneshot};
+use tracing::warn;
 
 use crate::command::{self, AfterCommand, CommandOutcome, Page};
 use crate::event::SessionEvent;
+use crate::limits::QUEUE_MAX;
 use crate::live::{Ended, LiveSession, Queued, arrival, jobs_changed, suggest_title};
 use crate::session::{Admission, SessionError, SessionView, TurnHandle, WhenBusy};
+use crate::sessions::Sessions;
 use crate::state::EndReason;
-
-/// So many messages wait for their turn.
-const QUEUE_MAX: usize = 32;
 
 type Reply<T> = oneshot::Sender<T>;
 
 /// What handles ask of the owner.
 pub(crate) enum Request {
-    Submit { input: Input, busy: WhenBusy, reply: Reply<Result<Admission, SessionError>> },
-    Command { line: String, reply: Reply<CommandOutcome> },
-    View { reply: Reply<Result<SessionView, SessionError>> },
-    Recent { most: usize, reply: Reply<Vec<Message>> },
-    End { why: EndReason, reply: Reply<()> },
+    Submit {
+        input: Input,
+        busy: WhenBusy,
+        reply: Reply<Result<Admission, SessionError>>,
+    },
+    Command {
+        line: String,
+        reply: Reply<CommandOutcome>,
+    },
+    View {
+        reply: Reply<Result<SessionView, SessionError>>,
+    },
+    Recent {
+        most: usize,
+        reply: Reply<Vec<Message>>,
+    },
+    /// The conversation goes so far now, whoever made it so.
+    Follow {
+        last: Option<Seq>,
+        messages: u64,
+    },
+    /// Others need the room: it goes cold if it can.
+    Cool,
+    End {
+        why: EndReason,
+        reply: Reply<()>,
+    },
 }
 
 /// The owner of one session.
@@ -34,6 +59,9 @@ pub(crate) struct Owner {
     live: LiveSession,
     requests: mpsc::Receiver<Request>,
     ending: Option<(EndReason, Option<Reply<()>>)>,
+    /// The conversation leaves the memory.
+    cools: bool,
+    service: Weak<Sessions>,
 }
 
 /// What ends a wait of the owner.
@@ -43,16 +71,28 @@ enum Wake {
     Aside(Ended),
     Words,
     Injected(String),
+    Idle,
 }
 
 impl Owner {
-    pub(crate) fn new(live: LiveSession, requests: mpsc::Receiver<Request>) -> Self {
-        Self { live, requests, ending: None }
+    pub(crate) fn new(
+        live: LiveSession,
+        requests: mpsc::Receiver<Request>,
+        service: Weak<Sessions>,
+    ) -> Self {
+        Self { live, requests, ending: None, cools: false, service }
     }
 
-    /// Until somebody ends the session, or nobody can reach it any more.
+    /// Until somebody ends the session, it goes cold, or nobody can reach it any more.
     pub(crate) async fn run(mut self) {
         while self.ending.is_none() {
+            let cools = std::mem::take(&mut self.cools);
+            if cools {
+                match self.cool().await {
+                    Some(owner) => self = owner,
+                    None => return,
+                }
+            }
             match self.live.queue.pop_front() {
                 Some(next) => {
                     let cx = self.begin(&next);
@@ -70,19 +110,50 @@ impl Owner {
         }
     }
 
+    /// The conversation leaves the memory, unless somebody came meanwhile. Nobody opens or wakes a
+    /// session in the same moment, so that it has one owner or none.
+    async fn cool(mut self) -> Option<Self> {
+        let service = self.service.upgrade()?;
+        let _opening = service.opening.lock().await;
+        if !self.requests.is_empty() || !self.live.may_go_cold() {
+            return Some(self);
+        }
+        self.requests.close();
+        let mut late = Vec::new();
+        while let Some(request) = self.requests.recv().await {
+            late.push(request);
+        }
+        let shared = Arc::clone(&self.live.shared);
+        self.live.go_cold();
+        if late.is_empty() {
+            return None;
+        }
+        let mailbox = service.woken(&shared).await.ok()?;
+        // No wait from here on: the new owner has taken the place of this one.
+        for request in late {
+            if mailbox.try_send(request).is_err() {
+                warn!(session = %shared.id, "a request came too late");
+            }
+        }
+        None
+    }
+
     /// Waits for one thing to happen while nothing runs.
     async fn idle(&mut self) {
         let live = &mut self.live;
         let (jobs, id) = (live.engine().ports.jobs.clone(), live.id().clone());
         let (inbox, services) = (live.agent.as_ref().map(Agent::inbox), live.services());
+        let limits = services.limits();
         let woken = tokio::select! {
             request = self.requests.recv() => Wake::Request(request),
             () = jobs_changed(jobs.as_ref(), &id) => Wake::Jobs,
             Some(ended) = live.asides.ended.recv() => Wake::Aside(ended),
             () = arrival(inbox.as_ref()) => Wake::Words,
             message = services.injected() => Wake::Injected(message),
+            () = idle_for(limits.cold_after) => Wake::Idle,
         };
         match woken {
+            Wake::Idle => self.cools = self.live.may_go_cold(),
             Wake::Request(request) => self.handle(request).await,
             Wake::Aside(ended) => self.live.finish_aside(&ended),
             Wake::Jobs => {
@@ -181,6 +252,12 @@ impl Owner {
                 let newest = rows.iter().skip(rows.len().saturating_sub(most));
                 respond(reply, newest.map(|row| row.stored.message.clone()).collect());
             }
+            Request::Follow { last, messages } => {
+                if let Err(error) = self.live.follow(last, messages).await {
+                    warn!(%error, session = %self.live.id(), "other processes were not followed");
+                }
+            }
+            Request::Cool => self.cools = !self.live.is_busy() && self.live.may_go_cold(),
             Request::End { why, reply } => {
                 self.live.shared.interrupt();
                 self.ending = Some((why, Some(reply)));
@@ -204,7 +281,9 @@ impl Owner {
         let ended = match live.ensure_agent().await {
             Err(error) => Err(error),
             Ok(mut agent) => {
-                if let Err(error) = suggest_title(&agent, &text).await {
+                if cx.surface.outlives_turn()
+                    && let Err(error) = suggest_title(&agent, &text).await
+                {
                     live.show(Page::Warning(error.to_string()));
                 }
                 if let Err(why) = live.refresh_servers(false, Some(&mut agent)).await {
@@ -216,7 +295,10 @@ impl Owner {
                     input
                 });
                 let ended = {
+                    let turns = Arc::clone(&self.live.parts.turns);
                     let turn = std::pin::pin!(async {
+                        // First come, first served; a session has one turn at a time.
+                        let _one = turns.acquire().await;
                         match input {
                             Some(input) => agent.turn(input, &cx).await,
                             None => agent.go_on(&cx).await,
@@ -228,6 +310,7 @@ impl Owner {
                     self.live.choice = choice.clone();
                     *agent.choice_mut() = choice;
                 }
+                self.live.shared.ring.told_until(agent.transcript().last());
                 self.live.agent = Some(agent);
                 ended
             }
@@ -267,7 +350,9 @@ impl Owner {
                     self.ending = Some((EndReason::Shutdown, None));
                 }
                 Wake::Aside(ended) => self.live.finish_aside(&ended),
-                Wake::Jobs | Wake::Words | Wake::Injected(_) => self.live.take_job_news(),
+                Wake::Jobs | Wake::Words | Wake::Injected(_) | Wake::Idle => {
+                    self.live.take_job_news();
+                }
             }
         }
     }
@@ -285,6 +370,14 @@ async fn beside<T>(
             () = &mut work => return ended,
             end = &mut turn, if ended.is_none() => ended = Some(end),
         }
+    }
+}
+
+/// Ends after so much time; never without a limit.
+async fn idle_for(limit: Option<Duration>) {
+    match limit {
+        Some(limit) => tokio::time::sleep(limit).await,
+        None => std::future::pending().await,
     }
 }
 

@@ -122,9 +122,7 @@ impl Questions {
             return desk.answer(id, reply, by, keeping).await;
         }
         let keeping = keeping.ok_or(AnswerError::NotOpen)?;
-        let record = keeping.questions.get(id).await?.ok_or(AnswerError::NotOpen)?;
-        record::question(&record)?.admits(&reply, by)?;
-        keeping.answer(id, &reply, by).await
+        keeping.answer_elsewhere(id, &reply, by).await
     }
 
     pub(crate) fn keeping(&self) -> Option<&Arc<Keeping>> {
@@ -142,6 +140,9 @@ impl Questions {
     }
 
     async fn ask(&self, kind: QuestionKind, patience: Duration, cx: &CallContext) -> Heard {
+        if !cx.attended {
+            return Err(NoAnswer::Unreachable(UNATTENDED.to_owned()));
+        }
         let desk = self.desks.lock().get(&cx.session).cloned();
         let Some(desk) = desk else { return Err(NoAnswer::Unreachable(UNREACHABLE.to_owned())) };
         let question = Question {
@@ -171,6 +172,7 @@ impl Questions {
     }
 }
 
+const UNATTENDED: &str = "nobody is there: decide yourself and say what you assumed";
 const UNREACHABLE: &str = "nobody is connected to this session";
 
 impl Approver for Questions {

@@ -55,6 +55,18 @@ pub(crate) struct Ring {
     arrived: Notify,
 }
 
+/// What the session itself does.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Phase {
+    /// Nothing.
+    #[default]
+    Quiet,
+    /// A turn has begun, and perhaps waits for another process.
+    Waiting,
+    /// It adds to the conversation.
+    Writing,
+}
+
 #[derive(Debug, Default)]
 struct State {
     events: VecDeque<(usize, Arc<Envelope>)>,
@@ -63,7 +75,9 @@ struct State {
     next: u64,
     /// The number of the last turn's first event.
     turn: u64,
-    busy: bool,
+    phase: Phase,
+    /// The last row that watchers have heard of; rows count from one.
+    row: i64,
     closed: bool,
     /// What each watcher reads next.
     cursors: BTreeMap<u64, u64>,
@@ -81,8 +95,17 @@ impl Ring {
             return;
         }
         match &event {
-            SessionEvent::TurnStarted { .. } => (state.turn, state.busy) = (state.next, true),
-            SessionEvent::TurnEnded { .. } => state.busy = false,
+            SessionEvent::TurnStarted { .. } => {
+                (state.turn, state.phase) = (state.next, Phase::Waiting);
+            }
+            SessionEvent::TurnEnded { .. } => state.phase = Phase::Quiet,
+            SessionEvent::Agent(Event::TurnStarted { .. }) => state.phase = Phase::Writing,
+            SessionEvent::Agent(Event::MessageAdded { seq, .. }) => {
+                if *seq <= state.row {
+                    return;
+                }
+                state.row = *seq;
+            }
             _ => {}
         }
         let weight = event.weight();
@@ -93,6 +116,28 @@ impl Ring {
         state.trim();
         drop(state);
         self.arrived.notify_waiters();
+    }
+
+    /// Watchers have heard of all rows so far, in whichever way.
+    pub(crate) fn told_until(&self, row: Option<i64>) {
+        let mut state = self.state.lock();
+        state.row = state.row.max(row.unwrap_or_default());
+    }
+
+    /// The last row that watchers have heard of; nothing while the session itself adds rows.
+    pub(crate) fn told(&self) -> Option<i64> {
+        let state = self.state.lock();
+        (state.phase != Phase::Writing).then_some(state.row)
+    }
+
+    /// What everybody has read is dropped.
+    pub(crate) fn forget(&self) {
+        let mut state = self.state.lock();
+        let unread = state.cursors.values().copied().min().unwrap_or(state.next);
+        while !state.events.is_empty() && state.first() < unread {
+            state.drop_first();
+        }
+        state.events.shrink_to_fit();
     }
 
     /// No event follows; watchers read what is there.
@@ -133,7 +178,7 @@ impl State {
             self.drop_first();
         }
         let unread = self.cursors.values().copied().min().unwrap_or(self.next);
-        while !self.busy && self.first() < unread && self.exceeds(QUIET) {
+        while self.phase == Phase::Quiet && self.first() < unread && self.exceeds(QUIET) {
             self.drop_first();
         }
     }

@@ -5,6 +5,8 @@ use petasos_agent::engine::Choice;
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::{BoxFuture, CallContext, SessionId};
 
+use crate::limits::SessionLimits;
+
 /// What the program can describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
@@ -94,6 +96,11 @@ pub trait Services: Send + Sync {
         _choice: &'a Choice,
     ) -> BoxFuture<'a, Result<Option<Refreshed>, String>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// How many sessions live and work at once, and when one goes cold.
+    fn limits(&self) -> SessionLimits {
+        SessionLimits::default()
     }
 
     /// The next message that a plugin puts into a conversation; never comes where none can.

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
 
 use parking_lot::Mutex;
 use petasos_agent::engine::Choice;
@@ -13,7 +14,7 @@ use petasos_agent::{Input, TurnEnd, TurnError};
 use petasos_contract::message::Message;
 use petasos_contract::{CallContext, SessionId};
 use petasos_store::{SessionHead, StoreError};
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::oneshot;
 use tokio_util::sync::CancellationToken;
 
 use crate::command::CommandOutcome;
@@ -38,6 +39,9 @@ pub enum SessionError {
     /// As many messages wait as may.
     #[error("{0} messages wait already: wait for a turn to end")]
     Full(usize),
+    /// The program is about to end.
+    #[error("the program is about to end: say it again when it is back")]
+    Draining,
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -113,6 +117,10 @@ pub(crate) struct Shared {
     pub(crate) ring: Arc<Ring>,
     pub(crate) desk: Arc<Desk>,
     work: Mutex<Option<Work>>,
+    /// What a session that has gone cold chooses when it is woken.
+    pub(crate) cold: Mutex<Option<Box<Choice>>>,
+    /// How many messages were accepted.
+    pub(crate) submitted: AtomicU64,
 }
 
 /// Something that runs and can be stopped.
@@ -127,7 +135,8 @@ impl Shared {
     pub(crate) fn new(id: SessionId) -> Arc<Self> {
         let ring = Ring::new(id.clone());
         let desk = Desk::new(Arc::clone(&ring));
-        Arc::new(Self { id, ring, desk, work: Mutex::new(None) })
+        let (work, cold) = (Mutex::new(None), Mutex::new(None));
+        Arc::new(Self { id, ring, desk, work, cold, submitted: AtomicU64::new(0) })
     }
 
     /// What runs now.
@@ -153,11 +162,11 @@ impl Shared {
     }
 }
 
-/// A session.
+/// A session. The task behind it comes and goes: one that has gone cold is woken by the next
+/// request.
 #[derive(Clone)]
 pub struct Session {
     pub(crate) shared: Arc<Shared>,
-    pub(crate) mailbox: mpsc::Sender<Request>,
     pub(crate) service: Arc<Sessions>,
 }
 
@@ -249,8 +258,15 @@ impl Session {
         request: impl FnOnce(oneshot::Sender<T>) -> Request,
     ) -> Result<T, SessionError> {
         let (reply, answer) = oneshot::channel();
-        let ended = || SessionError::Ended(self.shared.id.clone());
-        self.mailbox.send(request(reply)).await.map_err(|_| ended())?;
-        answer.await.map_err(|_| ended())
+        let mut request = request(reply);
+        loop {
+            let mailbox = self.service.mailbox(&self.shared).await?;
+            match mailbox.send(request).await {
+                Ok(()) => break,
+                // It went cold in this very moment.
+                Err(back) => request = back.0,
+            }
+        }
+        answer.await.map_err(|_| SessionError::Ended(self.shared.id.clone()))
     }
 }

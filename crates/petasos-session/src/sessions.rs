@@ -2,17 +2,22 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use petasos_agent::Agent;
 use petasos_agent::engine::{Choice, Engine};
-use petasos_contract::SessionId;
+use petasos_agent::{Agent, TurnError};
+use petasos_contract::context::CALLER_DEADLINE;
 use petasos_contract::wait::Owned;
-use petasos_store::WaitingCalls;
-use tokio::sync::mpsc;
+use petasos_contract::{BoxFuture, SessionId};
+use petasos_store::{StoreError, Stores, WaitingCalls};
+use tokio::sync::{Semaphore, mpsc};
 
 use crate::command::{self, CommandInfo, Extra, Page};
 use crate::event::SessionEvent;
+use crate::follow;
+use crate::limits::MAILBOX;
 use crate::live::LiveSession;
 use crate::owner::{Owner, Request};
 use crate::questions::Questions;
@@ -20,13 +25,15 @@ use crate::services::Services;
 use crate::session::{Session, SessionError, Shared};
 use crate::state::{EndReason, SessionState};
 
-/// So many requests wait for an owner; then whoever asks waits.
-const MAILBOX: usize = 32;
+/// How often a drain looks whether turns have ended.
+const DRAIN_LOOK: Duration = Duration::from_millis(50);
 
 /// What sessions are made of.
 pub struct SessionParts {
     /// What agents share.
     pub engine: Arc<Engine>,
+    /// Where everything is kept.
+    pub stores: Stores,
     /// The program around.
     pub services: Arc<dyn Services>,
     /// The port by which the engine asks people.
@@ -73,6 +80,15 @@ pub enum SwitchTo {
     Stored(SessionId),
 }
 
+/// What became of the turns that ran when a program was drained.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct DrainReport {
+    /// Those that were stopped.
+    pub interrupted: Vec<SessionId>,
+    /// Those that wait for a person, and go on in the next program.
+    pub waiting: Vec<SessionId>,
+}
+
 /// What is shared by all owners.
 pub(crate) struct Parts {
     pub(crate) engine: Arc<Engine>,
@@ -80,15 +96,20 @@ pub(crate) struct Parts {
     pub(crate) questions: Arc<Questions>,
     pub(crate) states: Vec<Arc<dyn SessionState>>,
     pub(crate) extras: Vec<Arc<dyn Extra>>,
+    /// The turns that may run at once.
+    pub(crate) turns: Arc<Semaphore>,
 }
 
 /// The sessions of a program.
 pub struct Sessions {
     parts: Arc<Parts>,
+    stores: Stores,
     new_id: fn() -> SessionId,
     resident: Mutex<HashMap<SessionId, Resident>>,
     /// One session is opened at a time, so that no conversation gets two owners.
-    opening: tokio::sync::Mutex<()>,
+    pub(crate) opening: tokio::sync::Mutex<()>,
+    following: Mutex<Option<Owned<()>>>,
+    draining: AtomicBool,
     refused: Vec<String>,
 }
 
@@ -96,6 +117,7 @@ pub struct Sessions {
 struct Resident {
     shared: Arc<Shared>,
     mailbox: mpsc::Sender<Request>,
+    used: Instant,
     _owner: Owned<()>,
 }
 
@@ -109,11 +131,13 @@ impl std::fmt::Debug for Sessions {
 impl Sessions {
     /// No session yet.
     pub fn new(parts: SessionParts) -> Arc<Self> {
-        let SessionParts { engine, services, questions, states, extras, new_id } = parts;
+        let SessionParts { engine, stores, services, questions, states, extras, new_id } = parts;
         let (extras, refused) = command::admitted(extras);
-        let parts = Arc::new(Parts { engine, services, questions, states, extras });
+        let turns = Arc::new(Semaphore::new(services.limits().turns.max(1)));
+        let parts = Arc::new(Parts { engine, services, questions, states, extras, turns });
         let (resident, opening) = (Mutex::default(), tokio::sync::Mutex::default());
-        Arc::new(Self { parts, new_id, resident, opening, refused })
+        let (following, draining) = (Mutex::new(None), AtomicBool::new(false));
+        Arc::new(Self { parts, stores, new_id, resident, opening, following, draining, refused })
     }
 
     /// Added commands that are not used because a built-in one has their name.
@@ -139,52 +163,223 @@ impl Sessions {
     /// Opens a session. One that is open already is given as it is, to any number of surfaces.
     pub async fn open(self: &Arc<Self>, begin: Begin) -> Result<Session, SessionError> {
         let _opening = self.opening.lock().await;
-        let (id, choice, after, resumed) = match begin {
+        if self.draining.load(Ordering::Acquire) {
+            return Err(SessionError::Draining);
+        }
+        self.follow_others();
+        let (shared, choice, after, resumed) = match begin {
             Begin::New { choice, after } => {
                 let id = choice.new.id.clone().unwrap_or_else(self.new_id);
-                (id, *choice, after, None)
+                (Shared::new(id), *choice, after, None)
             }
             Begin::Resume { session, choice } => {
                 if let Some(open) = self.find(&session) {
                     return Ok(open);
                 }
-                let engine = Arc::clone(&self.parts.engine);
-                // Where nobody can be asked, nothing goes on waiting for an answer.
-                let attended = self.parts.services.context(&session).attended;
-                let waiting = if attended { WaitingCalls::Keep } else { WaitingCalls::Close };
-                let own = (*choice).clone();
-                let resumed = Agent::resume_with(engine, own, &session, waiting).await?;
-                (session, *choice, None, Some(resumed))
+                let resumed = self.resumed(&session, &choice).await?;
+                (Shared::new(session), *choice, None, Some(resumed))
             }
         };
-        let shared = Shared::new(id.clone());
+        self.start(&shared, choice, after, resumed);
+        Ok(Session { shared, service: Arc::clone(self) })
+    }
+
+    /// A conversation from the store, and what had to be repaired of it.
+    async fn resumed(
+        &self,
+        session: &SessionId,
+        choice: &Choice,
+    ) -> Result<(Agent, Vec<String>), SessionError> {
+        let engine = Arc::clone(&self.parts.engine);
+        // Where nobody can be asked, nothing goes on waiting for an answer.
+        let attended = self.parts.services.context(session).attended;
+        let waiting = if attended { WaitingCalls::Keep } else { WaitingCalls::Close };
+        let resumed =
+            Agent::resume_with(Arc::clone(&engine), choice.clone(), session, waiting).await;
+        let (mut agent, repairs) = match resumed {
+            // Whoever works on it lives: it is gone along with, and not repaired.
+            Err(TurnError::Store(StoreError::Leased { .. })) => {
+                (Agent::attach(engine, choice.clone(), session).await?, Vec::new())
+            }
+            resumed => resumed?,
+        };
+        agent.wait_for_others(CALLER_DEADLINE);
+        Ok((agent, repairs))
+    }
+
+    /// Starts the owner of a session; gives the way to it.
+    fn start(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+        choice: Choice,
+        after: Option<SessionId>,
+        resumed: Option<(Agent, Vec<String>)>,
+    ) -> mpsc::Sender<Request> {
         let (agent, repairs) = resumed.map_or((None, Vec::new()), |(agent, it)| (Some(agent), it));
         for repair in repairs {
             let page = Page::Warning(format!("repaired: {repair}"));
             shared.ring.push(SessionEvent::Page(page));
         }
-        let mut live = LiveSession::new(Arc::clone(&shared), Arc::clone(&self.parts), choice);
+        let mut live = LiveSession::new(Arc::clone(shared), Arc::clone(&self.parts), choice);
+        shared.ring.told_until(agent.as_ref().and_then(|agent| agent.transcript().last()));
         (live.agent, live.after) = (agent, after);
         live.go_on();
         let (mailbox, requests) = mpsc::channel(MAILBOX);
-        let owner = Owned::start(Owner::new(live, requests).run());
-        let resident =
-            Resident { shared: Arc::clone(&shared), mailbox: mailbox.clone(), _owner: owner };
-        self.resident.lock().insert(id, resident);
-        Ok(Session { shared, mailbox, service: Arc::clone(self) })
+        let owner = Owned::start(Owner::new(live, requests, Arc::downgrade(self)).run());
+        let resident = Resident {
+            shared: Arc::clone(shared),
+            mailbox: mailbox.clone(),
+            used: Instant::now(),
+            _owner: owner,
+        };
+        self.make_room();
+        self.resident.lock().insert(shared.id.clone(), resident);
+        mailbox
     }
 
-    /// The session, when it is open.
+    /// The way to the owner of a session; one that has gone cold is woken.
+    pub(crate) async fn mailbox(
+        self: &Arc<Self>,
+        shared: &Arc<Shared>,
+    ) -> Result<mpsc::Sender<Request>, SessionError> {
+        if let Some(mailbox) = self.live_mailbox(&shared.id) {
+            return Ok(mailbox);
+        }
+        let _opening = self.opening.lock().await;
+        if let Some(mailbox) = self.live_mailbox(&shared.id) {
+            return Ok(mailbox);
+        }
+        self.woken(shared).await
+    }
+
+    /// Wakes a session that has gone cold; whoever calls holds the lock for opening. Boxed: the
+    /// future of an owner must not contain the one of the next.
+    pub(crate) fn woken<'a>(
+        self: &'a Arc<Self>,
+        shared: &'a Arc<Shared>,
+    ) -> BoxFuture<'a, Result<mpsc::Sender<Request>, SessionError>> {
+        Box::pin(async move {
+            let ended = || SessionError::Ended(shared.id.clone());
+            let choice = shared.cold.lock().take().ok_or_else(ended)?;
+            match self.resumed(&shared.id, &choice).await {
+                Ok(resumed) => Ok(self.start(shared, *choice, None, Some(resumed))),
+                Err(error) => {
+                    *shared.cold.lock() = Some(choice);
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    /// Tells an owner something for which nobody waits; one that has gone cold needs no telling.
+    pub(crate) fn tell(&self, session: &SessionId, request: Request) {
+        let mailbox = self.resident.lock().get(session).map(|one| one.mailbox.clone());
+        if let Some(mailbox) = mailbox {
+            drop(mailbox.try_send(request));
+        }
+    }
+
+    fn live_mailbox(&self, session: &SessionId) -> Option<mpsc::Sender<Request>> {
+        let mut resident = self.resident.lock();
+        let found = resident.get_mut(session).filter(|found| !found.mailbox.is_closed())?;
+        found.used = Instant::now();
+        Some(found.mailbox.clone())
+    }
+
+    /// Forgets sessions that have gone cold and that nobody holds, and asks those that were not used
+    /// for longest to go cold when there are too many.
+    fn make_room(&self) {
+        let limits = self.parts.services.limits();
+        let mut resident = self.resident.lock();
+        resident.retain(|_, one| !one.mailbox.is_closed() || Arc::strong_count(&one.shared) > 1);
+        let live = resident.values().filter(|one| !one.mailbox.is_closed()).count();
+        let over = (live + 1).saturating_sub(limits.resident);
+        if over == 0 || limits.cold_after.is_none() {
+            return;
+        }
+        let mut oldest: Vec<&Resident> =
+            resident.values().filter(|one| !one.mailbox.is_closed()).collect();
+        oldest.sort_by_key(|one| one.used);
+        for one in oldest.into_iter().take(over) {
+            // One that has no room in its mailbox is not idle.
+            drop(one.mailbox.try_send(Request::Cool));
+        }
+    }
+
+    /// Other processes are followed as long as this service is there.
+    fn follow_others(self: &Arc<Self>) {
+        let mut following = self.following.lock();
+        if following.as_ref().is_none_or(Owned::is_finished) {
+            let work = follow::follow(Arc::downgrade(self), self.stores.clone());
+            *following = Some(Owned::start(work));
+        }
+    }
+
+    /// The session, when it is open here, in memory or gone cold.
     pub fn find(self: &Arc<Self>, session: &SessionId) -> Option<Session> {
         let resident = self.resident.lock();
-        let found = resident.get(session)?;
-        let (shared, mailbox) = (Arc::clone(&found.shared), found.mailbox.clone());
-        Some(Session { shared, mailbox, service: Arc::clone(self) })
+        let shared = Arc::clone(&resident.get(session)?.shared);
+        Some(Session { shared, service: Arc::clone(self) })
     }
 
-    /// Those that are open.
+    /// Those whose conversations are in memory.
     pub fn resident(&self) -> Vec<SessionId> {
-        self.resident.lock().keys().cloned().collect()
+        let resident = self.resident.lock();
+        let live = resident.iter().filter(|(_, one)| !one.mailbox.is_closed());
+        live.map(|(id, _)| id.clone()).collect()
+    }
+
+    /// Opens the sessions whose turns wait for a person since an earlier process, so that they go
+    /// on; what each chooses is the caller's to know. Gives those that were opened.
+    pub async fn recover(
+        self: &Arc<Self>,
+        choice: impl Fn(&SessionId) -> Option<Box<Choice>>,
+    ) -> Result<Vec<Session>, SessionError> {
+        let mut recovered = Vec::new();
+        for record in self.stores.questions.open(None).await? {
+            let session = record.asked.session;
+            let known = recovered.iter().any(|one: &Session| *one.id() == session);
+            let busy = self.stores.sessions.holder(&session).await?.is_some();
+            if known || busy || self.find(&session).is_some() {
+                continue;
+            }
+            if let Some(choice) = choice(&session) {
+                recovered.push(self.open(Begin::Resume { session, choice }).await?);
+            }
+        }
+        Ok(recovered)
+    }
+
+    /// The program ends in order to come back: nothing new begins, what runs may end until then, and
+    /// the rest is stopped. Kept questions stay open for the next program.
+    pub async fn drain(&self, until: Instant) -> DrainReport {
+        self.draining.store(true, Ordering::Release);
+        let report = loop {
+            if let Some(report) = self.drained(until) {
+                break report;
+            }
+            tokio::time::sleep(DRAIN_LOOK).await;
+        };
+        self.parts.questions.suspend();
+        report
+    }
+
+    /// How far a drain has come; nothing while turns run that may still end.
+    fn drained(&self, until: Instant) -> Option<DrainReport> {
+        let resident = self.resident.lock();
+        let works = |one: &&Resident| !one.mailbox.is_closed() && one.shared.work().is_some();
+        let busy = resident.values().filter(works);
+        // Who waits for a person goes on waiting in the next program.
+        let (waiting, working): (Vec<_>, Vec<_>) =
+            busy.partition(|one| one.shared.desk.open().is_some());
+        if !working.is_empty() && Instant::now() < until {
+            return None;
+        }
+        let ids = |some: &[&Resident]| some.iter().map(|one| one.shared.id.clone()).collect();
+        for one in &working {
+            one.shared.interrupt();
+        }
+        Some(DrainReport { interrupted: ids(&working), waiting: ids(&waiting) })
     }
 
     /// Goes from a session to another one, which chooses what the first one chose; the first ends.

@@ -237,6 +237,8 @@ fn take(
         system_prompt: session.system_prompt.clone(),
         cwd: session.cwd.clone(),
         parent: session.parent.clone().map(|parent| (parent.into(), lineage)),
+        // Who imports a history has it from then on.
+        owner: None,
     };
     sessions::create_at(connection, &new, session.started_ms, Some(&source.origin))?;
     let taken = take_messages(connection, &source.connection, &id, repairs)?;

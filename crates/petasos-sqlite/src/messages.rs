@@ -250,11 +250,22 @@ pub(crate) fn rows(
     session: &SessionId,
     hidden: bool,
 ) -> Result<Vec<LoadedRow>, StoreError> {
+    rows_after(connection, session, hidden, Seq::MIN)
+}
+
+/// The same, of those behind a row.
+fn rows_after(
+    connection: &Connection,
+    session: &SessionId,
+    hidden: bool,
+    after: Seq,
+) -> Result<Vec<LoadedRow>, StoreError> {
     let only = if hidden { "" } else { "AND active = 1" };
-    let sql =
-        format!("SELECT {COLUMNS} FROM messages WHERE session = ?1 {only} ORDER BY place, id");
+    let sql = format!(
+        "SELECT {COLUMNS} FROM messages WHERE session = ?1 AND id > ?2 {only} ORDER BY place, id"
+    );
     let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    let mut found = statement.query([session.as_str()]).map_err(failed)?;
+    let mut found = statement.query(params![session.as_str(), after]).map_err(failed)?;
     let mut rows = Vec::new();
     while let Some(row) = found.next().map_err(failed)? {
         rows.push(read_row(row)?.0);
@@ -268,6 +279,9 @@ pub(crate) fn slice(
     session: &SessionId,
     slice: Slice,
 ) -> Result<Vec<LoadedRow>, StoreError> {
+    if let Slice::After(seq) = slice {
+        return rows_after(connection, session, true, seq);
+    }
     let mut all = rows(connection, session, true)?;
     Ok(match slice {
         Slice::Ends { first, last } if all.len() > first + last => {
@@ -276,7 +290,7 @@ pub(crate) fn slice(
             all.extend(tail);
             all
         }
-        Slice::Whole | Slice::Ends { .. } => all,
+        Slice::Whole | Slice::After(_) | Slice::Ends { .. } => all,
         Slice::Around { seq, radius } => {
             let Some(at) = all.iter().position(|row| row.seq == seq) else {
                 return Err(StoreError::NotFound { handle: format!("{session} message {seq}") });

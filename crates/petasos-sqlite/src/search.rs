@@ -13,8 +13,8 @@ use petasos_store::{Hit, Query, Sort, StoreError};
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use crate::{owners, sessions};
 use crate::sqlite::failed;
+use crate::{owners, sessions};
 use terms::Terms;
 
 /// So many of the newest matches that are wanted are ranked.

@@ -3,7 +3,8 @@
 use petasos_contract::SessionId;
 use petasos_contract::reply::{Cost, Usage};
 use petasos_store::{
-    Amend, Filter, Lineage, NewSession, Seq, SessionHead, SessionScope, Spent, StoreError, Swap,
+    Amend, Filter, Lineage, NewSession, Seq, SessionExtent, SessionHead, SessionScope, Spent,
+    StoreError, Swap,
 };
 use rusqlite::types::Value;
 use rusqlite::{Connection, OptionalExtension, Row, params, params_from_iter};
@@ -147,6 +148,21 @@ pub(crate) fn extent(
     found.map_err(failed)?.ok_or_else(|| StoreError::NotFound { handle: id.to_string() })
 }
 
+/// Those that were changed at this moment or later.
+pub(crate) fn updated_since(
+    connection: &Connection,
+    ms: i64,
+) -> Result<Vec<SessionExtent>, StoreError> {
+    let sql = "SELECT id, last_seq, messages FROM sessions WHERE updated_ms >= ?1";
+    let mut statement = connection.prepare_cached(sql).map_err(failed)?;
+    let read = |row: &Row<'_>| {
+        let session = SessionId::new(row.get::<_, String>(0)?);
+        Ok(SessionExtent { session, last: row.get(1)?, messages: row.get(2)? })
+    };
+    let found = statement.query_map([ms], read).map_err(failed)?;
+    found.collect::<Result<_, _>>().map_err(failed)
+}
+
 fn find_id(connection: &Connection, id: &str) -> Result<Option<SessionHead>, StoreError> {
     let sql = format!("SELECT {COLUMNS} FROM sessions s WHERE s.id = ?1");
     connection
@@ -190,9 +206,8 @@ pub(crate) fn find(
     );
     let mut statement = connection.prepare(&sql).map_err(failed)?;
     values.insert(0, Value::Text(handle.to_owned()));
-    let found = statement
-        .query_map(params_from_iter(values), |row| read_head(row, 0))
-        .map_err(failed)?;
+    let found =
+        statement.query_map(params_from_iter(values), |row| read_head(row, 0)).map_err(failed)?;
     let mut found = found.collect::<Result<Vec<_>, _>>().map_err(failed)?;
     match found.len() {
         0 => Err(missing()),
@@ -227,9 +242,8 @@ pub(crate) fn list(
         vec![source, Value::Integer(filter.archived.into()), number(limit), number(filter.offset)];
     values.append(&mut owned);
     let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
-    let found = statement
-        .query_map(params_from_iter(values), |row| read_head(row, 0))
-        .map_err(failed)?;
+    let found =
+        statement.query_map(params_from_iter(values), |row| read_head(row, 0)).map_err(failed)?;
     found.collect::<Result<Vec<_>, _>>().map_err(failed)
 }
 
@@ -273,8 +287,14 @@ pub(crate) fn amend(
         Amend::Reopen => set("ended_ms = NULL, end_reason = ?2", &None::<String>),
         Amend::Archive(away) => set("archived = ?2", &away),
         Amend::Spent(spent) => spend(connection, id, &spent).map(|()| Vec::new()),
-        Amend::Swap(swaps) => swap(connection, id, &swaps),
-        Amend::Rewind(from) => rewind(connection, id, from),
+        Amend::Swap(swaps) => {
+            set("updated_ms = ?2", &now_ms())?;
+            swap(connection, id, &swaps)
+        }
+        Amend::Rewind(from) => {
+            set("updated_ms = ?2", &now_ms())?;
+            rewind(connection, id, from)
+        }
         _ => Err(StoreError::Failed("this change is not known to the store".to_owned())),
     }
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use petasos_contract::SessionId;
 use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
+    SessionExtent, SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
 };
 use rusqlite::Connection;
 
@@ -160,6 +160,11 @@ impl SessionStore for Store {
         let query = query.clone();
         let look = move |connection: &Connection| search::search(connection, &query);
         Box::pin(self.readers.read("a search", look))
+    }
+
+    fn updated_since(&self, ms: i64) -> Later<'_, Vec<SessionExtent>> {
+        let look = move |connection: &Connection| sessions::updated_since(connection, ms);
+        Box::pin(self.readers.read("changed conversations", look))
     }
 
     fn read<'a>(&'a self, session: &'a SessionId, slice: Slice) -> Later<'a, Vec<LoadedRow>> {

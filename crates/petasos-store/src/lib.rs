@@ -20,8 +20,8 @@ mod inbox;
 mod leases;
 mod outbox;
 mod questions;
-mod scope;
 mod routes;
+mod scope;
 mod sessions;
 mod stores;
 

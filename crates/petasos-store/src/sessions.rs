@@ -52,6 +52,10 @@ pub trait SessionStore: Send + Sync {
     /// Full text over everything that was ever said.
     fn search<'a>(&'a self, query: &'a Query) -> Later<'a, Vec<Hit>>;
 
+    /// Conversations that were added to, or of which something was taken back, at this moment or
+    /// later, in milliseconds since 1970.
+    fn updated_since(&self, ms: i64) -> Later<'_, Vec<SessionExtent>>;
+
     /// Rows of one conversation, hidden ones included.
     fn read<'a>(&'a self, session: &'a SessionId, slice: Slice) -> Later<'a, Vec<LoadedRow>>;
 
@@ -398,11 +402,24 @@ pub struct Filter {
     pub offset: usize,
 }
 
+/// How far a conversation goes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SessionExtent {
+    /// Which.
+    pub session: SessionId,
+    /// The last row of all.
+    pub last: Option<Seq>,
+    /// How many messages are replayed.
+    pub messages: u64,
+}
+
 /// Which rows of a conversation are read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Slice {
     /// All.
     Whole,
+    /// Those behind this row.
+    After(Seq),
     /// The first and the last ones.
     Ends {
         /// So many of the first.

@@ -69,7 +69,7 @@ impl Session {
 #[derive(Debug)]
 pub(crate) struct LazyHost {
     inputs: petasos_config::Inputs,
-    opened: Option<Host>,
+    opened: Option<Arc<Host>>,
 }
 
 impl LazyHost {
@@ -101,10 +101,16 @@ impl LazyHost {
         if self.opened.is_none() {
             let host = Host::open(&self.inputs)?;
             crate::logging::start(host.settings());
-            self.opened = Some(host);
+            self.opened = Some(Arc::new(host));
         }
         // Filled just above; the second arm exists for the compiler only.
-        self.opened.as_ref().ok_or_else(|| Report::new("the host could not be opened"))
+        self.opened.as_deref().ok_or_else(|| Report::new("the host could not be opened"))
+    }
+
+    /// The host, for those who keep it while they work.
+    pub(crate) fn shared(&mut self) -> Result<Arc<Host>, Report> {
+        self.get()?;
+        self.opened.clone().ok_or_else(|| Report::new("the host could not be opened"))
     }
 }
 

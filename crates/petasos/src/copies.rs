@@ -36,7 +36,7 @@ impl Heard {
 
     /// Tells of a call whose tool changes files.
     async fn foresee(&self, call: &RequestedCall, cx: &CallContext) {
-        let tools = self.registry.seen_by(&cx.session);
+        let tools = self.registry.seen_by(cx.origin());
         let entry = tools.find(call.name.as_str());
         let Some(entry) = entry.filter(|entry| entry.changes != FileChanges::None) else { return };
         let args = parse_arguments(&call.arguments).unwrap_or_default();

@@ -61,7 +61,7 @@ impl Extensions {
             middleware: Arc::clone(host.middleware()),
             door: host.ports().door.clone(),
             terminal: host.ports().terminal.clone(),
-            model: Some(Arc::new(host.model())),
+            model: Some(host.model()),
             reserved_commands: petasos_session::built_in()
                 .chain(petasos_tui::built_in())
                 .map(str::to_owned)

@@ -38,7 +38,7 @@ pub(crate) fn around(host: &Host, people: Option<Arc<dyn Approver>>) -> Around {
         processes: host.ports().processes.clone(),
         registry: Arc::clone(host.catalogue().registry()),
         session: None,
-        model: Some(Arc::new(host.model())),
+        model: Some(host.model()),
         people,
     }
 }

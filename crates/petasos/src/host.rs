@@ -16,7 +16,7 @@ use petasos_approval::smart::SmartApprover;
 use petasos_browser::Browsers;
 use petasos_checkpoint::{Before, Checkpoints};
 use petasos_config::Inputs;
-use petasos_contract::approval::Approver;
+use petasos_contract::approval::{Approver, Nobody};
 use petasos_contract::clock::SystemClock;
 use petasos_contract::context::{CheckContext, Surface};
 use petasos_contract::environment::EnvError;
@@ -79,6 +79,7 @@ pub struct Host {
     policy: OnceLock<Arc<Engine>>,
     store: OnceLock<Arc<Store>>,
     editors: Arc<EditorRules>,
+    model: OnceLock<Arc<Client>>,
 }
 
 impl Host {
@@ -133,6 +134,7 @@ impl Host {
             policy: OnceLock::new(),
             editors,
             store: OnceLock::new(),
+            model: OnceLock::new(),
         }
     }
 
@@ -237,14 +239,6 @@ impl Host {
     }
 
     /// What agents share: a model, the store of this home, the door and the tools.
-    pub fn agent(
-        &self,
-        model: Arc<dyn Model>,
-        people: Option<Arc<dyn Approver>>,
-    ) -> Result<Arc<petasos_agent::engine::Engine>, Report> {
-        self.parts(model, people).map(Arc::new)
-    }
-
     fn parts(
         &self,
         model: Arc<dyn Model>,
@@ -272,11 +266,25 @@ impl Host {
         services: Arc<dyn Services>,
         extras: Vec<Arc<dyn Extra>>,
     ) -> Result<Arc<Sessions>, Report> {
+        let people = Some(self.people());
+        self.sessions_with(self.model(), people, services, extras)
+    }
+
+    /// The same with another model, or with nobody who can be asked.
+    pub fn sessions_with(
+        &self,
+        model: Arc<dyn Model>,
+        people: Option<Arc<dyn Approver>>,
+        services: Arc<dyn Services>,
+        extras: Vec<Arc<dyn Extra>>,
+    ) -> Result<Arc<Sessions>, Report> {
         self.keep_questions()?;
-        let mut engine = self.parts(Arc::new(self.model()), Some(self.people()))?;
-        engine.asker = Some(Arc::clone(&self.questions) as _);
+        let asker = people.as_ref().map(|_| Arc::clone(&self.questions) as _);
+        let asked = people.clone().unwrap_or_else(|| Arc::new(Nobody));
+        let mut engine = self.parts(model, people)?;
+        engine.asker = asker;
         let processes = self.ports.processes.clone();
-        let agents = ForeignAgents::new(processes, self.policy()?, self.people());
+        let agents = ForeignAgents::new(processes, self.policy()?, asked);
         engine.agents = Some(Arc::new(agents));
         let mut states: Vec<Arc<dyn SessionState>> = vec![
             Arc::new(states::Shells(Arc::clone(&self.terminal))),
@@ -288,6 +296,7 @@ impl Host {
         states.extend(kept.into_iter().flatten().map(|kept| Arc::new(states::Files(kept)) as _));
         Ok(Sessions::new(SessionParts {
             engine: Arc::new(engine),
+            stores: Stores::of(&self.store()?),
             services,
             questions: Arc::clone(&self.questions),
             states,
@@ -348,13 +357,17 @@ impl Host {
         Finder::default().with_commands(SecretCommands::new(port))
     }
 
-    /// The model behind every surface.
-    pub fn model(&self) -> Client {
-        let net = self.net();
-        let (table, _problems) = Table::of(&self.settings);
-        let routes = VaultRoutes::new(Arc::clone(&net)).with_finder(self.resolver());
-        let client = Client::new(Arc::new(routes), net, table);
-        client.with_processes(self.ports.processes.clone())
+    /// The one model client of this program: the loop, reviewers, plugins and servers share what it
+    /// knows of providers that are to be left alone for a while.
+    pub fn model(&self) -> Arc<Client> {
+        let client = self.model.get_or_init(|| {
+            let net = self.net();
+            let (table, _problems) = Table::of(&self.settings);
+            let routes = VaultRoutes::new(Arc::clone(&net)).with_finder(self.resolver());
+            let client = Client::new(Arc::new(routes), net, table);
+            Arc::new(client.with_processes(self.ports.processes.clone()))
+        });
+        Arc::clone(client)
     }
 
     /// Copies of the workspace from before it was changed.
@@ -443,7 +456,9 @@ impl Host {
 
     /// Whether there is no process, place or connection that belongs to this host.
     pub(crate) fn started_nothing(&self) -> bool {
-        !self.terminal.is_away() && self.extensions.get().is_none()
+        // A store still writes what nobody waited for.
+        let unused = self.extensions.get().is_none() && self.store.get().is_none();
+        unused && !self.terminal.is_away()
     }
 
     /// Waits for what only looks: checks and definitions. It has a clock and a blocking pool but no

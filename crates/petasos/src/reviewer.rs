@@ -1,5 +1,7 @@
 //! The reviewing model: one short question to whoever serves the role `approval`.
 
+use std::sync::Arc;
+
 use petasos_approval::smart::{Question, Reviewer};
 use petasos_contract::message::Message;
 use petasos_contract::model::{Model as _, Prompt, Role};
@@ -9,12 +11,12 @@ use petasos_providers::client::Client;
 /// Asks the configured model.
 #[derive(Debug)]
 pub(crate) struct ModelReviewer {
-    client: Client,
+    client: Arc<Client>,
 }
 
 impl ModelReviewer {
     /// Asks through this client.
-    pub(crate) fn new(client: Client) -> Self {
+    pub(crate) fn new(client: Arc<Client>) -> Self {
         Self { client }
     }
 }

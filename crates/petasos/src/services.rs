@@ -27,7 +27,9 @@ use crate::host::Host;
 pub(crate) struct Program {
     host: Arc<Host>,
     inputs: Inputs,
-    guests: Arc<Guests>,
+    guests: Option<Arc<Guests>>,
+    surface: Surface,
+    attended: bool,
     injected: tokio::sync::Mutex<mpsc::UnboundedReceiver<String>>,
     /// The settings of the next turn, and whether somebody is asked.
     settings: Mutex<(Arc<Settings>, bool)>,
@@ -36,10 +38,31 @@ pub(crate) struct Program {
 impl Program {
     /// With this host and its servers.
     pub(crate) fn new(host: Arc<Host>, inputs: Inputs, guests: Arc<Guests>) -> Self {
+        let injected = injections(&host);
+        Self { injected: injected.into(), ..Self::of(host, inputs, Some(guests), Surface::Cli) }
+    }
+
+    /// For one turn, with or without somebody who can be asked; plugins say nothing in between.
+    pub(crate) fn one_turn(
+        host: Arc<Host>,
+        inputs: Inputs,
+        guests: Option<Arc<Guests>>,
+        attended: bool,
+    ) -> Self {
+        Self { attended, ..Self::of(host, inputs, guests, Surface::OneShot) }
+    }
+
+    /// For the tour of the demo.
+    pub(crate) fn demo(host: Arc<Host>, inputs: Inputs) -> Self {
+        Self::of(host, inputs, None, Surface::Cli)
+    }
+
+    fn of(host: Arc<Host>, inputs: Inputs, guests: Option<Arc<Guests>>, surface: Surface) -> Self {
         let settings = Arc::clone(host.settings());
         let off = settings.text("approvals.mode") == Some("off");
-        let injected = tokio::sync::Mutex::new(injections(&host));
-        Self { host, inputs, guests, injected, settings: Mutex::new((settings, off)) }
+        let injected = mpsc::unbounded_channel().1.into();
+        let settings = Mutex::new((settings, off));
+        Self { host, inputs, guests, surface, attended: true, injected, settings }
     }
 
     fn present(&self) -> (Arc<Settings>, bool) {
@@ -84,14 +107,15 @@ impl Program {
     }
 
     async fn refreshed(&self, asked: bool, choice: &Choice) -> Result<Option<Refreshed>, String> {
+        let Some(guests) = &self.guests else { return Ok(None) };
         let news = if asked {
-            Some(self.guests.reload(&self.inputs).await?)
+            Some(guests.reload(&self.inputs).await?)
         } else {
-            self.guests.follow(&self.inputs).await?
+            guests.follow(&self.inputs).await?
         };
         let Some(news) = news else { return Ok(None) };
         let mut summary = format!("MCP servers: {}", news.done);
-        for trouble in self.guests.troubles() {
+        for trouble in guests.troubles() {
             summary.push('\n');
             summary.push_str(&trouble);
         }
@@ -138,7 +162,8 @@ impl Program {
 
 impl Services for Program {
     fn context(&self, session: &SessionId) -> CallContext {
-        CallContext::new(self.present().0, Surface::Cli, session.clone())
+        let cx = CallContext::new(self.present().0, self.surface, session.clone());
+        cx.attended(self.attended)
     }
 
     fn approval_text(&self, request: &ApprovalRequest, colour: bool) -> String {

@@ -6,7 +6,7 @@ use petasos_contract::message::Message;
 use petasos_contract::tool::{Concurrency, Route, Tool};
 use petasos_contract::{BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput};
 use petasos_store::{
-    Filter, Hit, LoadedRow, Query, SessionHead, SessionStore, Slice, Sort, StoreError,
+    Filter, Hit, LoadedRow, Query, SessionHead, SessionScope, SessionStore, Slice, Sort, StoreError,
 };
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -129,11 +129,7 @@ async fn answer(input: &Input, seat: &LoopSeat) -> Result<Value, StoreError> {
     }
 }
 
-async fn discover(
-    input: &Input,
-    scoped: Query,
-    seat: &LoopSeat,
-) -> Result<Value, StoreError> {
+async fn discover(input: &Input, scoped: Query, seat: &LoopSeat) -> Result<Value, StoreError> {
     let roles = input.role_filter.as_deref().unwrap_or("user,assistant");
     let roles = roles.split(',').map(|role| role.trim().to_owned());
     let query = Query {

@@ -104,7 +104,7 @@ impl Agent {
         let check = CheckContext {
             surface: self.choice.surface,
             attended: cx.attended,
-            session: cx.session.clone(),
+            session: cx.origin().clone(),
             settings: Arc::clone(&cx.settings),
             ports: Arc::clone(&self.engine.ports),
         };

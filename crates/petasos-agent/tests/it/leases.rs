@@ -122,6 +122,7 @@ async fn a_write_that_came_late_breaks_nothing() {
     let all = ["user: first", "assistant: one", "user: second", "assistant: two"];
     assert_eq!(told(&agent), all);
     world.check(&agent).await;
-    let head = world.engine.store.find(agent.session().as_str(), &SessionScope::Local).await.unwrap();
+    let head =
+        world.engine.store.find(agent.session().as_str(), &SessionScope::Local).await.unwrap();
     assert_eq!(head.usage.requests, 2, "nothing is counted twice: {head:?}");
 }

@@ -28,7 +28,8 @@ async fn read_by(world: &World, owner: Option<Address>, handles: &[String]) -> S
         let around = json!({ "session_id": handle, "around_message_id": 1, "window": 20 });
         calls.push(("session_search", around.to_string()));
     }
-    let calls: Vec<(&str, &str)> = calls.iter().map(|(name, args)| (*name, args.as_str())).collect();
+    let calls: Vec<(&str, &str)> =
+        calls.iter().map(|(name, args)| (*name, args.as_str())).collect();
     world.model.then([Act::calls("looking", &calls), Act::say("done")]);
     agent.turn("look around".into(), &world.cx()).await.unwrap();
     told(&agent).join("\n")

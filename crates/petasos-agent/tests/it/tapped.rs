@@ -4,7 +4,7 @@ use petasos_contract::SessionId;
 use petasos_sqlite::Store;
 use petasos_store::{
     Amend, Filter, Hit, Holder, Later, Lease, Loaded, LoadedRow, NewSession, Query, Row, Seq,
-    SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
+    SessionExtent, SessionHead, SessionScope, SessionStore, Slice, StoreError, WaitingCalls,
 };
 
 type Answer = dyn Fn(&SessionId, Vec<Seq>) -> Result<Vec<Seq>, StoreError> + Send + Sync;
@@ -54,6 +54,10 @@ impl SessionStore for Tapped {
 
     fn search<'a>(&'a self, query: &'a Query) -> Later<'a, Vec<Hit>> {
         self.store.search(query)
+    }
+
+    fn updated_since(&self, ms: i64) -> Later<'_, Vec<SessionExtent>> {
+        self.store.updated_since(ms)
     }
 
     fn read<'a>(&'a self, session: &'a SessionId, slice: Slice) -> Later<'a, Vec<LoadedRow>> {

@@ -78,7 +78,7 @@ impl Spill for TempSpill {
 
 /// Results of a subagent are its person's conversation's: both may read them, and they go with it.
 fn owner(cx: &CallContext) -> &SessionId {
-    cx.root.as_ref().unwrap_or(&cx.session)
+    cx.origin()
 }
 
 fn own(cx: &CallContext) -> PathBuf {

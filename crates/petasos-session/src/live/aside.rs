@@ -51,6 +51,11 @@ impl Default for Asides {
 }
 
 impl Asides {
+    /// Whether any runs.
+    pub(crate) fn is_running(&self) -> bool {
+        !self.running.is_empty()
+    }
+
     /// Those that run, a line each.
     pub(crate) fn listed(&self) -> Vec<String> {
         let line =

@@ -21,7 +21,7 @@ use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{
     Begin, Choice, Engine, EventStream, ModelChoice, Questions, Replay, Services, Session,
-    SessionEvent, SessionParts, SessionState, Sessions, StreamItem, Topic,
+    SessionEvent, SessionLimits, SessionParts, SessionState, Sessions, StreamItem, Topic,
 };
 use petasos_sqlite::{OpenOptions, Store, new_session_id};
 use petasos_store::Stores;
@@ -71,9 +71,13 @@ impl Policy for AskForTouch {
 }
 
 /// A program that knows nothing but its settings.
-struct Bare(Arc<Settings>);
+struct Bare(Arc<Settings>, SessionLimits);
 
 impl Services for Bare {
+    fn limits(&self) -> SessionLimits {
+        self.1
+    }
+
     fn context(&self, session: &SessionId) -> CallContext {
         CallContext::new(Arc::clone(&self.0), Surface::Cli, session.clone())
     }
@@ -153,15 +157,22 @@ impl World {
     pub(crate) fn unkept(model: Scripted) -> Self {
         let folder = TempDir::new().unwrap();
         let path = folder.path().to_owned();
-        Self { _folder: Some(folder), ..Self::built(&path, model, false) }
+        Self { _folder: Some(folder), ..Self::built(&path, model, false, SessionLimits::default()) }
+    }
+
+    /// With other limits than the usual ones.
+    pub(crate) fn limited(model: Scripted, limits: SessionLimits) -> Self {
+        let folder = TempDir::new().unwrap();
+        let path = folder.path().to_owned();
+        Self { _folder: Some(folder), ..Self::built(&path, model, true, limits) }
     }
 
     /// Over a folder that another process may use too.
     pub(crate) fn over(folder: &Path, model: Scripted) -> Self {
-        Self::built(folder, model, true)
+        Self::built(folder, model, true, SessionLimits::default())
     }
 
-    fn built(folder: &Path, model: Scripted, kept: bool) -> Self {
+    fn built(folder: &Path, model: Scripted, kept: bool, limits: SessionLimits) -> Self {
         let path = folder.to_owned();
         let store = Arc::new(Store::open(&OpenOptions::new(path.join("petasos.db"))).unwrap());
         let settings = Arc::new(Settings::new(Parts {
@@ -192,7 +203,8 @@ impl World {
         let engine = Arc::new(engine);
         let sessions = Sessions::new(SessionParts {
             engine: Arc::clone(&engine),
-            services: Arc::new(Bare(Arc::clone(&settings))),
+            stores: Stores::of(&store),
+            services: Arc::new(Bare(Arc::clone(&settings), limits)),
             questions: Arc::clone(&questions),
             states: vec![Arc::clone(&ends) as _],
             extras: Vec::new(),

@@ -17,8 +17,7 @@ async fn every_reader_is_scoped_by_owner() {
         store.append(&head.session(), vec![user("a wombat")]).await.unwrap();
         ids.push(head);
     }
-    let scopes =
-        [SessionScope::Local, SessionScope::Chat(one), SessionScope::Chat(two)];
+    let scopes = [SessionScope::Local, SessionScope::Chat(one), SessionScope::Chat(two)];
     for (at, scope) in scopes.iter().enumerate() {
         let own = ids[at].id.as_str();
         let filter = Filter { scope: scope.clone(), ..Filter::default() };

@@ -3,7 +3,9 @@
 use petasos_contract::model::Role;
 use petasos_contract::reply::{Cost, Served, Usage};
 use petasos_sqlite::Format;
-use petasos_store::{Amend, Filter, Lineage, NewSession, Query, SessionScope, SessionStore, Spent, StoreError};
+use petasos_store::{
+    Amend, Filter, Lineage, NewSession, Query, SessionScope, SessionStore, Spent, StoreError,
+};
 
 use super::{Place, assistant, begin, calling, new, result, texts, user};
 
@@ -25,10 +27,20 @@ async fn a_session_is_found_by_what_people_remember() {
         ("lamp", "20260101_000000_aaaaaa"),
         ("100% sure_thing", "20260102_000000_bbbbbb"),
     ] {
-        assert_eq!(store.find(handle, &SessionScope::Local).await.unwrap().id, expected, "{handle}");
+        assert_eq!(
+            store.find(handle, &SessionScope::Local).await.unwrap().id,
+            expected,
+            "{handle}"
+        );
     }
-    assert!(matches!(store.find("2026", &SessionScope::Local).await, Err(StoreError::Ambiguous { .. })));
-    assert!(matches!(store.find("%", &SessionScope::Local).await, Err(StoreError::NotFound { .. })));
+    assert!(matches!(
+        store.find("2026", &SessionScope::Local).await,
+        Err(StoreError::Ambiguous { .. })
+    ));
+    assert!(matches!(
+        store.find("%", &SessionScope::Local).await,
+        Err(StoreError::NotFound { .. })
+    ));
     let first = store.find("Lamp", &SessionScope::Local).await.unwrap().session();
     store.append(&first, vec![user("again")]).await.unwrap();
     assert_eq!(store.find("latest", &SessionScope::Local).await.unwrap().id, first.as_str());
@@ -43,9 +55,15 @@ async fn titles_are_unique() {
     let taken = store.amend(&other, Amend::Title(Some("Lamp".to_owned()))).await;
     assert!(matches!(taken, Err(StoreError::TitleTaken { .. })));
     store.amend(&other, Amend::SuggestTitle("Lamp".to_owned())).await.unwrap();
-    assert_eq!(store.find(other.as_str(), &SessionScope::Local).await.unwrap().title.unwrap(), "Lamp #2");
+    assert_eq!(
+        store.find(other.as_str(), &SessionScope::Local).await.unwrap().title.unwrap(),
+        "Lamp #2"
+    );
     store.amend(&other, Amend::SuggestTitle("Sofa".to_owned())).await.unwrap();
-    assert_eq!(store.find(other.as_str(), &SessionScope::Local).await.unwrap().title.unwrap(), "Lamp #2");
+    assert_eq!(
+        store.find(other.as_str(), &SessionScope::Local).await.unwrap().title.unwrap(),
+        "Lamp #2"
+    );
 }
 
 #[tokio::test]

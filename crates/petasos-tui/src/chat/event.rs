@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Instant;
 
+use petasos_contract::ToolName;
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_session::{
@@ -64,6 +65,9 @@ impl Chat {
     fn happened(&mut self, event: &SessionEvent) {
         let canvas = self.screen.canvas();
         match event {
+            SessionEvent::Agent(Event::MessageAdded { role, text, calls, .. }) => {
+                self.added(role, text, calls);
+            }
             SessionEvent::Agent(event) => {
                 if let Event::Replied { usage, .. } = event {
                     self.used = usage.prompt() + usage.output;
@@ -95,6 +99,21 @@ impl Chat {
             }
             SessionEvent::Page(page) => self.page(page),
             _ => {}
+        }
+    }
+
+    /// A message that another process added.
+    fn added(&mut self, role: &str, text: &str, calls: &[ToolName]) {
+        let canvas = self.screen.canvas();
+        self.view.note_below(canvas);
+        match role {
+            "user" => self.put(quoted(text, canvas.columns)),
+            "assistant" if !text.is_empty() => self.markdown(text),
+            _ => {}
+        }
+        if !calls.is_empty() {
+            let names: Vec<&str> = calls.iter().map(ToolName::as_str).collect();
+            self.note(&format!("⚙ {} (in another window)", names.join(", ")));
         }
     }
 

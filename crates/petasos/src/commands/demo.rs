@@ -33,8 +33,9 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     workspace.path().clone_into(&mut inputs.cwd);
     let home = workspace.path().join(".petasos").display().to_string();
     inputs.environment.insert("PETASOS_HOME".to_owned(), home);
-    let host = Host::open(&inputs)?;
-    let tour = Tour { out: session.out, host: &host, workspace: workspace.path() };
+    let host = Arc::new(Host::open(&inputs)?);
+    let (out, workspace) = (session.out, workspace.path());
+    let tour = Tour { out, host: &host, inputs: &inputs, workspace };
     host.wait(tour.walk())??;
     Ok(ExitCode::SUCCESS)
 }
@@ -55,7 +56,8 @@ fn furnish(workspace: &Path) -> Result<(), Report> {
 
 struct Tour<'a> {
     out: Out,
-    host: &'a Host,
+    host: &'a Arc<Host>,
+    inputs: &'a petasos_config::Inputs,
     workspace: &'a Path,
 }
 
@@ -79,7 +81,7 @@ impl Tour<'_> {
         self.call(&dispatcher, &cx, "read_file", r#"{"path": "lamp.txt"}"#).await;
         self.batch(&dispatcher, &cx).await;
         self.heading("The agent on top: it works, asks, delegates, and remembers");
-        conversation::show(self.host, out).await?;
+        conversation::show(self.host, self.inputs, out).await?;
         self.heading("Where to go from here");
         for line in [
             "petasos tools list --all                       every tool, and why some are hidden",

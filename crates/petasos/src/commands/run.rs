@@ -2,6 +2,7 @@
 
 mod attach;
 mod told;
+mod watched;
 
 use std::io::{IsTerminal as _, Read as _};
 use std::path::PathBuf;
@@ -10,11 +11,8 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use petasos_agent::agent::{Agent, Outcome, TurnEnd, TurnError};
-use petasos_agent::turn::Input;
-use petasos_contract::CallContext;
 use petasos_contract::context::Surface;
-use petasos_contract::event::EventSink;
+use petasos_session::{Begin, EndReason, Input, Outcome, SessionError, TurnEnd, TurnError};
 use petasos_store::StoreError;
 use petasos_terminal::TerminalSettings;
 
@@ -23,7 +21,9 @@ use crate::conversation::Conversation;
 use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
+use crate::services::Program;
 use told::Told;
+use watched::Watched;
 
 pub(super) static COMMAND: Command = Command {
     name: "run",
@@ -62,42 +62,41 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let run: Run = parse(matches)?;
     let out = session.out;
     let input = run.input(out)?;
-    let people = if run.unattended { None } else { session.people() };
+    let person = if run.unattended { None } else { session.people() };
     if run.conversation.yolo {
         session.host = LazyHost::new(run.conversation.inputs(session.host.inputs()));
     }
-    let attended = people.is_some();
-    let host = session.host.get()?;
-    if !attended && !run.unattended && is_confined_unattended(host)? {
+    let attended = person.is_some();
+    let host = session.host.shared()?;
+    if !attended && !run.unattended && is_confined_unattended(&host)? {
         out.remark(CONFINED);
     }
+    let inputs = session.host.inputs().clone();
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
         // The login shell begins before anything here takes time.
         tokio::task::yield_now().await;
-        let engine = host.agent(Arc::new(host.model()), people.clone())?;
-        let _pruning = crate::prune::start(host);
-        let choice = run.conversation.choice(host, Surface::OneShot, out)?;
-        let told = Arc::new(Told::new(out, Arc::clone(host.catalogue())));
-        let _guests = crate::guests::start(host, people, out).await?;
-        let mut agent =
-            match run.conversation.resumed(&*engine.store, host.settings().workspace()).await? {
-                None => Agent::begin(engine, choice).await.map_err(|error| failed(&error))?,
-                Some(session) => {
-                    let resumed = Agent::resume(engine, choice, &session).await;
-                    let (agent, repairs) = resumed.map_err(|error| failed(&error))?;
-                    for repair in repairs {
-                        out.remark(format!("repaired: {repair}"));
-                    }
-                    host.recall_jobs(&session).await;
-                    agent
-                }
-            };
-        let session = agent.session().clone();
-        let mut cx = host.call_context(Surface::OneShot, session).attended(attended);
-        cx.events = EventSink::to(told);
-        let ended = turn(&mut agent, input, &cx).await;
-        agent.leave("shutdown", None, &cx).await;
+        let people = attended.then(|| host.people());
+        let _pruning = crate::prune::start(&host);
+        let choice = run.conversation.choice(&host, Surface::OneShot, out)?;
+        let guests = crate::guests::start(&host, people.clone(), out).await?;
+        let services = Program::one_turn(Arc::clone(&host), inputs, guests, attended);
+        let model = host.model();
+        let sessions = host.sessions_with(model, people, Arc::new(services), Vec::new())?;
+        let (store, choice) = (host.store()?, Box::new(choice));
+        let workspace = host.settings().workspace();
+        let begin = match run.conversation.resumed(&*store, workspace).await? {
+            None => Begin::New { choice, after: None },
+            Some(session) => {
+                host.recall_jobs(&session).await;
+                Begin::Resume { session, choice }
+            }
+        };
+        let session = sessions.open(begin).await.map_err(failed)?;
+        let cx = host.call_context(Surface::OneShot, session.id().clone());
+        let told = Told::new(out, Arc::clone(host.catalogue()));
+        let ended = Watched { session: &session, told, out, person, cx }.turn(input).await;
+        session.end(EndReason::Shutdown).await.map_err(failed)?;
         ended
     })??;
     Ok(show(out, &ended))
@@ -109,21 +108,6 @@ fn is_confined_unattended(host: &Host) -> Result<bool, Report> {
     let terminal = TerminalSettings::of(settings)
         .map_err(|error| Report::new(error.to_string()).code("terminal"))?;
     Ok(terminal.sandbox_for(settings, false) != terminal.sandbox_for(settings, true))
-}
-
-/// The turn; Ctrl-C ends it, and what is stored stays valid.
-async fn turn(agent: &mut Agent, input: Input, cx: &CallContext) -> Result<TurnEnd, Report> {
-    let mut turn = Box::pin(agent.turn(input, cx));
-    let ended = tokio::select! {
-        ended = &mut turn => ended,
-        pressed = tokio::signal::ctrl_c() => {
-            if pressed.is_ok() {
-                cx.cancel.cancel();
-            }
-            turn.await
-        }
-    };
-    ended.map_err(|error| failed(&error))
 }
 
 impl Run {
@@ -175,15 +159,19 @@ fn show(out: Out, ended: &TurnEnd) -> ExitCode {
 }
 
 /// Only a model's failure is about who answers; most others say the next step themselves.
-fn failed(error: &TurnError) -> Report {
+fn failed(error: impl Into<SessionError>) -> Report {
+    let error = error.into();
     let report = Report::new(error.to_string()).code("run");
     match error {
-        TurnError::Model(_) => {
+        SessionError::Turn(TurnError::Model(_)) => {
             report.hint("`petasos provider explain` shows who would answer, and why")
         }
-        TurnError::Store(
-            StoreError::Failed(_) | StoreError::Slow { .. } | StoreError::ReadOnly,
-        ) => report.hint("`petasos doctor` looks at the home and its disk"),
-        TurnError::Store(_) | TurnError::TooLong { .. } => report,
+        SessionError::Store(error) | SessionError::Turn(TurnError::Store(error)) => match error {
+            StoreError::Failed(_) | StoreError::Slow { .. } | StoreError::ReadOnly => {
+                report.hint("`petasos doctor` looks at the home and its disk")
+            }
+            _ => report,
+        },
+        _ => report,
     }
 }

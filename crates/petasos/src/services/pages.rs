@@ -38,7 +38,7 @@ pub(super) async fn describe(
 
 async fn tools(host: &Host, about: &str, choice: &Choice) -> String {
     let call = host.call_context(Surface::Cli, SessionId::new("chat"));
-    let window = choice.window(&host.model(), &call).await;
+    let window = choice.window(&*host.model(), &call).await;
     let wanted = Wanted {
         selection: choice.selection.clone(),
         context_tokens: u32::try_from(window).ok(),

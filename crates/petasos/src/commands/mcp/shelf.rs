@@ -6,7 +6,7 @@ use std::sync::Arc;
 use petasos_contract::context::Surface;
 use petasos_contract::jobs::{Jobs as _, Lines};
 use petasos_contract::message::Message;
-use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
+use petasos_contract::{BoxFuture, CallContext, Settings};
 use petasos_mcp::server::{LogHead, Logs};
 use petasos_sqlite::Store;
 use petasos_store::{Filter, LoadedRow, SessionScope, SessionStore as _, Slice};
