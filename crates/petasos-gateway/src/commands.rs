@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petasos_session::command::{self, AfterCommand};
 use petasos_session::{CommandOutcome, EndReason};
-use petasos_store::StoreError;
+use petasos_store::{SessionScope, StoreError};
 use serde_json::Value;
 use tracing::warn;
 
@@ -210,7 +210,11 @@ impl Shared {
         {
             warn!(%error, "a session did not end by itself");
         }
-        let known = self.conversations.find(message.session.as_str()).await.is_ok();
+        let known = self
+            .conversations
+            .find(message.session.as_str(), &SessionScope::Everyone)
+            .await
+            .is_ok();
         let back = if known {
             format!(" `/resume {}` goes back.", message.session)
         } else {

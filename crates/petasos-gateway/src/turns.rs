@@ -17,7 +17,7 @@ use petasos_session::{
     TurnEnd, TurnError, WhenBusy,
 };
 use petasos_store::{
-    ChatKey, DeliveryClass, InboxRow, InboxState, MediaFile, NewDelivery, StoreError,
+    ChatKey, DeliveryClass, InboxRow, InboxState, MediaFile, NewDelivery, SessionScope, StoreError,
 };
 use tokio::sync::Notify;
 use tracing::{info, warn};
@@ -219,7 +219,7 @@ impl Shared {
         }
         let def = account.map_or(&crate::platform::PlatformDef::USUAL, |account| account.def);
         let mut choice = Box::new(self.host.choice(def, &address));
-        match self.conversations.find(id.as_str()).await {
+        match self.conversations.find(id.as_str(), &SessionScope::Everyone).await {
             Ok(_) => self.sessions.open(Begin::Resume { session: id.clone(), choice }).await,
             Err(StoreError::NotFound { .. }) => {
                 choice.new.id = Some(id.clone());

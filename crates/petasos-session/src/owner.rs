@@ -237,6 +237,10 @@ impl Owner {
             }
             Request::Command { line, reply } => {
                 let outcome = command::run(&mut self.live, &line).await;
+                // What a command itself wrote is no news from elsewhere.
+                if let Some(agent) = &self.live.agent {
+                    self.live.shared.ring.told_until(agent.transcript().last());
+                }
                 if let AfterCommand::Submit(text) = &outcome.then {
                     self.push(text.as_str().into());
                 }

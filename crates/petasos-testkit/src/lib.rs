@@ -2,13 +2,15 @@
 //!
 //! Its law: only tests depend on it. `home` makes throw-away homes, `program` runs a program in
 //! one of them with an environment of its own, `canary` is the secret that they must keep, `skip`
-//! says why a test did not run, `call` runs a tool without a door.
+//! says why a test did not run, `call` runs a tool without a door, `suites` is what every
+//! implementation of a trait must do.
 
 mod call;
 pub mod canary;
 mod home;
 mod program;
 mod skip;
+pub mod suites;
 
 pub use call::call;
 pub use home::Home;

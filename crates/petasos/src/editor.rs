@@ -24,7 +24,7 @@ use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
 use petasos_sqlite::Store;
 use petasos_store::{
-    Amend, Filter, Lineage, NewSession, SessionHead, SessionStore, Slice, StoreError,
+    Amend, Filter, Lineage, NewSession, SessionHead, SessionScope, SessionStore, Slice, StoreError,
 };
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
@@ -173,7 +173,7 @@ impl EditorProgram {
     }
 
     async fn found(&self, session: &SessionId) -> Result<Option<StoredSession>, String> {
-        match self.store.find(session.as_str()).await {
+        match self.store.find(session.as_str(), &SessionScope::Local).await {
             // A title or the beginning of a name finds something, too; a client names it whole.
             Ok(head) => Ok(Some(head).filter(|head| head.id == session.as_str()).map(stored)),
             Err(StoreError::NotFound { .. } | StoreError::Ambiguous { .. }) => Ok(None),
@@ -306,7 +306,7 @@ impl EditorHost for EditorProgram {
     fn window<'a>(&'a self, choice: &'a Choice) -> BoxFuture<'a, u64> {
         Box::pin(async move {
             let cx = self.host.call_context(Surface::Acp, SessionId::new("window"));
-            choice.window(&self.host.model(), &cx).await
+            choice.window(&*self.host.model(), &cx).await
         })
     }
 }

@@ -280,11 +280,11 @@ impl Host {
     ) -> Result<Arc<Sessions>, Report> {
         self.keep_questions()?;
         let asker = people.as_ref().map(|_| Arc::clone(&self.questions) as _);
-        let asked = people.clone().unwrap_or_else(|| Arc::new(Nobody));
+        let person = people.clone().unwrap_or_else(|| Arc::new(Nobody));
         let mut engine = self.parts(model, people)?;
         engine.asker = asker;
         let processes = self.ports.processes.clone();
-        let agents = ForeignAgents::new(processes, self.policy()?, asked);
+        let agents = ForeignAgents::new(processes, self.policy()?, person);
         engine.agents = Some(Arc::new(agents));
         let mut states: Vec<Arc<dyn SessionState>> = vec![
             Arc::new(states::Shells(Arc::clone(&self.terminal))),

@@ -221,6 +221,7 @@ impl World {
         });
         let sessions = Sessions::new(SessionParts {
             engine: Arc::new(engine),
+            stores: Stores::of(&store),
             services: Arc::clone(&around) as _,
             questions,
             states: Vec::new(),

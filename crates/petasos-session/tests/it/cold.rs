@@ -78,9 +78,10 @@ async fn the_least_recently_used_sessions_make_room() {
         sessions.push(session);
     }
     resident(&world, 3).await;
-    let last: Vec<_> = sessions.iter().skip(3).map(|session| session.id().clone()).collect();
+    let mut last: Vec<_> = sessions.iter().skip(3).map(|session| session.id().clone()).collect();
     let mut here = world.sessions.resident();
     here.sort();
+    last.sort();
     assert_eq!(here, last);
     for session in &sessions {
         assert_eq!(session.recent(10).await.unwrap().len(), 2);

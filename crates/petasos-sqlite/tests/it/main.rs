@@ -1,8 +1,10 @@
 //! The store through its doors, over real files.
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
+mod conformance;
 mod damage;
 mod import;
+mod killed;
 mod leases;
 mod log;
 mod mailbox;

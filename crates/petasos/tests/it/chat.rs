@@ -2,6 +2,7 @@
 
 mod pane;
 mod shown;
+mod windows;
 
 use std::time::{Duration, Instant};
 
