@@ -20,6 +20,9 @@ pub enum Effect {
     },
     /// Leaves the confinement that the settings ask for.
     Unconfined,
+    /// What is typed is not shown on its terminal: the other effects are judged, and none of their
+    /// text is recorded.
+    HiddenInput,
     /// Runs a program in another language, such as a Python script.
     Code {
         /// The language, lower-case.

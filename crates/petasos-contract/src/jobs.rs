@@ -71,6 +71,18 @@ pub enum Completion {
     AlreadyExited,
 }
 
+/// By what a job reads what is typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TypedBy {
+    /// A pipe, byte by byte.
+    #[default]
+    Pipe,
+    /// A terminal of its own, whose keys edit the line.
+    Terminal,
+    /// A terminal that hides the line, as for a password.
+    HiddenLine,
+}
+
 /// What is known about a job. Texts are masked.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct JobView {
@@ -114,6 +126,9 @@ pub struct JobView {
     /// It was found again after a restart: status, log and kill only.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub detached: bool,
+    /// By what it is typed to.
+    #[serde(skip)]
+    pub typed_by: TypedBy,
     /// It waits for input; the last line on its terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub needs_input: Option<String>,

@@ -15,6 +15,21 @@ use crate::BoxFuture;
 use crate::environment::{Ending, EnvError, Sandbox};
 use crate::settings::Settings;
 
+/// How a helper is confined.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub enum HelperSandbox {
+    /// Not at all.
+    #[default]
+    Off,
+    /// As the settings ask for commands of a session.
+    LikeCommands {
+        /// Whether somebody watches that session.
+        attended: bool,
+    },
+    /// So.
+    Given(Sandbox),
+}
+
 /// What is to be started.
 #[derive(Debug, Clone)]
 pub struct HelperSpec {
@@ -31,7 +46,7 @@ pub struct HelperSpec {
     /// that has no value is left out.
     pub grants: Vec<String>,
     /// How much it may touch; off unless said otherwise.
-    pub sandbox: Sandbox,
+    pub sandbox: HelperSandbox,
     /// Where the base and the granted values come from.
     pub settings: Arc<Settings>,
 }
@@ -45,7 +60,7 @@ impl HelperSpec {
             cwd: settings.workspace().to_path_buf(),
             env: BTreeMap::new(),
             grants: Vec::new(),
-            sandbox: Sandbox::default(),
+            sandbox: HelperSandbox::Off,
             settings: Arc::clone(settings),
         }
     }

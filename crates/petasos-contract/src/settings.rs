@@ -115,6 +115,8 @@ pub struct Parts {
     pub limits: BTreeMap<String, Vec<String>>,
     /// Every variable, by name.
     pub variables: BTreeMap<String, Variable>,
+    /// Secrets that are kept beside the configuration, such as those of logins: to be hidden.
+    pub secrets: Vec<Secret>,
     /// What a person should know.
     pub notices: Vec<Notice>,
 }
@@ -169,6 +171,11 @@ impl Settings {
         }
         let workspace = Arc::from(parts.workspace.as_path());
         Self { workspace, fingerprint: hasher.finish(), parts, derived: Mutex::default() }
+    }
+
+    /// Secrets that are kept beside the configuration.
+    pub fn secrets(&self) -> &[Secret] {
+        &self.parts.secrets
     }
 
     /// A snapshot with nothing in it but a configuration tree, for tests and embedders.

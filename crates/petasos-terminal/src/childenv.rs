@@ -205,7 +205,7 @@ pub fn is_provider_secret(name: &str) -> bool {
 }
 
 /// A proxy address may hold a password.
-fn carries_login(value: &str) -> bool {
+pub(crate) fn carries_login(value: &str) -> bool {
     value.contains("://") && value.contains('@')
 }
 

@@ -283,6 +283,7 @@ impl Own {
             sources: settings.sources().clone(),
             limits: settings.limits().clone(),
             variables: settings.variables().clone(),
+            secrets: settings.secrets().to_vec(),
             notices: settings.notices().to_vec(),
         })
     }

@@ -170,6 +170,7 @@ impl JobTable {
             pid: adopted.process.pid(),
             started_at: seconds_now(),
             detached: false,
+            is_terminal: adopted.is_terminal,
             log: folder(&cx.settings).join(format!("{id}.log")),
             book: book(&cx.settings),
         };

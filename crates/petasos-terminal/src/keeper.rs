@@ -9,11 +9,13 @@
 //! program is gone however it went.
 
 mod begin;
+mod capabilities;
 mod drain;
 mod group;
 mod keep;
 mod line;
 mod payload;
+mod privacy;
 mod probe;
 mod sitter;
 mod socket;
@@ -36,8 +38,10 @@ use rustix::net::{
 use rustix::process::{Pid, PidfdFlags, WaitOptions};
 
 pub(crate) use begin::{filter_fd, script_fd, state_fd};
+pub(crate) use capabilities::KEPT_NAMES;
 pub(crate) use line::{Failure, Line, Tree, ending};
-pub(crate) use payload::{FLAG_TTY, FLAG_USERNS, Plan};
+pub(crate) use payload::{FLAG_POWERLESS, FLAG_TTY, FLAG_USERNS, Plan};
+pub(crate) use privacy::{forget_values, hide};
 pub(crate) use probe::{Namespaces, landlock_version, namespaces};
 use wire::{Kind, Message};
 pub(crate) use wire::{Role, Stage};
@@ -119,6 +123,12 @@ pub(crate) fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
         None,
     )?;
     Ok(pair)
+}
+
+/// Two ends of a socket for a text that one end writes.
+pub(crate) fn stream() -> io::Result<(OwnedFd, OwnedFd)> {
+    let (family, kind) = (AddressFamily::UNIX, SocketType::STREAM);
+    Ok(rustix::net::socketpair(family, kind, SocketFlags::CLOEXEC, None)?)
 }
 
 /// A file in memory, to be read from its start.

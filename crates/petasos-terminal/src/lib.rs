@@ -46,4 +46,4 @@ pub use engine::{Engine, Own};
 pub use jobs::JobTable;
 pub use processes::Helpers;
 pub use settings::TerminalSettings;
-pub use supervised::is_supervised;
+pub use supervised::{is_supervised, make_private};

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::context::Surface;
-use petasos_contract::environment::{Ending, EnvError, Launch, Program, SandboxLevel};
+use petasos_contract::environment::{Ending, EnvError, Launch, Program, Sandbox};
 use petasos_contract::path::TargetPath;
-use petasos_contract::processes::{Helper, HelperHand, HelperSpec, Processes};
+use petasos_contract::processes::{Helper, HelperHand, HelperSandbox, HelperSpec, Processes};
 use petasos_contract::{BoxFuture, CallContext, SessionId, wait};
 use rustix::pipe::{PipeFlags, pipe_with};
 use tokio::net::unix::pipe::{Receiver, Sender};
@@ -192,14 +192,18 @@ impl Prepared {
 }
 
 fn confinement(spec: &HelperSpec) -> Result<Confinement, EnvError> {
-    if spec.sandbox.level == SandboxLevel::Off {
-        return Ok(Confinement { label: "off".to_owned(), ..Confinement::default() });
-    }
-    let cwd = TargetPath::new(spec.cwd.clone());
-    let launch =
-        Launch { sandbox: spec.sandbox.clone(), ..Launch::of(Program::Argv(Vec::new()), cwd) };
     let session = SessionId::new("helper");
     let cx = CallContext::new(Arc::clone(&spec.settings), Surface::Embedded, session);
+    let wanted = match &spec.sandbox {
+        HelperSandbox::Off => Sandbox::default(),
+        HelperSandbox::Given(sandbox) => sandbox.clone(),
+        HelperSandbox::LikeCommands { attended } => {
+            let terminal = TerminalSettings::of(&spec.settings)?;
+            sandbox::wanted(&terminal, &cx.clone().attended(*attended))
+        }
+    };
+    let cwd = TargetPath::new(spec.cwd.clone());
+    let launch = Launch { sandbox: wanted, ..Launch::of(Program::Argv(Vec::new()), cwd) };
     sandbox::prepare(&launch, &cx)
 }
 
@@ -257,7 +261,7 @@ fn failed(spec: &HelperSpec, failure: Failure) -> EnvError {
     match failure.stage {
         Some(Stage::Cwd) => EnvError::Cwd { path: TargetPath::new(spec.cwd.clone()), why },
         Some(Stage::Mounts | Stage::Landlock | Stage::Seccomp) => {
-            EnvError::Sandbox { level: spec.sandbox.level.as_str(), why }
+            EnvError::Sandbox { level: "sandbox", why }
         }
         Some(Stage::Exec) => {
             let program = spec.argv.first().map_or("", String::as_str);

@@ -20,7 +20,7 @@ use std::sync::OnceLock;
 use petasos_contract::CallContext;
 use petasos_contract::environment::{EnvError, Launch, Sandbox, SandboxLevel};
 
-use crate::keeper::{self, FLAG_USERNS, Namespaces};
+use crate::keeper::{self, FLAG_POWERLESS, FLAG_USERNS, Namespaces};
 use crate::settings::{By, TerminalSettings};
 
 pub(crate) use denial::denial;
@@ -118,6 +118,7 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
         ruleset: Some(ruleset),
         filter,
         variables: scope.variables(),
+        flags: FLAG_POWERLESS,
         ..Confinement::default()
     };
     match ability.namespaces {
@@ -132,7 +133,7 @@ pub(crate) fn prepare(launch: &Launch, cx: &CallContext) -> Result<Confinement, 
         namespaces => {
             confinement.mounts = scope.mounts().map_err(fail)?;
             if namespaces == Namespaces::WithUsers {
-                confinement.flags = FLAG_USERNS;
+                confinement.flags |= FLAG_USERNS;
             }
             label.push_str(", mounts");
             label.push_str(if scope.searched_all { ")" } else { UNSEARCHED });

@@ -6,10 +6,25 @@
 
 use std::path::Path;
 
+use crate::{childenv, keeper};
+
 /// How keepers and sitters are called.
 const NAMES: [&str; 2] = ["(petasos-keep)", "(petasos-sit)"];
 /// Deeper than any tree that a person starts; a loop in what is read ends here.
 const ANCESTORS_MAX: usize = 512;
+
+/// Makes this process private, once its surroundings were read: nothing of the same user can look
+/// at its memory or descriptors, and the secrets among the variables that it began with are gone
+/// from where the system shows them. Must run before there is a second thread.
+pub fn make_private() {
+    keeper::hide();
+    keeper::forget_values(|name, value| {
+        let (name, value) = (String::from_utf8_lossy(name), String::from_utf8_lossy(value));
+        petasos_redact::is_secret_name(&name)
+            || childenv::is_provider_secret(&name)
+            || childenv::carries_login(&value)
+    });
+}
 
 /// Whether a supervisor of ours is above this process.
 pub fn is_supervised() -> bool {

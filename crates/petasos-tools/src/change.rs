@@ -117,6 +117,7 @@ impl Changer {
         files: &[PathBuf],
         cx: &CallContext,
     ) -> Result<Option<Held<'_>>, String> {
+        self.sites.may_write(files, cx)?;
         if is_off(cx) {
             return Ok(None);
         }

@@ -1,12 +1,13 @@
 //! Files: the parts that the file tools are made of.
 //!
 //! `site` says where the files are, `place` how a path is shown, `directory` where a program would
-//! run, `guard` which files are not shown; `open` gets at the bytes, `kind` tells text from the
+//! run, `guard` which files are not shown, `confine` which lie outside the sandbox; `open` gets at the bytes, `kind` tells text from the
 //! rest, `window` pages through text, `search` looks for it and `write` changes it.
 //! Nothing here knows about tools or their JSON.
 
 pub(crate) mod available;
 mod buffers;
+pub(crate) mod confine;
 pub(crate) mod directory;
 pub(crate) mod document;
 pub(crate) mod guard;

@@ -9,5 +9,7 @@ use std::process::ExitCode;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
-    petasos::cli::run(std::env::args_os(), petasos_config::Inputs::from_process())
+    let inputs = petasos_config::Inputs::from_process();
+    petasos_terminal::make_private();
+    petasos::cli::run(std::env::args_os(), inputs)
 }

@@ -99,6 +99,7 @@ pub(super) static MCP: &[Key] = &[
     key("mcp_servers.*.enabled", Flag, "true", "Whether it is started"),
     key("mcp_servers.*.required", Flag, "false", "Whether a run stops without it"),
     key("mcp_servers.*.trusted", Flag, "false", "Whether its tools may change things while nobody is there to ask"),
+    key("mcp_servers.*.sandbox", Flag, "true", "Whether its program is confined as commands are"),
     key("mcp_servers.*.timeout", Number, "300", "Seconds a call may take"),
     key("mcp_servers.*.connect_timeout", Number, "60", "Seconds the start may take"),
     key("mcp_servers.*.keepalive_interval", Number, "180", "Seconds between signs of life, at least 5"),

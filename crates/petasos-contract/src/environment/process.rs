@@ -125,6 +125,12 @@ pub trait Control: Send + Sync {
         true
     }
 
+    /// Whether its terminal takes whole lines and hides them, as for a password. Line editors hide
+    /// single keys, which they show themselves.
+    fn hides_input(&self) -> bool {
+        false
+    }
+
     /// The living processes of the tree, where the place can tell.
     fn pids(&self) -> Vec<u32>;
 }

@@ -117,7 +117,9 @@ async fn begin(shared: Arc<Shared>, first: bool) -> Result<Link, Fault> {
     match &spec.launch {
         Launch::Stdio { command, args, env, cwd } => {
             let cwd = cwd.as_deref();
-            begin_stdio(shared, &Program { server: &spec.name, command, args, env, cwd }).await
+            let confined = spec.confined;
+            let program = Program { server: &spec.name, command, args, env, cwd, confined };
+            begin_stdio(shared, &program).await
         }
         Launch::Http { .. } => begin_http(shared, first).await,
     }

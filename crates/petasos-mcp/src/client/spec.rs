@@ -25,6 +25,8 @@ pub struct ServerSpec {
     pub required: bool,
     /// Whether its tools may change things while nobody is there to ask.
     pub trusted: bool,
+    /// Whether a program of it is confined as commands are; its own `sandbox: off` says no.
+    pub confined: bool,
     /// How long a call may take.
     pub call: Duration,
     /// How long the start may take, its handshake included.
@@ -182,6 +184,7 @@ impl ServerSpec {
             enabled: flag(object.get("enabled"), true),
             required: flag(object.get("required"), false),
             trusted: flag(object.get("trusted"), false),
+            confined: flag(object.get("sandbox"), true),
             call: seconds("timeout", 300),
             connect: seconds("connect_timeout", 60),
             keepalive,

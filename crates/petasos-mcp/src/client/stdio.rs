@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use petasos_contract::Settings;
-use petasos_contract::processes::{Helper, HelperSpec, Processes};
+use petasos_contract::processes::{Helper, HelperSandbox, HelperSpec, Processes};
 use petasos_contract::wait::Owned;
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
@@ -30,6 +30,7 @@ pub(super) struct Program<'a> {
     pub(super) args: &'a [String],
     pub(super) env: &'a BTreeMap<String, String>,
     pub(super) cwd: Option<&'a Path>,
+    pub(super) confined: bool,
 }
 
 /// Starts it.
@@ -42,6 +43,10 @@ pub(super) async fn start(
     let mut argv = vec![found.to_string_lossy().into_owned()];
     argv.extend(program.args.iter().cloned());
     let mut spec = HelperSpec::new(format!("MCP server {}", program.server), argv, settings);
+    if program.confined {
+        // One server serves attended sessions and others: what a person chose holds for all.
+        spec.sandbox = HelperSandbox::LikeCommands { attended: true };
+    }
     if let Some(cwd) = program.cwd {
         spec.cwd = cwd.to_path_buf();
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::environment::EnvError;
 use petasos_contract::hook::{Directive, HookError, HookKind, Moment};
-use petasos_contract::processes::{Helper, HelperSpec, Processes};
+use petasos_contract::processes::{Helper, HelperSandbox, HelperSpec, Processes};
 use petasos_contract::wait;
 use serde_json::{Map, Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -52,6 +52,7 @@ pub(super) async fn run(
     let mut helper =
         HelperSpec::new(format!("hook `{}`", spec.command), argv(spec, cx)?, &cx.settings);
     helper.cwd = cx.workspace.to_path_buf();
+    helper.sandbox = HelperSandbox::LikeCommands { attended: cx.attended };
     let project = cx.workspace.display().to_string();
     helper.env = [
         ("PETASOS_HOOK_EVENT", spec.event_name.clone()),

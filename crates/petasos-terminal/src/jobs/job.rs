@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::environment::{Control, EnvError, Input, Process, Step};
-use petasos_contract::jobs::{Completion, JobEvent, JobId, JobStatus, JobView, Notify};
+use petasos_contract::jobs::{Completion, JobEvent, JobId, JobStatus, JobView, Notify, TypedBy};
 use petasos_contract::{SessionId, TaskId, wait};
 use tokio::sync::{mpsc, watch};
 
@@ -48,6 +48,7 @@ pub(super) struct Facts {
     pub(super) pid: Option<u32>,
     pub(super) started_at: f64,
     pub(super) detached: bool,
+    pub(super) is_terminal: bool,
     pub(super) log: PathBuf,
     pub(super) book: Book,
 }
@@ -161,6 +162,11 @@ impl Job {
     /// What is known, with so much of the output.
     pub(super) fn view(&self, preview_chars: usize) -> JobView {
         let output_preview = self.log.lock().tail(preview_chars);
+        let typed_by = match (self.facts.is_terminal, self.control().hides_input()) {
+            (false, _) => TypedBy::Pipe,
+            (true, false) => TypedBy::Terminal,
+            (true, true) => TypedBy::HiddenLine,
+        };
         let state = self.state.lock();
         let until = state.ended.map_or_else(Instant::now, |end| end.at);
         JobView {
@@ -180,6 +186,7 @@ impl Job {
             completion_reason: state.ended.map(|end| end.completion),
             termination_source: state.ender.map(str::to_owned),
             detached: self.facts.detached,
+            typed_by,
             needs_input: state.question.clone(),
         }
     }
@@ -211,6 +218,8 @@ impl Job {
             };
             notices.push(owner, event);
         }
+        // Written down first: whoever hears of the end may end this program at once.
+        self.record_end();
         self.over.send_replace(true);
     }
 
@@ -311,7 +320,6 @@ impl Pump {
                     self.job.take(rest, &self.notices);
                     let code = exit.ending.code();
                     self.job.end(code, Completion::Exited, &self.notices);
-                    self.job.record_end();
                 }
                 Err(error) => {
                     self.lost(&error);

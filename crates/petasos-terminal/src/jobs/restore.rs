@@ -180,6 +180,7 @@ fn facts(record: Record, settings: &Settings) -> Facts {
         pid: record.pid,
         started_at: record.started_at,
         detached: true,
+        is_terminal: false,
         log: record.log,
         book: book(settings),
     }

@@ -7,9 +7,10 @@ use std::os::fd::RawFd;
 use std::os::raw::c_char;
 
 use super::keep::SOCKET;
-use super::payload::{FLAG_TTY, FLAG_USERNS, Mapped};
+use super::payload::{FLAG_POWERLESS, FLAG_TTY, FLAG_USERNS, Mapped};
 use super::sys::{self, Received};
 use super::wire::{FDS_MAX, Kind, Message, Role, Roles, Stage};
+use super::{capabilities, privacy};
 
 /// The descriptors that a program is given besides the usual three begin here, where so many may be
 /// open: high, because scripts use the low ones by number.
@@ -104,6 +105,9 @@ fn steps(
     sys::reset_signals();
     sys::no_core_files();
     let missing = (Stage::Payload, libc::EINVAL);
+    // Maps of a namespace can be written only by a process that may be looked at; nothing of the
+    // program is left in this one.
+    privacy::show();
     if let Some(mounts) = plan.mounts() {
         arrange(mounts, plan.has(FLAG_USERNS)).map_err(at(Stage::Mounts))?;
     }
@@ -118,6 +122,9 @@ fn steps(
     }
     if ruleset >= 0 {
         sys::landlock(ruleset).map_err(at(Stage::Landlock))?;
+    }
+    if plan.has(FLAG_POWERLESS) {
+        capabilities::drop_all().map_err(at(Stage::Seccomp))?;
     }
     if let Some((filter, count)) = filter {
         sys::seccomp(filter, count).map_err(at(Stage::Seccomp))?;

@@ -10,7 +10,7 @@ use std::os::fd::RawFd;
 
 use super::survey::{self, Row};
 use super::sys::{self, Reaped};
-use super::{sitter, trim};
+use super::{privacy, sitter, trim};
 
 /// The end of the socket on which requests come, in the keeper and in all that wait.
 pub(super) const SOCKET: RawFd = 3;
@@ -36,7 +36,10 @@ pub(super) extern "C" fn keep(socket: RawFd, groups: RawFd) -> ! {
     if sys::prctl(libc::PR_SET_CHILD_SUBREAPER, 1).is_err() {
         sys::exit(1);
     }
-    sys::forget_environment();
+    // What it was born with holds secrets of the program until it is forgotten; others of this
+    // user cannot look at it or at what waits below it.
+    privacy::hide();
+    privacy::forget_environment();
     trim::forget_heap();
     let Some(rows) = sys::scratch(survey::ROWS_MAX) else { sys::exit(1) };
     let signals = sys::signal_fd(libc::SIGCHLD, libc::SIGCHLD);

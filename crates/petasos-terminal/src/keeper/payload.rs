@@ -31,6 +31,8 @@ pub(crate) const FLAG_TTY: u64 = 1;
 pub(crate) const FLAG_DIRECTORY: u64 = 4;
 /// The mount table needs a user namespace of its own.
 pub(crate) const FLAG_USERNS: u64 = 2;
+/// The program has no rights beyond its user's.
+pub(crate) const FLAG_POWERLESS: u64 = 4;
 
 /// What the writer is given.
 #[derive(Debug, Default)]

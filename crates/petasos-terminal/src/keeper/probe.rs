@@ -1,6 +1,6 @@
 //! What this kernel lets us do, found out by doing it in a copy that ends at once.
 
-use super::{begin, sys};
+use super::{begin, privacy, sys};
 
 /// How a namespace for mounts can be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +36,7 @@ fn works(with_users: bool) -> bool {
 
 extern "C" fn attempt(with_users: bool) -> ! {
     let flags = libc::MS_REC | libc::MS_PRIVATE;
+    privacy::show();
     let done = begin::enter_namespace(with_users)
         .and_then(|()| sys::mount(std::ptr::null(), c"/".as_ptr(), flags))
         .and_then(|()| sys::set_read_only(c"/".as_ptr()));

@@ -31,28 +31,6 @@ pub(crate) fn fork() -> Result<i32, i32> {
     if pid < 0 { Err(errno()) } else { i32::try_from(pid).map_err(|_| libc::EOVERFLOW) }
 }
 
-unsafe extern "C" {
-    static environ: *const *mut c_char;
-}
-
-/// Overwrites the variables this process began with. They are the program's, keys among them, and
-/// whatever runs as the same user can read them in `/proc`. For a copy that needs none of them.
-pub(crate) fn forget_environment() {
-    // SAFETY: set by the C library before any of our code, and never changed by this program.
-    let mut at = unsafe { environ };
-    while !at.is_null() {
-        // SAFETY: the table ends with a null pointer, at which we stop.
-        let text = unsafe { *at };
-        if text.is_null() {
-            return;
-        }
-        // SAFETY: each entry is a text with an ending zero in memory of this process alone.
-        unsafe { libc::memset(text.cast(), 0, libc::strlen(text)) };
-        // SAFETY: the entry was not the last.
-        at = unsafe { at.add(1) };
-    }
-}
-
 /// Ends this process at once.
 pub(crate) fn exit(code: i32) -> ! {
     // SAFETY: takes no memory and runs no handlers.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use petasos_contract::environment::{Ending, EnvError, Sandbox, SandboxLevel};
 use petasos_contract::path::TargetPath;
-use petasos_contract::processes::{Helper, HelperSpec, Processes};
+use petasos_contract::processes::{Helper, HelperSandbox, HelperSpec, Processes};
 use petasos_terminal::Helpers;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
@@ -104,12 +104,12 @@ async fn a_confined_helper_cannot_write_elsewhere() {
     let elsewhere = stage.home.path().join("elsewhere");
     let script = format!("echo x > inside; echo x > {}", elsewhere.display());
     let mut confined = spec(&stage, &["sh", "-c", &script]);
-    confined.sandbox = Sandbox {
+    confined.sandbox = HelperSandbox::Given(Sandbox {
         level: SandboxLevel::Workspace,
         network: true,
         writable: vec![TargetPath::new(stage.path())],
         ..Sandbox::default()
-    };
+    });
     let helper = match Helpers::new().start(confined).await {
         Ok(helper) => helper,
         Err(EnvError::Sandbox { .. }) => return,

@@ -1,5 +1,7 @@
 //! Attempts to reach out of the sandbox, each with what must come of it.
 
+mod attempts;
+
 use petasos_contract::environment::Environments;
 use petasos_contract::environment::Health;
 use petasos_contract::terminal::{Ended, Terminal};
@@ -15,108 +17,14 @@ enum Expect {
     Refused,
 }
 use Expect::{Done, Refused};
-
-/// A level, a command and its end. `$OUT` is a folder outside, `$HOME/petasos` our own home.
-const ATTEMPTS: &[(&str, &str, Expect)] = &[
-    ("workspace", "echo x > inside", Done),
-    ("workspace", "mkdir -p a/b && mv a/b c && rm -r a c", Done),
-    ("workspace", "echo x > $TMP_OK/file", Done),
-    ("workspace", "cat $OUT/canary > /dev/null", Done),
-    ("workspace", "git init -q . && git commit -q --allow-empty -m x", Done),
-    ("workspace", "python3 -c 'import tempfile; tempfile.mkdtemp(dir=\".\")'", Done),
-    ("workspace", "exec 3<>/dev/null; echo x >&3", Done),
-    ("workspace", "echo x > $OUT/new", Refused),
-    ("workspace", "echo x > $OUT/canary", Refused),
-    ("workspace", "echo x >> $OUT/canary", Refused),
-    ("workspace", "rm $OUT/canary", Refused),
-    ("workspace", "mv $OUT/canary .", Refused),
-    ("workspace", "cp inside-seed $OUT/copied", Refused),
-    ("workspace", "mkdir $OUT/folder", Refused),
-    ("workspace", "truncate -s 0 $OUT/canary", Refused),
-    ("workspace", "ln -s $OUT out && echo x > out/canary", Refused),
-    ("workspace", "ln -s $OUT/canary link && echo x > link", Refused),
-    ("workspace", "echo x > ../outside-$$", Refused),
-    ("workspace", "cd $OUT && echo x > canary", Refused),
-    ("workspace", "ln $OUT/canary hard && echo x > hard", Refused),
-    ("workspace", "mv inside-seed $OUT/moved", Refused),
-    ("workspace", "chmod 777 $OUT/canary", Refused),
-    ("workspace", "touch -d 2001-01-01 $OUT/canary", Refused),
-    ("workspace", "ln -s /etc/passwd $OUT/link", Refused),
-    ("workspace", "mkfifo $OUT/pipe", Refused),
-    ("workspace", "mknod $OUT/device c 1 3", Refused),
-    ("workspace", "echo x > /proc/self/cwd/../../$(basename $OUT)/canary", Refused),
-    ("workspace", "echo x > /proc/$PPID/root$OUT/canary", Refused),
-    ("workspace", "echo 0 > /proc/sys/kernel/core_uses_pid", Refused),
-    ("workspace", "echo x > /proc/$PPID/comm", Refused),
-    ("workspace", "kill -TERM $PPID", Refused),
-    ("workspace", "mount -t tmpfs none $OUT", Refused),
-    ("workspace", "unshare -r mount -t tmpfs none $OUT", Refused),
-    ("workspace", "mount -o remount,rw / && echo x > $OUT/canary", Refused),
-    ("workspace", "nsenter -t $PPID -m sh -c \"echo x > $OUT/canary\"", Refused),
-    ("workspace", "setsid -w sh -c \"echo x > $OUT/canary\"", Refused),
-    ("workspace", "gdb -p $PPID -batch -ex quit 2>&1 | grep -q 'Attaching.*done' ", Refused),
-    (
-        "workspace",
-        "python3 -c 'import ctypes,os,sys; sys.exit(ctypes.CDLL(None).ptrace(16, os.getppid(), 0, 0) != 0)'",
-        Refused,
-    ),
-    ("workspace", "echo x > $HOME/petasos/config.yaml", Refused),
-    ("workspace", "echo x > $HOME/petasos/hooks/pre.sh", Refused),
-    ("workspace", "echo x > .git/hooks/pre-commit", Refused),
-    ("workspace", "mv .git/hooks .git/other", Refused),
-    ("workspace", "rm -rf .git/hooks", Refused),
-    ("workspace", "mv .git/hooks/sample .git/", Refused),
-    ("workspace", "echo x > .petasos/config.yaml", Refused),
-    ("workspace", "mv .git .git2", Refused),
-    ("workspace", "mv .git .git2; mkdir -p .git/hooks && echo x > .git/hooks/pre-commit", Refused),
-    ("workspace", "git config core.fsmonitor 'touch x'", Refused),
-    ("workspace", "echo x >> .git/config", Refused),
-    ("workspace", "rm -f .git/config && echo x > .git/config", Refused),
-    ("workspace", "echo x > sub/nested/.git/hooks/pre-commit", Refused),
-    ("workspace", "echo x >> sub/nested/.git/config", Refused),
-    ("workspace", "mv sub other && echo x > other/nested/.git/config", Refused),
-    ("workspace", "echo x > .git/modules/lib/config", Refused),
-    ("workspace", "mv .git/modules .git/other", Refused),
-    ("workspace", "echo x > worktree/.git", Refused),
-    ("workspace", "mkdir -p .hermes && echo x > .hermes/config.yaml", Refused),
-    ("workspace", "mv .hermes away && mkdir .hermes", Refused),
-    ("workspace", "echo x > sub/nested/file && mv sub/nested/file sub/nested/.git/", Done),
-    ("workspace", "mknod disk b 8 0", Refused),
-    ("workspace", "mknod null c 1 3", Refused),
-    ("workspace", "mkfifo pipe", Done),
-    ("workspace", "tr -d '\\0' < /proc/$PPID/environ | grep -q .", Refused),
-    ("workspace", "SPEAK('HOME/agent.sock')", Refused),
-    ("workspace", "SPEAK('TMP/session.sock')", Refused),
-    ("workspace-offline", "SPEAK('HOME/agent.sock')", Refused),
-    ("workspace", "OWN", Done),
-    ("workspace-offline", "OWN", Done),
-    ("readonly", "SPEAK('HOME/agent.sock')", Refused),
-    (
-        "workspace-offline",
-        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", PORT), 2)'",
-        Refused,
-    ),
-    (
-        "workspace-offline",
-        "python3 -c 'import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)'",
-        Refused,
-    ),
-    ("workspace-offline", "python3 -c 'import socket; socket.socketpair()'", Done),
-    (
-        "workspace",
-        "python3 -c 'import socket; socket.create_connection((\"127.0.0.1\", PORT), 2)'",
-        Done,
-    ),
-    ("readonly", "cat inside-seed", Done),
-    ("readonly", "echo x > $TMPDIR/file && rm $TMPDIR/file", Done),
-    ("readonly", "echo x > inside", Refused),
-    ("readonly", "rm inside-seed", Refused),
-    ("readonly", "echo x > $OUT/canary", Refused),
-];
+use attempts::ATTEMPTS;
 
 /// Asks whoever listens at a socket for a word.
 const SPEAK: &str = "python3 -c 'import socket,sys; s=socket.socket(socket.AF_UNIX); s.settimeout(5); \
     s.connect(sys.argv[1]); s.recv(1)' ";
+/// Makes a system call; anything but a refusal for want of rights is a success.
+const SYSCALL: &str = "python3 -c 'import ctypes,sys; l=ctypes.CDLL(None,use_errno=True); \
+    l.syscall(*map(int,sys.argv[1:])); sys.exit(ctypes.get_errno()==1)' ";
 /// A command's own socket, with both ends inside.
 const OWN: &str = "python3 -c 'import socket; a=socket.socket(socket.AF_UNIX); a.bind(\"own.sock\"); \
     a.listen(); b=socket.socket(socket.AF_UNIX); b.connect(\"own.sock\")'";
@@ -126,6 +34,7 @@ const AMONG_THEMSELVES: &[&str] = &[
     "kill -TERM $PPID",
     "echo x > /proc/$PPID/comm",
     "tr -d '\\0' < /proc/$PPID/environ | grep -q .",
+    "readlink /proc/$PPID/fd/3",
 ];
 
 fn stage(level: &str, by: &str) -> Stage {
@@ -170,6 +79,9 @@ fn listen(at: &std::path::Path) {
 
 /// A script with the shorthands of the table written out.
 fn written_out(script: &str, stage: &Stage) -> String {
+    if let Some(call) = script.strip_prefix("SYSCALL(").and_then(|rest| rest.strip_suffix(')')) {
+        return format!("{SYSCALL}{}", call.replace(',', ""));
+    }
     let Some(path) = script.strip_prefix("SPEAK('").and_then(|rest| rest.strip_suffix("')")) else {
         return script.replace("OWN", OWN);
     };
@@ -230,33 +142,104 @@ fn listing(folder: &std::path::Path) -> Vec<(String, u32, i64, Vec<u8>)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_attempt_to_reach_out_ends_as_expected() {
-    let probe = stage("workspace", "auto");
-    let environment = probe.engine.of(&probe.cx()).await.unwrap();
-    let Health::Ready { detail } = environment.health().await else { panic!("no terminal") };
-    if !detail.contains("landlock") || !detail.contains("mount namespace") {
-        println!("skipped: this kernel offers only {detail}");
-        return;
+    let test = "every_attempt_to_reach_out_ends_as_expected";
+    if let Some(by) = landlock(test).await {
+        all_end_as_expected(by, "landlock").await;
     }
-    all_end_as_expected("auto", "landlock").await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bubblewrap_refuses_the_same_where_landlock_is_not_to_be_had() {
-    let probe = stage("workspace", "bwrap").run("true").await;
-    if !probe.confinement.contains("bwrap,") {
-        let test = "bubblewrap_refuses_the_same_where_landlock_is_not_to_be_had";
-        petasos_testkit::skip(test, "bwrap", &probe.confinement);
+    let test = "bubblewrap_refuses_the_same_where_landlock_is_not_to_be_had";
+    if let Some(by) = bubblewrap(test).await {
+        all_end_as_expected(by, "bwrap").await;
+    }
+}
+
+#[test]
+fn an_ordinary_user_is_confined_by_landlock() {
+    as_user("an_ordinary_user_is_confined_by_landlock", "sandbox::landlock_as_this_user");
+}
+
+#[test]
+fn an_ordinary_user_is_confined_by_bubblewrap() {
+    as_user("an_ordinary_user_is_confined_by_bubblewrap", "sandbox::bubblewrap_as_this_user");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "helper process: started as another user"]
+async fn landlock_as_this_user() {
+    if let Some(by) = landlock("an_ordinary_user_is_confined_by_landlock").await {
+        all_end_as_expected(by, "landlock").await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "helper process: started as another user"]
+async fn bubblewrap_as_this_user() {
+    if let Some(by) = bubblewrap("an_ordinary_user_is_confined_by_bubblewrap").await {
+        all_end_as_expected(by, "bwrap").await;
+    }
+}
+
+/// Runs a test of this program as a user without rights, when this one is root.
+#[expect(clippy::disallowed_methods, reason = "another user's program is what this is about")]
+fn as_user(test: &str, helper: &str) {
+    use std::os::unix::fs::PermissionsExt;
+    let is_root = std::fs::read_to_string("/proc/self/status").unwrap().contains("Uid:\t0\t");
+    if !is_root || !std::path::Path::new("/usr/bin/setpriv").exists() {
+        petasos_testkit::skip(test, "root", "only root becomes another user");
         return;
     }
-    all_end_as_expected("bwrap", "bwrap").await;
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    std::fs::set_permissions(folder.path(), std::fs::Permissions::from_mode(0o755)).unwrap();
+    let program = std::env::current_exe().unwrap();
+    let copy = folder.path().join("program");
+    std::fs::hard_link(&program, &copy)
+        .or_else(|_| std::fs::copy(&program, &copy).map(drop))
+        .unwrap();
+    let ran = std::process::Command::new("/usr/bin/setpriv")
+        .args(["--reuid", "54321", "--regid", "54321", "--clear-groups", "--"])
+        .arg(&copy)
+        .args(["--ignored", "--exact", "--nocapture", helper])
+        .env("TMPDIR", "/tmp")
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .stdin(std::process::Stdio::null())
+        .output()
+        .unwrap();
+    let told = String::from_utf8_lossy(&ran.stdout) + String::from_utf8_lossy(&ran.stderr);
+    assert!(ran.status.success() && told.contains("1 passed"), "{told}");
+}
+
+async fn landlock(test: &str) -> Option<&'static str> {
+    let probe = stage("workspace", "auto");
+    let environment = probe.engine.of(&probe.cx()).await.unwrap();
+    let Health::Ready { detail } = environment.health().await else { return None };
+    if detail.contains("landlock") && detail.contains("mount namespace") {
+        return Some("auto");
+    }
+    petasos_testkit::skip(test, "landlock", &format!("this kernel offers only {detail}"));
+    None
+}
+
+async fn bubblewrap(test: &str) -> Option<&'static str> {
+    let probe = stage("workspace", "bwrap").run("true").await;
+    if probe.confinement.contains("bwrap,") {
+        return Some("bwrap");
+    }
+    petasos_testkit::skip(test, "bwrap", &probe.confinement);
+    None
 }
 
 async fn all_end_as_expected(by: &str, named: &str) {
-    assert!(ATTEMPTS.len() >= 40);
+    assert!(ATTEMPTS.len() >= 80);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let mut wrong = Vec::new();
     for (level, script, expected) in ATTEMPTS {
+        if script.starts_with("SYSCALL") && !cfg!(target_arch = "x86_64") {
+            continue;
+        }
         let (ended, output, confinement) = attempt((level, by), script, port).await;
         assert!(confinement.contains(named), "{confinement}");
         let found = if ended == Ended::Exited(0) { Done } else { Refused };

@@ -233,6 +233,7 @@ impl PlannedTool for Patch {
                 (effects, work.map(|work| Work::Patch(Arc::new(work))))
             }
         };
+        let effects = self.0.sites.confined(effects, &place, cx);
         let (mut plan, work) = (plan.with_effects(effects), work.unwrap_or_else(Work::Refused));
         plan.edits = work.preview();
         Ok((plan, work))

@@ -196,7 +196,8 @@ impl PlannedTool for WriteFile {
         let plan = place.plan(args);
         match EditTarget::resolve(&site, &given) {
             Ok(target) => {
-                let mut plan = plan.with_effects(target.effects().collect());
+                let effects = self.0.sites.confined(target.effects().collect(), &place, cx);
+                let mut plan = plan.with_effects(effects);
                 let work = Arc::new(WriteWork { place, given, target, content });
                 plan.edits = Some(Arc::new(Preview(Arc::clone(&work))));
                 Ok((plan, Ok(work)))

@@ -19,6 +19,7 @@ use petasos_contract::{Args, CallContext, Plan, ToolError};
 use tokio::runtime::Handle;
 
 use super::buffers;
+use super::confine;
 use super::directory::Directory;
 use super::guard::Guard;
 use super::open::{self, Place, Unreadable};
@@ -47,6 +48,36 @@ impl Sites {
             Some(terminal) => terminal.sandbox(cx).ok(),
             None => Some(Sandbox::default()),
         }
+    }
+
+    /// Effects of a file tool: with leaving the sandbox where a command of the call could not write.
+    pub(crate) fn confined(
+        &self,
+        effects: Effects,
+        place: &FilePlace,
+        cx: &CallContext,
+    ) -> Effects {
+        let Some(sandbox) = self.sandbox(cx).filter(|_| place.is_here()) else { return effects };
+        let leaves = effects.iter().any(
+            |effect| matches!(effect, Effect::Write(path) if confine::refuses(&sandbox, path)),
+        );
+        if leaves { effects.and(Effect::Unconfined) } else { effects }
+    }
+
+    /// Refuses what may not leave the sandbox, whoever agreed.
+    pub(crate) fn may_write(&self, paths: &[PathBuf], cx: &CallContext) -> Result<(), String> {
+        let backend = cx.settings.text("terminal.backend").unwrap_or("local");
+        let Some(sandbox) = self.sandbox(cx).filter(|sandbox| sandbox.required) else {
+            return Ok(());
+        };
+        let refused = paths.iter().find(|path| confine::refuses(&sandbox, path));
+        refused.filter(|_| backend == "local").map_or(Ok(()), |path| {
+            let (path, level) = (path.display(), sandbox.level.as_str());
+            Err(format!(
+                "`{path}` is outside the {level} sandbox, which `terminal.sandbox_require` demands: \
+                 choose a path inside it"
+            ))
+        })
     }
 
     /// The same for those who await.

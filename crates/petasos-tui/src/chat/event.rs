@@ -164,8 +164,9 @@ impl Chat {
             } else {
                 String::new()
             };
+            let sandbox = self.settings.text("terminal.sandbox").unwrap_or("off");
             self.note(&format!(
-                "{} requests · {} tokens in, {} out{cost}",
+                "{} requests · {} tokens in, {} out{cost} · sandbox {sandbox}",
                 end.requests,
                 end.usage.prompt(),
                 end.usage.output

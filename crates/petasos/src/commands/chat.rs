@@ -113,7 +113,9 @@ fn greeting(host: &Host, choice: &Choice) -> String {
     let configured = settings.text("model.default").filter(|model| !model.is_empty());
     let model = choice.model.as_deref().or(configured);
     let model = model.map(|model| format!(" · `{model}`")).unwrap_or_default();
-    format!("**petasos** {}{model} · /help", env!("CARGO_PKG_VERSION"))
+    let sandbox = petasos_terminal::TerminalSettings::of(settings)
+        .map_or("off", |terminal| terminal.sandbox_for(settings, true).as_str());
+    format!("**petasos** {}{model} · sandbox {sandbox} · /help", env!("CARGO_PKG_VERSION"))
 }
 
 fn failed(error: &impl std::fmt::Display) -> Report {

@@ -44,6 +44,9 @@ struct Setup {
     /// Do not ask: take the first that answers
     #[arg(long, short, alias = "non-interactive")]
     yes: bool,
+    /// Confine commands from now on: off, workspace or readonly
+    #[arg(long, value_name = "LEVEL", value_parser = ["off", "workspace", "readonly"])]
+    sandbox: Option<String>,
     /// Make no call
     #[arg(long)]
     no_test: bool,
@@ -59,6 +62,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     if asks && setup.is_open() {
         let chosen = guide::run(session)?;
         out.line(if chosen { "Start the chat with: petasos" } else { "Nothing was saved." });
+        if chosen {
+            setup.confine(session, asks)?;
+        }
         return Ok(if chosen { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let candidates = setup.candidates(session)?;
@@ -80,11 +86,15 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Some(chosen) if saves => Some(save::save(session.host.inputs(), &chosen.candidate)?),
         _ => None,
     };
+    let sandbox = if saves { setup.confine(session, asks)? } else { None };
     if out.is_json() {
         let chosen = chosen.map(|tried| &tried.candidate);
-        out.value(&json!({ "found": tried, "chosen": chosen, "saved": file }));
+        out.value(&json!({ "found": tried, "chosen": chosen, "saved": file, "sandbox": sandbox }));
     } else {
         finish(out, chosen, file.as_deref());
+        if let Some(level) = sandbox {
+            out.line(format!("{} terminal.sandbox is {level}", out.paint(Style::Good, "✓")));
+        }
     }
     Ok(if chosen.is_some() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
@@ -101,8 +111,22 @@ impl Setup {
         self.provider.is_none()
             && self.model.is_none()
             && self.base_url.is_none()
+            && self.sandbox.is_none()
             && !self.no_test
             && !self.dry_run
+    }
+
+    /// Saves how commands are confined: as the flag says, else as the person does who has not
+    /// chosen yet. Nothing when it stays as it is.
+    fn confine(&self, session: &mut Session, asks: bool) -> Result<Option<String>, Report> {
+        let chosen = session.host.get()?.settings().get("terminal.sandbox").is_some();
+        let level = match &self.sandbox {
+            Some(level) => level.clone(),
+            None if asks && !chosen && confirmed(session.out)? => "workspace".to_owned(),
+            None => return Ok(None),
+        };
+        save::sandbox(session.host.inputs(), &level)?;
+        Ok(Some(level))
     }
 
     fn candidates(&self, session: &mut Session) -> Result<Vec<Candidate>, Report> {
@@ -129,6 +153,14 @@ impl Setup {
         }
         Ok(found)
     }
+}
+
+fn confirmed(out: Out) -> Result<bool, Report> {
+    out.line(
+        "In the sandbox `workspace` commands write only in the project and in temporary files; \
+         what needs more is asked about once. `petasos config set terminal.sandbox off` undoes it.",
+    );
+    prompt::confirm(out, "Keep commands in the sandbox?")
 }
 
 fn nothing_found(session: &Session) -> Report {

@@ -20,6 +20,9 @@ use super::pipes::{self, Ours};
 use crate::keeper::{Line, Tree};
 use crate::{exports, ready, tree};
 
+/// No shell has exports that are longer.
+const STATE_BYTES_MAX: usize = 4 << 20;
+
 /// A started tree before it is a process.
 #[derive(Debug)]
 pub(super) struct Parts {
@@ -39,7 +42,9 @@ pub(super) struct LocalProcess {
     output: Option<Arc<AsyncFd<OwnedFd>>>,
     errors: Option<AsyncFd<OwnedFd>>,
     input: Option<OwnedFd>,
-    state: Option<OwnedFd>,
+    state: Option<AsyncFd<OwnedFd>>,
+    /// What the shell has told of its end so far.
+    left: Vec<u8>,
     given: Exports,
     confinement: String,
     control: Arc<LocalControl>,
@@ -52,6 +57,7 @@ impl LocalProcess {
         let Parts { line, ours, state, given, confinement, folder } = parts;
         let output = Arc::new(ready::register(ours.output, Interest::READABLE)?);
         let errors = ours.errors.map(|fd| ready::register(fd, Interest::READABLE)).transpose()?;
+        let state = state.map(|fd| ready::register(fd, Interest::READABLE)).transpose()?;
         let control = Arc::new(LocalControl {
             line: Arc::clone(&line),
             output: Arc::clone(&output),
@@ -68,6 +74,7 @@ impl LocalProcess {
             errors,
             input: ours.input,
             state,
+            left: Vec::new(),
             given,
             confinement,
             control,
@@ -90,6 +97,7 @@ impl LocalProcess {
                 biased;
                 () = ready::readable(output) => Woke::Output,
                 () = ready::readable(errors) => Woke::Errors,
+                () = ready::readable(self.state.as_ref()) => Woke::State,
                 tree = line.until(|tree| tree.exited.is_some()), if !self.has_exited => {
                     Woke::Ended(tree)
                 }
@@ -105,6 +113,7 @@ impl LocalProcess {
                     Some(Ok(Some(_))) => return Ok(Step::Errors),
                     Some(Ok(None)) | None => {}
                 },
+                Woke::State => self.hear(),
                 Woke::Ended(tree) => return self.ended(&tree),
             }
         }
@@ -119,19 +128,36 @@ impl LocalProcess {
         Ok(Step::Exited(Exit { ending, session, survivors: lives_on.into() }))
     }
 
-    /// What the shell wrote at its end.
-    pub(super) fn left(&self) -> Vec<u8> {
-        let Some(state) = &self.state else { return Vec::new() };
-        let size = rustix::fs::fstat(state).map_or(0, |stat| stat.st_size);
-        let mut bytes = vec![0; usize::try_from(size).unwrap_or(0)];
-        let count = rustix::io::pread(state, &mut bytes, 0).unwrap_or(0);
-        bytes.truncate(count);
-        bytes
+    /// Takes what the shell tells of its end; nothing more once it has told too much.
+    fn hear(&mut self) {
+        let Some(state) = &self.state else { return };
+        match ready::read(state, &mut self.left) {
+            Ok(Some(count)) if count > 0 && self.left.len() < STATE_BYTES_MAX => {}
+            Ok(None) => {}
+            Ok(Some(_)) | Err(_) => self.state = None,
+        }
     }
 
-    fn session(&self) -> Option<Session> {
-        let left = self.left();
-        (!left.is_empty()).then(|| exports::session(&left, &self.given)).flatten()
+    /// What the shell wrote at its end. Asked of the socket itself: the reactor may not know yet
+    /// that something is there.
+    pub(super) fn left(&mut self) -> &[u8] {
+        if let Some(state) = self.state.take() {
+            let mut piece = [0; 4096];
+            while let Ok(count) = rustix::io::read(state.get_ref(), &mut piece)
+                && count > 0
+                && self.left.len() < STATE_BYTES_MAX
+            {
+                self.left.extend_from_slice(piece.get(..count).unwrap_or_default());
+            }
+        }
+        &self.left
+    }
+
+    fn session(&mut self) -> Option<Session> {
+        if self.left().is_empty() {
+            return None;
+        }
+        exports::session(&self.left, &self.given)
     }
 
     fn lost(&self, never_began: bool) -> EnvError {
@@ -148,6 +174,7 @@ impl LocalProcess {
 enum Woke {
     Output,
     Errors,
+    State,
     Ended(Tree),
 }
 
@@ -276,6 +303,14 @@ impl Control for LocalControl {
         !self.is_terminal
             || rustix::termios::tcgetattr(self.output.get_ref())
                 .is_ok_and(|modes| modes.local_modes.contains(LocalModes::ECHO))
+    }
+
+    fn hides_input(&self) -> bool {
+        self.is_terminal
+            && rustix::termios::tcgetattr(self.output.get_ref()).is_ok_and(|modes| {
+                let local = modes.local_modes;
+                local.contains(LocalModes::ICANON) && !local.contains(LocalModes::ECHO)
+            })
     }
 
     fn pids(&self) -> Vec<u32> {

@@ -22,8 +22,12 @@ pub(super) struct Wrapped {
 /// reads nothing else before the command.
 pub(super) fn wrap(command: &str, prelude: &str, is_bare: bool) -> Wrapped {
     let state = state_fd();
+    // The descriptor is closed while the command runs, so that no program inherits it: what a
+    // session keeps is for its shell to say.
     // `pwd` and `export` print what survives; a descriptor that the command closed is its choice.
-    let leave = format!("{{ builtin pwd; builtin export -p; }} 2>/dev/null >&{state}");
+    // Whoever asked may be gone, which must not end the shell before its time.
+    let leave =
+        format!("{{ builtin trap : PIPE; builtin pwd; builtin export -p; }} 2>/dev/null >&{state}");
     // The trap is for `exit` and `set -e`; the end is for a command that has its own trap.
     let around = |run: &str| {
         format!(
@@ -39,18 +43,21 @@ pub(super) fn wrap(command: &str, prelude: &str, is_bare: bool) -> Wrapped {
     let is_plain = is_bare && prelude.is_empty() && only_starts_programs(command);
     if is_plain && command.len() <= ARGUMENT_BYTES_MAX {
         let text = format!(
-            "{command}\n__petasos_left=$?; {{ builtin pwd >&{state}; }} 2>/dev/null; \
-             exit \"$__petasos_left\""
+            "{{ :; {command}\n}} {state}>&-\n__petasos_left=$?; {{ builtin trap : PIPE; \
+             builtin pwd >&{state}; }} 2>/dev/null; exit \"$__petasos_left\""
         );
         return Wrapped { argv: words(&["bash", "-c", "--", &text]), apart: None };
     }
     // As a word of its own the command is read once; quoted in the text it would be read twice.
-    let text = around("__petasos_text=$1; shift; eval \"$__petasos_text\"");
+    let text =
+        around(&format!("__petasos_text=$1; shift; {{ eval \"$__petasos_text\"; }} {state}>&-"));
     if text.len().max(command.len()) <= ARGUMENT_BYTES_MAX {
         return Wrapped { argv: words(&["bash", "-c", &text, "bash", command]), apart: None };
     }
-    let apart = around(&format!("eval {}", quote(command))).into_bytes();
-    let source = format!(". /dev/fd/{}", script_fd());
+    let source = script_fd();
+    let run = format!("{{ eval {}; }} {state}>&- {source}>&-", quote(command));
+    let apart = around(&run).into_bytes();
+    let source = format!(". /dev/fd/{source}");
     Wrapped { argv: words(&["bash", "-c", &source]), apart: Some(apart) }
 }
 

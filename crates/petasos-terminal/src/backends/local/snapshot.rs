@@ -61,7 +61,7 @@ async fn run(
         let mut ignored = Vec::new();
         loop {
             if let Step::Exited(_) = process.step(&mut ignored).await? {
-                return Ok(process.left());
+                return Ok(process.left().to_vec());
             }
             ignored.clear();
         }

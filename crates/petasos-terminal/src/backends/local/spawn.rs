@@ -54,22 +54,21 @@ impl Local {
         variables.extend(confinement.variables.iter().cloned());
         let plan = self.plan(launch, &confinement, &argv, &variables)?;
         let opened = pipes::open(launch).map_err(|error| not_started(&error))?;
-        let state = keeps_state.then(|| keeper::memory("state", &[])).transpose();
+        // A socket, because a file or pipe could be opened again by whoever finds it in `/proc`.
+        let state = keeps_state.then(keeper::stream).transpose();
+        let (state_ours, state) = state.map_err(|error| not_started(&error))?.unzip();
         let apart = apart.map(|text| keeper::memory("script", &text)).transpose();
-        let extras = Extras {
-            state: state.map_err(|error| not_started(&error))?,
-            script: apart.map_err(|error| not_started(&error))?,
-        };
+        let extras = Extras { state, script: apart.map_err(|error| not_started(&error))? };
         let line = self.sit(&plan, &opened, &extras, &confinement).map_err(|e| not_started(&e))?;
         let parts = Parts {
             line: Arc::new(line),
             ours: opened.ours,
-            state: extras.state,
+            state: state_ours,
             given: variables,
             confinement: confinement.label,
             folder: crate::jobs::folder(&cx.settings),
         };
-        drop(opened.theirs);
+        drop((opened.theirs, extras.state));
         let Some(tree) = self.begun(&parts.line).await? else { return Ok(None) };
         match (tree.ready, tree.failure) {
             (Some((pid, sitter)), _) => {

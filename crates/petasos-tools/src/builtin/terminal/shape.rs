@@ -78,6 +78,11 @@ pub(super) fn ran(command: &str, ran: Ran, pty_note: Option<&str>, cx: &CallCont
         })
     });
     let confined = ran.confinement != "off";
+    if ran.denied.is_some() && !extra.contains_key("hint") {
+        let hint = "if the task needs it, call once more with outside_sandbox=true: the user is \
+                    asked to run this command once outside";
+        extra.insert("hint".to_owned(), json!(hint));
+    }
     let optional = [
         ("exit_code_meaning", note.map(Value::from)),
         ("verification_evidence", evidence),

@@ -21,3 +21,10 @@ pub(super) fn save(inputs: &Inputs, chosen: &Candidate) -> Result<PathBuf, Repor
     }
     Ok(file)
 }
+
+/// Writes how commands are confined.
+pub(super) fn sandbox(inputs: &Inputs, level: &str) -> Result<(), Report> {
+    let file = home::places(inputs)?.config;
+    edit::set(&file, "terminal.sandbox", &Value::from(level))?;
+    Ok(())
+}
