@@ -14,7 +14,7 @@ use petasos_contract::settings::{Notice, Parts, Settings, Source};
 use crate::error::{ConfigError, Problem};
 use crate::home::{self, Places};
 use crate::inputs::Inputs;
-use crate::{dotenv, reserved, strict, yaml};
+use crate::{dotenv, logins, reserved, strict, yaml};
 pub(crate) use slots::Settled;
 use slots::Slots;
 use sources::Variables;
@@ -103,6 +103,7 @@ pub fn read(inputs: &Inputs) -> Result<Reading, ConfigError> {
         sources,
         limits,
         variables: variables.into_map(),
+        secrets: logins::secrets(&places.home),
         notices,
     });
     Ok(Reading { settings, places, problems })

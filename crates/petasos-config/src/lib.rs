@@ -16,6 +16,7 @@ pub mod home;
 mod inputs;
 pub mod keys;
 mod layers;
+mod logins;
 mod mask;
 pub mod reference;
 mod reserved;

@@ -15,9 +15,12 @@ pub(crate) fn forms(value: &str) -> Vec<String> {
         value.chars().rev().collect(),
         hex(value.as_bytes(), 'a'),
         hex(value.as_bytes(), 'A'),
-        percent(value, |byte| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte)),
-        percent(value, |_| false),
     ];
+    for ten in ['a', 'A'] {
+        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.~".contains(&byte);
+        forms.push(percent(value, ten, is_plain));
+        forms.push(percent(value, ten, |_| false));
+    }
     for alignment in 0..3 {
         forms.push(aligned(&STANDARD_NO_PAD, value.as_bytes(), alignment));
         forms.push(aligned(&URL_SAFE_NO_PAD, value.as_bytes(), alignment));
@@ -47,14 +50,14 @@ fn hex(bytes: &[u8], ten: char) -> String {
     bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
-fn percent(value: &str, plain: impl Fn(u8) -> bool) -> String {
+fn percent(value: &str, ten: char, plain: impl Fn(u8) -> bool) -> String {
     let mut text = String::with_capacity(value.len() * 3);
     for byte in value.bytes() {
         if plain(byte) {
             text.push(char::from(byte));
         } else {
             text.push('%');
-            text.push_str(&hex(&[byte], 'A'));
+            text.push_str(&hex(&[byte], ten));
         }
     }
     text
