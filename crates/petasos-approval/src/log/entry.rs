@@ -14,6 +14,8 @@ use sha2::{Digest as _, Sha256};
 use crate::id::hex;
 use crate::policy::decision::{Decision, Observed, word};
 
+/// Stands for what was typed while a terminal hid it.
+const HIDDEN: &str = "hidden input";
 const SUBJECT_CHARS: usize = 2000;
 const READ_CHARS: usize = 16_000;
 const REASONS_MAX: usize = 16;
@@ -104,11 +106,12 @@ impl Record {
     pub(crate) fn new(settled: &Settlement<'_>, decision: &Decision, cx: &CallContext) -> Self {
         let redactor = Redactor::of(&cx.settings);
         let clean = |text: &str, chars| cut(&redactor.command(&cut(text, READ_CHARS)), chars);
-        let subject = subject(settled.intent);
+        let hidden = is_hidden(settled.intent);
+        let subject = if hidden { HIDDEN.to_owned() } else { subject(settled.intent) };
         let (outcome, by, scope, comment) = answered(settled);
         let reason = |it: &Observed| Reason {
             key: clean(&it.finding.key, WHY_CHARS),
-            why: clean(&it.finding.why, WHY_CHARS),
+            why: if hidden { HIDDEN.to_owned() } else { clean(&it.finding.why, WHY_CHARS) },
             waived: it.waived.as_ref().map(|waiver| {
                 clean(&serde_json::to_value(waiver).unwrap_or_default().to_string(), WHY_CHARS)
             }),
@@ -134,7 +137,12 @@ impl Record {
             scope,
             comment: comment.map(|text| clean(&text, WHY_CHARS)),
             reasons: decision.observed.iter().take(REASONS_MAX).map(reason).collect(),
-            commands: decision.commands.iter().take(COMMANDS_MAX).map(words).collect(),
+            commands: decision
+                .commands
+                .iter()
+                .take(if hidden { 0 } else { COMMANDS_MAX })
+                .map(words)
+                .collect(),
             prev: None,
         })
     }
@@ -169,6 +177,11 @@ fn answered(settled: &Settlement<'_>) -> Answered {
             (Outcome::Undeliverable, None, None, Some("nobody was asked".to_owned()))
         }
     }
+}
+
+/// Whether nothing of what was typed may be written down.
+fn is_hidden(intent: &Intent<'_>) -> bool {
+    intent.plan.effects.iter().any(|effect| *effect == Effect::HiddenInput)
 }
 
 /// What would happen, in one text.

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
-use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::environment::EnvError;
 use petasos_contract::jobs::{JobId, JobView, Jobs, Lines, Waited};
 use petasos_contract::terminal::Terminal;
@@ -14,7 +13,7 @@ use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, ToolDef, ToolError, ToolName, ToolOutput,
 };
 use serde_json::{Value, json};
-use typed::Typed;
+use typed::{Input, Judged, Typed};
 
 use crate::mention;
 
@@ -88,20 +87,16 @@ impl Tool for Processes {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Plan, ToolError>> {
         Box::pin(async move {
-            let is_input = matches!(args.text("action"), Some("write" | "submit"));
-            let job = job_id(&args).filter(|_| is_input);
+            let job = job_id(&args).filter(|_| input(&args).is_some());
             let (Some(job), Some(jobs)) = (job, &self.jobs) else {
-                return Ok(Plan::new(args).with_work(0_u64));
+                return Ok(Plan::new(args).with_work(None::<Judged>));
             };
             jobs.recall(cx).await;
-            let Some(view) = jobs.poll(&job, cx) else {
-                return Ok(Plan::new(args).with_work(0_u64));
+            let (Some(view), Some(given)) = (jobs.poll(&job, cx), input(&args)) else {
+                return Ok(Plan::new(args).with_work(None::<Judged>));
             };
-            let data = args.text("data").unwrap_or_default();
-            let (script, typed) = self.typed.script(&job, &view, data);
-            let effect = |script| Effect::Command { script, cwd: view.cwd.into() };
-            let effects = script.map_or(Effects::none(), |script| Effects::one(effect(script)));
-            Ok(Plan::new(args).with_effects(effects).with_work(typed))
+            let (effects, judged) = self.typed.effects(&job, &view, &given);
+            Ok(Plan::new(args).with_effects(effects).with_work(Some(judged)))
         })
     }
 
@@ -112,8 +107,8 @@ impl Tool for Processes {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let args = cleared.args().clone();
-            let typed = cleared.into_work::<u64>()?;
-            let told = match self.act(&args, typed, cx).await {
+            let judged = cleared.into_work::<Option<Judged>>()?;
+            let told = match self.act(&args, judged, cx).await {
                 Ok(told) => told,
                 Err(Trouble::Message(message)) => json!({ "status": "error", "error": message }),
                 Err(Trouble::NotFound(job)) => json!({
@@ -124,6 +119,17 @@ impl Tool for Processes {
             };
             Ok(ToolOutput::json(&told))
         })
+    }
+}
+
+/// What a call gives to a job, if it does.
+fn input(args: &Args) -> Option<Input<'_>> {
+    let data = args.text("data").unwrap_or_default();
+    match args.text("action")? {
+        "write" => Some(Input::Keys(data)),
+        "submit" => Some(Input::Line(data)),
+        "close" => Some(Input::End),
+        _ => None,
     }
 }
 
@@ -140,8 +146,13 @@ impl From<EnvError> for Trouble {
 }
 
 impl Processes {
-    /// Acts; `typed` tells how much a program had been given when the call was judged.
-    async fn act(&self, args: &Args, typed: u64, cx: &CallContext) -> Result<Value, Trouble> {
+    /// Acts; `judged` is how a program was when what is typed was judged.
+    async fn act(
+        &self,
+        args: &Args,
+        judged: Option<Judged>,
+        cx: &CallContext,
+    ) -> Result<Value, Trouble> {
         let action = args.text("action").unwrap_or_default();
         let known = ["list", "poll", "log", "wait", "kill", "write", "submit", "close"];
         if !known.contains(&action) {
@@ -173,6 +184,8 @@ impl Processes {
                 Ok(ended(&view, status))
             }
             "close" => {
+                jobs.poll(&id, cx).ok_or_else(missing)?;
+                self.note(&id, args, judged)?;
                 jobs.close_input(&id, cx).await?.ok_or_else(missing)?;
                 Ok(json!({ "status": "ok", "session_id": id }))
             }
@@ -182,15 +195,22 @@ impl Processes {
                     data.push('\n');
                 }
                 jobs.poll(&id, cx).ok_or_else(missing)?;
-                if !self.typed.note(&id, &data, typed) {
-                    let message = "something else was typed to it after this was judged: look at \
-                                   its output and type again";
-                    return Err(Trouble::Message(message.to_owned()));
-                }
+                self.note(&id, args, judged)?;
                 let count = jobs.write(&id, data.into_bytes(), cx).await?.ok_or_else(missing)?;
                 Ok(json!({ "status": "ok", "session_id": id, "bytes_written": count }))
             }
         }
+    }
+
+    /// Notes what is about to be typed, as it was judged.
+    fn note(&self, id: &JobId, args: &Args, judged: Option<Judged>) -> Result<(), Trouble> {
+        let noted = judged.zip(input(args));
+        if noted.is_some_and(|(judged, given)| self.typed.note(id, &judged, &given)) {
+            return Ok(());
+        }
+        let message = "something else was typed to it after this was judged: look at its output and \
+                       type again";
+        Err(Trouble::Message(message.to_owned()))
     }
 
     async fn wait(
