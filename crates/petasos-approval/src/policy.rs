@@ -9,6 +9,7 @@ pub(crate) mod inspect;
 mod layers;
 mod own;
 pub(crate) mod paths;
+mod readings;
 mod scanning;
 mod scripts;
 mod settle;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 use petasos_contract::approval::{Finding, Intent, Policy, PolicyError, Settlement, Verdict};
-use petasos_contract::effect::Effects;
+use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::plan::Pin;
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
 
@@ -115,7 +116,10 @@ impl Engine {
         facts.scripts = local.then(|| Arc::clone(&disk) as _);
         let mut observed: Vec<Observed> = Vec::new();
         let (mut commands, mut written) = (Vec::new(), Vec::new());
+        // An answer that nobody sees need not be a sentence of any language.
+        let hidden = intent.plan.effects.iter().any(|effect| *effect == Effect::HiddenInput);
         for mut seen in inspected(intent, &facts) {
+            seen.said.retain(|said| !(hidden && petasos_analysis::is_blind(said.key)));
             let cwd = facts.cwd.as_deref().unwrap_or("/");
             if local {
                 inspect::follow_links(&mut seen, &facts, Path::new(cwd));

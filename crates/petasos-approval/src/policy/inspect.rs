@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use petasos_contract::effect::Effect;
 
 use super::paths;
+use super::readings::{self, Reading};
 use crate::grants::Spot;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Deed, Kind, Touch};
@@ -47,7 +48,12 @@ pub(crate) struct Seen {
 /// Judges one effect as text; links are not followed.
 pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
     match effect {
-        Effect::Command { script, cwd } => command(script, tool, &within(facts, cwd)),
+        Effect::Command { script, cwd } => {
+            let facts = within(facts, cwd);
+            let mut seen = command(script, tool, &facts);
+            read_further(&mut seen, &facts);
+            seen
+        }
         Effect::Code { language, source, cwd } => {
             let facts = within(facts, cwd);
             let analysis = petasos_analysis::analyse_code(named(language), source, &facts);
@@ -88,6 +94,32 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
             Seen { deed, said: vec![said] }
         }
         _ => Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() },
+    }
+}
+
+/// Judges what the steps of a command come to by way of files on this machine.
+fn read_further(seen: &mut Seen, facts: &Facts) {
+    if facts.elsewhere || facts.scripts.is_none() {
+        return;
+    }
+    for reading in readings::all(&seen.deed.steps, &seen.deed.touched, facts) {
+        let added = seen.said.len();
+        match reading {
+            Reading::Command(script) => {
+                seen.add(
+                    petasos_analysis::judge(&petasos_analysis::analyse(&script, facts)).findings,
+                );
+            }
+            Reading::Write(path) => {
+                let path = text(&path);
+                seen.add(petasos_analysis::judge_write(&path, facts).findings);
+                seen.deed.touched.push(Touch { access: Access::Write, path, recursive: false });
+            }
+        }
+        for said in seen.said.iter_mut().skip(added) {
+            // The span is of a text that the person never saw.
+            said.span = None;
+        }
     }
 }
 

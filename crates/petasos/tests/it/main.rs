@@ -5,6 +5,7 @@
 mod acp;
 mod approval;
 mod backend;
+mod canary;
 mod chat;
 mod config;
 mod demo;
@@ -12,6 +13,7 @@ mod doctor;
 mod faults;
 mod gateway;
 mod import;
+mod judged;
 mod logs;
 mod loopback;
 mod mcp;
