@@ -68,7 +68,8 @@ mod tests {
 
     #[test]
     fn a_long_text_keeps_head_and_tail_and_says_where_to_go_on() {
-        let text: String = (1..=200).map(|n| format!("line number {n}\n")).collect();
+        let lines: Vec<String> = (1..=200).map(|n| format!("line number {n}")).collect();
+        let text = lines.join("\n") + "\n";
         let cut = cut(&text, 1000, Some("/x/w1.md"));
         let next = cut.next_line.unwrap();
         assert!(cut.text.starts_with("line number 1\n") && cut.text.ends_with("line number 200"));
