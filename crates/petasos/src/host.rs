@@ -1,9 +1,10 @@
 //! The one place that knows every engine. It wires them and does nothing else.
 
+mod jobs;
+
 use std::future::Future;
 use std::io;
 use std::sync::{Arc, OnceLock};
-use std::time::Duration;
 
 use petasos_acp::EditorRules;
 use petasos_agent::LOOP_TOOLS;
@@ -19,9 +20,7 @@ use petasos_config::Inputs;
 use petasos_contract::approval::{Approver, Nobody};
 use petasos_contract::clock::SystemClock;
 use petasos_contract::context::{CheckContext, Surface};
-use petasos_contract::environment::EnvError;
 use petasos_contract::hook::Hook;
-use petasos_contract::jobs::{JobId, Jobs as _};
 use petasos_contract::model::Model;
 use petasos_contract::ports::Ports;
 use petasos_contract::wait::Owned;
@@ -41,7 +40,6 @@ use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
 use petasos_sqlite::{OpenOptions, Store};
 use petasos_store::{StoreError, Stores};
-use petasos_terminal::JobTable;
 use petasos_tools::{BUILTIN, FileMemory};
 use petasos_web::Sources;
 
@@ -396,57 +394,6 @@ impl Host {
     /// The engine that runs commands.
     pub fn terminal(&self) -> &Arc<petasos_terminal::Engine> {
         &self.terminal
-    }
-
-    /// A conversation goes on: its jobs of earlier runs are its own again, and their ends are news.
-    pub async fn recall_jobs(&self, session: &SessionId) {
-        let cx = self.call_context(Surface::Cli, session.clone());
-        self.terminal.jobs().recall(&cx).await;
-    }
-
-    /// Looks at the background jobs, those of earlier runs included.
-    pub fn with_jobs<T, F: Future<Output = T>>(
-        &self,
-        look: impl FnOnce(Arc<JobTable>) -> F,
-    ) -> Result<T, Report> {
-        let looked = self.wait(async {
-            self.terminal.restore_jobs(&self.settings).await?;
-            let jobs = self.terminal.jobs();
-            self.notice_the_dead(jobs).await;
-            Ok(look(Arc::clone(jobs)).await)
-        })?;
-        looked.map_err(|error: EnvError| Report::new(error.to_string()).code("terminal"))
-    }
-
-    /// A job that ended while nobody was there is known to have ended only after a look at it.
-    async fn notice_the_dead(&self, jobs: &JobTable) {
-        const LOOK: Duration = Duration::from_millis(50);
-        let looks = jobs.list_all().into_iter().map(|view| async move {
-            let cx = self.call_context(Surface::Cli, view.owner.clone());
-            jobs.wait(&view.session_id, LOOK, &cx).await
-        });
-        futures::future::join_all(looks).await;
-    }
-
-    /// Does something with one job, whichever session it belongs to.
-    pub fn with_job<T, F: Future<Output = Result<Option<T>, EnvError>>>(
-        &self,
-        job: &str,
-        act: impl FnOnce(Arc<JobTable>, JobId, CallContext) -> F,
-    ) -> Result<T, Report> {
-        let done = self.with_jobs(|jobs| async move {
-            let found = jobs.list_all().into_iter().find(|view| view.session_id.as_str() == job);
-            let Some(view) = found else { return Ok(None) };
-            // A person at this machine acts for the session that owns the job.
-            let cx = self.call_context(Surface::Cli, view.owner.clone());
-            act(jobs, view.session_id, cx).await
-        })?;
-        let done = done.map_err(|error| Report::new(error.to_string()).code("terminal"))?;
-        done.ok_or_else(|| {
-            Report::new(format!("no job is named `{job}`"))
-                .code("not_found")
-                .hint("`petasos ps` lists them")
-        })
     }
 
     /// The surroundings of a call.

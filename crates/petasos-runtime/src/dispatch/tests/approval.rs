@@ -358,7 +358,7 @@ impl EditPreview for Edits {
         _: &'a CallContext,
     ) -> BoxFuture<'a, Result<Vec<FileEdit>, petasos_contract::ToolError>> {
         let edit = FileEdit {
-            path: "/work/a".into(),
+            path: "/space/a".into(),
             before: Some("one".to_owned()),
             after: Some("two".to_owned()),
             diff: "-one\n+two".to_owned(),
@@ -399,13 +399,13 @@ impl petasos_contract::Tool for Editor {
 async fn a_session_that_wants_to_see_edits_is_shown_them_first() {
     use EditApproval::{ByPolicy, Each, OutsideWorkspace, Sensitive};
     let rows = [
-        ("/work/a", ByPolicy, false),
-        ("/work/a", Each, true),
-        ("/work/a", OutsideWorkspace, false),
+        ("/space/a", ByPolicy, false),
+        ("/space/a", Each, true),
+        ("/space/a", OutsideWorkspace, false),
         ("/elsewhere/a", OutsideWorkspace, true),
-        ("/work/.git/config", OutsideWorkspace, true),
+        ("/space/.git/config", OutsideWorkspace, true),
         ("/elsewhere/a", Sensitive, false),
-        ("/work/.env.local", Sensitive, true),
+        ("/space/.env.local", Sensitive, true),
     ];
     for (path, wanted, asks) in rows {
         let mut world =
@@ -417,7 +417,7 @@ async fn a_session_that_wants_to_see_edits_is_shown_them_first() {
         let approver = Answering::new(|| allowed(Scope::Once));
         world.approver = Arc::clone(&approver) as _;
         let mut cx = world.cx();
-        (cx.edit_approval, cx.workspace) = (wanted, Arc::from(std::path::Path::new("/work")));
+        (cx.edit_approval, cx.workspace) = (wanted, Arc::from(std::path::Path::new("/space")));
         let result = world.call_in("edit", "{}", &cx).await;
         assert_eq!(result.content.text(), "written", "{path} {wanted:?}");
         let asked = approver.asked.lock();
@@ -426,7 +426,7 @@ async fn a_session_that_wants_to_see_edits_is_shown_them_first() {
     }
     // What cannot be shown is not done where somebody wants to see it, and asked about elsewhere.
     for (wanted, ran) in [(Each, false), (ByPolicy, true)] {
-        let tool = Editor { path: "/work/a", shows: false };
+        let tool = Editor { path: "/space/a", shows: false };
         let mut world = World::with(vec![entry("edit", "test", Arc::new(tool))]);
         asking(&mut world);
         world.approver = Answering::new(|| allowed(Scope::Once));
