@@ -27,12 +27,12 @@ pub(crate) struct Header {
 
 /// The launch gets a controlling terminal.
 pub(crate) const FLAG_TTY: u64 = 1;
-/// The directory must be the one that was named by its device and number.
-pub(crate) const FLAG_DIRECTORY: u64 = 4;
 /// The mount table needs a user namespace of its own.
-pub(crate) const FLAG_USERNS: u64 = 2;
+pub(crate) const FLAG_USERNS: u64 = 1 << 1;
+/// The directory must be the one that was named by its device and number.
+pub(crate) const FLAG_DIRECTORY: u64 = 1 << 2;
 /// The program has no rights beyond its user's.
-pub(crate) const FLAG_POWERLESS: u64 = 4;
+pub(crate) const FLAG_POWERLESS: u64 = 1 << 3;
 
 /// What the writer is given.
 #[derive(Debug, Default)]
