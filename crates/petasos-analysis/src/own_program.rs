@@ -27,12 +27,15 @@ const VALUES: &str = "--home --set --profile -p";
 const LOOSENING: &str = "--set --home --accept-hooks --yolo --profile -p";
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
-const CHANGES: [(&str, &[&str]); 22] = [
+const CHANGES: [(&str, &[&str]); 25] = [
+    // Whoever drives an editor's server answers its questions.
+    ("acp", &[]),
     ("approval", &["answer", "grant", "revoke", "allow", "narrow"]),
     ("approvals", &["answer", "grant", "revoke", "allow", "narrow"]),
     ("auth", &["login", "logout", "reset", "add", "remove"]),
     ("config", &["set", "unset", "edit", "migrate"]),
     ("cron", &["add", "create", "edit", "remove", "delete", "run", "resume"]),
+    ("gateway", &["install", "uninstall", "pair", "reload", "outbox"]),
     ("hooks", &["approve", "revoke", "test"]),
     ("import", &[]),
     ("login", &[]),
@@ -44,6 +47,7 @@ const CHANGES: [(&str, &[&str]); 22] = [
     ("plugins", &["install", "enable", "disable", "update", "remove", "run"]),
     ("profile", &["create", "use", "delete", "import", "rename"]),
     ("provider", &["set"]),
+    ("resume", &[]),
     ("rollback", &["restore"]),
     ("secrets", &["set", "unset"]),
     ("sessions", &["delete", "prune", "repair", "import"]),

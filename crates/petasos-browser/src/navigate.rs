@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use petasos_net::{Url, UrlRefused, checked_url};
+use petasos_net::{RefusedSite, Url, UrlRefused, checked_url};
 use serde_json::{Map, Value, json};
 
 use crate::error::BrowserError;
@@ -65,7 +65,7 @@ pub(crate) async fn navigate(
         Some(loader) => settle::ready(session, &tab, loader, session.options.settle()).await?,
         None => "quiet",
     };
-    refused_on_the_way(session, &tab).await?;
+    refused_on_the_way(session, &tab, &url).await?;
     arrival(session, settled).await
 }
 
@@ -167,13 +167,21 @@ async fn failed(
 }
 
 /// A plain request that the proxy refused shows the proxy's words: they are no page.
-async fn refused_on_the_way(session: &Session, tab: &ActiveTab) -> Result<(), BrowserError> {
+async fn refused_on_the_way(
+    session: &Session,
+    tab: &ActiveTab,
+    asked: &Url,
+) -> Result<(), BrowserError> {
     let now = session.state().tab(&tab.id).map(|tab| tab.url.clone()).unwrap_or_default();
-    let Ok(now) = Url::parse(&now) else { return Ok(()) };
-    let place = (now.host_str().map(str::to_owned), now.port_or_known_default());
-    let refused = session.proxy.refused().into_iter().rev().find(|refused| {
-        place.0.as_deref() == Some(refused.host.as_str()) && place.1 == Some(refused.port)
-    });
+    // The browser may tell of the new page only later: the one that was asked for counts, too.
+    let places: Vec<Url> = Url::parse(&now).into_iter().chain([asked.clone()]).collect();
+    let is_there = |refused: &RefusedSite| {
+        places.iter().any(|place| {
+            place.host_str() == Some(refused.host.as_str())
+                && place.port_or_known_default() == Some(refused.port)
+        })
+    };
+    let refused = session.proxy.refused().into_iter().rev().find(is_there);
     let Some(refused) = refused else { return Ok(()) };
     let blank = json!({ "url": "about:blank" });
     session.call(&tab.cdp, "Page.navigate", blank).await?;

@@ -82,7 +82,9 @@ fn loosened(words: &[OsString], inputs: &Inputs) -> Option<Report> {
         let mut all = inputs.environment.iter();
         all.find(|(name, value)| own_program::loosens(name, value)).map(|(name, _)| name.clone())
     };
-    let what = own_program::change(&words).or_else(variable)?;
+    // An agent that we start as a subagent serves us; commands that start one are asked about.
+    let change = own_program::change(&words).filter(|change| change != "acp");
+    let what = change.or_else(variable)?;
     let refused = format!("`{what}` is not available to a command that an agent runs");
     let hint = "run it yourself in a terminal of your own";
     Some(Report::new(refused).code("supervised").hint(hint))

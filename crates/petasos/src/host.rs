@@ -258,13 +258,14 @@ impl Host {
         Ok(engine)
     }
 
-    /// Sessions whose questions go to whoever is connected to them.
+    /// Sessions whose questions go to whoever is connected to them. Below a supervisor that is the
+    /// agent itself, so nobody is asked.
     pub fn sessions(
         &self,
         services: Arc<dyn Services>,
         extras: Vec<Arc<dyn Extra>>,
     ) -> Result<Arc<Sessions>, Report> {
-        let people = Some(self.people());
+        let people = (!petasos_terminal::is_supervised()).then(|| self.people());
         self.sessions_with(self.model(), people, services, extras)
     }
 

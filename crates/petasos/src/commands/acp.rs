@@ -70,7 +70,8 @@ async fn parts(host: &Arc<Host>, inputs: Inputs, out: Out) -> Result<ServerParts
     guests.watch(&inputs);
     let program = Program::new(Arc::clone(host), inputs.clone(), guests);
     let program = Arc::new(EditorProgram::new(Arc::clone(host), program, inputs, host.store()?));
-    let sessions = host.sessions(Arc::clone(&program) as _, crate::extensions::slashes(host))?;
+    let (services, extras) = (Arc::clone(&program) as _, crate::extensions::slashes(host));
+    let sessions = host.sessions_with(host.model(), Some(host.people()), services, extras)?;
     let rules = Arc::clone(host.editors());
     host.hooks().register(&(Arc::clone(&rules) as Arc<dyn Hook>));
     Ok(ServerParts { sessions, host: program, rules, version: env!("CARGO_PKG_VERSION") })
