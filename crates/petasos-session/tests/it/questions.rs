@@ -93,7 +93,8 @@ async fn the_time_to_answer_begins_when_a_question_is_shown() {
     let world = World::unkept(Scripted::new([]));
     let session = world.open().await;
     let mut watch = Watch::of(&session);
-    let cx = context(&world, session.id());
+    // A chat at a terminal has no limit.
+    let cx = CallContext { surface: Surface::OneShot, ..context(&world, session.id()) };
     let (first, second) = (approval("rm one"), approval("rm two"));
     let approver: &dyn Approver = &*world.questions;
     let answers = async {

@@ -92,11 +92,10 @@ async fn what_is_typed_is_judged_in_whole_lines_by_the_program_that_reads_it() {
     assert_eq!(judged(&*tool, &room, &id, "ho x").await, shell("echo x"));
     room.call(&*tool, write("ho x\ncd /\nalias z=true\n")).await;
     assert_eq!(judged(&*tool, &room, &id, "z y").await, shell("cd /\nalias z=true\nz y"));
-    room.call(&*tool, write("half a line\u{3}")).await;
-    assert_eq!(judged(&*tool, &room, &id, "z y").await, shell("cd /\nalias z=true\nz y"));
-    for keys in ["\u{3}", "\u{1b}[A", ""] {
-        assert_eq!(judged(&*tool, &room, &id, keys).await, None, "{keys:?}");
-    }
+    assert_eq!(judged(&*tool, &room, &id, "").await, None);
+    // Only a terminal makes an interrupt of that key: a pipe hands it on as text.
+    room.call(&*tool, write("half\u{3}")).await;
+    assert_eq!(judged(&*tool, &room, &id, "z").await, shell("cd /\nalias z=true\nhalf\u{3}z"));
     process(&room, json!({ "action": "kill", "session_id": id })).await;
 }
 
