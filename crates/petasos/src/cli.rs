@@ -18,7 +18,7 @@ const USAGE_LINES: &str = "petasos [OPTIONS] [PROMPT]\n       petasos [OPTIONS] 
 
 const EXAMPLES: &str = "Examples:
   petasos                            start a chat
-  petasos \"what changed today?\"     start a chat with a first message
+  petasos \"what changed today?\"      start a chat with a first message
   petasos -c                         continue the last conversation of this folder
   petasos run \"list the TODOs\"       print one answer and exit
   petasos setup                      choose a provider and a model
