@@ -59,9 +59,10 @@ fn few_processes_are_enough_or_told_and_nothing_stays() {
         model.is_used_by(&home, "approvals: {mode: 'off'}\nterminal: {sandbox: 'off'}\n");
         // A user of its own, so that only its own processes are counted.
         let user = 41_234 + std::process::id() % 20_000 + u32::try_from(index).expect("few rows");
+        // A copy that this user can reach, wherever the build has its output.
         let line = format!(
-            "chown -R {user}:{user} ~; chmod 755 ~\nexec setpriv --reuid {user} --regid {user} \
-             --clear-groups prlimit --nproc={limit} {} run go",
+            "chown -R {user}:{user} ~; chmod 755 ~; cp {} ~/program\nexec setpriv --reuid {user} \
+             --regid {user} --clear-groups prlimit --nproc={limit} ~/program run go",
             super::started::PROGRAM
         );
         let ended = Started::new(shell(&home, &line)).end(Duration::from_mins(3));
