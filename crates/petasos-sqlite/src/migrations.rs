@@ -13,6 +13,9 @@ static STEPS: &[&str] = &[
     include_str!("migrations/0004_gateway.sql"),
     include_str!("migrations/0005_questions.sql"),
     include_str!("migrations/0006_owners.sql"),
+    include_str!("migrations/0007_schedules.sql"),
+    include_str!("migrations/0008_api.sql"),
+    include_str!("migrations/0009_boards.sql"),
 ];
 
 /// The newest format.

@@ -1,0 +1,1 @@
+//! Sessions over HTTP: the interfaces that OpenAI's clients speak, runs, and webhooks.

@@ -1,0 +1,1 @@
+-- Tokens of the API server, idempotency keys, deliveries of webhooks.

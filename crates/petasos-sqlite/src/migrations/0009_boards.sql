@@ -1,0 +1,1 @@
+-- Boards: tasks, links, comments, claims.
