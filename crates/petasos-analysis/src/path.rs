@@ -94,6 +94,14 @@ fn has_glob(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
+/// What `mktemp` prints, for one that cannot be known: a name that nobody had before.
+pub(crate) const FRESH: &str = "/tmp/tmp.XXXXXXXXXX";
+
+/// Whether `path` (resolved) was made by this line for itself.
+pub(crate) fn is_fresh(path: &str) -> bool {
+    path.strip_prefix(FRESH).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Whether `path` (resolved) is a whole home directory.
 pub(crate) fn is_home(path: &str, facts: &Facts) -> bool {
     if path == facts.home || path == "/root" || path == "/var/root" {

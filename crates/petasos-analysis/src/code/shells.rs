@@ -89,19 +89,13 @@ impl Reading<'_, '_> {
     }
 
     fn assign(&mut self, words: &[String]) {
-        let rest: Vec<&String> =
-            words.iter().skip(1).filter(|word| !word.starts_with('-')).collect();
-        let Some((name, values)) = rest.split_first() else { return };
-        let (name, first) = name.split_once('=').map_or((name.as_str(), None), |(name, value)| {
-            (name, Some(value.to_owned()).filter(|value| !value.is_empty()))
-        });
-        let options = words.iter().skip(3).filter(|word| word.starts_with('-'));
-        let values = values.iter().filter(|word| !matches!(word.as_str(), "=" | "(" | ")"));
-        let values = first.into_iter().chain(values.map(|word| (*word).clone()));
-        // `set f -rf`: behind the name an option is a value.
-        let late = words.get(2).filter(|word| word.starts_with('-')).into_iter().chain(options);
-        let values = late.cloned().chain(values).collect();
-        self.variables.insert(name.to_owned(), values);
+        // `set -g f -rf`: behind the name an option is a value.
+        let mut rest = words.iter().skip(1).skip_while(|word| word.starts_with('-'));
+        let Some(name) = rest.next() else { return };
+        let (name, first) = name.split_once('=').unwrap_or((name, ""));
+        let first = Some(first.to_owned()).filter(|value| !value.is_empty());
+        let values = rest.filter(|word| !matches!(word.as_str(), "=" | "(" | ")")).cloned();
+        self.variables.insert(name.to_owned(), first.into_iter().chain(values).collect());
     }
 
     fn alias(&mut self, words: &[String]) {

@@ -4,7 +4,6 @@ use super::engine::{Engine, NESTING_MAX};
 use super::report::{Deed, Touch, render};
 use super::spelling::{quote, respelt};
 use super::value::{Arg, Stream, Taint, Value};
-use crate::code::Language;
 use crate::effects;
 use crate::facts::Facts;
 use crate::own_program;
@@ -389,8 +388,10 @@ impl Engine<'_> {
             self.state.leave(mark);
         }
         self.via.pop();
-        if matches!(inners.name, "ssh" | "slogin" | "rsh" | "mosh") {
-            output.taint = output.taint.with(Taint::DOWNLOADED);
+        let remote = matches!(inners.name, "ssh" | "slogin" | "rsh" | "mosh");
+        if inners.elsewhere {
+            let origin = if remote { Taint::DOWNLOADED } else { Taint::PROGRAM };
+            output.taint = output.taint.with(origin);
         }
         self.report.softened -= u32::from(inners.throwaway);
         (self.elevated, self.bulk, self.narrowed, self.state.cwd) = saved;
@@ -442,45 +443,6 @@ impl Engine<'_> {
         if taint.has(Taint::OPAQUE) && !taint.has(Taint::DOWNLOADED.with(Taint::DECODED)) {
             self.report.signal(Signal::OpaqueCode, span, render(argv));
         }
-    }
-
-    /// Whether a program run by path is one that this line wrote.
-    fn is_written(&mut self, name: &str) -> bool {
-        if !name.contains('/') {
-            return false;
-        }
-        let path = self.resolve(name);
-        self.recall(&path);
-        self.state.files.contains_key(&path)
-    }
-
-    /// A program run by path: what this line wrote there is known.
-    fn run_path(&mut self, call: &Call<'_>) -> Stream {
-        let path = self.resolve(&call.name.text);
-        self.recall(&path);
-        let Some(stream) = self.state.files.get(&path).cloned() else {
-            self.run_foreign(None, &path, call.args, call.span);
-            if self.unpacked
-                && (call.name.text.starts_with("./") || call.name.text.starts_with("/tmp/"))
-                || self.is_cloned_script(&path)
-            {
-                self.report.signal(Signal::RemoteCode, call.span, call.name.text.clone());
-            }
-            return self.output(call);
-        };
-        let span = call.span;
-        self.signal_code(
-            stream.taint.without(Taint::OPAQUE),
-            span,
-            std::slice::from_ref(call.name),
-        );
-        let Some(text) = stream.text else { return Stream::unknown(Taint::PROGRAM) };
-        let language = if stream.taint.has(Taint::SOURCE) {
-            Language::Other
-        } else {
-            Language::of_script(&text)
-        };
-        self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
     }
 }
 

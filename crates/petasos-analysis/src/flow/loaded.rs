@@ -24,6 +24,13 @@ const PYTHON: &str = "pip pip3 pytest tox nox gunicorn uvicorn flask hypercorn c
     invoke scons doit locust mypy ipython streamlit conan waf poetry uv hatch pdm django-admin scrapy \
     airflow jupyter manim robot behave sphinx-build coverage alembic gdb lldb blender mitmproxy mitmdump \
     python2 pypy pypy3 kedro prefect dagster luigi mkdocs pre-commit snakemake nikola lektor";
+/// Modules that programs import most: a file of that name beside them comes first.
+const SHADOWED: &str = "abc argparse ast asyncio base64 bisect calendar collections copy csv dataclasses \
+    datetime decimal email enum functools glob hashlib heapq html http inspect io ipaddress itertools json \
+    locale logging math numbers operator os pathlib pickle platform pprint queue random re sched secrets \
+    select shutil signal site sitecustomize socket ssl statistics string struct subprocess sys tempfile \
+    textwrap threading time token tokenize traceback types typing unittest urllib usercustomize uuid \
+    warnings weakref xml yaml requests numpy pandas dotenv";
 const JAVASCRIPT: &str = "npx npm yarn pnpm bun gulp grunt jest vitest mocha webpack vite rollup eslint \
     prettier babel node deno tsx ts-node ava tap karma cypress playwright next nuxt astro jasmine \
     esbuild parcel pm2 k6 mongosh mongo metro snowpack gatsby lint-staged commitlint postcss \
@@ -171,9 +178,12 @@ impl Engine<'_> {
                 || path.ends_with(".go")
                 || row.is_some_and(|(ending, _, _)| !ending.starts_with('.'))
                 || holds(ENTRIES, &name.to_ascii_lowercase())
+                || path.ends_with(".py") && lists(SHADOWED, stem)
                 || call.args.iter().any(about);
             // A name without an ending, or one that is hidden, is found by a convention.
-            let found_by_name = ends(SETTINGS, name) || row.is_none() && is_conventional(name);
+            let found_by_name = ends(SETTINGS, name)
+                || call.program == "git" && path.ends_with(".git/config")
+                || row.is_none() && is_conventional(name);
             if reads && entry {
                 found.push((row.map(|row| row.2), text.clone()));
             } else if !plain && named.contains(path) && !document {

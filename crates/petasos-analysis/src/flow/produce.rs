@@ -5,7 +5,7 @@ use super::engine::Engine;
 use super::printed::{echo, json_text, lists_every_process, picks, seq, split_path, swept, which};
 use super::value::{Arg, Stream, Taint};
 use super::{decode, filter, printf};
-use crate::path::is_vital;
+use crate::path::{self, is_vital};
 use crate::program;
 use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
@@ -137,6 +137,9 @@ impl Engine<'_> {
             "which" | "type" => which(call.args),
             "command" if call.flag('v') || call.flag('V') => which(call.args),
             "pwd" => Stream::known(self.working_directory()),
+            "mktemp" if call.operands().next().is_none() && !call.flag('p') => {
+                Stream::known(path::FRESH.to_owned())
+            }
             "mktemp" => Stream::known(format!("/tmp/tmp.{UNKNOWN}")),
             "true" | "false" | ":" | "cd" | "test" | "[" | "mkdir" | "sleep" => Stream::empty(),
             "readlink" | "realpath" if call.operand(0).starts_with('/') => {

@@ -2,11 +2,12 @@
 //! judged as if it had been typed; what is somebody else's is a program like any other, but for
 //! what can never run and what reaches out of the project.
 
+use super::call::Call;
 use super::engine::{Engine, WORK_PER_BYTE};
 use super::value::{Arg, Stream, Taint};
 use crate::code::Language;
 use crate::facts::Facts;
-use crate::rule;
+use crate::rule::{self, Signal};
 use crate::shell::Span;
 use crate::verdict::{Finding, Severity};
 
@@ -54,6 +55,45 @@ impl Engine<'_> {
         });
         self.report.analysis.leaves.truncate(leaves);
         Some(Stream::unknown(Taint::PROGRAM))
+    }
+
+    /// Whether a program run by path is one that this line wrote.
+    pub(super) fn is_written(&mut self, name: &str) -> bool {
+        if !name.contains('/') {
+            return false;
+        }
+        let path = self.resolve(name);
+        self.recall(&path);
+        self.state.files.contains_key(&path)
+    }
+
+    /// A program run by path: what this line wrote there is known.
+    pub(super) fn run_path(&mut self, call: &Call<'_>) -> Stream {
+        let path = self.resolve(&call.name.text);
+        self.recall(&path);
+        let Some(stream) = self.state.files.get(&path).cloned() else {
+            self.run_foreign(None, &path, call.args, call.span);
+            if self.unpacked
+                && (call.name.text.starts_with("./") || call.name.text.starts_with("/tmp/"))
+                || self.is_cloned_script(&path)
+            {
+                self.report.signal(Signal::RemoteCode, call.span, call.name.text.clone());
+            }
+            return self.output(call);
+        };
+        let span = call.span;
+        self.signal_code(
+            stream.taint.without(Taint::OPAQUE),
+            span,
+            std::slice::from_ref(call.name),
+        );
+        let Some(text) = stream.text else { return Stream::unknown(Taint::PROGRAM) };
+        let language = if stream.taint.has(Taint::SOURCE) {
+            Language::Other
+        } else {
+            Language::of_script(&text)
+        };
+        self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
     }
 }
 

@@ -15,7 +15,7 @@ impl Engine<'_> {
         self.track_link(call);
         self.track_compiled(call, stdin);
         match call.program {
-            "cp" | "mv" | "install" | "ln" => self.track_copied(call),
+            "cp" | "mv" | "install" | "ln" | "ditto" => self.track_copied(call),
             "tee" | "sponge" => {
                 let append = call.flag('a');
                 for operand in call.operands() {
@@ -92,6 +92,29 @@ impl Engine<'_> {
                 self.write_file(inside, stream.clone(), false);
                 let destination = self.resolve(destination);
                 self.write_file(destination, stream, false);
+            } else {
+                self.track_tree(&path, name, destination);
+            }
+        }
+    }
+
+    /// The files of a directory that is copied or moved, under its new name or in a directory of it.
+    fn track_tree(&mut self, folder: &str, name: &str, destination: &str) {
+        let folder = folder.trim_end_matches(['/', '*', '.']).trim_end_matches('/');
+        let files: Vec<(String, Stream)> = self
+            .state
+            .files
+            .iter()
+            .filter_map(|(path, stream)| {
+                let rest = path.strip_prefix(folder)?.strip_prefix('/')?;
+                Some((rest.to_owned(), stream.clone()))
+            })
+            .take(16)
+            .collect();
+        for (rest, stream) in files {
+            for place in [format!("{destination}/{rest}"), format!("{destination}/{name}/{rest}")] {
+                let place = self.resolve(&place);
+                self.write_file(place, stream.clone(), false);
             }
         }
     }
@@ -156,6 +179,7 @@ impl Engine<'_> {
         }
         if matches!(call.program, "scp" | "rsync") {
             self.track_remote_copy(call);
+            self.track_copied(call);
             return;
         }
         if call.program == "curl" && !call.flag('O') && !call.long("--remote-name") {

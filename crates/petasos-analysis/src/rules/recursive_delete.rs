@@ -2,6 +2,7 @@
 
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
+use crate::path;
 use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
 
@@ -32,11 +33,18 @@ pub(super) static RULE: Rule = Rule {
         "zip -rm a.zip src",
         "ansible web -m file -a 'path=/srv/x state=absent'",
     ],
-    passes: &["rm file.txt", "rm -f a.o b.o", "rm --help", "rmdir empty", "echo rm -rf x"],
+    passes: &[
+        "rm file.txt",
+        "rm -f a.o b.o",
+        "rm --help",
+        "rmdir empty",
+        "echo rm -rf x",
+        r#"d=$(mktemp -d); cp a "$d"; rm -rf "$d""#,
+    ],
 };
 
 fn check(touch: &Touch<'_>) -> bool {
-    matches!(touch.deed, Deed::Delete { recursive: true, .. })
+    matches!(touch.deed, Deed::Delete { recursive: true, .. }) && !path::is_fresh(touch.path)
 }
 
 fn windows(call: &Call<'_>) -> bool {

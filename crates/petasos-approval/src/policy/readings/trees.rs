@@ -25,7 +25,12 @@ pub(super) fn read(
         "tar" | "bsdtar" | "gtar" if is_unpacking(arguments) => {
             unpacked(place, option(arguments, "-C", "--directory"), found);
         }
-        "unzip" | "7z" | "7za" | "bsdcpio" => unpacked(place, option(arguments, "-d", "-o"), found),
+        "unzip" | "7z" | "7za" | "7zz" | "bsdcpio" => {
+            // `7z` takes its folder with nothing between.
+            let attached = arguments.iter().find_map(|word| word.strip_prefix("-o"));
+            let attached = attached.filter(|folder| !folder.is_empty() && name.starts_with('7'));
+            unpacked(place, attached.or_else(|| option(arguments, "-d", "--directory")), found);
+        }
         "patch" => unpacked(place, option(arguments, "-d", "--directory"), found),
         _ => {}
     }
@@ -56,8 +61,8 @@ fn copied(place: &ReadingPlace<'_>, arguments: &[String], found: &mut Vec<Readin
     }
     let target = place.at(target);
     for source in sources {
-        let from = place.at(source);
-        let contents = source.ends_with('/') || source.ends_with("/.") || source == ".";
+        let from = place.at(source.strip_suffix("/*").unwrap_or(source));
+        let contents = source.ends_with(['/', '*']) || source.ends_with("/.") || source == ".";
         let below = if contents || !target.is_dir() {
             target.clone()
         } else {
