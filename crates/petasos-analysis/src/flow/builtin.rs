@@ -334,7 +334,7 @@ impl Engine<'_> {
                 let doubt = if is_mixed(&text) { Taint::OPAQUE } else { Taint::NONE };
                 let taint = stream.taint.without(doubt);
                 let code = Arg { text, span: file.span, glob: false, taint };
-                self.run_code(language, code, args, span)
+                self.run_in_folder(&path, |engine| engine.run_code(language, code, args, span))
             }
             None => {
                 self.signal_code(
@@ -387,6 +387,7 @@ impl Engine<'_> {
             }
         }
         if language != Language::Shell {
+            self.run_imports(language, &code.text, span);
             return self.run_program_text(language, &code);
         }
         let outer = self.state.positional.clone();

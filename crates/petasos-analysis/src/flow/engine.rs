@@ -96,6 +96,9 @@ pub(crate) struct Engine<'a> {
     pub(crate) conditional: u32,
     /// Scripts of others that may still be looked into.
     pub(super) foreign: u32,
+    /// Where the program lies that is looked into, and the modules that were looked into already.
+    pub(super) folder: String,
+    pub(super) imported: HashSet<String>,
     pub(super) work: u64,
     passes: u32,
     pub(super) exhausted: bool,
@@ -147,6 +150,8 @@ impl<'a> Engine<'a> {
             locals: Vec::new(),
             conditional: 0,
             foreign: FOREIGN_MAX,
+            folder: String::new(),
+            imported: HashSet::new(),
             work: WORK_BASE + WORK_PER_BYTE.saturating_mul(original.len() as u64),
             passes: PASSES_MAX,
             exhausted: false,

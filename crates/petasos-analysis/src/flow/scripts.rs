@@ -42,7 +42,9 @@ impl Engine<'_> {
         let (foreign, work) = (std::mem::take(&mut self.foreign), self.work);
         self.work += WORK_PER_BYTE.saturating_mul(text.len() as u64);
         let mark = self.state.enter();
-        self.run_code(language, Arg::new(text, span), args.to_vec(), span);
+        self.run_in_folder(path, |engine| {
+            engine.run_code(language, Arg::new(text, span), args.to_vec(), span)
+        });
         self.state.leave(mark);
         // A script that is too much to follow is still a program like any other.
         (self.work, self.exhausted) = (work, false);
@@ -93,7 +95,10 @@ impl Engine<'_> {
         } else {
             Language::of_script(&text)
         };
-        self.run_code(language, Arg::new(text, span), call.args.to_vec(), span)
+        let args = call.args.to_vec();
+        self.run_in_folder(&path, |engine| {
+            engine.run_code(language, Arg::new(text, span), args, span)
+        })
     }
 }
 

@@ -93,20 +93,16 @@ impl Engine<'_> {
     }
 
     fn hooks(&mut self, call: &Call<'_>) {
-        if self.state.files.is_empty()
-            || !call
-                .args
-                .iter()
-                .take(8)
-                .any(|arg| lists("commit push merge pull checkout switch rebase am", &arg.text))
-        {
+        const VERBS: &str = "commit push merge pull checkout switch rebase am";
+        if !call.args.iter().take(8).any(|arg| lists(VERBS, &arg.text)) {
             return;
         }
+        let moved = self.recall_hooks();
         if !self.charge(self.state.files.len() * 20, call.span) {
             return;
         }
         // A hook may lie wherever a setting of this line says.
-        let moved = self.original.to_ascii_lowercase().contains("hookspath");
+        let moved = moved || self.original.to_ascii_lowercase().contains("hookspath");
         let mut paths: Vec<String> = self
             .state
             .files
@@ -125,6 +121,25 @@ impl Engine<'_> {
             let language = Language::of_script(&text);
             self.run_code(language, Arg::new(text, call.span), Vec::new(), call.span);
         }
+    }
+
+    /// Brings in hooks that the agent wrote before; whether a setting of the repository says where.
+    fn recall_hooks(&mut self) -> bool {
+        let Some(scripts) = self.facts.scripts.clone() else { return false };
+        let config = self.resolve(".git/config");
+        let text =
+            scripts.foreign(&config).or_else(|| scripts.written(&config)).unwrap_or_default();
+        let setting = text.lines().find_map(|line| {
+            let (name, folder) = line.split_once('=')?;
+            name.trim().eq_ignore_ascii_case("hookspath").then(|| folder.trim().to_owned())
+        });
+        for folder in [".git/hooks", ".husky"].into_iter().chain(setting.as_deref()) {
+            for name in HOOKS.split_whitespace() {
+                let path = self.resolve(&format!("{folder}/{name}"));
+                self.recall(&path);
+            }
+        }
+        setting.is_some()
     }
 
     fn recipes(&mut self, call: &Call<'_>) {

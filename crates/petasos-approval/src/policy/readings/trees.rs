@@ -31,8 +31,22 @@ pub(super) fn read(
             let attached = attached.filter(|folder| !folder.is_empty() && name.starts_with('7'));
             unpacked(place, attached.or_else(|| option(arguments, "-d", "--directory")), found);
         }
+        _ if name.starts_with("python") => {
+            if let Some(folder) = unpacked_by_python(arguments) {
+                unpacked(place, Some(folder), found);
+            }
+        }
         "patch" => unpacked(place, option(arguments, "-d", "--directory"), found),
         _ => {}
+    }
+}
+
+/// `python3 -m zipfile -e ARCHIVE FOLDER`.
+fn unpacked_by_python(arguments: &[String]) -> Option<&str> {
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    match words.as_slice() {
+        ["-m", "zipfile" | "tarfile", "-e" | "--extract", _, folder, ..] => Some(folder),
+        _ => None,
     }
 }
 
