@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use futures::future::join_all;
 use parking_lot::Mutex;
-use petasos_contract::context::{Grant, Principal};
+use petasos_contract::context::{Grant, Phase, Principal};
 use petasos_contract::event::{Event, EventSink, Subscriber};
 use petasos_contract::model::Role;
 use petasos_contract::reply::Usage;
@@ -376,6 +376,11 @@ impl Child {
         let Some(agents) = &self.engine.agents else {
             return Report::failed(self.index, "this program knows no other agents");
         };
+        // Its tools are its own: nobody here could hold it to reading.
+        if self.cx.phase == Phase::Plan {
+            let why = "plan mode is on, and another agent cannot be kept from changing things";
+            return Report::failed(self.index, why);
+        }
         let words = match &task.context {
             Some(context) => format!("{}\n\n{context}", task.goal),
             None => task.goal.clone(),

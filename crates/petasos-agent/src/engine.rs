@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petasos_contract::context::Surface;
+use petasos_contract::context::{Phase, Surface};
 use petasos_contract::model::{Effort, Model, Prompt, Role};
 use petasos_contract::ports::Ports;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
@@ -124,6 +124,8 @@ pub struct Choice {
     pub requests_max: Option<u32>,
     /// The model's window in tokens; configured, known or usual when absent.
     pub window: Option<u64>,
+    /// Whether it only plans so far.
+    pub phase: Phase,
     /// A system prompt instead of the assembled one.
     pub system_prompt: Option<String>,
     /// Text at the end of the assembled system prompt.
@@ -152,6 +154,7 @@ impl Choice {
             effort: None,
             requests_max: None,
             window: None,
+            phase: Phase::Work,
             system_prompt: None,
             addition: None,
             settings,

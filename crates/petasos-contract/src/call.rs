@@ -178,6 +178,8 @@ pub enum RefusalKind {
     Guardrail,
     /// A rule said no and nobody can overrule it.
     Policy,
+    /// The session only plans so far.
+    PlanMode,
     /// Somebody who was asked said no.
     Denied,
     /// Nobody answered in time.
@@ -213,6 +215,7 @@ impl RefusalKind {
             Self::Hook => "plugin_block",
             Self::Guardrail => "guardrail_block",
             Self::Policy => "policy_block",
+            Self::PlanMode => "plan_mode",
             Self::Denied => "approval_denied",
             Self::Expired => "approval_expired",
             Self::Undeliverable => "approval_undeliverable",
@@ -243,6 +246,7 @@ impl RefusalKind {
             | Self::Hook
             | Self::Guardrail
             | Self::Policy
+            | Self::PlanMode
             | Self::Denied
             | Self::Expired
             | Self::Undeliverable
@@ -265,6 +269,7 @@ impl RefusalKind {
             | Self::Hook
             | Self::Guardrail
             | Self::Policy
+            | Self::PlanMode
             | Self::Denied
             | Self::Expired
             | Self::Undeliverable

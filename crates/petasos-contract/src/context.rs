@@ -118,6 +118,16 @@ impl Grant {
     }
 }
 
+/// How far a session may go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Phase {
+    /// As far as policy and people let it.
+    #[default]
+    Work,
+    /// It looks and plans; whatever changes something waits until a person says go.
+    Plan,
+}
+
 /// Everything a call is told about its surroundings.
 #[derive(Debug, Clone)]
 pub struct CallContext {
@@ -160,6 +170,8 @@ pub struct CallContext {
     pub events: EventSink,
     /// Which edits a person wants to see first; an editor's session chooses.
     pub edit_approval: EditApproval,
+    /// Whether it only plans so far.
+    pub phase: Phase,
     /// The context window of the model that reads the results, in tokens, where it is known.
     pub window: Option<u64>,
     /// The loop's own state, lent to the tools that belong to it.
@@ -195,6 +207,7 @@ impl CallContext {
             cancel: CancellationToken::new(),
             events: EventSink::silent(),
             edit_approval: EditApproval::ByPolicy,
+            phase: Phase::Work,
             window: None,
             seat: None,
         }

@@ -67,6 +67,16 @@ pub enum FileChanges {
     Programs,
 }
 
+/// Whether a tool may be used while a session only plans (`Phase::Plan`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum InPlanMode {
+    /// Not at all: it changes something, or nobody knows.
+    Withheld,
+    /// When every effect that the call states only reads. The tool vouches that it changes nothing
+    /// besides.
+    ByEffects,
+}
+
 /// How a result tells that the call failed, besides the usual signs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FailureSign {
@@ -145,6 +155,8 @@ pub struct ToolDef {
     pub concurrency: Concurrency,
     /// What it changes in files.
     pub changes: FileChanges,
+    /// Whether it may be used while a session only plans.
+    pub in_plan_mode: InPlanMode,
     /// How its result tells of a failure.
     pub failure: FailureSign,
     /// What a round of its calls is to the agent loop.
@@ -176,6 +188,7 @@ impl ToolDef {
         route: Route::Registry,
         concurrency: Concurrency::Barrier,
         changes: FileChanges::None,
+        in_plan_mode: InPlanMode::Withheld,
         failure: FailureSign::Usual,
         round: RoundKind::Work,
         provenance: Provenance::Own,

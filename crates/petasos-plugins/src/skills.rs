@@ -11,7 +11,7 @@ use std::sync::{Arc, Weak};
 
 use petasos_contract::bridging::{Blocking, SyncTool};
 use petasos_contract::terminal::Terminal;
-use petasos_contract::tool::Concurrency;
+use petasos_contract::tool::{Concurrency, InPlanMode};
 use petasos_contract::{Args, CallContext, Settings, ToolError, ToolOutput};
 use petasos_runtime::registry::{Entry, Intent, Origin, Registry};
 use serde::Deserialize;
@@ -62,6 +62,7 @@ pub fn offer_home(
 fn register(view: SkillView, registry: &Registry) -> bool {
     let mut entry = Entry::new(NAME, "skills", schema(), Arc::new(Blocking::new(view)));
     entry.concurrency = Concurrency::Safe;
+    entry.in_plan_mode = InPlanMode::ByEffects;
     "📚".clone_into(&mut entry.emoji);
     registry.register(entry, &Origin::core(), Intent::Add).is_ok()
 }

@@ -16,6 +16,7 @@ mod layers;
 mod outcome;
 mod pins;
 mod plan;
+mod planning;
 mod run;
 mod seal;
 #[cfg(test)]

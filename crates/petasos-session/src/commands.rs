@@ -6,6 +6,7 @@ mod branch;
 mod compress;
 mod config;
 mod deny;
+mod go;
 mod help;
 mod history;
 mod jobs;
@@ -14,6 +15,7 @@ mod model;
 mod models;
 mod new;
 mod personality;
+mod plan;
 mod provider;
 mod providers;
 mod queue;
@@ -47,6 +49,7 @@ pub(crate) static COMMANDS: &[&SlashCommand] = &[
     &compress::COMMAND,
     &config::COMMAND,
     &deny::COMMAND,
+    &go::COMMAND,
     &help::COMMAND,
     &history::COMMAND,
     &jobs::COMMAND,
@@ -55,6 +58,7 @@ pub(crate) static COMMANDS: &[&SlashCommand] = &[
     &models::COMMAND,
     &new::COMMAND,
     &personality::COMMAND,
+    &plan::COMMAND,
     &provider::COMMAND,
     &providers::COMMAND,
     &queue::COMMAND,

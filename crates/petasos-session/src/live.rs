@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::{Agent, Input, TurnEnd, TurnError};
 use petasos_contract::address::Address;
-use petasos_contract::context::{CALLER_DEADLINE, Surface};
+use petasos_contract::context::{CALLER_DEADLINE, Phase, Surface};
 use petasos_contract::event::EventSink;
 use petasos_contract::jobs::{JobStatus, JobView};
 use petasos_contract::{CallContext, SessionId};
@@ -27,6 +27,11 @@ use crate::sessions::Parts;
 use crate::state::EndReason;
 pub(crate) use aside::{Asides, Ended};
 pub(crate) use jobs::{arrival, jobs_changed};
+
+/// What the model reads before a message while nothing may be changed.
+pub(crate) const PLANNING: &str = "Plan mode is on: look at whatever you need, but change nothing. \
+    Calls that would write, send, spend or run more than plain reading are refused. End with a \
+    concrete plan; the user decides whether and when it is carried out.";
 
 /// How much of a first message becomes a title.
 const TITLE_CHARS: usize = 60;
@@ -103,9 +108,25 @@ impl LiveSession {
 
     /// The surroundings of a turn; its events are the session's.
     pub(crate) fn call_context(&self) -> CallContext {
-        let mut cx = self.parts.services.context(self.id());
+        let mut cx = self.surroundings(self.id());
         cx.events = EventSink::to(Arc::clone(&self.shared.ring) as _);
         cx
+    }
+
+    /// What holds for every conversation that is held here, or that works beside it.
+    fn surroundings(&self, session: &SessionId) -> CallContext {
+        CallContext { phase: self.choice.phase, ..self.parts.services.context(session) }
+    }
+
+    /// Whether it only plans so far; counts from the next turn on.
+    pub(crate) fn set_phase(&mut self, phase: Phase) {
+        self.choice.phase = phase;
+        if let Some(before) = &mut self.once {
+            before.phase = phase;
+        }
+        if let Some(agent) = &mut self.agent {
+            agent.choice_mut().phase = phase;
+        }
     }
 
     /// The window of the chosen model, in tokens.

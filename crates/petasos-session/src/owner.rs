@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use petasos_agent::{Agent, Input, TurnEnd, TurnError};
 use petasos_contract::CallContext;
+use petasos_contract::context::Phase;
 use petasos_contract::message::Message;
 use petasos_store::Seq;
 use tokio::sync::{mpsc, oneshot};
@@ -16,7 +17,7 @@ use tracing::warn;
 use crate::command::{self, AfterCommand, CommandOutcome, Page};
 use crate::event::SessionEvent;
 use crate::limits::QUEUE_MAX;
-use crate::live::{Ended, LiveSession, Queued, arrival, jobs_changed, suggest_title};
+use crate::live::{Ended, LiveSession, PLANNING, Queued, arrival, jobs_changed, suggest_title};
 use crate::session::{Admission, SessionError, SessionView, TurnHandle, WhenBusy};
 use crate::sessions::Sessions;
 use crate::state::EndReason;
@@ -296,6 +297,9 @@ impl Owner {
                 live.shared.begin(&cx, Some(agent.inbox()));
                 let input = input.map(|mut input| {
                     input.context.append(&mut live.context);
+                    if cx.phase == Phase::Plan {
+                        input.context.push(PLANNING.to_owned());
+                    }
                     input
                 });
                 let ended = {

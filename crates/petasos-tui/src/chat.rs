@@ -16,6 +16,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use petasos_contract::context::Phase;
 use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, Settings};
 use petasos_session::{
@@ -315,6 +316,9 @@ impl Chat {
         let mut modes = Vec::new();
         if self.session.service().services().approvals_off() {
             modes.push("⚠ approvals off".to_owned());
+        }
+        if view.choice.phase == Phase::Plan {
+            modes.push("plan mode".to_owned());
         }
         let sandbox = settings.text("terminal.sandbox").filter(|level| *level != "off");
         modes.extend(sandbox.map(|level| format!("sandbox: {level}")));

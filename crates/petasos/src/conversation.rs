@@ -7,7 +7,7 @@ use clap::Args;
 use petasos_agent::engine::Choice;
 use petasos_config::Inputs;
 use petasos_contract::SessionId;
-use petasos_contract::context::Surface;
+use petasos_contract::context::{Phase, Surface};
 use petasos_runtime::toolsets::{Unknown, choose, unknown};
 use petasos_store::{Filter, SessionScope, SessionStore, StoreError};
 
@@ -38,6 +38,9 @@ pub(crate) struct Conversation {
     /// Approve everything without asking; what is always blocked stays blocked
     #[arg(long)]
     pub(crate) yolo: bool,
+    /// Look and plan only: nothing is changed until you say /go
+    #[arg(long)]
+    plan: bool,
 }
 
 impl Conversation {
@@ -74,6 +77,9 @@ impl Conversation {
         choice.model.clone_from(&self.model);
         choice.provider.clone_from(&self.provider);
         choice.requests_max = self.max_turns;
+        if self.plan {
+            choice.phase = Phase::Plan;
+        }
         Ok(choice)
     }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::tool::{Route, Tool};
+use petasos_contract::tool::{InPlanMode, Route, Tool};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput, wait,
 };
@@ -23,6 +23,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     route: Route::AgentLoop,
     schema,
     build: |_| Arc::new(Clarify),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::context::CALLER_DEADLINE;
-use petasos_contract::tool::{Patch, Route, Tool};
+use petasos_contract::tool::{InPlanMode, Patch, Route, Tool};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolName, ToolOutput,
 };
@@ -25,6 +25,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     route: Route::AgentLoop,
     schema,
     build: |_| Arc::new(Delegate),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_contract::message::Message;
-use petasos_contract::tool::{Concurrency, Route, Tool};
+use petasos_contract::tool::{Concurrency, InPlanMode, Route, Tool};
 use petasos_contract::{BoxFuture, CallContext, Cleared, ToolDef, ToolError, ToolOutput};
 use petasos_store::{
     Filter, Hit, LoadedRow, Query, SessionHead, SessionScope, SessionStore, Slice, Sort, StoreError,
@@ -25,6 +25,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     concurrency: Concurrency::Safe,
     schema,
     build: |_| Arc::new(SessionSearch),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_contract::bridging::{Inline, SyncTool};
-use petasos_contract::tool::{RoundKind, Route};
+use petasos_contract::tool::{InPlanMode, RoundKind, Route};
 use petasos_contract::{Args, CallContext, ToolDef, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Value, json};
@@ -22,6 +22,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema,
     build: |_| Arc::new(Inline::new(Todo)),
     round: RoundKind::Housekeeping,
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

@@ -17,7 +17,7 @@ use petasos_contract::{Args, CallContext, Cleared, Plan, ToolName, wait};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
-use super::{ClearedCall, Dispatcher, PlannedCall, consent, edits, plan, run};
+use super::{ClearedCall, Dispatcher, PlannedCall, consent, edits, plan, planning, run};
 use crate::budget;
 use crate::registry::Entry;
 
@@ -36,6 +36,7 @@ pub(super) async fn check(
     cx: &CallContext,
 ) -> Result<ClearedCall, Refusal> {
     let PlannedCall { id, entry, mut plan } = call;
+    planning::check(&entry, &plan, cx)?;
     let policy = door.policy.as_ref();
     let untrusted = budget::reads_untrusted(door.spill(), &plan.effects, cx)?;
     let tool = &entry.name;
@@ -77,6 +78,7 @@ pub(super) async fn again(
     cx: &CallContext,
 ) -> Result<Cleared, Refusal> {
     let mut plan = plan::make(entry, args, cx).await?;
+    planning::check(entry, &plan, cx)?;
     let tool = &entry.name;
     let scanned = scanned(&Intent { tool, plan: &plan, escalated }, entry, policy, cx).await?;
     let escalated = [escalated, &scanned].concat();

@@ -7,7 +7,8 @@ use petasos_contract::ToolName;
 use petasos_contract::check::Check;
 use petasos_contract::ports::Ports;
 use petasos_contract::tool::{
-    Concurrency, FailureSign, FileChanges, Limit, Mode, Provenance, RoundKind, Route, Tool, ToolDef,
+    Concurrency, FailureSign, FileChanges, InPlanMode, Limit, Mode, Provenance, RoundKind, Route,
+    Tool, ToolDef,
 };
 use serde_json::{Map, Value};
 use tracing::warn;
@@ -38,6 +39,8 @@ pub struct Entry {
     pub concurrency: Concurrency,
     /// What it changes in files.
     pub changes: FileChanges,
+    /// Whether it may be used while a session only plans.
+    pub in_plan_mode: InPlanMode,
     /// How its result tells of a failure.
     pub failure: FailureSign,
     /// What a round of its calls is to the agent loop.
@@ -74,6 +77,7 @@ impl Entry {
             route: Route::Registry,
             concurrency: Concurrency::Barrier,
             changes: FileChanges::None,
+            in_plan_mode: InPlanMode::Withheld,
             failure: FailureSign::Usual,
             round: RoundKind::Work,
             provenance: Provenance::Own,
@@ -98,6 +102,7 @@ impl Entry {
             route: def.route,
             concurrency: def.concurrency,
             changes: def.changes,
+            in_plan_mode: def.in_plan_mode,
             failure: def.failure,
             round: def.round,
             provenance: def.provenance,

@@ -2,6 +2,8 @@
 
 use std::path::Path;
 
+use petasos_contract::context::Phase;
+
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
 
@@ -34,13 +36,14 @@ async fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, Str
     let instructions = instructions(settings.workspace());
     let state = if live.is_busy() { "working" } else { "idle" };
     let approvals = if live.services().approvals_off() { "off" } else { "ask" };
+    let plan = if live.choice.phase == Phase::Plan { "on" } else { "off" };
     let sandbox = settings.text("terminal.sandbox").unwrap_or("off");
     Ok(CommandOutcome::markdown(format!(
         "| | |\n|---|---|\n| session | {id} {title} |\n| messages | {count} |\n\
          | model | {model} from {provider} |\n| window | {window} tokens |\n\
          | toolsets | {toolsets} |\n| workspace | {} |\n\
          | instructions | {instructions} |\n\
-         | state | {state} |\n| queued messages | {} |\n| approvals | {approvals} |\n\
+         | state | {state} |\n| plan mode | {plan} |\n| queued messages | {} |\n| approvals | {approvals} |\n\
          | sandbox | {sandbox} |\n",
         settings.workspace().display(),
         live.queue.len(),

@@ -93,7 +93,7 @@ impl LiveSession {
         self.asides.numbered += 1;
         let (number, session) = (self.asides.numbered, agent.session().clone());
         self.parts.questions.admit(session.clone(), &self.shared.desk);
-        let cx = self.parts.services.context(&session);
+        let cx = self.surroundings(&session);
         let (cancel, sender) = (cx.cancel.clone(), self.asides.sender.clone());
         let input = Input::from(prompt);
         let work = Owned::start(async move {

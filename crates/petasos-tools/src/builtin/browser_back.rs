@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_browser::BrowserError;
-use petasos_contract::tool::{Example, Provenance};
+use petasos_contract::tool::{Example, InPlanMode, Provenance};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
 };
@@ -27,6 +27,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "needs a browser",
     }],
     build: |ports| Arc::new(BrowserBack(Engine::of(ports))),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

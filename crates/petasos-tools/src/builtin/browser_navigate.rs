@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petasos_browser::BrowserError;
 use petasos_contract::effect::Effects;
-use petasos_contract::tool::{Example, Provenance};
+use petasos_contract::tool::{Example, InPlanMode, Provenance};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput,
 };
@@ -28,6 +28,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "needs a browser",
     }],
     build: |ports| Arc::new(BrowserNavigate(Engine::of(ports))),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

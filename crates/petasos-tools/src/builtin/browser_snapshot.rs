@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_browser::{BrowserError, SnapshotAsk};
-use petasos_contract::tool::{Example, Provenance};
+use petasos_contract::tool::{Example, InPlanMode, Provenance};
 use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -26,6 +26,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "needs a browser",
     }],
     build: |ports| Arc::new(BrowserSnapshot(Engine::of(ports))),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

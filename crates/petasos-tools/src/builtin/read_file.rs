@@ -15,7 +15,7 @@ use encoding_rs_io::DecodeReaderBytes;
 use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::ports::Ports;
 use petasos_contract::settings::{Section, SectionError};
-use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
+use petasos_contract::tool::{Concurrency, Example, InPlanMode, Limit, Patch};
 use petasos_contract::{
     Args, CallContext, Plan, Settings, ToolDef, ToolError, ToolName, ToolOutput,
 };
@@ -51,6 +51,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema,
     examples: EXAMPLES,
     build: |ports| Arc::new(Planning::new(ReadFile::new(ports))),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

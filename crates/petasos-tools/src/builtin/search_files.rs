@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::ports::Ports;
-use petasos_contract::tool::{Concurrency, Example, Limit, Patch};
+use petasos_contract::tool::{Concurrency, Example, InPlanMode, Limit, Patch};
 use petasos_contract::{Args, CallContext, Plan, ToolDef, ToolError, ToolName, ToolOutput};
 use petasos_redact::Redactor;
 use serde::Deserialize;
@@ -44,6 +44,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema,
     examples: EXAMPLES,
     build: |ports| Arc::new(Planning::new(SearchFiles::new(ports))),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

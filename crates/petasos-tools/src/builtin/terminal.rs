@@ -17,7 +17,9 @@ use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
 use petasos_contract::ports::Ports;
 use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
-use petasos_contract::tool::{Concurrency, Example, FailureSign, FileChanges, Limit, Patch, Tool};
+use petasos_contract::tool::{
+    Concurrency, Example, FailureSign, FileChanges, InPlanMode, Limit, Patch, Tool,
+};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, ToolDef, ToolError, ToolName, ToolOutput,
 };
@@ -54,6 +56,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema: schema::schema,
     examples: EXAMPLES,
     build: |ports| Arc::new(Shell::new(ports)),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 
@@ -350,6 +353,7 @@ impl Tool for Shell {
         let judged = matches!(
             refusal.kind,
             RefusalKind::Policy
+                | RefusalKind::PlanMode
                 | RefusalKind::Denied
                 | RefusalKind::Expired
                 | RefusalKind::Undeliverable

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::tool::{Concurrency, Example, Limit, Provenance};
+use petasos_contract::tool::{Concurrency, Example, InPlanMode, Limit, Provenance};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput,
 };
@@ -32,6 +32,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "blocked_address",
     }],
     build: |ports| Arc::new(WebExtract(web::sources(ports))),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

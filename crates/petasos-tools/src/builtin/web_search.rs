@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::tool::{Concurrency, Example, Limit, Provenance};
+use petasos_contract::tool::{Concurrency, Example, InPlanMode, Limit, Provenance};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
 };
@@ -41,6 +41,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "say what to look for",
     }],
     build: |_| Arc::new(WebSearch),
+    in_plan_mode: InPlanMode::ByEffects,
     ..ToolDef::USUAL
 };
 

@@ -1,0 +1,26 @@
+//! `/plan`: look and plan, change nothing. The door refuses what would change something; the model
+//! is only told why.
+
+use petasos_contract::context::Phase;
+
+use crate::command::{CommandOutcome, SlashCommand, switched};
+use crate::live::LiveSession;
+
+pub(super) static COMMAND: SlashCommand = SlashCommand {
+    name: "plan",
+    aliases: &[],
+    usage: "[on|off]",
+    about: "Plan only: nothing is changed until /go",
+    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+};
+
+fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+    let on = switched(words, live.choice.phase == Phase::Plan)?;
+    live.set_phase(if on { Phase::Plan } else { Phase::Work });
+    let when = if live.is_busy() { " from the next turn on" } else { "" };
+    Ok(CommandOutcome::note(if on {
+        format!("Plan mode is on{when}: nothing is changed until you say /go.")
+    } else {
+        format!("Plan mode is off{when}.")
+    }))
+}

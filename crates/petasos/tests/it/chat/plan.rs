@@ -1,0 +1,75 @@
+//! Plan mode: everything may be looked at, nothing is changed, until the person says go.
+
+use serde_json::json;
+
+use super::pane::{Pane, Start};
+use super::{home, terminal, told};
+use crate::loopback::{Loopback, Say};
+use crate::petasos;
+
+#[test]
+fn a_plan_changes_nothing_until_the_person_says_go() {
+    let write =
+        || Say::Calls(vec![("write_file", json!({ "path": "made.txt", "content": "made\n" }))]);
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![
+            ("read_file", json!({ "path": "there.txt" })),
+            ("write_file", json!({ "path": "made.txt", "content": "made\n" })),
+            ("terminal", json!({ "command": "touch touched" })),
+            ("terminal", json!({ "command": "ls -l | wc -l" })),
+        ]),
+        Say::Text("The plan: write made.txt."),
+        write(),
+        Say::Text("It is written."),
+    ]);
+    let home = home(&model, "");
+    home.write("work/there.txt", "it is there\n");
+    // Not to be asked is no permission to begin.
+    let start = Start { arguments: "--plan --yolo", ..Start::default() };
+    let Some(pane) = Pane::open("plan", &home, &start) else { return };
+    let screen = pane.see("❯");
+    assert!(screen.contains("plan mode · "), "{screen}");
+    pane.enter("write made.txt");
+    let screen = pane.ready_after("The plan: write made.txt.");
+    assert!(screen.contains("plan mode is on"), "{screen}");
+    let made = |name: &str| home.workspace().join(name).exists();
+    assert!(!made("made.txt") && !made("touched"));
+    let results = model.asked().last().expect("a request")["messages"].to_string();
+    assert!(results.contains("it is there"), "{results}");
+    assert_eq!(results.matches("Not run: plan mode is on").count(), 2, "{results}");
+    assert!(told(&model, "user").contains("Plan mode is on"), "{}", told(&model, "user"));
+    pane.enter("/status");
+    pane.ready_after("plan mode");
+    pane.enter("/go and be quick");
+    let screen = pane.ready_after("It is written.");
+    assert!(made("made.txt"), "{screen}");
+    assert_eq!(told(&model, "user"), "Go ahead: carry out the plan. and be quick");
+    let last = screen.lines().rev().nth(1).unwrap_or_default();
+    assert!(!last.contains("plan mode"), "{screen}");
+    pane.enter("/go");
+    pane.ready_after("plan mode is not on");
+    pane.enter("/plan");
+    pane.ready_after("Plan mode is on: nothing is changed");
+}
+
+#[test]
+fn a_script_can_ask_for_a_plan_alone() {
+    let model = Loopback::saying(vec![
+        terminal("echo x > made.txt"),
+        Say::Calls(vec![(
+            "memory",
+            json!({ "action": "add", "target": "memory", "content": "x" }),
+        )]),
+        Say::Calls(vec![("execute_code", json!({ "code": "open('made.txt', 'w')" }))]),
+        terminal("cat there.txt"),
+        Say::Text("planned"),
+    ]);
+    let home = home(&model, "");
+    home.write("work/there.txt", "it is there\n");
+    let finished = petasos(&home).run(&["run", "--plan", "--yolo", "make it"]);
+    assert_eq!((finished.code, finished.stdout.trim()), (Some(0), "planned"), "{finished:?}");
+    let results = model.asked().last().expect("a request")["messages"].to_string();
+    assert_eq!(results.matches("Not run: plan mode is on").count(), 3, "{results}");
+    assert!(results.contains("it is there"), "{results}");
+    assert!(!home.workspace().join("made.txt").exists());
+}
