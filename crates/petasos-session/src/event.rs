@@ -10,6 +10,7 @@ use petasos_contract::reply::Delta;
 
 use crate::command::Page;
 use crate::question::{Closed, Question, QuestionId};
+use crate::shell::Ran;
 use crate::state::EndReason;
 
 /// Names a message of a session, from its arrival to the end of its turn.
@@ -71,6 +72,8 @@ pub enum SessionEvent {
         /// How.
         how: Closed,
     },
+    /// A command of the person has ended; the model reads it with the next message.
+    Ran(Arc<Ran>),
     /// Something to show.
     Page(Page),
     /// The session is over; nothing follows.
@@ -89,6 +92,7 @@ impl SessionEvent {
             Self::Submitted { text, .. } => text.len(),
             Self::TurnEnded { end: Ok(end), .. } => end.text.len(),
             Self::Page(page) => page.text().len(),
+            Self::Ran(ran) => ran.output.len(),
             _ => 0,
         };
         USUAL + text

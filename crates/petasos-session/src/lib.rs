@@ -15,6 +15,7 @@
 //! | `desk`, `record` | where the questions of a session are put, and how they are kept |
 //! | `follow` | what other processes do to a session that is open here |
 //! | `command`, `commands/` | what a slash command is, and one a file |
+//! | `shell` | commands that the person runs |
 //! | `attach` | files that go along with a message |
 //! | `services` | what the program around must offer |
 //! | `state` | engines that keep something for a session, and are told when it ends |
@@ -35,6 +36,7 @@ pub mod ring;
 pub mod services;
 pub mod session;
 pub mod sessions;
+mod shell;
 pub mod state;
 
 pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
@@ -45,6 +47,7 @@ pub use questions::{AnswerError, Questions};
 pub use ring::{EventStream, Replay, StreamItem};
 pub use services::{ModelChoice, Refreshed, Services, Topic};
 pub use session::{Admission, Session, SessionError, SessionView, TurnHandle, WhenBusy};
+pub use shell::Ran;
 pub use sessions::{Begin, DrainReport, SessionParts, Sessions, SwitchTo};
 pub use state::{EndReason, SessionState};
 

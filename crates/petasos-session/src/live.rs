@@ -24,6 +24,7 @@ use crate::event::{SessionEvent, SubmissionId};
 use crate::services::Services;
 use crate::session::{SessionView, Shared};
 use crate::sessions::Parts;
+use crate::shell::Ran;
 use crate::state::EndReason;
 pub(crate) use aside::{Asides, Ended};
 pub(crate) use jobs::{arrival, jobs_changed};
@@ -36,18 +37,37 @@ pub(crate) const PLANNING: &str = "Plan mode is on: look at whatever you need, b
 /// How much of a first message becomes a title.
 const TITLE_CHARS: usize = 60;
 
-/// A message that has not been answered yet.
+/// What is to be done.
+pub(crate) enum Asked {
+    /// A message.
+    Say(Input),
+    /// A turn that was cut off goes on.
+    GoOn,
+    /// A command of the person's own.
+    Run(String),
+}
+
+/// Something that was asked for and has not been done yet.
 pub(crate) struct Queued {
     pub(crate) id: SubmissionId,
-    /// Nothing when a turn that was cut off goes on.
-    pub(crate) input: Option<Input>,
+    pub(crate) work: Asked,
     pub(crate) end: Option<oneshot::Sender<Result<TurnEnd, TurnError>>>,
+}
+
+impl Asked {
+    fn text(&self) -> String {
+        match self {
+            Self::Say(input) => input.content.text(),
+            Self::GoOn => String::new(),
+            Self::Run(command) => format!("!{command}"),
+        }
+    }
 }
 
 impl Queued {
     /// What it says.
     pub(crate) fn text(&self) -> String {
-        self.input.as_ref().map(|input| input.content.text()).unwrap_or_default()
+        self.work.text()
     }
 }
 
@@ -62,6 +82,8 @@ pub(crate) struct LiveSession {
     pub(crate) once: Option<Choice>,
     /// What the model reads before the next message.
     pub(crate) context: Vec<String>,
+    /// What the person ran since the last message.
+    pub(crate) ran: Vec<Ran>,
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) asides: Asides,
     /// Not there before the first message, and while a turn runs.
@@ -86,6 +108,7 @@ impl LiveSession {
             choice,
             once: None,
             context: Vec::new(),
+            ran: Vec::new(),
             queue: VecDeque::new(),
             asides: Asides::default(),
             agent: None,
@@ -195,18 +218,17 @@ impl LiveSession {
     }
 
     /// Accepts a message; gives its place in the queue.
-    pub(crate) fn accept(&mut self, input: Option<Input>) -> Queued {
+    pub(crate) fn accept(&mut self, work: Asked) -> Queued {
         let id = SubmissionId(self.shared.submitted.fetch_add(1, Ordering::Relaxed) + 1);
-        let text = input.as_ref().map(|input| input.content.text()).unwrap_or_default();
-        self.shared.ring.push(SessionEvent::Submitted { id, text });
-        Queued { id, input, end: None }
+        self.shared.ring.push(SessionEvent::Submitted { id, text: work.text() });
+        Queued { id, work, end: None }
     }
 
     /// A turn that was cut off while it waited for a person goes on before anything else.
     pub(crate) fn go_on(&mut self) {
         if self.agent.as_ref().is_some_and(Agent::is_waiting) {
             self.show(Page::Note("going on where it waited for you".to_owned()));
-            let queued = self.accept(None);
+            let queued = self.accept(Asked::GoOn);
             self.queue.push_front(queued);
         }
     }
@@ -252,7 +274,8 @@ impl LiveSession {
         let works = |view: &JobView| view.status == JobStatus::Running;
         let jobs = self.engine().ports.jobs.as_ref();
         let jobs = jobs.is_some_and(|jobs| jobs.list(&cx).iter().any(works));
-        let waits = !self.queue.is_empty() || !self.context.is_empty() || self.once.is_some();
+        let told = !self.context.is_empty() || !self.ran.is_empty();
+        let waits = !self.queue.is_empty() || told || self.once.is_some();
         let busy = self.is_busy() || self.asides.is_running() || agent.is_delegating();
         !(jobs || waits || busy || !agent.inbox().is_empty())
     }

@@ -6,20 +6,24 @@ use std::pin::Pin;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use petasos_agent::{Agent, Input, TurnEnd, TurnError};
-use petasos_contract::CallContext;
-use petasos_contract::context::Phase;
+use petasos_agent::{Agent, Input, Outcome, TurnEnd, TurnError};
+use petasos_contract::context::{Phase, Principal};
+use petasos_contract::event::Event;
 use petasos_contract::message::Message;
+use petasos_contract::reply::Usage;
+use petasos_contract::{CallContext, TurnId};
 use petasos_store::Seq;
+use serde_json::json;
 use tokio::sync::{mpsc, oneshot};
 use tracing::warn;
 
 use crate::command::{self, AfterCommand, CommandOutcome, Page};
-use crate::event::SessionEvent;
+use crate::event::{SessionEvent, SubmissionId};
 use crate::limits::QUEUE_MAX;
-use crate::live::{Ended, LiveSession, PLANNING, Queued, arrival, jobs_changed, suggest_title};
+use crate::live::{Asked, Ended, LiveSession, PLANNING, Queued, arrival, jobs_changed, suggest_title};
 use crate::session::{Admission, SessionError, SessionView, TurnHandle, WhenBusy};
 use crate::sessions::Sessions;
+use crate::shell::{self, Ran};
 use crate::state::EndReason;
 
 type Reply<T> = oneshot::Sender<T>;
@@ -29,6 +33,10 @@ pub(crate) enum Request {
     Submit {
         input: Input,
         busy: WhenBusy,
+        reply: Reply<Result<Admission, SessionError>>,
+    },
+    Run {
+        command: String,
         reply: Reply<Result<Admission, SessionError>>,
     },
     Command {
@@ -177,7 +185,7 @@ impl Owner {
 
     /// A message of the session itself.
     fn push(&mut self, input: Input) {
-        let queued = self.live.accept(Some(input));
+        let queued = self.live.accept(Asked::Say(input));
         self.live.queue.push_back(queued);
     }
 
@@ -187,19 +195,21 @@ impl Owner {
             self.ending = Some((EndReason::Shutdown, None));
             return;
         };
-        if let Request::Submit { input, reply, .. } = request {
-            let (queued, turn) = self.admit(input);
-            // Watchers see the turn begin, and it can be stopped, before the sender hears of it.
-            let cx = self.begin(&queued);
-            respond(reply, Ok(Admission::Started(turn)));
-            return self.turn(queued, cx).await;
-        }
-        self.serve(request).await;
+        let (asked, reply) = match request {
+            Request::Submit { input, reply, .. } => (Asked::Say(input), reply),
+            Request::Run { command, reply } => (Asked::Run(command), reply),
+            request => return self.serve(request).await,
+        };
+        let (queued, turn) = self.admit(asked);
+        // Watchers see the turn begin, and it can be stopped, before the sender hears of it.
+        let cx = self.begin(&queued);
+        respond(reply, Ok(Admission::Started(turn)));
+        self.turn(queued, cx).await;
     }
 
-    fn admit(&mut self, input: Input) -> (Queued, TurnHandle) {
+    fn admit(&mut self, asked: Asked) -> (Queued, TurnHandle) {
         let (sender, end) = oneshot::channel();
-        let mut queued = self.live.accept(Some(input));
+        let mut queued = self.live.accept(asked);
         queued.end = Some(sender);
         let turn = TurnHandle { id: queued.id, end };
         (queued, turn)
@@ -219,7 +229,7 @@ impl Owner {
         if waiting >= QUEUE_MAX {
             return Err(SessionError::Full(waiting));
         }
-        let (queued, turn) = self.admit(input);
+        let (queued, turn) = self.admit(Asked::Say(input));
         if busy == WhenBusy::Interrupt {
             self.live.queue.push_front(queued);
             self.live.shared.interrupt();
@@ -229,11 +239,26 @@ impl Owner {
         Ok(Admission::Queued { ahead: waiting + 1, turn })
     }
 
+    /// A command of the person while something else runs: it waits, because both share a terminal.
+    fn run_busy(&mut self, command: String) -> Result<Admission, SessionError> {
+        let waiting = self.live.queue.len();
+        if waiting >= QUEUE_MAX {
+            return Err(SessionError::Full(waiting));
+        }
+        let (queued, turn) = self.admit(Asked::Run(command));
+        self.live.queue.push_back(queued);
+        Ok(Admission::Queued { ahead: waiting + 1, turn })
+    }
+
     /// Requests that are the same whether a turn runs or not.
     async fn serve(&mut self, request: Request) {
         match request {
             Request::Submit { input, busy, reply } => {
                 let admission = self.admit_busy(input, busy);
+                respond(reply, admission);
+            }
+            Request::Run { command, reply } => {
+                let admission = self.run_busy(command);
                 respond(reply, admission);
             }
             Request::Command { line, reply } => {
@@ -278,50 +303,14 @@ impl Owner {
         cx
     }
 
-    /// One turn, from a message to its end.
+    /// One turn, from a message to its end, or one command of the person.
     async fn turn(&mut self, queued: Queued, cx: CallContext) {
         let text = queued.text();
-        let Queued { id, input, end } = queued;
-        let live = &mut self.live;
-        let ended = match live.ensure_agent().await {
-            Err(error) => Err(error),
-            Ok(mut agent) => {
-                if cx.surface.outlives_turn()
-                    && let Err(error) = suggest_title(&agent, &text).await
-                {
-                    live.show(Page::Warning(error.to_string()));
-                }
-                if let Err(why) = live.refresh_servers(false, Some(&mut agent)).await {
-                    live.show(Page::Warning(why));
-                }
-                live.shared.begin(&cx, Some(agent.inbox()));
-                let input = input.map(|mut input| {
-                    input.context.append(&mut live.context);
-                    if cx.phase == Phase::Plan {
-                        input.context.push(PLANNING.to_owned());
-                    }
-                    input
-                });
-                let ended = {
-                    let turns = Arc::clone(&self.live.parts.turns);
-                    let turn = std::pin::pin!(async {
-                        // First come, first served; a session has one turn at a time.
-                        let _one = turns.acquire().await;
-                        match input {
-                            Some(input) => agent.turn(input, &cx).await,
-                            None => agent.go_on(&cx).await,
-                        }
-                    });
-                    self.drive(turn).await
-                };
-                if let Some(choice) = self.live.once.take() {
-                    self.live.choice = choice.clone();
-                    *agent.choice_mut() = choice;
-                }
-                self.live.shared.ring.told_until(agent.transcript().last());
-                self.live.agent = Some(agent);
-                ended
-            }
+        let Queued { id, work, end } = queued;
+        let ended = match work {
+            Asked::Say(input) => self.converse(Some(input), &text, &cx).await,
+            Asked::GoOn => self.converse(None, &text, &cx).await,
+            Asked::Run(command) => self.run_own(id, &command, cx).await,
         };
         self.live.shared.rest();
         self.live.shared.desk.withdraw();
@@ -333,11 +322,93 @@ impl Owner {
         }
     }
 
-    /// Runs a turn to its end, and everything else beside it.
-    async fn drive(
+    async fn converse(
         &mut self,
-        mut turn: Pin<&mut (impl Future<Output = Result<TurnEnd, TurnError>> + Send)>,
+        input: Option<Input>,
+        text: &str,
+        cx: &CallContext,
     ) -> Result<TurnEnd, TurnError> {
+        let live = &mut self.live;
+        let mut agent = live.ensure_agent().await?;
+        if cx.surface.outlives_turn()
+            && let Err(error) = suggest_title(&agent, text).await
+        {
+            live.show(Page::Warning(error.to_string()));
+        }
+        if let Err(why) = live.refresh_servers(false, Some(&mut agent)).await {
+            live.show(Page::Warning(why));
+        }
+        live.shared.begin(cx, Some(agent.inbox()));
+        let input = input.map(|mut input| {
+            input.content = shell::before(&mut live.ran, input.content);
+            input.context.append(&mut live.context);
+            if cx.phase == Phase::Plan {
+                input.context.push(PLANNING.to_owned());
+            }
+            input
+        });
+        let ended = {
+            let turns = Arc::clone(&self.live.parts.turns);
+            let turn = std::pin::pin!(async {
+                // First come, first served; a session has one turn at a time.
+                let _one = turns.acquire().await;
+                match input {
+                    Some(input) => agent.turn(input, cx).await,
+                    None => agent.go_on(cx).await,
+                }
+            });
+            self.drive(turn).await
+        };
+        if let Some(choice) = self.live.once.take() {
+            self.live.choice = choice.clone();
+            *agent.choice_mut() = choice;
+        }
+        self.live.shared.ring.told_until(agent.transcript().last());
+        self.live.agent = Some(agent);
+        ended
+    }
+
+    /// A command of the person, through the same door as every call.
+    async fn run_own(
+        &mut self,
+        id: SubmissionId,
+        command: &str,
+        cx: CallContext,
+    ) -> Result<TurnEnd, TurnError> {
+        let call = Ran::call(id, command);
+        let turn = TurnId::new(call.id.as_str());
+        let cx = CallContext { principal: Principal::Person, turn, ..cx }.for_call(call.id.clone());
+        cx.events.emit(|| Event::ToolRequested {
+            session: cx.session.clone(),
+            call: call.id.clone(),
+            tool: call.name.clone(),
+            arguments: json!({ "command": command }).to_string(),
+        });
+        let dispatcher = Arc::clone(&self.live.engine().dispatcher);
+        let ran = {
+            let run = std::pin::pin!(async {
+                let ran = Ran::of(command, &dispatcher.dispatch(call, &cx).await);
+                dispatcher.end_turn(&cx.turn);
+                ran
+            });
+            self.drive(run).await
+        };
+        let stopped = cx.cancel.is_cancelled();
+        let end = TurnEnd {
+            outcome: if stopped { Outcome::Interrupted } else { Outcome::Replied },
+            text: ran.output.clone(),
+            requests: 0,
+            tools: Vec::new(),
+            usage: Usage::default(),
+            cost_usd: 0.0,
+        };
+        self.live.shared.ring.push(SessionEvent::Ran(Arc::new(ran.clone())));
+        self.live.ran.push(ran);
+        Ok(end)
+    }
+
+    /// Runs a turn to its end, and everything else beside it.
+    async fn drive<T>(&mut self, mut turn: Pin<&mut (impl Future<Output = T> + Send)>) -> T {
         loop {
             let (jobs, id) = (self.live.engine().ports.jobs.clone(), self.live.id().clone());
             let woken = tokio::select! {

@@ -192,6 +192,12 @@ impl Session {
         self.ask(|reply| Request::Submit { input, busy, reply }).await?
     }
 
+    /// Runs a command of the person in the session's terminal. It waits for a turn that runs.
+    pub async fn run(&self, command: &str) -> Result<Admission, SessionError> {
+        let command = command.to_owned();
+        self.ask(|reply| Request::Run { command, reply }).await?
+    }
+
     /// Adds words to the running turn; without one they are a message.
     pub async fn steer(&self, text: &str) -> Result<Admission, SessionError> {
         match self.shared.work().and_then(|work| work.inbox) {

@@ -13,6 +13,7 @@
 //! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree`, `supervised` | owning whole process trees, and being in one |
 //! | `processes`, `search` | helper programs of ours, and where programs are found |
+//! | `front` | the person's editor |
 //! | `exports` | what a shell left at its end |
 //! | `sandbox`, `childenv` | what a command may touch and see |
 //! | `output` | what the model sees of it |
@@ -22,6 +23,7 @@ pub mod backends;
 pub mod childenv;
 mod engine;
 mod exports;
+mod front;
 pub mod ids;
 mod jobs;
 mod keeper;
@@ -43,6 +45,7 @@ pub mod tree;
 
 pub use childenv::search_path;
 pub use engine::{Engine, Own};
+pub use front::edit;
 pub use jobs::JobTable;
 pub use processes::Helpers;
 pub use settings::TerminalSettings;

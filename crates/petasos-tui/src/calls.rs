@@ -169,6 +169,11 @@ impl Calls {
         }
     }
 
+    /// Somebody else shows what came of it.
+    pub(crate) fn forget(&mut self, id: &CallId) {
+        self.calls.retain(|call| call.id != *id);
+    }
+
     /// Its result is stored: the lines that stay.
     pub(crate) fn answered(&mut self, id: &CallId, answer: &Answered<'_>) -> Vec<Line> {
         let Some(at) = self.calls.iter().position(|call| call.id == *id) else { return Vec::new() };

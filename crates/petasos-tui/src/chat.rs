@@ -4,6 +4,7 @@
 //! It holds one session at a time. What a line means to the agent is decided by the session; here is
 //! only what is typed and what is seen.
 
+mod away;
 pub(crate) mod busy;
 mod event;
 mod menu;
@@ -68,7 +69,13 @@ pub struct Setup {
     pub greeting: String,
     /// The emoji of a tool.
     pub emoji: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    /// The person's editor, where there is one.
+    pub editor: Option<Editor>,
 }
+
+/// Opens a file in the person's editor, and waits until it is closed.
+pub type Editor =
+    Arc<dyn Fn(PathBuf) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -90,6 +97,8 @@ pub(crate) enum Done {
     Submit { text: String, admission: Result<Admission, SessionError> },
     /// The way to another session, and its last messages.
     Switch(Result<(Session, Vec<Message>), SessionError>),
+    /// A command of the person's own.
+    Run { command: String, admission: Result<Admission, SessionError> },
     /// The text of the last reply.
     Copy(Result<String, String>),
 }
@@ -122,6 +131,9 @@ pub(crate) struct Chat {
     interrupted: Option<Instant>,
     mode: Mode,
     next: Next,
+    editor: Option<Editor>,
+    /// Held while the chat lives; the terminal gets its former mode back with it.
+    raw: Option<Raw>,
 }
 
 /// How the screen is written.
@@ -155,7 +167,6 @@ struct Asking {
 
 /// Chats until the person leaves, and ends the session; gives its name when it had begun.
 pub async fn run(setup: Setup) -> Result<Option<petasos_contract::SessionId>, ChatError> {
-    let _raw = if setup.look.live { Some(Raw::hold()?) } else { None };
     let view = setup.session.view().await?;
     let recent = setup.session.recent(RECAP).await?;
     let mut chat = Chat::new(setup, Arc::clone(&view.choice.settings))?;
@@ -173,7 +184,8 @@ pub async fn run(setup: Setup) -> Result<Option<petasos_contract::SessionId>, Ch
 
 impl Chat {
     fn new(setup: Setup, settings: Arc<Settings>) -> Result<Self, ChatError> {
-        let Setup { session, look, history, first, greeting, emoji } = setup;
+        let Setup { session, look, history, first, greeting, emoji, editor } = setup;
+        let raw = if look.live { Some(Raw::hold()?) } else { None };
         let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
         let commands = command::listed(session.service().commands());
         let status = Arc::new(Mutex::new(String::new()));
@@ -225,6 +237,8 @@ impl Chat {
             next: Next::Stay,
             session,
             settings,
+            editor,
+            raw,
         };
         chat.markdown(&greeting);
         chat.name_unused_commands();
@@ -282,7 +296,7 @@ impl Chat {
         }
         while !self.is_working() && self.next != Next::Leave {
             tokio::select! {
-                said = self.input.message() => return self.said(said),
+                said = self.input.message() => return self.said(said).await,
                 signal = self.signals.next() => {
                     let said = match signal {
                         Signal::Interrupt => Said::Interrupt,
@@ -294,9 +308,13 @@ impl Chat {
                             self.draft.put(&text);
                             said
                         }
+                        Said::Edit(text) | Said::Suspend(text) => {
+                            self.draft.put(&text);
+                            said
+                        }
                         Said::Interrupt | Said::End => said,
                     };
-                    return self.said(said);
+                    return self.said(said).await;
                 }
                 item = event::next(&mut self.events) => {
                     if event::begins_something(item.as_ref()) {
@@ -338,7 +356,7 @@ impl Chat {
         *self.status.lock() = line;
     }
 
-    fn said(&mut self, said: Said) {
+    async fn said(&mut self, said: Said) {
         match said {
             Said::Line(line) => {
                 self.interrupted = None;
@@ -355,6 +373,12 @@ impl Chat {
                 }
             }
             Said::End => self.next = Next::Leave,
+            Said::Edit(text) => self.edit(text).await,
+            Said::Suspend(text) => {
+                self.draft.put(&text);
+                self.screen.below();
+                self.suspend();
+            }
             Said::Broken(text) => self.draft.put(&text),
         }
     }
@@ -366,7 +390,7 @@ impl Chat {
         }
         match self.input.interrupt().await {
             Said::Line(line) => self.lines.push_back(line),
-            Said::Broken(text) => {
+            Said::Broken(text) | Said::Edit(text) | Said::Suspend(text) => {
                 self.draft.put(&text);
                 self.screen.below();
             }

@@ -28,6 +28,8 @@ use paste::{Folding, Pastes};
 
 const HISTORY_MAX: usize = 2000;
 const INTERRUPT: &str = "interrupt";
+const EDIT: &str = "edit";
+const SUSPEND: &str = "suspend";
 /// Notices that wait while somebody types; more are shown later.
 const NOTICES_MAX: usize = 256;
 /// How long it may take to give the terminal back. One whose terminal is gone never does: the
@@ -43,6 +45,10 @@ pub(crate) enum Said {
     Interrupt,
     /// Ctrl-D, or the terminal is gone.
     End,
+    /// What is typed is to be edited elsewhere.
+    Edit(String),
+    /// The program is to stop until the shell continues it.
+    Suspend(String),
     /// The chat took the terminal back; what was being typed goes with it.
     Broken(String),
 }
@@ -92,7 +98,8 @@ impl Composer {
             let prompt = Prompt { colour: options.colour, status };
             while let Ok(carried) = waiting.recv() {
                 if !carried.is_empty() {
-                    line.run_edit_commands(&[EditCommand::InsertString(carried)]);
+                    let shown = pastes.folded(carried, options.fold_pastes_above);
+                    line.run_edit_commands(&[EditCommand::InsertString(shown)]);
                 }
                 if sender.send(read(&mut line, &prompt, &pastes)).is_err() {
                     return;
@@ -152,8 +159,10 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
-    let interrupt = ReedlineEvent::ExecuteHostCommand(INTERRUPT.to_owned());
-    keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('c'), interrupt);
+    for (letter, command) in [('c', INTERRUPT), ('g', EDIT), ('o', EDIT), ('z', SUSPEND)] {
+        let event = ReedlineEvent::ExecuteHostCommand(command.to_owned());
+        keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char(letter), event);
+    }
     let complete = ReedlineEvent::UntilFound(vec![
         ReedlineEvent::Menu(menu::TAB.to_owned()),
         ReedlineEvent::MenuNext,
@@ -214,6 +223,11 @@ fn read(line: &mut Reedline, prompt: &Prompt, pastes: &Pastes) -> Said {
                     return Said::Interrupt;
                 }
                 line.run_edit_commands(&[EditCommand::Clear]);
+            }
+            Ok(Signal::HostCommand(command)) => {
+                let text = pastes.unfold(line.current_buffer_contents());
+                line.run_edit_commands(&[EditCommand::Clear]);
+                return if command == EDIT { Said::Edit(text) } else { Said::Suspend(text) };
             }
             Ok(Signal::CtrlC) => return Said::Interrupt,
             Ok(Signal::ExternalBreak(text)) => {

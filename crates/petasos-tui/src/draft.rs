@@ -36,6 +36,8 @@ pub(crate) enum Key {
     End,
     /// The picture is drawn anew.
     Redraw,
+    /// Ctrl-Z.
+    Suspend,
 }
 
 /// Reads keys on a thread of its own until it is dropped.
@@ -127,6 +129,7 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         KeyCode::Char('u') if control => Some(Key::All),
         KeyCode::Char('w') if control => Some(Key::Word),
         KeyCode::Char('l') if control => Some(Key::Redraw),
+        KeyCode::Char('z') if control => Some(Key::Suspend),
         KeyCode::Char('j') if control => Some(Key::Text("\n".to_owned())),
         KeyCode::Char('h') if control => Some(Key::Backspace),
         KeyCode::Char(_) if control || modifiers.contains(KeyModifiers::ALT) => None,
@@ -172,7 +175,7 @@ impl Draft {
                 }
                 return Some(std::mem::take(&mut self.0));
             }
-            Key::Up | Key::Down | Key::Interrupt | Key::End | Key::Redraw => {}
+            Key::Up | Key::Down | Key::Interrupt | Key::End | Key::Redraw | Key::Suspend => {}
         }
         None
     }

@@ -31,6 +31,6 @@ mod slash;
 mod status;
 mod view;
 
-pub use chat::{ChatError, Setup, run};
+pub use chat::{ChatError, Editor, Setup, run};
 pub use command::built_in;
 pub use screen::Look;

@@ -12,6 +12,7 @@ use rustix::termios::{InputModes, LocalModes, OptionalActions, Termios, tcgetatt
 #[derive(Debug)]
 pub(crate) struct Raw {
     before: Termios,
+    held: Termios,
 }
 
 impl Raw {
@@ -22,7 +23,18 @@ impl Raw {
         held.local_modes -= LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG;
         held.input_modes -= InputModes::ICRNL | InputModes::INLCR | InputModes::IGNCR;
         tcsetattr(stdin(), OptionalActions::Now, &held)?;
-        Ok(Self { before })
+        Ok(Self { before, held })
+    }
+
+    /// The terminal as it was, for somebody else; [`Raw::take_back`] ends that.
+    pub(crate) fn lend(&self) {
+        // A terminal that is gone has no mode to change.
+        tcsetattr(stdin(), OptionalActions::Now, &self.before).unwrap_or_default();
+    }
+
+    /// Keys as they are pressed, again.
+    pub(crate) fn take_back(&self) {
+        tcsetattr(stdin(), OptionalActions::Now, &self.held).unwrap_or_default();
     }
 }
 

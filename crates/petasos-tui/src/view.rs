@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::event::Event;
 use petasos_contract::reply::{Delta, Step};
+use petasos_session::Ran;
 
 use crate::calls::{Answered, Calls, lasted};
 use crate::diff;
@@ -107,6 +108,23 @@ impl View {
     /// What is going on, from here on.
     pub(crate) fn doing(&mut self, doing: &str) {
         doing.clone_into(&mut self.doing);
+    }
+
+    /// A command of the person has ended: all that it printed is what they wanted to see.
+    pub(crate) fn ran(&mut self, ran: &Ran, canvas: Canvas) {
+        self.calls.forget(&ran.call);
+        for line in ran.output.trim_end().lines() {
+            self.lines(Line::of(Style::PLAIN, line).wrapped(canvas.columns));
+        }
+        let bad = Style::of(Colour::Red);
+        let end = match (&ran.error, ran.exit_code) {
+            (Some(error), _) => Some(format!("✗ {}", first_sentence(error))),
+            (None, Some(code)) if code != 0 => Some(format!("✗ exit {code}")),
+            _ => None,
+        };
+        if let Some(end) = end {
+            self.lines(Line::of(bad, &end).wrapped(canvas.columns));
+        }
     }
 
     /// Takes an event.
@@ -346,6 +364,12 @@ impl View {
 
 fn first_line(text: &str) -> &str {
     text.lines().next().unwrap_or_default()
+}
+
+/// What happened; what follows in a refusal is advice for a model.
+fn first_sentence(text: &str) -> &str {
+    let line = first_line(text);
+    line.split_once(". ").map_or(line, |(sentence, _)| sentence)
 }
 
 /// Text as Markdown, for commands that answer with a page.

@@ -1,7 +1,7 @@
 //! `/queue`: something for later.
 
 use crate::command::{CommandOutcome, SlashCommand};
-use crate::live::LiveSession;
+use crate::live::{Asked, LiveSession};
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "queue",
@@ -18,7 +18,7 @@ fn run(live: &mut LiveSession, words: &str) -> CommandOutcome {
         let text = if waiting.is_empty() { none } else { waiting.join("\n") };
         return CommandOutcome::markdown(text);
     }
-    let queued = live.accept(Some(words.into()));
+    let queued = live.accept(Asked::Say(words.into()));
     live.queue.push_back(queued);
     CommandOutcome::note(format!("⏳ next: {words}"))
 }

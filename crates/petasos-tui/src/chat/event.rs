@@ -98,6 +98,7 @@ impl Chat {
                 }
             }
             SessionEvent::Page(page) => self.page(page),
+            SessionEvent::Ran(ran) => self.view.ran(ran, canvas),
             _ => {}
         }
     }
@@ -158,7 +159,7 @@ impl Chat {
     }
 
     fn foot(&mut self, end: &TurnEnd) {
-        if self.footer {
+        if self.footer && end.requests > 0 {
             let cost = if end.cost_usd > 0.0 {
                 format!(" · ${:.4}", end.cost_usd)
             } else {

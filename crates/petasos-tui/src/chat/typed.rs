@@ -43,6 +43,9 @@ impl Chat {
     }
 
     fn begin(&mut self, line: &str) -> Option<Doing> {
+        if let Some(command) = line.strip_prefix('!') {
+            return self.run_own(command.trim());
+        }
         let Some((name, words)) = split(line) else { return Some(self.submit(line)) };
         let Some(slash) = command::find(&name) else { return Some(self.ask(line)) };
         (slash.run)(self, words).unwrap_or_else(|why| {
@@ -58,6 +61,22 @@ impl Chat {
             self.view.begin(&line);
         }
         Box::pin(async move { Done::Command(session.command(&line).await) })
+    }
+
+    /// Runs a command of the person's own in the session's terminal.
+    fn run_own(&mut self, command: &str) -> Option<Doing> {
+        if command.is_empty() {
+            self.note("!COMMAND runs a command; the model reads its output with your next message");
+            return None;
+        }
+        let (session, command) = (self.session.clone(), command.to_owned());
+        if !self.is_working() {
+            self.view.begin(&command);
+        }
+        Some(Box::pin(async move {
+            let admission = session.run(&command).await;
+            Done::Run { command, admission }
+        }))
     }
 
     fn submit(&mut self, text: &str) -> Doing {
@@ -118,6 +137,10 @@ impl Chat {
                 }
                 Admission::Queued { .. } => self.note(&format!("⏳ next: {text}")),
             },
+            Done::Run { command, admission: Ok(Admission::Queued { .. }) } => {
+                self.note(&format!("⏳ next: !{command}"));
+            }
+            Done::Run { admission: Ok(_), .. } => {}
             Done::Switch(Ok((session, recent))) => {
                 self.events = Some(session.events(Replay::Since(0)));
                 self.session = session;
@@ -133,7 +156,9 @@ impl Chat {
                 self.next = if self.events.is_some() { Next::Stay } else { Next::Leave };
                 self.complain(&error.to_string());
             }
-            Done::Command(Err(error)) | Done::Submit { admission: Err(error), .. } => {
+            Done::Command(Err(error))
+            | Done::Submit { admission: Err(error), .. }
+            | Done::Run { admission: Err(error), .. } => {
                 self.complain(&error.to_string());
             }
         }

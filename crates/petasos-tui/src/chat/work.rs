@@ -93,6 +93,7 @@ impl Chat {
                 }
             }
             Pressed::Key(Key::Redraw) => {}
+            Pressed::Key(Key::Suspend) => self.pause(),
             Pressed::Key(key) if self.swallow.takes(&key) || self.chose(&key) => {}
             Pressed::Key(key) => {
                 if let Some(line) = self.draft.apply(&key) {
@@ -101,6 +102,21 @@ impl Chat {
             }
             Pressed::Line(line) => self.line(&line),
             Pressed::End => self.decline(),
+        }
+    }
+
+    /// Stops, with everything that runs going on or not as the system has it.
+    fn pause(&mut self) {
+        let stay = self.view.done();
+        self.screen.show(stay, &[]);
+        for key in self.input.close_keys() {
+            self.lines.extend(self.draft.apply(&key).filter(|line| !line.trim().is_empty()));
+        }
+        self.suspend();
+        self.screen.bracketed(true);
+        if let Err(error) = self.input.open_keys() {
+            self.complain(&error.to_string());
+            self.leave();
         }
     }
 

@@ -12,6 +12,12 @@ use reedline::{EditCommand, EditMode, PromptEditMode, ReedlineEvent, ReedlineRaw
 pub(super) struct Pastes(Arc<Mutex<Vec<String>>>);
 
 impl Pastes {
+    /// A text as it stands in the line: a chip when it has more lines than this. 0 folds none.
+    pub(super) fn folded(&self, text: String, threshold: usize) -> String {
+        let long = threshold > 0 && text.lines().count() > threshold;
+        if long { self.fold(text) } else { text }
+    }
+
     /// Keeps a paste; gives the chip that stands for it.
     fn fold(&self, text: String) -> String {
         let mut all = self.0.lock();

@@ -2,16 +2,18 @@
 //! wires them to the engines.
 
 use std::io::IsTerminal as _;
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
 use petasos_approval::ask::Look as Marks;
+use petasos_config::Inputs;
 use petasos_contract::context::Surface;
 use petasos_providers::{Request, Vault};
 use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_session::{Begin, Choice};
-use petasos_tui::{Look, Setup};
+use petasos_tui::{Editor, Look, Setup};
 
 use crate::command::{Command, Session, parse};
 use crate::conversation::Conversation;
@@ -59,6 +61,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     crate::logging::start(host.settings());
     let choice = chat.conversation.choice(&host, Surface::Cli, out)?;
     let greeting = greeting(&host, &choice);
+    let editor = editor(&inputs, host.settings().workspace());
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
         let _pruning = crate::prune::start(&host);
@@ -88,6 +91,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             emoji: Arc::new(move |tool| {
                 catalogue.registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned()
             }),
+            editor,
         };
         petasos_tui::run(setup).await.map_err(|error| failed(&error))
     })??;
@@ -106,6 +110,17 @@ fn can_answer(host: &Host) -> Result<bool, Report> {
     let resolved =
         host.wait(host.resolver().resolve(&Request::default(), settings, vault, &net))?;
     Ok(resolved.outcome.is_ok())
+}
+
+/// The editor that the person has chosen for everything.
+fn editor(inputs: &Inputs, workspace: &Path) -> Option<Editor> {
+    let chosen = |name: &str| inputs.environment.get(name).filter(|it| !it.trim().is_empty());
+    let editor = chosen("VISUAL").or_else(|| chosen("EDITOR"))?.clone();
+    let workspace = workspace.to_path_buf();
+    Some(Arc::new(move |file| {
+        let (editor, workspace) = (editor.clone(), workspace.clone());
+        Box::pin(async move { petasos_terminal::edit(&editor, &file, &workspace).await })
+    }))
 }
 
 fn greeting(host: &Host, choice: &Choice) -> String {

@@ -1,5 +1,6 @@
 //! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
 
+mod own;
 mod pane;
 mod plan;
 mod shown;

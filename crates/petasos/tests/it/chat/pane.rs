@@ -1,5 +1,6 @@
 //! A terminal with the program in it: tmux, driven by keys, read by its screen.
 
+use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -32,12 +33,6 @@ pub(crate) struct Pane {
 impl Pane {
     /// Starts the program; nothing when tmux is not there, which the harness is told.
     pub(crate) fn open(test: &str, home: &Home, start: &Start<'_>) -> Option<Self> {
-        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
-        let pane = Self { server: format!("petasos-{}-{number}", std::process::id()) };
-        if pane.tmux(&["-V"]).is_none() {
-            skip(test, "tmux", "the program is not installed");
-            return None;
-        }
         let command = format!(
             "env -i HOME='{}' PATH=/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 TERM={} {} '{}' {}; \
              echo \"[ended with $?]\"; exec sleep 600",
@@ -47,7 +42,29 @@ impl Pane {
             env!("CARGO_BIN_EXE_petasos"),
             start.arguments,
         );
-        let (width, folder) = (start.columns.to_string(), home.workspace());
+        Self::start(test, home, &command, start.columns)
+    }
+
+    /// Starts a shell of a person, who can start the program by its name.
+    pub(crate) fn shell(test: &str, home: &Home) -> Option<Self> {
+        let program = Path::new(env!("CARGO_BIN_EXE_petasos"));
+        let command = format!(
+            "env -i HOME='{}' PATH='{}':/usr/local/bin:/usr/bin:/bin LANG=C.UTF-8 \
+             TERM=tmux-256color PS1='$ ' bash --norc -i",
+            home.user().display(),
+            program.parent().expect("a folder").display(),
+        );
+        Self::start(test, home, &command, Start::default().columns)
+    }
+
+    fn start(test: &str, home: &Home, command: &str, columns: u16) -> Option<Self> {
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let pane = Self { server: format!("petasos-{}-{number}", std::process::id()) };
+        if pane.tmux(&["-V"]).is_none() {
+            skip(test, "tmux", "the program is not installed");
+            return None;
+        }
+        let (width, folder) = (columns.to_string(), home.workspace());
         let folder = folder.to_str().expect("a readable path");
         pane.tmux(&[
             "-f",
@@ -61,7 +78,7 @@ impl Pane {
             "40",
             "-c",
             folder,
-            &command,
+            command,
         ])
         .expect("tmux starts");
         Some(pane)
