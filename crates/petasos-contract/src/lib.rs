@@ -19,6 +19,7 @@
 //! | `approval` | judging and asking |
 //! | `model`, `reply`, `message` | asking a model, and the conversation it is asked about |
 //! | `ports` | how tools reach beside themselves |
+//! | `delivery` | messages to people elsewhere |
 //! | `processes` | helper programs of ours on the host |
 //! | `settings`, `secret` | the snapshot, and values that cannot be printed |
 //! | `event` | what happens, for surfaces |
@@ -34,6 +35,7 @@ pub mod check;
 pub mod clock;
 pub mod context;
 pub mod define;
+pub mod delivery;
 pub mod effect;
 pub mod environment;
 pub mod event;

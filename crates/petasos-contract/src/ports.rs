@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::BoxFuture;
 use crate::call::{ToolCall, ToolResult};
 use crate::context::CallContext;
+use crate::delivery::Deliveries;
 use crate::environment::{EnvError, Environments};
 use crate::hook::Moments;
 use crate::id::SessionId;
@@ -42,6 +43,8 @@ pub struct Ports {
     pub passwords: Option<Arc<dyn Passwords>>,
     /// Helper programs of ours on the host.
     pub processes: Option<Arc<dyn Processes>>,
+    /// Messages to people elsewhere.
+    pub deliveries: Option<Arc<dyn Deliveries>>,
     /// Hooks, for the moments that only a tool sees.
     pub moments: Option<Arc<dyn Moments>>,
 }
@@ -59,6 +62,7 @@ impl fmt::Debug for Ports {
             .field("jobs", &self.jobs.is_some())
             .field("passwords", &self.passwords.is_some())
             .field("processes", &self.processes.is_some())
+            .field("deliveries", &self.deliveries.is_some())
             .field("moments", &self.moments.is_some())
             .finish()
     }

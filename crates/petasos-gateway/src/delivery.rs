@@ -7,7 +7,9 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::stream::FuturesUnordered;
-use petasos_store::{Attempt, DeliveryClass, Lane, NewDelivery, OutboxRow, StoreError};
+use petasos_store::{
+    Attempt, DeliveryClass, GatewayStore, Lane, NewDelivery, OutboxRow, StoreError,
+};
 use tracing::{info, warn};
 
 use crate::account::{Account, AccountState, jittered};
@@ -54,7 +56,8 @@ pub(crate) async fn deliver(account: Arc<Account>, shared: Arc<Shared>) {
 /// One try of one message.
 async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
     let id = row.id;
-    let result = send_parts(account, shared, &row).await;
+    let most = shared.options().parts_max;
+    let result = send_parts(account, &*shared.store, &row, most).await;
     let outcome = match result {
         Ok(()) => {
             shared.counters.sent.fetch_add(1, Ordering::Relaxed);
@@ -79,24 +82,24 @@ async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
 
 /// Why sending stopped: the platform, or our own store.
 #[derive(Debug, thiserror::Error)]
-enum Failed {
+pub(crate) enum Failed {
     #[error(transparent)]
     Send(#[from] SendError),
     #[error(transparent)]
     Store(#[from] StoreError),
 }
 
-async fn send_parts(account: &Account, shared: &Shared, row: &OutboxRow) -> Result<(), Failed> {
+pub(crate) async fn send_parts(
+    account: &Account,
+    store: &dyn GatewayStore,
+    row: &OutboxRow,
+    parts_max: usize,
+) -> Result<(), Failed> {
     let delivery = &row.delivery;
     let mut parts = row.parts.clone();
     if parts.is_empty() {
-        parts = planned_parts(
-            account.def.form,
-            delivery,
-            shared.options().parts_max,
-            account.def.media_bytes_max,
-        );
-        shared.store.set_parts(row.id, parts.clone()).await?;
+        parts = planned_parts(account.def.form, delivery, parts_max, account.def.media_bytes_max);
+        store.set_parts(row.id, parts.clone()).await?;
     }
     let count = parts.len() + delivery.media.len();
     for at in row.sent.len()..count {
@@ -121,7 +124,7 @@ async fn send_parts(account: &Account, shared: &Shared, row: &OutboxRow) -> Resu
             token: &token,
         };
         let name = send_one(account, outgoing, &delivery.body).await?;
-        shared.store.part_sent(row.id, &name).await?;
+        store.part_sent(row.id, &name).await?;
     }
     Ok(())
 }

@@ -18,6 +18,7 @@
 //! | `render` | Markdown in the dialect of a platform, in parts that fit |
 //! | `media` | files that may be sent |
 //! | `delivery` | sending what is planned |
+//! | `post`, `targets` | sending to people on request, and where a target leads |
 //! | `recover` | going on after a crash |
 //! | `explain` | why somebody is let in, or not |
 //! | `gateway`, `status` | the parts together, and how they are |
@@ -37,10 +38,12 @@ pub mod options;
 pub mod pairing;
 pub mod platform;
 mod platforms;
+mod post;
 mod recover;
 pub mod render;
 pub mod routing;
 mod status;
+mod targets;
 mod turns;
 
 pub use account::{Account, AccountState};
@@ -48,4 +51,5 @@ pub use explain::{Explained, explain};
 pub use gateway::{Gateway, GatewayHost, GatewayParts};
 pub use link::Link;
 pub use platforms::{LoopbackMessage, LoopbackServer, PLATFORMS};
+pub use post::{Post, PostHost};
 pub use status::{AccountStatus, GatewayStatus};

@@ -3,8 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use petasos_contract::Settings;
 use petasos_store::MediaFile;
 
+use crate::options::GatewayOptions;
 use crate::platform::SendError;
 
 /// In a shared chat only files this young are sent from the workspace.
@@ -20,6 +22,22 @@ pub(crate) struct MediaRules {
     pub(crate) folders: Vec<PathBuf>,
     pub(crate) strict: bool,
     pub(crate) bytes_max: u64,
+}
+
+impl MediaRules {
+    /// The workspace, our caches and the folders of the settings; fewer in a shared chat.
+    pub(crate) fn of(
+        settings: &Settings,
+        options: &GatewayOptions,
+        strict: bool,
+        bytes_max: u64,
+    ) -> Self {
+        let mut folders: Vec<PathBuf> =
+            ["cache", "results"].iter().map(|name| settings.home().join(name)).collect();
+        folders.push(settings.workspace().to_path_buf());
+        folders.extend(options.media_folders.iter().map(Into::into));
+        Self { home: settings.home().to_owned(), folders, strict, bytes_max }
+    }
 }
 
 /// A file that may be sent; says why when it may not.

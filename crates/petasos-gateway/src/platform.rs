@@ -6,6 +6,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_contract::delivery::Mark;
 use petasos_contract::{BoxFuture, Settings};
 use petasos_net::Net;
 use petasos_store::{CardButton, ChatKind, Lane, MediaFile};
@@ -69,6 +70,12 @@ pub struct PlatformDef {
     pub setup: &'static [&'static str],
     /// Against what its tests run.
     pub tested_with: &'static str,
+    /// Whether a message can be sent without being connected.
+    pub direct: bool,
+    /// The end of the variable that names where it delivers when nothing else is said.
+    pub home: &'static str,
+    /// The chat and thread of a target, without the platform; nothing when it is no id there.
+    pub target: fn(&str) -> Option<TargetId>,
     /// An identity in its one spelling; nothing when it cannot be one.
     pub canonical: fn(&str) -> Option<String>,
     /// Makes the accounts that are configured.
@@ -98,9 +105,52 @@ impl PlatformDef {
         hint: "",
         setup: &[],
         tested_with: "",
+        direct: false,
+        home: "HOME_CHANNEL",
+        target: TargetId::usual,
         canonical: |id| Some(id.to_owned()),
         open: |_| Ok(Vec::new()),
     };
+}
+
+/// Which chat a target names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TargetId {
+    /// The chat.
+    pub chat: String,
+    /// The thread of the chat.
+    pub thread: Option<String>,
+}
+
+impl TargetId {
+    /// A chat without a thread.
+    pub fn chat(chat: &str) -> Self {
+        Self { chat: chat.to_owned(), thread: None }
+    }
+
+    /// `chat[:thread]`; `#name` is a name and no id.
+    pub fn usual(text: &str) -> Option<Self> {
+        Self::split(text).filter(|id| !id.chat.starts_with('#') && !id.chat.contains(' '))
+    }
+
+    /// `chat[:thread]`, where the chat is a number.
+    pub fn number(text: &str) -> Option<Self> {
+        let digits = |id: &Self| {
+            let digits = id.chat.strip_prefix('-').unwrap_or(&id.chat);
+            digits.chars().all(|c| c.is_ascii_digit())
+        };
+        Self::split(text).filter(digits)
+    }
+
+    fn split(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (chat, thread) = match text.split_once(':') {
+            Some((chat, thread)) => (chat, Some(thread.to_owned())),
+            None => (text, None),
+        };
+        let whole = !chat.is_empty() && thread.as_deref() != Some("");
+        whole.then(|| Self { chat: chat.to_owned(), thread })
+    }
 }
 
 /// The accounts of a platform, or which setting cannot be used.
@@ -301,6 +351,16 @@ pub trait Platform: Send + Sync {
         _text: &'a str,
     ) -> BoxFuture<'a, Result<(), SendError>> {
         Box::pin(async { Err(SendError::Unreachable("messages cannot be edited here".to_owned())) })
+    }
+
+    /// Puts a mark under a message, or takes it away.
+    fn react<'a>(
+        &'a self,
+        _lane: &'a Lane,
+        _message: &'a str,
+        _mark: Mark<'a>,
+    ) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(async { Err(SendError::Unreachable("there are no marks here".to_owned())) })
     }
 
     /// Shows that somebody writes.

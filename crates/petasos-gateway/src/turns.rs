@@ -401,11 +401,7 @@ impl Shared {
 
     fn media_rules(&self, strict: bool, bytes_max: u64) -> media::MediaRules {
         let settings = self.settings.lock().clone();
-        let mut folders: Vec<std::path::PathBuf> =
-            ["cache", "results"].iter().map(|name| settings.home().join(name)).collect();
-        folders.push(settings.workspace().to_path_buf());
-        folders.extend(self.options().media_folders.iter().map(Into::into));
-        media::MediaRules { home: settings.home().to_owned(), folders, strict, bytes_max }
+        media::MediaRules::of(&settings, &self.options(), strict, bytes_max)
     }
 
     /// What the model reads: the words, who says them in a shared chat, and the files.

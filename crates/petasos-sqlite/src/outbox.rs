@@ -132,6 +132,26 @@ impl OutboxStore for Store {
         Box::pin(self.readers.read("a message that goes out", look))
     }
 
+    fn delivery_of<'a>(&'a self, token: &'a str) -> Later<'a, Option<OutboxRow>> {
+        let token = token.to_owned();
+        let look = move |connection: &Connection| {
+            let sql = format!("SELECT {COLUMNS} FROM outbox WHERE token = ?1");
+            connection.query_row(&sql, [token], stored).optional().map_err(failed)
+        };
+        Box::pin(self.readers.read("a message that goes out", look))
+    }
+
+    fn take_one(&self, id: i64) -> Later<'_, Option<OutboxRow>> {
+        let me = Arc::clone(&self.party);
+        let job = move |connection: &Connection| {
+            let sql = "SELECT EXISTS (SELECT 1 FROM outbox WHERE id = ?1 AND state = 'planned')";
+            let waits: bool = connection.query_row(sql, [id], |row| row.get(0)).map_err(failed)?;
+            let ids: &[i64] = if waits { &[id] } else { &[] };
+            Ok(take(connection, ids, &me)?.pop())
+        };
+        Box::pin(self.writer.write("a message to send", job))
+    }
+
     fn retry(&self, id: i64) -> Later<'_, bool> {
         let job = move |connection: &Connection| {
             let sql = "UPDATE outbox SET state = 'planned', attempts = 0, next_ms = ?2, \

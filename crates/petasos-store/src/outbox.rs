@@ -207,6 +207,13 @@ pub trait OutboxStore: Send + Sync {
     /// One delivery.
     fn delivery(&self, id: i64) -> Later<'_, Option<OutboxRow>>;
 
+    /// The delivery that was planned with this token.
+    fn delivery_of<'a>(&'a self, token: &'a str) -> Later<'a, Option<OutboxRow>>;
+
+    /// Takes one that is still planned, for whoever sends it without a gateway; `None` when
+    /// somebody else has it.
+    fn take_one(&self, id: i64) -> Later<'_, Option<OutboxRow>>;
+
     /// Tries a dead one again, or gives one up; whether it could.
     fn retry(&self, id: i64) -> Later<'_, bool>;
 

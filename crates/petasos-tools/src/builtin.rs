@@ -17,6 +17,7 @@ mod patch;
 mod process;
 mod read_file;
 mod search_files;
+mod send_message;
 mod terminal;
 mod web_extract;
 mod web_search;
@@ -44,6 +45,7 @@ pub static BUILTIN: &[&ToolDef] = &[
     &process::TOOL,
     &read_file::TOOL,
     &search_files::TOOL,
+    &send_message::TOOL,
     &terminal::TOOL,
     &web_extract::TOOL,
     &web_search::TOOL,

@@ -25,6 +25,7 @@ use petasos_contract::model::Model;
 use petasos_contract::ports::Ports;
 use petasos_contract::wait::Owned;
 use petasos_contract::{CallContext, SessionId, Settings};
+use petasos_gateway::{PLATFORMS, Post};
 use petasos_net::client::{Net, NetOptions};
 use petasos_providers::client::Client;
 use petasos_providers::credential::command::SecretCommands;
@@ -38,7 +39,7 @@ use petasos_runtime::hooks::HookBus;
 use petasos_runtime::middleware::{Attended, Middleware};
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
-use petasos_sqlite::{OpenOptions, Store};
+use petasos_sqlite::Store;
 use petasos_store::{StoreError, Stores};
 use petasos_tools::{BUILTIN, FileMemory};
 use petasos_web::Sources;
@@ -49,6 +50,7 @@ use crate::extensions::Extensions;
 use crate::foreign::ForeignAgents;
 use crate::halt::HaltHook;
 use crate::logging::Journal;
+use crate::post::HomeStore;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
 use crate::states;
@@ -75,7 +77,7 @@ pub struct Host {
     extensions: OnceLock<Extensions>,
     questions: Arc<Questions>,
     policy: OnceLock<Arc<Engine>>,
-    store: OnceLock<Arc<Store>>,
+    store: Arc<HomeStore>,
     editors: Arc<EditorRules>,
     model: OnceLock<Arc<Client>>,
 }
@@ -101,6 +103,11 @@ impl Host {
         ports.door = Some(Arc::clone(&doorway) as _);
         let editors = EditorRules::new(ports.environments.clone());
         ports.buffers = Some(Arc::clone(&editors) as _);
+        let store = HomeStore::of(&settings);
+        let net = Arc::new(Net::new(NetOptions::from_settings(&settings)));
+        let platforms = PLATFORMS.iter().copied().filter(|def| def.name != "loopback").collect();
+        let post = Post::new(Arc::clone(&store) as _, Arc::clone(&settings), net, platforms);
+        ports.deliveries = Some(Arc::new(post) as _);
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
         ports.browsers = Some(Browsers::new(ports.processes.clone()) as _);
@@ -131,7 +138,7 @@ impl Host {
             questions,
             policy: OnceLock::new(),
             editors,
-            store: OnceLock::new(),
+            store,
             model: OnceLock::new(),
         }
     }
@@ -328,11 +335,7 @@ impl Host {
 
     /// The one store of this home: conversations, questions.
     pub fn store(&self) -> Result<Arc<Store>, Report> {
-        if let Some(store) = self.store.get() {
-            return Ok(Arc::clone(store));
-        }
-        let file = self.settings.home().join(petasos_sqlite::FILE_NAME);
-        let store = Store::open(&OpenOptions::new(file)).map_err(|error| {
+        self.store.open().map_err(|error| {
             let report = Report::new(error.to_string()).code("store");
             match error {
                 StoreError::Failed(_) | StoreError::Slow { .. } | StoreError::ReadOnly => {
@@ -340,8 +343,7 @@ impl Host {
                 }
                 _ => report,
             }
-        })?;
-        Ok(Arc::clone(self.store.get_or_init(|| Arc::new(store))))
+        })
     }
 
     /// The way out to the network; nothing is built before the first request.
@@ -405,7 +407,7 @@ impl Host {
     /// Whether there is no process, place or connection that belongs to this host.
     pub(crate) fn started_nothing(&self) -> bool {
         // A store still writes what nobody waited for.
-        let unused = self.extensions.get().is_none() && self.store.get().is_none();
+        let unused = self.extensions.get().is_none() && self.store.opened().is_none();
         unused && !self.terminal.is_away()
     }
 

@@ -22,7 +22,7 @@ use self::letter::{Letter, Outgone};
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
-    LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, SendError,
+    LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, SendError, TargetId,
 };
 use crate::render::{Dialect, Form, Unit};
 
@@ -40,6 +40,9 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "set EMAIL_ALLOWED_USERS, and EMAIL_AUTHSERV_ID to the name that your mail server writes into Authentication-Results",
     ],
     tested_with: "real Postfix and Dovecot",
+    direct: true,
+    home: "HOME_ADDRESS",
+    target: |text| (PLATFORM.canonical)(text).map(|address| TargetId::chat(&address)),
     canonical: |id| {
         let id = id.trim();
         let (name, host) = id.rsplit_once('@')?;

@@ -20,7 +20,7 @@ use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
     Arrival, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, SendError, Sender,
-    now_ms,
+    TargetId, now_ms,
 };
 use crate::render::{Dialect, Form, Unit};
 
@@ -39,6 +39,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "put services accounts into IRC_ALLOWED_USERS; `irc.trust_nicks: true` takes bare nicks instead",
     ],
     tested_with: "a real ngircd",
+    target: |text| (PLATFORM.canonical)(text).map(|name| TargetId::chat(&name)),
     canonical: |id| {
         let id = id.trim();
         let fits = !id.is_empty() && !id.contains([' ', ',', ':', '!', '@', '\r', '\n', '\0']);

@@ -29,6 +29,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     media_bytes_max: 1_000_000,
     typing: Some(Duration::from_millis(200)),
     prefix: Some('!'),
+    direct: true,
     tested_with: "itself",
     ..PlatformDef::USUAL
 };

@@ -18,7 +18,7 @@ use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
     Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
-    Repeats, SendError, Sender, now_ms,
+    Repeats, SendError, Sender, TargetId, now_ms,
 };
 use crate::render::{Dialect, Form, Unit};
 
@@ -41,6 +41,19 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "invite the bot into a room without encryption",
     ],
     tested_with: "a real Synapse",
+    direct: true,
+    home: "HOME_ROOM",
+    target: |text| {
+        let text = text.trim();
+        if !text.starts_with('!') || text.contains(' ') {
+            return None;
+        }
+        let (room, thread) = match text.split_once(":$") {
+            Some((room, root)) => (room, Some(format!("${root}"))),
+            None => (text, None),
+        };
+        Some(TargetId { chat: room.to_owned(), thread })
+    },
     canonical: |id| {
         let id = id.trim();
         let (name, server) = id.strip_prefix('@')?.split_once(':')?;

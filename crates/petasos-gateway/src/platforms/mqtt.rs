@@ -22,7 +22,7 @@ use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
     Arrival, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats,
-    SendError, now_ms,
+    SendError, TargetId, now_ms,
 };
 use crate::render::{Dialect, Form, Unit};
 
@@ -39,6 +39,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "let the broker bind each client's login to its own topic, and list the clients in MQTT_ALLOWED_USERS",
     ],
     tested_with: "a real mosquitto",
+    target: |text| (PLATFORM.canonical)(text).map(|client| TargetId::chat(&client)),
     canonical: |id| {
         let id = id.trim();
         (!id.is_empty() && !id.contains(['/', '+', '#', '\0'])).then(|| id.to_owned())

@@ -27,6 +27,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "a public server without a token needs `ntfy.public_ok: true`: everybody who knows the topic is you",
         "put the topic into NTFY_ALLOWED_USERS",
     ],
+    direct: true,
     tested_with: "nothing yet: written from the published interface",
     open,
     ..PlatformDef::USUAL

@@ -8,6 +8,7 @@ use crate::render::add;
 use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_contract::delivery::Mark;
 use petasos_contract::{BoxFuture, Secret};
 use petasos_net::{Method, NetError};
 use petasos_store::{ChatKind, Lane, MediaFile};
@@ -18,7 +19,7 @@ use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
     Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
-    Repeats, SendError, Sender, now_ms,
+    Repeats, SendError, Sender, TargetId, now_ms,
 };
 use crate::render::{Dialect, Form, Unit};
 
@@ -40,6 +41,11 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "for groups, turn privacy mode off with /setprivacy",
     ],
     tested_with: "a double built from the Bot API reference",
+    direct: true,
+    target: |text| {
+        let public = text.strip_prefix('@').filter(|name| !name.contains([':', ' ']));
+        public.map_or_else(|| TargetId::number(text), |_| Some(TargetId::chat(text)))
+    },
     canonical: |id| {
         let digits = id.trim().strip_prefix('-').unwrap_or(id.trim());
         (!digits.is_empty() && digits.chars().all(|c| c.is_ascii_digit()))
@@ -448,6 +454,23 @@ impl Platform for Telegram {
             let id: i64 = message.parse().unwrap_or_default();
             let body = json!({ "chat_id": lane.chat, "message_id": id, "text": text, "parse_mode": "HTML" });
             self.post("editMessageText", &body).await.map(drop)
+        })
+    }
+
+    fn react<'a>(
+        &'a self,
+        lane: &'a Lane,
+        message: &'a str,
+        mark: Mark<'a>,
+    ) -> BoxFuture<'a, Result<(), SendError>> {
+        Box::pin(async move {
+            let id: i64 = message.parse().unwrap_or_default();
+            let marks = match mark {
+                Mark::Put(emoji) => json!([{ "type": "emoji", "emoji": emoji }]),
+                Mark::Take(_) => json!([]),
+            };
+            let body = json!({ "chat_id": lane.chat, "message_id": id, "reaction": marks });
+            self.post("setMessageReaction", &body).await.map(drop)
         })
     }
 

@@ -3,6 +3,7 @@
 
 mod access;
 mod chats;
+mod post;
 mod real;
 mod rendering;
 mod telegram;

@@ -278,7 +278,7 @@ impl World {
     }
 }
 
-fn settings(home: &Path, config: &Config) -> Arc<Settings> {
+pub(crate) fn settings(home: &Path, config: &Config) -> Arc<Settings> {
     let values: Map<String, Value> =
         serde_json::from_str(if config.values.is_empty() { "{}" } else { config.values }).unwrap();
     let variable = |(name, value): &(&str, String)| {

@@ -13,5 +13,6 @@ mod properties;
 mod read_file;
 mod search_files;
 #[cfg(test)]
+mod send_message;
 mod suite;
 mod write_file;

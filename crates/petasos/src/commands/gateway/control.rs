@@ -3,7 +3,7 @@
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::fs::PermissionsExt as _;
 use std::os::unix::net::UnixStream as ClientStream;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,9 +17,9 @@ use tokio::sync::mpsc;
 
 use crate::command::Session;
 use crate::out::Style;
+use crate::post::gateway_socket;
 use crate::report::Report;
 
-const SOCKET: &str = "gateway.sock";
 const ANSWER: Duration = Duration::from_secs(10);
 /// Nothing runs.
 const STOPPED_CODE: u8 = 3;
@@ -37,17 +37,13 @@ pub(super) enum Wish {
     Reload,
 }
 
-fn socket(home: &Path) -> PathBuf {
-    home.join(SOCKET)
-}
-
 /// Listens until it is dropped.
 pub(super) fn serve(
     home: &Path,
     gateway: Arc<Gateway>,
     wishes: mpsc::Sender<Wish>,
 ) -> std::io::Result<Owned<()>> {
-    let path = socket(home);
+    let path = gateway_socket(home);
     // Whoever left it is gone: the lock of the gateway is ours.
     if let Err(error) = std::fs::remove_file(&path)
         && error.kind() != std::io::ErrorKind::NotFound
@@ -98,7 +94,7 @@ async fn serve_one(stream: UnixStream, gateway: &Gateway, wishes: &mpsc::Sender<
 
 /// Asks the gateway of a home.
 pub(super) fn call(home: &Path, what: &str) -> Result<Value, String> {
-    let stream = ClientStream::connect(socket(home))
+    let stream = ClientStream::connect(gateway_socket(home))
         .map_err(|_| "no gateway of this home runs".to_owned())?;
     let ask = || -> std::io::Result<String> {
         stream.set_read_timeout(Some(ANSWER))?;
