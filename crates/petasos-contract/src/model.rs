@@ -37,6 +37,22 @@ pub trait Model: Send + Sync {
     ) -> BoxFuture<'a, Option<u64>> {
         Box::pin(std::future::ready(None))
     }
+
+    /// Who would look at a picture, as far as that is known without a request.
+    fn sight<'a>(&'a self, _cx: &'a CallContext) -> BoxFuture<'a, Sight> {
+        Box::pin(std::future::ready(Sight::Own))
+    }
+}
+
+/// Who looks at the pictures of a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sight {
+    /// The model of the conversation.
+    Own,
+    /// Another model, asked as [`Role::Vision`].
+    Another,
+    /// Nobody.
+    Nobody,
 }
 
 /// What the model is asked for. The main conversation, or one of the side tasks, each of which

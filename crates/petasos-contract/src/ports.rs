@@ -16,6 +16,7 @@ use crate::environment::{EnvError, Environments};
 use crate::hook::Moments;
 use crate::id::SessionId;
 use crate::jobs::Jobs;
+use crate::model::Model;
 use crate::processes::Processes;
 use crate::terminal::{Passwords, Terminal};
 
@@ -33,6 +34,10 @@ pub struct Ports {
     pub buffers: Option<Arc<dyn Buffers>>,
     /// The pages that sessions have read, for citations.
     pub web_sources: Option<Arc<dyn Memory>>,
+    /// What media tools share.
+    pub media: Option<Arc<dyn Memory>>,
+    /// Models, for tools that ask one.
+    pub model: Option<Arc<dyn Model>>,
     /// The browsers of sessions.
     pub browsers: Option<Arc<dyn Memory>>,
     /// Commands for a session's shell.
@@ -57,6 +62,8 @@ impl fmt::Debug for Ports {
             .field("file_memory", &self.file_memory.is_some())
             .field("buffers", &self.buffers.is_some())
             .field("web_sources", &self.web_sources.is_some())
+            .field("media", &self.media.is_some())
+            .field("model", &self.model.is_some())
             .field("browsers", &self.browsers.is_some())
             .field("terminal", &self.terminal.is_some())
             .field("jobs", &self.jobs.is_some())

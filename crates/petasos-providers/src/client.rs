@@ -23,7 +23,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::clock::{Clock, SystemClock};
 use petasos_contract::event::Event;
-use petasos_contract::model::{Cost, Model, ModelError, Prompt, Reason, Reply, Role, Step};
+use petasos_contract::model::{Cost, Model, ModelError, Prompt, Reason, Reply, Role, Sight, Step};
 use petasos_contract::processes::Processes;
 use petasos_contract::{BoxFuture, CallContext, Settings, wait};
 use petasos_net::client::Net;
@@ -35,6 +35,7 @@ use crate::retry::Limits;
 use crate::roles::{self, Plan};
 use crate::route::{Routes, Unroutable};
 use crate::runtime::ProviderRuntime;
+use crate::sight;
 use crate::table::Table;
 use crate::transport;
 
@@ -288,6 +289,21 @@ impl Model for Client {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Option<u64>> {
         Box::pin(window::first(self, prompt, role, cx))
+    }
+
+    fn sight<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Sight> {
+        Box::pin(async {
+            if sight::of(&Wanted::default(), &cx.settings, &self.table) == sight::Sight::Own {
+                return Sight::Own;
+            }
+            let plan = roles::plan(Role::Vision, &Prompt::default(), &cx.settings, &self.table);
+            for wanted in &plan.candidates {
+                if self.routes.preview(wanted, cx).await.is_some() {
+                    return Sight::Another;
+                }
+            }
+            Sight::Nobody
+        })
     }
 }
 

@@ -14,7 +14,7 @@
 //! | `lower`, `limits`, `markers` | tool schemas, output limits and cache markers per dialect |
 //! | `failure`, `retry`, `recover` | why a request failed, and what to do about it |
 //! | `client`, `route`, `timeouts` | the model behind every surface |
-//! | `fallback`, `roles`, `guard` | who else can answer, who serves which role, who rests |
+//! | `fallback`, `roles`, `sight`, `guard` | who else can answer, who serves which role, who looks at pictures, who rests |
 //! | `catalog`, `ledger` | what is known of models, and what was used |
 
 pub mod catalog;
@@ -37,6 +37,7 @@ pub mod route;
 pub mod row;
 pub mod rows;
 pub mod runtime;
+mod sight;
 pub mod table;
 pub mod timeouts;
 pub mod transport;

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::fallback::{self, Wanted, seconds};
 use crate::recover::Patience;
+use crate::sight::{self, Sight};
 use crate::table::{Provider, Table};
 
 /// The candidates of one question.
@@ -185,7 +186,8 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
         fallback::add(&mut candidates, [main]);
     } else {
         let is_main = provider == "main";
-        let seeing = if role == Role::Vision { sight(&main, settings, table) } else { Sight::Own };
+        let seeing =
+            if role == Role::Vision { sight::of(&main, settings, table) } else { Sight::Own };
         let model = match (own_model, seeing) {
             (Some(model), _) | (None, Sight::By(model)) => Some(Some(model)),
             (None, Sight::Own) => Some(main.model.clone()),
@@ -207,26 +209,6 @@ fn side(role: Role, facts: &Facts, main: Wanted, settings: &Settings, table: &Ta
         reconnects_max: None,
         timeout: Some(timeout.unwrap_or(Duration::from_secs(facts.timeout_s))),
         patience: Patience::Side,
-    }
-}
-
-/// How the main provider looks at an image.
-enum Sight {
-    /// With the main model.
-    Own,
-    /// With another of its models.
-    By(String),
-    /// Not at all.
-    Blind,
-}
-
-fn sight(main: &Wanted, settings: &Settings, table: &Table) -> Sight {
-    let named = main.provider.as_deref().or_else(|| settings.text("model.provider"));
-    let Some(row) = named.and_then(|name| table.find(name)) else { return Sight::Own };
-    match (row.id.as_str(), &row.vision_model) {
-        ("kimi-coding" | "kimi-coding-cn", _) => Sight::Blind,
-        (_, Some(model)) => Sight::By(model.clone()),
-        (_, None) => Sight::Own,
     }
 }
 

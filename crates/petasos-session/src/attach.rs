@@ -10,7 +10,7 @@ use petasos_contract::message::{Content, Part};
 
 /// More text than this belongs into the workspace, where the agent can page through it.
 const TEXT_MAX: u64 = 512 * 1024;
-const IMAGE_MAX: u64 = 20 * 1024 * 1024;
+const IMAGE_MAX: u64 = 50_000_000;
 /// Names of a folder that are listed.
 const ENTRIES_MAX: usize = 200;
 
@@ -44,10 +44,12 @@ pub enum AttachError {
 pub fn content(mut words: Vec<String>, files: &[PathBuf]) -> Result<Content, AttachError> {
     let mut images = Vec::new();
     for file in files {
-        match image_kind(file) {
-            Some(kind) => images.push(image(file, kind)?),
-            None if file.is_dir() => words.push(folder(file)?),
-            None => words.push(text(file)?),
+        if is_image(file) {
+            images.push(image(file)?);
+        } else if file.is_dir() {
+            words.push(folder(file)?);
+        } else {
+            words.push(text(file)?);
         }
     }
     let words = words.join("\n\n");
@@ -98,20 +100,19 @@ fn folder(path: &Path) -> Result<String, AttachError> {
     Ok(format!("<folder path=\"{}\">\n{}\n</folder>", path.display(), names.join("\n")))
 }
 
-fn image(file: &Path, kind: &str) -> Result<Part, AttachError> {
+/// A picture, as it is: whoever takes the message looks at what it really holds.
+pub fn image(file: &Path) -> Result<Part, AttachError> {
     let bytes = read(file, IMAGE_MAX)?;
     let data = base64::engine::general_purpose::STANDARD.encode(bytes);
-    Ok(Part::image(format!("data:image/{kind};base64,{data}").as_str()))
+    Ok(Part::image(format!("data:image/*;base64,{data}").as_str()))
 }
 
-fn image_kind(file: &Path) -> Option<&'static str> {
-    match file.extension()?.to_str()?.to_ascii_lowercase().as_str() {
-        "png" => Some("png"),
-        "jpg" | "jpeg" => Some("jpeg"),
-        "gif" => Some("gif"),
-        "webp" => Some("webp"),
-        _ => None,
-    }
+/// By its name alone: a picture that is called otherwise is attached as one by `--image`.
+fn is_image(file: &Path) -> bool {
+    let ending = file.extension().and_then(|ending| ending.to_str()).unwrap_or_default();
+    ["png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "svg"]
+        .iter()
+        .any(|known| ending.eq_ignore_ascii_case(known))
 }
 
 fn read(file: &Path, most: u64) -> Result<Vec<u8>, AttachError> {

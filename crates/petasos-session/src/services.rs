@@ -3,6 +3,7 @@
 
 use petasos_agent::engine::Choice;
 use petasos_contract::approval::ApprovalRequest;
+use petasos_contract::message::Content;
 use petasos_contract::{BoxFuture, CallContext, SessionId};
 
 use crate::limits::SessionLimits;
@@ -96,6 +97,16 @@ pub trait Services: Send + Sync {
         _choice: &'a Choice,
     ) -> BoxFuture<'a, Result<Option<Refreshed>, String>> {
         Box::pin(std::future::ready(Ok(None)))
+    }
+
+    /// What of a message goes into the conversation: pictures within their limits, and as words
+    /// where the model does not see. An error is why the message is not taken.
+    fn taken<'a>(
+        &'a self,
+        content: Content,
+        _cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Content, String>> {
+        Box::pin(std::future::ready(Ok(content)))
     }
 
     /// How many sessions live and work at once, and when one goes cold.

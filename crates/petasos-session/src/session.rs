@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use petasos_agent::engine::Choice;
 use petasos_agent::steer::Inbox;
 use petasos_agent::{Input, TurnEnd, TurnError};
-use petasos_contract::message::Message;
+use petasos_contract::message::{Content, Message};
 use petasos_contract::{CallContext, SessionId};
 use petasos_store::{SessionHead, StoreError};
 use tokio::sync::oneshot;
@@ -42,6 +42,9 @@ pub enum SessionError {
     /// The program is about to end.
     #[error("the program is about to end: say it again when it is back")]
     Draining,
+    /// Something in the message is not taken.
+    #[error("{0}")]
+    NotTaken(String),
     /// The store failed.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -188,7 +191,17 @@ impl Session {
     }
 
     /// Says something to the agent.
-    pub async fn submit(&self, input: Input, busy: WhenBusy) -> Result<Admission, SessionError> {
+    pub async fn submit(
+        &self,
+        mut input: Input,
+        busy: WhenBusy,
+    ) -> Result<Admission, SessionError> {
+        if let Content::Parts(_) = &input.content {
+            let services = self.service.services();
+            let cx = services.context(self.id());
+            let taken = services.taken(input.content, &cx).await;
+            input.content = taken.map_err(SessionError::NotTaken)?;
+        }
         self.ask(|reply| Request::Submit { input, busy, reply }).await?
     }
 

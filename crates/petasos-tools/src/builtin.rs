@@ -19,6 +19,7 @@ mod read_file;
 mod search_files;
 mod send_message;
 mod terminal;
+mod vision_analyze;
 mod web_extract;
 mod web_search;
 mod write_file;
@@ -47,6 +48,7 @@ pub static BUILTIN: &[&ToolDef] = &[
     &search_files::TOOL,
     &send_message::TOOL,
     &terminal::TOOL,
+    &vision_analyze::TOOL,
     &web_extract::TOOL,
     &web_search::TOOL,
     &write_file::TOOL,

@@ -13,6 +13,7 @@
 //! | `discover` | what the index holds, in its order |
 //! | `edit`, `edit/` | changing text, without touching a file |
 //! | `files`, `files/` | reading, searching and writing files |
+//! | `media` | sources and answers of the media tools |
 //! | `memory`, `memory/` | what the file tools remember of each session |
 //! | `mention` | what a schema says of other tools |
 
@@ -23,6 +24,7 @@ mod code;
 mod discover;
 mod edit;
 mod files;
+mod media;
 mod memory;
 mod mention;
 mod web;

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
+use petasos_contract::message::Content;
 use petasos_contract::{Address, BoxFuture, CallContext, SessionId};
 use petasos_gateway::GatewayHost;
 use petasos_gateway::platform::PlatformDef;
@@ -15,6 +16,7 @@ use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
 
 use crate::halt;
 use crate::host::Host;
+use crate::pictures::{self, Bad};
 use crate::services::Program;
 
 /// The program behind the chats of a gateway.
@@ -67,6 +69,15 @@ impl GatewayHost for ChatProgram {
 }
 
 impl Services for ChatProgram {
+    /// Nobody in a chat can attach a picture anew before the turn: it goes on with a word.
+    fn taken<'a>(
+        &'a self,
+        content: Content,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Content, String>> {
+        Box::pin(pictures::taken(&self.host, content, Bad::IsTold, cx))
+    }
+
     fn context(&self, session: &SessionId) -> CallContext {
         let mut cx = self.program.context(session);
         cx.surface = Surface::Gateway;

@@ -14,6 +14,7 @@ use petasos_acp::{
 use petasos_config::Inputs;
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
+use petasos_contract::message::Content;
 use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_mcp::client::{Around, ServerSpec, Servers, State};
@@ -312,6 +313,14 @@ impl EditorHost for EditorProgram {
 }
 
 impl Services for EditorProgram {
+    fn taken<'a>(
+        &'a self,
+        content: Content,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Content, String>> {
+        self.program.taken(content, cx)
+    }
+
     fn context(&self, session: &SessionId) -> CallContext {
         let own = self.places.lock().get(session).cloned();
         let settings = own.unwrap_or_else(|| Arc::clone(self.host.settings()));

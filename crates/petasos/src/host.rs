@@ -1,6 +1,7 @@
 //! The one place that knows every engine. It wires them and does nothing else.
 
 mod jobs;
+mod model;
 
 use std::future::Future;
 use std::io;
@@ -26,12 +27,10 @@ use petasos_contract::ports::Ports;
 use petasos_contract::wait::Owned;
 use petasos_contract::{CallContext, SessionId, Settings};
 use petasos_gateway::{PLATFORMS, Post};
-use petasos_net::client::{Net, NetOptions};
+use petasos_media::Media;
+use petasos_net::client::Net;
 use petasos_providers::client::Client;
-use petasos_providers::credential::command::SecretCommands;
 use petasos_providers::local::Finder;
-use petasos_providers::route::VaultRoutes;
-use petasos_providers::table::Table;
 use petasos_redact::Redactor;
 use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
@@ -55,6 +54,7 @@ use crate::report::Report;
 use crate::reviewer::ModelReviewer;
 use crate::states;
 use crate::telemetry::Telemetry;
+use model::LazyModel;
 
 /// What gets ready beside a first request.
 #[derive(Debug)]
@@ -79,7 +79,8 @@ pub struct Host {
     policy: OnceLock<Arc<Engine>>,
     store: Arc<HomeStore>,
     editors: Arc<EditorRules>,
-    model: OnceLock<Arc<Client>>,
+    media: Arc<Media>,
+    model: Arc<LazyModel>,
 }
 
 impl Host {
@@ -104,14 +105,18 @@ impl Host {
         let editors = EditorRules::new(ports.environments.clone());
         ports.buffers = Some(Arc::clone(&editors) as _);
         let store = HomeStore::of(&settings);
-        let net = Arc::new(Net::new(NetOptions::from_settings(&settings)));
+        let model = Arc::new(LazyModel::new(Arc::clone(&settings), ports.processes.clone()));
+        ports.model = Some(Arc::clone(&model) as _);
         let platforms = PLATFORMS.iter().copied().filter(|def| def.name != "loopback").collect();
-        let post = Post::new(Arc::clone(&store) as _, Arc::clone(&settings), net, platforms);
+        let post =
+            Post::new(Arc::clone(&store) as _, Arc::clone(&settings), model.net(), platforms);
         ports.deliveries = Some(Arc::new(post) as _);
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
         ports.browsers = Some(Browsers::new(ports.processes.clone()) as _);
         ports.web_sources = Some(Arc::new(Sources::default()) as _);
+        let media = Arc::new(Media::default());
+        ports.media = Some(Arc::clone(&media) as _);
         let hooks = Arc::new(HookBus::new());
         hooks.register(&(file_memory as Arc<dyn Hook>));
         hooks.register(&(Arc::new(HaltHook(settings.home().to_owned())) as Arc<dyn Hook>));
@@ -139,7 +144,8 @@ impl Host {
             policy: OnceLock::new(),
             editors,
             store,
-            model: OnceLock::new(),
+            media,
+            model,
         }
     }
 
@@ -346,29 +352,25 @@ impl Host {
         })
     }
 
+    /// The gate before decoders.
+    pub(crate) fn media(&self) -> &Arc<Media> {
+        &self.media
+    }
+
     /// The way out to the network; nothing is built before the first request.
     pub fn net(&self) -> Arc<Net> {
-        Arc::new(Net::new(NetOptions::from_settings(&self.settings)))
+        self.model.net()
     }
 
     /// Finds out whom to ask; it may start programs that print keys.
     pub fn resolver(&self) -> Finder {
-        let processes = self.ports.processes.clone();
-        let port = processes.map(|processes| (processes, Arc::clone(&self.settings)));
-        Finder::default().with_commands(SecretCommands::new(port))
+        self.model.resolver()
     }
 
     /// The one model client of this program: the loop, reviewers, plugins and servers share what it
     /// knows of providers that are to be left alone for a while.
     pub fn model(&self) -> Arc<Client> {
-        let client = self.model.get_or_init(|| {
-            let net = self.net();
-            let (table, _problems) = Table::of(&self.settings);
-            let routes = VaultRoutes::new(Arc::clone(&net)).with_finder(self.resolver());
-            let client = Client::new(Arc::new(routes), net, table);
-            Arc::new(client.with_processes(self.ports.processes.clone()))
-        });
-        Arc::clone(client)
+        self.model.client()
     }
 
     /// Copies of the workspace from before it was changed.

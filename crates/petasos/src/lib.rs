@@ -43,6 +43,7 @@ mod halt;
 pub mod host;
 mod logging;
 mod out;
+mod pictures;
 mod post;
 mod progress;
 mod prompt;

@@ -9,6 +9,7 @@ use petasos_approval::ask::{Look, shown, stored};
 use petasos_config::{Inputs, edit, home};
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
+use petasos_contract::message::Content;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_providers::{Request, Vault};
 use petasos_runtime::toolsets::choose;
@@ -21,6 +22,7 @@ use crate::conversation::unasked;
 use crate::extensions::injections;
 use crate::guests::{Guests, News};
 use crate::host::Host;
+use crate::pictures::{self, Bad};
 
 /// The program behind the sessions of a surface.
 #[derive(Debug)]
@@ -164,6 +166,14 @@ impl Services for Program {
     fn context(&self, session: &SessionId) -> CallContext {
         let cx = CallContext::new(self.present().0, self.surface, session.clone());
         cx.attended(self.attended)
+    }
+
+    fn taken<'a>(
+        &'a self,
+        content: Content,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Content, String>> {
+        Box::pin(pictures::taken(&self.host, content, Bad::Refuses, cx))
     }
 
     fn approval_text(&self, request: &ApprovalRequest, colour: bool) -> String {

@@ -50,6 +50,9 @@ struct Run {
     /// Add a file to the prompt: text, or an image
     #[arg(long, short, value_name = "FILE")]
     file: Vec<PathBuf>,
+    /// Add a picture to the prompt, whatever it is called
+    #[arg(long, value_name = "FILE")]
+    image: Vec<PathBuf>,
     /// Nobody is there: what would need a person's approval is refused, and commands are confined
     /// to the workspace unless `terminal.sandbox` says otherwise
     #[arg(long)]
@@ -120,10 +123,10 @@ impl Run {
             let piped = piped.map_err(|error| Report::usage(format!("standard input: {error}")))?;
             parts.extend(Some(piped.trim().to_owned()).filter(|text| !text.is_empty()));
         }
-        if parts.is_empty() && self.file.is_empty() {
+        if parts.is_empty() && self.file.is_empty() && self.image.is_empty() {
             return Err(Report::usage("there is no prompt").hint("petasos run \"…\""));
         }
-        let content = attach::content(parts, &self.file)?;
+        let content = attach::content(parts, &self.file, &self.image)?;
         Ok(Input { content, context: Vec::new(), turn: None })
     }
 }

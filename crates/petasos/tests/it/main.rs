@@ -17,6 +17,7 @@ mod judged;
 mod logs;
 mod loopback;
 mod mcp;
+mod media;
 mod providers;
 mod rollback;
 mod run;

@@ -32,7 +32,7 @@ fn standard_input_and_files_are_part_of_the_prompt() {
     let model = Loopback::saying(vec![Say::Text("ok")]);
     let home = model.home();
     home.write("work/notes.txt", "from a file\n");
-    home.write("work/dot.png", [0x89, b'P', b'N', b'G']);
+    home.write("work/dot.png", crate::media::BITMAP);
     let program = petasos(&home).input("from a pipe\n");
     let finished = program.run(&["run", "look", "--file", "notes.txt", "--file", "dot.png"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);

@@ -1,0 +1,4 @@
+//! Media through the crate's public doors.
+
+mod hostile;
+mod pictures;
