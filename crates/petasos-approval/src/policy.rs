@@ -7,6 +7,7 @@ pub mod decision;
 pub mod explain;
 pub(crate) mod inspect;
 mod layers;
+mod outward;
 mod own;
 pub(crate) mod paths;
 mod readings;

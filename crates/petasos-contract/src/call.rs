@@ -132,7 +132,7 @@ impl ToolResult {
     /// The result of a call that was refused, lost or not started: the one shape of them all.
     pub fn refused(call: &ToolCall, refusal: &Refusal, disposition: Disposition) -> Self {
         let content = match refusal.output() {
-            ToolOutput::Text(text) => Content::Text(text),
+            ToolOutput::Text(text) | ToolOutput::Untrusted(text) => Content::Text(text),
             ToolOutput::Multimodal(parts) => Content::Multimodal(parts),
             ToolOutput::Foreign(value) => Content::Text(value.to_string()),
         };

@@ -45,6 +45,18 @@ pub enum Effect {
         /// The address, as the tool understands it.
         target: String,
     },
+    /// Moves something in the world: a lamp, a lock, a player.
+    Actuate {
+        /// What is moved, as its tool names it: `light.kitchen`, `spotify`.
+        target: String,
+        /// Whether doors, alarms or the like hang on it, so that somebody agrees each time.
+        guarded: bool,
+    },
+    /// Keeps something for later: a memory, a schedule, an entry of somebody's calendar.
+    Remember {
+        /// Where it is kept.
+        store: String,
+    },
     /// Spends money.
     Spend {
         /// The most it may cost.

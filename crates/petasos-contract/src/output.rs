@@ -10,6 +10,8 @@ use serde_json::{Map, Value, json};
 pub enum ToolOutput {
     /// Text for the model.
     Text(String),
+    /// Text with strangers' words in it, although the tool's results are our own otherwise.
+    Untrusted(String),
     /// Text and images.
     Multimodal(Multimodal),
     /// A value from a handler that is not bound by our types.

@@ -82,7 +82,9 @@ impl Bench {
     fn call(&self, tool: &dyn Tool, args: Value) -> Outcome<Value> {
         let args = Args::try_from(args).map_err(|_| "not an object")?;
         match self.runtime.block_on(petasos_testkit::call(tool, args, &self.cx))? {
-            ToolOutput::Text(text) => Ok(serde_json::from_str(&text)?),
+            ToolOutput::Text(text) | ToolOutput::Untrusted(text) => {
+                Ok(serde_json::from_str(&text)?)
+            }
             ToolOutput::Multimodal(_) | ToolOutput::Foreign(_) => Err("not text".into()),
         }
     }

@@ -13,6 +13,10 @@ mod browser_snapshot;
 mod browser_type;
 mod browser_vision;
 mod execute_code;
+mod ha_call_service;
+mod ha_get_state;
+mod ha_list_entities;
+mod ha_list_services;
 mod patch;
 mod process;
 mod read_file;
@@ -42,6 +46,10 @@ pub static BUILTIN: &[&ToolDef] = &[
     &browser_type::TOOL,
     &browser_vision::TOOL,
     &execute_code::TOOL,
+    &ha_call_service::TOOL,
+    &ha_get_state::TOOL,
+    &ha_list_entities::TOOL,
+    &ha_list_services::TOOL,
     &patch::TOOL,
     &process::TOOL,
     &read_file::TOOL,

@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `browser`, `web` | what the browser and the web tools share |
+//! | `browser`, `web`, `vendors`, `house` | what the tools of a family share |
 //! | `builtin`, `builtin/` | the index, and one tool a file |
 //! | `change`, `change/` | bringing new contents into files, safely |
 //! | `code`, `code/` | running scripts that call tools |
@@ -24,9 +24,11 @@ mod code;
 mod discover;
 mod edit;
 mod files;
+mod house;
 mod media;
 mod memory;
 mod mention;
+mod vendors;
 mod web;
 
 pub use builtin::BUILTIN;

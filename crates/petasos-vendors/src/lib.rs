@@ -1,1 +1,19 @@
 //! Clients of services that tools speak to, a folder each, over the one network crate.
+//!
+//! Its law: a client knows its vendor's wire and nothing of tools, policy or models; its key goes
+//! to its own origin alone; what comes back is bounded, and a failure is a word of the closed list
+//! with a sentence that says what to do.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `fault` | what can go wrong, in the words of the tools |
+//! | `service` | one request to an HTTP interface, and what its status means |
+//! | `text` | text cut to a length, encoded for an address, compared by likeness |
+//! | `homeassistant`, `homeassistant/` | a house: states, areas, services and what guards them |
+
+pub mod fault;
+pub mod homeassistant;
+pub mod service;
+pub mod text;
+
+pub use fault::VendorError;

@@ -197,6 +197,8 @@ fn subject(intent: &Intent<'_>) -> String {
             Effect::Read(path) => format!("read {}", path.display()),
             Effect::Reach(host) => format!("reach {host}"),
             Effect::Send { target } => format!("send to {target}"),
+            Effect::Actuate { target, .. } => format!("move {target}"),
+            Effect::Remember { store } => format!("keep in {store}"),
             Effect::Spend { cents } => format!("spend {cents} cents"),
             other => format!("{other:?}"),
         })

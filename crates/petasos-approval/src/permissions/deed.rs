@@ -36,6 +36,8 @@ pub(crate) enum Kind {
     File,
     /// A host.
     Host,
+    /// Somebody who is written to, or something that is moved.
+    Target,
     /// Something that only the tool names.
     Other,
 }
@@ -50,6 +52,8 @@ pub(crate) struct Deed {
     pub(crate) steps: Vec<Step>,
     pub(crate) touched: Vec<Touch>,
     pub(crate) hosts: Vec<String>,
+    /// Who is written to, or what is moved.
+    pub(crate) targets: Vec<String>,
 }
 
 impl Deed {
@@ -61,6 +65,7 @@ impl Deed {
             steps: Vec::new(),
             touched: Vec::new(),
             hosts: Vec::new(),
+            targets: Vec::new(),
         }
     }
 }

@@ -27,6 +27,7 @@ struct Spelled {
     path: Option<String>,
     access: Option<Access>,
     host: Option<String>,
+    target: Option<String>,
 }
 
 /// Fails with the first example that does not come out as promised.
@@ -67,6 +68,8 @@ fn deed(rule: &Rule, example: &Value, anchors: Anchors<'_>) -> Result<Deed, Stri
                 Spelled { path: text, ..Spelled::default() }
             } else if !rule.hosts.is_empty() {
                 Spelled { host: text, ..Spelled::default() }
+            } else if !rule.targets.is_empty() {
+                Spelled { target: text, ..Spelled::default() }
             } else {
                 Spelled { tool: text, ..Spelled::default() }
             }
@@ -78,6 +81,7 @@ fn deed(rule: &Rule, example: &Value, anchors: Anchors<'_>) -> Result<Deed, Stri
     let tool = spelled.tool.or_else(|| given(rule.tools.first())).unwrap_or_default();
     let access = spelled.access.or(rule.access).unwrap_or(Access::Write);
     let host = spelled.host.or_else(|| given(rule.hosts.first()));
+    let target = spelled.target.or_else(|| given(rule.targets.first()));
     let path = spelled.path.or_else(|| rule.paths.first().map(|glob| glob.as_str().to_owned()));
     let mut deed = match spelled.command {
         Some(script) => {
@@ -91,6 +95,7 @@ fn deed(rule: &Rule, example: &Value, anchors: Anchors<'_>) -> Result<Deed, Stri
         }
         None if path.is_some() => Deed::new(&tool, Kind::File),
         None if host.is_some() => Deed::new(&tool, Kind::Host),
+        None if target.is_some() => Deed::new(&tool, Kind::Target),
         None => Deed::new(&tool, Kind::Other),
     };
     if deed.kind != Kind::Program {
@@ -100,6 +105,7 @@ fn deed(rule: &Rule, example: &Value, anchors: Anchors<'_>) -> Result<Deed, Stri
             recursive: false,
         }));
         deed.hosts.extend(host);
+        deed.targets.extend(target);
     }
     Ok(deed)
 }

@@ -92,6 +92,7 @@ struct Written {
     path: Option<Many>,
     access: Option<Access>,
     host: Option<Many>,
+    target: Option<Many>,
     why: Option<String>,
     #[serde(default, rename = "match")]
     matching: Vec<Value>,
@@ -108,6 +109,7 @@ pub(crate) struct Rule {
     pub(crate) paths: Vec<PathGlob>,
     pub(crate) access: Option<Access>,
     pub(crate) hosts: Vec<Glob>,
+    pub(crate) targets: Vec<Glob>,
     pub(crate) why: Option<String>,
 }
 
@@ -115,7 +117,9 @@ impl Rule {
     /// Reads a rule and its examples.
     pub(super) fn read(value: &Value) -> Result<(Self, Examples), String> {
         if !value.is_object() {
-            return Err("a rule is a map with `tool`, `command`, `path` or `host`".to_owned());
+            return Err(
+                "a rule is a map with `tool`, `command`, `path`, `host` or `target`".to_owned()
+            );
         }
         let written: Written =
             serde_json::from_value(value.clone()).map_err(|error| error.to_string())?;
@@ -131,6 +135,7 @@ impl Rule {
             paths: texts(written.path).iter().map(|text| PathGlob::new(text)).collect(),
             access: written.access,
             hosts: texts(written.host).iter().map(|text| Glob::ignoring_case(text)).collect(),
+            targets: texts(written.target).iter().map(|text| Glob::ignoring_case(text)).collect(),
             why: written.why,
         };
         rule.refuse_nonsense()?;
@@ -138,12 +143,15 @@ impl Rule {
     }
 
     fn refuse_nonsense(&self) -> Result<(), String> {
-        let named = self.tools.iter().chain(&self.command).chain(&self.hosts).map(Glob::as_str);
+        let named = self.tools.iter().chain(&self.command).chain(&self.hosts);
+        let named = named.chain(&self.targets).map(Glob::as_str);
         if named.chain(self.paths.iter().map(PathGlob::as_str)).any(str::is_empty) {
             return Err("an empty name matches nothing; remove it".to_owned());
         }
         if self.names_only_tools() && self.tools.is_empty() {
-            return Err("it names nothing; add `tool`, `command`, `path` or `host`".to_owned());
+            return Err(
+                "it names nothing; add `tool`, `command`, `path`, `host` or `target`".to_owned()
+            );
         }
         if self.exact && self.command.is_empty() {
             return Err("`exact` needs a `command`".to_owned());
@@ -171,7 +179,10 @@ impl Rule {
     }
 
     fn names_only_tools(&self) -> bool {
-        self.command.is_empty() && self.paths.is_empty() && self.hosts.is_empty()
+        self.command.is_empty()
+            && self.paths.is_empty()
+            && self.hosts.is_empty()
+            && self.targets.is_empty()
     }
 
     fn names_tool(&self, tool: &str) -> bool {
@@ -192,6 +203,11 @@ impl Rule {
                         })
                 }))
             && (self.hosts.is_empty() || deed.hosts.iter().any(|host| self.is_host(host)))
+            && (self.targets.is_empty() || deed.targets.iter().any(|target| self.is_target(target)))
+    }
+
+    fn is_target(&self, target: &str) -> bool {
+        self.targets.iter().any(|glob| glob.matches(target))
     }
 
     fn is_access(&self, access: Access) -> bool {
@@ -248,9 +264,14 @@ impl Rule {
         if !self.command.is_empty() || !self.names_tool(&deed.tool) {
             return false;
         }
+        let (paths, hosts) = (self.paths.is_empty(), self.hosts.is_empty());
+        let targets = self.targets.is_empty();
         match deed.kind {
-            Kind::File => self.hosts.is_empty() && self.covers_paths(deed, anchors),
-            Kind::Host => self.paths.is_empty() && deed.hosts.iter().all(|host| self.is_host(host)),
+            Kind::File => hosts && targets && self.covers_paths(deed, anchors),
+            Kind::Host => paths && targets && deed.hosts.iter().all(|host| self.is_host(host)),
+            Kind::Target => {
+                paths && hosts && deed.targets.iter().all(|target| self.is_target(target))
+            }
             Kind::Program | Kind::Other => false,
         }
     }
@@ -264,6 +285,7 @@ impl Rule {
 
     fn covers_step(&self, step: &Step, deed: &Deed, anchors: Anchors<'_>) -> bool {
         self.names_tool(&deed.tool)
+            && self.targets.is_empty()
             && self.is_whole_step(step)
             && (self.paths.is_empty() || self.covers_paths(deed, anchors))
             && (self.hosts.is_empty() || deed.hosts.iter().all(|host| self.is_host(host)))
@@ -316,7 +338,8 @@ impl fmt::Display for Rule {
             Some(Access::Delete) => "delete",
         };
         part(path, self.paths.iter().map(PathGlob::as_str).collect(), "|")?;
-        part("host", self.hosts.iter().map(Glob::as_str).collect(), "|")
+        part("host", self.hosts.iter().map(Glob::as_str).collect(), "|")?;
+        part("target", self.targets.iter().map(Glob::as_str).collect(), "|")
     }
 }
 

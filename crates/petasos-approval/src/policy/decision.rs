@@ -29,6 +29,8 @@ pub enum Class {
     OwnFiles,
     /// Leaves the sandbox.
     Unconfined,
+    /// Moves something that people are kept safe by.
+    Guarded,
     /// The user's own wish to be asked.
     UserAsk,
     /// A built-in rule.
@@ -59,7 +61,7 @@ impl Class {
 
     /// Whether only a person who is there can agree, each time.
     pub(crate) fn needs_presence(self) -> bool {
-        matches!(self, Self::Sudo | Self::OwnFiles | Self::Unconfined)
+        matches!(self, Self::Sudo | Self::OwnFiles | Self::Unconfined | Self::Guarded)
     }
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use petasos_contract::effect::Effect;
 
+use super::outward;
 use super::paths;
 use super::readings::{self, Reading};
 use crate::grants::Spot;
@@ -93,6 +94,8 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
             };
             Seen { deed, said: vec![said] }
         }
+        Effect::Send { target } => outward::sent(target, tool, facts),
+        Effect::Actuate { target, guarded } => outward::moved(target, *guarded, tool),
         _ => Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() },
     }
 }

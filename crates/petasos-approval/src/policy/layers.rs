@@ -67,6 +67,8 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
         Class::Sudo
     } else if said.key == super::inspect::UNCONFINED {
         Class::Unconfined
+    } else if said.key == super::outward::SAFETY {
+        Class::Guarded
     } else if petasos_analysis::is_own_file(said.key) {
         Class::OwnFiles
     } else {
@@ -75,8 +77,8 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
     let mut observed = Observed::new(finding(said.key, said.why.clone(), Scope::Once), class);
     observed.finding.span.clone_from(&said.span);
     if class == Class::Rule {
-        let secret = crate::keys::reads_secret(said.key);
-        let lasting = if secret { Scope::Session } else { Scope::Always };
+        let passing = crate::keys::reads_secret(said.key) || said.key == super::outward::MESSAGE;
+        let lasting = if passing { Scope::Session } else { Scope::Always };
         observed.spots.clone_from(&said.spots);
         observed.finding.widest =
             if petasos_analysis::is_blind(said.key) { Scope::Once } else { lasting };

@@ -104,7 +104,7 @@ fn is_rememberable(class: Class) -> bool {
 }
 
 fn is_ruled(it: &Observed) -> bool {
-    it.waived.is_none() && matches!(it.class, Class::Rule | Class::Code)
+    it.waived.is_none() && matches!(it.class, Class::Rule | Class::Code | Class::Guarded)
 }
 
 fn is_grantable(it: &Observed) -> bool {

@@ -8,6 +8,7 @@ mod grants;
 mod kills;
 mod layers;
 mod outcomes;
+mod outward;
 mod properties;
 mod remembering;
 mod rules;

@@ -172,6 +172,10 @@ impl AroundMiddleware for Frame {
             let before = args;
             let inside = move |changed: Value| next(changed_args(&before, &changed));
             match self.run(payload, cx, inside, told).await {
+                // Whatever a plugin made of strangers' words holds strangers' words.
+                (Ok(Value::String(text)), Some(Ok(ToolOutput::Untrusted(_)))) => {
+                    Ok(ToolOutput::Untrusted(text))
+                }
                 (Ok(Value::String(text)), _) => Ok(ToolOutput::Text(text)),
                 (Ok(value), _) => Ok(ToolOutput::Foreign(value)),
                 (Err(RpcError::Remote { kind, .. }), Some(Err(refusal))) if kind == DOWNSTREAM => {
@@ -185,7 +189,7 @@ impl AroundMiddleware for Frame {
 
 fn told(result: &Result<ToolOutput, Refusal>) -> Result<Value, String> {
     match result {
-        Ok(ToolOutput::Text(text)) => Ok(json!(text)),
+        Ok(ToolOutput::Text(text) | ToolOutput::Untrusted(text)) => Ok(json!(text)),
         Ok(ToolOutput::Foreign(value)) => Ok(value.clone()),
         Ok(ToolOutput::Multimodal(many)) => Ok(json!({
             "_multimodal": true, "content": many.content, "text_summary": many.text_summary,

@@ -203,6 +203,8 @@ fn subject(intent: &Intent<'_>) -> String {
             Effect::Read(path) => Some(format!("read {}", path.display())),
             Effect::Reach(host) => Some(format!("reach {host}")),
             Effect::Send { target } => Some(format!("send to {target}")),
+            Effect::Actuate { target, .. } => Some(format!("move {target}")),
+            Effect::Remember { store } => Some(format!("keep in {store}")),
             _ => None,
         })
         .collect();

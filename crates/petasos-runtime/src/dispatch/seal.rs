@@ -43,6 +43,7 @@ impl Dispatcher {
         trail: Trail,
         cx: &CallContext,
     ) -> ToolResult {
+        let strangers = matches!(&walked, Ok(ToolOutput::Untrusted(_)));
         let mut sealed = match walked {
             Ok(output) => settle(output, &trail, cx.cancel.is_cancelled()),
             Err(refusal) => refuse(refusal, &trail),
@@ -53,7 +54,7 @@ impl Dispatcher {
             self.tell_hooks(&mut sealed, &trail, duration_ms, cx).await;
             let guidance = self.guide(&sealed, &trail, &entry, cx);
             // A refusal is in our own words, which the model is meant to follow.
-            if trail.ran && (is_foreign(&entry) || trail.untrusted) {
+            if trail.ran && (is_foreign(&entry) || trail.untrusted || strangers) {
                 untrusted::label(&mut sealed.content, &trail.id, &entry.name, &cx.events);
             }
             // What is moved to a file takes its label along.
@@ -169,7 +170,9 @@ fn is_foreign(entry: &Entry) -> bool {
 /// A handler came back: only text and the multimodal envelope pass.
 fn settle(output: ToolOutput, trail: &Trail, interrupted: bool) -> Sealed {
     let content = match output {
-        ToolOutput::Text(text) | ToolOutput::Foreign(Value::String(text)) => Content::Text(text),
+        ToolOutput::Text(text)
+        | ToolOutput::Untrusted(text)
+        | ToolOutput::Foreign(Value::String(text)) => Content::Text(text),
         ToolOutput::Multimodal(parts) => Content::Multimodal(parts),
         ToolOutput::Foreign(value) => match Multimodal::from_value(&value) {
             Some(parts) => Content::Multimodal(parts),
@@ -238,7 +241,7 @@ fn refuse(mut refusal: Refusal, trail: &Trail) -> Sealed {
         _ => refusal.output(),
     };
     let content = match output {
-        ToolOutput::Text(text) => Content::Text(text),
+        ToolOutput::Text(text) | ToolOutput::Untrusted(text) => Content::Text(text),
         ToolOutput::Multimodal(parts) => Content::Multimodal(parts),
         ToolOutput::Foreign(value) => Content::Text(value.to_string()),
     };

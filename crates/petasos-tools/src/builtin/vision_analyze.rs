@@ -104,7 +104,10 @@ impl VisionAnalyze {
     async fn looked(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, MediaError> {
         let given = work.given?;
         if work.question.trim().is_empty() {
-            return Err(MediaError::new("bad_argument", "`question` is empty: say what to find out"));
+            return Err(MediaError::new(
+                "bad_argument",
+                "`question` is empty: say what to find out",
+            ));
         }
         let bytes = given.bytes(FILE_BYTES_MAX, cx).await?;
         let missing = || MediaError::new("missing_setup", NEEDS);
@@ -202,7 +205,8 @@ impl Tool for VisionAnalyze {
             let place = given.as_ref().ok().and_then(|given| given.place.clone());
             let effects: Effects =
                 given.iter().flat_map(|given| given.effects.iter().cloned()).collect();
-            let plan = place.map_or_else(|| Plan::new(args.clone()), |place| place.plan(args.clone()));
+            let plan =
+                place.map_or_else(|| Plan::new(args.clone()), |place| place.plan(args.clone()));
             let work = Work { question: input.question, given };
             Ok(plan.with_effects(effects).with_work(work))
         })

@@ -85,6 +85,11 @@ impl Bench {
         Self { _folder: folder, root, cx, ports, runtime, engine: None }
     }
 
+    /// With settings and variables.
+    pub(crate) fn set_up(settings: &Value, variables: &[(&str, &str)]) -> Self {
+        Self::made(tempfile::tempdir().unwrap(), settings, variables)
+    }
+
     /// With the terminal of this machine.
     pub(crate) fn local(settings: &Value) -> Self {
         Self::with(settings).at_the_terminal()
@@ -226,7 +231,10 @@ impl Bench {
 
     /// Runs a tool; the result must be one JSON object.
     pub(crate) fn run(&self, tool: &str, args: &Value) -> Value {
-        let ToolOutput::Text(text) = self.try_run(tool, args).unwrap() else { panic!("not text") };
+        let text = match self.try_run(tool, args).unwrap() {
+            ToolOutput::Text(text) | ToolOutput::Untrusted(text) => text,
+            other => panic!("not text: {other:?}"),
+        };
         let value: Value = serde_json::from_str(&text).unwrap();
         assert!(value.is_object(), "{text}");
         value
@@ -248,7 +256,7 @@ impl Bench {
 
 /// What a service told about itself.
 #[expect(clippy::disallowed_methods, reason = "services tell their addresses by variables")]
-fn told(name: &str) -> Option<String> {
+pub(crate) fn told(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.is_empty())
 }
 

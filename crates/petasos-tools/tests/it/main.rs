@@ -7,6 +7,8 @@ mod elsewhere;
 mod execute_code;
 mod family;
 #[cfg(test)]
+mod house;
+#[cfg(test)]
 mod located;
 mod memory;
 mod properties;

@@ -213,6 +213,14 @@ async fn foreign_text_is_labelled_defanged_and_its_risk_told() {
 }
 
 #[tokio::test]
+async fn a_tool_of_our_own_says_when_strangers_wrote_into_its_result() {
+    let strangers = gives(|| Ok(ToolOutput::Untrusted(PAGE.to_owned())));
+    let world = World::with(vec![entry("ha_get_state", "homeassistant", strangers)]);
+    let text = world.call("ha_get_state", "{}").await.content.text();
+    assert!(text.starts_with("<untrusted_tool_result source=\"ha_get_state\">"), "{text}");
+}
+
+#[tokio::test]
 async fn whatever_an_mcp_server_gives_is_foreign() {
     use crate::registry::{Intent, Origin};
     let world = World::with(Vec::new());

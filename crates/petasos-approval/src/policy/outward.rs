@@ -1,0 +1,49 @@
+//! Effects that reach people and things: a message to somebody, something in the world that moves.
+//!
+//! Writing to somebody is asked about once a session and target. What doors and alarms hang on is
+//! asked about each time, and no answer is remembered. Where nobody can be asked, only a rule of
+//! the user's own lets either through.
+
+use super::inspect::{Said, Seen};
+use crate::grants::Spot;
+use crate::permissions::{Deed, Kind};
+use petasos_analysis::Facts;
+
+/// What writing to somebody is called.
+pub(super) const MESSAGE: &str = "message to others";
+
+/// What moving something that people are kept safe by is called.
+pub(super) const SAFETY: &str = "safety device";
+
+/// A message, or anything else that leaves for somebody.
+pub(super) fn sent(target: &str, tool: &str, facts: &Facts) -> Seen {
+    let spot = Spot { leaf: target.to_owned(), target: None, cwd: facts.cwd.clone() };
+    let said = Said {
+        key: MESSAGE,
+        why: format!("sends to `{target}`"),
+        leaf: target.to_owned(),
+        spots: vec![spot],
+        span: None,
+        blocks: false,
+    };
+    Seen { deed: aimed(tool, target), said: vec![said] }
+}
+
+/// Something in the world.
+pub(super) fn moved(target: &str, guarded: bool, tool: &str) -> Seen {
+    let said = guarded.then(|| Said {
+        key: SAFETY,
+        why: format!("moves `{target}`, which people are kept safe by"),
+        leaf: target.to_owned(),
+        spots: Vec::new(),
+        span: None,
+        blocks: false,
+    });
+    Seen { deed: aimed(tool, target), said: said.into_iter().collect() }
+}
+
+fn aimed(tool: &str, target: &str) -> Deed {
+    let mut deed = Deed::new(tool, Kind::Target);
+    deed.targets.push(target.to_owned());
+    deed
+}

@@ -1,0 +1,75 @@
+//! `ha_get_state`: everything that is known of one thing of a house.
+
+use std::sync::Arc;
+
+use petasos_contract::tool::{Concurrency, Example};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
+};
+use petasos_vendors::homeassistant::House;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use crate::{house, vendors};
+
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "ha_get_state",
+    toolset: "homeassistant",
+    description: "Read one thing of a house",
+    emoji: "🏠",
+    core: true,
+    idempotent: true,
+    concurrency: Concurrency::Safe,
+    check: Some(&house::HOUSE),
+    schema,
+    examples: &[Example {
+        title: "a house that nobody named",
+        args: r#"{"entity_id":"light.kitchen"}"#,
+        shows: "needs HASS_TOKEN",
+    }],
+    build: |_| Arc::new(GetState),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    json!({
+        "description": "Read state and attributes of one thing of the user's house in Home Assistant.",
+        "parameters": {
+            "type": "object",
+            "properties": {
+                "entity_id": { "type": "string", "description": "Its id, such as light.kitchen" }
+            },
+            "required": ["entity_id"],
+        },
+    })
+}
+
+#[derive(Deserialize)]
+struct Input {
+    entity_id: String,
+}
+
+struct GetState;
+
+impl Tool for GetState {
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let input: Input = cleared.into_args().parse()?;
+            let work = async { House::open(&cx.settings)?.state(input.entity_id.trim()).await };
+            Ok(house::told(vendors::until_cancelled(cx, Box::pin(work)).await, cx))
+        })
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        let plan = Plan::new(args).with_effects(house::reach(cx));
+        Box::pin(std::future::ready(Ok(plan)))
+    }
+}
