@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use petasos_session::command::{self, AfterCommand};
 use petasos_session::{CommandOutcome, EndReason};
-use petasos_store::{SessionScope, StoreError};
+use petasos_store::{Filter, SessionHead, SessionScope, StoreError};
 use serde_json::Value;
 use tracing::warn;
 
@@ -125,10 +125,10 @@ impl Shared {
         name: &str,
         words: &str,
     ) -> String {
-        let foreign =
-            matches!(name, "resume" | "sessions" | "branch") && message.class < Class::Admin;
-        if foreign {
-            return format!("/{name} is for administrators.");
+        if matches!(name, "resume" | "sessions")
+            && let Some(words) = everywhere(words)
+        {
+            return self.of_everybody(message, name, &words).await;
         }
         let session = match self.open(&message.key, &message.session, &message.sender).await {
             Ok(session) => session,
@@ -139,6 +139,49 @@ impl Shared {
             Ok(outcome) => self.after(message, outcome).await,
             Err(error) => error.to_string(),
         }
+    }
+
+    /// `/sessions --all` and `/resume --all`: conversations of every chat. Where no list of
+    /// administrators exists everybody is one, so that only a listed one and the owner count.
+    async fn of_everybody(&self, message: &Admitted, name: &str, words: &str) -> String {
+        let account = self.account(&message.lane());
+        let listed = account.is_some_and(|account| {
+            let options = account.options();
+            let shared = message.key.kind.is_shared();
+            let list = if shared { &options.group_admins } else { &options.admins };
+            list.contains(&message.sender)
+        });
+        if message.class != Class::Owner && !listed {
+            return format!("/{name} --all is for the owner and listed administrators.");
+        }
+        let done = match name {
+            "sessions" => self.all_sessions().await,
+            _ => self.resume_any(message, words).await,
+        };
+        done.unwrap_or_else(|error| error.to_string())
+    }
+
+    async fn all_sessions(&self) -> Result<String, StoreError> {
+        let filter = Filter { scope: SessionScope::Everyone, limit: 20, ..Filter::default() };
+        let heads = self.conversations.list(&filter).await?;
+        let line = |head: &SessionHead| {
+            let title = head.title.as_deref().unwrap_or("(no title)");
+            let place = head.owner.as_ref().map_or_else(
+                || "at the machine".to_owned(),
+                |owner| format!("{}:{}", owner.platform, owner.chat),
+            );
+            format!("- `{}` **{title}**, {} messages, {place}", head.id, head.messages)
+        };
+        Ok(heads.iter().map(line).collect::<Vec<_>>().join("\n"))
+    }
+
+    async fn resume_any(&self, message: &Admitted, words: &str) -> Result<String, StoreError> {
+        if words.is_empty() {
+            return Ok("Name the conversation: `/sessions --all` lists them.".to_owned());
+        }
+        let head = self.conversations.find(words, &SessionScope::Everyone).await?;
+        self.store.bind(&message.key, &head.session()).await?;
+        Ok(format!("This chat goes on with {}.", head.id))
     }
 
     /// What follows from a command of the session.
@@ -297,4 +340,11 @@ impl Shared {
             }
         }
     }
+}
+
+/// The words without `--all`, when they have it.
+fn everywhere(words: &str) -> Option<String> {
+    let all: Vec<&str> = words.split_whitespace().collect();
+    let rest: Vec<&str> = all.iter().copied().filter(|word| *word != "--all").collect();
+    (rest.len() < all.len()).then(|| rest.join(" "))
 }

@@ -222,6 +222,10 @@ impl Shared {
         match self.conversations.find(id.as_str(), &SessionScope::Everyone).await {
             Ok(_) => self.sessions.open(Begin::Resume { session: id.clone(), choice }).await,
             Err(StoreError::NotFound { .. }) => {
+                // Everybody in a shared conversation owns it; another is its person's alone.
+                let alone = key.user.is_some() || !key.kind.is_shared();
+                let user = address.user.clone().filter(|_| alone);
+                choice.new.owner = Some(Address { user, ..(*address).clone() });
                 choice.new.id = Some(id.clone());
                 self.sessions.open(Begin::New { choice, after: None }).await
             }

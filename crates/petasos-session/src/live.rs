@@ -205,7 +205,8 @@ impl LiveSession {
     /// Which conversations the people of this one may see.
     pub(crate) async fn scope(&self) -> Result<SessionScope, StoreError> {
         let owner = match self.head().await? {
-            Some(head) => head.owner,
+            // A conversation that was brought into a chat sees what the chat sees.
+            Some(head) => head.owner.or_else(|| self.owner()),
             None => self.owner(),
         };
         // Whoever sits at the machine may see everything that is kept on it.

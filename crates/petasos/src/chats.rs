@@ -12,7 +12,7 @@ use petasos_gateway::GatewayHost;
 use petasos_gateway::platform::PlatformDef;
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
-use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
+use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic};
 
 use crate::halt;
 use crate::host::Host;
@@ -76,6 +76,14 @@ impl Services for ChatProgram {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Content, String>> {
         Box::pin(pictures::taken(&self.host, content, Bad::IsTold, cx))
+    }
+
+    fn limits(&self) -> SessionLimits {
+        let turns = self.host.settings().get("gateway.max_concurrent_sessions");
+        let turns = turns.and_then(serde_json::Value::as_u64);
+        let turns = turns.and_then(|count| usize::try_from(count).ok());
+        let usual = SessionLimits::CHATS;
+        SessionLimits { turns: turns.unwrap_or(usual.turns).max(1), ..usual }
     }
 
     fn context(&self, session: &SessionId) -> CallContext {

@@ -4,6 +4,7 @@
 mod access;
 mod chats;
 mod post;
+mod privacy;
 mod real;
 mod rendering;
 mod telegram;

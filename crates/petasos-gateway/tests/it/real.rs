@@ -40,7 +40,7 @@ fn told(test: &str, component: &str, name: &str) -> Option<String> {
 
 fn config(platform: &str, variables: Vec<(&'static str, String)>, values: &'static str) -> Config {
     let platforms = PLATFORMS.iter().copied().filter(|def| def.name == platform).collect();
-    Config { values, variables, platforms }
+    Config { values, variables, platforms, ..Config::default() }
 }
 
 async fn connected(world: &World, platform: &str) {

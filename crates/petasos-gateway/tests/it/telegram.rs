@@ -209,6 +209,7 @@ fn config(api: &BotApi) -> Config {
             ("TELEGRAM_ALLOWED_USERS", "7,8".to_owned()),
         ],
         platforms: PLATFORMS.iter().copied().filter(|def| def.name == "telegram").collect(),
+        ..Config::default()
     }
 }
 

@@ -19,7 +19,7 @@ use petasos_runtime::availability::Checks;
 use petasos_runtime::definitions::Catalogue;
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{
-    Choice, Engine, ModelChoice, Questions, Services, SessionParts, Sessions, Topic,
+    Choice, Engine, ModelChoice, Questions, Services, SessionLimits, SessionParts, Sessions, Topic,
 };
 use petasos_sqlite::{OpenOptions, Store, new_session_id};
 use petasos_store::Stores;
@@ -51,11 +51,16 @@ impl Policy for AskAboutTodo {
 /// The program around: nothing but settings.
 pub(crate) struct Around {
     settings: Arc<Settings>,
+    limits: SessionLimits,
     stopped: Mutex<Option<String>>,
     places: Mutex<BTreeMap<String, Arc<Address>>>,
 }
 
 impl Services for Around {
+    fn limits(&self) -> SessionLimits {
+        self.limits
+    }
+
     fn context(&self, session: &SessionId) -> CallContext {
         let cx = CallContext::new(Arc::clone(&self.settings), Surface::Gateway, session.clone());
         match self.places.lock().get(session.as_str()) {
@@ -109,7 +114,8 @@ impl Services for Around {
 impl GatewayHost for Around {
     fn choice(&self, _: &PlatformDef, _: &Address) -> Choice {
         let mut choice = Choice::new(Surface::Gateway, Arc::clone(&self.settings));
-        choice.selection.enabled = Some(vec!["clarify".to_owned(), "todo".to_owned()]);
+        choice.selection.enabled =
+            Some(["clarify", "todo", "session_search"].map(str::to_owned).to_vec());
         choice
     }
 
@@ -158,6 +164,7 @@ pub(crate) struct Config {
     pub(crate) values: &'static str,
     pub(crate) variables: Vec<(&'static str, String)>,
     pub(crate) platforms: Vec<&'static PlatformDef>,
+    pub(crate) limits: SessionLimits,
 }
 
 impl Config {
@@ -216,6 +223,7 @@ impl World {
         engine.asker = Some(Arc::clone(&questions) as _);
         let around = Arc::new(Around {
             settings: Arc::clone(&settings),
+            limits: config.limits,
             stopped: Mutex::default(),
             places: Mutex::default(),
         });

@@ -16,5 +16,6 @@ mod read_file;
 mod search_files;
 #[cfg(test)]
 mod send_message;
+#[cfg(test)]
 mod suite;
 mod write_file;
