@@ -16,6 +16,7 @@
 //! | `leases` | who may add to a conversation |
 //! | `inbox`, `outbox` | messages of chat platforms that came in and go out |
 //! | `routes`, `access` | where chats lead, how far they were read, who was let in |
+//! | `schedules`, `occurrences` | scheduled jobs, and what became of their due times |
 //! | `questions` | questions to people |
 //! | `changes` | hearing of what was written |
 //! | `maintain` | long work on the whole file: checks, repairs, imports |
@@ -34,6 +35,7 @@ mod leases;
 mod maintain;
 mod messages;
 mod migrations;
+mod occurrences;
 mod outbox;
 mod owners;
 mod prune;
@@ -42,6 +44,7 @@ mod readers;
 mod repair;
 mod routes;
 mod salvage;
+mod schedules;
 mod search;
 mod sessions;
 mod sqlite;

@@ -238,6 +238,20 @@ pub(crate) fn plan(
     Ok(new)
 }
 
+/// Deliveries whose token begins so, in the order in which they were planned.
+pub(crate) fn with_prefix(
+    connection: &Connection,
+    prefix: &str,
+) -> Result<Vec<OutboxRow>, StoreError> {
+    // The range of an index: what begins so lies between the prefix and its successor.
+    let sql = format!(
+        "SELECT {COLUMNS} FROM outbox WHERE token >= ?1 AND token < ?1 || char(1114111) ORDER BY id"
+    );
+    let mut sql = connection.prepare_cached(&sql).map_err(failed)?;
+    let rows = sql.query_map([prefix], stored).map_err(failed)?;
+    rows.collect::<Result<_, _>>().map_err(failed)
+}
+
 /// The first of each lane that is due, where nothing of the lane is on its way.
 fn due(
     connection: &Connection,

@@ -11,6 +11,7 @@
 //! | `chat` | which conversation of a chat platform is meant |
 //! | `inbox`, `outbox` | messages that came in, messages that go out |
 //! | `routes` | where chats lead, who was let in, how far was read |
+//! | `schedules` | scheduled jobs and their occurrences |
 //! | `changes` | hearing that another process wrote |
 //! | `stores` | all of them together |
 
@@ -21,6 +22,7 @@ mod leases;
 mod outbox;
 mod questions;
 mod routes;
+mod schedules;
 mod scope;
 mod sessions;
 mod stores;
@@ -32,6 +34,7 @@ pub use leases::*;
 pub use outbox::*;
 pub use questions::*;
 pub use routes::*;
+pub use schedules::*;
 pub use scope::SessionScope;
 pub use sessions::*;
 pub use stores::Stores;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::changes::ChangeFeed;
 use crate::questions::QuestionStore;
+use crate::schedules::ScheduleStore;
 use crate::sessions::SessionStore;
 
 /// The stores of a program. Cheap to clone; they may be one database or several.
@@ -14,6 +15,8 @@ pub struct Stores {
     pub sessions: Arc<dyn SessionStore>,
     /// Questions to people.
     pub questions: Arc<dyn QuestionStore>,
+    /// Scheduled jobs.
+    pub schedules: Arc<dyn ScheduleStore>,
     /// Hearing of what was written.
     pub changes: Arc<dyn ChangeFeed>,
 }
@@ -22,11 +25,12 @@ impl Stores {
     /// All of them in one database.
     pub fn of<S>(store: &Arc<S>) -> Self
     where
-        S: SessionStore + QuestionStore + ChangeFeed + 'static,
+        S: SessionStore + QuestionStore + ScheduleStore + ChangeFeed + 'static,
     {
         Self {
             sessions: Arc::clone(store) as _,
             questions: Arc::clone(store) as _,
+            schedules: Arc::clone(store) as _,
             changes: Arc::clone(store) as _,
         }
     }

@@ -12,6 +12,7 @@
 mod leases;
 mod log;
 mod questions;
+mod schedules;
 
 use std::future::Future;
 use std::sync::Arc;
@@ -34,7 +35,7 @@ pub struct Case {
 
 /// Every promise.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    leases::CASES.iter().chain(log::CASES).chain(questions::CASES)
+    leases::CASES.iter().chain(log::CASES).chain(questions::CASES).chain(schedules::CASES)
 }
 
 /// How many handles race.

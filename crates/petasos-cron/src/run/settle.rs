@@ -1,0 +1,257 @@
+//! What a run said becomes a file, deliveries and an account of it.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use petasos_contract::delivery::{Destination, Parcel};
+use petasos_session::{TurnEnd, TurnError};
+use petasos_store::{DeliveryWish, OccurrenceRow, OccurrenceState};
+use serde_json::{Map, Value, json};
+
+use super::prepare::Held;
+use super::{Runs, outcome};
+use crate::job::{Job, Notify};
+use crate::scheduler::{Ended, MissedRun};
+use crate::{reply, targets};
+
+/// Repeated failures are told once in so long.
+const FOLDED: i64 = 86_400_000;
+/// So far back failures are counted.
+const LOOKED_AT: u32 = 100;
+/// How long a delivery is waited for where no gateway sends it.
+const SEND_WAIT: Duration = Duration::from_secs(20);
+
+/// What a run said.
+pub(super) struct Said {
+    state: OccurrenceState,
+    text: String,
+    silent: bool,
+    detail: Map<String, Value>,
+}
+
+impl Said {
+    fn new(state: OccurrenceState, text: impl Into<String>) -> Self {
+        Self { state, text: text.into(), silent: false, detail: Map::new() }
+    }
+
+    pub(super) fn failed(why: &str) -> Self {
+        Self::new(OccurrenceState::Failed, why)
+    }
+
+    pub(super) fn stopped() -> Self {
+        Self::new(OccurrenceState::Failed, "it was stopped")
+    }
+
+    /// The script said that nobody need be woken.
+    pub(super) fn asleep(output: String) -> Self {
+        Self { silent: true, ..Self::new(OccurrenceState::Succeeded, output) }
+    }
+
+    /// Only the script ran: its output is the reply, and none is silence.
+    pub(super) fn script(output: String, error: Option<String>) -> Self {
+        match error {
+            None => {
+                let silent = output.trim().is_empty();
+                Self { silent, ..Self::new(OccurrenceState::Succeeded, output) }
+            }
+            Some(error) => Self::failed(format!("{error}\n\n{output}").trim()),
+        }
+    }
+
+    pub(super) fn turn(ended: Option<Result<TurnEnd, TurnError>>) -> Self {
+        match ended {
+            Some(Ok(end)) => {
+                let state = outcome(&end);
+                let text = if end.text.trim().is_empty() {
+                    "the model said nothing".to_owned()
+                } else {
+                    end.text.clone()
+                };
+                Self { detail: account(&end), ..Self::new(state, text) }
+            }
+            Some(Err(error)) => Self::failed(&error.to_string()),
+            None => Self::failed("its session ended before it did"),
+        }
+    }
+
+    pub(super) fn timed_out(why: String, partly: Option<TurnEnd>) -> Self {
+        let detail = partly.as_ref().map(account).unwrap_or_default();
+        Self { detail, ..Self::new(OccurrenceState::TimedOut, why) }
+    }
+}
+
+fn account(end: &TurnEnd) -> Map<String, Value> {
+    Map::from_iter([
+        ("requests".to_owned(), json!(end.requests)),
+        ("cost_usd".to_owned(), json!(end.cost_usd)),
+        ("tools".to_owned(), json!(end.tools.len())),
+        ("outcome".to_owned(), json!(end.outcome.as_str())),
+    ])
+}
+
+impl Runs {
+    /// Saves what was said and decides what is sent.
+    pub(super) async fn settle(&self, job: &Job, row: &OccurrenceRow, said: Said) -> Ended {
+        let Said { state, text, silent, mut detail } = said;
+        let text = self.host().redact(&text);
+        let before = self.jobs.store().occurrences(Some(&job.id), LOOKED_AT).await;
+        let before = before.unwrap_or_default();
+        match self.saved(job, state, &text) {
+            Ok(name) => drop(detail.insert("output".to_owned(), Value::from(name))),
+            Err(why) => drop(detail.insert("output_error".to_owned(), Value::from(why))),
+        }
+        let succeeded = state == OccurrenceState::Succeeded;
+        let (wish, body) = if succeeded {
+            let silent = silent || reply::is_silent(&text) || self.is_unwanted(job, &text, &before);
+            let body = if self.options().wrap { reply::wrapped(job, &text) } else { text };
+            (if silent { DeliveryWish::Silent } else { DeliveryWish::Queued }, body)
+        } else {
+            detail.insert("error".to_owned(), Value::from(text.as_str()));
+            self.failure(job, state, &text, &before)
+        };
+        let mut ended = Ended { state, wish, deliveries: Vec::new(), detail, hold: None };
+        if wish == DeliveryWish::Queued {
+            self.address(job, row, &body, &mut ended).await;
+        }
+        ended
+    }
+
+    /// A job that must be looked at: it is told, always.
+    pub(super) async fn held(&self, job: &Job, row: &OccurrenceRow, held: Held) -> Ended {
+        let Held { reason, why } = held;
+        let mut ended = Ended::plain(OccurrenceState::Skipped, &why);
+        ended.detail.insert("reason".to_owned(), Value::from(reason));
+        ended.hold = Some(format!("{reason}: {why}"));
+        let body = reply::wrapped(job, &format!("This job is held and did not run: {why}"));
+        ended.wish = DeliveryWish::Queued;
+        self.address(job, row, &body, &mut ended).await;
+        ended
+    }
+
+    /// Puts a text on its way to the targets of a job.
+    async fn address(&self, job: &Job, row: &OccurrenceRow, body: &str, ended: &mut Ended) {
+        let found = targets::resolve(&job.body, self.host()).await;
+        if !found.trouble.is_empty() {
+            ended.detail.insert("delivery_error".to_owned(), json!(found.trouble.join("; ")));
+        }
+        ended.wish = match (found.places.is_empty(), found.trouble.is_empty()) {
+            (false, _) => DeliveryWish::Queued,
+            (true, false) => DeliveryWish::Failed,
+            (true, true) => DeliveryWish::None,
+        };
+        ended.deliveries = targets::deliveries(&row.id, &found.places, body);
+    }
+
+    fn saved(&self, job: &Job, state: OccurrenceState, text: &str) -> Result<String, String> {
+        let folder = reply::folder(self.host().settings().home(), &job.id);
+        let now = self.jobs.now();
+        let stamp = now.strftime("%Y%m%dT%H%M%S").to_string();
+        let milli = now.subsec_millisecond();
+        let name = format!("{stamp}.{milli:03}.md");
+        let text = if state == OccurrenceState::Succeeded {
+            text.to_owned()
+        } else {
+            format!("({state})\n\n{text}")
+        };
+        self.host().save(&folder.join(&name), &text)?;
+        reply::prune(&folder, self.options().outputs);
+        Ok(name)
+    }
+
+    /// Whether a job wants other replies than this one.
+    fn is_unwanted(&self, job: &Job, text: &str, before: &[OccurrenceRow]) -> bool {
+        match job.body.notify {
+            Notify::Always => false,
+            Notify::Failure => true,
+            Notify::Change => {
+                let last = before.iter().find(|row| row.new.state == OccurrenceState::Succeeded);
+                let name = last.and_then(|row| row.detail.get("output")).and_then(Value::as_str);
+                let folder = reply::folder(self.host().settings().home(), &job.id);
+                let old = name.and_then(|name| std::fs::read_to_string(folder.join(name)).ok());
+                old.is_some_and(|old| old.trim() == text.trim())
+            }
+        }
+    }
+
+    /// A failure is told, repeated ones once a day with their number.
+    fn failure(
+        &self,
+        job: &Job,
+        state: OccurrenceState,
+        why: &str,
+        before: &[OccurrenceRow],
+    ) -> (DeliveryWish, String) {
+        let ran = before
+            .iter()
+            .filter(|row| row.new.state.is_settled() && row.new.state != OccurrenceState::Skipped);
+        let streak: Vec<&OccurrenceRow> =
+            ran.take_while(|row| row.new.state != OccurrenceState::Succeeded).collect();
+        let since = self.jobs.now().as_millisecond() - FOLDED;
+        let told = streak.iter().any(|row| {
+            row.wish == DeliveryWish::Queued && row.ended_ms.is_some_and(|at| at > since)
+        });
+        let word =
+            if state == OccurrenceState::TimedOut { "was ended by a limit" } else { "failed" };
+        let count = streak.len() + 1;
+        let again = if count > 1 { format!(" ({count} times in a row)") } else { String::new() };
+        let body = reply::wrapped(job, &format!("This run {word}{again}: {why}"));
+        (if told { DeliveryWish::Silent } else { DeliveryWish::Queued }, body)
+    }
+
+    /// Where no gateway runs, what was planned is sent here and now.
+    pub(super) async fn send_planned(&self, occurrence: &str) {
+        let Some(deliveries) = self.host().deliveries() else { return };
+        let Ok(rows) = self.jobs.store().deliveries_of(occurrence).await else { return };
+        for row in rows {
+            let lane = row.delivery.lane;
+            let to = Destination {
+                platform: lane.platform,
+                account: lane.account,
+                chat: lane.chat,
+                thread: lane.thread,
+                name: String::new(),
+                kind: String::new(),
+                home: false,
+                unreachable: None,
+            };
+            let (text, token) = (row.delivery.body, row.delivery.token);
+            if let Err(error) =
+                deliveries.deliver(Parcel { to, text, token, wait: SEND_WAIT }).await
+            {
+                // It stays planned: the next gateway sends it.
+                tracing::warn!(error, occurrence, "a reply waits for a gateway");
+            }
+        }
+    }
+
+    /// One notice for each target about what was missed.
+    pub(super) async fn tell_missed(&self, missed: Vec<MissedRun>) {
+        for run in &missed {
+            tracing::warn!(job = run.job.id, count = run.count, "due times were missed");
+        }
+        let Some(deliveries) = self.host().deliveries().filter(|_| self.options().tell_missed)
+        else {
+            return;
+        };
+        let mut notices: BTreeMap<String, (Destination, Vec<String>)> = BTreeMap::new();
+        for run in missed {
+            let until = run.job.schedule.zone.iso(run.last);
+            let line =
+                format!("- {} (job {}): {} until {until}", run.job.name, run.job.id, run.count);
+            for place in targets::resolve(&run.job.body, self.host()).await.places {
+                let key = format!("{}/{place}", place.account);
+                notices.entry(key).or_insert_with(|| (place, Vec::new())).1.push(line.clone());
+            }
+        }
+        let now: Timestamp = self.jobs.now();
+        for (key, (to, lines)) in notices {
+            let text = format!("Scheduled runs that were missed:\n{}", lines.join("\n"));
+            let token = format!("cron-missed:{}:{key}", now.as_millisecond());
+            let parcel = Parcel { to, text, token, wait: Duration::ZERO };
+            if let Err(error) = deliveries.deliver(parcel).await {
+                tracing::warn!(error, "nobody was told of missed runs");
+            }
+        }
+    }
+}
