@@ -27,7 +27,7 @@ const VALUES: &str = "--home --set --profile -p";
 const LOOSENING: &str = "--set --home --accept-hooks --yolo --profile -p";
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
-const CHANGES: [(&str, &[&str]); 25] = [
+const CHANGES: [(&str, &[&str]); 26] = [
     // Whoever drives an editor's server answers its questions.
     ("acp", &[]),
     ("approval", &["answer", "grant", "revoke", "allow", "narrow"]),
@@ -50,6 +50,8 @@ const CHANGES: [(&str, &[&str]); 25] = [
     ("resume", &[]),
     ("rollback", &["restore"]),
     ("secrets", &["set", "unset"]),
+    // Whoever has a token answers what runs ask.
+    ("serve", &[]),
     ("sessions", &["delete", "prune", "repair", "import"]),
     ("setup", &[]),
     ("skills", &["install", "uninstall", "update"]),

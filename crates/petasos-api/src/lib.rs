@@ -1,1 +1,53 @@
 //! Sessions over HTTP: the interfaces that OpenAI's clients speak, runs, and webhooks.
+//!
+//! Its law: a request is a run, a run is one turn of one session, and whoever reads its log, in
+//! whichever words, reads the same. Nobody is let in without a key, and what a key began is there
+//! for that key alone.
+//!
+//! | file | what it holds |
+//! |---|---|
+//! | `options` | the settings, and what is refused |
+//! | `keys` | keys, tokens, scopes, slow guessing |
+//! | `server` | who is let in, and what every answer carries |
+//! | `routes`, `openapi` | every endpoint, and the document made from them |
+//! | `origin`, `body`, `answer`, `error` | hosts and pages, bodies in, answers out |
+//! | `run`, `runs`, `pump` | a run and its log, all of them, and how a session fills one |
+//! | `stream` | the log as frames |
+//! | `conversation`, `turns` | which session is meant, and how its turn begins |
+//! | `chat`, `responses`, `content` | OpenAI's interfaces |
+//! | `run_routes`, `approvals`, `sessions` | ours |
+//! | `models`, `state` | names of models; health, readiness, numbers |
+//! | `prune` | sessions that nobody came back to |
+//! | `host` | what the program must offer |
+
+mod answer;
+mod approvals;
+mod body;
+mod chat;
+mod content;
+mod conversation;
+mod error;
+mod host;
+mod keys;
+mod models;
+mod openapi;
+mod options;
+mod origin;
+mod prune;
+mod pump;
+mod responses;
+mod routes;
+mod run;
+mod run_routes;
+mod runs;
+mod server;
+mod sessions;
+mod state;
+mod stream;
+mod turns;
+
+pub use host::{ApiHost, Wish};
+pub use keys::{ApiScope, NamedKey, NewToken, create_token};
+pub use openapi::document;
+pub use options::{ApiOptions, Leniency, ModelRoute, OptionsError, is_enabled};
+pub use server::{ApiParts, ApiServer, StartError};

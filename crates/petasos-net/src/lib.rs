@@ -13,6 +13,7 @@
 //! | `websocket` | WebSocket as a client |
 //! | `proxy` | which proxy, if any |
 //! | `client` | requests, replies, redirects, deadlines |
+//! | `serve` | the way in: HTTP for those parts that listen |
 //! | `sse` | server-sent events |
 //! | `stream` | bare connections for protocols that are not HTTP |
 //! | `grpc` | framed messages and their status |
@@ -26,6 +27,7 @@ pub mod filter;
 pub mod grpc;
 pub mod origin;
 pub mod proxy;
+pub mod serve;
 pub mod sites;
 pub mod sse;
 pub mod stream;

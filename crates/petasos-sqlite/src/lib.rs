@@ -18,6 +18,7 @@
 //! | `routes`, `access` | where chats lead, how far they were read, who was let in |
 //! | `schedules`, `occurrences` | scheduled jobs, and what became of their due times |
 //! | `questions` | questions to people |
+//! | `api` | what the HTTP interface keeps |
 //! | `changes` | hearing of what was written |
 //! | `maintain` | long work on the whole file: checks, repairs, imports |
 //! | `prune` | removing old conversations, and giving their space back |
@@ -27,6 +28,7 @@
 //! | `stamp` | times and identities |
 
 mod access;
+mod api;
 mod changes;
 mod export;
 mod import;

@@ -12,9 +12,11 @@
 //! | `inbox`, `outbox` | messages that came in, messages that go out |
 //! | `routes` | where chats lead, who was let in, how far was read |
 //! | `schedules` | scheduled jobs and their occurrences |
+//! | `api` | what the HTTP interface keeps |
 //! | `changes` | hearing that another process wrote |
 //! | `stores` | all of them together |
 
+mod api;
 mod changes;
 mod chat;
 mod inbox;
@@ -27,6 +29,7 @@ mod scope;
 mod sessions;
 mod stores;
 
+pub use api::*;
 pub use changes::{CHANGE_LATE_MAX, ChangeFeed};
 pub use chat::*;
 pub use inbox::*;

@@ -1,22 +1,27 @@
-//! What the gateway asks of the program: what conversations of a platform choose, where they are
-//! reached, and whether everything was stopped.
+//! What the gateway and the HTTP interface ask of the program: what conversations choose, where they
+//! are reached, and whether everything was stopped.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use petasos_api::{ApiHost, Wish};
+use petasos_config::Inputs;
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
 use petasos_contract::message::Content;
-use petasos_contract::{Address, BoxFuture, CallContext, SessionId};
+use petasos_contract::settings::Source;
+use petasos_contract::{Address, BoxFuture, CallContext, SessionId, Settings};
 use petasos_gateway::GatewayHost;
 use petasos_gateway::platform::PlatformDef;
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic};
+use serde_json::{Value, json};
 
 use crate::halt;
 use crate::host::Host;
 use crate::pictures::{self, Bad};
+use crate::report::Report;
 use crate::services::Program;
 
 /// The program behind the chats of a gateway.
@@ -24,14 +29,30 @@ pub(crate) struct ChatProgram {
     host: Arc<Host>,
     program: Program,
     redactor: Arc<Redactor>,
-    places: Mutex<HashMap<SessionId, (Arc<Address>, bool)>>,
+    /// The settings of conversations over HTTP: commands are confined unless somebody chose
+    /// otherwise, also where a run is being watched.
+    confined: Arc<Settings>,
+    places: Mutex<HashMap<SessionId, Place>>,
+}
+
+/// Where a conversation is reached.
+struct Place {
+    surface: Surface,
+    address: Arc<Address>,
+    attended: bool,
 }
 
 impl ChatProgram {
     /// With what sessions ask of any surface.
-    pub(crate) fn new(host: Arc<Host>, program: Program) -> Self {
+    pub(crate) fn new(host: Arc<Host>, program: Program, inputs: &Inputs) -> Result<Self, Report> {
         let redactor = Redactor::of(host.settings());
-        Self { host, program, redactor, places: Mutex::default() }
+        let confined = confined(host.settings(), inputs)?;
+        Ok(Self { host, program, redactor, confined, places: Mutex::default() })
+    }
+
+    fn place(&self, session: &SessionId, place: Place) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.insert(session.clone(), place);
     }
 }
 
@@ -47,8 +68,8 @@ impl GatewayHost for ChatProgram {
     }
 
     fn placed(&self, session: &SessionId, address: &Arc<Address>, attended: bool) {
-        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.insert(session.clone(), (Arc::clone(address), attended));
+        let (surface, address) = (Surface::Gateway, Arc::clone(address));
+        self.place(session, Place { surface, address, attended });
     }
 
     fn new_session(&self) -> SessionId {
@@ -66,6 +87,63 @@ impl GatewayHost for ChatProgram {
     fn redact(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
     }
+}
+
+impl ApiHost for ChatProgram {
+    fn wished(&self, wish: &Wish) -> Choice {
+        let settings = &self.confined;
+        let mut choice = Choice::new(Surface::ApiServer, Arc::clone(settings));
+        let tools = self.host.catalogue().registry().snapshot();
+        choice.selection = choose(wish.platform, settings, &tools).selection(settings);
+        if let Some(instead) = &wish.instead {
+            choice.selection.enabled = Some(instead.clone());
+        }
+        if let (Some(only), Some(enabled)) = (&wish.toolsets, &mut choice.selection.enabled) {
+            enabled.retain(|name| only.contains(name));
+        }
+        choice.selection.disabled.push("messaging".to_owned());
+        if !wish.may_ask {
+            choice.selection.disabled.push("clarify".to_owned());
+        }
+        wish.platform.clone_into(&mut choice.source);
+        choice.model.clone_from(&wish.route.model);
+        choice.provider.clone_from(&wish.route.provider);
+        choice.addition.clone_from(&wish.instructions);
+        choice
+    }
+
+    fn reached(&self, session: &SessionId, address: &Arc<Address>, attended: bool) {
+        let (surface, address) = (Surface::ApiServer, Arc::clone(address));
+        self.place(session, Place { surface, address, attended });
+    }
+
+    fn redact(&self, text: &str) -> String {
+        self.redactor.text(text).into_owned()
+    }
+
+    fn halted(&self) -> Option<String> {
+        halt::stopped(self.host.settings().home())
+    }
+
+    fn toolsets(&self) -> Value {
+        let tools = self.host.catalogue().registry().snapshot();
+        let enabled = choose("api_server", &self.confined, &tools).enabled;
+        enabled.into_iter().map(|name| json!({ "name": name })).collect()
+    }
+}
+
+/// The settings with commands confined to the workspace, where nobody chose otherwise.
+fn confined(settings: &Arc<Settings>, inputs: &Inputs) -> Result<Arc<Settings>, Report> {
+    let chosen = settings.explain("terminal.sandbox").first();
+    // A project's file is no person's choice, though what it tightens holds.
+    let chosen = chosen
+        .is_some_and(|layer| !matches!(layer.source, Source::Default | Source::Project { .. }));
+    if chosen || settings.text("terminal.sandbox").is_some_and(|level| level != "off") {
+        return Ok(Arc::clone(settings));
+    }
+    let inputs = inputs.clone();
+    let inputs = inputs.with_override("terminal.sandbox", "workspace", "the HTTP interface");
+    Ok(Arc::new(petasos_config::load(&inputs)?))
 }
 
 impl Services for ChatProgram {
@@ -90,10 +168,15 @@ impl Services for ChatProgram {
         let mut cx = self.program.context(session);
         cx.surface = Surface::Gateway;
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        match places.get(session) {
-            Some((address, attended)) => cx.at(Arc::clone(address)).attended(*attended),
-            None => cx,
+        let Some(place) = places.get(session) else { return cx };
+        if place.surface == Surface::ApiServer {
+            (cx.surface, cx.settings) = (Surface::ApiServer, Arc::clone(&self.confined));
         }
+        cx.at(Arc::clone(&place.address)).attended(place.attended)
+    }
+
+    fn limits(&self) -> SessionLimits {
+        SessionLimits::CHATS
     }
 
     fn describe<'a>(

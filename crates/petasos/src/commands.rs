@@ -26,6 +26,7 @@ mod ps;
 mod resume;
 mod rollback;
 mod run;
+mod serve;
 mod sessions;
 mod setup;
 mod stop;
@@ -66,6 +67,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &resume::COMMAND,
     &rollback::COMMAND,
     &run::COMMAND,
+    &serve::COMMAND,
     &sessions::COMMAND,
     &setup::COMMAND,
     &stop::COMMAND,

@@ -51,7 +51,7 @@ pub(super) static KEYS: &[Key] = &[
     key("homeassistant", Any, "", "Home Assistant").reserved("the chat gateway"),
     key("webhook", Any, "", "Webhooks").reserved("the chat gateway"),
     key("webhooks", Any, "", "Webhooks").reserved("the chat gateway"),
-    key("api_server", Any, "", "The HTTP interface").reserved("the HTTP interface"),
+    key("api_server", Any, "", "The HTTP interface").reserved("nothing: it is `platforms.api_server`"),
     key("dashboard", Any, "", "The dashboard").reserved("the dashboard"),
     key("acp.agents", Map, "", "Other agents that may work as subagents: `NAME: {command, args, env, pass_env}`"),
     key("acp.list_all", Flag, "false", "Whether editors also list conversations of the terminal"),

@@ -91,6 +91,8 @@ pub(super) static ROWS: &[Row] = &[
     secret("WANDB_API_KEY", "Weights and Biases"),
     secret("HASS_TOKEN", "Home Assistant"),
     secret("HONCHO_API_KEY", "Honcho memory"),
+    secret("API_SERVER_KEY", "What clients of `petasos serve` show"),
+    secret("WEBHOOK_SECRET", "What webhooks without a secret of their own are signed with"),
     secret("TELEGRAM_BOT_TOKEN", "Telegram"),
     secret("DISCORD_BOT_TOKEN", "Discord"),
     secret("SLACK_BOT_TOKEN", "Slack"),

@@ -9,22 +9,18 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, header};
 use http_body_util::combinators::BoxBody;
 use http_body_util::{BodyExt as _, Full};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use petasos_contract::Secret;
+use petasos_net::serve::{ServeLimits, serve};
 use rmcp::transport::streamable_http_server::session::local::LocalSessionManager;
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use subtle::ConstantTimeEq as _;
-use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
+use tokio::net::TcpListener;
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
 use super::handler::Handler;
@@ -32,8 +28,6 @@ use crate::offer::Offer;
 
 /// More connections than any host opens; the next one waits.
 const CONNECTIONS_MAX: usize = 128;
-/// How long the head of a request may take.
-const HEAD: Duration = Duration::from_secs(10);
 /// The largest request.
 const BODY_MAX: usize = 8 * 1024 * 1024;
 
@@ -103,28 +97,12 @@ impl Listening {
     pub async fn run(self, offer: Arc<dyn Offer>, stop: CancellationToken) {
         let service = Arc::new(self.service(offer, &stop));
         let gate = Arc::new(Gate { token: self.options.token.clone(), service });
-        let room = Arc::new(Semaphore::new(CONNECTIONS_MAX));
-        let mut connections = JoinSet::new();
-        loop {
-            let accepted = tokio::select! {
-                accepted = self.listener.accept() => accepted,
-                _ended = connections.join_next(), if !connections.is_empty() => continue,
-                () = stop.cancelled() => return,
-            };
-            let stream = match accepted {
-                Ok((stream, _)) => stream,
-                Err(error) => {
-                    tracing::warn!(%error, "a connection was not accepted");
-                    tokio::time::sleep(Duration::from_millis(50)).await;
-                    continue;
-                }
-            };
-            let (gate, room) = (Arc::clone(&gate), Arc::clone(&room));
-            connections.spawn(async move {
-                let Ok(_place) = room.acquire_owned().await else { return };
-                connection(stream, gate).await;
-            });
-        }
+        let limits = ServeLimits { connections: CONNECTIONS_MAX, ..ServeLimits::default() };
+        serve(self.listener, limits, stop, move |request, _| {
+            let gate = Arc::clone(&gate);
+            async move { gate.answer(request).await }
+        })
+        .await;
     }
 
     fn service(&self, offer: Arc<dyn Offer>, stop: &CancellationToken) -> Service {
@@ -211,21 +189,18 @@ impl Gate {
         shown.is_some_and(|shown| bool::from(shown.ct_eq(token.expose().as_bytes())))
     }
 
-    async fn answer(
-        &self,
-        request: Request<Incoming>,
-    ) -> Result<Response<BoxBody<Bytes, Infallible>>, Infallible> {
+    async fn answer(&self, request: Request<Incoming>) -> Response<BoxBody<Bytes, Infallible>> {
         if !self.lets_in(&request) {
-            return Ok(refusal(StatusCode::UNAUTHORIZED, "a token is needed"));
+            return refusal(StatusCode::UNAUTHORIZED, "a token is needed");
         }
         if request.uri().path().trim_end_matches('/') != "/mcp" {
-            return Ok(refusal(StatusCode::NOT_FOUND, "the server is at /mcp"));
+            return refusal(StatusCode::NOT_FOUND, "the server is at /mcp");
         }
         let mut request = request;
         let line = Line::default();
         request.extensions_mut().insert(line.clone());
         let response = self.service.handle(request).await;
-        Ok(response.map(|body| UntilLetGo::new(body, &line).boxed()))
+        response.map(|body| UntilLetGo::new(body, &line).boxed())
     }
 }
 
@@ -237,19 +212,4 @@ fn refusal(status: StatusCode, text: &'static str) -> Response<BoxBody<Bytes, In
         response.headers_mut().insert(header::WWW_AUTHENTICATE, scheme);
     }
     response
-}
-
-async fn connection(stream: TcpStream, gate: Arc<Gate>) {
-    let serve = service_fn(move |request| {
-        let gate = Arc::clone(&gate);
-        async move { gate.answer(request).await }
-    });
-    let served = hyper::server::conn::http1::Builder::new()
-        .timer(TokioTimer::new())
-        .header_read_timeout(HEAD)
-        .serve_connection(TokioIo::new(stream), serve)
-        .await;
-    if let Err(error) = served {
-        tracing::debug!(%error, "a connection of the MCP server ended badly");
-    }
 }

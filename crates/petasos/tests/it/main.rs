@@ -22,6 +22,7 @@ mod providers;
 mod rollback;
 mod run;
 mod scanner;
+mod serve;
 mod sessions;
 mod setup;
 mod terminal;

@@ -5,12 +5,15 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_config::Inputs;
+use petasos_api::{ApiOptions, ApiParts, ApiServer};
+use petasos_config::{Inputs, home};
 use petasos_contract::Settings;
 use petasos_contract::wait::Owned;
 use petasos_gateway::{Gateway, GatewayParts, PLATFORMS};
+use petasos_session::Sessions;
 use tokio::net::UnixDatagram;
 use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
 
 use super::control::{self, Wish};
 use crate::chats::ChatProgram;
@@ -42,10 +45,17 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
         let guests = crate::guests::open(&host, Some(host.people()), out).await?;
         guests.watch(&inputs);
         let program = Program::new(Arc::clone(&host), inputs.clone(), guests);
-        let chats = Arc::new(ChatProgram::new(Arc::clone(&host), program));
+        let chats = Arc::new(ChatProgram::new(Arc::clone(&host), program, &inputs)?);
         let sessions = host.sessions(Arc::clone(&chats) as _, crate::extensions::slashes(&host))?;
         let _halt = halt::watch(&home, &sessions);
         let store = host.store()?;
+        let api = match http(&host, &inputs, &sessions, &chats).await {
+            Ok(api) => api,
+            Err(why) => {
+                out.remark(format!("error: {why}"));
+                return Ok(ExitCode::from(SETTINGS_CODE));
+            }
+        };
         let started = Gateway::start(GatewayParts {
             store: Arc::clone(&store) as _,
             conversations: store,
@@ -63,21 +73,53 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
                 return Ok(ExitCode::from(SETTINGS_CODE));
             }
         };
-        if gateway.accounts().is_empty() {
+        if gateway.accounts().is_empty() && api.is_none() {
             return Err(Report::new("no platform is configured")
                 .code("settings")
                 .hint("`petasos gateway platforms` says what each needs"));
         }
-        let names: Vec<String> = gateway.accounts().iter().map(|account| account.name()).collect();
+        let mut names: Vec<String> =
+            gateway.accounts().iter().map(|account| account.name()).collect();
+        names.extend(api.as_ref().map(|api| format!("http://{}/v1", api.address())));
         out.line(format!("gateway: ready; {}", names.join(", ")));
+        let stop = CancellationToken::new();
+        let api = api.map(|api| Owned::start(api.run(stop.clone())));
         let wish = serve(&home, &gateway, &inputs, host.settings()).await?;
         out.line("gateway: letting running turns end");
+        stop.cancel();
+        if let Some(api) = api {
+            api.join().await;
+        }
         gateway.drain().await;
         Ok(match wish {
             Wish::Restart => ExitCode::from(RESTART_CODE),
             _ => ExitCode::SUCCESS,
         })
     })
+}
+
+/// The HTTP interface, where the settings want it.
+async fn http(
+    host: &Arc<Host>,
+    inputs: &Inputs,
+    sessions: &Arc<Sessions>,
+    chats: &Arc<ChatProgram>,
+) -> Result<Option<ApiServer>, String> {
+    if !petasos_api::is_enabled(host.settings()) {
+        return Ok(None);
+    }
+    let profile = home::places(inputs).map_err(|error| error.to_string())?.profile;
+    let options = ApiOptions::read(host.settings(), profile.as_deref(), (None, None));
+    let store = host.store().map_err(|report| report.to_string())?;
+    let server = ApiServer::bind(ApiParts {
+        options: options.map_err(|error| error.to_string())?,
+        store: Arc::clone(&store) as _,
+        conversations: store,
+        sessions: Arc::clone(sessions),
+        host: Arc::clone(chats) as _,
+        version: env!("CARGO_PKG_VERSION"),
+    });
+    server.await.map(Some).map_err(|error| error.to_string())
 }
 
 /// One gateway of a home at a time.

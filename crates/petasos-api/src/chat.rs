@@ -1,0 +1,328 @@
+//! `/v1/chat/completions`: one turn, whole or in pieces, in the frames that the official clients
+//! read.
+
+use http::StatusCode;
+use petasos_contract::BoxFuture;
+use petasos_contract::model::Effort;
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value, json};
+
+use crate::answer::{self, data, named};
+use crate::body;
+use crate::content::said;
+use crate::conversation::{PLATFORM, Request};
+use crate::error::{ApiError, ErrorFrame};
+use crate::host::Wish;
+use crate::keys::Caller;
+use crate::options::ModelRoute;
+use crate::routes::Handled;
+use crate::run::{Read, Run, RunEvent, RunReader, Spent};
+use crate::server::{Call, Inner};
+use crate::stream::{Frames, early, frames};
+use crate::turns::{Asked, Manner};
+
+/// A request for a turn.
+#[derive(Debug, Deserialize, JsonSchema)]
+pub(crate) struct ChatRequest {
+    /// A name of `/v1/models`.
+    #[serde(default)]
+    model: String,
+    /// The conversation; the last message is the user's.
+    #[serde(default)]
+    messages: Vec<Value>,
+    /// Whether the answer comes in pieces.
+    #[serde(default)]
+    stream: Option<Value>,
+    /// `include_usage`.
+    #[serde(default)]
+    stream_options: Option<StreamOptions>,
+    /// How much the model thinks.
+    #[serde(default)]
+    reasoning_effort: Option<String>,
+    /// What is refused or dropped.
+    #[serde(flatten)]
+    rest: Map<String, Value>,
+}
+
+#[derive(Debug, Deserialize, JsonSchema)]
+struct StreamOptions {
+    #[serde(default)]
+    include_usage: bool,
+}
+
+/// How tool calls are told in a stream.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ToolEvents {
+    Untold,
+    Chunk,
+    Event,
+}
+
+pub(crate) fn create(mut call: Call) -> Handled {
+    Box::pin(async move {
+        let value = call.value().await?;
+        let Call { server, caller, parts, .. } = call;
+        let manner = Manner::read(&parts.headers)?;
+        let tools = match parts.headers.get("x-hermes-tool-events").map(http::HeaderValue::as_bytes)
+        {
+            Some(b"chunk") => ToolEvents::Chunk,
+            Some(b"event") => ToolEvents::Event,
+            _ => ToolEvents::Untold,
+        };
+        let request: ChatRequest = body::shaped(value.clone())?;
+        let streams = is_set(request.stream.as_ref(), "stream")?;
+        let usage = request.stream_options.as_ref().is_some_and(|it| it.include_usage);
+        let ignored = dropped(&request.rest, &server)?;
+        let route = routed(&server, &request.model)?;
+        let said = said(&request.messages, "messages")?;
+        let wanted = Request {
+            from: manner.from(),
+            history: said.history,
+            instructions: said.instructions.clone(),
+            input: said.input,
+            effort: effort(request.reasoning_effort.as_deref(), "reasoning_effort")?,
+            wish: wish(&caller, route, said.instructions),
+            attended: false,
+        };
+        let model = named_model(&server, &request.model);
+        let asked = Asked { endpoint: "chat.completions", body: value, model, own: false };
+        let mut reader = server.begin(&caller, &manner, asked, wanted).await?;
+        let run = std::sync::Arc::clone(reader.run());
+        let answer = if streams {
+            let early = early(&mut reader).await?;
+            let chunks = Chunks::new(&run, (usage, server.options.reasoning), tools);
+            answer::events(frames(reader, early, chunks))
+        } else {
+            answer::json(StatusCode::OK, &whole(&mut reader, &run).await?)
+        };
+        Ok(manner.mark(answer, &run, &ignored))
+    })
+}
+
+/// What a conversation of this key chooses.
+pub(crate) fn wish(caller: &Caller, route: ModelRoute, instructions: Option<String>) -> Wish {
+    let toolsets = caller.toolsets.clone();
+    Wish { platform: PLATFORM, toolsets, route, instructions, ..Wish::default() }
+}
+
+/// The route of a model's name.
+pub(crate) fn routed(server: &Inner, name: &str) -> Result<ModelRoute, ApiError> {
+    server.options.route(name).ok_or_else(|| {
+        let message = format!("no model is called `{name}`: see /v1/models");
+        let error = ApiError::not_found("model_not_found", message);
+        ApiError { param: Some("model"), ..error }
+    })
+}
+
+/// What the model is called in answers.
+pub(crate) fn named_model(server: &Inner, name: &str) -> String {
+    if name.is_empty() { server.options.model.clone() } else { name.to_owned() }
+}
+
+/// A flag, also as text.
+pub(crate) fn is_set(value: Option<&Value>, param: &'static str) -> Result<bool, ApiError> {
+    match value {
+        None | Some(Value::Null) => Ok(false),
+        Some(Value::Bool(set)) => Ok(*set),
+        Some(Value::String(text)) if text == "true" => Ok(true),
+        Some(Value::String(text)) if text == "false" => Ok(false),
+        Some(_) => Err(ApiError::field(param, format!("`{param}` must be true or false"))),
+    }
+}
+
+pub(crate) fn effort(word: Option<&str>, param: &'static str) -> Result<Option<Effort>, ApiError> {
+    let Some(word) = word else { return Ok(None) };
+    let named = Value::from(if word == "none" { "off" } else { word });
+    let found = serde_json::from_value(named);
+    found.map(Some).map_err(|_| ApiError::field(param, format!("`{word}` is no effort")))
+}
+
+/// Refuses what cannot be meant, and names what is dropped.
+pub(crate) fn dropped(rest: &Map<String, Value>, server: &Inner) -> Result<Vec<String>, ApiError> {
+    let mut ignored = Vec::new();
+    for (key, value) in rest {
+        let empty = match value {
+            Value::Null | Value::Bool(false) => true,
+            Value::Array(items) => items.is_empty(),
+            Value::Object(fields) => fields.is_empty(),
+            _ => false,
+        };
+        if empty {
+            continue;
+        }
+        match key.as_str() {
+            "tools" | "functions" | "tool_choice" | "function_call" => {
+                let auto = matches!(value.as_str(), Some("auto" | "none"));
+                if !server.options.lenient.client_tools && !auto {
+                    let message = "the agent has tools of its own: clients cannot bring any \
+                                   (`extra.ignore_client_tools` drops them)";
+                    return Err(ApiError::unsupported("tools", message));
+                }
+            }
+            "n" if value == &json!(1) => continue,
+            "n" => return Err(ApiError::unsupported("n", "there is one answer")),
+            "logprobs" | "top_logprobs" => {
+                return Err(ApiError::unsupported("logprobs", "there are no log probabilities"));
+            }
+            "audio" => return Err(ApiError::unsupported("audio", "there is no audio")),
+            "modalities" if value == &json!(["text"]) => continue,
+            "modalities" => {
+                return Err(ApiError::unsupported("modalities", "answers are text"));
+            }
+            _ => {}
+        }
+        ignored.push(key.clone());
+    }
+    Ok(ignored)
+}
+
+fn id_of(run: &Run) -> String {
+    format!("chatcmpl-{}", run.facts.id)
+}
+
+fn usage(used: &Spent) -> Value {
+    json!({
+        "prompt_tokens": used.input_tokens,
+        "completion_tokens": used.output_tokens,
+        "total_tokens": used.total_tokens,
+        "prompt_tokens_details": { "cached_tokens": used.cached_tokens, "audio_tokens": 0 },
+        "completion_tokens_details": {
+            "reasoning_tokens": used.reasoning_tokens, "audio_tokens": 0,
+            "accepted_prediction_tokens": 0, "rejected_prediction_tokens": 0
+        },
+    })
+}
+
+/// The answer in one piece.
+async fn whole(reader: &mut RunReader, run: &Run) -> Result<Value, ApiError> {
+    let (output, used, finish) = outcome(reader).await?;
+    Ok(json!({
+        "id": id_of(run),
+        "object": "chat.completion",
+        "created": run.facts.created_ms / 1000,
+        "model": run.facts.model,
+        "choices": [{
+            "index": 0,
+            "message": { "role": "assistant", "content": output, "refusal": null, "annotations": [] },
+            "logprobs": null,
+            "finish_reason": finish,
+        }],
+        "usage": usage(&used),
+        "service_tier": null,
+        "system_fingerprint": null,
+    }))
+}
+
+/// Waits for the end of a run.
+pub(crate) async fn outcome(reader: &mut RunReader) -> Result<(String, Spent, String), ApiError> {
+    loop {
+        match reader.next().await {
+            Read::Event(_, event) => match &*event {
+                RunEvent::Completed { output, usage, finish_reason } => {
+                    return Ok((output.clone(), *usage, finish_reason.clone()));
+                }
+                RunEvent::Failed { error, status } => return Err(ApiError::told(error, *status)),
+                RunEvent::Cancelled { .. } => return Err(cut_off()),
+                _ => {}
+            },
+            Read::Lagged | Read::End => return Err(cut_off()),
+        }
+    }
+}
+
+/// A turn that was stopped before it had an answer.
+pub(crate) fn cut_off() -> ApiError {
+    let message = "the turn was stopped before its end";
+    ApiError::new(StatusCode::BAD_GATEWAY, "agent_incomplete", message).begun()
+}
+
+/// The answer in chunks.
+struct Chunks {
+    id: String,
+    created: i64,
+    model: String,
+    usage: bool,
+    reasoning: bool,
+    tools: ToolEvents,
+}
+
+impl Chunks {
+    fn new(run: &Run, (usage, reasoning): (bool, bool), tools: ToolEvents) -> Self {
+        let (id, created) = (id_of(run), run.facts.created_ms / 1000);
+        Self { id, created, model: run.facts.model.clone(), usage, reasoning, tools }
+    }
+
+    fn chunk(&self, choices: &Value, more: Option<(&str, Value)>) -> Value {
+        let mut chunk = json!({
+            "id": self.id, "object": "chat.completion.chunk", "created": self.created,
+            "model": self.model, "system_fingerprint": null, "choices": choices,
+        });
+        if self.usage {
+            chunk["usage"] = Value::Null;
+        }
+        if let Some((key, value)) = more {
+            chunk[key] = value;
+        }
+        chunk
+    }
+
+    fn delta(&self, delta: &Value, finish: Option<&str>) -> String {
+        let choice =
+            json!([{ "index": 0, "delta": delta, "logprobs": null, "finish_reason": finish }]);
+        data(&self.chunk(&choice, None))
+    }
+
+    fn tool(&self, event: &RunEvent) -> String {
+        let value = serde_json::to_value(event).unwrap_or_default();
+        match self.tools {
+            ToolEvents::Untold => String::new(),
+            ToolEvents::Event => named("hermes.tool.progress", &value),
+            ToolEvents::Chunk => {
+                let choice =
+                    json!([{ "index": 0, "delta": {}, "logprobs": null, "finish_reason": null }]);
+                data(&self.chunk(&choice, Some(("hermes", value))))
+            }
+        }
+    }
+
+    fn frame(&self, event: &RunEvent) -> String {
+        match event {
+            RunEvent::Text { delta } => self.delta(&json!({ "content": delta }), None),
+            RunEvent::Reasoning { text } if self.reasoning => {
+                self.delta(&json!({ "reasoning_content": text }), None)
+            }
+            RunEvent::ToolStarted { .. } | RunEvent::ToolCompleted { .. } => self.tool(event),
+            RunEvent::Completed { usage: used, finish_reason, .. } => {
+                let mut frame = self.delta(&json!({}), Some(finish_reason));
+                if self.usage {
+                    frame.push_str(&data(&self.chunk(&json!([]), Some(("usage", usage(used))))));
+                }
+                frame.push_str("data: [DONE]\n\n");
+                frame
+            }
+            RunEvent::Failed { error, .. } => data(&ErrorFrame { error: error.clone() }),
+            RunEvent::Cancelled { .. } => failure(&cut_off()),
+            _ => String::new(),
+        }
+    }
+}
+
+fn failure(error: &ApiError) -> String {
+    data(&ErrorFrame { error: error.body(&|text| text.to_owned()) })
+}
+
+impl Frames for Chunks {
+    fn open(&mut self) -> String {
+        self.delta(&json!({ "role": "assistant", "content": "", "refusal": null }), None)
+    }
+
+    fn event<'a>(&'a mut self, _: i64, event: &'a RunEvent) -> BoxFuture<'a, String> {
+        Box::pin(std::future::ready(self.frame(event)))
+    }
+
+    fn lagged(&mut self) -> String {
+        let message = "the stream was read too slowly and broke off";
+        failure(&ApiError::new(StatusCode::BAD_GATEWAY, "agent_incomplete", message).begun())
+    }
+}

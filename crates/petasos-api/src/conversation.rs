@@ -1,0 +1,245 @@
+//! Which session a request means: the one that its header names, a fresh one, or a copy that begins
+//! like another. A session belongs to the key that began it; to every other key it is not there.
+
+use std::sync::Arc;
+
+use petasos_contract::message::{Content, Message};
+use petasos_contract::model::Effort;
+use petasos_contract::{Address, SessionId};
+use petasos_session::{Begin, Input, Session, Sessions};
+use petasos_store::{
+    Amend, Lineage, NewSession, Row, RunRow, Seq, SessionHead, SessionScope, SessionStore,
+    StoreError, Stored,
+};
+
+use crate::error::ApiError;
+use crate::host::{ApiHost, Wish};
+use crate::keys::Caller;
+use crate::runs::new_id;
+
+/// The platform of sessions over HTTP, also their source.
+pub(crate) const PLATFORM: &str = "api_server";
+/// What a session without a name of its own begins with.
+pub(crate) const FRESH: &str = "api-";
+/// The longest name.
+const NAME_MAX: usize = 256;
+
+/// Where the history comes from.
+#[derive(Debug, Clone)]
+pub(crate) enum From {
+    /// The body alone; a fresh session.
+    Fresh,
+    /// The session of this name, which begins with the body if it is new.
+    Named(String),
+    /// The conversation as it was at a row.
+    At(SessionId, Option<Seq>),
+}
+
+/// What a request wants.
+#[derive(Debug, Clone)]
+pub(crate) struct Request {
+    pub(crate) from: From,
+    pub(crate) history: Vec<Message>,
+    pub(crate) instructions: Option<String>,
+    pub(crate) input: Content,
+    pub(crate) effort: Option<Effort>,
+    pub(crate) wish: Wish,
+    pub(crate) attended: bool,
+}
+
+/// Opens sessions for keys.
+pub(crate) struct Conversations {
+    pub(crate) sessions: Arc<Sessions>,
+    pub(crate) store: Arc<dyn SessionStore>,
+    pub(crate) host: Arc<dyn ApiHost>,
+    /// One name is begun at a time.
+    beginning: tokio::sync::Mutex<()>,
+}
+
+impl Conversations {
+    pub(crate) fn new(
+        sessions: Arc<Sessions>,
+        store: Arc<dyn SessionStore>,
+        host: Arc<dyn ApiHost>,
+    ) -> Self {
+        Self { sessions, store, host, beginning: tokio::sync::Mutex::default() }
+    }
+
+    /// Whose sessions those of a key are.
+    pub(crate) fn owner(caller: &str) -> Address {
+        Address::chat(PLATFORM, caller)
+    }
+
+    /// A session of this key.
+    pub(crate) async fn head(&self, id: &str, caller: &Caller) -> Result<SessionHead, ApiError> {
+        let missing = || ApiError::not_found("session_not_found", format!("no session `{id}`"));
+        // A title or the beginning of a name finds something, too; a client names it whole.
+        let found = match self.store.find(id, &SessionScope::Everyone).await {
+            Ok(head) if head.id == id => head,
+            Ok(_) | Err(StoreError::NotFound { .. } | StoreError::Ambiguous { .. }) => {
+                return Err(missing());
+            }
+            Err(error) => return Err(error.into()),
+        };
+        let owner = Self::owner(&caller.name);
+        let own = found
+            .owner
+            .as_ref()
+            .is_some_and(|it| it.platform == owner.platform && it.chat == owner.chat);
+        if own { Ok(found) } else { Err(missing()) }
+    }
+
+    /// Opens the session that a request means; gives it with what is to be said in it.
+    pub(crate) async fn open(
+        &self,
+        request: Request,
+        caller: &Caller,
+    ) -> Result<(Session, Input), ApiError> {
+        let mut choice = self.host.wished(&request.wish);
+        choice.effort = request.effort.or(choice.effort);
+        let mut input = Input { content: request.input, context: Vec::new(), turn: None };
+        let id = {
+            let _beginning = self.beginning.lock().await;
+            match request.from {
+                From::Fresh => {
+                    let id = new_id(FRESH)?;
+                    self.begin(&id, caller, request.history).await?
+                }
+                From::Named(id) => match self.head(&id, caller).await {
+                    Ok(head) => {
+                        let told = request.instructions.as_deref();
+                        input.context.extend(self.untold(&head.session(), told).await?);
+                        head.session()
+                    }
+                    Err(error) if error.code == "session_not_found" => {
+                        self.begin(&id, caller, request.history).await?
+                    }
+                    Err(error) => return Err(error),
+                },
+                From::At(id, seq) => {
+                    input.context.extend(request.instructions);
+                    self.continued(&id, seq, caller).await?
+                }
+            }
+        };
+        let address = Arc::new(Self::owner(&caller.name));
+        self.host.reached(&id, &address, request.attended);
+        let begin = Begin::Resume { session: id, choice: Box::new(choice) };
+        Ok((self.sessions.open(begin).await?, input))
+    }
+
+    /// A new session with what was said before.
+    async fn begin(
+        &self,
+        id: &str,
+        caller: &Caller,
+        history: Vec<Message>,
+    ) -> Result<SessionId, ApiError> {
+        let new = NewSession {
+            id: Some(SessionId::new(id)),
+            source: PLATFORM.to_owned(),
+            owner: Some(Self::owner(&caller.name)),
+            ..NewSession::default()
+        };
+        let head = self.store.create(new).await.map_err(|_| {
+            // Somebody else's, or begun by another process in this very moment.
+            ApiError::not_found("session_not_found", format!("no session `{id}`"))
+        })?;
+        let session = head.session();
+        if !history.is_empty() {
+            let rows = history.into_iter().map(|message| {
+                let tokens = rough_tokens(&message);
+                Row::Message(Box::new(Stored { tokens, ..Stored::new(message) }))
+            });
+            self.store.append(&session, rows.collect()).await?;
+        }
+        Ok(session)
+    }
+
+    /// Instructions that the system prompt of a session does not hold.
+    async fn untold(
+        &self,
+        session: &SessionId,
+        instructions: Option<&str>,
+    ) -> Result<Option<String>, ApiError> {
+        let Some(instructions) = instructions else { return Ok(None) };
+        let loaded = self.store.load(session).await?;
+        // One that has not answered yet has no system prompt either: they become part of it.
+        let told = loaded.system_prompt.is_none_or(|prompt| prompt.contains(instructions));
+        Ok((!told).then(|| instructions.to_owned()))
+    }
+
+    /// The conversation as it was at a row: itself if nothing follows, else a copy.
+    async fn continued(
+        &self,
+        id: &SessionId,
+        seq: Option<Seq>,
+        caller: &Caller,
+    ) -> Result<SessionId, ApiError> {
+        self.head(id.as_str(), caller).await?;
+        let loaded = self.store.load(id).await?;
+        let free = self.store.holder(id).await?.is_none();
+        if loaded.last == seq && free {
+            return Ok(id.clone());
+        }
+        self.fork(id, seq, caller, None).await.map(|head| head.session())
+    }
+
+    /// The session of a run whose process died while it waited for a person, if it still does.
+    pub(crate) async fn waiting(&self, row: &RunRow) -> Option<Session> {
+        let open = self.sessions.questions().open(Some(&row.session)).await;
+        if open.is_ok_and(|open| open.is_empty()) {
+            return None;
+        }
+        let choice =
+            self.host.wished(&Wish { platform: PLATFORM, may_ask: true, ..Wish::default() });
+        let address = Arc::new(Self::owner(&row.owner));
+        self.host.reached(&row.session, &address, true);
+        let begin = Begin::Resume { session: row.session.clone(), choice: Box::new(choice) };
+        self.sessions.open(begin).await.ok()
+    }
+
+    /// A copy of a session.
+    pub(crate) async fn fork(
+        &self,
+        id: &SessionId,
+        until: Option<Seq>,
+        caller: &Caller,
+        title: Option<String>,
+    ) -> Result<SessionHead, ApiError> {
+        let new = NewSession {
+            id: Some(SessionId::new(new_id(FRESH)?)),
+            source: PLATFORM.to_owned(),
+            owner: Some(Self::owner(&caller.name)),
+            parent: Some((id.clone(), Lineage::Fork)),
+            ..NewSession::default()
+        };
+        let head = self.store.fork(id, until, new).await?;
+        if let Some(title) = title {
+            self.store.amend(&head.session(), Amend::Title(Some(title))).await?;
+        }
+        Ok(head)
+    }
+}
+
+/// About how many tokens a message takes.
+fn rough_tokens(message: &Message) -> u32 {
+    let text = match message {
+        Message::User { content } => content.text().len(),
+        Message::Assistant(said) => said.text().len(),
+        Message::Tool(result) => result.content.text().len(),
+    };
+    u32::try_from(text / 4 + 4).unwrap_or(u32::MAX)
+}
+
+/// A name for a session that a client may choose.
+pub(crate) fn checked_name(name: &str, header: &'static str) -> Result<String, ApiError> {
+    let odd = |sign: char| sign.is_control() || matches!(sign, '/' | '\\');
+    if name.is_empty() || name.len() > NAME_MAX || name.contains(odd) || name.contains("..") {
+        let message = format!(
+            "{header} must have 1 to {NAME_MAX} characters, without control characters and paths"
+        );
+        return Err(ApiError::field(header, message));
+    }
+    Ok(name.to_owned())
+}

@@ -1,0 +1,554 @@
+//! A run: one turn asked for over HTTP, and the log of what happens in it.
+//!
+//! Every interface reads the same log at its own pace: chat completions, responses, the events of
+//! runs, and a request that comes a second time. Nobody who reads slowly holds anything up.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use petasos_contract::SessionId;
+use petasos_contract::reply::Usage;
+use petasos_session::{Question, Session};
+use petasos_store::ApiStore;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use crate::error::ErrorBody;
+
+/// So many events stay in memory; a live reader that is further behind is cut off.
+pub(crate) const LAG_MAX: usize = 4096;
+/// Numbers of events that a process may have shown before it died without having stored them.
+pub(crate) const AFTER_DEATH: i64 = 1 << 20;
+
+/// How a run is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum RunStatus {
+    /// It waits for its turn.
+    Queued,
+    /// It works.
+    Running,
+    /// Somebody must agree to something.
+    WaitingForApproval,
+    /// Somebody must answer something.
+    WaitingForInput,
+    /// It was told to stop.
+    Stopping,
+    /// It has an answer.
+    Completed,
+    /// It has none.
+    Failed,
+    /// Somebody stopped it.
+    Cancelled,
+    /// Its client or its process went away.
+    Interrupted,
+}
+
+impl RunStatus {
+    /// Its word.
+    pub(crate) const fn as_str(self) -> &'static str {
+        match self {
+            Self::Queued => "queued",
+            Self::Running => "running",
+            Self::WaitingForApproval => "waiting_for_approval",
+            Self::WaitingForInput => "waiting_for_input",
+            Self::Stopping => "stopping",
+            Self::Completed => "completed",
+            Self::Failed => "failed",
+            Self::Cancelled => "cancelled",
+            Self::Interrupted => "interrupted",
+        }
+    }
+
+    /// Whether nothing follows.
+    pub(crate) const fn is_over(self) -> bool {
+        matches!(self, Self::Completed | Self::Failed | Self::Cancelled | Self::Interrupted)
+    }
+
+    pub(crate) fn named(word: &str) -> Option<Self> {
+        serde_json::from_value(Value::from(word)).ok()
+    }
+}
+
+/// What a turn used, in tokens.
+#[expect(clippy::struct_field_names, reason = "clients know them by these names")]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub(crate) struct Spent {
+    /// Read, the cache included.
+    pub(crate) input_tokens: u64,
+    /// Read from the cache.
+    pub(crate) cached_tokens: u64,
+    /// Written, reasoning included.
+    pub(crate) output_tokens: u64,
+    /// How much of that was reasoning.
+    pub(crate) reasoning_tokens: u64,
+    /// Both together.
+    pub(crate) total_tokens: u64,
+}
+
+impl From<&Usage> for Spent {
+    fn from(usage: &Usage) -> Self {
+        let (input_tokens, output_tokens) = (usage.prompt(), usage.output);
+        Self {
+            input_tokens,
+            cached_tokens: usage.cache_read,
+            output_tokens,
+            reasoning_tokens: usage.reasoning,
+            total_tokens: input_tokens.saturating_add(output_tokens),
+        }
+    }
+}
+
+/// Something that happened in a run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "event")]
+pub(crate) enum RunEvent {
+    /// Its turn begins.
+    #[serde(rename = "run.started")]
+    Started {},
+    /// A piece of the answer.
+    #[serde(rename = "message.delta")]
+    Text {
+        /// The piece.
+        delta: String,
+    },
+    /// What the model thought.
+    #[serde(rename = "reasoning.available")]
+    Reasoning {
+        /// The piece.
+        text: String,
+    },
+    /// The model uses a tool.
+    #[serde(rename = "tool.started")]
+    ToolStarted {
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool: String,
+        /// The beginning of the arguments, for people.
+        preview: String,
+        /// The arguments; secrets masked.
+        arguments: String,
+    },
+    /// The tool has given something back.
+    #[serde(rename = "tool.completed")]
+    ToolCompleted {
+        /// The call.
+        tool_call_id: String,
+        /// The tool.
+        tool: String,
+        /// How long it took, in seconds.
+        duration: f64,
+        /// Whether it failed.
+        error: bool,
+        /// The beginning of what it gave back; secrets masked.
+        output: String,
+    },
+    /// Somebody must agree, or nobody was there to.
+    #[serde(rename = "approval.request")]
+    ApprovalRequest {
+        /// Names the request.
+        approval_id: String,
+        /// The tool.
+        tool: String,
+        /// What would happen and why it is asked.
+        text: String,
+        /// What can be answered.
+        choices: Vec<String>,
+        /// Until when, in seconds since 1970.
+        expires_at: i64,
+        /// `open`, or `denied` when nobody could be asked.
+        state: String,
+    },
+    /// A request for approval is closed.
+    #[serde(rename = "approval.responded")]
+    ApprovalResponded {
+        /// Which.
+        approval_id: String,
+        /// `answered`, `expired` or `withdrawn`.
+        state: String,
+    },
+    /// The model wants to know something.
+    #[serde(rename = "input.request")]
+    InputRequest {
+        /// Names the question.
+        input_id: String,
+        /// The question.
+        text: String,
+        /// Answers to choose from; none means any.
+        choices: Vec<String>,
+        /// Until when, in seconds since 1970.
+        expires_at: i64,
+    },
+    /// It has an answer.
+    #[serde(rename = "run.completed")]
+    Completed {
+        /// The whole answer.
+        output: String,
+        /// What it used.
+        usage: Spent,
+        /// Why it ended: `stop`, `length` or `content_filter`.
+        finish_reason: String,
+    },
+    /// It has none.
+    #[serde(rename = "run.failed")]
+    Failed {
+        /// Why.
+        error: ErrorBody,
+        /// The HTTP status of that.
+        status: u16,
+    },
+    /// It was stopped.
+    #[serde(rename = "run.cancelled")]
+    Cancelled {
+        /// What there was of an answer.
+        output: String,
+        /// What it used.
+        usage: Spent,
+        /// `cancelled` or `interrupted`.
+        status: RunStatus,
+    },
+}
+
+impl RunEvent {
+    /// Its word.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Started {} => "run.started",
+            Self::Text { .. } => "message.delta",
+            Self::Reasoning { .. } => "reasoning.available",
+            Self::ToolStarted { .. } => "tool.started",
+            Self::ToolCompleted { .. } => "tool.completed",
+            Self::ApprovalRequest { .. } => "approval.request",
+            Self::ApprovalResponded { .. } => "approval.responded",
+            Self::InputRequest { .. } => "input.request",
+            Self::Completed { .. } => "run.completed",
+            Self::Failed { .. } => "run.failed",
+            Self::Cancelled { .. } => "run.cancelled",
+        }
+    }
+
+    /// How the run is behind it, where it says so.
+    pub(crate) fn status(&self) -> Option<RunStatus> {
+        Some(match self {
+            Self::Started {} | Self::ApprovalResponded { .. } => RunStatus::Running,
+            Self::ApprovalRequest { state, .. } if state == "open" => RunStatus::WaitingForApproval,
+            Self::InputRequest { .. } => RunStatus::WaitingForInput,
+            Self::Completed { .. } => RunStatus::Completed,
+            Self::Failed { .. } => RunStatus::Failed,
+            Self::Cancelled { status, .. } => *status,
+            _ => return None,
+        })
+    }
+}
+
+/// Why a run is stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stop {
+    /// Somebody asked for it.
+    Asked,
+    /// Nobody reads its answer any more.
+    Gone,
+    /// Nothing happened for too long.
+    Silent,
+}
+
+/// Who decides how long a run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Life {
+    /// Whoever reads the answer: it ends when nobody does.
+    WhileRead,
+    /// It goes on by itself.
+    OnItsOwn,
+}
+
+/// What a run is for.
+#[derive(Debug, Clone)]
+pub(crate) struct RunFacts {
+    pub(crate) id: String,
+    pub(crate) owner: String,
+    pub(crate) session: SessionId,
+    pub(crate) created_ms: i64,
+    /// What clients call the model.
+    pub(crate) model: String,
+    pub(crate) life: Life,
+    /// Whether it outlives this process.
+    pub(crate) kept: bool,
+}
+
+/// One run.
+pub(crate) struct Run {
+    pub(crate) facts: RunFacts,
+    log: Mutex<Log>,
+    changed: Notify,
+    /// Events that are to be stored have come.
+    pub(crate) unstored: Notify,
+}
+
+struct Log {
+    events: VecDeque<(i64, Arc<RunEvent>)>,
+    next: i64,
+    stored: i64,
+    status: RunStatus,
+    readers: usize,
+    stop: Option<Stop>,
+    session: Option<Session>,
+    question: Option<Arc<Question>>,
+}
+
+impl Run {
+    pub(crate) fn new(facts: RunFacts, first: i64) -> Arc<Self> {
+        let log = Log {
+            events: VecDeque::new(),
+            next: first,
+            stored: first - 1,
+            status: RunStatus::Queued,
+            readers: 0,
+            stop: None,
+            session: None,
+            question: None,
+        };
+        let (changed, unstored) = (Notify::new(), Notify::new());
+        Arc::new(Self { facts, log: Mutex::new(log), changed, unstored })
+    }
+
+    /// Its turn can be stopped from now on; stops it if that was asked for before.
+    pub(crate) fn works_in(&self, session: &Session) {
+        let mut log = self.log.lock();
+        log.session = Some(session.clone());
+        let stop = log.stop.is_some();
+        drop(log);
+        if stop {
+            session.interrupt();
+        }
+    }
+
+    pub(crate) fn push(&self, event: RunEvent) {
+        let mut log = self.log.lock();
+        if log.status.is_over() {
+            return;
+        }
+        if let Some(status) = event.status() {
+            log.status = status;
+        }
+        let number = log.next;
+        log.next += 1;
+        log.events.push_back((number, Arc::new(event)));
+        log.trim(self.facts.kept);
+        drop(log);
+        self.changed.notify_waiters();
+        self.unstored.notify_one();
+    }
+
+    pub(crate) fn status(&self) -> RunStatus {
+        let log = self.log.lock();
+        let stopping = log.stop.is_some() && !log.status.is_over();
+        if stopping { RunStatus::Stopping } else { log.status }
+    }
+
+    /// What it asks.
+    pub(crate) fn question(&self) -> Option<Arc<Question>> {
+        self.log.lock().question.clone()
+    }
+
+    pub(crate) fn set_question(&self, question: Option<Arc<Question>>) {
+        self.log.lock().question = question;
+    }
+
+    /// Why it was stopped.
+    pub(crate) fn stopped(&self) -> Option<Stop> {
+        self.log.lock().stop
+    }
+
+    /// Stops it; whether that changes anything.
+    pub(crate) fn stop(&self, why: Stop) -> bool {
+        let mut log = self.log.lock();
+        if log.status.is_over() || log.stop.is_some() {
+            return false;
+        }
+        log.stop = Some(why);
+        let session = log.session.clone();
+        drop(log);
+        if let Some(session) = session {
+            session.interrupt();
+        }
+        true
+    }
+
+    /// Whether somebody reads it now.
+    pub(crate) fn is_read(&self) -> bool {
+        self.log.lock().readers > 0
+    }
+
+    /// Events that are not stored yet, and how the run is behind them.
+    pub(crate) fn take_unstored(&self) -> (Vec<(i64, Value)>, RunStatus) {
+        let log = self.log.lock();
+        let new = log.events.iter().filter(|(number, _)| *number > log.stored);
+        let value = |(number, event): &(i64, Arc<RunEvent>)| {
+            (*number, serde_json::to_value(&**event).unwrap_or_default())
+        };
+        (new.map(value).collect(), log.status)
+    }
+
+    pub(crate) fn stored_until(&self, number: i64) {
+        let mut log = self.log.lock();
+        log.stored = log.stored.max(number);
+        log.trim(self.facts.kept);
+    }
+
+    /// Puts in what an earlier process stored.
+    pub(crate) fn replay(&self, events: impl IntoIterator<Item = (i64, Arc<RunEvent>)>) {
+        let mut log = self.log.lock();
+        for (number, event) in events {
+            if let Some(status) = event.status() {
+                log.status = status;
+            }
+            (log.next, log.stored) = (number + 1, number);
+            log.events.push_back((number, event));
+        }
+    }
+
+    /// Its answer, once there is one.
+    pub(crate) fn output(&self) -> Option<String> {
+        match &*self.log.lock().events.back()?.1 {
+            RunEvent::Completed { output, .. } | RunEvent::Cancelled { output, .. } => {
+                Some(output.clone())
+            }
+            _ => None,
+        }
+    }
+
+    /// What it used, once it is over.
+    pub(crate) fn used(&self) -> Option<Spent> {
+        match &*self.log.lock().events.back()?.1 {
+            RunEvent::Completed { usage, .. } | RunEvent::Cancelled { usage, .. } => Some(*usage),
+            _ => None,
+        }
+    }
+
+    /// Reads behind this number.
+    pub(crate) fn read(self: &Arc<Self>, after: i64, store: Arc<dyn ApiStore>) -> RunReader {
+        self.log.lock().readers += 1;
+        let catching = VecDeque::new();
+        RunReader { run: Arc::clone(self), cursor: after, store, catching, live: false }
+    }
+}
+
+impl Log {
+    fn trim(&mut self, kept: bool) {
+        while self.events.len() > LAG_MAX {
+            let oldest = self.events.front().map_or(0, |(number, _)| *number);
+            if kept && oldest > self.stored {
+                return;
+            }
+            self.events.pop_front();
+        }
+    }
+}
+
+/// What a reader gets.
+#[derive(Debug, Clone)]
+pub(crate) enum Read {
+    /// The next event and its number.
+    Event(i64, Arc<RunEvent>),
+    /// It was too slow: it may come back and go on.
+    Lagged,
+    /// Nothing follows.
+    End,
+}
+
+/// Somebody who reads a run.
+pub(crate) struct RunReader {
+    run: Arc<Run>,
+    cursor: i64,
+    store: Arc<dyn ApiStore>,
+    /// Events from before this reader came.
+    catching: VecDeque<(i64, Arc<RunEvent>)>,
+    /// Whether it has caught up once.
+    live: bool,
+}
+
+impl RunReader {
+    pub(crate) fn run(&self) -> &Arc<Run> {
+        &self.run
+    }
+
+    /// The next event. Dropping the future loses nothing.
+    pub(crate) async fn next(&mut self) -> Read {
+        loop {
+            if let Some((number, event)) = self.catching.pop_front() {
+                self.cursor = number;
+                return Read::Event(number, event);
+            }
+            let run = Arc::clone(&self.run);
+            let changed = run.changed.notified();
+            tokio::pin!(changed);
+            changed.as_mut().enable();
+            match self.look() {
+                Look::Found(number, event) => {
+                    self.cursor = number;
+                    return Read::Event(number, event);
+                }
+                Look::Gone if self.live || !self.run.facts.kept => return Read::Lagged,
+                Look::Gone => {
+                    let rows = self.store.run_events(&self.run.facts.id, self.cursor).await;
+                    let Ok(rows) = rows else { return Read::Lagged };
+                    self.catching = rows.into_iter().filter_map(stored).collect();
+                    if self.catching.is_empty() {
+                        return Read::Lagged;
+                    }
+                }
+                Look::Nothing { over: true } => return Read::End,
+                Look::Nothing { over: false } => {
+                    self.live = true;
+                    changed.await;
+                }
+            }
+        }
+    }
+
+    fn look(&self) -> Look {
+        let log = self.run.log.lock();
+        let wanted = self.cursor + 1;
+        let first = log.events.front().map_or(log.next, |(number, _)| *number);
+        if wanted < first && log.next > wanted {
+            return Look::Gone;
+        }
+        // Numbers grow, and skip some where a process died.
+        let at = log.events.partition_point(|(number, _)| *number < wanted);
+        match log.events.get(at) {
+            Some((number, event)) => Look::Found(*number, Arc::clone(event)),
+            None => Look::Nothing { over: log.status.is_over() },
+        }
+    }
+}
+
+enum Look {
+    Found(i64, Arc<RunEvent>),
+    /// It is no longer in memory.
+    Gone,
+    Nothing {
+        over: bool,
+    },
+}
+
+/// An event from the store.
+pub(crate) fn stored((number, value): (i64, Value)) -> Option<(i64, Arc<RunEvent>)> {
+    Some((number, Arc::new(serde_json::from_value(value).ok()?)))
+}
+
+impl Drop for RunReader {
+    fn drop(&mut self) {
+        let last = {
+            let mut log = self.run.log.lock();
+            log.readers = log.readers.saturating_sub(1);
+            log.readers == 0
+        };
+        if last && self.run.facts.life == Life::WhileRead {
+            self.run.stop(Stop::Gone);
+        }
+    }
+}

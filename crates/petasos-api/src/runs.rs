@@ -1,0 +1,313 @@
+//! All runs of a server: begun, found again, stored, and forgotten.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use http::StatusCode;
+use parking_lot::Mutex;
+use petasos_contract::wait::Owned;
+use petasos_session::{Admission, EventStream, Input, Replay, Session, SubmissionId, WhenBusy};
+use petasos_store::{ApiStore, RunRow};
+use serde_json::json;
+
+use crate::conversation::Conversations;
+use crate::error::ApiError;
+use crate::host::ApiHost;
+use crate::pump::Pump;
+use crate::run::{AFTER_DEATH, Life, Run, RunEvent, RunFacts, RunStatus, Spent, stored};
+
+/// A run is kept for so long after its end.
+const KEPT: Duration = Duration::from_hours(1);
+/// A request under an idempotency key is remembered for so long.
+pub(crate) const ONCE: Duration = Duration::from_hours(24);
+/// Events are stored together, so often.
+const STORED_EVERY: Duration = Duration::from_millis(200);
+
+/// Milliseconds since 1970.
+pub(crate) fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+pub(crate) fn ms(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// A name that nobody guesses.
+pub(crate) fn new_id(prefix: &str) -> Result<String, ApiError> {
+    let mut bits = [0_u8; 16];
+    getrandom::fill(&mut bits).map_err(|error| crate::error::internal(error.to_string()))?;
+    Ok(format!("{prefix}{:032x}", u128::from_be_bytes(bits)))
+}
+
+/// What is counted of runs.
+#[derive(Debug, Default)]
+pub(crate) struct Counted {
+    pub(crate) begun: AtomicU64,
+    pub(crate) completed: AtomicU64,
+    pub(crate) failed: AtomicU64,
+    pub(crate) stopped: AtomicU64,
+    pub(crate) input_tokens: AtomicU64,
+    pub(crate) output_tokens: AtomicU64,
+}
+
+/// A run with the task that fills its log.
+struct LiveRun {
+    run: Arc<Run>,
+    _work: Owned<()>,
+}
+
+/// All runs.
+pub(crate) struct Runs {
+    live: Mutex<HashMap<String, LiveRun>>,
+    store: Arc<dyn ApiStore>,
+    host: Arc<dyn ApiHost>,
+    most: usize,
+    pub(crate) counted: Counted,
+}
+
+/// A run as it was found.
+pub(crate) enum Found {
+    /// It is in memory.
+    Live(Arc<Run>),
+    /// It ended, perhaps in an earlier process.
+    Ended(RunRow),
+}
+
+impl Runs {
+    pub(crate) fn new(store: Arc<dyn ApiStore>, host: Arc<dyn ApiHost>, most: usize) -> Arc<Self> {
+        let (live, counted) = (Mutex::default(), Counted::default());
+        Arc::new(Self { live, store, host, most, counted })
+    }
+
+    pub(crate) fn store(&self) -> &Arc<dyn ApiStore> {
+        &self.store
+    }
+
+    /// Whether one more may begin.
+    pub(crate) fn has_room(&self) -> Result<(), ApiError> {
+        if self.most > 0 && self.live.lock().len() >= self.most {
+            let message = format!("{} turns run already: ask again in a moment", self.most);
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            return Err(ApiError::new(status, "too_many_runs", message).after(2));
+        }
+        Ok(())
+    }
+
+    /// How many run now.
+    pub(crate) fn running(&self) -> usize {
+        self.live.lock().len()
+    }
+
+    /// Those that run now.
+    pub(crate) fn all(&self) -> Vec<Arc<Run>> {
+        self.live.lock().values().map(|one| Arc::clone(&one.run)).collect()
+    }
+
+    /// Begins a run in a session.
+    pub(crate) async fn begin(
+        self: &Arc<Self>,
+        facts: RunFacts,
+        session: Session,
+        input: Input,
+        busy: WhenBusy,
+    ) -> Result<Arc<Run>, ApiError> {
+        self.has_room()?;
+        let run = Run::new(facts, 1);
+        if run.facts.kept {
+            self.store.put_run(row(&run)).await?;
+        }
+        let events = session.events(Replay::Now);
+        let submitted = match session.submit(input, busy).await {
+            Ok(Admission::Started(turn) | Admission::Queued { turn, .. }) => turn,
+            Ok(Admission::Steered) => {
+                return Err(crate::error::internal("the message was steered"));
+            }
+            Err(error) => {
+                let error = ApiError::from(error);
+                self.give_up(&run, &error).await;
+                return Err(error);
+            }
+        };
+        self.counted.begun.fetch_add(1, Ordering::Relaxed);
+        self.watch(&run, session, events, Some(submitted.id));
+        Ok(run)
+    }
+
+    /// A run that never began is over, so that nobody waits for it.
+    async fn give_up(&self, run: &Run, error: &ApiError) {
+        if !run.facts.kept {
+            return;
+        }
+        let redact = |text: &str| self.host.redact(text);
+        let status = error.status.as_u16();
+        run.push(RunEvent::Failed { error: error.body(&redact), status });
+        keep(&*self.store, run).await;
+    }
+
+    /// Fills the log of a run from its session, and stores it.
+    fn watch(
+        self: &Arc<Self>,
+        run: &Arc<Run>,
+        session: Session,
+        events: EventStream,
+        turn: Option<SubmissionId>,
+    ) {
+        let pump = Pump::new(Arc::clone(run), session, Arc::clone(&self.host), turn);
+        // The task must not hold what holds it.
+        let (runs, store): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(&self.store));
+        let filled = Arc::clone(run);
+        let work = Owned::start(async move {
+            tokio::select! {
+                () = pump.work(events) => {}
+                never = storing(&*store, &filled) => match never {},
+            }
+            if let Some(runs) = runs.upgrade() {
+                runs.over(&filled).await;
+            }
+        });
+        let id = run.facts.id.clone();
+        self.live.lock().insert(id, LiveRun { run: Arc::clone(run), _work: work });
+    }
+
+    async fn over(self: Arc<Self>, run: &Arc<Run>) {
+        if run.facts.kept {
+            keep(&*self.store, run).await;
+        }
+        let counter = match run.status() {
+            RunStatus::Completed => &self.counted.completed,
+            RunStatus::Failed => &self.counted.failed,
+            _ => &self.counted.stopped,
+        };
+        counter.fetch_add(1, Ordering::Relaxed);
+        if let Some(used) = run.used() {
+            self.counted.input_tokens.fetch_add(used.input_tokens, Ordering::Relaxed);
+            self.counted.output_tokens.fetch_add(used.output_tokens, Ordering::Relaxed);
+        }
+        // The task ends here: what is removed aborts nothing that is still to be done.
+        self.live.lock().remove(&run.facts.id);
+    }
+
+    /// A run of this owner.
+    pub(crate) async fn find(&self, id: &str, owner: &str) -> Result<Option<Found>, ApiError> {
+        let live = self.live.lock().get(id).map(|one| Arc::clone(&one.run));
+        if let Some(run) = live.filter(|run| run.facts.owner == owner) {
+            return Ok(Some(Found::Live(run)));
+        }
+        let row = self.store.run(id).await?.filter(|row| row.owner == owner);
+        Ok(row.map(Found::Ended))
+    }
+
+    /// A run that can be read from its beginning, live or not.
+    pub(crate) async fn readable(
+        &self,
+        id: &str,
+        owner: &str,
+    ) -> Result<Option<Arc<Run>>, ApiError> {
+        match self.find(id, owner).await? {
+            None => Ok(None),
+            Some(Found::Live(run)) => Ok(Some(run)),
+            // It begins in this moment, or another process has it.
+            Some(Found::Ended(row)) if row.ended_ms.is_none() => Ok(None),
+            Some(Found::Ended(row)) => Ok(Some(self.replayed(row).await?)),
+        }
+    }
+
+    async fn replayed(&self, row: RunRow) -> Result<Arc<Run>, ApiError> {
+        let run = Run::new(facts(&row), 1);
+        let events = self.store.run_events(&row.id, 0).await?;
+        run.replay(events.into_iter().filter_map(stored));
+        Ok(run)
+    }
+
+    /// Runs of an earlier process: those that wait for a person go on, the others are over.
+    pub(crate) async fn recover(
+        self: &Arc<Self>,
+        conversations: &Conversations,
+    ) -> Result<(), ApiError> {
+        for row in self.store.open_runs().await? {
+            // Another process works on it.
+            if conversations.store.holder(&row.session).await?.is_some() {
+                continue;
+            }
+            let waits = RunStatus::named(&row.status);
+            let waits =
+                matches!(waits, Some(RunStatus::WaitingForApproval | RunStatus::WaitingForInput));
+            let events = self.store.run_events(&row.id, 0).await?;
+            let last = events.last().map_or(0, |(number, _)| *number);
+            let run = Run::new(facts(&row), last + AFTER_DEATH);
+            let session = if waits { conversations.waiting(&row).await } else { None };
+            if let Some(session) = session {
+                let events = session.events(Replay::Turn);
+                self.watch(&run, session, events, None);
+            } else {
+                run.push(RunEvent::Cancelled {
+                    output: String::new(),
+                    usage: Spent::default(),
+                    status: RunStatus::Interrupted,
+                });
+                keep(&*self.store, &run).await;
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets what nobody can ask for any more.
+    pub(crate) async fn tidy(&self) {
+        let now = now_ms();
+        let done = self.store.forget_runs(now - ms(KEPT), now - ms(ONCE)).await;
+        if let Err(error) = done {
+            tracing::warn!(%error, "old runs are not forgotten yet");
+        }
+    }
+}
+
+/// Stores what comes, together.
+async fn storing(store: &dyn ApiStore, run: &Run) -> std::convert::Infallible {
+    loop {
+        run.unstored.notified().await;
+        if run.facts.kept {
+            tokio::time::sleep(STORED_EVERY).await;
+            keep(store, run).await;
+        }
+    }
+}
+
+async fn keep(store: &dyn ApiStore, run: &Run) {
+    let (events, status) = run.take_unstored();
+    let Some((last, _)) = events.last() else { return };
+    let last = *last;
+    let ended = status.is_over().then(now_ms);
+    match store.add_run_events(&run.facts.id, events, status.as_str(), ended).await {
+        Ok(()) => run.stored_until(last),
+        Err(error) => tracing::warn!(%error, run = run.facts.id, "events are not stored yet"),
+    }
+}
+
+fn row(run: &Run) -> RunRow {
+    let facts = &run.facts;
+    RunRow {
+        id: facts.id.clone(),
+        owner: facts.owner.clone(),
+        session: facts.session.clone(),
+        status: RunStatus::Queued.as_str().to_owned(),
+        about: json!({ "model": facts.model }),
+        created_ms: facts.created_ms,
+        ended_ms: None,
+    }
+}
+
+fn facts(row: &RunRow) -> RunFacts {
+    let model = row.about.get("model").and_then(serde_json::Value::as_str).unwrap_or_default();
+    RunFacts {
+        id: row.id.clone(),
+        owner: row.owner.clone(),
+        session: row.session.clone(),
+        created_ms: row.created_ms,
+        model: model.to_owned(),
+        life: Life::OnItsOwn,
+        kept: true,
+    }
+}

@@ -1,0 +1,118 @@
+//! What comes over the wire from those who mean no good: smuggled requests, too much, too deep, too
+//! slow.
+
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::time::Duration;
+
+use petasos_agent::{Act, Scripted};
+use serde_json::json;
+
+use crate::world::{Ask, KEY, World};
+
+/// Sends bytes and reads until the other side closes; nothing when it does not within this time.
+fn raw(world: &World, bytes: &[u8]) -> Option<String> {
+    let mut socket = TcpStream::connect(world.address).unwrap();
+    socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
+    drop(socket.write_all(bytes));
+    let mut all = Vec::new();
+    match socket.read_to_end(&mut all) {
+        Ok(_) => Some(String::from_utf8_lossy(&all).into_owned()),
+        Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => {
+            Some(String::from_utf8_lossy(&all).into_owned())
+        }
+        Err(_) => None,
+    }
+}
+
+/// A request that would be smuggled: it must never be answered.
+const HIDDEN: &str = "GET /v1/models HTTP/1.1\r\nHost: localhost\r\nX-Hidden: 1\r\n\r\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_hidden_in_another_one_is_never_answered() {
+    let world = World::new(Scripted::default()).await;
+    let auth = format!("Authorization: Bearer {KEY}\r\n");
+    let post = |headers: &str, body: &str| {
+        format!(
+            "POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n{auth}{headers}\r\n{body}"
+        )
+    };
+    let corpus = [
+        // Both lengths, in both orders: whoever stands before us may have read the other one.
+        post("Content-Length: 4\r\nTransfer-Encoding: chunked\r\n", &format!("0\r\n\r\n{HIDDEN}")),
+        post("Transfer-Encoding: chunked\r\nContent-Length: 4\r\n", &format!("0\r\n\r\n{HIDDEN}")),
+        post("Content-Length: 0\r\nContent-Length: 60\r\n", HIDDEN),
+        post("Content-Length: 0, 60\r\n", HIDDEN),
+        post("Content-Length: +0\r\n", HIDDEN),
+        post("Content-Length: 0x10\r\n", HIDDEN),
+        post("Content-Length: -1\r\n", HIDDEN),
+        post("Transfer-Encoding: identity\r\n", HIDDEN),
+        post("Transfer-Encoding: chunked, identity\r\n", HIDDEN),
+        post("Transfer-Encoding: xchunked\r\n", HIDDEN),
+        post("Transfer-Encoding:\u{b}chunked\r\n", &format!("0\r\n\r\n{HIDDEN}")),
+        post("Transfer-Encoding : chunked\r\n", &format!("0\r\n\r\n{HIDDEN}")),
+        post("Transfer-Encoding: chunked\r\n", &format!("zz\r\n\r\n{HIDDEN}")),
+        post("Transfer-Encoding: chunked\r\n", &format!("fffffffffffffffff\r\n{HIDDEN}")),
+        post("X: a\rTransfer-Encoding: chunked\r\n", &format!("0\r\n\r\n{HIDDEN}")),
+        post("X: a\0b\r\nContent-Length: 0\r\n", HIDDEN),
+        format!("GET /v1/models HTTP/1.1\r\n {HIDDEN}"),
+        format!("GET /v1/models\u{20}\u{20}HTTP/1.1\r\nHost: localhost\r\n\r\n{HIDDEN}"),
+    ];
+    for request in corpus {
+        let shown: String = request.chars().take(220).collect();
+        let told = raw(&world, request.as_bytes());
+        let told = told.unwrap_or_else(|| unreachable!("the connection stays open: {shown:?}"));
+        let answers = told.matches("HTTP/1.1 ").count();
+        assert!(answers <= 1, "{shown:?} got {answers} answers: {told}");
+        assert!(!told.contains("\"object\":\"list\""), "{shown:?}: {told}");
+        assert!(!told.starts_with("HTTP/1.1 2"), "{shown:?}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn s110_what_is_too_large_or_too_deep_is_refused() {
+    let world = World::new(Scripted::new([Act::say("at the limit")])).await;
+    let deep = format!("{}{}", "[".repeat(100_000), "]".repeat(100_000));
+    let body = format!("{{\"messages\":{deep}}}").into_bytes();
+    let told = world.ask(Ask::new("POST", "/v1/chat/completions", body)).await;
+    assert_eq!(told.error(), (400, "invalid_json".to_owned()));
+    let large = |bytes: usize| {
+        let message =
+            json!({ "messages": [{ "role": "user", "content": "x" }], "user": "" }).to_string();
+        let padding = "u".repeat(bytes - message.len());
+        message.replace("\"user\":\"\"", &format!("\"user\":\"{padding}\"")).into_bytes()
+    };
+    let told = world.ask(Ask::new("POST", "/v1/chat/completions", large(10_000_000))).await;
+    assert_eq!(told.status, 200, "{:?}", told.error());
+    let told = world.ask(Ask::new("POST", "/v1/chat/completions", large(10_000_001))).await;
+    assert_eq!(told.error(), (413, "body_too_large".to_owned()));
+    let kind = Ask::post("/v1/chat/completions", &json!({})).with("Content-Type", "text/plain");
+    assert_eq!(world.ask(kind).await.error(), (415, "unsupported_media_type".to_owned()));
+    let broken = Ask::new("POST", "/v1/chat/completions", b"{\"messages\": [".to_vec());
+    assert_eq!(world.ask(broken).await.error(), (400, "invalid_json".to_owned()));
+    let fits = Ask::get("/v1/models").with("X-Long", &"x".repeat(14 * 1024));
+    assert_eq!(world.ask(fits).await.status, 200);
+    let head = Ask::get("/v1/models").with("X-Long", &"x".repeat(17 * 1024));
+    assert_eq!(world.ask(head).await.status, 431);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_holds_nobody_up() {
+    let long = "word ".repeat(200_000);
+    let world = World::new(Scripted::default().otherwise(move |prompt, _| {
+        let last = serde_json::to_string(prompt.messages.last().unwrap()).unwrap();
+        Act::say(if last.contains("long") { &long } else { "short" })
+    }))
+    .await;
+    let body = json!({ "stream": true, "messages": [{ "role": "user", "content": "long" }] });
+    let mut slow = Vec::new();
+    for _ in 0..5 {
+        slow.push(world.open(Ask::post("/v1/chat/completions", &body)).await);
+    }
+    let body = json!({ "messages": [{ "role": "user", "content": "quick" }] });
+    let told = world.post("/v1/chat/completions", &body).await;
+    assert_eq!(told.json()["choices"][0]["message"]["content"], "short");
+    // Their turns end though nobody has read them.
+    world.until("/ready", |ready| ready["runs"] == 0).await;
+    drop(slow);
+}
