@@ -42,7 +42,8 @@ pub enum Effect {
     ReachPrivate(String),
     /// Sends a message to people.
     Send {
-        /// The address, as the tool understands it.
+        /// The address, as the tool understands it; `self:` and a way is the person whom the
+        /// program works for.
         target: String,
     },
     /// Moves something in the world: a lamp, a lock, a player.

@@ -12,11 +12,22 @@ mod browser_scroll;
 mod browser_snapshot;
 mod browser_type;
 mod browser_vision;
+mod calendar_create;
+mod calendar_delete;
+mod calendar_events;
+mod calendar_list;
+mod calendar_update;
+mod contacts;
 mod execute_code;
 mod ha_call_service;
 mod ha_get_state;
 mod ha_list_entities;
 mod ha_list_services;
+mod mail_draft;
+mod mail_read;
+mod mail_search;
+mod mail_send;
+mod notify;
 mod patch;
 mod process;
 mod read_file;
@@ -45,11 +56,22 @@ pub static BUILTIN: &[&ToolDef] = &[
     &browser_snapshot::TOOL,
     &browser_type::TOOL,
     &browser_vision::TOOL,
+    &calendar_create::TOOL,
+    &calendar_delete::TOOL,
+    &calendar_events::TOOL,
+    &calendar_list::TOOL,
+    &calendar_update::TOOL,
+    &contacts::TOOL,
     &execute_code::TOOL,
     &ha_call_service::TOOL,
     &ha_get_state::TOOL,
     &ha_list_entities::TOOL,
     &ha_list_services::TOOL,
+    &mail_draft::TOOL,
+    &mail_read::TOOL,
+    &mail_search::TOOL,
+    &mail_send::TOOL,
+    &notify::TOOL,
     &patch::TOOL,
     &process::TOOL,
     &read_file::TOOL,

@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `browser`, `web`, `vendors`, `house` | what the tools of a family share |
+//! | `browser`, `web`, `vendors`, `diary`, `house`, `notice`, `post` | what the tools of a family share |
 //! | `builtin`, `builtin/` | the index, and one tool a file |
 //! | `change`, `change/` | bringing new contents into files, safely |
 //! | `code`, `code/` | running scripts that call tools |
@@ -21,6 +21,7 @@ mod browser;
 pub mod builtin;
 mod change;
 mod code;
+mod diary;
 mod discover;
 mod edit;
 mod files;
@@ -28,6 +29,8 @@ mod house;
 mod media;
 mod memory;
 mod mention;
+mod notice;
+mod post;
 mod vendors;
 mod web;
 

@@ -2,7 +2,7 @@
 
 use std::future::Future;
 
-use petasos_contract::CallContext;
+use petasos_contract::{CallContext, ToolOutput};
 use petasos_redact::Redactor;
 use petasos_vendors::VendorError;
 use serde_json::{Map, Value};
@@ -46,4 +46,12 @@ pub(crate) fn failed(error: VendorError, shape: Shape) -> Value {
 pub(crate) fn masked(mut value: Value, cx: &CallContext) -> String {
     Redactor::of(&cx.settings).value(&mut value);
     value.to_string()
+}
+/// The result of a tool, with secrets masked.
+pub(crate) fn told(
+    answer: Result<Value, VendorError>,
+    shape: Shape,
+    cx: &CallContext,
+) -> ToolOutput {
+    ToolOutput::Text(masked(answer.unwrap_or_else(|error| failed(error, shape)), cx))
 }

@@ -9,10 +9,16 @@
 //! | `fault` | what can go wrong, in the words of the tools |
 //! | `service` | one request to an HTTP interface, and what its status means |
 //! | `text` | text cut to a length, encoded for an address, compared by likeness |
+//! | `dav`, `dav/` | calendars and address books |
+//! | `mail`, `mail/` | IMAP, SMTP and letters, for tools and for the gateway |
+//! | `ntfy` | a topic that a person listens to |
 //! | `homeassistant`, `homeassistant/` | a house: states, areas, services and what guards them |
 
+pub mod dav;
 pub mod fault;
 pub mod homeassistant;
+pub mod mail;
+pub mod ntfy;
 pub mod service;
 pub mod text;
 

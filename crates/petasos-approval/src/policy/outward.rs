@@ -15,8 +15,14 @@ pub(super) const MESSAGE: &str = "message to others";
 /// What moving something that people are kept safe by is called.
 pub(super) const SAFETY: &str = "safety device";
 
+/// The person themself, by a way that they set up.
+const SELF: &str = "self:";
+
 /// A message, or anything else that leaves for somebody.
 pub(super) fn sent(target: &str, tool: &str, facts: &Facts) -> Seen {
+    if target.starts_with(SELF) {
+        return Seen { deed: aimed(tool, target), said: Vec::new() };
+    }
     let spot = Spot { leaf: target.to_owned(), target: None, cwd: facts.cwd.clone() };
     let said = Said {
         key: MESSAGE,

@@ -85,7 +85,7 @@ pub(super) static KEYS: &[Key] = &[
     key("session_reset.mode", Choice(&["both", "idle", "daily", "none"]), "\"none\"", "When a chat starts a new session"),
     key("session_reset.idle_minutes", Integer, "1440", "Minutes of silence"),
     key("session_reset.at_hour", Integer, "4", "Hour of the day"),
-    key("timezone", Text, "", "Time zone of dates the model sees").reserved("dates in a chosen time zone"),
+    key("timezone", Text, "", "Time zone of times without one, such as Europe/Berlin"),
     key("curator", Any, "", "The upkeep of skills").reserved("the upkeep of skills"),
     key("kanban", Any, "", "The task board").reserved("the task board"),
     key("goals", Any, "", "Standing goals").reserved("standing goals"),

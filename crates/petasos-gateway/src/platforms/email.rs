@@ -4,9 +4,7 @@
 //! address is theirs (`EMAIL_AUTHSERV_ID`). Machines, lists and bounces are not answered. How far
 //! was read is a UID, not the mark "seen", which belongs to people.
 
-mod imap;
 mod letter;
-mod smtp;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -15,10 +13,12 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_contract::{BoxFuture, Secret};
 use petasos_net::stream::Protection;
+use petasos_vendors::mail::imap::Mailbox;
+use petasos_vendors::mail::letter::{Attached, Outgone};
+use petasos_vendors::mail::smtp::{self, Login, SmtpError};
 use serde_json::Value;
 
-use self::imap::Mailbox;
-use self::letter::{Letter, Outgone};
+use self::letter::Letter;
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
@@ -164,26 +164,44 @@ impl Email {
             }
             _ => None,
         };
+        let to = [message.lane.chat.as_str()];
+        let bytes = message.media.map(crate::media::read).transpose()?;
+        let file = message.media.zip(bytes.as_deref());
         let letter = Outgone {
             from: &self.address,
-            to: &message.lane.chat,
+            to: &to,
             subject: subject.as_deref(),
             root: root.as_deref(),
             reply_to: message.reply_to,
             token: message.token,
             plain: message.plain,
             html: (!message.unmarked && message.media.is_none()).then_some(message.text),
-            file: message.media,
+            file: file.map(|(file, bytes)| Attached { name: &file.name, mime: &file.mime, bytes }),
+            automatic: true,
+            ..Outgone::default()
         };
-        let (name, text) = letter.write()?;
-        smtp::send(
-            (&self.smtp.0, self.smtp.1),
-            self.protection(),
-            (&self.address, &self.password),
-            (&message.lane.chat, &text),
-        )
-        .await?;
+        let (name, text) = letter.write();
+        let login = Login {
+            host: &self.smtp.0,
+            port: self.smtp.1,
+            protection: self.protection(),
+            user: &self.address,
+            password: &self.password,
+        };
+        smtp::send(login, &self.address, &to, &text).await?;
         Ok(name)
+    }
+}
+
+impl From<SmtpError> for SendError {
+    fn from(error: SmtpError) -> Self {
+        match error {
+            SmtpError::Transient(text) => Self::Transient(text),
+            SmtpError::Ambiguous(text) => Self::Ambiguous(text),
+            SmtpError::TooLong(text) => Self::TooLong(text),
+            SmtpError::Unreachable(text) => Self::Unreachable(text),
+            SmtpError::Auth(text) => Self::Auth(text),
+        }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use petasos_contract::tool::{Concurrency, Example};
+use petasos_contract::tool::{Concurrency, Example, InPlanMode};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
 };
@@ -20,6 +20,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     idempotent: true,
     concurrency: Concurrency::Safe,
+    in_plan_mode: InPlanMode::ByEffects,
     check: Some(&house::HOUSE),
     schema,
     examples: &[Example {

@@ -97,6 +97,11 @@ impl Bench {
 
     /// With the terminal of this machine and programs of the test's own, which are found first.
     pub(crate) fn equipped(programs: &[(&str, &str)]) -> Self {
+        Self::equipped_with(programs, &[])
+    }
+
+    /// The same with variables.
+    pub(crate) fn equipped_with(programs: &[(&str, &str)], variables: &[(&str, &str)]) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().canonicalize().unwrap().join("bin");
         fs::create_dir(&bin).unwrap();
@@ -105,7 +110,9 @@ impl Bench {
             fs::set_permissions(bin.join(name), fs::Permissions::from_mode(0o755)).unwrap();
         }
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
-        Self::made(folder, &json!({}), &[("PATH", &path)]).at_the_terminal()
+        let path = [("PATH", path.as_str())];
+        let variables: Vec<_> = variables.iter().chain(&path).copied().collect();
+        Self::made(folder, &json!({}), &variables).at_the_terminal()
     }
 
     fn at_the_terminal(self) -> Self {

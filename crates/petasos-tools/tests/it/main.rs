@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod bench;
+#[cfg(test)]
+mod diary;
 mod elsewhere;
 #[cfg(test)]
 mod execute_code;
@@ -10,7 +12,11 @@ mod family;
 mod house;
 #[cfg(test)]
 mod located;
+#[cfg(test)]
+mod mail;
 mod memory;
+#[cfg(test)]
+mod notify;
 mod properties;
 mod read_file;
 mod search_files;

@@ -37,6 +37,7 @@ fn a_message_is_asked_about_once_a_session_and_target() {
     answered(&engine, &sent("mail:ada@x.test"), &yes(Scope::Always), &cx);
     assert_eq!(judge(&engine, "t", &sent("mail:ada@x.test"), &cx), Verdict::Allow);
     assert_eq!(word(&judge(&engine, "t", &sent("mail:eve@x.test"), &cx)), "ask");
+    assert_eq!(judge(&engine, "t", &sent("self:ntfy"), &cx), Verdict::Allow);
     let other = Engine::default();
     assert_eq!(word(&judge(&other, "t", &sent("mail:ada@x.test"), &cx)), "ask");
 }

@@ -1,12 +1,12 @@
-//! Letters: what one says and whether its sender is proven, and how ours are written.
+//! Letters that come: what one says, and whether its sender is proven.
 
-use base64::Engine as _;
-use mail_parser::{HeaderValue, MessageParser, MimeHeaders as _};
+use mail_parser::{MessageParser, MimeHeaders as _};
 use petasos_store::{ChatKind, MediaFile};
+use petasos_vendors::mail::letter::first_of;
 use sha2::{Digest as _, Sha256};
 
 use crate::link::Link;
-use crate::platform::{Arrival, SendError, Sender, now_ms};
+use crate::platform::{Arrival, Sender, now_ms};
 use crate::render::add;
 
 /// How much of what somebody quotes is kept.
@@ -156,14 +156,6 @@ fn kept(link: &Link, mime: &str, bytes: &[u8]) -> Result<String, String> {
     Ok(path.display().to_string())
 }
 
-fn first_of(value: &HeaderValue<'_>) -> Option<String> {
-    match value {
-        HeaderValue::Text(text) => Some(text.to_string()),
-        HeaderValue::TextList(list) => list.first().map(ToString::to_string),
-        _ => None,
-    }
-}
-
 /// What the sender wrote, and what they quote below it.
 fn without_quote(body: &str) -> (String, String) {
     let lines: Vec<&str> = body.lines().collect();
@@ -177,113 +169,6 @@ fn without_quote(body: &str) -> (String, String) {
     let (own, quoted) = lines.split_at_checked(cut).unwrap_or((&lines, &[]));
     let quoted: String = quoted.join("\n").chars().take(QUOTE_CHARS_MAX).collect();
     (own.join("\n").trim().to_owned(), quoted)
-}
-
-/// A letter of ours.
-pub(super) struct Outgone<'a> {
-    pub(super) from: &'a str,
-    pub(super) to: &'a str,
-    pub(super) subject: Option<&'a str>,
-    pub(super) root: Option<&'a str>,
-    pub(super) reply_to: Option<&'a str>,
-    pub(super) token: &'a str,
-    pub(super) plain: &'a str,
-    pub(super) html: Option<&'a str>,
-    pub(super) file: Option<&'a MediaFile>,
-}
-
-/// A header value: no line ends, and words of other scripts encoded.
-fn word(text: &str) -> String {
-    let clean = text.replace(['\r', '\n'], " ");
-    if clean.is_ascii() {
-        return clean;
-    }
-    // An encoded word is at most 75 characters long; it is cut between letters.
-    let mut words = Vec::new();
-    let mut piece = String::new();
-    for c in clean.chars() {
-        if piece.len() + c.len_utf8() > 42 {
-            words.push(std::mem::take(&mut piece));
-        }
-        piece.push(c);
-    }
-    words.push(piece);
-    let coded = words.iter().map(|piece| {
-        format!("=?utf-8?B?{}?=", base64::engine::general_purpose::STANDARD.encode(piece))
-    });
-    coded.collect::<Vec<_>>().join("\r\n ")
-}
-
-/// Base64 in lines.
-fn lines(bytes: &[u8]) -> String {
-    let coded = base64::engine::general_purpose::STANDARD.encode(bytes);
-    let mut out = String::with_capacity(coded.len() + coded.len() / 38);
-    for (at, c) in coded.chars().enumerate() {
-        if at > 0 && at % 76 == 0 {
-            out.push_str("\r\n");
-        }
-        out.push(c);
-    }
-    out
-}
-
-impl Outgone<'_> {
-    /// Its Message-ID, chosen by its token so that a repeat is the same letter, and its text.
-    pub(super) fn write(&self) -> Result<(String, String), SendError> {
-        let digest = Sha256::digest(format!("{}\n{}\n{}", self.from, self.to, self.token));
-        let mark = digest.iter().take(12).fold(0_u128, |sum, byte| (sum << 8) | u128::from(*byte));
-        let domain = self.from.rsplit_once('@').map_or("localhost", |(_, domain)| domain);
-        let name = format!("{mark:024x}@{domain}");
-        let edge = format!("petasos-{mark:024x}");
-        let subject = self.subject.unwrap_or("petasos");
-        let re = if self.root.is_some() && !subject.to_lowercase().starts_with("re:") {
-            "Re: "
-        } else {
-            ""
-        };
-        let mut head = format!(
-            "From: <{}>\r\nTo: <{}>\r\nSubject: {re}{}\r\nMessage-ID: <{name}>\r\nMIME-Version: 1.0\r\nAuto-Submitted: auto-replied\r\n",
-            self.from,
-            self.to.replace(['\r', '\n', '<', '>'], ""),
-            word(subject),
-        );
-        let clean = |id: &str| id.replace(['\r', '\n', ' ', '<', '>'], "");
-        let parent = self.reply_to.or(self.root);
-        if let Some(parent) = parent {
-            add(&mut head, format_args!("In-Reply-To: <{}>\r\n", clean(parent)));
-            let root =
-                self.root.filter(|root| *root != parent).map(|root| format!("<{}> ", clean(root)));
-            add(
-                &mut head,
-                format_args!("References: {}<{}>\r\n", root.unwrap_or_default(), clean(parent)),
-            );
-        }
-        let part = |kind: &str, bytes: &[u8], extra: &str| {
-            format!(
-                "--{edge}\r\nContent-Type: {kind}\r\nContent-Transfer-Encoding: base64\r\n{extra}\r\n{}\r\n",
-                lines(bytes)
-            )
-        };
-        let mut body = part("text/plain; charset=utf-8", self.plain.as_bytes(), "");
-        let mut kind = "alternative";
-        if let Some(html) = self.html {
-            body.push_str(&part("text/html; charset=utf-8", html.as_bytes(), ""));
-        }
-        if let Some(file) = self.file {
-            kind = "mixed";
-            let bytes = crate::media::read(file)?;
-            let label = file.name.replace(['"', '\r', '\n'], "_");
-            let extra =
-                format!("Content-Disposition: attachment; filename=\"{}\"\r\n", word(&label));
-            body.push_str(&part(&file.mime, &bytes, &extra));
-        }
-        Ok((
-            name,
-            format!(
-                "{head}Content-Type: multipart/{kind}; boundary=\"{edge}\"\r\n\r\n{body}--{edge}--\r\n"
-            ),
-        ))
-    }
 }
 
 #[cfg(test)]
@@ -330,24 +215,5 @@ mod tests {
                 .unwrap();
         assert_eq!((own.text.as_str(), own.root.as_str()), ("hello", "root@x"));
         assert!(own.quoted.contains("old words"));
-    }
-
-    #[test]
-    fn a_letter_cannot_be_given_another_header() {
-        let out = Outgone {
-            from: "bot@petasos.test",
-            to: "una@example.org>\r\nBcc: eve@x",
-            subject: Some("Hi\r\nBcc: eve@x ☃"),
-            root: Some("r@x"),
-            reply_to: Some("1@x"),
-            token: "t",
-            plain: "text",
-            html: None,
-            file: None,
-        };
-        let (name, text) = out.write().unwrap();
-        assert!(!text.lines().any(|line| line.starts_with("Bcc")), "{text}");
-        assert_eq!(out.write().unwrap().0, name, "the same letter again has the same name");
-        assert!(text.contains("References: <r@x> <1@x>"));
     }
 }
