@@ -8,7 +8,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use petasos_store::{
     JobChange, JobLimits, JobReceipt, JobState, NewJob, NewOccurrence, OccurrenceState,
-    ScheduleStore, StoreError, Trigger,
+    ScheduleStore, SessionScope, StoreError, Trigger,
 };
 
 use crate::host::{CronHost, Wall};
@@ -137,8 +137,15 @@ impl Jobs {
 
     /// The job of an id, or of a name in any case.
     pub async fn find(&self, reference: &str) -> Result<Job, JobError> {
+        self.find_in(reference, &SessionScope::Everyone).await
+    }
+
+    /// The same among those that somebody may see: a chat has its own.
+    pub async fn find_in(&self, reference: &str, scope: &SessionScope) -> Result<Job, JobError> {
         let reference = reference.trim();
-        let (jobs, broken) = self.list().await?;
+        let (mut jobs, mut broken) = self.list().await?;
+        jobs.retain(|job| scope.sees(job.body.origin.as_ref()));
+        broken.retain(|_| *scope == SessionScope::Everyone);
         if let Some(job) = jobs.iter().find(|job| job.id == reference) {
             return Ok(job.clone());
         }
@@ -188,10 +195,21 @@ impl Jobs {
     }
 
     /// Keeps a job whose parts were checked.
-    pub(crate) async fn keep(
+    async fn keep(
         &self,
         name: String,
         body: JobBody,
+        schedule: &Schedule,
+        author: &Author,
+    ) -> Result<Job, JobError> {
+        self.keep_as(new_id(), (name, body), schedule, author).await
+    }
+
+    /// The same under an id that it had elsewhere.
+    pub(crate) async fn keep_as(
+        &self,
+        id: String,
+        (name, body): (String, JobBody),
         schedule: &Schedule,
         author: &Author,
     ) -> Result<Job, JobError> {
@@ -204,7 +222,6 @@ impl Jobs {
             _ => now,
         };
         let next = schedule.next_after(cursor).map(Timestamp::as_millisecond);
-        let id = new_id();
         let new = NewJob {
             id: id.clone(),
             name,
@@ -261,9 +278,13 @@ impl Jobs {
         }
         if accepts_drift {
             self.snapshot(&mut body);
-            if job.state == JobState::Held {
+            let times = change.times.unwrap_or_else(|| self.from_now(&job));
+            if job.state == JobState::Held && times.1.is_some() {
                 change.state = Some((JobState::Scheduled, String::new()));
-                change.times = change.times.or_else(|| Some(self.from_now(&job)));
+                change.times = Some(times);
+            } else if job.state == JobState::Held {
+                change.state = Some((JobState::Completed, String::new()));
+                told.push(format!("its time is over: `petasos cron run {}` runs it", job.id));
             }
         }
         change.body = Some(body.to_map());

@@ -11,6 +11,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use jiff::tz::AmbiguousOffset;
+use serde::{Deserialize, Serialize};
 
 pub use expression::Expression;
 pub use span::{Period, display as display_span};
@@ -59,7 +60,7 @@ pub struct Schedule {
 }
 
 /// A schedule as a store keeps it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StoredSchedule {
     /// `once`, `interval` or `cron`.
     pub kind: String,

@@ -17,8 +17,8 @@ use parking_lot::Mutex;
 use petasos_contract::BoxFuture;
 use petasos_contract::wait::Owned;
 use petasos_store::{
-    DeliveryWish, Finish, JobChange, JobState, NewDelivery, NewOccurrence, OccurrenceRow, OccurrenceState,
-    ScheduleStore, StoreError, Trigger,
+    DeliveryWish, Finish, JobChange, JobState, NewDelivery, NewOccurrence, OccurrenceRow,
+    OccurrenceState, ScheduleStore, StoreError, Trigger,
 };
 use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore};
@@ -33,6 +33,8 @@ const SLEEP_MAX: Duration = Duration::from_secs(30);
 const BEAT: Duration = Duration::from_secs(15);
 /// A clock that differs by more from the time that passed was changed, or the machine slept.
 const JUMP: Duration = Duration::from_mins(1);
+/// So often what is still due is looked at again.
+const ROUNDS_MAX: usize = 5;
 /// How often somebody who waits for runs looks.
 const LOOK: Duration = Duration::from_millis(50);
 /// How long interrupted runs may take.
@@ -65,6 +67,12 @@ pub struct Attempt<'a> {
     pub cancel: &'a CancellationToken,
     /// Where it is kept.
     pub store: &'a dyn ScheduleStore,
+}
+
+impl std::fmt::Debug for Attempt<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Attempt").field("row", self.row).finish_non_exhaustive()
+    }
 }
 
 /// Runs what is due.
@@ -205,15 +213,14 @@ impl Scheduler {
             return Ok(look);
         }
         let mut missed = Vec::new();
-        // A full look is followed by another one: what a job left behind may be due again.
-        loop {
+        // Whoever meets another scheduler, or a run that ends in this moment, looks again.
+        for _ in 0..ROUNDS_MAX {
             let due = self.store.due_jobs(now.as_millisecond(), CLAIMS_MAX).await?;
-            let full = due.len() == CLAIMS_MAX as usize;
+            if due.is_empty() || self.draining.is_cancelled() {
+                break;
+            }
             for row in due {
                 self.take(row, now, &mut look, &mut missed).await?;
-            }
-            if !full || self.draining.is_cancelled() {
-                break;
             }
         }
         while let Some(row) = self.store.claim_waiting(now.as_millisecond()).await? {
@@ -354,6 +361,12 @@ impl Scheduler {
         }
     }
 
+    /// The occurrences that are claimed or run here.
+    pub fn claimed(&self) -> Vec<String> {
+        self.busy();
+        self.running.lock().keys().cloned().collect()
+    }
+
     /// How many occurrences are claimed or run here.
     pub fn busy(&self) -> usize {
         let mut running = self.running.lock();
@@ -393,7 +406,7 @@ impl Scheduler {
         if self.busy() == 0 {
             return;
         }
-        let ids: Vec<String> = self.running.lock().keys().cloned().collect();
+        let ids = self.claimed();
         let now = self.wall.now().as_millisecond();
         match self.store.beat(ids.clone(), now).await {
             Ok(ours) => {

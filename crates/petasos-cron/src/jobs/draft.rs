@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use petasos_contract::Address;
 use petasos_contract::taint::Taint;
+use petasos_store::SessionScope;
 
 use super::{JobError, Jobs, check};
 use crate::job::{JobBody, Notify};
@@ -23,6 +24,16 @@ pub struct Author {
     pub label: Taint,
     /// A person has seen what was found in the words, and wants them.
     pub accepts: bool,
+}
+
+impl Author {
+    /// Whose jobs they may see: a model those of its own chat, or, at the machine, those of none.
+    pub fn scope(&self) -> SessionScope {
+        match self.session {
+            Some(_) => SessionScope::of(self.origin.as_ref()),
+            None => SessionScope::Everyone,
+        }
+    }
 }
 
 /// What is said about a job.
@@ -118,8 +129,9 @@ impl Jobs {
         }
         if let Some(jobs) = draft.context_from {
             body.context_from.clear();
+            let scope = author.scope();
             for reference in jobs {
-                body.context_from.push(self.find(&reference).await?.id);
+                body.context_from.push(self.find_in(&reference, &scope).await?.id);
             }
         }
         if let Some(names) = draft.enabled_toolsets {

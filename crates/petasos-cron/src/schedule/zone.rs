@@ -78,6 +78,11 @@ impl Zone {
         at.display_with_offset(offset).to_string()
     }
 
+    /// The first instant at which its clock shows this, or the first after the gap.
+    pub fn first(&self, civil: DateTime) -> Option<Timestamp> {
+        self.once(civil).map(|(at, _)| at)
+    }
+
     /// The instant for a wall time that is wanted once: a time that the clock skips becomes the first
     /// one behind the gap, a time that it shows twice is the first of them.
     pub(super) fn once(&self, civil: DateTime) -> Option<(Timestamp, bool)> {

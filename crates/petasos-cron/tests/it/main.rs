@@ -4,7 +4,10 @@
 mod clock_changes;
 mod grammar;
 mod late;
+mod model;
 mod oracle;
+mod scheduling;
+mod world;
 
 use jiff::Timestamp;
 use petasos_cron::{Schedule, Zone, schedule};
