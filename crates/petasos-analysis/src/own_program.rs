@@ -34,8 +34,14 @@ const CHANGES: [(&str, &[&str]); 26] = [
     ("approvals", &["answer", "grant", "revoke", "allow", "narrow"]),
     ("auth", &["login", "logout", "reset", "add", "remove"]),
     ("config", &["set", "unset", "edit", "migrate"]),
-    ("cron", &["add", "create", "edit", "remove", "delete", "run", "resume"]),
-    ("gateway", &["install", "uninstall", "pair", "reload", "outbox"]),
+    (
+        "cron",
+        &[
+            "add", "create", "edit", "update", "remove", "delete", "run", "resume", "import",
+            "daemon",
+        ],
+    ),
+    ("gateway", &["install", "uninstall", "pair", "reload", "outbox", "stop", "restart", "run"]),
     ("hooks", &["approve", "revoke", "test"]),
     ("import", &[]),
     ("login", &[]),

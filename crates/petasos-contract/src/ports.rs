@@ -8,6 +8,8 @@ use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use crate::BoxFuture;
 use crate::call::{ToolCall, ToolResult};
 use crate::context::CallContext;
@@ -50,6 +52,8 @@ pub struct Ports {
     pub processes: Option<Arc<dyn Processes>>,
     /// Messages to people elsewhere.
     pub deliveries: Option<Arc<dyn Deliveries>>,
+    /// Scheduled jobs.
+    pub schedules: Option<Arc<dyn Schedules>>,
     /// Hooks, for the moments that only a tool sees.
     pub moments: Option<Arc<dyn Moments>>,
 }
@@ -70,9 +74,16 @@ impl fmt::Debug for Ports {
             .field("passwords", &self.passwords.is_some())
             .field("processes", &self.processes.is_some())
             .field("deliveries", &self.deliveries.is_some())
+            .field("schedules", &self.schedules.is_some())
             .field("moments", &self.moments.is_some())
             .finish()
     }
+}
+
+/// Scheduled jobs, for the tool that manages them.
+pub trait Schedules: Send + Sync {
+    /// Does what a model asks; whatever goes wrong is in the answer.
+    fn manage<'a>(&'a self, request: Value, cx: &'a CallContext) -> BoxFuture<'a, Value>;
 }
 
 /// Texts that an editor holds for the sessions that it has open: what its person sees, saved or not.

@@ -278,7 +278,7 @@ impl Jobs {
         }
         if accepts_drift {
             self.snapshot(&mut body);
-            let times = change.times.unwrap_or_else(|| self.from_now(&job));
+            let times = change.times.unwrap_or_else(|| self.times_now(&job));
             if job.state == JobState::Held && times.1.is_some() {
                 change.state = Some((JobState::Scheduled, String::new()));
                 change.times = Some(times);
@@ -300,7 +300,7 @@ impl Jobs {
             (text("model.provider"), text("model.default"));
     }
 
-    fn from_now(&self, job: &Job) -> (i64, Option<i64>) {
+    fn times_now(&self, job: &Job) -> (i64, Option<i64>) {
         let now = self.now();
         let next = job.schedule.next_after(now).map(Timestamp::as_millisecond);
         (now.as_millisecond(), next)
@@ -328,7 +328,7 @@ impl Jobs {
         if job.state == JobState::Scheduled {
             return Ok(job);
         }
-        let (now, next) = self.from_now(&job);
+        let (now, next) = self.times_now(&job);
         if next.is_none() {
             let what = "it has no instant left: give it a new schedule";
             return Err(JobError::Invalid(what.to_owned()));

@@ -22,14 +22,21 @@ pub struct CronOptions {
     pub wrap: bool,
     /// So many outputs of a job are kept.
     pub outputs: usize,
-    /// Missed instants are made up for as their jobs say, and skipped otherwise.
-    pub catch_up: bool,
-    /// People are told of what was missed.
-    pub tell_missed: bool,
+    /// What is done about missed instants.
+    pub missed: MissedOptions,
     /// The zone of jobs that name none.
     pub zone: Zone,
     /// Where that is said.
     pub zone_from: &'static str,
+}
+
+/// What is done about missed instants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MissedOptions {
+    /// They are made up for as their jobs say, and skipped otherwise.
+    pub catch_up: bool,
+    /// People are told of them.
+    pub tell: bool,
 }
 
 impl CronOptions {
@@ -56,8 +63,10 @@ impl CronOptions {
             script_timeout: seconds("cron.script_timeout_seconds", 3600),
             wrap: flag("cron.wrap_response"),
             outputs: count("cron.output_retention", 50),
-            catch_up: flag("cron.catch_up_missed"),
-            tell_missed: flag("cron.notify_missed"),
+            missed: MissedOptions {
+                catch_up: flag("cron.catch_up_missed"),
+                tell: flag("cron.notify_missed"),
+            },
             zone,
             zone_from,
         })

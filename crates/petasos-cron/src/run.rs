@@ -3,9 +3,12 @@
 mod prepare;
 mod settle;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use parking_lot::Mutex;
+use petasos_contract::delivery::Parcel;
 use petasos_contract::{BoxFuture, SessionId, wait};
 use petasos_session::{
     Admission, Begin, EndReason, Input, Outcome, Replay, Session, TurnEnd, TurnHandle, WhenBusy,
@@ -28,6 +31,8 @@ const WIND_UP: Duration = Duration::from_secs(5);
 /// Runs jobs as sessions.
 pub struct Runs {
     jobs: Jobs,
+    /// Files that follow the texts of replies, by occurrence.
+    files: Mutex<HashMap<String, Vec<Parcel>>>,
 }
 
 impl std::fmt::Debug for Runs {
@@ -39,7 +44,7 @@ impl std::fmt::Debug for Runs {
 impl Runs {
     /// Of these jobs.
     pub fn new(jobs: Jobs) -> Arc<Self> {
-        Arc::new(Self { jobs })
+        Arc::new(Self { jobs, files: Mutex::default() })
     }
 
     fn host(&self) -> &Arc<dyn CronHost> {
@@ -179,7 +184,8 @@ impl Runs {
         };
         session.interrupt();
         let partly = wait::until(Instant::now() + WIND_UP, "an interrupted run", &mut end).await;
-        Said::timed_out(why, partly.ok().flatten().and_then(Result::ok))
+        let partly = partly.ok().flatten().and_then(Result::ok);
+        Said::timed_out(&why, partly.as_ref())
     }
 }
 
@@ -205,7 +211,7 @@ impl Worker for Runs {
         self.host().stopped()
     }
 
-    fn missed<'a>(&'a self, missed: Vec<MissedRun>) -> BoxFuture<'a, ()> {
+    fn missed(&self, missed: Vec<MissedRun>) -> BoxFuture<'_, ()> {
         Box::pin(self.tell_missed(missed))
     }
 }

@@ -87,7 +87,7 @@ pub trait Worker: Send + Sync {
     fn stopped(&self) -> Option<String>;
 
     /// These were missed or are late; people are told.
-    fn missed<'a>(&'a self, missed: Vec<MissedRun>) -> BoxFuture<'a, ()>;
+    fn missed(&self, missed: Vec<MissedRun>) -> BoxFuture<'_, ()>;
 }
 
 /// Due times that did not run.

@@ -120,7 +120,7 @@ async fn followed(helper: Helper, limit: Duration, cancel: &CancellationToken) -
 
 /// Reads everything and keeps the beginning.
 async fn take(mut from: Box<dyn AsyncRead + Send + Sync + Unpin>, into: &mut Vec<u8>) {
-    let mut block = [0_u8; 8192];
+    let mut block = vec![0_u8; 8192];
     while let Ok(count) = from.read(&mut block).await {
         if count == 0 {
             break;

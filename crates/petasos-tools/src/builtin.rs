@@ -18,6 +18,7 @@ mod calendar_events;
 mod calendar_list;
 mod calendar_update;
 mod contacts;
+mod cronjob;
 mod execute_code;
 mod ha_call_service;
 mod ha_get_state;
@@ -62,6 +63,7 @@ pub static BUILTIN: &[&ToolDef] = &[
     &calendar_list::TOOL,
     &calendar_update::TOOL,
     &contacts::TOOL,
+    &cronjob::TOOL,
     &execute_code::TOOL,
     &ha_call_service::TOOL,
     &ha_get_state::TOOL,

@@ -7,6 +7,7 @@ mod backend;
 mod chat;
 mod completions;
 mod config;
+mod cron;
 mod demo;
 mod docs;
 mod doctor;
@@ -48,6 +49,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &chat::COMMAND,
     &completions::COMMAND,
     &config::COMMAND,
+    &cron::COMMAND,
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,

@@ -52,6 +52,7 @@ use crate::logging::Journal;
 use crate::post::HomeStore;
 use crate::report::Report;
 use crate::reviewer::ModelReviewer;
+use crate::scheduled::{ScheduleDesk, Scheduled};
 use crate::states;
 use crate::telemetry::Telemetry;
 use model::LazyModel;
@@ -78,6 +79,7 @@ pub struct Host {
     questions: Arc<Questions>,
     policy: OnceLock<Arc<Engine>>,
     store: Arc<HomeStore>,
+    scheduled: Arc<Scheduled>,
     editors: Arc<EditorRules>,
     media: Arc<Media>,
     model: Arc<LazyModel>,
@@ -111,6 +113,10 @@ impl Host {
         let post =
             Post::new(Arc::clone(&store) as _, Arc::clone(&settings), model.net(), platforms);
         ports.deliveries = Some(Arc::new(post) as _);
+        let (deliveries, processes) = (ports.deliveries.clone(), ports.processes.clone());
+        let scheduled =
+            Scheduled::new(Arc::clone(&settings), Arc::clone(&store), deliveries, processes);
+        ports.schedules = Some(Arc::new(ScheduleDesk(Arc::clone(&scheduled))) as _);
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
         ports.browsers = Some(Browsers::new(ports.processes.clone()) as _);
@@ -144,6 +150,7 @@ impl Host {
             policy: OnceLock::new(),
             editors,
             store,
+            scheduled,
             media,
             model,
         }
@@ -182,6 +189,11 @@ impl Host {
             self.extensions();
         }
         self
+    }
+
+    /// Scheduled jobs.
+    pub(crate) fn scheduled(&self) -> &Arc<Scheduled> {
+        &self.scheduled
     }
 
     /// What editors are asked and shown, for the sessions that they have open.

@@ -50,6 +50,7 @@ mod prompt;
 mod prune;
 pub mod report;
 mod reviewer;
+mod scheduled;
 mod services;
 mod signals;
 mod states;

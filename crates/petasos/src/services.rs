@@ -23,6 +23,7 @@ use crate::extensions::injections;
 use crate::guests::{Guests, News};
 use crate::host::Host;
 use crate::pictures::{self, Bad};
+use crate::scheduled::Places;
 
 /// The program behind the sessions of a surface.
 #[derive(Debug)]
@@ -33,6 +34,8 @@ pub(crate) struct Program {
     surface: Surface,
     attended: bool,
     injected: tokio::sync::Mutex<mpsc::UnboundedReceiver<String>>,
+    /// Where scheduled runs live.
+    places: Option<Arc<Places>>,
     /// The settings of the next turn, and whether somebody is asked.
     settings: Mutex<(Arc<Settings>, bool)>,
 }
@@ -54,6 +57,12 @@ impl Program {
         Self { attended, ..Self::of(host, inputs, guests, Surface::OneShot) }
     }
 
+    /// For scheduled runs: nobody can be asked, and each has its own place.
+    pub(crate) fn scheduled(host: Arc<Host>, inputs: Inputs, places: Arc<Places>) -> Self {
+        let of = Self::of(host, inputs, None, Surface::Cron);
+        Self { attended: false, places: Some(places), ..of }
+    }
+
     /// For the tour of the demo.
     pub(crate) fn demo(host: Arc<Host>, inputs: Inputs) -> Self {
         Self::of(host, inputs, None, Surface::Cli)
@@ -64,29 +73,12 @@ impl Program {
         let off = settings.text("approvals.mode") == Some("off");
         let injected = mpsc::unbounded_channel().1.into();
         let settings = Mutex::new((settings, off));
-        Self { host, inputs, guests, surface, attended: true, injected, settings }
+        let places = None;
+        Self { host, inputs, guests, surface, attended: true, injected, places, settings }
     }
 
     fn present(&self) -> (Arc<Settings>, bool) {
         self.settings.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    async fn resolved(&self, choice: &ModelChoice) -> Result<String, String> {
-        let settings = self.host.settings();
-        let view = Vault::of(settings).view(settings);
-        let mut request = Request::default();
-        request.provider.clone_from(&choice.provider);
-        request.model.clone_from(&choice.model);
-        let resolved = {
-            let (resolver, net) = (self.host.resolver(), self.host.net());
-            resolver.resolve(&request, settings, view, &net).await
-        };
-        let runtime = resolved.outcome.map_err(|error| match error.hint {
-            Some(hint) => format!("{}; {hint}", error.message),
-            None => error.message,
-        })?;
-        let model = runtime.model.as_deref().unwrap_or("(the provider's default)");
-        Ok(format!("`{model}` from {} at {}", runtime.provider, runtime.base_url.as_str()))
     }
 
     async fn exported(&self, session: &SessionId, file: &str) -> Result<String, String> {
@@ -162,10 +154,33 @@ impl Program {
     }
 }
 
+/// Who would answer for this choice, by the resolver that is asked for each request.
+pub(crate) async fn resolved(host: &Host, choice: &ModelChoice) -> Result<String, String> {
+    let settings = host.settings();
+    let view = Vault::of(settings).view(settings);
+    let mut request = Request::default();
+    request.provider.clone_from(&choice.provider);
+    request.model.clone_from(&choice.model);
+    let resolved = {
+        let (resolver, net) = (host.resolver(), host.net());
+        resolver.resolve(&request, settings, view, &net).await
+    };
+    let runtime = resolved.outcome.map_err(|error| match error.hint {
+        Some(hint) => format!("{}; {hint}", error.message),
+        None => error.message,
+    })?;
+    let model = runtime.model.as_deref().unwrap_or("(the provider's default)");
+    Ok(format!("`{model}` from {} at {}", runtime.provider, runtime.base_url.as_str()))
+}
+
 impl Services for Program {
     fn context(&self, session: &SessionId) -> CallContext {
         let cx = CallContext::new(self.present().0, self.surface, session.clone());
-        cx.attended(self.attended)
+        let cx = cx.attended(self.attended);
+        match &self.places {
+            Some(places) => places.put(cx),
+            None => cx,
+        }
     }
 
     fn taken<'a>(
@@ -192,7 +207,7 @@ impl Services for Program {
     }
 
     fn resolve<'a>(&'a self, choice: &'a ModelChoice) -> BoxFuture<'a, Result<String, String>> {
-        Box::pin(self.resolved(choice))
+        Box::pin(resolved(&self.host, choice))
     }
 
     fn save_model(&self, choice: &ModelChoice) -> Result<String, String> {

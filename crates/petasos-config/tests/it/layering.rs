@@ -198,7 +198,7 @@ fn the_typical_file_has_nothing_wrong_but_some_keys_of_later_versions() {
     let reading = read(&setting.inputs()).unwrap();
     assert_eq!(reading.problems, []);
     let later: Vec<_> = reading.settings.notices().iter().map(|it| it.key.as_str()).collect();
-    assert_eq!(later, ["cron.wrap_response", "display.skin"]);
+    assert_eq!(later, ["display.skin"]);
     let top: Vec<_> = reading.settings.values().keys().take(3).map(String::as_str).collect();
     assert_eq!(top, ["model", "fallback_providers", "providers"]);
 }

@@ -81,7 +81,7 @@ pub struct Draft {
     pub accept_drift: bool,
 }
 
-fn given(text: String) -> Option<String> {
+fn given(text: &str) -> Option<String> {
     (!text.trim().is_empty()).then(|| text.trim().to_owned())
 }
 
@@ -107,7 +107,7 @@ impl Jobs {
         }
         if draft.provider.is_some() || draft.model.is_some() {
             let keep = |new: Option<String>, old: &Option<String>| match new {
-                Some(new) => given(new),
+                Some(new) => given(&new),
                 None => old.clone(),
             };
             body.provider = keep(draft.provider, &body.provider);
@@ -116,7 +116,7 @@ impl Jobs {
             self.host().resolve(provider, model).await.map_err(JobError::Invalid)?;
         }
         if let Some(script) = draft.script {
-            body.script = given(script);
+            body.script = given(&script);
         }
         if let Some(no_agent) = draft.no_agent {
             body.no_agent = no_agent;
@@ -148,7 +148,7 @@ impl Jobs {
         if let Some(times) = draft.repeat {
             body.repeat.times = (times > 0).then_some(times);
         }
-        if let Some(deliver) = draft.deliver.and_then(given) {
+        if let Some(deliver) = draft.deliver.as_deref().and_then(given) {
             body.deliver = deliver;
         }
         body.misfire = draft.misfire.unwrap_or(body.misfire);

@@ -41,27 +41,30 @@ impl Runs {
         if job.body.no_agent {
             return Ok(());
         }
-        if !job.body.is_pinned() {
-            let settings = self.host().settings();
-            for (what, key, then) in [
-                ("provider", "model.provider", &job.body.provider_snapshot),
-                ("model", "model.default", &job.body.model_snapshot),
-            ] {
-                let now = settings.text(key);
-                if now != then.as_deref() {
-                    let (then, now) = (then.as_deref().unwrap_or("none"), now.unwrap_or("none"));
-                    let why = format!(
-                        "it was made when the {what} was `{then}`, which is `{now}` now: \
-                         `petasos cron edit {} --accept-drift` lets it run with that",
-                        job.id
-                    );
-                    return Err(Held::new("drift", why));
-                }
-            }
-        } else {
+        if job.body.is_pinned() {
             let (provider, model) = (job.body.provider.as_deref(), job.body.model.as_deref());
-            if let Err(why) = self.host().resolve(provider, model).await {
-                return Err(Held::new("provider", why));
+            let answers = self.host().resolve(provider, model).await;
+            return answers.map(drop).map_err(|why| Held::new("provider", why));
+        }
+        self.as_made(job)
+    }
+
+    /// The configured provider and model are those that the job was made for.
+    fn as_made(&self, job: &Job) -> Result<(), Held> {
+        let settings = self.host().settings();
+        for (what, key, then) in [
+            ("provider", "model.provider", &job.body.provider_snapshot),
+            ("model", "model.default", &job.body.model_snapshot),
+        ] {
+            let now = settings.text(key);
+            if now != then.as_deref() {
+                let (then, now) = (then.as_deref().unwrap_or("none"), now.unwrap_or("none"));
+                let why = format!(
+                    "it was made when the {what} was `{then}`, which is `{now}` now: \
+                     `petasos cron edit {} --accept-drift` lets it run with that",
+                    job.id
+                );
+                return Err(Held::new("drift", why));
             }
         }
         Ok(())

@@ -1,12 +1,13 @@
 //! What a run said becomes a file, deliveries and an account of it.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use petasos_contract::delivery::{Destination, Parcel};
+use petasos_contract::delivery::{Deliveries, Destination, Parcel};
 use petasos_session::{TurnEnd, TurnError};
-use petasos_store::{DeliveryWish, OccurrenceRow, OccurrenceState};
+use petasos_store::{DeliveryWish, OccurrenceRow, OccurrenceState, delivery_prefix};
 use serde_json::{Map, Value, json};
 
 use super::prepare::Held;
@@ -75,8 +76,8 @@ impl Said {
         }
     }
 
-    pub(super) fn timed_out(why: String, partly: Option<TurnEnd>) -> Self {
-        let detail = partly.as_ref().map(account).unwrap_or_default();
+    pub(super) fn timed_out(why: &str, partly: Option<&TurnEnd>) -> Self {
+        let detail = partly.map(account).unwrap_or_default();
         Self { detail, ..Self::new(OccurrenceState::TimedOut, why) }
     }
 }
@@ -140,7 +141,28 @@ impl Runs {
             (true, false) => DeliveryWish::Failed,
             (true, true) => DeliveryWish::None,
         };
-        ended.deliveries = targets::deliveries(&row.id, &found.places, body);
+        let text = self.without_files(row, &found.places, body);
+        ended.deliveries = targets::deliveries(&row.id, &found.places, &text);
+    }
+
+    /// The text without the lines that name files; those follow it, because only whoever sends
+    /// knows which may go.
+    fn without_files(&self, row: &OccurrenceRow, places: &[Destination], body: &str) -> String {
+        let named = |it: &Arc<dyn Deliveries>| !it.files(body).is_empty();
+        if !self.host().deliveries().as_ref().is_some_and(named) {
+            return body.to_owned();
+        }
+        let is_file = |line: &&str| line.trim_start().starts_with("MEDIA:");
+        let files: Vec<&str> = body.lines().filter(is_file).collect();
+        let parcel = |(number, place): (usize, &Destination)| Parcel {
+            to: place.clone(),
+            text: files.join("\n"),
+            token: format!("{}files-{number}", delivery_prefix(&row.id)),
+            wait: SEND_WAIT,
+        };
+        let parcels = places.iter().enumerate().map(parcel).collect();
+        self.files.lock().insert(row.id.clone(), parcels);
+        body.lines().filter(|line| !is_file(line)).collect::<Vec<_>>().join("\n")
     }
 
     fn saved(&self, job: &Job, state: OccurrenceState, text: &str) -> Result<String, String> {
@@ -201,9 +223,10 @@ impl Runs {
 
     /// Where no gateway runs, what was planned is sent here and now.
     pub(super) async fn send_planned(&self, occurrence: &str) {
+        let files = self.files.lock().remove(occurrence).unwrap_or_default();
         let Some(deliveries) = self.host().deliveries() else { return };
         let Ok(rows) = self.jobs.store().deliveries_of(occurrence).await else { return };
-        for row in rows {
+        let planned = rows.into_iter().map(|row| {
             let lane = row.delivery.lane;
             let to = Destination {
                 platform: lane.platform,
@@ -216,9 +239,10 @@ impl Runs {
                 unreachable: None,
             };
             let (text, token) = (row.delivery.body, row.delivery.token);
-            if let Err(error) =
-                deliveries.deliver(Parcel { to, text, token, wait: SEND_WAIT }).await
-            {
+            Parcel { to, text, token, wait: SEND_WAIT }
+        });
+        for parcel in planned.chain(files) {
+            if let Err(error) = deliveries.deliver(parcel).await {
                 // It stays planned: the next gateway sends it.
                 tracing::warn!(error, occurrence, "a reply waits for a gateway");
             }
@@ -230,7 +254,7 @@ impl Runs {
         for run in &missed {
             tracing::warn!(job = run.job.id, count = run.count, "due times were missed");
         }
-        let Some(deliveries) = self.host().deliveries().filter(|_| self.options().tell_missed)
+        let Some(deliveries) = self.host().deliveries().filter(|_| self.options().missed.tell)
         else {
             return;
         };

@@ -50,14 +50,17 @@ pub(crate) enum Habit {
     StuckAfter,
 }
 
+/// What is done, by the count of what was done before.
+type Habits = fn(u64) -> Habit;
+
 /// Notes what was called for which due time.
 #[derive(Debug, Default)]
 pub(crate) struct Noting {
     pub(crate) called: Mutex<BTreeMap<(String, i64), u32>>,
     pub(crate) missed: Mutex<Vec<(String, u64)>>,
     pub(crate) ids: Mutex<Vec<String>>,
-    /// Decides what is done, by the count of what was done before.
-    pub(crate) habit: Mutex<Option<fn(u64) -> Habit>>,
+    /// What it does; it works without.
+    pub(crate) habit: Mutex<Option<Habits>>,
     count: AtomicU64,
 }
 
@@ -93,7 +96,7 @@ impl Worker for Noting {
         None
     }
 
-    fn missed<'a>(&'a self, missed: Vec<MissedRun>) -> BoxFuture<'a, ()> {
+    fn missed(&self, missed: Vec<MissedRun>) -> BoxFuture<'_, ()> {
         self.missed.lock().extend(missed.into_iter().map(|it| (it.job.id, it.count)));
         Box::pin(std::future::ready(()))
     }

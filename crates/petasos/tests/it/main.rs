@@ -8,6 +8,7 @@ mod backend;
 mod canary;
 mod chat;
 mod config;
+mod cron;
 mod demo;
 mod doctor;
 mod faults;

@@ -9,6 +9,7 @@ use petasos_api::{ApiOptions, ApiParts, ApiServer};
 use petasos_config::{Inputs, home};
 use petasos_contract::Settings;
 use petasos_contract::wait::Owned;
+use petasos_cron::{CronHost as _, Scheduler};
 use petasos_gateway::{Gateway, GatewayParts, PLATFORMS};
 use petasos_session::Sessions;
 use tokio::net::UnixDatagram;
@@ -27,6 +28,8 @@ use crate::services::Program;
 const LOCK: &str = "gateway.lock";
 /// How long a gateway that is asked to end may take.
 const REPLACED: Duration = Duration::from_mins(1);
+/// How long scheduled runs may go on when the gateway ends.
+const DRAIN: Duration = Duration::from_secs(20);
 /// The service manager starts it again.
 const RESTART_CODE: u8 = 75;
 /// The service manager does not: the settings are wrong.
@@ -84,13 +87,14 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
         out.line(format!("gateway: ready; {}", names.join(", ")));
         let stop = CancellationToken::new();
         let api = api.map(|api| Owned::start(api.run(stop.clone())));
+        let firing = Firing::start(&host, &inputs).await?;
         let wish = serve(&home, &gateway, &inputs, host.settings()).await?;
         out.line("gateway: letting running turns end");
         stop.cancel();
         if let Some(api) = api {
             api.join().await;
         }
-        gateway.drain().await;
+        tokio::join!(gateway.drain(), firing.end());
         Ok(match wish {
             Wish::Restart => ExitCode::from(RESTART_CODE),
             _ => ExitCode::SUCCESS,
@@ -120,6 +124,31 @@ async fn http(
         version: env!("CARGO_PKG_VERSION"),
     });
     server.await.map(Some).map_err(|error| error.to_string())
+}
+
+/// The scheduler of a gateway.
+struct Firing {
+    scheduler: Arc<Scheduler>,
+    _looking: Owned<()>,
+    _halted: Owned<()>,
+}
+
+impl Firing {
+    async fn start(host: &Arc<Host>, inputs: &Inputs) -> Result<Self, Report> {
+        let scheduled = host.scheduled();
+        scheduled.bind(host, inputs);
+        scheduled.take_over().await?;
+        let scheduler = scheduled.scheduler("gateway")?;
+        let runs = scheduled.sessions().map_err(|why| Report::new(why).code("cron"))?;
+        let _halted = halt::watch(host.settings().home(), &runs);
+        let _looking = Owned::start(Arc::clone(&scheduler).serve());
+        Ok(Self { scheduler, _looking, _halted })
+    }
+
+    /// Lets runs end, for a while.
+    async fn end(self) {
+        self.scheduler.drain(DRAIN).await;
+    }
 }
 
 /// One gateway of a home at a time.

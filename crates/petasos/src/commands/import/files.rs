@@ -16,7 +16,7 @@ const MODE: u32 = 0o600;
 const NOT_TAKEN: [(&str, &str); 7] = [
     ("plugins", "plugins are programs: copy those that you want, then `petasos plugins enable`"),
     ("hooks", "hooks are programs: copy those that you want and allow them"),
-    ("cron", "schedules run unattended: set those up again that you want"),
+    ("cron", "schedules run unattended: `petasos cron import FILE` takes over those that you want"),
     ("profiles", "each profile is a home of its own: import them one by one"),
     ("sessions", "transcripts of old versions; conversations come from state.db"),
     ("logs", "nothing here reads them"),

@@ -1,0 +1,206 @@
+//! `petasos cron`: scheduled jobs. Making them, looking at them, running them.
+
+mod draft;
+mod foreign;
+mod pages;
+mod running;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_cron::{JobError, Jobs};
+use serde_json::json;
+
+use self::draft::JobArgs;
+use crate::command::{Command, Session, parse};
+use crate::report::Report;
+
+pub(super) static COMMAND: Command =
+    Command::of_actions::<Action>("cron", "Let work be done at certain times", run);
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a job
+    #[command(alias = "add")]
+    Create {
+        /// When: `30m`, `every 2h`, `every weekday at 9:00`, `tomorrow 8am`, `0 9 * * 1-5`, a date
+        schedule: String,
+        /// What each run is told
+        prompt: Option<String>,
+        #[command(flatten)]
+        job: JobArgs,
+    },
+    /// List the jobs
+    List,
+    /// Show a job: when it runs, what it is told, what became of it
+    Show {
+        /// Its id, or its name
+        job: String,
+    },
+    /// Change a job; what is not named stays
+    #[command(alias = "update")]
+    Edit {
+        /// Its id, or its name
+        job: String,
+        /// Another schedule
+        #[arg(long)]
+        schedule: Option<String>,
+        /// Another prompt
+        #[arg(long)]
+        prompt: Option<String>,
+        /// Let a job run that is held because the configured provider or model was changed
+        #[arg(long)]
+        accept_drift: bool,
+        #[command(flatten)]
+        changes: JobArgs,
+    },
+    /// Let a job rest
+    Pause {
+        /// Its id, or its name
+        job: String,
+        /// Why
+        #[arg(long, default_value = "paused by a person")]
+        reason: String,
+    },
+    /// Let a job run again that was paused or held
+    Resume {
+        /// Its id, or its name
+        job: String,
+    },
+    /// Run a job now, beside its schedule
+    Run {
+        /// Its id, or its name
+        job: String,
+    },
+    /// Remove a job; its outputs stay
+    #[command(alias = "delete")]
+    Remove {
+        /// Its id, or its name
+        job: String,
+    },
+    /// Show what became of runs
+    Logs {
+        /// Of one job
+        job: Option<String>,
+        /// One run, with its output
+        #[arg(long)]
+        run: Option<String>,
+        /// How many
+        #[arg(long, short, default_value_t = 20)]
+        lines: u32,
+        /// Go on showing runs that end
+        #[arg(long, short)]
+        follow: bool,
+    },
+    /// Show whether anybody looks for due jobs, what is next, and what needs a person
+    Status,
+    /// Show when a schedule would run
+    Next {
+        /// The schedule, or a job
+        schedule: String,
+        /// The time zone
+        #[arg(long)]
+        tz: Option<String>,
+        /// How many instants
+        #[arg(short, default_value_t = 10)]
+        n: usize,
+    },
+    /// Look once for due jobs and run them, for timers of the system
+    Tick,
+    /// Look for due jobs until stopped, without a gateway
+    Daemon,
+    /// Show what a run of a job would do: times, provider, tools, who would be asked
+    Explain {
+        /// Its id, or its name
+        job: String,
+    },
+    /// Take over jobs of another agent
+    Import {
+        /// The file; `cron/jobs.json` of the home when absent
+        file: Option<PathBuf>,
+    },
+    /// Write all jobs as JSON
+    Export,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    match parse(matches)? {
+        Action::Create { schedule, prompt, job } => {
+            draft::create(session, job.draft(Some(schedule), prompt)?)
+        }
+        Action::Edit { job, schedule, prompt, accept_drift, changes } => {
+            let mut draft = changes.draft(schedule, prompt)?;
+            draft.draft.accept_drift = accept_drift;
+            draft::edit(session, &job, draft)
+        }
+        Action::List => pages::list(session),
+        Action::Show { job } => pages::show(session, &job),
+        Action::Pause { job, reason } => {
+            changed(session, "is paused", async |jobs: &Jobs| jobs.pause(&job, &reason).await)
+        }
+        Action::Resume { job } => {
+            changed(session, "runs again", async |jobs: &Jobs| jobs.resume(&job).await)
+        }
+        Action::Remove { job } => {
+            changed(session, "is removed", async |jobs: &Jobs| jobs.remove(&job).await)
+        }
+        Action::Run { job } => running::run(session, &job),
+        Action::Logs { job, run, lines, follow } => {
+            pages::logs(session, job.as_deref(), run.as_deref(), (lines, follow))
+        }
+        Action::Status => pages::status(session),
+        Action::Next { schedule, tz, n } => pages::next(session, &schedule, tz.as_deref(), n),
+        Action::Tick => running::tick(session),
+        Action::Daemon => running::daemon(session),
+        Action::Explain { job } => pages::explain(session, &job),
+        Action::Import { file } => foreign::import(session, file),
+        Action::Export => foreign::export(session),
+    }
+}
+
+/// The jobs of this home, bound to its host.
+fn jobs(session: &mut Session) -> Result<Jobs, Report> {
+    let inputs = session.host.inputs().clone();
+    let host = session.host.shared()?;
+    host.scheduled().bind(&host, &inputs);
+    host.scheduled().jobs()
+}
+
+fn changed(
+    session: &mut Session,
+    what: &str,
+    work: impl AsyncFnOnce(&Jobs) -> Result<petasos_cron::Job, JobError>,
+) -> Result<ExitCode, Report> {
+    let jobs = jobs(session)?;
+    let job = session.host.get()?.wait(work(&jobs))?.map_err(|error| failed(&error))?;
+    if session.out.is_json() {
+        let shown = petasos_cron::view::job(&job, jobs.now(), 5);
+        session.out.value(&json!({ "success": true, "job": shown }));
+    } else {
+        session.out.line(format!("{} ({}) {what}.", job.name, job.id));
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn failed(error: &JobError) -> Report {
+    let code = match error {
+        JobError::Schedule(_) => "schedule",
+        JobError::Invalid(_) => "invalid",
+        JobError::Findings(_) => "scan",
+        JobError::NotFound(_) => "not_found",
+        JobError::Ambiguous { .. } => "ambiguous",
+        JobError::Changed(_) => "conflict",
+        JobError::TooMany(_) => "limit",
+        JobError::Store(_) => "store",
+    };
+    match error {
+        JobError::Schedule(error) => {
+            Report::new(error.what.clone()).code(code).hint(error.hint.clone())
+        }
+        JobError::Findings(_) => Report::new(error.to_string())
+            .code(code)
+            .hint("with `--yes` it is made all the same, because you said so"),
+        other => Report::new(other.to_string()).code(code),
+    }
+}

@@ -1,0 +1,303 @@
+//! What schedules ask of the program: sessions in which nobody can be asked, the tools of a job,
+//! where a run works, and who may still have made it.
+
+use std::collections::HashMap;
+use std::path::Path;
+use std::sync::{Arc, OnceLock, Weak};
+
+use parking_lot::Mutex;
+use petasos_config::Inputs;
+use petasos_contract::context::Surface;
+use petasos_contract::delivery::Deliveries;
+use petasos_contract::ports::Schedules;
+use petasos_contract::processes::Processes;
+use petasos_contract::taint::Taint;
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
+use petasos_cron::{
+    CronHost, Job, Jobs, Place, Runs, Scheduler, SchedulerOptions, SystemWall, desk,
+};
+use petasos_gateway::{PLATFORMS, explain};
+use petasos_redact::Redactor;
+use petasos_runtime::toolsets::{choose, unknown};
+use petasos_session::{Choice, ModelChoice, Sessions};
+use petasos_store::ChatKind;
+use serde_json::{Value, json};
+
+use crate::halt;
+use crate::host::Host;
+use crate::post::HomeStore;
+use crate::report::Report;
+use crate::services::{Program, resolved};
+
+/// Toolsets that are not for scheduled runs: they would breed, ask or write to people.
+const WITHHELD: [&str; 3] = ["cronjob", "clarify", "messaging"];
+
+/// Where the runs of this program live.
+#[derive(Debug, Default)]
+pub(crate) struct Places(Mutex<HashMap<SessionId, (Place, Taint)>>);
+
+impl Places {
+    /// The surroundings of a run.
+    pub(crate) fn put(&self, cx: CallContext) -> CallContext {
+        let Some((place, label)) = self.0.lock().get(&cx.session).cloned() else { return cx };
+        let mut cx = cx.tainted(label);
+        if let Some(workdir) = place.workdir {
+            cx.workspace = workdir.into();
+        }
+        match place.address {
+            Some(address) => cx.at(Arc::new(address)),
+            None => cx,
+        }
+    }
+}
+
+/// The program behind schedules. It is there from the start; what needs the whole host comes when
+/// somebody who runs jobs binds it.
+pub(crate) struct Scheduled {
+    settings: Arc<Settings>,
+    store: Arc<HomeStore>,
+    deliveries: Option<Arc<dyn Deliveries>>,
+    processes: Option<Arc<dyn Processes>>,
+    bound: OnceLock<Bound>,
+    places: Arc<Places>,
+    sessions: OnceLock<Arc<Sessions>>,
+    scheduler: OnceLock<Arc<Scheduler>>,
+}
+
+struct Bound {
+    host: Weak<Host>,
+    inputs: Inputs,
+}
+
+impl std::fmt::Debug for Scheduled {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scheduled").finish_non_exhaustive()
+    }
+}
+
+impl Scheduled {
+    pub(crate) fn new(
+        settings: Arc<Settings>,
+        store: Arc<HomeStore>,
+        deliveries: Option<Arc<dyn Deliveries>>,
+        processes: Option<Arc<dyn Processes>>,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            settings,
+            store,
+            deliveries,
+            processes,
+            bound: OnceLock::new(),
+            places: Arc::default(),
+            sessions: OnceLock::new(),
+            scheduler: OnceLock::new(),
+        })
+    }
+
+    /// From now on jobs can be run here.
+    pub(crate) fn bind(&self, host: &Arc<Host>, inputs: &Inputs) {
+        let bound = Bound { host: Arc::downgrade(host), inputs: inputs.clone() };
+        if self.bound.set(bound).is_err() {
+            tracing::debug!("jobs could be run here already");
+        }
+    }
+
+    fn host(&self) -> Result<Arc<Host>, String> {
+        let host = self.bound.get().and_then(|bound| bound.host.upgrade());
+        host.ok_or_else(|| "jobs cannot be run from here".to_owned())
+    }
+
+    /// The jobs of this home.
+    pub(crate) fn jobs(self: &Arc<Self>) -> Result<Jobs, Report> {
+        let store =
+            self.store.open().map_err(|error| Report::new(error.to_string()).code("store"))?;
+        let jobs = Jobs::new(store, Arc::clone(self) as _, Arc::new(SystemWall));
+        jobs.map_err(|error| Report::new(error.what).code("settings").hint(error.hint))
+    }
+
+    /// Takes over the jobs of another agent that lie in this home, once.
+    pub(crate) async fn take_over(self: &Arc<Self>) -> Result<(), Report> {
+        let file = self.settings.home().join("cron").join("jobs.json");
+        let Ok(text) = std::fs::read_to_string(&file) else { return Ok(()) };
+        match self.jobs()?.import(&text).await {
+            Ok(done) => {
+                let (taken, refused) = (done.taken.len(), done.refused.len());
+                tracing::info!(taken, refused, "jobs of another agent were taken over");
+                for (name, why) in done.refused {
+                    tracing::warn!(name, why, "a job was not taken over");
+                }
+                if let Err(error) = std::fs::rename(&file, file.with_extension("json.imported")) {
+                    tracing::warn!(%error, "the file of taken jobs stays where it is");
+                }
+            }
+            Err(error) => tracing::warn!(%error, "jobs of another agent cannot be read"),
+        }
+        Ok(())
+    }
+
+    /// The scheduler of this program, made when somebody first needs it.
+    pub(crate) fn scheduler(
+        self: &Arc<Self>,
+        kind: &'static str,
+    ) -> Result<Arc<Scheduler>, Report> {
+        if let Some(scheduler) = self.scheduler.get() {
+            return Ok(Arc::clone(scheduler));
+        }
+        let jobs = self.jobs()?;
+        let options = SchedulerOptions {
+            kind,
+            parallel: jobs.options().parallel,
+            catch_up: jobs.options().missed.catch_up,
+        };
+        let (store, wall) = (Arc::clone(jobs.store()), Arc::clone(jobs.wall()));
+        let scheduler = Scheduler::new(store, wall, Runs::new(jobs), options);
+        Ok(Arc::clone(self.scheduler.get_or_init(|| scheduler)))
+    }
+
+    /// Whether whoever made a job in a chat is still let in there.
+    async fn creator(&self, job: &Job) -> Result<(), String> {
+        let Some(origin) = &job.body.origin else { return Ok(()) };
+        let (Some(user), Some(def)) = (
+            &origin.user,
+            PLATFORMS.iter().copied().find(|def| def.name == origin.platform.as_str()),
+        ) else {
+            return Ok(());
+        };
+        let store = self.store.open().map_err(|error| error.to_string())?;
+        let mut rule = "";
+        // Which kind of chat it was is not kept: whoever is let in either way is let in.
+        for kind in [ChatKind::Dm, ChatKind::Group] {
+            let place = (user.as_str(), origin.chat.as_str(), kind);
+            let found = explain(&*store, &self.settings, def, place).await;
+            let found = found.map_err(|error| error.to_string())??;
+            if found.class.is_some() {
+                return Ok(());
+            }
+            rule = found.rule;
+        }
+        Err(format!("{} may no longer write on {} ({rule})", user.as_str(), def.name))
+    }
+}
+
+impl CronHost for Scheduled {
+    fn settings(&self) -> Arc<Settings> {
+        Arc::clone(&self.settings)
+    }
+
+    fn sessions(&self) -> Result<Arc<Sessions>, String> {
+        if let Some(sessions) = self.sessions.get() {
+            return Ok(Arc::clone(sessions));
+        }
+        let host = self.host()?;
+        let inputs = self.bound.get().map(|bound| bound.inputs.clone());
+        let inputs = inputs.ok_or("jobs cannot be run from here")?;
+        let program = Program::scheduled(Arc::clone(&host), inputs, Arc::clone(&self.places));
+        let sessions = host.sessions_with(host.model(), None, Arc::new(program), Vec::new());
+        let sessions = sessions.map_err(|report| report.to_string())?;
+        Ok(Arc::clone(self.sessions.get_or_init(|| sessions)))
+    }
+
+    fn choice(&self, job: &Job) -> Result<Choice, String> {
+        let host = self.host()?;
+        let mut choice = Choice::new(Surface::Cron, Arc::clone(&self.settings));
+        let tools = host.catalogue().registry().snapshot();
+        choice.selection = choose("cron", &self.settings, &tools).selection(&self.settings);
+        if let Some(names) = &job.body.enabled_toolsets {
+            choice.selection.enabled = Some(names.clone());
+        }
+        // Taken away at the end, whatever brought them in.
+        choice.selection.disabled.extend(WITHHELD.map(str::to_owned));
+        choice.model.clone_from(&job.body.model);
+        choice.provider.clone_from(&job.body.provider);
+        Ok(choice)
+    }
+
+    fn unknown_toolsets(&self, names: &[String]) -> Vec<String> {
+        let Ok(host) = self.host() else { return Vec::new() };
+        let tools = host.catalogue().registry().snapshot();
+        let strange = unknown(names, &self.settings, &tools);
+        strange.iter().map(|it| format!("`{}` ({})", it.name, it.hint())).collect()
+    }
+
+    fn placed(&self, session: &SessionId, place: Place, job: &Job) {
+        self.places.0.lock().insert(session.clone(), (place, job.body.label));
+    }
+
+    fn left(&self, session: &SessionId) {
+        self.places.0.lock().remove(session);
+    }
+
+    fn resolve<'a>(
+        &'a self,
+        provider: Option<&'a str>,
+        model: Option<&'a str>,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(async move {
+            let (provider, model) = (provider.map(str::to_owned), model.map(str::to_owned));
+            let host = self.host()?;
+            resolved(&host, &ModelChoice { model, provider }).await
+        })
+    }
+
+    fn findings(&self, text: &str) -> Vec<String> {
+        petasos_agent::threat::findings(text).into_iter().map(str::to_owned).collect()
+    }
+
+    fn missing_skills<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Vec<String>> {
+        Box::pin(async move {
+            if names.is_empty() {
+                return Vec::new();
+            }
+            let listed = petasos_agent::skills::listed(&self.settings.home().join("skills")).await;
+            let known = |name: &&String| !listed.iter().any(|skill| skill.name == **name);
+            names.iter().filter(known).map(|name| format!("`{name}`")).collect()
+        })
+    }
+
+    fn may_still<'a>(&'a self, job: &'a Job) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(self.creator(job))
+    }
+
+    fn stopped(&self) -> Option<String> {
+        halt::stopped(self.settings.home())
+    }
+
+    fn redact(&self, text: &str) -> String {
+        Redactor::of(&self.settings).text(text).into_owned()
+    }
+
+    fn save(&self, path: &Path, text: &str) -> Result<(), String> {
+        let folder = path.parent().ok_or("it has no folder")?;
+        std::fs::create_dir_all(folder).map_err(|error| error.to_string())?;
+        petasos_fs::write(path, text.as_bytes(), petasos_fs::Mode::Exactly(0o600))
+            .map_err(|error| error.to_string())
+    }
+
+    fn processes(&self) -> Option<Arc<dyn Processes>> {
+        self.processes.clone()
+    }
+
+    fn deliveries(&self) -> Option<Arc<dyn Deliveries>> {
+        self.deliveries.clone()
+    }
+}
+
+/// What the tool `cronjob` reaches.
+#[derive(Debug)]
+pub(crate) struct ScheduleDesk(pub(crate) Arc<Scheduled>);
+
+impl Schedules for ScheduleDesk {
+    fn manage<'a>(&'a self, request: Value, cx: &'a CallContext) -> BoxFuture<'a, Value> {
+        Box::pin(async move {
+            let jobs = match self.0.jobs() {
+                Ok(jobs) => jobs,
+                Err(report) => {
+                    return json!({ "success": false, "error": report.to_string(), "error_type": "store" });
+                }
+            };
+            // Without the whole host jobs can be kept, not run.
+            let scheduler = self.0.host().ok().and_then(|_| self.0.scheduler("session").ok());
+            desk::answer(&jobs, scheduler.as_ref(), request, cx).await
+        })
+    }
+}
