@@ -95,6 +95,7 @@ impl Conversations {
         request: Request,
         caller: &Caller,
     ) -> Result<(Session, Input), ApiError> {
+        let source = request.wish.platform;
         let mut choice = self.host.wished(&request.wish);
         choice.effort = request.effort.or(choice.effort);
         let mut input = Input { content: request.input, context: Vec::new(), turn: None };
@@ -103,7 +104,7 @@ impl Conversations {
             match request.from {
                 From::Fresh => {
                     let id = new_id(FRESH)?;
-                    self.begin(&id, caller, request.history).await?
+                    self.begin(&id, caller, source, request.history).await?
                 }
                 From::Named(id) => match self.head(&id, caller).await {
                     Ok(head) => {
@@ -112,7 +113,7 @@ impl Conversations {
                         head.session()
                     }
                     Err(error) if error.code == "session_not_found" => {
-                        self.begin(&id, caller, request.history).await?
+                        self.begin(&id, caller, source, request.history).await?
                     }
                     Err(error) => return Err(error),
                 },
@@ -133,11 +134,12 @@ impl Conversations {
         &self,
         id: &str,
         caller: &Caller,
+        source: &str,
         history: Vec<Message>,
     ) -> Result<SessionId, ApiError> {
         let new = NewSession {
             id: Some(SessionId::new(id)),
-            source: PLATFORM.to_owned(),
+            source: source.to_owned(),
             owner: Some(Self::owner(&caller.name)),
             ..NewSession::default()
         };

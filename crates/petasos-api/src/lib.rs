@@ -18,6 +18,7 @@
 //! | `run_routes`, `approvals`, `sessions` | ours |
 //! | `models`, `state` | names of models; health, readiness, numbers |
 //! | `prune` | sessions that nobody came back to |
+//! | `webhooks` | deliveries that were signed, as turns |
 //! | `host` | what the program must offer |
 
 mod answer;
@@ -45,9 +46,11 @@ mod sessions;
 mod state;
 mod stream;
 mod turns;
+mod webhooks;
 
 pub use host::{ApiHost, Wish};
 pub use keys::{ApiScope, NamedKey, NewToken, create_token};
 pub use openapi::document;
 pub use options::{ApiOptions, Leniency, ModelRoute, OptionsError, is_enabled};
 pub use server::{ApiParts, ApiServer, StartError};
+pub use webhooks::{Rehearsal, WebhookOptions, WebhookParts, WebhookRoute, WebhookServer};

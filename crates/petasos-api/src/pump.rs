@@ -21,8 +21,9 @@ use crate::run::{Run, RunEvent, RunStatus, Spent, Stop};
 
 /// Pieces of an answer are put together for so long.
 const TOGETHER: Duration = Duration::from_millis(50);
-/// A piece is never larger than this.
-const PIECE_MAX: usize = 256 * 1024;
+/// A piece is never larger than this, so that its frame stays below a megabyte however it is
+/// escaped.
+const PIECE_MAX: usize = 128 * 1024;
 /// A turn in which nothing happens for so long is over.
 const SILENT_MAX: Duration = Duration::from_mins(30);
 /// So much of arguments and results is told.
@@ -72,13 +73,19 @@ impl Pump {
 
     /// Until the turn is over.
     pub(crate) async fn work(mut self, mut events: EventStream) {
+        let begun = Instant::now();
+        let end = self.run.facts.deadline.map(|most| begun + most);
         loop {
             let silent = Instant::now() + SILENT_MAX;
+            let silent =
+                end.filter(|end| *end > Instant::now()).map_or(silent, |end| end.min(silent));
             let next = tokio::select! {
                 next = events.next() => next,
                 () = tokio::time::sleep_until(self.due.unwrap_or(silent)) => {
                     if self.due.is_some() {
                         self.flush();
+                    } else if end.is_some_and(|end| end <= Instant::now()) {
+                        self.run.stop(Stop::Late);
                     } else if self.running && self.run.question().is_none() {
                         self.run.stop(Stop::Silent);
                     }
@@ -213,9 +220,14 @@ impl Pump {
         if self.pending.is_empty() {
             return;
         }
-        let delta = std::mem::take(&mut self.pending);
-        self.told.push_str(&delta);
-        self.run.push(RunEvent::Text { delta });
+        let mut rest = std::mem::take(&mut self.pending);
+        self.told.push_str(&rest);
+        while rest.len() > PIECE_MAX {
+            let behind = rest.split_off(rest.floor_char_boundary(PIECE_MAX));
+            self.run.push(RunEvent::Text { delta: rest });
+            rest = behind;
+        }
+        self.run.push(RunEvent::Text { delta: rest });
     }
 
     /// Somebody must decide. Where nobody reads the run, nobody does.
@@ -306,8 +318,11 @@ impl Pump {
     }
 
     fn stopped(&mut self, why: Stop, usage: &Usage) {
-        if why == Stop::Silent {
-            let message = "nothing happened for half an hour: the turn was stopped";
+        if matches!(why, Stop::Silent | Stop::Late) {
+            let message = match why {
+                Stop::Late => "the turn took longer than it may",
+                _ => "nothing happened for half an hour: the turn was stopped",
+            };
             let status = StatusCode::GATEWAY_TIMEOUT;
             return self.failed(&ApiError::new(status, "run_timeout", message));
         }

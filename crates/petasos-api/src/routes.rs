@@ -156,7 +156,7 @@ fn matched(pattern: &str, path: &str) -> Option<Vec<String>> {
 }
 
 /// A part of a path without its `%` escapes.
-fn decoded(part: &str) -> Option<String> {
+pub(crate) fn decoded(part: &str) -> Option<String> {
     let (mut bytes, mut rest) = (Vec::new(), part.as_bytes());
     while let Some((first, behind)) = rest.split_first() {
         rest = behind;

@@ -5,6 +5,7 @@
 
 use std::collections::VecDeque;
 use std::sync::Arc;
+use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
@@ -254,6 +255,8 @@ pub(crate) enum Stop {
     Gone,
     /// Nothing happened for too long.
     Silent,
+    /// Its time is over.
+    Late,
 }
 
 /// Who decides how long a run goes on.
@@ -277,6 +280,8 @@ pub(crate) struct RunFacts {
     pub(crate) life: Life,
     /// Whether it outlives this process.
     pub(crate) kept: bool,
+    /// How long its turn may take.
+    pub(crate) deadline: Option<Duration>,
 }
 
 /// One run.

@@ -11,6 +11,7 @@ use petasos_contract::wait::Owned;
 use petasos_session::{Admission, EventStream, Input, Replay, Session, SubmissionId, WhenBusy};
 use petasos_store::{ApiStore, RunRow};
 use serde_json::json;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::conversation::Conversations;
 use crate::error::ApiError;
@@ -57,6 +58,8 @@ pub(crate) struct Counted {
 struct LiveRun {
     run: Arc<Run>,
     _work: Owned<()>,
+    /// Its place among those that may run at once; one of an earlier process needs none.
+    _place: Option<OwnedSemaphorePermit>,
 }
 
 /// All runs.
@@ -64,6 +67,8 @@ pub(crate) struct Runs {
     live: Mutex<HashMap<String, LiveRun>>,
     store: Arc<dyn ApiStore>,
     host: Arc<dyn ApiHost>,
+    /// Those that may still begin.
+    room: Arc<Semaphore>,
     most: usize,
     pub(crate) counted: Counted,
 }
@@ -79,21 +84,22 @@ pub(crate) enum Found {
 impl Runs {
     pub(crate) fn new(store: Arc<dyn ApiStore>, host: Arc<dyn ApiHost>, most: usize) -> Arc<Self> {
         let (live, counted) = (Mutex::default(), Counted::default());
-        Arc::new(Self { live, store, host, most, counted })
+        let places = if most == 0 { Semaphore::MAX_PERMITS } else { most };
+        let room = Arc::new(Semaphore::new(places));
+        Arc::new(Self { live, store, host, room, most, counted })
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn ApiStore> {
         &self.store
     }
 
-    /// Whether one more may begin.
-    pub(crate) fn has_room(&self) -> Result<(), ApiError> {
-        if self.most > 0 && self.live.lock().len() >= self.most {
+    /// Takes the place of one more.
+    pub(crate) fn place(&self) -> Result<OwnedSemaphorePermit, ApiError> {
+        Arc::clone(&self.room).try_acquire_owned().map_err(|_| {
             let message = format!("{} turns run already: ask again in a moment", self.most);
             let status = StatusCode::TOO_MANY_REQUESTS;
-            return Err(ApiError::new(status, "too_many_runs", message).after(2));
-        }
-        Ok(())
+            ApiError::new(status, "too_many_runs", message).after(2)
+        })
     }
 
     /// How many run now.
@@ -109,12 +115,11 @@ impl Runs {
     /// Begins a run in a session.
     pub(crate) async fn begin(
         self: &Arc<Self>,
+        place: OwnedSemaphorePermit,
         facts: RunFacts,
-        session: Session,
-        input: Input,
+        (session, input): (Session, Input),
         busy: WhenBusy,
     ) -> Result<Arc<Run>, ApiError> {
-        self.has_room()?;
         let run = Run::new(facts, 1);
         if run.facts.kept {
             self.store.put_run(row(&run)).await?;
@@ -132,7 +137,7 @@ impl Runs {
             }
         };
         self.counted.begun.fetch_add(1, Ordering::Relaxed);
-        self.watch(&run, session, events, Some(submitted.id));
+        self.watch(&run, session, events, Some((submitted.id, place)));
         Ok(run)
     }
 
@@ -153,8 +158,9 @@ impl Runs {
         run: &Arc<Run>,
         session: Session,
         events: EventStream,
-        turn: Option<SubmissionId>,
+        turn: Option<(SubmissionId, OwnedSemaphorePermit)>,
     ) {
+        let (turn, place) = turn.unzip();
         let pump = Pump::new(Arc::clone(run), session, Arc::clone(&self.host), turn);
         // The task must not hold what holds it.
         let (runs, store): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(&self.store));
@@ -169,7 +175,7 @@ impl Runs {
             }
         });
         let id = run.facts.id.clone();
-        self.live.lock().insert(id, LiveRun { run: Arc::clone(run), _work: work });
+        self.live.lock().insert(id, LiveRun { run: Arc::clone(run), _work: work, _place: place });
     }
 
     async fn over(self: Arc<Self>, run: &Arc<Run>) {
@@ -309,5 +315,6 @@ fn facts(row: &RunRow) -> RunFacts {
         model: model.to_owned(),
         life: Life::OnItsOwn,
         kept: true,
+        deadline: None,
     }
 }

@@ -148,7 +148,7 @@ impl Inner {
         asked: &Asked,
         (id, request): (String, Request),
     ) -> Result<RunReader, ApiError> {
-        self.runs.has_room()?;
+        let place = self.runs.place()?;
         let (session, input) = self.conversations.open(request, caller).await?;
         let alone = asked.own || manner.detach;
         let facts = RunFacts {
@@ -159,9 +159,10 @@ impl Inner {
             model: asked.model.clone(),
             life: if alone { Life::OnItsOwn } else { Life::WhileRead },
             kept: asked.own || manner.once.is_some(),
+            deadline: None,
         };
         let busy = if manner.queue { WhenBusy::Queue } else { WhenBusy::Refuse };
-        let run = self.runs.begin(facts, session, input, busy).await?;
+        let run = self.runs.begin(place, facts, (session, input), busy).await?;
         Ok(run.read(0, Arc::clone(self.runs.store())))
     }
 

@@ -265,6 +265,15 @@ impl ApiStore for Store {
         };
         Box::pin(self.writer.begin("a delivery", job))
     }
+
+    fn forget_delivery<'a>(&'a self, route: &'a str, delivery: &'a str) -> Later<'a, ()> {
+        let (route, delivery) = (route.to_owned(), delivery.to_owned());
+        let job = move |connection: &Connection| {
+            let sql = "DELETE FROM webhook_seen WHERE route = ?1 AND delivery = ?2";
+            connection.execute(sql, [route, delivery]).map(drop).map_err(failed)
+        };
+        Box::pin(self.writer.write("a delivery that was not worked on", job))
+    }
 }
 
 fn once(

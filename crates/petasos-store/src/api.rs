@@ -159,4 +159,7 @@ pub trait ApiStore: Send + Sync {
         now_ms: i64,
         forget_before_ms: i64,
     ) -> Later<'a, bool>;
+
+    /// A delivery that was not worked on may come again.
+    fn forget_delivery<'a>(&'a self, route: &'a str, delivery: &'a str) -> Later<'a, ()>;
 }

@@ -36,6 +36,7 @@ mod tools;
 mod toolsets;
 mod update;
 mod version;
+mod webhook;
 
 use crate::command::Command;
 
@@ -78,4 +79,5 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &toolsets::COMMAND,
     &update::COMMAND,
     &version::COMMAND,
+    &webhook::COMMAND,
 ];

@@ -41,6 +41,7 @@ mod foreign;
 mod guests;
 mod halt;
 pub mod host;
+mod http;
 mod logging;
 mod out;
 mod pictures;

@@ -8,5 +8,6 @@ mod responses;
 mod runs;
 mod sdk;
 mod sessions;
+mod webhooks;
 mod wire;
 mod world;

@@ -89,6 +89,33 @@ async fn s104_a_chain_goes_on_after_a_restart_and_branches_where_it_is_asked_to(
 }
 
 #[tokio::test]
+async fn s104_the_thousand_and_first_takes_the_place_of_the_least_used() {
+    use petasos_store::{ApiStore as _, ResponseRow};
+    let world = World::new(Scripted::default()).await;
+    let row = |number: i64| ResponseRow {
+        id: format!("resp_{number:04}"),
+        owner: "default".to_owned(),
+        session: petasos_contract::SessionId::new("s"),
+        seq: None,
+        body: json!({ "id": number }),
+    };
+    let rows = (1..=1000).map(|number| world.store.put_response(row(number), 1000, number));
+    for kept in futures::future::join_all(rows).await {
+        kept.unwrap();
+    }
+    // The oldest is used once more, so the second oldest leaves.
+    assert_eq!(world.get("/v1/responses/resp_0001").await.status, 200);
+    world.store.put_response(row(1001), 1000, 2000).await.unwrap();
+    for (number, status) in [(1, 200), (2, 404), (3, 200), (1001, 200)] {
+        assert_eq!(
+            world.get(&format!("/v1/responses/resp_{number:04}")).await.status,
+            status,
+            "{number}"
+        );
+    }
+}
+
+#[tokio::test]
 async fn a_conversation_goes_on_by_its_name() {
     let world = World::new(
         Scripted::default()

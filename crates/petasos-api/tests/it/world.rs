@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_agent::{LOOP_TOOLS, Scripted};
-use petasos_api::{ApiHost, ApiOptions, ApiParts, ApiServer, Wish};
+use petasos_api::{
+    ApiHost, ApiOptions, ApiParts, ApiServer, WebhookOptions, WebhookParts, WebhookServer, Wish,
+};
 use petasos_contract::approval::{
     ApprovalRequest, Finding, FindingKind, Intent, Policy, Scope, Verdict,
 };
@@ -35,6 +37,8 @@ pub(crate) const PATIENCE: Duration = Duration::from_mins(1);
 /// Two keys.
 pub(crate) const KEY: &str = "key-of-una-0123456789";
 pub(crate) const OTHER: &str = "key-of-ben-9876543210";
+/// What webhooks are signed with.
+pub(crate) const SIGNED_WITH: &str = "the-secret-of-webhooks";
 
 /// Asks a person about every call of `todo`, so that approval can be tried without a shell.
 struct AskAboutTodo;
@@ -211,13 +215,35 @@ impl World {
         self.folder.take().unwrap()
     }
 
+    /// Webhooks of these routes over the same store and sessions; ends with the test.
+    pub(crate) async fn webhooks(&self, extra: Value) -> (SocketAddr, Owned<()>) {
+        let values = json!({ "platforms": { "webhook": { "enabled": true, "extra": extra } } });
+        let home = self.folder.as_ref().unwrap();
+        let variables = [("WEBHOOK_SECRET", SIGNED_WITH), ("WEBHOOK_PORT", "0")];
+        let options =
+            WebhookOptions::read(&with(home.path(), values, &variables)).unwrap().unwrap();
+        let server = WebhookServer::bind(WebhookParts {
+            options,
+            store: Arc::clone(&self.store) as _,
+            conversations: Arc::clone(&self.store) as _,
+            sessions: Arc::clone(&self.sessions),
+            host: Arc::clone(&self.around) as _,
+        });
+        let server = server.await.unwrap();
+        (server.address(), Owned::start(server.run(CancellationToken::new())))
+    }
+
     pub(crate) fn url(&self) -> String {
         format!("http://{}/v1", self.address)
     }
 
     /// One request; gives the whole answer.
     pub(crate) async fn ask(&self, request: Ask) -> Told {
-        let address = self.address;
+        self.ask_at(self.address, request).await
+    }
+
+    /// The same of another listener.
+    pub(crate) async fn ask_at(&self, address: SocketAddr, request: Ask) -> Told {
         let asked = tokio::task::spawn_blocking(move || request.send(address).whole());
         tokio::time::timeout(PATIENCE, asked).await.unwrap().unwrap()
     }

@@ -83,6 +83,8 @@ pub(super) static ROWS: &[Row] = &[
     row(Fixed("API_SERVER_PORT"), Plain, "Port of the HTTP interface (8642)"),
     row(Fixed("API_SERVER_CORS_ORIGINS"), Plain, "Pages that may use the HTTP interface"),
     row(Fixed("API_SERVER_MODEL_NAME"), Plain, "What the model is called there"),
+    row(Fixed("WEBHOOK_ENABLED"), Plain, "Take webhooks"),
+    row(Fixed("WEBHOOK_PORT"), Plain, "Port of webhooks (8644)"),
     row(Fixed("GATEWAY_ALLOWED_USERS"), Plain, "Users of every platform"),
     row(Fixed("GATEWAY_ALLOW_ALL_USERS"), Plain, "Everybody may talk to the agent"),
     row(Like("", "_ALLOWED_USERS"), Plain, "Users of a platform"),

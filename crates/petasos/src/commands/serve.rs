@@ -8,14 +8,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Args, Subcommand};
-use petasos_api::{ApiOptions, ApiParts, ApiServer, OptionsError, StartError};
-use petasos_config::home;
 
 use crate::chats::ChatProgram;
 use crate::command::{Command, Session, parse};
 use crate::halt;
 use crate::host::Host;
-use crate::out::Out;
+use crate::http::Over;
 use crate::report::Report;
 use crate::services::Program;
 use crate::signals;
@@ -76,55 +74,32 @@ impl Serve {
         let inputs = session.host.inputs().clone();
         let host = Arc::new(Host::open(&inputs)?);
         crate::logging::start(host.settings());
-        let profile = home::places(&inputs)?.profile;
-        let listen = (self.host, self.port);
-        let options = match ApiOptions::read(host.settings(), profile.as_deref(), listen) {
-            Ok(options) => options,
-            Err(error) => return Ok(refused(&error, out)),
-        };
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
         let runtime = runtime.map_err(|error| Report::new(error.to_string()))?;
         runtime.block_on(async {
+            let (stop, _watch) = signals::stop()?;
             let guests = crate::guests::open(&host, Some(host.people()), out).await?;
             guests.watch(&inputs);
             let program = Program::new(Arc::clone(&host), inputs.clone(), guests);
             let program = Arc::new(ChatProgram::new(Arc::clone(&host), program, &inputs)?);
-            serve(&host, program, options, out).await
+            let slashes = crate::extensions::slashes(&host);
+            let sessions = host.sessions(Arc::clone(&program) as _, slashes)?;
+            let _halt = halt::watch(host.settings().home(), &sessions);
+            let over =
+                Over { host: &host, inputs: &inputs, sessions: &sessions, program: &program };
+            let doors = match over.doors(true, (self.host, self.port)).await {
+                Ok(doors) => doors,
+                Err(why) => {
+                    out.remark(format!("error: {why}"));
+                    return Ok(ExitCode::from(SETTINGS_CODE));
+                }
+            };
+            out.line(format!("serving at {}", doors.urls().join(", ")));
+            for door in doors.open(&stop) {
+                door.join().await;
+            }
+            sessions.drain(Instant::now() + DRAIN).await;
+            Ok(ExitCode::SUCCESS)
         })
     }
-}
-
-fn refused(error: &OptionsError, out: Out) -> ExitCode {
-    out.remark(format!("error: {error}"));
-    ExitCode::from(SETTINGS_CODE)
-}
-
-async fn serve(
-    host: &Arc<Host>,
-    program: Arc<ChatProgram>,
-    options: ApiOptions,
-    out: Out,
-) -> Result<ExitCode, Report> {
-    let (stop, _watch) = signals::stop()?;
-    let slashes = crate::extensions::slashes(host);
-    let sessions = host.sessions(Arc::clone(&program) as _, slashes)?;
-    let _halt = halt::watch(host.settings().home(), &sessions);
-    let store = host.store()?;
-    let bound = ApiServer::bind(ApiParts {
-        options,
-        store: Arc::clone(&store) as _,
-        conversations: store,
-        sessions: Arc::clone(&sessions),
-        host: program,
-        version: env!("CARGO_PKG_VERSION"),
-    });
-    let server = match bound.await {
-        Ok(server) => server,
-        Err(StartError::Options(error)) => return Ok(refused(&error, out)),
-        Err(error) => return Err(Report::new(error.to_string()).code("serve")),
-    };
-    out.line(format!("serving at http://{}/v1", server.address()));
-    server.run(stop).await;
-    sessions.drain(Instant::now() + DRAIN).await;
-    Ok(ExitCode::SUCCESS)
 }

@@ -16,6 +16,8 @@ const KEY: &str = "key-of-the-test-0123456789";
 struct Server {
     child: Child,
     address: String,
+    /// What it said when it was ready.
+    line: String,
 }
 
 impl Server {
@@ -39,7 +41,7 @@ impl Server {
         stdout.read_line(&mut line).expect("a line");
         let address = line.split("http://").nth(1).and_then(|rest| rest.split('/').next());
         let address = address.unwrap_or_else(|| unreachable!("no address in {line:?}")).to_owned();
-        Self { child, address }
+        Self { child, address, line }
     }
 
     /// One request; status and body.
@@ -172,4 +174,25 @@ fn the_gateway_serves_it_too_where_it_is_enabled() {
         .with("PETASOS_HOME", &home.user().join("other").display().to_string())
         .run(&["gateway", "run"]);
     assert_eq!(refused.code, Some(78), "{}", refused.stderr);
+}
+
+#[test]
+fn a_webhook_is_rehearsed_listed_and_taken() {
+    let model = Loopback::saying(vec![Say::Text("noted")]);
+    let home = model.home();
+    let routes = "platforms:\n  webhook:\n    enabled: true\n    extra:\n      port: 0\n      routes:\n        \
+                  ci:\n          prompt: \"Look at {title} and {gone}\"\n";
+    home.write(".petasos/config.yaml", format!("{}{routes}", model.config()));
+    let program = || petasos(&home).with("WEBHOOK_SECRET", "a-secret-of-the-test");
+    let listed = program().run(&["webhook", "list", "--json"]).json();
+    assert_eq!((&listed["enabled"], &listed["routes"]), (&true.into(), &json!(["ci"])), "{listed}");
+    let tried =
+        program().input(r#"{"title":"x"}"#).run(&["webhook", "test", "ci", "--json"]).json();
+    assert_eq!(tried["missing"], json!(["gone"]), "{tried}");
+    let unsigned = petasos(&home).run(&["webhook", "list"]);
+    assert_eq!(unsigned.code, Some(1), "a route without a secret: {}", unsigned.stdout);
+    let variables = [("API_SERVER_KEY", KEY), ("WEBHOOK_SECRET", "a-secret-of-the-test")];
+    let server = Server::start(&home, &["serve", "--port", "0"], &variables);
+    assert!(server.line.contains("/webhooks"), "{}", server.line);
+    assert!(model.asked().is_empty(), "a rehearsal runs nothing");
 }

@@ -5,13 +5,11 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_api::{ApiOptions, ApiParts, ApiServer};
-use petasos_config::{Inputs, home};
+use petasos_config::Inputs;
 use petasos_contract::Settings;
 use petasos_contract::wait::Owned;
 use petasos_cron::{CronHost as _, Scheduler};
 use petasos_gateway::{Gateway, GatewayParts, PLATFORMS};
-use petasos_session::Sessions;
 use tokio::net::UnixDatagram;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
@@ -21,6 +19,7 @@ use crate::chats::ChatProgram;
 use crate::command::Session;
 use crate::halt;
 use crate::host::Host;
+use crate::http::Over;
 use crate::report::Report;
 use crate::services::Program;
 
@@ -52,8 +51,9 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
         let sessions = host.sessions(Arc::clone(&chats) as _, crate::extensions::slashes(&host))?;
         let _halt = halt::watch(&home, &sessions);
         let store = host.store()?;
-        let api = match http(&host, &inputs, &sessions, &chats).await {
-            Ok(api) => api,
+        let over = Over { host: &host, inputs: &inputs, sessions: &sessions, program: &chats };
+        let doors = match over.doors(petasos_api::is_enabled(host.settings()), (None, None)).await {
+            Ok(doors) => doors,
             Err(why) => {
                 out.remark(format!("error: {why}"));
                 return Ok(ExitCode::from(SETTINGS_CODE));
@@ -76,23 +76,23 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
                 return Ok(ExitCode::from(SETTINGS_CODE));
             }
         };
-        if gateway.accounts().is_empty() && api.is_none() {
+        if gateway.accounts().is_empty() && doors.urls().is_empty() {
             return Err(Report::new("no platform is configured")
                 .code("settings")
                 .hint("`petasos gateway platforms` says what each needs"));
         }
         let mut names: Vec<String> =
             gateway.accounts().iter().map(|account| account.name()).collect();
-        names.extend(api.as_ref().map(|api| format!("http://{}/v1", api.address())));
+        names.extend(doors.urls());
         out.line(format!("gateway: ready; {}", names.join(", ")));
         let stop = CancellationToken::new();
-        let api = api.map(|api| Owned::start(api.run(stop.clone())));
         let firing = Firing::start(&host, &inputs).await?;
+        let doors = doors.open(&stop);
         let wish = serve(&home, &gateway, &inputs, host.settings()).await?;
         out.line("gateway: letting running turns end");
         stop.cancel();
-        if let Some(api) = api {
-            api.join().await;
+        for door in doors {
+            door.join().await;
         }
         tokio::join!(gateway.drain(), firing.end());
         Ok(match wish {
@@ -100,30 +100,6 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
             _ => ExitCode::SUCCESS,
         })
     })
-}
-
-/// The HTTP interface, where the settings want it.
-async fn http(
-    host: &Arc<Host>,
-    inputs: &Inputs,
-    sessions: &Arc<Sessions>,
-    chats: &Arc<ChatProgram>,
-) -> Result<Option<ApiServer>, String> {
-    if !petasos_api::is_enabled(host.settings()) {
-        return Ok(None);
-    }
-    let profile = home::places(inputs).map_err(|error| error.to_string())?.profile;
-    let options = ApiOptions::read(host.settings(), profile.as_deref(), (None, None));
-    let store = host.store().map_err(|report| report.to_string())?;
-    let server = ApiServer::bind(ApiParts {
-        options: options.map_err(|error| error.to_string())?,
-        store: Arc::clone(&store) as _,
-        conversations: store,
-        sessions: Arc::clone(sessions),
-        host: Arc::clone(chats) as _,
-        version: env!("CARGO_PKG_VERSION"),
-    });
-    server.await.map(Some).map_err(|error| error.to_string())
 }
 
 /// The scheduler of a gateway.
