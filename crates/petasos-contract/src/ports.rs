@@ -20,6 +20,8 @@ use crate::id::SessionId;
 use crate::jobs::Jobs;
 use crate::model::Model;
 use crate::processes::Processes;
+use crate::secret::Secret;
+use crate::settings::Settings;
 use crate::terminal::{Passwords, Terminal};
 
 /// What the linked engines offer to tools.
@@ -54,6 +56,8 @@ pub struct Ports {
     pub deliveries: Option<Arc<dyn Deliveries>>,
     /// Scheduled jobs.
     pub schedules: Option<Arc<dyn Schedules>>,
+    /// Logins that the program keeps for services.
+    pub logins: Option<Arc<dyn Logins>>,
     /// Hooks, for the moments that only a tool sees.
     pub moments: Option<Arc<dyn Moments>>,
 }
@@ -75,6 +79,7 @@ impl fmt::Debug for Ports {
             .field("processes", &self.processes.is_some())
             .field("deliveries", &self.deliveries.is_some())
             .field("schedules", &self.schedules.is_some())
+            .field("logins", &self.logins.is_some())
             .field("moments", &self.moments.is_some())
             .finish()
     }
@@ -117,4 +122,19 @@ pub trait Door: Send + Sync {
 pub trait Memory: Any + Send + Sync {
     /// Forgets a conversation: its model no longer has before it what it once read.
     fn forget(&self, session: &SessionId);
+}
+
+/// Logins that the program keeps for services that are no model providers.
+pub trait Logins: Send + Sync {
+    /// Whether somebody is signed in. Asks nobody.
+    fn is_signed_in(&self, service: &str, settings: &Settings) -> bool;
+
+    /// A token for requests, renewed where it ends soon; `refused` is one that the service does not
+    /// take any more. The error says what to do.
+    fn access<'a>(
+        &'a self,
+        service: &'a str,
+        settings: &'a Settings,
+        refused: Option<&'a Secret>,
+    ) -> BoxFuture<'a, Result<Secret, String>>;
 }

@@ -15,6 +15,7 @@ pub mod minted;
 pub mod oauth;
 pub mod pool;
 pub mod refresh;
+pub mod services;
 pub mod spec;
 pub mod store;
 pub mod usable;

@@ -19,7 +19,14 @@ mod calendar_list;
 mod calendar_update;
 mod contacts;
 mod cronjob;
+mod discord;
+mod discord_admin;
 mod execute_code;
+mod feishu_doc_read;
+mod feishu_drive_add_comment;
+mod feishu_drive_list_comment_replies;
+mod feishu_drive_list_comments;
+mod feishu_drive_reply_comment;
 mod ha_call_service;
 mod ha_get_state;
 mod ha_list_entities;
@@ -34,11 +41,19 @@ mod process;
 mod read_file;
 mod search_files;
 mod send_message;
+mod spotify_albums;
+mod spotify_devices;
+mod spotify_library;
+mod spotify_playback;
+mod spotify_playlists;
+mod spotify_queue;
+mod spotify_search;
 mod terminal;
 mod vision_analyze;
 mod web_extract;
 mod web_search;
 mod write_file;
+mod x_search;
 
 use petasos_contract::{ToolDef, define};
 
@@ -64,7 +79,14 @@ pub static BUILTIN: &[&ToolDef] = &[
     &calendar_update::TOOL,
     &contacts::TOOL,
     &cronjob::TOOL,
+    &discord::TOOL,
+    &discord_admin::TOOL,
     &execute_code::TOOL,
+    &feishu_doc_read::TOOL,
+    &feishu_drive_add_comment::TOOL,
+    &feishu_drive_list_comment_replies::TOOL,
+    &feishu_drive_list_comments::TOOL,
+    &feishu_drive_reply_comment::TOOL,
     &ha_call_service::TOOL,
     &ha_get_state::TOOL,
     &ha_list_entities::TOOL,
@@ -79,11 +101,19 @@ pub static BUILTIN: &[&ToolDef] = &[
     &read_file::TOOL,
     &search_files::TOOL,
     &send_message::TOOL,
+    &spotify_albums::TOOL,
+    &spotify_devices::TOOL,
+    &spotify_library::TOOL,
+    &spotify_playback::TOOL,
+    &spotify_playlists::TOOL,
+    &spotify_queue::TOOL,
+    &spotify_search::TOOL,
     &terminal::TOOL,
     &vision_analyze::TOOL,
     &web_extract::TOOL,
     &web_search::TOOL,
     &write_file::TOOL,
+    &x_search::TOOL,
 ];
 
 const _: () = define::unique(BUILTIN);

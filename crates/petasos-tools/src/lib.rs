@@ -6,7 +6,7 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `browser`, `web`, `vendors`, `diary`, `house`, `notice`, `post` | what the tools of a family share |
+//! | `browser`, `web`, `vendors`, `diary`, `guild`, `house`, `music`, `notice`, `paper`, `post` | what the tools of a family share |
 //! | `builtin`, `builtin/` | the index, and one tool a file |
 //! | `change`, `change/` | bringing new contents into files, safely |
 //! | `code`, `code/` | running scripts that call tools |
@@ -25,11 +25,14 @@ mod diary;
 mod discover;
 mod edit;
 mod files;
+mod guild;
 mod house;
 mod media;
 mod memory;
 mod mention;
+mod music;
 mod notice;
+mod paper;
 mod post;
 mod vendors;
 mod web;

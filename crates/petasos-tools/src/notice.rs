@@ -100,13 +100,22 @@ pub(crate) fn choose(
         .ok_or_else(|| VendorError::new("missing_setup", NEEDS))
 }
 
+/// What is told.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Notice<'a> {
+    pub(crate) title: &'a str,
+    pub(crate) message: &'a str,
+    pub(crate) urgency: &'a str,
+}
+
 /// Shows it on the desktop, by the desktop's own program.
 pub(crate) async fn on_desktop(
     processes: &dyn Processes,
-    (title, message, urgency): (&str, &str, &str),
+    notice: &Notice<'_>,
     cx: &CallContext,
 ) -> Result<(), VendorError> {
     let failed = |why: String| VendorError::new("upstream", format!("{PROGRAM} failed: {why}"));
+    let Notice { title, message, urgency } = *notice;
     let words = [PROGRAM, "--app-name", "petasos", "--urgency", urgency, "--", title, message];
     let argv = words.iter().map(|word| (*word).to_owned()).collect();
     let mut spec = HelperSpec::new("desktop notification", argv, &cx.settings);

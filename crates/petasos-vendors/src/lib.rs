@@ -10,16 +10,24 @@
 //! | `service` | one request to an HTTP interface, and what its status means |
 //! | `text` | text cut to a length, encoded for an address, compared by likeness |
 //! | `dav`, `dav/` | calendars and address books |
+//! | `discord`, `discord/` | servers, by a bot's account |
+//! | `feishu` | documents and comments, by an app |
+//! | `spotify`, `spotify/` | the catalogue, the player and the library |
+//! | `xsearch` | posts on X, by xAI |
 //! | `mail`, `mail/` | IMAP, SMTP and letters, for tools and for the gateway |
 //! | `ntfy` | a topic that a person listens to |
 //! | `homeassistant`, `homeassistant/` | a house: states, areas, services and what guards them |
 
 pub mod dav;
+pub mod discord;
 pub mod fault;
+pub mod feishu;
 pub mod homeassistant;
 pub mod mail;
 pub mod ntfy;
 pub mod service;
+pub mod spotify;
 pub mod text;
+pub mod xsearch;
 
 pub use fault::VendorError;

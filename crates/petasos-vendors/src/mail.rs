@@ -3,6 +3,7 @@
 
 pub mod imap;
 pub mod letter;
+mod search;
 pub mod smtp;
 
 use std::future::Future;
@@ -16,8 +17,9 @@ use petasos_net::stream::Protection;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use self::imap::{Mailbox, Piece};
+use self::imap::Mailbox;
 use self::letter::{Head, Letter, Outgone};
+pub use self::search::Query;
 use self::smtp::SmtpError;
 use crate::fault::VendorError;
 use crate::service::variable;
@@ -61,29 +63,6 @@ pub struct Account {
     ca_cert: Option<PathBuf>,
 }
 
-/// What is looked for; all that is given must hold.
-#[derive(Debug, Clone, Default)]
-pub struct Query {
-    /// Anywhere in the letter.
-    pub text: Option<String>,
-    /// In the sender.
-    pub from: Option<String>,
-    /// In the recipients.
-    pub to: Option<String>,
-    /// In the subject.
-    pub subject: Option<String>,
-    /// From this day on.
-    pub since: Option<String>,
-    /// Before this day.
-    pub before: Option<String>,
-    /// Only what nobody has read.
-    pub unread: bool,
-    /// The folder.
-    pub folder: String,
-    /// How many.
-    pub limit: usize,
-}
-
 /// A letter that is to be written.
 #[derive(Debug, Clone, Default)]
 pub struct Draft {
@@ -97,6 +76,13 @@ pub struct Draft {
     pub body: String,
     /// The letter that it answers, by our id.
     pub answers: Option<String>,
+}
+
+/// A folder that every mailbox has for the same use, whatever it is called.
+#[derive(Debug, Clone, Copy)]
+enum Shelf {
+    Drafts,
+    Sent,
 }
 
 /// Whether an account is configured.
@@ -197,7 +183,7 @@ impl Account {
 
     /// Letters that fit, the newest first.
     pub async fn search(&self, query: &Query) -> Result<Value, VendorError> {
-        let criteria = criteria(query)?;
+        let criteria = query.criteria()?;
         within("mail to be searched", async {
             let broken = |error: io::Error| self.broken(&error);
             let mut mailbox = self.enter().await?;
@@ -341,7 +327,7 @@ impl Account {
         let (name, text) = self.written(draft, token).await?;
         let folder = within("a draft to be kept", async {
             let mut mailbox = self.enter().await?;
-            let folder = self.put(&mut mailbox, ("\\Drafts", "Drafts"), "\\Draft", &text).await?;
+            let folder = self.put(&mut mailbox, Shelf::Drafts, &text).await?;
             mailbox.leave().await;
             Ok(folder)
         })
@@ -356,7 +342,7 @@ impl Account {
         self.post(&all, &text).await?;
         let kept = within("a copy to be kept", async {
             let mut mailbox = self.enter().await?;
-            let folder = self.put(&mut mailbox, ("\\Sent", "Sent"), "\\Seen", &text).await?;
+            let folder = self.put(&mut mailbox, Shelf::Sent, &text).await?;
             mailbox.leave().await;
             Ok(folder)
         })
@@ -438,11 +424,14 @@ impl Account {
     async fn put(
         &self,
         mailbox: &mut Mailbox,
-        (special, usual): (&str, &str),
-        flags: &str,
+        into: Shelf,
         letter: &str,
     ) -> Result<String, VendorError> {
         let broken = |error: io::Error| self.broken(&error);
+        let (special, usual, flags) = match into {
+            Shelf::Drafts => ("\\Drafts", "Drafts", "\\Draft"),
+            Shelf::Sent => ("\\Sent", "Sent", "\\Seen"),
+        };
         let known = mailbox.folders().await.map_err(broken)?;
         let marked = known.iter().find(|(_, uses)| uses.split_whitespace().any(|it| it == special));
         let named = || known.iter().find(|(name, _)| name.eq_ignore_ascii_case(usual));
@@ -466,35 +455,4 @@ async fn within<T>(
         Ok(done) => done,
         Err(elapsed) => Err(VendorError::new("timeout", elapsed.to_string())),
     }
-}
-
-fn criteria(query: &Query) -> Result<Vec<Piece>, VendorError> {
-    let mut pieces = Vec::new();
-    let words = |text: &str| Piece::Words(text.to_owned());
-    for (key, text) in [
-        ("TEXT", &query.text),
-        ("FROM", &query.from),
-        ("TO", &query.to),
-        ("SUBJECT", &query.subject),
-    ] {
-        if let Some(text) = text.as_deref().map(str::trim).filter(|text| !text.is_empty()) {
-            pieces.extend([words(key), Piece::Text(text.replace(['\r', '\n', '\0'], " "))]);
-        }
-    }
-    for (key, day) in [("SINCE", &query.since), ("BEFORE", &query.before)] {
-        if let Some(day) = day.as_deref().map(str::trim).filter(|day| !day.is_empty()) {
-            let date: jiff::civil::Date = day.parse().map_err(|_| {
-                let text = format!("`{}` is no day: write it as 2026-11-30", cut(day, 40));
-                VendorError::argument(text)
-            })?;
-            pieces.push(Piece::Words(format!("{key} {}", date.strftime("%d-%b-%Y"))));
-        }
-    }
-    if query.unread {
-        pieces.push(words("UNSEEN"));
-    }
-    if pieces.is_empty() {
-        pieces.push(words("ALL"));
-    }
-    Ok(pieces)
 }

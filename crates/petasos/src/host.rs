@@ -117,6 +117,7 @@ impl Host {
         let scheduled =
             Scheduled::new(Arc::clone(&settings), Arc::clone(&store), deliveries, processes);
         ports.schedules = Some(Arc::new(ScheduleDesk(Arc::clone(&scheduled))) as _);
+        ports.logins = Some(petasos_providers::credential::services::logins());
         let file_memory = FileMemory::new();
         ports.file_memory = Some(Arc::clone(&file_memory) as _);
         ports.browsers = Some(Browsers::new(ports.processes.clone()) as _);

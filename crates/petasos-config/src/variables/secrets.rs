@@ -100,6 +100,7 @@ pub(super) static ROWS: &[Row] = &[
     secret("MATRIX_ACCESS_TOKEN", "Matrix"),
     secret("MATRIX_PASSWORD", "Matrix"),
     secret("EMAIL_PASSWORD", "E-mail"),
+    secret("FEISHU_APP_SECRET", "Feishu documents"),
     secret("MAIL_PASSWORD", "Your own mailbox, for the mail tools"),
     secret("DAV_PASSWORD", "Calendars and contacts"),
     row(Like("AUXILIARY_", "_API_KEY"), Secret, "Key of a side task's endpoint"),

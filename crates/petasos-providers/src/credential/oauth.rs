@@ -339,6 +339,21 @@ pub struct Pkce {
     hosts: Scope,
 }
 
+/// What a browser login needs to know of its service.
+#[derive(Debug)]
+pub(crate) struct Page<'a> {
+    /// The page that people agree on.
+    pub(crate) authorize_url: String,
+    /// Where the code is exchanged.
+    pub(crate) token_url: String,
+    /// Who we say we are.
+    pub(crate) client_id: String,
+    /// Where the browser is sent back to.
+    pub(crate) redirect: &'a str,
+    /// What we ask for.
+    pub(crate) scope: String,
+}
+
 /// Random bytes could not be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the system gives no random numbers")]
@@ -370,6 +385,43 @@ impl Pkce {
         query.append_pair("code_challenge", &URL_SAFE_NO_PAD.encode(digest));
         query.append_pair("code_challenge_method", "S256");
         format!("{at}?{}", query.finish())
+    }
+
+    /// A browser login that ends at an address with the code in it.
+    pub(crate) fn by_address(page: &Page<'_>, hosts: Scope) -> Result<Self, NoEntropy> {
+        let flow = Self {
+            authorize_url: String::new(),
+            token_url: page.token_url.clone(),
+            client_id: page.client_id.clone(),
+            redirect: page.redirect.to_owned(),
+            verifier: Secret::new(random_text()?),
+            state: random_text()?,
+            hosts,
+        };
+        Ok(Self { authorize_url: flow.page(&page.authorize_url, &page.scope), ..flow })
+    }
+
+    /// Exchanges a code in the standard's own form.
+    pub(crate) async fn exchange(
+        &self,
+        code: &str,
+        state: &str,
+        net: &Net,
+    ) -> Result<Login, LoginError> {
+        if state != self.state {
+            return Err(LoginError::WrongState);
+        }
+        let fields = [
+            ("grant_type", "authorization_code"),
+            ("code", code),
+            ("redirect_uri", self.redirect.as_str()),
+            ("client_id", self.client_id.as_str()),
+            ("code_verifier", self.verifier.expose()),
+        ];
+        let (status, reply) =
+            post_to(&self.hosts, &self.token_url, Body::Form(&fields), net).await?;
+        let login = merged(&Login::default(), &reply, now_ms());
+        login.ok_or_else(|| unexpected(&self.token_url, format!("status {status} without a token")))
     }
 
     /// Exchanges what the person pasted, `code#state` or the code alone.

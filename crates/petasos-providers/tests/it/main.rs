@@ -13,6 +13,7 @@ mod programs;
 mod refresh;
 mod routes;
 mod service;
+mod services;
 mod token_server;
 mod vault;
 mod window;

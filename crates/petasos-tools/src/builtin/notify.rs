@@ -16,7 +16,7 @@ use petasos_vendors::ntfy::Topic;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::notice::{self, Channel};
+use crate::notice::{self, Channel, Notice};
 use crate::post;
 use crate::vendors::{self, Shape};
 
@@ -94,7 +94,8 @@ impl Notify {
                 let Some(processes) = &self.0 else {
                     return Err(VendorError::new("missing_setup", notice::NEEDS));
                 };
-                notice::on_desktop(processes.as_ref(), (title, message, urgency), cx).await?;
+                let notice = Notice { title, message, urgency };
+                notice::on_desktop(processes.as_ref(), &notice, cx).await?;
             }
             Channel::Ntfy => Topic::open(&cx.settings)?.publish(title, message, urgency).await?,
             Channel::Mail => {

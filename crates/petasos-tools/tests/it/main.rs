@@ -4,10 +4,16 @@
 mod bench;
 #[cfg(test)]
 mod diary;
+#[cfg(test)]
+mod discord;
+#[cfg(test)]
+mod double;
 mod elsewhere;
 #[cfg(test)]
 mod execute_code;
 mod family;
+#[cfg(test)]
+mod feishu;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
@@ -23,5 +29,9 @@ mod search_files;
 #[cfg(test)]
 mod send_message;
 #[cfg(test)]
+mod spotify;
+#[cfg(test)]
 mod suite;
 mod write_file;
+#[cfg(test)]
+mod x_search;

@@ -8,6 +8,7 @@ use petasos_contract::Secret;
 use petasos_providers::credential::keep::Place;
 use petasos_providers::credential::login::Login;
 use petasos_providers::credential::oauth::{self, LoginError, Pkce};
+use petasos_providers::credential::services::{self, ServiceDef};
 use petasos_providers::{Vault, credential};
 use serde_json::json;
 
@@ -86,7 +87,42 @@ enum Way {
     Further,
 }
 
+/// Signs in to a service that is no model provider: what is asked for is shown first.
+fn sign_in(session: &mut Session, service: &ServiceDef) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let host = session.host.get()?;
+    let flow = service.begin(host.settings()).ok_or_else(|| {
+        let names = service.client_env.join(" or ");
+        Report::new(format!("signing in to {} needs an app of your own: set {names}", service.name))
+            .code("auth")
+            .hint(format!("its redirect address must be {}", service.redirect))
+    })?;
+    let flow = flow.map_err(report)?;
+    out.line(format!("{} will be asked to let this program:", service.name));
+    for (scope, why) in service.scopes {
+        out.line(format!("  {why} ({scope})"));
+    }
+    out.line(format!(
+        "\nOpen this page and agree; then paste the address that the browser ends at, also when \
+         it shows no page:\n\n  {}\n",
+        flow.authorize_url
+    ));
+    let pasted = line("the address")?;
+    let net = host.net();
+    let login = host.wait(flow.arrived(&pasted, &net))?.map_err(report)?;
+    let vault = Vault::of(host.settings());
+    host.wait(vault.sign_in(service.id, &login))?.map_err(report)?;
+    tell_place(out, service.id, &Place::File { because: None });
+    Ok(ExitCode::SUCCESS)
+}
+
 fn login(session: &mut Session, provider: &str, way: Way) -> Result<ExitCode, Report> {
+    if let Some(service) = services::find(provider) {
+        if way != Way::Login {
+            return Err(Report::usage(format!("`{provider}` takes a login and no keys")));
+        }
+        return sign_in(session, service);
+    }
     let out = session.out;
     let host = session.host.get()?;
     let vault = Vault::of(host.settings());

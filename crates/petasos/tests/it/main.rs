@@ -24,6 +24,7 @@ mod rollback;
 mod run;
 mod scanner;
 mod serve;
+mod services;
 mod sessions;
 mod setup;
 mod terminal;
