@@ -137,19 +137,17 @@ const RULES: &[(&str, Rule)] = &[
     }),
     ("paired", |facts, _, _| allow_if(facts.standing >= Standing::Paired)),
     ("the list of this platform", |facts, platform, _| {
-        let id = facts.sender.id.as_deref().unwrap_or_default();
-        allow_if(platform.allowed.contains(id) || platform.allowed.contains("*"))
+        let listed = |id: &str| platform.allowed.contains(id);
+        allow_if(listed("*") || facts.sender.names().any(listed))
     }),
     ("the list of groups", |facts, platform, _| {
-        let id = facts.sender.id.as_deref().unwrap_or_default();
-        let listed = platform.group_allowed.contains(id) || platform.group_allowed.contains("*");
-        allow_if(facts.kind.is_shared() && listed)
+        let listed = |id: &str| platform.group_allowed.contains(id);
+        allow_if(facts.kind.is_shared() && (listed("*") || facts.sender.names().any(listed)))
     }),
     ("the list of the gateway", |facts, _, gateway| {
-        let id = facts.sender.id.as_deref().unwrap_or_default();
-        let full = format!("{}:{id}", facts.platform);
         let listed = |entry: &str| gateway.allowed.contains(entry);
-        allow_if(listed(id) || listed(&full) || listed("*"))
+        let full = |id: &str| listed(&format!("{}:{id}", facts.platform));
+        allow_if(listed("*") || facts.sender.names().any(|id| listed(id) || full(id)))
     }),
     ("the owner", |facts, _, gateway| allow_if(is_owner(facts, gateway))),
     ("everybody everywhere", |_, _, gateway| allow_if(gateway.allow_all)),

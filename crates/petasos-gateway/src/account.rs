@@ -13,6 +13,7 @@ use crate::gateway::Shared;
 use crate::link::Link;
 use crate::options::PlatformOptions;
 use crate::platform::{LinkError, Platform, PlatformDef, Rates, now_ms};
+use crate::stage::Shown;
 
 /// Pauses between tries to connect, in seconds; the last one is repeated.
 const BACK_OFF: [u64; 8] = [1, 2, 5, 10, 30, 60, 120, 300];
@@ -52,6 +53,8 @@ pub struct Account {
     pub(crate) due: Notify,
     pacer: Mutex<Pacer>,
     reconnects: Mutex<u64>,
+    /// Words on screens whose answers are on their way, by the token of the answer.
+    pub(crate) shown: Mutex<HashMap<String, Shown>>,
 }
 
 impl std::fmt::Debug for Account {
@@ -75,6 +78,7 @@ impl Account {
             due: Notify::new(),
             pacer: Mutex::new(Pacer::new(def.rates)),
             reconnects: Mutex::new(0),
+            shown: Mutex::default(),
         })
     }
 

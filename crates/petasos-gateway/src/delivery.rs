@@ -16,6 +16,7 @@ use crate::account::{Account, AccountState, jittered};
 use crate::gateway::{Shared, blank};
 use crate::platform::{Outgoing, Repeats, SendError, now_ms};
 use crate::render::{self, Dialect, Form};
+use crate::stage::Shown;
 
 /// So many messages of an account are on their way at once.
 const AT_ONCE: u32 = 16;
@@ -101,12 +102,61 @@ pub(crate) async fn send_parts(
         parts = planned_parts(account.def.form, delivery, parts_max, account.def.media_bytes_max);
         store.set_parts(row.id, parts.clone()).await?;
     }
+    if row.sent.is_empty() {
+        let shown = account.shown.lock().remove(&delivery.token);
+        if let Some(shown) = shown {
+            return replace_shown(account, store, row, (parts, shown)).await;
+        }
+    }
+    send_from(account, store, row, (&parts, row.sent.len())).await
+}
+
+/// The answer takes the place of the words that are on the screen. Where that fails, only what is
+/// missing is sent.
+async fn replace_shown(
+    account: &Account,
+    store: &dyn GatewayStore,
+    row: &OutboxRow,
+    (parts, shown): (Vec<String>, Shown),
+) -> Result<(), Failed> {
+    let delivery = &row.delivery;
+    let first = parts.first().cloned().unwrap_or_default();
+    let edit = account.platform.edit(&delivery.lane, &shown.name, &first);
+    let edited = tokio::time::timeout(CALL_MAX, edit).await;
+    let mut parts = parts;
+    if matches!(edited, Ok(Ok(()))) {
+        store.part_sent(row.id, &shown.name).await?;
+        return send_from(account, store, row, (&parts, 1)).await;
+    }
+    if let Some(tail) = delivery.body.strip_prefix(&shown.words) {
+        parts = account.def.form.parts(tail);
+        store.set_parts(row.id, parts.clone()).await?;
+    }
+    send_from(account, store, row, (&parts, 0)).await
+}
+
+/// Sends the parts and files from one of them on.
+async fn send_from(
+    account: &Account,
+    store: &dyn GatewayStore,
+    row: &OutboxRow,
+    (parts, from): (&[String], usize),
+) -> Result<(), Failed> {
+    let delivery = &row.delivery;
     let count = parts.len() + delivery.media.len();
-    for at in row.sent.len()..count {
+    for at in from..count {
         let pause = account.reserve(&delivery.lane.chat);
         tokio::time::sleep_until(pause.into()).await;
         let repeat = row.uncertain && at == row.sent.len() && account.def.repeats == Repeats::Seen;
         let token = format!("{}-{at}", delivery.token);
+        if row.uncertain
+            && at == row.sent.len()
+            && account.def.repeats == Repeats::Looked
+            && let Some(name) = account.platform.find(&delivery.lane, &token).await?
+        {
+            store.part_sent(row.id, &name).await?;
+            continue;
+        }
         let last_text = at + 1 == parts.len();
         let mut text = parts.get(at).cloned().unwrap_or_default();
         if repeat {
@@ -195,7 +245,7 @@ async fn after(account: &Account, shared: &Shared, row: &OutboxRow, failed: Fail
         }
         SendError::Ambiguous(_) => {
             // A repeat that people see is sent once.
-            let again = account.def.repeats == Repeats::Dropped || !row.uncertain;
+            let again = account.def.repeats != Repeats::Seen || !row.uncertain;
             let at_ms = in_ms(pause(row.attempts));
             if again { Attempt::Uncertain { at_ms, error } } else { Attempt::Dead { error } }
         }

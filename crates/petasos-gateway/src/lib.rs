@@ -6,13 +6,16 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `platform`, `platforms/` | what a platform is, and one a file |
-//! | `api` | JSON over HTTP, as most platforms speak it |
+//! | `api`, `socket` | JSON over HTTP and WebSockets, as most platforms speak it |
 //! | `link`, `account` | what a platform is given, and the task that keeps it connected |
 //! | `options` | the settings, read once |
 //! | `access`, `pairing` | who may write, and codes by which strangers are let in |
 //! | `routing` | which conversation a message belongs to |
 //! | `intake` | what becomes of something that came in |
+//! | `input` | what the model reads of a message |
 //! | `turns` | turns of chats: queues, limits, answers |
+//! | `typing` | the sign that somebody writes |
+//! | `stage`, `display` | what a chat sees of a turn before its answer |
 //! | `cards` | questions in a chat |
 //! | `commands` | slash commands of chats |
 //! | `render` | Markdown in the dialect of a platform, in parts that fit |
@@ -20,7 +23,7 @@
 //! | `delivery` | sending what is planned |
 //! | `post`, `targets` | sending to people on request, and where a target leads |
 //! | `recover` | going on after a crash |
-//! | `explain` | why somebody is let in, or not |
+//! | `explain`, `trying` | why somebody is let in, or not, and whether accounts work |
 //! | `gateway`, `status` | the parts together, and how they are |
 
 pub mod access;
@@ -29,8 +32,10 @@ mod api;
 mod cards;
 mod commands;
 mod delivery;
+pub mod display;
 mod explain;
 mod gateway;
+mod input;
 mod intake;
 mod link;
 mod media;
@@ -42,9 +47,13 @@ mod post;
 mod recover;
 pub mod render;
 pub mod routing;
+mod socket;
+mod stage;
 mod status;
 mod targets;
+mod trying;
 mod turns;
+mod typing;
 
 pub use account::{Account, AccountState};
 pub use explain::{Explained, explain};
@@ -53,3 +62,4 @@ pub use link::Link;
 pub use platforms::{LoopbackMessage, LoopbackServer, PLATFORMS};
 pub use post::{Post, PostHost};
 pub use status::{AccountStatus, GatewayStatus};
+pub use trying::{Tried, try_accounts};

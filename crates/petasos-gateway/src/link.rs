@@ -59,6 +59,12 @@ impl Link {
         self.shared.media_path(mime)
     }
 
+    /// Whether the settings name this chat among those that are read.
+    pub fn is_listed_chat(&self, chat: &str) -> bool {
+        let options = self.account.options();
+        options.only_chats.contains(chat) || options.open_chats.contains(chat)
+    }
+
     /// Whether a message of ours has this name, on this account.
     pub fn is_known_peer(&self, user: &str) -> bool {
         self.account.options().allowed.contains(user)

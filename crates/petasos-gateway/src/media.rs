@@ -75,6 +75,16 @@ pub(crate) fn sendable(path: &Path, rules: &MediaRules) -> Result<MediaFile, Str
     Ok(MediaFile { mime: mime_of(&name).to_owned(), path: real.display().to_string(), name })
 }
 
+/// Keeps a file that came in; nobody else may read it.
+pub(crate) fn keep(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let mut open = std::fs::OpenOptions::new();
+    open.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
+    open.open(to)?.write_all(bytes)
+}
+
 /// The bytes of a file that is sent.
 pub(crate) fn read(file: &MediaFile) -> Result<Vec<u8>, SendError> {
     std::fs::read(&file.path)

@@ -347,7 +347,8 @@ fn listed(settings: &Settings, name: &str) -> BTreeSet<String> {
     text.split(',').map(str::trim).filter(|entry| !entry.is_empty()).map(str::to_owned).collect()
 }
 
-fn names(value: Option<&Value>) -> BTreeSet<String> {
+/// The entries of a list, or a single one.
+pub(crate) fn names(value: Option<&Value>) -> BTreeSet<String> {
     let one = |value: &Value| match value {
         Value::String(text) => Some(text.clone()),
         Value::Number(number) => Some(number.to_string()),

@@ -11,6 +11,7 @@ use petasos_contract::{BoxFuture, Settings};
 use petasos_net::Net;
 use petasos_store::{CardButton, ChatKind, Lane, MediaFile};
 
+use crate::display::Progress;
 use crate::link::Link;
 use crate::render::{Dialect, Form, Unit};
 
@@ -19,6 +20,8 @@ use crate::render::{Dialect, Form, Unit};
 pub enum Repeats {
     /// The server drops a repeat that carries our token: it is sent again.
     Dropped,
+    /// The server can be asked whether it arrived: it is sent again only if it did not.
+    Looked,
     /// A repeat is seen: it is sent once more, and says so.
     Seen,
 }
@@ -54,8 +57,14 @@ pub struct PlatformDef {
     pub repeats: Repeats,
     /// Whether choices can be pressed.
     pub buttons: bool,
+    /// How often a message of ours may be edited, where it may be.
+    pub edits: Option<Duration>,
     /// Whether files can be sent, and how large.
     pub media_bytes_max: u64,
+    /// Whether words are shown as they come, when nobody says otherwise.
+    pub streaming: bool,
+    /// How much of tool calls is shown, when nobody says otherwise.
+    pub progress: Progress,
     /// How often the sign that somebody writes is renewed.
     pub typing: Option<Duration>,
     /// Whether a group message must name us, when nobody says otherwise.
@@ -72,6 +81,8 @@ pub struct PlatformDef {
     pub tested_with: &'static str,
     /// Whether a message can be sent without being connected.
     pub direct: bool,
+    /// Whether the account itself is a chat, and its home when nothing else is said.
+    pub home_account: bool,
     /// The end of the variable that names where it delivers when nothing else is said.
     pub home: &'static str,
     /// The chat and thread of a target, without the platform; nothing when it is no id there.
@@ -97,7 +108,10 @@ impl PlatformDef {
         },
         repeats: Repeats::Seen,
         buttons: false,
+        edits: None,
         media_bytes_max: 0,
+        streaming: false,
+        progress: Progress::Off,
         typing: None,
         mention: false,
         unattended: false,
@@ -106,6 +120,7 @@ impl PlatformDef {
         setup: &[],
         tested_with: "",
         direct: false,
+        home_account: false,
         home: "HOME_CHANNEL",
         target: TargetId::usual,
         canonical: |id| Some(id.to_owned()),
@@ -170,6 +185,8 @@ pub struct Opening<'a> {
 pub struct Sender {
     /// The platform's stable identity; nothing when it has none to give.
     pub id: Option<String>,
+    /// Other identities of the same person, which lists may name.
+    pub aliases: Vec<String>,
     /// What they are called: a stranger's words.
     pub name: String,
     /// Whether it is a program.
@@ -178,6 +195,16 @@ pub struct Sender {
     pub roles: Vec<String>,
     /// A machine that has proved itself, and by what.
     pub machine: Option<String>,
+}
+
+impl Sender {
+    /// Every identity of the person; nothing when they have none.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let known = self.id.as_deref().filter(|id| !id.is_empty());
+        known
+            .into_iter()
+            .chain(self.aliases.iter().map(String::as_str).filter(move |_| known.is_some()))
+    }
 }
 
 /// What came.
@@ -331,6 +358,9 @@ impl From<petasos_store::StoreError> for LinkError {
     }
 }
 
+/// What an account says that cannot be tried without connecting.
+pub(crate) const NOT_TRIED: &str = "not tried";
+
 /// An account of a chat platform.
 pub trait Platform: Send + Sync {
     /// Our identity there, in words that tell accounts apart; never a secret.
@@ -342,6 +372,15 @@ pub trait Platform: Send + Sync {
 
     /// Sends one message; gives the platform's name for it.
     fn send<'a>(&'a self, message: Outgoing<'a>) -> BoxFuture<'a, Result<String, SendError>>;
+
+    /// Whether a message with this token has arrived, and its name; for platforms that can be asked.
+    fn find<'a>(
+        &'a self,
+        _lane: &'a Lane,
+        _token: &'a str,
+    ) -> BoxFuture<'a, Result<Option<String>, SendError>> {
+        Box::pin(async { Ok(None) })
+    }
 
     /// Gives a message other words.
     fn edit<'a>(
@@ -375,6 +414,6 @@ pub trait Platform: Send + Sync {
 
     /// Whether the account works, without reading anything; says who we are.
     fn probe(&self) -> BoxFuture<'_, Result<String, LinkError>> {
-        Box::pin(async { Ok("not tried".to_owned()) })
+        Box::pin(async { Ok(NOT_TRIED.to_owned()) })
     }
 }

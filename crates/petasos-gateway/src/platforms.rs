@@ -1,12 +1,18 @@
 //! Index of the chat platforms. Kept in step with the folder by the build; do not edit.
 
+mod discord;
 mod email;
+mod homeassistant;
 mod irc;
 mod loopback;
 mod matrix;
+mod mattermost;
 mod mqtt;
 mod ntfy;
+mod signal;
+mod slack;
 mod telegram;
+mod xmpp;
 
 pub use self::loopback::{LoopbackMessage, LoopbackServer};
 use crate::platform::PlatformDef;
@@ -14,11 +20,17 @@ use crate::platform::PlatformDef;
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
 pub static PLATFORMS: &[&PlatformDef] = &[
+    &discord::PLATFORM,
     &email::PLATFORM,
+    &homeassistant::PLATFORM,
     &irc::PLATFORM,
     &loopback::PLATFORM,
     &matrix::PLATFORM,
+    &mattermost::PLATFORM,
     &mqtt::PLATFORM,
     &ntfy::PLATFORM,
+    &signal::PLATFORM,
+    &slack::PLATFORM,
     &telegram::PLATFORM,
+    &xmpp::PLATFORM,
 ];

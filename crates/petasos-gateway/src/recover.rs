@@ -138,6 +138,7 @@ impl Shared {
         };
         let far = loaded.as_ref().map_or(Reached::Nothing, |loaded| reached(loaded, &row.id));
         info!(id = row.id, ?far, attempts = row.attempts, "a turn was cut off");
+        self.find_shown(&row.message.key.lane(), &row.id).await;
         match far {
             Reached::Replied(text) => {
                 let blank = answer_blank(&row);
@@ -212,7 +213,7 @@ impl Shared {
             }
         };
         let end = std::pin::pin!(end);
-        let ended: Ended = self.watch(&row, &session, &mut events, (end, None)).await;
+        let ended: Ended = self.watch(&row, &session, &mut events, (end, None, None)).await;
         if let Err(error) = self.finish(&row, ended, None).await {
             warn!(%error, id = row.id, "the end of a turn is not stored");
         }

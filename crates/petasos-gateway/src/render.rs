@@ -9,8 +9,8 @@ mod media;
 mod tree;
 
 pub use dialect::{Dialect, plain};
-pub(crate) use media::is_silence;
 pub use media::{Directive, directives};
+pub(crate) use media::{is_silence, may_be_silence};
 use tree::Block;
 
 /// What a limit counts.

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use serde::Serialize;
 
 use crate::account::AccountState;
+use crate::render::add;
 
 /// How the gateway is.
 #[derive(Debug, Clone, Serialize)]
@@ -51,6 +52,39 @@ pub struct AccountStatus {
 }
 
 impl GatewayStatus {
+    /// The same as lines that a collector of metrics reads.
+    pub fn metrics(&self) -> String {
+        let mut out = String::new();
+        let mut family = |name: &str, kind: &str, rows: Vec<(String, u64)>| {
+            add(&mut out, format_args!("# TYPE petasos_{name} {kind}\n"));
+            for (labels, value) in rows {
+                add(&mut out, format_args!("petasos_{name}{labels} {value}\n"));
+            }
+        };
+        let by = |label: &str, counts: &HashMap<&'static str, u64>| {
+            let mut rows: Vec<(String, u64)> = counts
+                .iter()
+                .map(|(name, value)| (format!("{{{label}=\"{name}\"}}"), *value))
+                .collect();
+            rows.sort();
+            rows
+        };
+        family("inbox_messages", "gauge", by("state", &self.inbox));
+        family("outbox_messages", "gauge", by("state", &self.outbox));
+        family("gateway_events_total", "counter", by("event", &self.counts));
+        family("gateway_sessions_working", "gauge", vec![(String::new(), self.working as u64)]);
+        let account = |it: &AccountStatus, value| {
+            let labels =
+                format!("{{platform=\"{}\",account=\"{}\"}}", it.platform, quoted(&it.account));
+            (labels, value)
+        };
+        let up = |it: &AccountStatus| account(it, u64::from(it.state == AccountState::Connected));
+        family("account_connected", "gauge", self.accounts.iter().map(up).collect());
+        let again = |it: &AccountStatus| account(it, it.reconnects);
+        family("account_reconnects_total", "counter", self.accounts.iter().map(again).collect());
+        out
+    }
+
     /// Whether something needs a person.
     pub fn is_degraded(&self) -> bool {
         let troubled = |account: &AccountStatus| {
@@ -58,4 +92,9 @@ impl GatewayStatus {
         };
         self.stopped.is_some() || self.accounts.iter().any(troubled)
     }
+}
+
+/// The value of a label.
+fn quoted(text: &str) -> String {
+    text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
 }

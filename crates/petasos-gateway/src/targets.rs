@@ -146,7 +146,11 @@ impl Known<'_> {
         });
         let id = match set {
             Some(set) => TargetId { chat: set.lane.chat.clone(), thread: set.lane.thread.clone() },
-            None => self.configured_home(def)?,
+            None => match self.configured_home(def) {
+                Some(home) => home,
+                None if def.home_account => TargetId::chat(&served.account),
+                None => return None,
+            },
         };
         Some(Destination { home: true, ..self.place(served, id) })
     }

@@ -62,6 +62,7 @@ pub struct WebSocketSender {
 #[derive(Debug)]
 pub struct WebSocketReceiver {
     stream: futures::stream::SplitStream<WebSocketStream<reqwest::Upgraded>>,
+    farewell: Option<(u16, String)>,
 }
 
 impl Net {
@@ -114,7 +115,7 @@ impl WebSocket {
     /// Both halves, for whoever reads and writes at once.
     pub fn split(self) -> (WebSocketSender, WebSocketReceiver) {
         let (sink, stream) = self.stream.split();
-        (WebSocketSender { sink }, WebSocketReceiver { stream })
+        (WebSocketSender { sink }, WebSocketReceiver { stream, farewell: None })
     }
 }
 
@@ -138,6 +139,11 @@ impl WebSocketSender {
 }
 
 impl WebSocketReceiver {
+    /// The code and the reason with which the other side closed, once it has.
+    pub fn farewell(&self) -> Option<(u16, &str)> {
+        self.farewell.as_ref().map(|(code, why)| (*code, why.as_str()))
+    }
+
     /// The next text, or `None` when the other side closed. Its owner decides how long to wait.
     pub async fn next(&mut self) -> Option<Result<String, WebSocketError>> {
         loop {
@@ -146,7 +152,11 @@ impl WebSocketReceiver {
                 Ok(Message::Binary(bytes)) => {
                     return Some(Ok(String::from_utf8_lossy(&bytes).into_owned()));
                 }
-                Ok(Message::Close(_)) => return None,
+                Ok(Message::Close(frame)) => {
+                    self.farewell =
+                        frame.map(|frame| (frame.code.into(), frame.reason.as_str().to_owned()));
+                    return None;
+                }
                 Ok(Message::Ping(_) | Message::Pong(_) | Message::Frame(_)) => {}
                 Err(error) => {
                     return Some(Err(WebSocketError::Broken { reason: error.to_string() }));

@@ -38,6 +38,20 @@ impl InboxStore for Store {
         Box::pin(self.writer.write("the next message", job))
     }
 
+    fn collect<'a>(
+        &'a self,
+        id: &'a str,
+        messages_max: usize,
+        chars_max: usize,
+    ) -> Later<'a, Option<InboxRow>> {
+        let id = id.to_owned();
+        let job = move |connection: &Connection| {
+            collect(connection, &id, messages_max, chars_max)?;
+            one(connection, &id)
+        };
+        Box::pin(self.writer.write("words that wait together", job))
+    }
+
     fn settle<'a>(
         &'a self,
         id: &'a str,
@@ -280,6 +294,41 @@ fn claim(
         .and_then(|mut sql| sql.query_row(row, |row| row.get(0)).optional())
         .map_err(failed)?;
     id.map_or(Ok(None), |id| one(connection, &id))
+}
+
+/// Moves the words of waiting messages into a claimed one, all or nothing.
+fn collect(
+    connection: &Connection,
+    id: &str,
+    messages_max: usize,
+    chars_max: usize,
+) -> Result<(), StoreError> {
+    let Some(first) = one(connection, id)? else { return Ok(()) };
+    let Some(session) = &first.session else { return Ok(()) };
+    let sql = format!(
+        "SELECT {COLUMNS} FROM inbox WHERE session = ?1 AND state = 'queued' ORDER BY id LIMIT ?2"
+    );
+    let mut sql = connection.prepare_cached(&sql).map_err(failed)?;
+    let most = i64::try_from(messages_max.saturating_sub(1)).unwrap_or(i64::MAX);
+    let rows = sql.query_map(params![session.as_str(), most], stored).map_err(failed)?;
+    let rows: Vec<InboxRow> = rows.collect::<Result<_, _>>().map_err(failed)?;
+    let mut words = first.message.text.clone();
+    for row in rows {
+        let (own, next) = (&first.message, &row.message);
+        let joins = next.sender == own.sender
+            && next.key == own.key
+            && next.kind == InboundKind::Text
+            && own.kind == InboundKind::Text
+            && words.chars().count() + next.text.chars().count() < chars_max;
+        if !joins {
+            break;
+        }
+        words.push('\n');
+        words.push_str(&next.text);
+        set_state(connection, &row.id, InboxState::Merged, &format!("into {id}"))?;
+    }
+    let sql = "UPDATE inbox SET body = ?2 WHERE id = ?1";
+    connection.execute(sql, params![id, words]).map(drop).map_err(failed)
 }
 
 fn orphans(connection: &Connection, me: &Party) -> Result<Vec<InboxRow>, StoreError> {

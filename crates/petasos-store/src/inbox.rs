@@ -199,6 +199,15 @@ pub trait InboxStore: Send + Sync {
     /// Takes the oldest message that waits for a session, unless one of that session runs.
     fn claim<'a>(&'a self, session: &'a SessionId) -> Later<'a, Option<InboxRow>>;
 
+    /// Joins texts that wait behind a claimed one to it, as far as they are of the same sender in the
+    /// same thread: at most this many messages and characters. Gives it as it is now.
+    fn collect<'a>(
+        &'a self,
+        id: &'a str,
+        messages_max: usize,
+        chars_max: usize,
+    ) -> Later<'a, Option<InboxRow>>;
+
     /// Changes the state, if it still is one of these; whether it was.
     fn settle<'a>(
         &'a self,

@@ -26,6 +26,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     rates: Rates { account: Duration::ZERO, chat: Duration::ZERO, burst: 100 },
     repeats: Repeats::Dropped,
     buttons: true,
+    edits: Some(Duration::from_millis(50)),
     media_bytes_max: 1_000_000,
     typing: Some(Duration::from_millis(200)),
     prefix: Some('!'),

@@ -3,17 +3,19 @@
 //! A transaction identity makes a repeated send one message. Invitations are taken from people who
 //! may write; an encrypted room is told once that it cannot be read.
 
-use crate::render::add;
+mod media;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::{BoxFuture, Secret};
 use petasos_net::{Method, NetError, Scheme};
-use petasos_store::{ChatKind, Lane, MediaFile};
+use petasos_store::{ChatKind, Lane};
 use serde_json::{Value, json};
 
 use crate::api::{Api, ApiAnswer, link_error, of_status, segment, send_error};
+use crate::display::Progress;
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
@@ -30,6 +32,8 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     form: Form { dialect: Dialect::Html, limit: 16_000, unit: Unit::Chars },
     rates: Rates { account: Duration::from_millis(20), chat: Duration::from_millis(200), burst: 5 },
     repeats: Repeats::Dropped,
+    progress: Progress::New,
+    edits: Some(Duration::from_millis(1500)),
     media_bytes_max: 100_000_000,
     typing: Some(Duration::from_secs(25)),
     mention: true,
@@ -325,35 +329,6 @@ impl Matrix {
         link.take(arrival).await.map_err(LinkError::from)
     }
 
-    async fn attach(&self, link: &Link, content: &Value, arrival: &mut Arrival) {
-        let Some(url) = content.get("url").and_then(Value::as_str) else { return };
-        let Some((server, media)) =
-            url.strip_prefix("mxc://").and_then(|rest| rest.split_once('/'))
-        else {
-            return;
-        };
-        let mime = content
-            .pointer("/info/mimetype")
-            .and_then(Value::as_str)
-            .unwrap_or("application/octet-stream");
-        let path = format!("client/v1/media/download/{}/{}", segment(server), segment(media));
-        let fetched = async {
-            let to = link.media_path(mime)?;
-            let request =
-                self.api.request(Method::GET, &path).map_err(|error| error.to_string())?;
-            self.api.download(request, &to, FILE_BYTES_MAX).await?;
-            Ok::<_, String>(to)
-        };
-        match fetched.await {
-            Ok(to) => arrival.media.push(MediaFile {
-                path: to.display().to_string(),
-                mime: mime.to_owned(),
-                name: arrival.text.clone(),
-            }),
-            Err(why) => add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]")),
-        }
-    }
-
     /// One notice for each encrypted room.
     async fn tell_encrypted(&self, link: &Link, room: &str) -> Result<(), LinkError> {
         let mark = format!("encrypted:{room}");
@@ -390,23 +365,6 @@ impl Matrix {
             (401, _) | (_, "M_UNKNOWN_TOKEN") => SendError::Auth(said(&answer)),
             _ => of_status(&answer, &said(&answer)),
         })
-    }
-
-    async fn upload(&self, file: &MediaFile) -> Result<String, SendError> {
-        let bytes = crate::media::read(file)?;
-        let request = self
-            .api
-            .request(Method::POST, &format!("media/v3/upload?filename={}", segment(&file.name)));
-        let request = request
-            .and_then(|it| it.header("content-type", &file.mime))
-            .map_err(|error| send_error(&error))?;
-        // An upload alone shows nothing to anybody: a repeat does no harm.
-        let answer = self.api.answer(request.body(bytes), Duration::from_mins(2)).await;
-        let answer = answer.map_err(|error| SendError::Transient(error.to_string()))?;
-        match answer.body.get("content_uri").and_then(Value::as_str) {
-            Some(uri) => Ok(uri.to_owned()),
-            None => Err(of_status(&answer, &said(&answer))),
-        }
     }
 }
 

@@ -28,6 +28,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "put the topic into NTFY_ALLOWED_USERS",
     ],
     direct: true,
+    home_account: true,
     tested_with: "nothing yet: written from the published interface",
     open,
     ..PlatformDef::USUAL

@@ -32,6 +32,8 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     rates: Rates { account: Duration::from_millis(34), chat: Duration::from_secs(1), burst: 3 },
     repeats: Repeats::Seen,
     buttons: true,
+    streaming: true,
+    edits: Some(Duration::from_secs(1)),
     media_bytes_max: 50_000_000,
     typing: Some(Duration::from_secs(4)),
     hint: "The conversation is on Telegram: keep answers short; files are sent with MEDIA:/path on a line of its own.",

@@ -44,6 +44,14 @@ pub(crate) fn is_silence(reply: &str) -> bool {
     SILENCE.contains(&inner.to_lowercase().as_str())
 }
 
+/// Whether a text that still grows may become a word for silence.
+pub(crate) fn may_be_silence(words: &str) -> bool {
+    let begun = words.trim().trim_start_matches(|c: char| c.is_ascii_punctuation() && c != '_');
+    let begun = begun.to_lowercase();
+    let begun = begun.trim_end_matches(|c: char| c.is_ascii_punctuation() && c != '_');
+    SILENCE.iter().any(|word| word.starts_with(begun))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

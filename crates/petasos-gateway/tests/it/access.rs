@@ -97,6 +97,7 @@ fn s34_the_rules_in_every_combination_are_the_table() {
             bot,
             roles: vec!["r".to_owned()],
             machine: machine.then(|| "route".to_owned()),
+            ..Sender::default()
         };
         let facts = AccessFacts {
             platform: "p",

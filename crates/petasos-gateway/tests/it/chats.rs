@@ -9,7 +9,7 @@ use petasos_gateway::LoopbackMessage;
 use petasos_gateway::platform::{Arrival, ArrivalKind, SendError, Sender};
 use petasos_store::{ChatKind, InboxState, InboxStore as _, OutboxStore as _, RouteStore as _};
 
-use crate::world::{Config, World};
+use crate::world::{Config, World, forget_owner};
 
 /// Answers with the last thing it was told.
 fn echo() -> Scripted {
@@ -429,15 +429,6 @@ async fn until_asked(world: &World, count: usize) {
     while world.model.asked().len() < count {
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-}
-
-/// The rows of a process that is gone, as far as anybody can tell.
-fn forget_owner(home: &std::path::Path) {
-    let direct = rusqlite::Connection::open(home.join("petasos.db")).unwrap();
-    for table in ["inbox", "outbox"] {
-        direct.execute(&format!("UPDATE {table} SET owner = ''"), []).unwrap();
-    }
-    direct.execute("DELETE FROM leases", []).unwrap();
 }
 
 #[tokio::test]

@@ -3,9 +3,13 @@
 
 mod access;
 mod chats;
+mod double;
+mod doubles;
+mod live;
 mod post;
 mod privacy;
 mod real;
 mod rendering;
+mod suite;
 mod telegram;
 mod world;

@@ -7,6 +7,7 @@ use petasos_agent::{Act, Scripted};
 use petasos_contract::message::Message;
 use petasos_gateway::PLATFORMS;
 use petasos_net::{Method, Net, Request, Url};
+use petasos_store::{DeliveryClass, DeliveryState, Lane, NewDelivery, OutboxStore as _};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::TcpStream;
@@ -579,4 +580,146 @@ async fn s90_s91_mail_on_real_postfix_and_dovecot() {
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
+}
+
+#[tokio::test]
+async fn s95_home_assistant_begins_a_turn_for_what_is_watched_and_is_notified() {
+    let Some(url) = told("s95", "homeassistant", "HASS_URL") else { return };
+    let token = variable("HASS_TOKEN");
+    let variables = vec![("HASS_URL", url.clone()), ("HASS_TOKEN", token.clone())];
+    let values =
+        r#"{ "platforms": { "homeassistant": { "watch_entities": ["input_text.note"] } } }"#;
+    let world = World::with(echo(), config("homeassistant", variables, values)).await;
+    connected(&world, "homeassistant").await;
+    let net = Arc::new(Net::default());
+    let post = async |path: &str, body: Value| {
+        let request = Request::new(Method::POST, Url::parse(&format!("{url}/api/{path}")).unwrap());
+        let request = request.header("authorization", &format!("Bearer {token}")).unwrap();
+        let request = request.header("content-type", "application/json").unwrap();
+        let reply = net.send(request.body(body.to_string())).await.unwrap();
+        assert_eq!(reply.status, 200, "{path}");
+    };
+    // What is not watched begins nothing, and what changes again at once begins nothing more.
+    post("services/input_boolean/toggle", json!({ "entity_id": "input_boolean.heater" })).await;
+    for at in 0..2 {
+        let value = format!("note {at} {}", std::process::id());
+        let body = json!({ "entity_id": "input_text.note", "value": value });
+        post("services/input_text/set_value", body).await;
+    }
+    let delivered = async {
+        loop {
+            let sent = world.store.deliveries(&[DeliveryState::Sent], 10).await.unwrap();
+            if let Some(row) = sent.first() {
+                return row.delivery.clone();
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let answer = tokio::time::timeout(Duration::from_mins(1), delivered).await.unwrap();
+    assert!(answer.body.contains("heard: Note") && answer.body.contains("note 0"), "{answer:?}");
+    let status = world.gateway.status().await.unwrap();
+    assert_eq!(status.counts["accepted"], 1, "one event, one turn");
+}
+
+/// Sends from a gateway's own account, as its person would.
+async fn sends(world: &World, to: &str, token: &str, text: &str) {
+    let lane = Lane {
+        platform: "xmpp".to_owned(),
+        account: "una@localhost".to_owned(),
+        chat: to.to_owned(),
+        thread: None,
+    };
+    let delivery = NewDelivery {
+        lane,
+        class: DeliveryClass::Final,
+        token: format!("{token}-{}", std::process::id()),
+        body: text.to_owned(),
+        media: Vec::new(),
+        buttons: Vec::new(),
+        reply_to: None,
+        inbox: None,
+    };
+    world.store.plan(vec![delivery]).await.unwrap();
+}
+
+/// Waits until somebody was told this.
+async fn told_to(world: &World, text: &str) {
+    let wait = async {
+        loop {
+            let asked = world.model.asked();
+            let said = asked.iter().flat_map(|asked| &asked.prompt.messages).any(|message| {
+                matches!(message, Message::User { content } if content.text().contains(text))
+            });
+            if said {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let waited = tokio::time::timeout(Duration::from_mins(1), wait).await;
+    assert!(
+        waited.is_ok(),
+        "not heard: {text}: {:?}",
+        world.gateway.status().await.unwrap().accounts
+    );
+}
+
+#[tokio::test]
+async fn s93_xmpp_on_a_real_prosody() {
+    let Some(address) = told("s93", "prosody", "XMPP_ADDRESS") else { return };
+    let account = |jid: &str, password: String, peer: &str| {
+        config(
+            "xmpp",
+            vec![
+                ("XMPP_JID", jid.to_owned()),
+                ("XMPP_PASSWORD", password),
+                ("XMPP_HOST", address.clone()),
+                ("XMPP_ROOMS", "test@rooms.localhost".to_owned()),
+                ("XMPP_ALLOWED_USERS", peer.to_owned()),
+            ],
+            r#"{ "platforms": { "xmpp": { "extra": { "require_mention": true } } } }"#,
+        )
+    };
+    let bot = || account("bot@localhost", variable("XMPP_BOT_PASSWORD"), "una@localhost");
+    let home = tempfile::tempdir().unwrap();
+    let world = World::at(home.path(), Arc::default(), echo(), bot()).await;
+    // Una is a gateway of her own that answers nothing.
+    let silent = || Scripted::default().otherwise(|_, _| Act::say("NO_REPLY"));
+    let una = account("una@localhost", variable("XMPP_UNA_PASSWORD"), "bot@localhost");
+    let una = World::with(silent(), una).await;
+    connected(&world, "xmpp").await;
+    connected(&una, "xmpp").await;
+    let mark = format!("{}", std::process::id());
+    sends(&una, "bot@localhost", "x1", &format!("hello <b> & {mark}")).await;
+    told_to(&una, &format!("heard: hello <b> & {mark}")).await;
+    sends(&una, "test@rooms.localhost", "x2", &format!("bot: in the room {mark}")).await;
+    let status = async || world.gateway.status().await.unwrap();
+    let in_room = async {
+        while status().await.counts["accepted"] < 2 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let heard = tokio::time::timeout(Duration::from_mins(1), in_room).await;
+    assert!(heard.is_ok(), "the room is silent");
+    // What came while it was away is read from the archive.
+    drop(world);
+    sends(&una, "bot@localhost", "x3", &format!("while you were away {mark}")).await;
+    let world = World::at(home.path(), Arc::default(), echo(), bot()).await;
+    told_to(&una, &format!("heard: while you were away {mark}")).await;
+    assert_eq!(world.gateway.status().await.unwrap().counts["accepted"], 1, "only what is new");
+    // A wrong password is no reason to try for ever.
+    let wrong = account("bot@localhost", "wrong".to_owned(), "una@localhost");
+    let wrong = World::with(silent(), wrong).await;
+    let fatal = async {
+        loop {
+            let accounts = wrong.gateway.status().await.unwrap().accounts;
+            let xmpp = accounts.iter().find(|it| it.platform == "xmpp").unwrap();
+            if matches!(xmpp.state, petasos_gateway::AccountState::Fatal(_)) {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    let ended = tokio::time::timeout(Duration::from_mins(1), fatal).await;
+    assert!(ended.is_ok(), "it goes on trying");
 }

@@ -302,3 +302,12 @@ pub(crate) fn settings(home: &Path, config: &Config) -> Arc<Settings> {
         ..Parts::default()
     }))
 }
+
+/// The rows of a process that is gone, as far as anybody can tell.
+pub(crate) fn forget_owner(home: &std::path::Path) {
+    let direct = rusqlite::Connection::open(home.join("petasos.db")).unwrap();
+    for table in ["inbox", "outbox"] {
+        direct.execute(&format!("UPDATE {table} SET owner = ''"), []).unwrap();
+    }
+    direct.execute("DELETE FROM leases", []).unwrap();
+}

@@ -2,6 +2,7 @@
 //!
 //! Every line comes from the code that makes the decision it reports.
 
+mod platforms;
 mod turn;
 
 use std::process::ExitCode;
@@ -87,6 +88,7 @@ fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
             try_backend(host, &mut findings)?;
             look_at_backends(host, &mut findings);
             look_at_plugins(host, &mut findings);
+            platforms::look(host, &mut findings)?;
             look_at_tools(host, &mut findings)?;
         }
         Err(report) => findings.push(Finding {

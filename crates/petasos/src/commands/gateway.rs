@@ -36,6 +36,8 @@ enum Action {
     },
     /// Show how the gateway is: accounts, queues, what is stuck
     Status,
+    /// Print counts and states for a collector of metrics
+    Metrics,
     /// Let running turns end, then stop the gateway
     Stop,
     /// Let running turns end, then let the service manager start it again
@@ -125,6 +127,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     match parse(matches)? {
         Action::Run { replace } => running::run(session, replace),
         Action::Status => control::status(session),
+        Action::Metrics => control::metrics(session),
         Action::Stop => control::ask(session, "stop"),
         Action::Restart => control::ask(session, "restart"),
         Action::Reload => control::ask(session, "reload"),

@@ -27,7 +27,23 @@ fn a_gateway_without_platforms_says_what_to_do() {
         .iter()
         .filter_map(|it| it["name"].as_str())
         .collect();
-    assert_eq!(names, ["email", "irc", "matrix", "mqtt", "ntfy", "telegram"]);
+    assert_eq!(
+        names,
+        [
+            "discord",
+            "email",
+            "homeassistant",
+            "irc",
+            "matrix",
+            "mattermost",
+            "mqtt",
+            "ntfy",
+            "signal",
+            "slack",
+            "telegram",
+            "xmpp",
+        ]
+    );
     let status = petasos(&home).run(&["gateway", "status"]);
     assert_eq!(status.code, Some(3), "{}", status.stdout);
 }

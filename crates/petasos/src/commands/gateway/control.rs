@@ -69,7 +69,7 @@ async fn serve_one(stream: UnixStream, gateway: &Gateway, wishes: &mpsc::Sender<
     let Ok(Some(line)) = lines.next_line().await else { return };
     let asked: Value = serde_json::from_str(&line).unwrap_or_default();
     let wish = match asked.get("do").and_then(Value::as_str) {
-        Some("status") => None,
+        Some("status" | "metrics") => None,
         Some("stop") => Some(Wish::Stop),
         Some("restart") => Some(Wish::Restart),
         Some("reload") => Some(Wish::Reload),
@@ -79,9 +79,11 @@ async fn serve_one(stream: UnixStream, gateway: &Gateway, wishes: &mpsc::Sender<
             return;
         }
     };
+    let metrics = asked.get("do").and_then(Value::as_str) == Some("metrics");
     let answer = match wish {
         Some(wish) => json!({ "ok": wishes.send(wish).await.is_ok() }),
         None => match gateway.status().await {
+            Ok(status) if metrics => json!({ "metrics": status.metrics() }),
             Ok(status) => serde_json::to_value(&status).unwrap_or_default(),
             Err(error) => json!({ "error": error.to_string() }),
         },
@@ -117,6 +119,15 @@ pub(super) fn ask(session: &mut Session, what: &str) -> Result<ExitCode, Report>
     } else {
         out.line(format!("gateway: {what} asked for"));
     }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// `petasos gateway metrics`.
+pub(super) fn metrics(session: &mut Session) -> Result<ExitCode, Report> {
+    let home = session.host.get()?.settings().home().to_owned();
+    let answer = call(&home, "metrics").map_err(|why| Report::new(why).code("gateway"))?;
+    let text = answer.get("metrics").and_then(Value::as_str).unwrap_or_default();
+    session.out.line(text.trim_end());
     Ok(ExitCode::SUCCESS)
 }
 
