@@ -17,6 +17,7 @@
 //! | `command`, `commands/` | what a slash command is, and one a file |
 //! | `shell` | commands that the person runs |
 //! | `attach` | files that go along with a message |
+//! | `offers` | models, conversations and checkpoints to choose from |
 //! | `services` | what the program around must offer |
 //! | `state` | engines that keep something for a session, and are told when it ends |
 
@@ -28,6 +29,7 @@ pub mod event;
 mod follow;
 pub mod limits;
 mod live;
+pub mod offers;
 mod owner;
 pub mod question;
 pub mod questions;
@@ -42,13 +44,14 @@ pub mod state;
 pub use command::{AfterCommand, CommandInfo, CommandOutcome, Extra, Page, built_in};
 pub use event::{Envelope, SessionEvent, SubmissionId};
 pub use limits::SessionLimits;
+pub use offers::{Offer, OfferKind};
 pub use question::{Answerer, Closed, Question, QuestionId, QuestionKind, QuestionReply};
 pub use questions::{AnswerError, Questions};
 pub use ring::{EventStream, Replay, StreamItem};
 pub use services::{ModelChoice, Refreshed, Services, Topic};
 pub use session::{Admission, Session, SessionError, SessionView, TurnHandle, WhenBusy};
-pub use shell::Ran;
 pub use sessions::{Begin, DrainReport, SessionParts, Sessions, SwitchTo};
+pub use shell::Ran;
 pub use state::{EndReason, SessionState};
 
 pub use petasos_agent::engine::{Choice, Engine};

@@ -20,7 +20,10 @@ use tracing::warn;
 use crate::command::{self, AfterCommand, CommandOutcome, Page};
 use crate::event::{SessionEvent, SubmissionId};
 use crate::limits::QUEUE_MAX;
-use crate::live::{Asked, Ended, LiveSession, PLANNING, Queued, arrival, jobs_changed, suggest_title};
+use crate::live::{
+    Asked, Ended, LiveSession, PLANNING, Queued, arrival, jobs_changed, suggest_title,
+};
+use crate::offers::{Offer, OfferKind};
 use crate::session::{Admission, SessionError, SessionView, TurnHandle, WhenBusy};
 use crate::sessions::Sessions;
 use crate::shell::{self, Ran};
@@ -45,6 +48,10 @@ pub(crate) enum Request {
     },
     View {
         reply: Reply<Result<SessionView, SessionError>>,
+    },
+    Offers {
+        kind: OfferKind,
+        reply: Reply<Result<Vec<Offer>, String>>,
     },
     Recent {
         most: usize,
@@ -275,6 +282,10 @@ impl Owner {
             Request::View { reply } => {
                 let view = self.live.view().await;
                 respond(reply, view.map_err(SessionError::from));
+            }
+            Request::Offers { kind, reply } => {
+                let offers = self.live.offers(kind).await;
+                respond(reply, offers);
             }
             Request::Recent { most, reply } => {
                 let rows = self.live.agent.as_ref().map(|agent| agent.transcript().rows());

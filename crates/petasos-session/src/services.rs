@@ -7,6 +7,7 @@ use petasos_contract::message::Content;
 use petasos_contract::{BoxFuture, CallContext, SessionId};
 
 use crate::limits::SessionLimits;
+use crate::offers::{Offer, OfferKind};
 
 /// What the program can describe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,6 +59,15 @@ pub trait Services: Send + Sync {
         about: &'a str,
         choice: &'a Choice,
     ) -> BoxFuture<'a, Result<String, String>>;
+
+    /// The models of the provider, or the checkpoints of the workspace, to choose from.
+    fn offers<'a>(
+        &'a self,
+        _kind: OfferKind,
+        _choice: &'a Choice,
+    ) -> BoxFuture<'a, Result<Vec<Offer>, String>> {
+        Box::pin(std::future::ready(Err("there is nothing to choose from here".to_owned())))
+    }
 
     /// An approval as a person reads it: what would happen and why it is asked, secrets redacted,
     /// the place that made it be asked marked, in colour or with signs.

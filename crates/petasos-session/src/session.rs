@@ -20,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use crate::command::CommandOutcome;
 use crate::desk::Desk;
 use crate::event::SubmissionId;
+use crate::offers::{Offer, OfferKind};
 use crate::owner::Request;
 use crate::question::{Answerer, Question, QuestionId, QuestionReply};
 use crate::questions::AnswerError;
@@ -252,6 +253,12 @@ impl Session {
     /// How it is.
     pub async fn view(&self) -> Result<SessionView, SessionError> {
         self.ask(|reply| Request::View { reply }).await?
+    }
+
+    /// What there is to choose from, or why nothing.
+    pub async fn offers(&self, kind: OfferKind) -> Result<Vec<Offer>, String> {
+        let asked = self.ask(|reply| Request::Offers { kind, reply }).await;
+        asked.unwrap_or_else(|error| Err(error.to_string()))
     }
 
     /// The newest messages, oldest first.

@@ -47,7 +47,8 @@ impl Answered<'_> {
     /// The lines below the one that names the call.
     fn below(&self, changed: &[(String, String)]) -> Vec<Line> {
         let cut = |line: Line| line.cut(self.columns);
-        if self.status != Status::Ok {
+        // A command that ran and failed is told by its end.
+        if self.status != Status::Ok && self.view.exit_code.is_none_or(|code| code < 0) {
             return vec![cut(self.failure())];
         }
         if self.diffs && !changed.is_empty() {
@@ -65,6 +66,11 @@ impl Answered<'_> {
     fn failure(&self) -> Line {
         let result = summary::result(self.preview);
         let mut line = Line::of(BAD, "  ✗ ");
+        if self.status == Status::Blocked && !result.is_empty() {
+            // What follows is advice for a model.
+            line.push(BAD, result.split_once(". ").map_or(result.as_str(), |(what, _)| what));
+            return line;
+        }
         line.push(BAD, self.status.as_str());
         line.push(Style::FAINT, if result.is_empty() { "" } else { ": " });
         line.push(Style::FAINT, &result);

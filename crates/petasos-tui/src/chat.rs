@@ -21,20 +21,22 @@ use petasos_contract::context::Phase;
 use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, Settings};
 use petasos_session::{
-    Admission, CommandOutcome, EndReason, EventStream, Question, Replay, Session, SessionError,
-    SubmissionId, WhenBusy,
+    Admission, CommandOutcome, EndReason, EventStream, Offer, Question, Replay, Session,
+    SessionError, SubmissionId, WhenBusy,
 };
 
 use crate::command;
-use crate::composer::{ComposerOptions, Said};
+use crate::composer::{ComposerOptions, Offered, Said};
 use crate::draft::Draft;
 use crate::input::Input;
 use crate::line::{Colour, Line, Style};
+use crate::picker::Picker;
 use crate::raw::Raw;
 use crate::screen::{Look, Screen};
 use crate::signals::{Signal, Signals};
 use crate::status::{self, Status};
-use crate::view::{self, Detail, Piece, View};
+use crate::view::{self, Detail, Piece, View, Words};
+use crate::watch::Emoji;
 use menu::{Menu, Swallow};
 
 /// Two of Ctrl-C at an empty prompt within this time end the chat.
@@ -68,14 +70,13 @@ pub struct Setup {
     /// The first lines on the screen.
     pub greeting: String,
     /// The emoji of a tool.
-    pub emoji: Arc<dyn Fn(&str) -> String + Send + Sync>,
+    pub emoji: Emoji,
     /// The person's editor, where there is one.
     pub editor: Option<Editor>,
 }
 
 /// Opens a file in the person's editor, and waits until it is closed.
-pub type Editor =
-    Arc<dyn Fn(PathBuf) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+pub type Editor = Arc<dyn Fn(PathBuf) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
 
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -99,6 +100,8 @@ pub(crate) enum Done {
     Switch(Result<(Session, Vec<Message>), SessionError>),
     /// A command of the person's own.
     Run { command: String, admission: Result<Admission, SessionError> },
+    /// Things to choose from, under a title.
+    Offers(&'static str, Result<Vec<Offer>, String>),
     /// The text of the last reply.
     Copy(Result<String, String>),
 }
@@ -119,6 +122,7 @@ pub(crate) struct Chat {
     /// Messages whose turns have not ended.
     pending: BTreeSet<SubmissionId>,
     question: Option<Asking>,
+    picker: Option<Picker>,
     swallow: Swallow,
     /// Tokens of the last request and its reply.
     used: u64,
@@ -195,7 +199,11 @@ impl Chat {
                 workspace: settings.workspace().to_path_buf(),
                 commands: commands
                     .into_iter()
-                    .map(|info| (format!("/{}", info.name), info.about))
+                    .map(|info| Offered {
+                        name: format!("/{}", info.name),
+                        about: info.about,
+                        usage: info.usage,
+                    })
                     .collect(),
                 colour: look.colour,
                 fold_pastes_above: settings
@@ -208,12 +216,7 @@ impl Chat {
         } else {
             Input::lines()
         };
-        let mut view = View::new(look.live, emoji);
-        view.parts.reasoning = flag("display.show_reasoning").unwrap_or_default();
-        view.parts.diffs = flag("display.inline_diffs").unwrap_or(true);
-        if flag("agent.verbose").unwrap_or_default() {
-            view.detail = Detail::Verbose;
-        }
+        let view = Self::viewed(&settings, look, emoji);
         let mut chat = Self {
             events: Some(session.events(Replay::Since(0))),
             screen: Screen::stdout(look),
@@ -225,6 +228,7 @@ impl Chat {
             doing: None,
             pending: BTreeSet::new(),
             question: None,
+            picker: None,
             swallow: Swallow::default(),
             used: 0,
             status,
@@ -243,6 +247,25 @@ impl Chat {
         chat.markdown(&greeting);
         chat.name_unused_commands();
         Ok(chat)
+    }
+
+    /// The picture of turns, as configured.
+    fn viewed(settings: &Settings, look: Look, emoji: Emoji) -> View {
+        let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
+        let mut view = View::new(look.live, emoji);
+        view.hints = look.live;
+        view.parts.reasoning = flag("display.show_reasoning").unwrap_or_default();
+        view.parts.diffs = flag("display.inline_diffs").unwrap_or(true);
+        if flag("display.streaming") == Some(false) {
+            view.words = Words::Whole;
+        }
+        view.detail = match settings.get("display.tool_progress") {
+            _ if flag("agent.verbose").unwrap_or_default() => Detail::Verbose,
+            Some(value) if value == "off" || value == false => Detail::Quiet,
+            Some(value) if value == "verbose" => Detail::Verbose,
+            _ => Detail::Usual,
+        };
+        view
     }
 
     fn name_unused_commands(&mut self) {
@@ -280,7 +303,7 @@ impl Chat {
     /// Whether something goes on that the person may want to watch or stop.
     fn is_working(&self) -> bool {
         let asked = self.question.is_some() || self.answering.is_some();
-        asked || self.doing.is_some() || !self.pending.is_empty()
+        asked || self.picker.is_some() || self.doing.is_some() || !self.pending.is_empty()
     }
 
     /// Waits for a line, or for something to begin by itself.

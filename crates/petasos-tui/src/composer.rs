@@ -4,6 +4,7 @@
 //! next one. The chat can take the terminal back at any time, and what was typed with it.
 
 mod complete;
+mod files;
 mod look;
 mod menu;
 mod paste;
@@ -16,10 +17,13 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use reedline::{
-    EditCommand, Emacs, ExternalPrinter, FileBackedHistory, KeyCode, KeyModifiers, Reedline,
-    ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator, default_emacs_keybindings,
+    Color, EditCommand, Emacs, ExampleHighlighter, ExternalPrinter, FileBackedHistory, KeyCode,
+    KeyModifiers, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
+    default_emacs_keybindings,
 };
 use tokio::sync::mpsc;
+
+pub use complete::Offered;
 
 use complete::Complete;
 use look::Prompt;
@@ -60,8 +64,8 @@ pub struct ComposerOptions {
     pub history: Option<PathBuf>,
     /// Paths are completed from here.
     pub workspace: PathBuf,
-    /// Commands and what they do.
-    pub commands: Vec<(String, String)>,
+    /// The commands.
+    pub commands: Vec<Offered>,
     /// Colours are welcome.
     pub colour: bool,
     /// Pastes of more lines than this are folded; 0 folds none.
@@ -168,21 +172,27 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
         ReedlineEvent::MenuNext,
     ]);
     keys.add_binding(KeyModifiers::NONE, KeyCode::Tab, complete);
-    let slash = ReedlineEvent::Multiple(vec![
-        ReedlineEvent::Edit(vec![EditCommand::InsertChar('/')]),
-        ReedlineEvent::Menu(menu::COMMANDS.to_owned()),
-    ]);
-    keys.add_binding(KeyModifiers::NONE, KeyCode::Char('/'), slash);
+    for sign in ['/', '@'] {
+        let event = ReedlineEvent::Multiple(vec![
+            ReedlineEvent::Edit(vec![EditCommand::InsertChar(sign)]),
+            ReedlineEvent::Menu(menu::TYPING.to_owned()),
+        ]);
+        keys.add_binding(KeyModifiers::NONE, KeyCode::Char(sign), event);
+    }
     let sign = look::sign(options.colour);
     let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
     let (inner, threshold) = (Emacs::new(keys), options.fold_pastes_above);
     let mode = Folding { inner, pastes: pastes.clone(), threshold };
+    // The terminal's own colour is legible on whatever the person looks at.
+    let mut plain = ExampleHighlighter::default();
+    plain.change_colors(Color::Default, Color::Default, Color::Default);
     let completer = Complete::new(options.commands.clone(), options.workspace.clone());
     Reedline::create()
         .with_edit_mode(Box::new(mode))
         .with_completer(Box::new(completer))
+        .with_highlighter(Box::new(plain))
         .with_menu(menu(QuietMenu::tab(sign)))
-        .with_menu(menu(QuietMenu::commands(sign)))
+        .with_menu(menu(QuietMenu::typing(sign)))
         .with_transient_prompt(Box::new(Prompt { colour: options.colour, status: None }))
         .with_partial_completions(true)
         .with_quick_completions(true)

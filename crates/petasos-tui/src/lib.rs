@@ -8,8 +8,8 @@
 //! |---|---|
 //! | `chat`, `chat/` | the loop: typed lines in, events out, idle and at work |
 //! | `command`, `slash/` | commands of the screen, one a file; all others are the session's |
-//! | `composer`, `draft`, `input`, `raw`, `signals` | words from the person |
-//! | `view`, `calls`, `diff`, `status`, `progress` | what a turn shows, in a chat and elsewhere |
+//! | `composer`, `draft`, `input`, `picker`, `raw`, `signals` | words from the person |
+//! | `view`, `calls`, `diff`, `status`, `progress`, `watch` | what a turn shows, in a chat and elsewhere |
 //! | `markdown`, `highlight`, `line` | text with styles |
 //! | `screen` | the only writer |
 
@@ -23,6 +23,7 @@ pub mod highlight;
 mod input;
 pub mod line;
 pub mod markdown;
+mod picker;
 pub mod progress;
 mod raw;
 pub mod screen;
@@ -30,7 +31,9 @@ mod signals;
 mod slash;
 mod status;
 mod view;
+pub mod watch;
 
 pub use chat::{ChatError, Editor, Setup, run};
 pub use command::built_in;
 pub use screen::Look;
+pub use watch::Watch;

@@ -51,7 +51,12 @@ impl std::fmt::Debug for Screen {
 impl Screen {
     /// Standard output.
     pub fn stdout(look: Look) -> Self {
-        Self::new(Box::new(io::stdout()), look, terminal_size)
+        Self::to(Box::new(io::stdout()), look)
+    }
+
+    /// Another way to the same terminal.
+    pub fn to(out: Box<dyn Write + Send>, look: Look) -> Self {
+        Self::new(out, look, terminal_size)
     }
 
     /// Any other place of a given size.

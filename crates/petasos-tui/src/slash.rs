@@ -5,9 +5,12 @@ mod copy;
 mod diff;
 mod footer;
 mod help;
+mod model;
 mod quit;
 mod reasoning;
 mod redraw;
+mod resume;
+mod rollback;
 mod verbose;
 
 use crate::command::Slash;
@@ -20,8 +23,11 @@ pub(crate) static SLASHES: &[&Slash] = &[
     &diff::SLASH,
     &footer::SLASH,
     &help::SLASH,
+    &model::SLASH,
     &quit::SLASH,
     &reasoning::SLASH,
     &redraw::SLASH,
+    &resume::SLASH,
+    &rollback::SLASH,
     &verbose::SLASH,
 ];

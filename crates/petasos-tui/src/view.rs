@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use petasos_contract::call::Status;
 use petasos_contract::event::Event;
 use petasos_contract::reply::{Delta, Step};
 use petasos_session::Ran;
@@ -16,14 +17,27 @@ use crate::markdown::{Canvas, Stream, render};
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: u128 = 120;
+/// Who waits this long may want to know how to stop it.
+const HINTED_AFTER: Duration = Duration::from_secs(2);
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
+    /// Replies, and calls only when they fail.
+    Quiet,
     /// Replies and one line a call.
     Usual,
     /// What tools print, too, and who answered.
     Verbose,
+}
+
+/// When words of the model are shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Words {
+    /// As they come.
+    Streamed,
+    /// When the reply is complete.
+    Whole,
 }
 
 /// What is shown besides replies and calls.
@@ -48,11 +62,14 @@ pub(crate) enum Piece {
 pub(crate) struct View {
     pub(crate) detail: Detail,
     pub(crate) parts: Parts,
+    pub(crate) words: Words,
     /// Files that were written since the last message: path and diff.
     changed: Vec<(String, String)>,
     emoji: Arc<dyn Fn(&str) -> String + Send + Sync>,
     /// The terminal can redraw.
     live: bool,
+    /// Keys are taken, so that it helps to name one.
+    pub(crate) hints: bool,
     stream: Stream,
     streamed: Option<(u32, u32)>,
     thought: String,
@@ -74,9 +91,11 @@ impl View {
         Self {
             detail: Detail::Usual,
             parts: Parts { reasoning: false, diffs: true },
+            words: Words::Streamed,
             changed: Vec::new(),
             emoji,
             live,
+            hints: false,
             stream: Stream::default(),
             streamed: None,
             thought: String::new(),
@@ -153,7 +172,8 @@ impl View {
             Event::ToolStarted { call, .. } => {
                 self.calls.started(&call);
                 // What it prints stands below what it is.
-                if !self.live || self.detail == Detail::Verbose {
+                let plain = !self.live && self.detail != Detail::Quiet;
+                if plain || self.detail == Detail::Verbose {
                     let beginning = self.calls.beginning(&call);
                     self.lines(beginning);
                 }
@@ -170,7 +190,9 @@ impl View {
                 let (diffs, columns) = (self.parts.diffs, canvas.columns);
                 let answer = Answered { status, preview: &preview, view: &view, diffs, columns };
                 let lines = self.calls.answered(&call, &answer);
-                self.lines(lines);
+                if self.detail != Detail::Quiet || status != Status::Ok {
+                    self.lines(lines);
+                }
                 if self.calls.is_empty() {
                     self.doing("thinking");
                 }
@@ -214,6 +236,7 @@ impl View {
 
     fn delta(&mut self, of: (u32, u32), delta: Delta, canvas: Canvas) {
         match delta {
+            Delta::Text { .. } if self.words == Words::Whole => self.doing("writing"),
             Delta::Text { text } => {
                 if self.streamed.is_some_and(|shown| shown.0 == of.0 && shown.1 < of.1) {
                     self.settle(canvas);
@@ -353,6 +376,9 @@ impl View {
         if self.calls.is_empty() {
             let mut row = Line::of(Style::of(Colour::Cyan), &format!("{spinner} "));
             row.push(Style::FAINT, &format!("{} · {}", self.doing, lasted(took)));
+            if self.hints && took > HINTED_AFTER {
+                row.push(Style::FAINT, " · Esc stops");
+            }
             rows.push(row);
         } else {
             rows.extend(self.calls.rows(spinner, canvas.columns));

@@ -5,6 +5,8 @@
 
 use std::io::{self, BufRead as _, IsTerminal as _};
 
+use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
+
 use crate::out::Out;
 use crate::report::Report;
 
@@ -19,6 +21,22 @@ pub(crate) fn line(out: Out, question: &str) -> Result<String, Report> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer)?;
     Ok(answer.trim().to_owned())
+}
+
+/// One typed line that the terminal does not show; empty when the person gave up.
+pub(crate) fn unseen(out: Out, question: &str) -> Result<String, Report> {
+    out.remark(question);
+    let stdin = io::stdin();
+    let before = tcgetattr(&stdin).map_err(io::Error::from)?;
+    let mut silent = before.clone();
+    silent.local_modes.remove(LocalModes::ECHO);
+    tcsetattr(&stdin, OptionalActions::Flush, &silent).map_err(io::Error::from)?;
+    let mut line = String::new();
+    let read = stdin.lock().read_line(&mut line);
+    // The terminal is put back whatever came of it.
+    tcsetattr(&stdin, OptionalActions::Now, &before).map_err(io::Error::from)?;
+    read?;
+    Ok(line.trim().to_owned())
 }
 
 /// Yes or no; only a clear yes is one.

@@ -13,7 +13,7 @@ use petasos_contract::message::Content;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_providers::{Request, Vault};
 use petasos_runtime::toolsets::choose;
-use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
+use petasos_session::{Choice, ModelChoice, Offer, OfferKind, Refreshed, Services, Topic};
 use petasos_sqlite::Format;
 use serde_json::Value;
 use tokio::sync::mpsc;
@@ -148,9 +148,9 @@ impl Program {
         let restored = restored.map_err(|error| error.to_string())?;
         let (count, removed) = (restored.changes.files().len(), restored.changes.deleted.len());
         let undo = restored.undo;
-        Ok(format!(
-            "restored {count} files, {removed} of them removed; `/rollback {undo}` undoes this"
-        ))
+        let files = if count == 1 { "1 file".to_owned() } else { format!("{count} files") };
+        let removed = if removed == 0 { String::new() } else { format!(", {removed} removed") };
+        Ok(format!("Restored {files}{removed}; `/rollback {undo}` undoes this."))
     }
 }
 
@@ -204,6 +204,14 @@ impl Services for Program {
         choice: &'a Choice,
     ) -> BoxFuture<'a, Result<String, String>> {
         Box::pin(pages::describe(&self.host, topic, about, choice))
+    }
+
+    fn offers<'a>(
+        &'a self,
+        kind: OfferKind,
+        choice: &'a Choice,
+    ) -> BoxFuture<'a, Result<Vec<Offer>, String>> {
+        Box::pin(pages::offers(&self.host, kind, choice))
     }
 
     fn resolve<'a>(&'a self, choice: &'a ModelChoice) -> BoxFuture<'a, Result<String, String>> {

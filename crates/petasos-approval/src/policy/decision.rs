@@ -1,6 +1,7 @@
 //! A decision with its reasons: what was observed, and why each observation counted or not.
 
 use std::borrow::Cow;
+use std::fmt;
 use std::path::PathBuf;
 
 use petasos_contract::approval::{Finding, FindingKind, Verdict};
@@ -85,6 +86,21 @@ pub enum Waiver {
     Grant(String),
     /// A setting answers for people who are not there.
     Setting(&'static str),
+}
+
+impl fmt::Display for Waiver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Isolated => f.write_str("nothing of this machine can be reached"),
+            Self::Off => f.write_str("approvals are off"),
+            Self::Allowlist(text) => write!(f, "`{text}` stands in command_allowlist"),
+            Self::AllowRule(rule) => write!(f, "your rule `{rule}` allows it"),
+            Self::Session => f.write_str("allowed for this session"),
+            Self::Always(key) => write!(f, "always allowed: {key}"),
+            Self::Grant(grant) => write!(f, "granted: {grant}"),
+            Self::Setting(key) => write!(f, "`{key}` answers for people who are not there"),
+        }
+    }
 }
 
 /// Something that speaks against a call.

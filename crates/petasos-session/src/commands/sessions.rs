@@ -1,9 +1,12 @@
 //! `/sessions`: the conversations of this home.
 
+use std::path::Path;
+
 use petasos_store::{Filter, Hit, Query, SessionHead};
 
 use crate::command::{CommandOutcome, SlashCommand};
 use crate::live::LiveSession;
+use crate::offers::is_of;
 
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "sessions",
@@ -15,17 +18,19 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
 
 async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
     let scope = live.scope().await.map_err(|error| error.to_string())?;
+    let here = live.choice.settings.workspace().to_path_buf();
     let store = &live.engine().store;
     let lines: Vec<String> = if words.is_empty() {
         let filter = Filter { scope, limit: 20, ..Filter::default() };
         let heads = store.list(&filter).await.map_err(|error| error.to_string())?;
-        heads.iter().map(|head| row(head, &head.preview)).collect()
+        let (near, far): (Vec<_>, Vec<_>) = heads.iter().partition(|head| is_of(head, &here));
+        near.into_iter().chain(far).map(|head| row(head, &head.preview, &here)).collect()
     } else {
         let (text, one_per_lineage) = (words.to_owned(), true);
         let query = Query { scope, text, one_per_lineage, limit: 20, ..Query::default() };
         let hits = store.search(&query).await.map_err(|error| error.to_string())?;
         let found = |hit: &Hit| hit.snippet.replace(">>>", "**").replace("<<<", "**");
-        hits.iter().map(|hit| row(&hit.session, &found(hit))).collect()
+        hits.iter().map(|hit| row(&hit.session, &found(hit), &here)).collect()
     };
     if lines.is_empty() {
         return Ok(CommandOutcome::markdown("there is none"));
@@ -33,9 +38,14 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
     Ok(CommandOutcome::markdown(lines.join("\n")).and_note("/resume ID goes on with one"))
 }
 
-fn row(head: &SessionHead, beside: &str) -> String {
+/// Those of other folders say which.
+fn row(head: &SessionHead, beside: &str, here: &Path) -> String {
     let title = head.title.as_deref().unwrap_or("(no title)");
     let beside: String = beside.replace('\n', " ").chars().take(100).collect();
     let beside = if beside.trim() == title { String::new() } else { format!(" — {beside}") };
-    format!("- `{}` **{title}**, {} messages{beside}", head.id, head.messages)
+    let folder = match &head.cwd {
+        Some(cwd) if !is_of(head, here) => format!(" in `{cwd}`"),
+        _ => String::new(),
+    };
+    format!("- `{}` **{title}**, {} messages{folder}{beside}", head.id, head.messages)
 }

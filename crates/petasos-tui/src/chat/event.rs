@@ -50,6 +50,7 @@ impl Chat {
                 self.events = None;
                 self.pending.clear();
                 self.close_question();
+                self.picker = None;
                 if self.next == Next::Stay {
                     self.next = Next::Leave;
                 }
@@ -180,8 +181,9 @@ impl Chat {
         let canvas = self.screen.canvas();
         self.view.note_below(canvas);
         let text = self.question_text(question);
-        self.put(text.lines().map(Line::marked).collect::<Vec<_>>());
+        self.put(text.lines().flat_map(|line| laid_out(line, canvas.columns)).collect::<Vec<_>>());
         let draft = self.draft.put_by();
+        self.picker = None;
         let menu = match &question.kind {
             QuestionKind::Approval(request) if self.screen.look().live => {
                 Some(Menu::new(request.widest, Instant::now()))
@@ -272,6 +274,23 @@ impl Chat {
         lines.push(Line::new());
         self.put(lines);
     }
+}
+
+/// A line of a question. What would run is shown sign by sign, as the terminal breaks it.
+fn laid_out(line: &str, columns: usize) -> Vec<Line> {
+    let whole = Line::marked(line);
+    if line.starts_with("    ") {
+        return vec![whole];
+    }
+    let indent = " ".repeat(line.len() - line.trim_start().len());
+    let mut rows = whole.wrapped(columns.saturating_sub(indent.len())).into_iter();
+    let first = rows.next().into_iter();
+    let others = rows.map(|row| {
+        let mut below = Line::of(Style::PLAIN, &indent);
+        below.extend(&row);
+        below
+    });
+    first.chain(others).collect()
 }
 
 /// The person's own words.

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use petasos_session::command::split;
-use petasos_session::{Admission, AfterCommand, Input, Replay, SwitchTo, WhenBusy, attach};
+use petasos_session::{
+    Admission, AfterCommand, Input, Offer, OfferKind, Replay, SwitchTo, WhenBusy, attach,
+};
 
 use super::{Chat, Doing, Done, Next, RECAP};
+use crate::picker::Picker;
 use crate::{command, status};
 
 impl Chat {
@@ -61,6 +64,36 @@ impl Chat {
             self.view.begin(&line);
         }
         Box::pin(async move { Done::Command(session.command(&line).await) })
+    }
+
+    /// A list to choose from where one can be shown; words that were given are the choice.
+    pub(crate) fn pick_or_ask(
+        &mut self,
+        name: &str,
+        words: &str,
+        title: &'static str,
+        kind: OfferKind,
+    ) -> Doing {
+        if !words.is_empty() || !self.screen.look().live {
+            return self.ask(format!("/{name} {words}").trim_end());
+        }
+        let session = self.session.clone();
+        if !self.is_working() {
+            self.view.begin("looking");
+        }
+        Box::pin(async move { Done::Offers(title, session.offers(kind).await) })
+    }
+
+    fn offered(&mut self, title: &str, offers: Result<Vec<Offer>, String>) {
+        match offers {
+            Ok(offers) if offers.is_empty() => {
+                self.note(&format!("No {} to choose from yet.", title.to_lowercase()));
+            }
+            // Somebody is asked something more urgent.
+            Ok(_) if self.question.is_some() => {}
+            Ok(offers) => self.picker = Some(Picker::new(title, offers)),
+            Err(why) => self.complain(&why),
+        }
     }
 
     /// Runs a command of the person's own in the session's terminal.
@@ -149,6 +182,7 @@ impl Chat {
                 }
                 self.recap(&recent);
             }
+            Done::Offers(title, offers) => self.offered(title, offers),
             Done::Copy(Ok(text)) => self.copy(&text),
             Done::Copy(Err(why)) => self.complain(&why),
             Done::Switch(Err(error)) => {

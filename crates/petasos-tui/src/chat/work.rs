@@ -9,6 +9,7 @@ use super::{Answering, Chat, ChatError, Doing, Done, Mode, event};
 use crate::draft::Key;
 use crate::input::Pressed;
 use crate::line::{Colour, Line, Style};
+use crate::picker::Picked;
 use crate::signals::Signal;
 
 const FRAME: Duration = Duration::from_millis(80);
@@ -86,6 +87,8 @@ impl Chat {
 
     fn pressed(&mut self, pressed: Pressed) {
         match pressed {
+            Pressed::Key(Key::Suspend) => self.pause(),
+            Pressed::Key(key) if self.picker.is_some() => self.pick(&key),
             Pressed::Key(Key::Interrupt) => self.stop(),
             Pressed::Key(Key::End) => {
                 if self.draft.text().is_empty() {
@@ -93,7 +96,6 @@ impl Chat {
                 }
             }
             Pressed::Key(Key::Redraw) => {}
-            Pressed::Key(Key::Suspend) => self.pause(),
             Pressed::Key(key) if self.swallow.takes(&key) || self.chose(&key) => {}
             Pressed::Key(key) => {
                 if let Some(line) = self.draft.apply(&key) {
@@ -102,6 +104,19 @@ impl Chat {
             }
             Pressed::Line(line) => self.line(&line),
             Pressed::End => self.decline(),
+        }
+    }
+
+    fn pick(&mut self, key: &Key) {
+        let Some(picker) = &mut self.picker else { return };
+        match picker.press(key) {
+            Picked::Stays => {}
+            Picked::Leave => self.picker = None,
+            Picked::Take(line) => {
+                self.picker = None;
+                self.note(&format!("❯ {line}"));
+                self.lines.push_front(line);
+            }
         }
     }
 
@@ -161,6 +176,9 @@ impl Chat {
             return;
         }
         let mut rows = Vec::new();
+        if let Some(picker) = &self.picker {
+            return self.screen.show(stay, &picker.rows(canvas.columns, height));
+        }
         let draft = self.draft_rows();
         if self.question.is_none() {
             rows = self.view.rows(canvas, height.saturating_sub(draft.len() + 2));

@@ -1,43 +1,83 @@
-//! Completion: commands at the beginning of a message, paths anywhere in it.
+//! Completion: commands at the beginning of a message and their words, paths anywhere in it, files
+//! by parts of their names behind an `@`.
 
 use std::path::{Path, PathBuf};
 
 use reedline::{Completer, CompletionResult, Span, Suggestion};
 
+use super::files::Files;
+
 /// More would not be looked through.
 const OFFERED_MAX: usize = 100;
+
+/// Files that are offered by parts of their names.
+const FOUND_MAX: usize = 12;
+
+/// A command as it is completed.
+#[derive(Debug, Clone)]
+pub struct Offered {
+    /// With its slash.
+    pub name: String,
+    /// What it does.
+    pub about: String,
+    /// What may follow, for people: `[on|off]`.
+    pub usage: String,
+}
 
 /// Knows the commands and looks at folders when asked.
 #[derive(Debug)]
 pub(super) struct Complete {
-    commands: Vec<(String, String)>,
+    commands: Vec<Offered>,
     workspace: PathBuf,
+    files: Files,
 }
 
 impl Complete {
     /// For these commands, and paths from this folder.
-    pub(super) fn new(commands: Vec<(String, String)>, workspace: PathBuf) -> Self {
-        Self { commands, workspace }
+    pub(super) fn new(commands: Vec<Offered>, workspace: PathBuf) -> Self {
+        Self { commands, workspace, files: Files::default() }
     }
 
-    fn offers(&self, line: &str, at: usize) -> Vec<Suggestion> {
+    fn offers(&mut self, line: &str, at: usize) -> Vec<Suggestion> {
         let before = line.get(..at).unwrap_or(line);
         let start = before.rfind(char::is_whitespace).map_or(0, |space| space + 1);
         let word = before.get(start..).unwrap_or_default();
         let span = Span { start, end: before.len() };
         if start == 0 && word.starts_with('/') && !word.get(1..).unwrap_or_default().contains('/') {
             // A whole name needs no completion: Enter runs it.
-            if self.commands.iter().any(|(name, _)| name == word) {
+            if self.commands.iter().any(|command| command.name == word) {
                 return Vec::new();
             }
-            let commands = self.commands.iter().filter(|(name, _)| name.starts_with(word));
+            let commands = self.commands.iter().filter(|command| command.name.starts_with(word));
             return commands
-                .map(|(name, about)| offer(name.clone(), Some(about), span, true))
+                .map(|command| offer(command.name.clone(), Some(&command.about), span, true))
                 .collect();
+        }
+        let name = before.split_whitespace().next().unwrap_or_default();
+        if let Some(command) = self.commands.iter().find(|command| command.name == name) {
+            let words = choices(&command.usage).filter(|choice| choice.starts_with(word));
+            let offers: Vec<Suggestion> =
+                words.map(|word| offer(word.to_owned(), None, span, true)).collect();
+            if !offers.is_empty() {
+                return offers;
+            }
         }
         let (mark, path) = word.strip_prefix('@').map_or(("", word), |path| ("@", path));
         let wanted = mark == "@" || path.contains('/') || path.starts_with(['.', '~']);
-        if wanted { self.paths(mark, path, span) } else { Vec::new() }
+        let mut offers = if wanted { self.paths(mark, path, span) } else { Vec::new() };
+        if mark == "@" && !path.is_empty() {
+            // A whole path needs no completion: Enter sends the line.
+            if self.workspace.join(path).is_file() {
+                return Vec::new();
+            }
+            for found in self.files.found(&self.workspace, path, FOUND_MAX) {
+                let value = format!("@{found}");
+                if offers.iter().all(|offer| offer.value != value) {
+                    offers.push(offer(value, None, span, true));
+                }
+            }
+        }
+        offers
     }
 
     fn paths(&self, mark: &str, path: &str, span: Span) -> Vec<Suggestion> {
@@ -74,6 +114,16 @@ impl Completer for Complete {
     }
 }
 
+/// The words that a usage such as `[on|off] [name]` gives to choose from.
+fn choices(usage: &str) -> impl Iterator<Item = &str> {
+    let groups = usage.split(['[', ']']).filter(|group| group.contains('|'));
+    let words = groups.flat_map(|group| group.split('|')).map(str::trim);
+    // A word that stands for others is no word to type.
+    words.filter(|word| {
+        *word != "name" && word.chars().all(|sign| sign.is_ascii_lowercase() || sign == '-')
+    })
+}
+
 fn offer(value: String, about: Option<&String>, span: Span, space: bool) -> Suggestion {
     let description = about.cloned();
     Suggestion { value, description, span, append_whitespace: space, ..Suggestion::default() }
@@ -89,8 +139,13 @@ mod tests {
         std::fs::create_dir_all(folder.join("src/deep")).unwrap();
         std::fs::File::create(folder.join("src/main.rs")).unwrap();
         std::fs::File::create(folder.join(".hidden")).unwrap();
-        let names = ["/model", "/models", "/new"].map(|name| (name.to_owned(), String::new()));
-        let complete = Complete::new(names.to_vec(), folder.clone());
+        let named = |(name, usage): (&str, &str)| Offered {
+            name: name.to_owned(),
+            about: String::new(),
+            usage: usage.to_owned(),
+        };
+        let names = [("/model", ""), ("/models", ""), ("/new", ""), ("/plan", "[on|off]")];
+        let mut complete = Complete::new(names.map(named).to_vec(), folder.clone());
         for (line, expected) in [
             ("/mo", vec!["/model", "/models"]),
             ("/model", vec![]),
@@ -99,6 +154,9 @@ mod tests {
             ("@src/m", vec!["@src/main.rs"]),
             ("@", vec!["@src/"]),
             ("@.h", vec!["@.hidden"]),
+            ("see @main", vec!["@src/main.rs"]),
+            ("@src/main.rs", vec![]),
+            ("/plan o", vec!["on", "off"]),
             ("plain", vec![]),
         ] {
             let offered = complete.offers(line, line.len());

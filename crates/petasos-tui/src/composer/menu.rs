@@ -1,5 +1,6 @@
 //! The completion menus: one that Tab opens, and one that opens by itself while the name of a
-//! command is typed. Where nothing fits, nothing is shown and Enter sends the line.
+//! command or, behind an `@`, of a file is typed. Where nothing fits, nothing is shown and Enter
+//! sends the line.
 
 use reedline::{
     ColumnarMenu, Completer, Editor, Menu, MenuBuilder as _, MenuEvent, MenuSettings, Painter,
@@ -8,14 +9,14 @@ use reedline::{
 
 /// The menu that Tab opens.
 pub(super) const TAB: &str = "completion";
-/// The menu of commands.
-pub(super) const COMMANDS: &str = "commands";
+/// The menu that opens by itself.
+pub(super) const TYPING: &str = "typing";
 
 /// A menu that shows only what there is.
 pub(super) struct QuietMenu {
     inner: ColumnarMenu,
-    /// Only for a line that is the beginning of a command.
-    commands_only: bool,
+    /// Opens by itself, and only where a command or a file is named.
+    by_itself: bool,
     applies: bool,
 }
 
@@ -25,24 +26,29 @@ impl QuietMenu {
         Self::named(TAB, sign, false)
     }
 
-    /// The one that opens with a slash.
-    pub(super) fn commands(sign: &str) -> Self {
-        Self::named(COMMANDS, sign, true)
+    /// The one that opens with a slash or an `@`.
+    pub(super) fn typing(sign: &str) -> Self {
+        Self::named(TYPING, sign, true)
     }
 
     /// The sign before the line stays what it is while a menu is open.
-    fn named(name: &str, sign: &str, commands_only: bool) -> Self {
+    fn named(name: &str, sign: &str, by_itself: bool) -> Self {
         let inner = ColumnarMenu::default().with_name(name).with_marker(sign);
-        let inner = if commands_only { inner.with_columns(1) } else { inner };
-        Self { inner, commands_only, applies: !commands_only }
+        let inner = if by_itself { inner.with_columns(1) } else { inner };
+        Self { inner, by_itself, applies: !by_itself }
     }
 
-    fn look(&mut self, editor: &Editor) {
-        if self.commands_only {
-            let line = editor.get_buffer();
-            self.applies = line.starts_with('/') && !line.contains(char::is_whitespace);
+    fn look(&mut self) {
+        if self.by_itself {
+            self.applies = self.inner.get_values().first().is_some_and(opens);
         }
     }
+}
+
+/// Whether a menu opens by itself for it: a command at the beginning, or a file.
+fn opens(first: &Suggestion) -> bool {
+    let command = |rest: &str| first.span.start == 0 && !rest.contains('/');
+    first.value.starts_with('@') || first.value.strip_prefix('/').is_some_and(command)
 }
 
 impl Menu for QuietMenu {
@@ -50,8 +56,9 @@ impl Menu for QuietMenu {
         self.inner.settings()
     }
 
+    /// One that has nothing to show is out of the way of the other.
     fn is_active(&self) -> bool {
-        self.inner.is_active()
+        self.inner.is_active() && self.applies
     }
 
     fn set_active(&mut self, active: bool) {
@@ -63,17 +70,20 @@ impl Menu for QuietMenu {
     }
 
     fn menu_event(&mut self, event: MenuEvent) {
+        if matches!(event, MenuEvent::Activate(_)) {
+            self.applies = true;
+        }
         // A menu that never completes by itself has to look up its own values.
         let event = match event {
-            MenuEvent::Activate(_) if self.commands_only => MenuEvent::Activate(false),
-            MenuEvent::Edit(_) if self.commands_only => MenuEvent::Edit(false),
+            MenuEvent::Activate(_) if self.by_itself => MenuEvent::Activate(false),
+            MenuEvent::Edit(_) if self.by_itself => MenuEvent::Edit(false),
             other => other,
         };
         self.inner.menu_event(event);
     }
 
     fn can_quick_complete(&self) -> bool {
-        !self.commands_only && self.inner.can_quick_complete()
+        !self.by_itself && self.inner.can_quick_complete()
     }
 
     fn can_partially_complete(
@@ -82,12 +92,12 @@ impl Menu for QuietMenu {
         editor: &mut Editor,
         completer: &mut dyn Completer,
     ) -> bool {
-        !self.commands_only && self.inner.can_partially_complete(values_updated, editor, completer)
+        !self.by_itself && self.inner.can_partially_complete(values_updated, editor, completer)
     }
 
     fn update_values(&mut self, editor: &mut Editor, completer: &mut dyn Completer) {
-        self.look(editor);
         self.inner.update_values(editor, completer);
+        self.look();
     }
 
     fn reset_position(&mut self) {
@@ -100,8 +110,8 @@ impl Menu for QuietMenu {
         completer: &mut dyn Completer,
         painter: &Painter,
     ) {
-        self.look(editor);
         self.inner.update_working_details(editor, completer, painter);
+        self.look();
     }
 
     fn replace_in_buffer(&self, editor: &mut Editor) {

@@ -17,6 +17,10 @@ pub(super) static SLASH: Slash = Slash {
 fn run(chat: &mut Chat, words: &str) -> Result<Option<Doing>, String> {
     let on = switched(words, chat.view.detail == Detail::Verbose)?;
     chat.view.detail = if on { Detail::Verbose } else { Detail::Usual };
-    chat.note(if on { "everything that tools print is shown" } else { "one line a call" });
+    chat.note(if on {
+        "Everything that tools print is shown."
+    } else {
+        "Tool calls are shown as one line each."
+    });
     Ok(None)
 }

@@ -14,6 +14,7 @@ use serde_json::json;
 
 use crate::command::{Command, Session, parse};
 use crate::out::{Out, Style};
+use crate::prompt;
 use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command::of_actions::<Action>(
@@ -74,6 +75,16 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Status { provider } => status(session, provider.as_deref()),
         Action::Reset { provider } => reset(session, &provider),
     }
+}
+
+/// Whether a provider lets people log in.
+pub(super) fn has_login(provider: &str) -> bool {
+    provider == "anthropic" || oauth::DeviceFlow::of(provider).is_some()
+}
+
+/// Logs in, as `auth login` does.
+pub(super) fn log_in(session: &mut Session, provider: &str) -> Result<(), Report> {
+    login(session, provider, Way::Login).map(|_| ())
 }
 
 /// How somebody becomes known to a provider.
@@ -138,8 +149,10 @@ fn login(session: &mut Session, provider: &str, way: Way) -> Result<ExitCode, Re
             Report::usage("`anthropic` keeps one login").hint("`--key-stdin` adds a key beside it")
         );
     }
-    let place = if way == Way::Key {
-        let key = Secret::new(line("a key")?);
+    // A provider without a login takes a key, and a person who is there can be asked for it.
+    let asks = way == Way::Login && !has_login(&id) && prompt::somebody_is_there(out);
+    let place = if asks || way == Way::Key {
+        let key = Secret::new(if asks { asked(out, &id)? } else { line("a key")? });
         host.wait(vault.add_key(&id, "manual", key))?.map_err(report)?.place
     } else {
         let net = host.net();
@@ -183,7 +196,8 @@ fn tell_place(out: Out, id: &str, place: &Place) {
         (_, None) => "in auth.json, which only you can read".to_owned(),
         (_, Some(why)) => format!("in auth.json, which only you can read; no keyring: {why}"),
     };
-    out.line(format!("{} {id} can be used; kept {place}", out.paint(Style::Good, "✓")));
+    out.line(format!("{} {id} is kept {place}", out.paint(Style::Good, "✓")));
+    out.line(format!("`petasos provider test {id}` tries it"));
 }
 
 /// Shows a code to type on another device and waits for it.
@@ -283,6 +297,12 @@ fn status(session: &mut Session, provider: Option<&str>) -> Result<ExitCode, Rep
         out.line(out.paint(Style::Warn, problem));
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A key that somebody types; the terminal does not show it.
+fn asked(out: Out, provider: &str) -> Result<String, Report> {
+    let key = prompt::unseen(out, &format!("Key of {provider} (it is not shown; Enter stops):"))?;
+    if key.is_empty() { Err(Report::new("no key was given").code("auth")) } else { Ok(key) }
 }
 
 /// One line from standard input.

@@ -49,8 +49,10 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let inputs = chat.conversation.inputs(session.host.inputs());
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let dumb = inputs.environment.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
-    let look = Look { colour: out.look() == Marks::Colour, live: terminal && !dumb };
     let mut host = Host::open(&inputs)?;
+    let reader = is_for_screen_reader(&host);
+    let look =
+        Look { colour: out.look() == Marks::Colour && !reader, live: terminal && !dumb && !reader };
     if look.live && chat.conversation.is_usual() && !can_answer(&host)? {
         if !super::setup::at_first_start(session)? {
             return Ok(ExitCode::FAILURE);
@@ -60,7 +62,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let host = Arc::new(host);
     crate::logging::start(host.settings());
     let choice = chat.conversation.choice(&host, Surface::Cli, out)?;
-    let greeting = greeting(&host, &choice);
+    let greeting = greeting(&host, &choice, look);
     let editor = editor(&inputs, host.settings().workspace());
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
@@ -89,6 +91,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             first: chat.prompt,
             greeting,
             emoji: Arc::new(move |tool| {
+                if reader {
+                    return "tool:".to_owned();
+                }
                 catalogue.registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned()
             }),
             editor,
@@ -112,6 +117,11 @@ fn can_answer(host: &Host) -> Result<bool, Report> {
     Ok(resolved.outcome.is_ok())
 }
 
+/// Whether the person hears the screen instead of seeing it.
+fn is_for_screen_reader(host: &Host) -> bool {
+    host.settings().get("display.screen_reader") == Some(&serde_json::Value::Bool(true))
+}
+
 /// The editor that the person has chosen for everything.
 fn editor(inputs: &Inputs, workspace: &Path) -> Option<Editor> {
     let chosen = |name: &str| inputs.environment.get(name).filter(|it| !it.trim().is_empty());
@@ -123,14 +133,17 @@ fn editor(inputs: &Inputs, workspace: &Path) -> Option<Editor> {
     }))
 }
 
-fn greeting(host: &Host, choice: &Choice) -> String {
+fn greeting(host: &Host, choice: &Choice, look: Look) -> String {
     let settings = host.settings();
     let configured = settings.text("model.default").filter(|model| !model.is_empty());
     let model = choice.model.as_deref().or(configured);
     let model = model.map(|model| format!(" · `{model}`")).unwrap_or_default();
     let sandbox = petasos_terminal::TerminalSettings::of(settings)
         .map_or("off", |terminal| terminal.sandbox_for(settings, true).as_str());
-    format!("**petasos** {}{model} · sandbox {sandbox} · /help", env!("CARGO_PKG_VERSION"))
+    let text =
+        format!("**petasos** {}{model} · sandbox {sandbox} · /help", env!("CARGO_PKG_VERSION"));
+    // Where nothing is styled, the signs would be all that is seen of it.
+    if look.colour { text } else { text.replace(['*', '`'], "") }
 }
 
 fn failed(error: &impl std::fmt::Display) -> Report {

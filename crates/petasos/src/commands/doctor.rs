@@ -3,11 +3,12 @@
 //! Every line comes from the code that makes the decision it reports.
 
 mod platforms;
+mod private;
 mod turn;
 
 use std::process::ExitCode;
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Args};
 use petasos_approval::scan::Outcome;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
@@ -18,7 +19,7 @@ use serde::Serialize;
 use serde_json::json;
 
 use super::backend;
-use crate::command::{Command, Session};
+use crate::command::{Command, Session, parse};
 use crate::host::Host;
 use crate::out::{Out, Style};
 use crate::report::Report;
@@ -27,9 +28,19 @@ pub(super) static COMMAND: Command = Command {
     name: "doctor",
     about: "Check this installation and say what to do",
     hidden: false,
-    arguments: |command| command,
+    arguments: <Doctor as Args>::augment_args,
     run,
 };
+
+#[derive(Debug, Args)]
+struct Doctor {
+    /// Repair what is safe to repair: make private files private, make the home
+    #[arg(long)]
+    fix: bool,
+    /// Make no call to the model
+    #[arg(long)]
+    no_test: bool,
+}
 
 /// How a part is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,17 +87,23 @@ fn look_at_plugins(host: &Host, findings: &mut Vec<Finding>) {
     }));
 }
 
-fn run(_: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let doctor: Doctor = parse(matches)?;
     let out = session.out;
     let mut findings = Vec::new();
     match session.host.get() {
         Ok(host) => {
+            let made = doctor.fix && private::make_home(host.settings().home())?;
             look_at_settings(host, &mut findings);
-            turn::look(host, &mut findings)?;
+            if made {
+                findings.push(Finding::good("home", "made"));
+            }
+            findings.extend(private::look(host.settings().home(), doctor.fix)?);
+            turn::look(host, !doctor.no_test, &mut findings)?;
             try_scanner(host, &mut findings)?;
             look_at_terminal(host, &mut findings)?;
             try_backend(host, &mut findings)?;
-            look_at_backends(host, &mut findings);
+            look_at_backends(host, &mut findings)?;
             look_at_plugins(host, &mut findings);
             platforms::look(host, &mut findings)?;
             look_at_tools(host, &mut findings)?;
@@ -186,22 +203,23 @@ fn try_backend(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
 }
 
 /// Which other places could be used.
-fn look_at_backends(host: &Host, findings: &mut Vec<Finding>) {
+fn look_at_backends(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
     let (mut usable, mut not) = (Vec::new(), Vec::new());
     for backend in host.terminal().backends() {
-        match (backend.usable)(host.settings()) {
+        match host.wait(host.terminal().ask(backend, host.settings()))? {
             Ok(()) => usable.push(backend.name),
             Err(_) => not.push(backend.name),
         }
     }
     let mut what = format!("usable: {}", usable.join(", "));
     if !not.is_empty() {
-        what.extend(["; not set up: ", &not.join(", ")]);
+        what.extend(["; not usable here: ", &not.join(", ")]);
     }
     findings.push(Finding {
         hint: Some("`petasos backend check NAME` tries one from start to end".to_owned()),
         ..Finding::good("backends", what)
     });
+    Ok(())
 }
 
 fn bad(part: &'static str, what: String, hint: &str) -> Finding {

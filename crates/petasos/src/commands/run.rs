@@ -75,6 +75,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         out.remark(CONFINED);
     }
     let inputs = session.host.inputs().clone();
+    let dumb = inputs.environment.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
         // The login shell begins before anything here takes time.
@@ -97,12 +98,15 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         };
         let session = sessions.open(begin).await.map_err(failed)?;
         let cx = host.call_context(Surface::OneShot, session.id().clone());
-        let told = Told::new(out, Arc::clone(host.catalogue()));
-        let ended = Watched { session: &session, told, out, person, cx }.turn(input).await;
+        let told = Told::new(out, Arc::clone(host.catalogue()), dumb);
+        let watched = Watched { session: &session, told, out, person, cx };
+        let ended = watched.turn(input).await;
+        let shown = watched.told.end();
         session.end(EndReason::Shutdown).await.map_err(failed)?;
-        ended
+        ended.map(|ended| (ended, shown))
     })??;
-    Ok(show(out, &ended))
+    let (ended, shown) = ended;
+    Ok(show(out, &ended, shown))
 }
 
 /// Whether commands are confined for no other reason than that nobody is there.
@@ -148,9 +152,13 @@ fn piped(out: Out) -> std::io::Result<String> {
 }
 
 /// The answer; how the turn ended is the exit code.
-fn show(out: Out, ended: &TurnEnd) -> ExitCode {
-    if !out.is_json() {
+fn show(out: Out, ended: &TurnEnd, shown: bool) -> ExitCode {
+    let shown = shown && ended.outcome == Outcome::Replied;
+    if !out.is_json() && !shown && !(ended.text.is_empty() && ended.outcome != Outcome::Replied) {
         out.line(&ended.text);
+    }
+    if ended.outcome == Outcome::Interrupted && !out.is_json() {
+        out.remark("Interrupted.");
     }
     match ended.outcome {
         Outcome::Replied => ExitCode::SUCCESS,

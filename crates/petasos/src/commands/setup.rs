@@ -16,6 +16,7 @@ use serde_json::json;
 
 use self::find::Candidate;
 use self::trial::Tried;
+pub(super) use self::trial::ask;
 use crate::command::{Command, Session, parse};
 use crate::out::{Out, Style};
 use crate::prompt;

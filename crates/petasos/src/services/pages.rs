@@ -3,14 +3,16 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
+use petasos_checkpoint::Checkpoint;
 use petasos_config::explain;
 use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
-use petasos_providers::catalog::list;
+use petasos_providers::catalog::{Listed, list};
 use petasos_providers::resolve::Verdict;
 use petasos_providers::{Request, Vault, resolve};
 use petasos_runtime::definitions::{Fate, Wanted};
-use petasos_session::{Choice, Topic};
+use petasos_session::offers::ago;
+use petasos_session::{Choice, Offer, OfferKind, Topic};
 
 use crate::host::Host;
 
@@ -121,18 +123,59 @@ async fn provider(host: &Host, choice: &Choice) -> String {
     text
 }
 
+/// What there is to choose from.
+pub(super) async fn offers(
+    host: &Host,
+    kind: OfferKind,
+    choice: &Choice,
+) -> Result<Vec<Offer>, String> {
+    match kind {
+        OfferKind::Models => {
+            let listed = listed(host, choice).await?;
+            Ok(listed.iter().map(|model| model_offer(model, host)).collect())
+        }
+        OfferKind::Checkpoints => {
+            let cx = host.call_context(Surface::Cli, SessionId::new("chat"));
+            let copies = host.checkpoints().list(&cx).await.map_err(|error| error.to_string())?;
+            let offer = |copy: &Checkpoint| Offer {
+                label: copy.why.clone(),
+                detail: format!("{} · {}", ago(copy.made), copy.id),
+                line: format!("/rollback {}", copy.id),
+            };
+            Ok(copies.iter().map(offer).collect())
+        }
+        _ => Err("there is nothing to choose from here".to_owned()),
+    }
+}
+
+fn model_offer(model: &Listed, host: &Host) -> Offer {
+    let now = host.settings().text("model.default") == Some(model.id.as_str());
+    let window = model.context_length.map(|tokens| format!("{}k tokens", tokens / 1000));
+    let mark = now.then(|| "configured".to_owned());
+    let detail: Vec<String> = [window, mark].into_iter().flatten().collect();
+    Offer {
+        label: model.id.clone(),
+        detail: detail.join(" · "),
+        line: format!("/model {}", model.id),
+    }
+}
+
 async fn models(host: &Host, about: &str, choice: &Choice) -> Result<String, String> {
-    let settings = host.settings();
-    let view = Vault::of(settings).view(settings);
-    let runtime = resolve(&request(choice), settings, &view).outcome;
-    let runtime = runtime.map_err(|error| error.to_string())?;
-    let net = host.net();
-    let listed = list(&net, &runtime, LISTING_DEADLINE).await.map_err(|error| error.to_string())?;
+    let listed = listed(host, choice).await?;
     let mut text = String::new();
     for model in listed.iter().filter(|model| model.id.contains(about)) {
         writeln!(text, "- `{}`", model.id).unwrap_or_default();
     }
     Ok(if text.is_empty() { format!("no model of it contains `{about}`") } else { text })
+}
+
+async fn listed(host: &Host, choice: &Choice) -> Result<Vec<Listed>, String> {
+    let settings = host.settings();
+    let view = Vault::of(settings).view(settings);
+    let runtime = resolve(&request(choice), settings, &view).outcome;
+    let runtime = runtime.map_err(|error| error.to_string())?;
+    let net = host.net();
+    list(&net, &runtime, LISTING_DEADLINE).await.map_err(|error| error.to_string())
 }
 
 fn config(host: &Host, about: &str) -> String {

@@ -1,7 +1,9 @@
 //! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
 
+mod once;
 mod own;
 mod pane;
+mod pick;
 mod plan;
 mod shown;
 mod windows;
@@ -201,7 +203,6 @@ fn commands_answer_and_a_wrong_one_names_the_nearest() {
         ("/modle", "did you mean /model?"),
         ("/frobnicate", "/help lists the commands"),
         ("/status", "begins with your first message"),
-        ("/model", "/models lists what the provider offers"),
         ("/tools read_file", "read_file"),
         ("/busy queue", "waits for the end of the turn"),
         ("/title", "(no title)"),

@@ -78,3 +78,39 @@ fn a_security_key_that_nobody_reads_refuses_to_start() {
     assert_eq!(finished.json()["healthy"], false);
     assert_eq!(petasos(&home).run(&["tools", "list"]).code, Some(1));
 }
+
+#[test]
+fn a_model_is_asked_for_one_word_unless_that_is_not_wanted() {
+    let refuses = || Loopback::saying(vec![crate::loopback::Say::Fail(401); 3]);
+    let model = refuses();
+    let provider = found(&model.home(), "provider");
+    assert_eq!(provider["health"], "bad", "{provider}");
+    let what = provider["what"].as_str().unwrap_or_default();
+    assert!(what.contains("the double fails"), "in the provider's own words: {what}");
+    let model = refuses();
+    let finished = petasos(&model.home()).run(&["doctor", "--no-test", "--json"]);
+    assert_eq!((finished.code, model.asked().len()), (Some(0), 0), "{finished:?}");
+    let provider = found(&working(), "provider");
+    assert!(provider["what"].as_str().is_some_and(|what| what.contains("answers in")));
+}
+
+#[test]
+fn files_that_others_can_read_are_named_and_made_private() {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    let home = working();
+    let file = home.write(".petasos/.env", "SOMETHING=1\n");
+    let set = |mode| {
+        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("its mode");
+    };
+    let mode = || std::fs::metadata(&file).expect("the file").permissions().mode() & 0o777;
+    set(0o644);
+    let shown = petasos(&home).run(&["doctor", "--no-test"]).stdout;
+    assert!(shown.contains(".env can be read by others (mode 0644)"), "{shown}");
+    assert_eq!(mode(), 0o644, "only looking changes nothing");
+    let shown = petasos(&home).run(&["doctor", "--no-test", "--fix"]).stdout;
+    assert!(shown.contains(".env is private now"), "{shown}");
+    assert_eq!(mode(), 0o600);
+    let shown = petasos(&home).run(&["doctor", "--no-test"]).stdout;
+    assert!(!shown.contains(".env"), "{shown}");
+}

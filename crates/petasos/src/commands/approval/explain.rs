@@ -52,7 +52,7 @@ impl Explain {
     fn print_finding(&self, out: Out, observed: &Observed) {
         let finding = &observed.finding;
         let waived = match &observed.waived {
-            Some(why) => format!("  (does not count: {why:?})"),
+            Some(why) => format!("  (does not count: {why})"),
             None => String::new(),
         };
         let key = out.paint(Style::Bold, &finding.key);

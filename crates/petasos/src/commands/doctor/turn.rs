@@ -9,6 +9,7 @@ use petasos_providers::{Request, Vault};
 use rustix::fs::{Access, access, statvfs};
 
 use super::{Finding, bad};
+use crate::commands::setup::ask;
 use crate::host::Host;
 use crate::report::Report;
 
@@ -17,8 +18,8 @@ const ROOM_MIN: u64 = 16 << 20;
 /// Below this it is worth a word.
 const ROOM_SMALL: u64 = 512 << 20;
 
-pub(super) fn look(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report> {
-    findings.push(provider(host)?);
+pub(super) fn look(host: &Host, asks: bool, findings: &mut Vec<Finding>) -> Result<(), Report> {
+    findings.push(provider(host, asks)?);
     findings.push(room(host));
     findings.push(store(host));
     findings.extend(git(host));
@@ -26,8 +27,8 @@ pub(super) fn look(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Repor
     Ok(())
 }
 
-/// Asks the one resolver what a turn would ask.
-fn provider(host: &Host) -> Result<Finding, Report> {
+/// Asks the one resolver what a turn would ask, and then whoever it names, for one word.
+fn provider(host: &Host, asks: bool) -> Result<Finding, Report> {
     let settings = host.settings();
     let vault = Vault::of(settings).view(settings);
     let net = host.net();
@@ -37,7 +38,17 @@ fn provider(host: &Host) -> Result<Finding, Report> {
         Ok(runtime) => {
             let view = RuntimeView::from(runtime);
             let model = view.model.as_deref().unwrap_or("its default model");
-            Finding::good("provider", format!("{}: {model} at {}", view.provider, view.base_url))
+            let what = format!("{}: {model} at {}", view.provider, view.base_url);
+            match asks.then(|| host.wait(ask(host))).transpose()? {
+                None => Finding::good("provider", what),
+                Some(Ok(took)) => {
+                    Finding::good("provider", format!("{what} answers in {} ms", took.as_millis()))
+                }
+                Some(Err(why)) => {
+                    let hint = "`petasos provider test` shows each step";
+                    bad("provider", format!("{what}: {why}"), hint)
+                }
+            }
         }
         Err(error) => {
             let hint = error.hint.as_deref().unwrap_or("`petasos setup` chooses one");

@@ -35,10 +35,10 @@ impl Usage {
         for sum in sums {
             let role = json!(sum.role);
             let role = role.as_str().unwrap_or("main");
-            let more = if sum.has_unknown { " and more" } else { "" };
+            let more = if sum.has_unknown { " (some prices are unknown)" } else { "" };
             let (used, dollars) = (sum.usage, sum.usd);
             out.line(format!(
-                "{role:16} {} ({}): {} requests, {} tokens read, {} written, ${dollars:.4}{more}",
+                "{role:16} {} ({}): {} requests, {} input tokens, {} output, ${dollars:.4}{more}",
                 sum.model,
                 sum.provider,
                 used.requests,

@@ -2,6 +2,7 @@
 //! questions are put to the person at the terminal, Ctrl-C stops the turn.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use petasos_contract::approval::{Answer, Approver};
 use petasos_contract::event::Subscriber as _;
@@ -15,6 +16,9 @@ use super::failed;
 use super::told::Told;
 use crate::out::Out;
 use crate::report::Report;
+
+/// How often a picture is drawn.
+const FRAME: Duration = Duration::from_millis(80);
 
 /// An answer on its way from the person.
 type Answering = BoxFuture<'static, (QuestionId, Option<QuestionReply>)>;
@@ -38,6 +42,7 @@ impl Watched<'_> {
             Admission::Steered => return Err(odd("the message became part of another turn")),
         };
         let mut asking: Option<Answering> = None;
+        let mut frames = tokio::time::interval(FRAME);
         let mut pressed = Box::pin(tokio::signal::ctrl_c());
         loop {
             tokio::select! {
@@ -59,8 +64,10 @@ impl Watched<'_> {
                 },
                 (id, reply) = answered(&mut asking) => {
                     asking = None;
+                    self.told.hold(false);
                     self.answer(&id, reply).await;
                 }
+                _ = frames.tick() => self.told.frame(),
             }
         }
     }
@@ -75,8 +82,14 @@ impl Watched<'_> {
         match event {
             SessionEvent::Agent(event) => self.told.take(event.clone()),
             SessionEvent::Page(page) => self.out.remark(page.text()),
-            SessionEvent::QuestionAsked(question) => *asking = self.asked(question),
-            SessionEvent::QuestionClosed { .. } => *asking = None,
+            SessionEvent::QuestionAsked(question) => {
+                *asking = self.asked(question);
+                self.told.hold(asking.is_some());
+            }
+            SessionEvent::QuestionClosed { .. } => {
+                *asking = None;
+                self.told.hold(false);
+            }
             SessionEvent::TurnEnded { id, end, .. } if *id == own => {
                 return Some(end.clone().map_err(failed));
             }

@@ -1,17 +1,15 @@
 //! Setup as a conversation: what was found on this machine, a server of one's own, or a provider
 //! and its key; then a model. Nothing is stored before it has answered.
 
-use std::io::{self, BufRead as _};
-
 use petasos_config::{Inputs, dotenv, home};
 use petasos_providers::table::{Provider, Table};
-use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
 
 use super::find::{self, Candidate};
 use super::key_shape;
 use super::save;
 use super::trial::{self, Tried};
 use crate::command::Session;
+use crate::commands::auth;
 use crate::commands::models::offered_here;
 use crate::host::Host;
 use crate::out::{Out, Style};
@@ -37,9 +35,12 @@ pub(super) fn run(session: &mut Session) -> Result<bool, Report> {
     let found = find::all(session.host.get()?)?;
     let table = Table::of(session.host.get()?.settings()).0;
     let providers = known(&table);
-    list(out, &found, &providers);
+    list(out, &found, &providers, &table);
     while let Some(answer) = ask(out, found.first())? {
-        let picked = pick(out, &answer, (&found, &providers), session.host.get()?)?;
+        let picked = match answer.strip_prefix("login ") {
+            Some(name) => logged_in(session, name.trim(), &table)?,
+            None => pick(out, &answer, (&found, &providers), session.host.get()?)?,
+        };
         let Some(mut choice) = picked else { continue };
         let inputs = choice.inputs(&inputs);
         choice.model(out, &inputs)?;
@@ -64,7 +65,7 @@ fn known(table: &Table) -> Vec<Provider> {
     known
 }
 
-fn list(out: Out, found: &[Candidate], providers: &[Provider]) {
+fn list(out: Out, found: &[Candidate], providers: &[Provider], table: &Table) {
     out.remark(out.paint(Style::Bold, "Which model should answer?"));
     for (at, one) in found.iter().enumerate() {
         let model = one.model.as_deref().unwrap_or("no model listed");
@@ -73,6 +74,9 @@ fn list(out: Out, found: &[Candidate], providers: &[Provider]) {
     let names = |row: &Provider| row.id.clone();
     let usual: Vec<String> = providers.iter().take(LISTED).map(names).collect();
     out.remark(format!("     With a key: {} and {} more", usual.join(", "), more(providers)));
+    let logins = table.providers().iter().filter(|row| auth::has_login(&row.id)).map(names);
+    let logins: Vec<String> = logins.collect();
+    out.remark(format!("     With a login: `login NAME` for {}", logins.join(", ")));
     out.remark("     Your own server: its URL, such as http://localhost:8000/v1");
 }
 
@@ -83,8 +87,8 @@ fn more(providers: &[Provider]) -> usize {
 /// One answer; nothing when the person gave up.
 fn ask(out: Out, first: Option<&Candidate>) -> Result<Option<String>, Report> {
     let question = match first {
-        Some(_) => "Number, provider, pasted key or URL (Enter takes 1, q stops):",
-        None => "Provider, pasted key or URL (Enter stops):",
+        Some(_) => "Number, provider, login NAME, pasted key or URL (Enter takes 1, q stops):",
+        None => "Provider, login NAME, pasted key or URL (Enter stops):",
     };
     let answer = prompt::line(out, question)?;
     Ok(match (answer.as_str(), first) {
@@ -139,10 +143,31 @@ fn pick(
     Ok(None)
 }
 
+/// Logs in on another device or in a browser; a login that fails is asked for again.
+fn logged_in(session: &mut Session, name: &str, table: &Table) -> Result<Option<Choice>, Report> {
+    let out = session.out;
+    let Some(row) = table.find(name).filter(|row| auth::has_login(&row.id)) else {
+        out.remark(format!("`{name}` has no login; type its name to give a key"));
+        return Ok(None);
+    };
+    if let Err(report) = auth::log_in(session, &row.id) {
+        out.remark(report.to_string());
+        return Ok(None);
+    }
+    session.host.forget();
+    let candidate = Candidate {
+        provider: row.id.clone(),
+        base_url: None,
+        model: row.default_model.clone(),
+        source: "login".to_owned(),
+    };
+    Ok(Some(Choice { candidate, key: None }))
+}
+
 /// Asks for the key of a provider.
 fn keyed(out: Out, row: &Provider) -> Result<Option<Choice>, Report> {
-    out.remark(format!("Key of {} (it is not shown; Enter goes back):", row.name));
-    let key = unseen()?;
+    let question = format!("Key of {} (it is not shown; Enter goes back):", row.name);
+    let key = prompt::unseen(out, &question)?;
     Ok(if key.is_empty() { None } else { with_key(row, key) })
 }
 
@@ -226,18 +251,4 @@ impl Choice {
         session.host.forget();
         Ok(())
     }
-}
-
-/// One typed line that the terminal does not show.
-fn unseen() -> io::Result<String> {
-    let stdin = io::stdin();
-    let before = tcgetattr(&stdin)?;
-    let mut silent = before.clone();
-    silent.local_modes.remove(LocalModes::ECHO);
-    tcsetattr(&stdin, OptionalActions::Flush, &silent)?;
-    let mut line = String::new();
-    let read = stdin.lock().read_line(&mut line);
-    // The terminal is put back whatever came of it.
-    tcsetattr(&stdin, OptionalActions::Now, &before)?;
-    read.map(|_| line.trim().to_owned())
 }

@@ -69,7 +69,17 @@ async fn try_one(candidate: Candidate, inputs: &Inputs) -> Tried {
         Ok(settings) => Arc::new(settings),
         Err(error) => return Tried::failed(candidate, error),
     };
-    let host = Host::with_settings(settings);
+    match ask(&Host::with_settings(settings)).await {
+        Ok(took) => {
+            let latency_ms = u64::try_from(took.as_millis()).ok();
+            Tried { candidate, ok: Some(true), latency_ms, error: None }
+        }
+        Err(why) => Tried::failed(candidate, why),
+    }
+}
+
+/// One tiny request to whoever would answer; how long that took.
+pub(in crate::commands) async fn ask(host: &Host) -> Result<Duration, String> {
     let prompt = Prompt {
         messages: vec![Message::user("Reply with the single word: ready")],
         max_tokens: Some(64),
@@ -80,11 +90,5 @@ async fn try_one(candidate: Candidate, inputs: &Inputs) -> Tried {
     cx.deadline = started + TRIAL;
     // The future of a whole request is large.
     let asked = Box::pin(async { host.model().ask(&prompt, Role::Main, &cx).await });
-    match asked.await {
-        Ok(_) => {
-            let latency_ms = u64::try_from(started.elapsed().as_millis()).ok();
-            Tried { candidate, ok: Some(true), latency_ms, error: None }
-        }
-        Err(error) => Tried::failed(candidate, error.line),
-    }
+    asked.await.map(|_| started.elapsed()).map_err(|error| error.line)
 }
