@@ -253,7 +253,7 @@ impl Chat {
     fn viewed(settings: &Settings, look: Look, emoji: Emoji) -> View {
         let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
         let mut view = View::new(look.live, emoji);
-        view.hints = look.live;
+        view.hint_after = look.live.then_some(view::HINTED_AFTER);
         view.parts.reasoning = flag("display.show_reasoning").unwrap_or_default();
         view.parts.diffs = flag("display.inline_diffs").unwrap_or(true);
         if flag("display.streaming") == Some(false) {
@@ -309,6 +309,7 @@ impl Chat {
     /// Waits for a line, or for something to begin by itself.
     async fn idle(&mut self) {
         if self.input.needs_prompt() {
+            self.screen.end_line();
             self.screen.plain("> ");
         } else {
             self.refresh_status().await;
@@ -327,11 +328,7 @@ impl Chat {
                     };
                     let said = match self.input.interrupt().await {
                         Said::Line(line) => Said::Line(line),
-                        Said::Broken(text) => {
-                            self.draft.put(&text);
-                            said
-                        }
-                        Said::Edit(text) | Said::Suspend(text) => {
+                        Said::Broken(text) | Said::Edit(text) | Said::Suspend(text) => {
                             self.draft.put(&text);
                             said
                         }
@@ -382,6 +379,9 @@ impl Chat {
     async fn said(&mut self, said: Said) {
         match said {
             Said::Line(line) => {
+                if self.input.needs_prompt() && !self.input.is_piped() {
+                    self.screen.entered();
+                }
                 self.interrupted = None;
                 self.lines.extend(Some(line).filter(|line| !line.is_empty()));
             }

@@ -161,6 +161,11 @@ impl Screen {
         }
     }
 
+    /// The terminal has ended the line itself: somebody pressed Enter.
+    pub(crate) fn entered(&mut self) {
+        self.open = false;
+    }
+
     /// Below whatever the composer left on the screen.
     pub(crate) fn below(&mut self) {
         if self.look.live {

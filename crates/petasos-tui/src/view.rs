@@ -18,7 +18,7 @@ use crate::markdown::{Canvas, Stream, render};
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: u128 = 120;
 /// Who waits this long may want to know how to stop it.
-const HINTED_AFTER: Duration = Duration::from_secs(2);
+pub(crate) const HINTED_AFTER: Duration = Duration::from_secs(2);
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -68,8 +68,10 @@ pub(crate) struct View {
     emoji: Arc<dyn Fn(&str) -> String + Send + Sync>,
     /// The terminal can redraw.
     live: bool,
-    /// Keys are taken, so that it helps to name one.
-    pub(crate) hints: bool,
+    /// Where keys are taken it helps to name one, to whoever waits so long.
+    pub(crate) hint_after: Option<Duration>,
+    /// Words were shown, and nothing stands below them yet.
+    spoke: bool,
     stream: Stream,
     streamed: Option<(u32, u32)>,
     thought: String,
@@ -95,7 +97,8 @@ impl View {
             changed: Vec::new(),
             emoji,
             live,
-            hints: false,
+            hint_after: None,
+            spoke: false,
             stream: Stream::default(),
             streamed: None,
             thought: String::new(),
@@ -262,6 +265,7 @@ impl View {
 
     fn text(&mut self, text: &str, canvas: Canvas) {
         if self.live {
+            self.spoke = true;
             let lines = self.stream.push(text, canvas);
             self.lines(lines);
         } else {
@@ -329,9 +333,8 @@ impl View {
         self.told_thought();
         if self.live {
             let rest = self.stream.finish(canvas);
-            let any = !rest.is_empty() || !self.stay.is_empty();
             self.lines(rest);
-            if any && self.streamed.is_some() {
+            if std::mem::take(&mut self.spoke) {
                 self.line(Line::new());
             }
         } else if matches!(self.stay.last(), Some(Piece::Raw(text)) if !text.ends_with('\n')) {
@@ -376,7 +379,7 @@ impl View {
         if self.calls.is_empty() {
             let mut row = Line::of(Style::of(Colour::Cyan), &format!("{spinner} "));
             row.push(Style::FAINT, &format!("{} · {}", self.doing, lasted(took)));
-            if self.hints && took > HINTED_AFTER {
+            if self.hint_after.is_some_and(|after| took > after) {
                 row.push(Style::FAINT, " · Esc stops");
             }
             rows.push(row);

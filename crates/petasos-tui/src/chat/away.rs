@@ -18,14 +18,13 @@ impl Chat {
             return self.complain("no editor is known: set VISUAL or EDITOR");
         };
         let file = self.settings.home().join(format!("message-{}.md", getpid().as_raw_nonzero()));
-        let edited = match write(&file, &text) {
-            Err(error) => Err(error.to_string()),
-            Ok(()) => {
-                self.raw.iter().for_each(Raw::lend);
-                let edited = editor(file.clone()).await;
-                self.raw.iter().for_each(Raw::take_back);
-                edited.and_then(|()| read(&file).map_err(|error| error.to_string()))
-            }
+        let edited = if let Err(error) = write(&file, &text) {
+            Err(error.to_string())
+        } else {
+            self.raw.iter().for_each(Raw::lend);
+            let edited = editor(file.clone()).await;
+            self.raw.iter().for_each(Raw::take_back);
+            edited.and_then(|()| read(&file).map_err(|error| error.to_string()))
         };
         remove(&file);
         match edited {

@@ -83,7 +83,7 @@ mod tests {
         let mut files = Files::default();
         let mut found = |letters: &str| files.found(&folder, letters, 10);
         assert_eq!(found("menu"), ["src/chat/menu.rs", "menu/other.rs"]);
-        assert_eq!(found("scm"), ["src/chat/menu.rs"]);
+        assert_eq!(found("scu"), ["src/chat/menu.rs"]);
         assert_eq!(found("nothing"), Vec::<String>::new());
         std::fs::remove_dir_all(folder).unwrap();
     }

@@ -120,7 +120,8 @@ fn is_confined_unattended(host: &Host) -> Result<bool, Report> {
 impl Run {
     /// The prompt, what was piped in, and files.
     fn input(&self, out: Out) -> Result<Input, Report> {
-        let typed = self.prompt.iter().filter(|prompt| *prompt != "-").cloned();
+        let says = |prompt: &&String| *prompt != "-" && !prompt.trim().is_empty();
+        let typed = self.prompt.iter().filter(says).cloned();
         let mut parts: Vec<String> = typed.collect();
         if !std::io::stdin().is_terminal() {
             let piped = piped(out);

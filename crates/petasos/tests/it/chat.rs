@@ -1,9 +1,11 @@
 //! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
 
+mod golden;
 mod once;
 mod own;
 mod pane;
 mod pick;
+mod picture;
 mod plan;
 mod shown;
 mod windows;

@@ -71,3 +71,14 @@ fn a_dumb_terminal_gets_plain_words() {
     assert!(screen.contains("It **went**."), "{screen}");
     assert!(!pane.styled().contains('\u{1b}'), "{:?}", pane.styled());
 }
+
+#[test]
+fn nothing_is_no_prompt() {
+    let model = Loopback::saying(vec![]);
+    for words in ["", "  \n"] {
+        let finished = crate::petasos(&home(&model, "")).input("").run(&["run", words]);
+        assert_eq!(finished.code, Some(2), "{finished:?}");
+        assert!(finished.stderr.contains("there is no prompt"), "{finished:?}");
+    }
+    assert!(model.asked().is_empty());
+}
