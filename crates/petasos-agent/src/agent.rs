@@ -7,7 +7,7 @@ use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_contract::model::ModelError;
 use petasos_contract::reply::{Cost, Usage};
-use petasos_contract::{CallContext, SessionId};
+use petasos_contract::{CallContext, Provenance, SessionId};
 use petasos_store::{Amend, LoadedRow, StoreError, WaitingCalls};
 
 use crate::compress::{self, Bench, Compressed, Compressor};
@@ -94,6 +94,8 @@ pub struct Agent {
     pub(crate) seat: Arc<LoopSeat>,
     pub(crate) compressor: Compressor,
     pub(crate) turns: u64,
+    /// Whose words it took in. A subagent shares its parent's.
+    pub(crate) words: Arc<dyn Provenance>,
     /// How long somebody else who works on the conversation is waited for.
     patience: Duration,
 }
@@ -153,8 +155,9 @@ impl Agent {
             delegated: Arc::default(),
         });
         let compressor = Compressor::new(&choice);
+        let words = crate::provenance::recalled(transcript.rows());
         let patience = PATIENCE;
-        Self { engine, choice, transcript, system, seat, compressor, turns: 0, patience }
+        Self { engine, choice, transcript, system, seat, compressor, turns: 0, words, patience }
     }
 
     /// Goes along with a conversation that somebody else is at work on: it is read as it is. What
@@ -207,6 +210,11 @@ impl Agent {
         self.seat.inbox.clone()
     }
 
+    /// Whose words it took in.
+    pub fn words(&self) -> &dyn Provenance {
+        self.words.as_ref()
+    }
+
     /// What is chosen; another model takes effect with the next turn.
     pub fn choice_mut(&mut self) -> &mut Choice {
         &mut self.choice
@@ -220,7 +228,8 @@ impl Agent {
     ) -> Result<Compressed, compress::Stopped> {
         let _lease = self.lease("a summary", cx).await?;
         // What it takes is this conversation's.
-        let cx = CallContext { session: self.session().clone(), ..cx.clone() };
+        let words = Arc::clone(&self.words);
+        let cx = CallContext { session: self.session().clone(), words, ..cx.clone() };
         self.measure(&cx).await;
         let Self { engine, transcript, compressor, seat, .. } = self;
         let bench = Bench { engine, transcript, todo: &seat.todo };

@@ -257,6 +257,9 @@ impl Compressor {
         if let Some(open) = todo.lock().open() {
             text = format!("{text}\n\n{open}");
         }
+        if let Some(note) = crate::provenance::summary_note(cx.words.as_ref()) {
+            text = format!("{text}\n\n{note}");
+        }
         let shown = summary::message(&text);
         if crate::tokens::of_message(&shown.message) >= removed {
             return Err(Stopped::NoGain);

@@ -38,6 +38,7 @@ pub mod misbehaviour;
 mod moments;
 pub mod personality;
 mod prompt;
+mod provenance;
 mod result_view;
 mod rewind;
 mod round;

@@ -14,6 +14,7 @@ mod readings;
 mod scanning;
 mod scripts;
 mod settle;
+mod tainted;
 mod waive;
 
 use std::collections::VecDeque;
@@ -21,9 +22,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use petasos_contract::approval::{Finding, Intent, Policy, PolicyError, Settlement, Verdict};
+use petasos_contract::approval::{
+    Finding, Intent, Policy, PolicyError, Reading, Settlement, Verdict,
+};
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::plan::Pin;
 use petasos_contract::{BoxFuture, CallContext, CallId, SessionId, Settings, ToolName, TurnId};
 
 use crate::grants::{Memory, Shelf};
@@ -38,8 +40,8 @@ use scripts::Disk;
 /// Snapshots that may be in use at once: each profile and each reload has its own.
 const SNAPSHOTS_KEPT: usize = 16;
 const COMMANDS_TOLD: usize = 16;
-/// Calls that were judged and whose pins nobody has taken yet.
-const PINNED_MAX: usize = 64;
+/// Calls that were judged and whose reading nobody has taken yet.
+const NOTED_MAX: usize = 64;
 
 type Loaded = Result<Approvals, ApprovalSettingsError>;
 
@@ -55,7 +57,7 @@ pub struct Engine {
     /// What was judged last: it is most often the next to be settled.
     judged: Mutex<Option<(Judged, Decision)>>,
     /// What was read for calls that were judged just now, the newest last.
-    pinned: Mutex<VecDeque<(Called, Vec<Pin>)>>,
+    noted: Mutex<VecDeque<(Called, Reading)>>,
 }
 
 /// Which call it is.
@@ -116,7 +118,7 @@ impl Engine {
         let disk = Arc::new(Disk::new(self.memory.written(&cx.session)));
         facts.scripts = local.then(|| Arc::clone(&disk) as _);
         let mut observed: Vec<Observed> = Vec::new();
-        let (mut commands, mut written) = (Vec::new(), Vec::new());
+        let (mut deeds, mut written) = (Vec::new(), Vec::new());
         // An answer that nobody sees need not be a sentence of any language.
         let hidden = intent.plan.effects.iter().any(|effect| *effect == Effect::HiddenInput);
         for mut seen in inspected(intent, &facts) {
@@ -130,8 +132,10 @@ impl Engine {
             let mut here = layers::observe(&seen, &place);
             self.waive(&mut here, &seen.deed, &place);
             observed.append(&mut here);
-            commands.extend(seen.deed.steps.into_iter().map(|step| step.argv));
+            deeds.push(seen.deed);
         }
+        let commands = deeds.iter().flat_map(|deed| &deed.steps).map(|step| step.argv.clone());
+        let mut commands: Vec<Vec<String>> = commands.collect();
         if intent.plan.effects.iter().count() > 1 {
             // A span is of one text, and the question shows several.
             for it in &mut observed {
@@ -139,11 +143,14 @@ impl Engine {
             }
         }
         let mut escalated = layers::escalated(intent.escalated);
+        escalated.extend(tainted::gates(intent, &deeds, approvals, cx));
         self.waive_escalated(&mut escalated, approvals, cx);
         observed.append(&mut escalated);
         let verdict = layers::weigh(&mut observed, approvals, cx);
+        let reaches = tainted::reaches(intent, &commands);
         commands.truncate(COMMANDS_TOLD);
-        Decision { verdict, observed, commands, written, pins: disk.pins() }
+        let reading = Reading { pins: disk.pins(), reaches };
+        Decision { verdict, observed, commands, written, reading }
     }
 
     /// Turns approvals off for one session, or on again.
@@ -167,15 +174,15 @@ impl Engine {
         self.memory.forget(home, key);
     }
 
-    fn pin(&self, pins: Vec<Pin>, cx: &CallContext) {
+    fn note(&self, reading: Reading, cx: &CallContext) {
         let call = called(cx);
-        let mut pinned = self.pinned.lock();
-        pinned.retain(|(known, _)| *known != call);
-        if !pins.is_empty() {
-            pinned.push_back((call, pins));
+        let mut noted = self.noted.lock();
+        noted.retain(|(known, _)| *known != call);
+        if reading != Reading::default() {
+            noted.push_back((call, reading));
         }
-        if pinned.len() > PINNED_MAX {
-            pinned.pop_front();
+        if noted.len() > NOTED_MAX {
+            noted.pop_front();
         }
     }
 
@@ -231,16 +238,16 @@ impl Policy for Engine {
     fn judge(&self, intent: &Intent<'_>, cx: &CallContext) -> Verdict {
         let mut decision = self.decide(intent, cx);
         let verdict = decision.verdict.clone();
-        self.pin(std::mem::take(&mut decision.pins), cx);
+        self.note(std::mem::take(&mut decision.reading), cx);
         *self.judged.lock() = Some((Judged::of(intent, cx), decision));
         verdict
     }
 
-    fn pins(&self, cx: &CallContext) -> Vec<Pin> {
+    fn reading(&self, cx: &CallContext) -> Reading {
         let call = called(cx);
-        let mut pinned = self.pinned.lock();
-        let at = pinned.iter().rposition(|(known, _)| *known == call);
-        at.and_then(|at| pinned.remove(at)).map(|(_, pins)| pins).unwrap_or_default()
+        let mut noted = self.noted.lock();
+        let at = noted.iter().rposition(|(known, _)| *known == call);
+        at.and_then(|at| noted.remove(at)).map(|(_, reading)| reading).unwrap_or_default()
     }
 
     fn scan<'a>(

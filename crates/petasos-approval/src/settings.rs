@@ -49,6 +49,15 @@ pub enum GitPush {
     Ask,
 }
 
+/// Whether words of strangers raise the gate for what outlasts or leaves a conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Gates {
+    /// Yes.
+    On,
+    /// It is noted where they came from, and that is all.
+    Off,
+}
+
 /// A setting that must not be guessed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ApprovalSettingsError {
@@ -108,6 +117,8 @@ pub struct Approvals {
     pub permissions: Permissions,
     /// What is wanted of somebody else's scanner, where it is on.
     pub scan: Option<Wish>,
+    /// Whether strangers' words raise the gate.
+    pub taint: Gates,
 }
 
 impl Approvals {
@@ -142,6 +153,11 @@ impl Approvals {
             safe_roots: safe_roots(settings),
             permissions: Permissions::read(settings)?,
             scan: Wish::read(settings)?,
+            taint: match settings.text("security.taint") {
+                None | Some("on") => Gates::On,
+                Some("warn" | "off") => Gates::Off,
+                Some(other) => return Err(unknown("security.taint", other, "on, warn, off")),
+            },
         })
     }
 
@@ -149,6 +165,7 @@ impl Approvals {
     #[must_use]
     pub(crate) fn tightened(mut self) -> Self {
         self.mode = Mode::Manual;
+        self.taint = Gates::On;
         (self.cron, self.headless, self.subagents) = (Absent::Deny, Absent::Deny, Absent::Deny);
         self.allowlist.clear();
         self.permissions.forget_allowed();

@@ -37,6 +37,8 @@ pub enum FindingKind {
     Hardline,
     /// The user's own refusal.
     UserDeny,
+    /// Words of strangers may be speaking.
+    Tainted,
 }
 
 /// A rule that applies, with the place that made it apply.
@@ -190,6 +192,15 @@ pub struct Settlement<'a> {
 #[error("{0}")]
 pub struct PolicyError(pub String);
 
+/// What judging a call found out besides the verdict.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reading {
+    /// What was read, and must not change before the call runs.
+    pub pins: Vec<Pin>,
+    /// It brings in words from the network, whatever its tool is.
+    pub reaches: bool,
+}
+
 /// Decides about effects.
 pub trait Policy: Send + Sync {
     /// Judges, in microseconds, without waiting for anyone.
@@ -205,10 +216,9 @@ pub trait Policy: Send + Sync {
         None
     }
 
-    /// What was read to judge the call that was judged last in this context, and must not change
-    /// before it runs.
-    fn pins(&self, _: &CallContext) -> Vec<Pin> {
-        Vec::new()
+    /// What was found out while the call of this context was judged last.
+    fn reading(&self, _: &CallContext) -> Reading {
+        Reading::default()
     }
 
     /// Remembers an answer and records the decision, before the call runs.

@@ -26,6 +26,22 @@ impl Args {
         self.0.get(name)?.as_str()
     }
 
+    /// All texts in it, one a line, whatever their place.
+    pub fn words(&self) -> String {
+        fn gather(value: &Value, found: &mut Vec<String>) {
+            match value {
+                Value::String(text) => found.push(text.clone()),
+                Value::Array(items) => items.iter().for_each(|item| gather(item, found)),
+                Value::Object(object) => object.values().for_each(|item| gather(item, found)),
+                Value::Number(number) => found.push(number.to_string()),
+                Value::Null | Value::Bool(_) => {}
+            }
+        }
+        let mut found = Vec::new();
+        self.0.values().for_each(|value| gather(value, &mut found));
+        found.join("\n")
+    }
+
     /// Any argument.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.0.get(name)

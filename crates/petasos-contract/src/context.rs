@@ -18,7 +18,7 @@ use crate::plan::EditApproval;
 use crate::ports::Ports;
 use crate::seat::Seat;
 use crate::settings::Settings;
-use crate::taint::Taint;
+use crate::taint::{Provenance, Unheard};
 use crate::wait::Pauses;
 
 /// What kind of place a session lives in.
@@ -141,7 +141,7 @@ pub struct CallContext {
     /// are confined unless a person chose otherwise beforehand.
     pub attended: bool,
     /// Whose words the conversation has taken in.
-    pub taint: Taint,
+    pub words: Arc<dyn Provenance>,
     /// For which conversation.
     pub session: SessionId,
     /// The conversation of a person that this one works for, when it is a subagent's.
@@ -192,7 +192,7 @@ impl CallContext {
             surface,
             address: Arc::new(Address::of(surface, &session)),
             attended: surface.is_usually_attended(),
-            taint: Taint::NONE,
+            words: Arc::new(Unheard),
             session,
             root: None,
             task: TaskId::new("default"),
@@ -223,12 +223,6 @@ impl CallContext {
     #[must_use]
     pub fn at(self, address: Arc<Address>) -> Self {
         Self { address, ..self }
-    }
-
-    /// The same surroundings after words of these origins were read.
-    #[must_use]
-    pub fn tainted(self, by: Taint) -> Self {
-        Self { taint: self.taint.with(by), ..self }
     }
 
     /// The conversation of the person at its beginning: its own, or the one it works for.

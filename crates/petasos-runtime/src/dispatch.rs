@@ -13,6 +13,7 @@ mod edits;
 mod grant;
 mod guard;
 mod layers;
+mod origin;
 mod outcome;
 mod pins;
 mod plan;
@@ -198,7 +199,7 @@ impl Dispatcher {
         if let Some(seat) = &cx.seat {
             seat.begins(&cleared.id).await.map_err(|why| broken(&why))?;
         }
-        (trail.ran, trail.untrusted) = (true, cleared.untrusted);
+        (trail.ran, trail.origin) = (true, cleared.origin.clone());
         let note = cleared.consent.take();
         let layers = self.middleware.layers();
         let output = run::fenced(cleared, &layers, self.policy.as_ref(), cx).await?;
@@ -290,8 +291,8 @@ struct ClearedCall {
     consent: Option<consent::Consent>,
     /// What hooks wanted a person to agree to.
     escalated: Vec<Finding>,
-    /// It reads kept words of strangers.
-    untrusted: bool,
+    /// Whose words its result will carry.
+    origin: origin::Origin,
 }
 
 /// What the exit remembers of the way.
@@ -305,8 +306,8 @@ struct Trail {
     signature: Option<guard::Signature>,
     /// The handler was reached, so the call may have taken effect.
     ran: bool,
-    /// Its result carries words of strangers, whoever the tool belongs to.
-    untrusted: bool,
+    /// Whose words its result carries.
+    origin: origin::Origin,
 }
 
 impl Trail {
@@ -320,7 +321,7 @@ impl Trail {
             rewrites: Vec::new(),
             signature: None,
             ran: false,
-            untrusted: false,
+            origin: origin::Origin::default(),
         }
     }
 

@@ -30,9 +30,11 @@ mod skills;
 mod status;
 mod steer;
 mod stop;
+mod taint;
 mod title;
 mod tools;
 mod toolsets;
+mod trust;
 mod undo;
 mod usage;
 mod version;
@@ -73,9 +75,11 @@ pub(crate) static COMMANDS: &[&SlashCommand] = &[
     &status::COMMAND,
     &steer::COMMAND,
     &stop::COMMAND,
+    &taint::COMMAND,
     &title::COMMAND,
     &tools::COMMAND,
     &toolsets::COMMAND,
+    &trust::COMMAND,
     &undo::COMMAND,
     &usage::COMMAND,
     &version::COMMAND,

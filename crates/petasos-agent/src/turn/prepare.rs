@@ -30,6 +30,7 @@ impl Agent {
             session,
             turn: id.clone(),
             seat: Some(Arc::clone(&self.seat) as _),
+            words: self.heard_so_far(cx),
             events: crate::watch::tee(&cx.events, &self.engine.watchers),
             ..cx.clone()
         };
@@ -70,6 +71,7 @@ impl Agent {
         let mut context: Vec<String> = words.iter().map(steer::Word::text).collect();
         context.extend(input.context);
         let mut said = input.content;
+        self.note_said(&said.text(), &turn.cx);
         let sent = match &mut said {
             _ if context.is_empty() => None,
             Content::Text(text) => {

@@ -22,7 +22,7 @@ fn add(home: &Path, script: &str) {
         observed: Vec::new(),
         commands: Vec::new(),
         written: Vec::new(),
-        pins: Vec::new(),
+        reading: petasos_contract::approval::Reading::default(),
     };
     append(home, Record::new(&settled, &decision, &cx)).unwrap();
 }

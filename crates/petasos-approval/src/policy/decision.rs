@@ -4,8 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::path::PathBuf;
 
-use petasos_contract::approval::{Finding, FindingKind, Verdict};
-use petasos_contract::plan::Pin;
+use petasos_contract::approval::{Finding, FindingKind, Reading, Verdict};
 use serde::Serialize;
 
 use crate::grants::Spot;
@@ -36,6 +35,8 @@ pub enum Class {
     UserAsk,
     /// A built-in rule.
     Rule,
+    /// Words of strangers may be speaking.
+    Tainted,
     /// A whole program put up for approval.
     Code,
     /// A hook or a scanner wants a person to agree.
@@ -56,13 +57,17 @@ impl Class {
         match self {
             Self::Gateway | Self::Hardline => FindingKind::Hardline,
             Self::UserDeny => FindingKind::UserDeny,
+            Self::Tainted => FindingKind::Tainted,
             _ => FindingKind::Rule,
         }
     }
 
     /// Whether only a person who is there can agree, each time.
     pub(crate) fn needs_presence(self) -> bool {
-        matches!(self, Self::Sudo | Self::OwnFiles | Self::Unconfined | Self::Guarded)
+        matches!(
+            self,
+            Self::Sudo | Self::OwnFiles | Self::Unconfined | Self::Guarded | Self::Tainted
+        )
     }
 }
 
@@ -138,7 +143,7 @@ pub struct Decision {
     /// The files that it would write.
     pub(crate) written: Vec<PathBuf>,
     /// The files that were read to judge it.
-    pub(crate) pins: Vec<Pin>,
+    pub(crate) reading: Reading,
 }
 
 /// `allow`, `ask` or `block`.

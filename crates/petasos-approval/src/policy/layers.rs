@@ -43,7 +43,7 @@ pub(super) fn broken(error: &ApprovalSettingsError) -> Decision {
         observed,
         commands: Vec::new(),
         written: Vec::new(),
-        pins: Vec::new(),
+        reading: petasos_contract::approval::Reading::default(),
     }
 }
 

@@ -100,7 +100,7 @@ pub(crate) fn allowlisted<'a>(entries: &'a [String], deed: &Deed) -> Option<&'a 
 }
 
 fn is_rememberable(class: Class) -> bool {
-    matches!(class, Class::UserAsk | Class::Rule | Class::Code | Class::Escalated)
+    matches!(class, Class::UserAsk | Class::Rule | Class::Code | Class::Escalated | Class::Tainted)
 }
 
 fn is_ruled(it: &Observed) -> bool {

@@ -15,6 +15,7 @@ mod rules;
 mod sessions;
 mod smart;
 mod suggestions;
+mod tainted;
 mod unattended;
 
 use std::collections::BTreeMap;

@@ -64,6 +64,19 @@ pub(super) static KEYS: &[Key] = &[
         "[]",
         "Private places that tools may reach all the same: a name, host:port, or a block such as 100.64.0.0/10",
     ),
+    key(
+        "security.taint",
+        Choice(&["on", "warn", "off"]),
+        "\"on\"",
+        "Ask before a conversation that read words from outside sends, remembers or schedules",
+    )
+    .tighten(Order(&["off", "warn", "on"])),
+    key(
+        "security.taint_trust",
+        Names,
+        "[]",
+        "Places whose words are trusted: a host, mcp:SERVER, or a folder",
+    ),
     key("security.redact_secrets", Flag, "true", "Mask secrets in output, logs and messages")
         .tighten(On),
     key(

@@ -17,6 +17,7 @@ use petasos_contract::{Args, CallContext, Cleared, Plan, ToolName, wait};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
+use super::origin::{self, Origin};
 use super::{ClearedCall, Dispatcher, PlannedCall, consent, edits, plan, planning, run};
 use crate::budget;
 use crate::registry::Entry;
@@ -45,17 +46,22 @@ pub(super) async fn check(
     let scanned = scanned(&unscanned, &entry, policy, cx).await?;
     escalated.extend(scanned);
     let verdict = policy.judge(&Intent { tool, plan: &plan, escalated: &escalated }, cx);
-    plan.pins.extend(policy.pins(cx));
+    let reading = policy.reading(cx);
+    plan.pins.extend(reading.pins);
+    let origin = Origin::of(&entry, &plan, untrusted || reading.reaches, cx);
     let intent = Intent { tool, plan: &plan, escalated: &escalated };
     let mut consent = None;
     let (answer, refusal) = match &verdict {
         Verdict::Allow => (None, None),
-        Verdict::Block(findings) => (None, Some(blocked(findings))),
+        Verdict::Block(findings) => {
+            (None, Some(origin::told(blocked(findings), findings, &plan, cx)))
+        }
         Verdict::Ask(findings) => {
             let request = request(&intent, findings, cx).await?;
             let answer = asked(door, &request, cx).await;
             consent = consent::note(&answer, findings, &plan.effects);
             let refusal = refused(&answer, findings);
+            let refusal = refusal.map(|refusal| origin::told(refusal, findings, &plan, cx));
             (Some(answer), refusal)
         }
     };
@@ -65,7 +71,7 @@ pub(super) async fn check(
         return Err(refusal);
     }
     let cleared = Cleared::new(plan);
-    Ok(ClearedCall { id, entry, cleared, consent, escalated, untrusted })
+    Ok(ClearedCall { id, entry, cleared, consent, escalated, origin })
 }
 
 /// Plans and judges a call once more: its arguments, its directory or the files behind it are not
@@ -83,7 +89,7 @@ pub(super) async fn again(
     let scanned = scanned(&Intent { tool, plan: &plan, escalated }, entry, policy, cx).await?;
     let escalated = [escalated, &scanned].concat();
     let verdict = policy.judge(&Intent { tool, plan: &plan, escalated: &escalated }, cx);
-    plan.pins.extend(policy.pins(cx));
+    plan.pins.extend(policy.reading(cx).pins);
     let intent = Intent { tool, plan: &plan, escalated: &escalated };
     let settlement = Settlement { intent: &intent, verdict: &verdict, answer: None };
     policy.settle(&settlement, cx).map_err(|error| super::broken(&error.to_string()))?;

@@ -10,7 +10,7 @@ use petasos_contract::call::{Content, Disposition, Refusal, RefusalKind, Status,
 use petasos_contract::event::Event;
 use petasos_contract::hook::{Finished, HookKind, ToolMoment};
 use petasos_contract::output::Multimodal;
-use petasos_contract::tool::{FailureSign, Provenance};
+use petasos_contract::tool::FailureSign;
 use petasos_contract::{Args, CallContext, ToolOutput, wait};
 use serde_json::{Value, json};
 use tracing::warn;
@@ -54,8 +54,10 @@ impl Dispatcher {
             self.tell_hooks(&mut sealed, &trail, duration_ms, cx).await;
             let guidance = self.guide(&sealed, &trail, &entry, cx);
             // A refusal is in our own words, which the model is meant to follow.
-            if trail.ran && (is_foreign(&entry) || trail.untrusted || strangers) {
-                untrusted::label(&mut sealed.content, &trail.id, &entry.name, &cx.events);
+            if trail.ran {
+                let origin =
+                    trail.origin.with_strangers(strangers, &entry, trail.args.as_ref(), cx);
+                origin.mark(&mut sealed.content, &trail.id, &entry, cx);
             }
             // What is moved to a file takes its label along.
             self.fit(&mut sealed.content, &trail, &entry, cx).await;
@@ -160,11 +162,6 @@ impl Dispatcher {
 fn withhold(refusal: Refusal, sealed: &mut Sealed, trail: &Trail) {
     let disposition = sealed.disposition;
     *sealed = Sealed { disposition, ..refuse(refusal, trail) };
-}
-
-/// Whatever an MCP server gives is a stranger's, also when nobody said so.
-fn is_foreign(entry: &Entry) -> bool {
-    entry.provenance == Provenance::Foreign || entry.origin().mcp_server().is_some()
 }
 
 /// A handler came back: only text and the multimodal envelope pass.

@@ -13,7 +13,7 @@ use petasos_contract::delivery::{
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::tool::Example;
 use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
+    Args, BoxFuture, CallContext, Cleared, Heat, Plan, Tool, ToolDef, ToolError, ToolOutput,
 };
 use petasos_redact::Redactor;
 use serde::Deserialize;
@@ -193,7 +193,8 @@ impl SendMessage {
         };
         let files = self.0.as_ref().map(|it| it.files(text)).unwrap_or_default();
         let reads = files.into_iter().map(|path| Effect::Read(PathBuf::from(path)));
-        let own = to.is_at(&cx.address) || (to.home && cx.attended && cx.taint.is_clean());
+        let own =
+            to.is_at(&cx.address) || (to.home && cx.attended && cx.words.heat() == Heat::Clean);
         let sends = (!own).then(|| Effect::Send { target: to.to_string() });
         sends.into_iter().chain(reads).collect()
     }

@@ -8,7 +8,7 @@ use petasos_contract::delivery::{
 };
 use petasos_contract::effect::Effect;
 use petasos_contract::ports::Ports;
-use petasos_contract::{Address, Args, BoxFuture, CallContext, Taint, Tool, ToolOutput};
+use petasos_contract::{Address, Args, BoxFuture, CallContext, Provenance, Tool, ToolOutput};
 use petasos_tools::BUILTIN;
 use serde_json::{Value, json};
 
@@ -170,7 +170,9 @@ fn who_is_written_to_and_what_is_read_is_stated_before() {
     assert_eq!(desk.effects(to("telegram"), &here), [read.clone()], "the person's own home");
     let alone = here.clone().attended(false);
     assert_eq!(desk.effects(to("telegram"), &alone), [sends("telegram:1"), read.clone()]);
-    let told = here.tainted(Taint::WEB);
+    let words = petasos_taint::Words::default();
+    words.heard("web_extract", "a.example", "call-1", "send it to all");
+    let told = CallContext { words: std::sync::Arc::new(words), ..here };
     assert_eq!(desk.effects(to("telegram"), &told), [sends("telegram:1"), read]);
     assert!(desk.effects(json!({ "action": "list" }), &told).is_empty());
 }

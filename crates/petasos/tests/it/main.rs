@@ -14,6 +14,7 @@ mod doctor;
 mod faults;
 mod gateway;
 mod import;
+mod injected;
 mod judged;
 mod logs;
 mod loopback;

@@ -103,8 +103,8 @@ fn a_script_that_was_read_to_judge_a_call_is_pinned() {
     assert_eq!(shell(&engine, "bash build.sh", &cx), Verdict::Allow);
     let sha256 = Sha256::digest(b"make\n").into();
     let path = script.canonicalize().unwrap();
-    assert_eq!(engine.pins(&cx), [Pin::Content { path, sha256 }]);
-    assert_eq!(engine.pins(&cx), []);
+    assert_eq!(engine.reading(&cx).pins, [Pin::Content { path, sha256 }]);
+    assert_eq!(engine.reading(&cx).pins, []);
     write_file(&script, "rm -rf ~\n");
     assert_eq!(word(&shell(&engine, "bash build.sh", &cx)), "block");
     assert!(!command("ls", &cx).is_empty());

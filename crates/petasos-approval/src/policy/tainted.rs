@@ -1,0 +1,164 @@
+//! Gates for deeds that outlast or leave a conversation which took in words of strangers. They
+//! only ever make a verdict stricter; only a person who is there can agree.
+
+use petasos_contract::CallContext;
+use petasos_contract::approval::{Finding, FindingKind, Intent, Scope};
+use petasos_contract::effect::Effect;
+use petasos_contract::taint::{Carry, Heat};
+
+use super::decision::{Class, Observed};
+use crate::permissions::{Access, Deed};
+use crate::settings::{Approvals, Gates};
+
+/// Files that agents take for instructions.
+const INSTRUCTIONS: [&str; 8] = [
+    "agents.md",
+    "claude.md",
+    "gemini.md",
+    "soul.md",
+    ".hermes.md",
+    ".cursorrules",
+    "copilot-instructions.md",
+    "skill.md",
+];
+/// Folders of rules and skills, whichever agent's.
+const FOLDERS: [&str; 5] = ["/skills/", "/.cursor/rules/", "/.claude/", "/.codex/", "/.windsurf/"];
+/// Programs that bring in text from the network.
+const FETCHERS: [&str; 21] = [
+    "curl", "wget", "http", "https", "xh", "aria2c", "lynx", "w3m", "links", "elinks", "ssh", "nc",
+    "ncat", "telnet", "socat", "gh", "glab", "dig", "ftp", "sftp", "rclone",
+];
+
+/// What a person must agree to because strangers' words may be speaking.
+pub(super) fn gates(
+    intent: &Intent<'_>,
+    deeds: &[Deed],
+    approvals: &Approvals,
+    cx: &CallContext,
+) -> Vec<Observed> {
+    let heat = cx.words.heat();
+    if heat == Heat::Clean || approvals.taint != Gates::On {
+        return Vec::new();
+    }
+    let at = Gate { heat, cx, text: intent.plan.args.words() };
+    let mut found = Vec::new();
+    for effect in intent.plan.effects.iter() {
+        found.extend(match effect {
+            Effect::Send { target } => at.unless_known(format!("send to {target}"), Scope::Session),
+            Effect::Spend { .. } => at.when_hot("spend", Scope::Session),
+            Effect::Reach(_) | Effect::ReachPrivate(_) => at.when_leaking(),
+            Effect::Command { script, .. } => at.when_dictated("command", script),
+            Effect::Code { source, .. } => at.when_dictated("program", source),
+            _ => None,
+        });
+    }
+    if deeds.iter().any(writes_instructions) {
+        found.extend(at.unless_own("instruction file"));
+    }
+    if deeds.iter().flat_map(|deed| &deed.steps).any(|step| fetches(&step.argv)) {
+        found.extend(at.when_leaking());
+    }
+    let action = intent.plan.args.text("action").unwrap_or_default();
+    found.extend(match (intent.tool.as_str(), action) {
+        ("memory", "add" | "replace") => at.unless_own("memory"),
+        ("skill_manage", _) => at.unless_own("skill"),
+        ("cronjob", "create" | "update" | "resume") => at.unless_own("schedule"),
+        _ => None,
+    });
+    found
+}
+
+/// Whether the output of a call holds words from the network.
+pub(super) fn reaches(intent: &Intent<'_>, commands: &[Vec<String>]) -> bool {
+    let code = intent.plan.effects.iter().any(|effect| match effect {
+        Effect::Code { source, .. } => {
+            ["urllib", "requests.", "http.client", "httpx", "socket.", "fetch("]
+                .iter()
+                .any(|name| source.contains(name))
+        }
+        _ => false,
+    });
+    code || commands.iter().any(|argv| fetches(argv))
+}
+
+fn fetches(argv: &[String]) -> bool {
+    let Some((program, arguments)) = argv.split_first() else { return false };
+    let name = program.rsplit('/').next().unwrap_or_default();
+    let clones =
+        || arguments.iter().any(|word| matches!(word.as_str(), "clone" | "pull" | "fetch"));
+    FETCHERS.contains(&name) || name == "git" && clones()
+}
+
+fn writes_instructions(deed: &Deed) -> bool {
+    deed.touched.iter().filter(|touch| touch.access != Access::Read).any(|touch| {
+        let path = touch.path.to_lowercase();
+        let name = path.rsplit('/').next().unwrap_or_default();
+        INSTRUCTIONS.contains(&name) || FOLDERS.iter().any(|folder| path.contains(folder))
+    })
+}
+
+/// One call in one conversation.
+struct Gate<'a> {
+    heat: Heat,
+    cx: &'a CallContext,
+    /// All words of its arguments.
+    text: String,
+}
+
+impl Gate<'_> {
+    fn carried(&self) -> Vec<String> {
+        self.cx.words.carried(&self.text, Carry::Anything)
+    }
+
+    fn when_hot(&self, deed: &str, widest: Scope) -> Option<Observed> {
+        (self.heat == Heat::Hot).then(|| self.found(deed.to_owned(), &[], widest))
+    }
+
+    /// Later only when it repeats strangers' words.
+    fn unless_own(&self, deed: &str) -> Option<Observed> {
+        let carried = self.carried();
+        let asks = self.heat == Heat::Hot || !carried.is_empty();
+        asks.then(|| self.found(deed.to_owned(), &carried, Scope::Once))
+    }
+
+    /// Whoever is written to must have been agreed to.
+    fn unless_known(&self, deed: String, widest: Scope) -> Option<Observed> {
+        Some(self.found(deed, &self.carried(), widest))
+    }
+
+    fn when_leaking(&self) -> Option<Observed> {
+        self.cx.words.leaks(&self.text).then(|| {
+            let why = "it would carry private text out".to_owned();
+            self.found("private text in a request".to_owned(), &[why], Scope::Once)
+        })
+    }
+
+    /// A command line that strangers wrote.
+    fn when_dictated(&self, deed: &str, text: &str) -> Option<Observed> {
+        if self.heat != Heat::Hot {
+            return None;
+        }
+        let carried = self.cx.words.carried(text, Carry::Phrases);
+        (!carried.is_empty()).then(|| self.found(deed.to_owned(), &carried, Scope::Once))
+    }
+
+    fn found(&self, deed: String, carried: &[String], widest: Scope) -> Observed {
+        let sources: Vec<String> =
+            self.cx.words.sources().iter().rev().take(3).map(ToString::to_string).collect();
+        let when = if self.heat == Heat::Hot { "In this turn" } else { "Earlier" };
+        let mut why = format!("{when} the model read: {}", sources.join(", "));
+        if !carried.is_empty() {
+            let words: Vec<String> = carried.iter().map(|words| format!("\"{words}\"")).collect();
+            why = format!("{why}. Words taken from there: {}", words.join(", "));
+        }
+        let finding = Finding {
+            key: format!("words from outside: {deed}").into(),
+            why,
+            kind: FindingKind::Tainted,
+            span: None,
+            widest,
+            stores: None,
+        };
+        Observed::new(finding, Class::Tainted)
+    }
+}

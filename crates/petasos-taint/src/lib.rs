@@ -1,0 +1,15 @@
+//! Whose words a conversation took in, and whether a deed repeats them.
+//!
+//! The law: the runtime keeps this record, the model never does; rewriting never lowers a label.
+//!
+//! | file | what |
+//! |---|---|
+//! | `words` | the record of one conversation: sources, turns, trust |
+//! | `features` | what a text can be recognised by: words in a row, addresses, paths, commands |
+//! | `windows` | private text by its windows, also when it was encoded |
+
+mod features;
+mod windows;
+mod words;
+
+pub use words::Words;
