@@ -1,6 +1,7 @@
 //! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
 
 mod golden;
+mod hangup;
 mod once;
 mod own;
 mod pane;
