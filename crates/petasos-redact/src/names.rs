@@ -27,6 +27,8 @@ fn is_harmless(name: &str) -> bool {
     matches!(name, "SSH_AUTH_SOCK" | "XAUTHORITY" | "AWS_SHARED_CREDENTIALS_FILE")
         || name.ends_with("_TOKENS")
         || name.ends_with("_ENV")
+        || name.ends_with("_HOSTS")
+        || name.ends_with("_URLS")
         || name.contains("KEYBOARD")
         || name.contains("AUTHOR") && !name.contains("AUTHORIZATION")
 }
@@ -42,7 +44,15 @@ mod tests {
         {
             assert!(is_secret_name(name), "{name}");
         }
-        for name in ["HOME", "max_tokens", "key_env", "SSH_AUTH_SOCK", "GIT_AUTHOR_NAME", "model"] {
+        for name in [
+            "HOME",
+            "max_tokens",
+            "key_env",
+            "SSH_AUTH_SOCK",
+            "GIT_AUTHOR_NAME",
+            "private_hosts",
+            "model",
+        ] {
             assert!(!is_secret_name(name), "{name}");
         }
     }

@@ -28,6 +28,7 @@ pub(crate) fn features(text: &str) -> Vec<Feature> {
     tokens(text, &mut found);
     unspaced(text, &mut found);
     entities(text, &mut found);
+    numbers(text, &mut found);
     found
 }
 
@@ -96,6 +97,17 @@ fn entities(text: &str, found: &mut Vec<Feature>) {
     }
 }
 
+/// Numbers to call, however they are grouped.
+fn numbers(text: &str, found: &mut Vec<Feature>) {
+    for (start, end) in pieces(text, |it| it.is_ascii_digit() || "+-.() ".contains(it)) {
+        let piece = text.get(start..end).unwrap_or_default();
+        let digits: String = piece.chars().filter(char::is_ascii_digit).collect();
+        if (7..=15).contains(&digits.len()) {
+            found.push(Feature { hash: hash(&digits, 4), phrase: false, at: (start, end) });
+        }
+    }
+}
+
 /// What a token stands for, spelt one way.
 fn named(token: &str) -> Vec<String> {
     let lower = token.to_lowercase();
@@ -103,9 +115,6 @@ fn named(token: &str) -> Vec<String> {
         let host = address.host_str().map(str::to_lowercase);
         return std::iter::once(address.to_string()).chain(host).collect();
     }
-    let digits = token.chars().filter(char::is_ascii_digit).count();
-    let is_number =
-        token.chars().all(|letter| letter.is_ascii_digit() || "+-.() /".contains(letter));
     let is_address = lower.split_once('@').is_some_and(|(who, host)| {
         !who.is_empty() && host.contains('.') || who.is_empty() && host.len() > 2
     });
@@ -113,9 +122,6 @@ fn named(token: &str) -> Vec<String> {
         let host = lower.split_once('@').map(|(_, host)| host.to_owned());
         let host = host.filter(|host| host.contains('.'));
         return std::iter::once(lower.clone()).chain(host).collect();
-    }
-    if is_number && digits >= 7 {
-        return vec![token.chars().filter(char::is_ascii_digit).collect()];
     }
     let parts = token.split('/').filter(|part| !part.is_empty()).count();
     if token.starts_with('/') && parts >= 2 || is_account(token) {

@@ -50,9 +50,13 @@ pub(crate) fn readings(text: &str) -> Vec<String> {
     if text.contains('%') {
         found.push(percent(text));
     }
-    let encodes = |letter: char| letter.is_ascii_alphanumeric() || "+/-_=".contains(letter);
-    for token in text.split(|letter| !encodes(letter)).filter(|token| token.len() >= WINDOW) {
+    let plain = |letter: char| letter.is_ascii_alphanumeric();
+    let long = |token: &&str| token.len() >= WINDOW;
+    for token in text.split(|it| !plain(it) && it != '+' && it != '/').filter(long) {
         found.extend(decoded(token, &STANDARD));
+    }
+    // In an address a slash separates.
+    for token in text.split(|it| !plain(it) && it != '-' && it != '_').filter(long) {
         found.extend(decoded(token, &URL_SAFE));
         found.extend(hexadecimal(token));
     }

@@ -30,7 +30,8 @@ fn after_a_page(place: &Place, values: &Value, later: bool) -> CallContext {
 
 fn judged(tool: &str, args: Value, effects: Effects, cx: &CallContext) -> Verdict {
     let Value::Object(object) = args else { panic!("arguments are an object") };
-    let plan = Plan { args: Args::new(object), ..Plan::default().with_effects(effects) };
+    let mut plan = Plan::default().with_effects(effects);
+    plan.args = Args::new(object);
     let tool = ToolName::new(tool);
     Engine::default().judge(&Intent { tool: &tool, plan: &plan, escalated: &[] }, cx)
 }
@@ -88,7 +89,8 @@ fn a_message_to_somebody_else_is_asked_for_each_target() {
         let cx = after_a_page(&place, &json!({}), later);
         let send = Effects::one(Effect::Send { target: "telegram:9".to_owned() });
         let verdict = judged("send_message", json!({ "message": "hello" }), send, &cx);
-        assert_eq!(keys(&verdict), ["words from outside: send to telegram:9"]);
+        let gate = "words from outside: send to telegram:9".to_owned();
+        assert!(keys(&verdict).contains(&gate), "{verdict:?}");
         let Verdict::Ask(findings) = verdict else { panic!("asked") };
         assert!(findings.iter().all(|finding| finding.widest == Scope::Session));
     }

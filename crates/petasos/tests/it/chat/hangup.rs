@@ -13,7 +13,8 @@ use crate::loopback::Loopback;
 #[test]
 fn a_chat_whose_terminal_is_gone_ends_and_does_not_spin() {
     let home = Loopback::saying(Vec::new()).home();
-    let ours = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a terminal");
+    let ours =
+        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("a terminal");
     grantpt(&ours).expect("ours");
     unlockpt(&ours).expect("open");
     let name = ptsname(&ours, Vec::new()).expect("a name").into_string().expect("readable");
