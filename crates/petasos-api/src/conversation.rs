@@ -180,8 +180,12 @@ impl Conversations {
     ) -> Result<SessionId, ApiError> {
         self.head(id.as_str(), caller).await?;
         let loaded = self.store.load(id).await?;
-        let free = self.store.holder(id).await?.is_none();
-        if loaded.last == seq && free {
+        let free = !self.is_held_elsewhere(id).await?;
+        let idle = match self.sessions.find(id) {
+            Some(session) => !session.view().await?.busy,
+            None => true,
+        };
+        if loaded.last == seq && free && idle {
             return Ok(id.clone());
         }
         self.fork(id, seq, caller, None).await.map(|head| head.session())
@@ -199,6 +203,13 @@ impl Conversations {
         self.host.reached(&row.session, &address, true);
         let begin = Begin::Resume { session: row.session.clone(), choice: Box::new(choice) };
         self.sessions.open(begin).await.ok()
+    }
+
+    /// Whether another process works on a session. A lease of our own says nothing: it is given
+    /// back a moment after the turn has ended.
+    pub(crate) async fn is_held_elsewhere(&self, id: &SessionId) -> Result<bool, ApiError> {
+        let holder = self.store.holder(id).await?;
+        Ok(holder.is_some_and(|it| it.host.is_some() || it.pid != std::process::id()))
     }
 
     /// A copy of a session.

@@ -11,7 +11,7 @@
 //! | `server` | who is let in, and what every answer carries |
 //! | `routes`, `openapi` | every endpoint, and the document made from them |
 //! | `origin`, `body`, `answer`, `error` | hosts and pages, bodies in, answers out |
-//! | `run`, `runs`, `pump` | a run and its log, all of them, and how a session fills one |
+//! | `event`, `run`, `runs`, `pump` | what happens, a run and its log, all of them, and how a session fills one |
 //! | `stream` | the log as frames |
 //! | `conversation`, `turns` | which session is meant, and how its turn begins |
 //! | `chat`, `responses`, `content` | OpenAI's interfaces |
@@ -19,6 +19,7 @@
 //! | `models`, `state` | names of models; health, readiness, numbers |
 //! | `prune` | sessions that nobody came back to |
 //! | `webhooks` | deliveries that were signed, as turns |
+//! | `outgoing` | what happens, told to other programs |
 //! | `host` | what the program must offer |
 
 mod answer;
@@ -28,12 +29,14 @@ mod chat;
 mod content;
 mod conversation;
 mod error;
+mod event;
 mod host;
 mod keys;
 mod models;
 mod openapi;
 mod options;
 mod origin;
+mod outgoing;
 mod prune;
 mod pump;
 mod responses;
@@ -52,5 +55,6 @@ pub use host::{ApiHost, Wish};
 pub use keys::{ApiScope, NamedKey, NewToken, create_token};
 pub use openapi::document;
 pub use options::{ApiOptions, Leniency, ModelRoute, OptionsError, is_enabled};
+pub use outgoing::Outgoing;
 pub use server::{ApiParts, ApiServer, StartError};
 pub use webhooks::{Rehearsal, WebhookOptions, WebhookParts, WebhookRoute, WebhookServer};

@@ -13,10 +13,12 @@ use petasos_session::{
     Answerer, Closed, EventStream, Outcome, Question, QuestionKind, QuestionReply, Session,
     SessionEvent, StreamItem, SubmissionId, TurnEnd, TurnError,
 };
+use serde_json::json;
 use tokio::time::Instant;
 
 use crate::error::ApiError;
 use crate::host::ApiHost;
+use crate::outgoing::Outgoing;
 use crate::run::{Run, RunEvent, RunStatus, Spent, Stop};
 
 /// Pieces of an answer are put together for so long.
@@ -35,6 +37,7 @@ pub(crate) struct Pump {
     run: Arc<Run>,
     session: Session,
     host: Arc<dyn ApiHost>,
+    outgoing: Option<Arc<Outgoing>>,
     /// Which turn; the next one of the session when a turn of an earlier process goes on.
     turn: Option<SubmissionId>,
     /// Whether it goes on with what an earlier process asked somebody who was there.
@@ -53,13 +56,14 @@ impl Pump {
     pub(crate) fn new(
         run: Arc<Run>,
         session: Session,
-        host: Arc<dyn ApiHost>,
+        (host, outgoing): (Arc<dyn ApiHost>, Option<Arc<Outgoing>>),
         turn: Option<SubmissionId>,
     ) -> Self {
         Self {
             run,
             session,
             host,
+            outgoing,
             recovered: turn.is_none(),
             turn,
             running: false,
@@ -139,6 +143,7 @@ impl Pump {
                         Closed::Withdrawn => "withdrawn",
                     };
                     let (approval_id, state) = (id.to_string(), state.to_owned());
+                    self.tell("approval_closed", &approval_id, &state).await;
                     self.run.push(RunEvent::ApprovalResponded { approval_id, state });
                 }
             }
@@ -262,7 +267,8 @@ impl Pump {
             QuestionKind::Choice { .. } | QuestionKind::Password { .. } => {}
         }
         if attended {
-            return self.run.set_question(Some(Arc::clone(question)));
+            self.run.set_question(Some(Arc::clone(question)));
+            return self.tell("approval_opened", question.id.as_str(), "open").await;
         }
         let by = Answerer { name: Some("nobody reads this run".to_owned()), address: None };
         let reply = match &question.kind {
@@ -272,6 +278,17 @@ impl Pump {
         if let Err(error) = self.session.answer(&question.id, reply, &by).await {
             tracing::debug!(%error, "somebody else has answered");
         }
+    }
+
+    /// Tells other programs about a question.
+    async fn tell(&self, event: &str, id: &str, state: &str) {
+        let Some(outgoing) = &self.outgoing else { return };
+        let facts = &self.run.facts;
+        let data = json!({
+            "approval_id": id, "run_id": facts.id, "session_id": facts.session.as_str(),
+            "state": state,
+        });
+        outgoing.tell(event, &data, &format!("{id} of {}: {state}", facts.id)).await;
     }
 
     fn ended(&mut self, end: &Result<TurnEnd, TurnError>) {

@@ -16,6 +16,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::conversation::Conversations;
 use crate::error::ApiError;
 use crate::host::ApiHost;
+use crate::outgoing::Outgoing;
 use crate::pump::Pump;
 use crate::run::{AFTER_DEATH, Life, Run, RunEvent, RunFacts, RunStatus, Spent, stored};
 
@@ -23,6 +24,8 @@ use crate::run::{AFTER_DEATH, Life, Run, RunEvent, RunFacts, RunStatus, Spent, s
 const KEPT: Duration = Duration::from_hours(1);
 /// A request under an idempotency key is remembered for so long.
 pub(crate) const ONCE: Duration = Duration::from_hours(24);
+/// A request that has not become a run by then never will.
+const BEGINNING: Duration = Duration::from_secs(5);
 /// Events are stored together, so often.
 const STORED_EVERY: Duration = Duration::from_millis(200);
 
@@ -67,6 +70,7 @@ pub(crate) struct Runs {
     live: Mutex<HashMap<String, LiveRun>>,
     store: Arc<dyn ApiStore>,
     host: Arc<dyn ApiHost>,
+    outgoing: Option<Arc<Outgoing>>,
     /// Those that may still begin.
     room: Arc<Semaphore>,
     most: usize,
@@ -82,11 +86,16 @@ pub(crate) enum Found {
 }
 
 impl Runs {
-    pub(crate) fn new(store: Arc<dyn ApiStore>, host: Arc<dyn ApiHost>, most: usize) -> Arc<Self> {
+    pub(crate) fn new(
+        store: Arc<dyn ApiStore>,
+        host: Arc<dyn ApiHost>,
+        outgoing: Option<Arc<Outgoing>>,
+        most: usize,
+    ) -> Arc<Self> {
         let (live, counted) = (Mutex::default(), Counted::default());
         let places = if most == 0 { Semaphore::MAX_PERMITS } else { most };
         let room = Arc::new(Semaphore::new(places));
-        Arc::new(Self { live, store, host, room, most, counted })
+        Arc::new(Self { live, store, host, outgoing, room, most, counted })
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn ApiStore> {
@@ -161,7 +170,8 @@ impl Runs {
         turn: Option<(SubmissionId, OwnedSemaphorePermit)>,
     ) {
         let (turn, place) = turn.unzip();
-        let pump = Pump::new(Arc::clone(run), session, Arc::clone(&self.host), turn);
+        let around = (Arc::clone(&self.host), self.outgoing.clone());
+        let pump = Pump::new(Arc::clone(run), session, around, turn);
         // The task must not hold what holds it.
         let (runs, store): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(&self.store));
         let filled = Arc::clone(run);
@@ -181,6 +191,16 @@ impl Runs {
     async fn over(self: Arc<Self>, run: &Arc<Run>) {
         if run.facts.kept {
             keep(&*self.store, run).await;
+        }
+        if let Some(outgoing) = &self.outgoing {
+            let status = run.status().as_str();
+            let output = run.output().unwrap_or_default();
+            let facts = &run.facts;
+            let data = json!({
+                "run_id": facts.id, "session_id": facts.session.as_str(), "owner": facts.owner,
+                "status": status, "output": output, "usage": run.used(),
+            });
+            outgoing.tell("turn_ended", &data, &format!("{status}: {output}")).await;
         }
         let counter = match run.status() {
             RunStatus::Completed => &self.counted.completed,
@@ -232,8 +252,15 @@ impl Runs {
     pub(crate) async fn recover(
         self: &Arc<Self>,
         conversations: &Conversations,
+        least_age: Duration,
     ) -> Result<(), ApiError> {
-        for row in self.store.open_runs().await? {
+        // A request becomes a run within moments, also in another process.
+        let unbegun = now_ms() - ms(least_age.max(BEGINNING));
+        for row in self.store.open_runs(unbegun).await? {
+            let own = self.live.lock().contains_key(&row.id);
+            if own || now_ms() - row.created_ms < ms(least_age) {
+                continue;
+            }
             // Another process works on it.
             if conversations.store.holder(&row.session).await?.is_some() {
                 continue;

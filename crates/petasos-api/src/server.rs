@@ -21,6 +21,7 @@ use crate::error::{ApiError, draining};
 use crate::host::ApiHost;
 use crate::keys::{Caller, KeyRing, NotLetIn};
 use crate::options::{ApiOptions, OptionsError};
+use crate::outgoing::Outgoing;
 use crate::routes::{self, Found};
 use crate::runs::{Runs, new_id, now_ms};
 use crate::{origin, prune};
@@ -42,6 +43,8 @@ pub struct ApiParts {
     pub sessions: Arc<Sessions>,
     /// The program.
     pub host: Arc<dyn ApiHost>,
+    /// Who is told what happens.
+    pub outgoing: Option<Arc<Outgoing>>,
     /// The version that is told.
     pub version: &'static str,
 }
@@ -132,7 +135,7 @@ impl Call {
 impl ApiServer {
     /// Takes the address and finds what an earlier process left; nobody is served yet.
     pub async fn bind(parts: ApiParts) -> Result<Self, StartError> {
-        let ApiParts { options, store, conversations, sessions, host, version } = parts;
+        let ApiParts { options, store, conversations, sessions, host, outgoing, version } = parts;
         if options.keys.is_empty() && store.tokens().await?.is_empty() {
             return Err(OptionsError::NoKey.into());
         }
@@ -140,11 +143,9 @@ impl ApiServer {
         let failed = |error| StartError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let runs = Runs::new(store, Arc::clone(&host), options.runs_max);
+        let runs = Runs::new(store, Arc::clone(&host), outgoing, options.runs_max);
         let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
-        if let Err(error) = runs.recover(&conversations).await {
-            tracing::warn!(error = error.message, "runs of an earlier process are not settled");
-        }
+        settle(&runs, &conversations, Duration::ZERO).await;
         let inner = Inner {
             keys: KeyRing::new(&options.keys),
             options,
@@ -171,6 +172,8 @@ impl ApiServer {
         let _tidy = Owned::start(async move {
             loop {
                 tidying.runs.tidy().await;
+                // Those of a process that has died since.
+                settle(&tidying.runs, &tidying.conversations, TIDY).await;
                 prune::prune(&tidying.conversations).await;
                 tokio::time::sleep(TIDY).await;
             }
@@ -186,6 +189,13 @@ impl ApiServer {
             async move { inner.answered(request, peer).await }
         })
         .await;
+    }
+}
+
+/// Goes on with runs of processes that are gone, or says that they are over.
+async fn settle(runs: &Arc<Runs>, conversations: &Conversations, least_age: Duration) {
+    if let Err(error) = runs.recover(conversations, least_age).await {
+        tracing::warn!(error = error.message, "runs of an earlier process are not settled");
     }
 }
 

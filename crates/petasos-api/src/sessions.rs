@@ -203,11 +203,16 @@ pub(crate) fn remove(call: Call) -> Handled {
     Box::pin(async move {
         let id = head(&call).await?.session();
         let conversations = &call.server.conversations;
-        if conversations.store.holder(&id).await?.is_some() {
+        let mut busy = conversations.is_held_elsewhere(&id).await?;
+        let open = conversations.sessions.find(&id);
+        if let Some(session) = &open {
+            busy |= session.view().await?.busy;
+        }
+        if busy {
             let message = "a turn of this session runs: stop it first";
             return Err(ApiError::conflict("session_busy", message));
         }
-        if let Some(session) = conversations.sessions.find(&id) {
+        if let Some(session) = open {
             session.end(EndReason::Expired).await?;
         }
         conversations.store.delete(&id).await?;

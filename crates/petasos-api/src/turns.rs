@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
-use petasos_session::WhenBusy;
+use petasos_session::{SessionError, WhenBusy};
 use petasos_store::{ApiDigest, Once, OnceRequest};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -150,6 +150,9 @@ impl Inner {
     ) -> Result<RunReader, ApiError> {
         let place = self.runs.place()?;
         let (session, input) = self.conversations.open(request, caller).await?;
+        if !manner.queue && self.conversations.is_held_elsewhere(session.id()).await? {
+            return Err(SessionError::Busy.into());
+        }
         let alone = asked.own || manner.detach;
         let facts = RunFacts {
             id,

@@ -28,11 +28,13 @@ use crate::conversation::{Conversations, From, Request as Wanted};
 use crate::error::ApiError;
 use crate::host::{ApiHost, Wish};
 use crate::keys::{Caller, digest};
+use crate::outgoing::Outgoing;
 use crate::run::{Life, RunFacts};
 use crate::runs::{Runs, ms, new_id, now_ms};
 use crate::server::StartError;
 use options::SessionBy;
 pub use options::{WebhookOptions, WebhookRoute};
+pub(crate) use signature::key_bytes;
 
 /// The platform of these sessions, also their source.
 const PLATFORM: &str = "webhook";
@@ -54,6 +56,8 @@ pub struct WebhookParts {
     pub sessions: Arc<Sessions>,
     /// The program.
     pub host: Arc<dyn ApiHost>,
+    /// Who is told what happens.
+    pub outgoing: Option<Arc<Outgoing>>,
 }
 
 impl std::fmt::Debug for WebhookParts {
@@ -145,12 +149,12 @@ impl WebhookRoute {
 impl WebhookServer {
     /// Takes the address; nobody is served yet.
     pub async fn bind(parts: WebhookParts) -> Result<Self, StartError> {
-        let WebhookParts { options, store, conversations, sessions, host } = parts;
+        let WebhookParts { options, store, conversations, sessions, host, outgoing } = parts;
         let address = options.address;
         let failed = |error| StartError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let runs = Runs::new(store, Arc::clone(&host), RUNS);
+        let runs = Runs::new(store, Arc::clone(&host), outgoing, RUNS);
         let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
         let inner = Inner { options, runs, conversations, host, rates: Mutex::default() };
         Ok(Self { inner: Arc::new(inner), listener, address })

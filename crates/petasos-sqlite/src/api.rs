@@ -163,10 +163,11 @@ impl ApiStore for Store {
         Box::pin(self.readers.read("events of a run", look))
     }
 
-    fn open_runs(&self) -> Later<'_, Vec<RunRow>> {
-        let job = |connection: &Connection| {
-            let sql = "DELETE FROM api_once WHERE run NOT IN (SELECT id FROM api_runs)";
-            connection.execute(sql, []).map_err(failed)?;
+    fn open_runs(&self, unbegun_before_ms: i64) -> Later<'_, Vec<RunRow>> {
+        let job = move |connection: &Connection| {
+            let sql =
+                "DELETE FROM api_once WHERE at_ms < ?1 AND run NOT IN (SELECT id FROM api_runs)";
+            connection.execute(sql, [unbegun_before_ms]).map_err(failed)?;
             let sql = format!("SELECT {RUN} FROM api_runs WHERE ended_ms IS NULL");
             let mut sql = connection.prepare(&sql).map_err(failed)?;
             let rows = sql.query_map([], run).map_err(failed)?;

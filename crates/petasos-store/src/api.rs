@@ -131,8 +131,8 @@ pub trait ApiStore: Send + Sync {
     /// Events behind this number, the first of them first.
     fn run_events<'a>(&'a self, id: &'a str, after: i64) -> Later<'a, RunEvents>;
 
-    /// Runs without an end. Requests that died before their run began are forgotten.
-    fn open_runs(&self) -> Later<'_, Vec<RunRow>>;
+    /// Runs without an end. Requests from before this that never became a run are forgotten.
+    fn open_runs(&self, unbegun_before_ms: i64) -> Later<'_, Vec<RunRow>>;
 
     /// Removes runs that ended before this, unless a request that is still remembered led to them.
     fn forget_runs(&self, ended_before_ms: i64, once_before_ms: i64) -> Later<'_, u32>;

@@ -3,7 +3,9 @@
 use std::net::IpAddr;
 use std::sync::Arc;
 
-use petasos_api::{ApiOptions, ApiParts, ApiServer, WebhookOptions, WebhookParts, WebhookServer};
+use petasos_api::{
+    ApiOptions, ApiParts, ApiServer, Outgoing, WebhookOptions, WebhookParts, WebhookServer,
+};
 use petasos_config::{Inputs, home};
 use petasos_contract::wait::Owned;
 use petasos_session::Sessions;
@@ -25,6 +27,7 @@ pub(crate) struct Over<'a> {
 pub(crate) struct Doors {
     api: Option<ApiServer>,
     webhooks: Option<WebhookServer>,
+    outgoing: Option<Arc<Outgoing>>,
 }
 
 impl Over<'_> {
@@ -34,16 +37,23 @@ impl Over<'_> {
         api: bool,
         listen: (Option<IpAddr>, Option<u16>),
     ) -> Result<Doors, String> {
-        let api = if api { Some(self.api(listen).await?) } else { None };
+        let (store, net) = (self.host.store().map_err(|it| it.to_string())?, self.host.net());
+        let outgoing = Outgoing::read(self.host.settings(), store, net);
+        let outgoing = outgoing.map_err(|error| error.to_string())?;
+        let api = if api { Some(self.api(listen, outgoing.clone()).await?) } else { None };
         let options = WebhookOptions::read(self.host.settings());
         let webhooks = match options.map_err(|error| error.to_string())? {
-            Some(options) => Some(self.webhooks(options).await?),
+            Some(options) => Some(self.webhooks(options, outgoing.clone()).await?),
             None => None,
         };
-        Ok(Doors { api, webhooks })
+        Ok(Doors { api, webhooks, outgoing })
     }
 
-    async fn api(&self, listen: (Option<IpAddr>, Option<u16>)) -> Result<ApiServer, String> {
+    async fn api(
+        &self,
+        listen: (Option<IpAddr>, Option<u16>),
+        outgoing: Option<Arc<Outgoing>>,
+    ) -> Result<ApiServer, String> {
         let profile = home::places(self.inputs).map_err(|error| error.to_string())?.profile;
         let options = ApiOptions::read(self.host.settings(), profile.as_deref(), listen);
         let store = self.host.store().map_err(|report| report.to_string())?;
@@ -53,12 +63,17 @@ impl Over<'_> {
             conversations: store,
             sessions: Arc::clone(self.sessions),
             host: Arc::clone(self.program) as _,
+            outgoing,
             version: env!("CARGO_PKG_VERSION"),
         });
         server.await.map_err(|error| error.to_string())
     }
 
-    async fn webhooks(&self, options: WebhookOptions) -> Result<WebhookServer, String> {
+    async fn webhooks(
+        &self,
+        options: WebhookOptions,
+        outgoing: Option<Arc<Outgoing>>,
+    ) -> Result<WebhookServer, String> {
         let store = self.host.store().map_err(|report| report.to_string())?;
         let server = WebhookServer::bind(WebhookParts {
             options,
@@ -66,6 +81,7 @@ impl Over<'_> {
             conversations: store,
             sessions: Arc::clone(self.sessions),
             host: Arc::clone(self.program) as _,
+            outgoing,
         });
         server.await.map_err(|error| error.to_string())
     }
@@ -84,6 +100,15 @@ impl Doors {
     pub(crate) fn open(self, stop: &CancellationToken) -> Vec<Owned<()>> {
         let api = self.api.map(|api| Owned::start(api.run(stop.clone())));
         let webhooks = self.webhooks.map(|it| Owned::start(it.run(stop.clone())));
-        api.into_iter().chain(webhooks).collect()
+        let outgoing = self.outgoing.map(|it| {
+            let stop = stop.clone();
+            Owned::start(async move {
+                tokio::select! {
+                    () = it.work() => {}
+                    () = stop.cancelled() => {}
+                }
+            })
+        });
+        api.into_iter().chain(webhooks).chain(outgoing).collect()
     }
 }

@@ -181,7 +181,7 @@ impl Checked<'_> {
 }
 
 /// The bytes of a secret; Standard Webhooks write them as base64 behind `whsec_`.
-fn key_bytes(secret: &str, base64: bool) -> Vec<u8> {
+pub(crate) fn key_bytes(secret: &str, base64: bool) -> Vec<u8> {
     let encoded = secret.strip_prefix("whsec_").filter(|_| base64);
     let decoded = encoded.and_then(|text| STANDARD.decode(text).ok());
     decoded.unwrap_or_else(|| secret.as_bytes().to_vec())

@@ -322,7 +322,7 @@ async fn s106_a_stream_under_a_key_is_replayed_and_a_turn_that_died_is_not_made_
         wire
     });
     let wire = wire.await.unwrap();
-    let folder = world.die();
+    let folder = world.die().await;
     drop(wire);
     let world =
         World::at(&folder, Scripted::default().otherwise(|_, _| Act::say("again")), json!({}))

@@ -4,6 +4,7 @@
 
 mod chat;
 mod letting_in;
+mod outgoing;
 mod responses;
 mod runs;
 mod sdk;

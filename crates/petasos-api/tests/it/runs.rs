@@ -63,7 +63,7 @@ async fn s107_a_run_that_died_with_its_process_says_so_behind_everything_that_wa
     let seen = tokio::task::spawn_blocking(move || (wire.until("half an ans"), wire));
     let (seen, wire) = seen.await.unwrap();
     let last = events(&seen).last().unwrap().0.unwrap();
-    let folder = world.die();
+    let folder = world.die().await;
     drop(wire);
     let world = World::at(&folder, Scripted::default(), json!({})).await;
     let rest = world.ask(Ask::get(&path).with("Last-Event-ID", &last.to_string())).await;
@@ -126,7 +126,7 @@ async fn s108_an_approval_outlives_its_process() {
     // The log is stored a moment later.
     world.until(&format!("/v1/runs/{run}"), |view| view["status"] == "waiting_for_approval").await;
     tokio::time::sleep(std::time::Duration::from_millis(400)).await;
-    let folder = world.die();
+    let folder = world.die().await;
     drop(wire);
     let world = World::at(&folder, Scripted::new([Act::say("went on")]), json!({})).await;
     let path = format!("/v1/runs/{run}/approval");

@@ -51,8 +51,8 @@ async fn s115_a_delivery_is_one_turn_and_events_of_one_thing_share_a_session() {
     let mut words = [(one.0, one.1), (two.0, two.1)];
     words.sort();
     assert_eq!(words, [(200, "duplicate".to_owned()), (202, "accepted".to_owned())]);
-    let (status, word, _) = sent(&world, at, github("ci", "d2", &opened(7, "again"))).await;
-    assert_eq!((status, word.as_str()), (202, "accepted"));
+    let (status, told, _) = sent(&world, at, github("ci", "d2", &opened(7, "again"))).await;
+    assert_eq!((status, told.as_str()), (202, "accepted"));
     let (status, _, _) = sent(&world, at, github("ci", "d3", &opened(8, "other"))).await;
     assert_eq!(status, 202);
     let until = std::time::Instant::now() + crate::world::PATIENCE;
@@ -152,7 +152,7 @@ async fn a_turn_that_takes_too_long_is_stopped() {
         use petasos_store::{ApiStore as _, SessionStore as _};
         let id = petasos_contract::SessionId::new("webhook-slow");
         let idle = store.holder(&id).await.is_ok_and(|holder| holder.is_none());
-        if idle && store.open_runs().await.unwrap().is_empty() && world.model.asked().len() == 1 {
+        if idle && store.open_runs(0).await.unwrap().is_empty() && world.model.asked().len() == 1 {
             break;
         }
         assert!(std::time::Instant::now() < until, "the turn goes on");

@@ -10,7 +10,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_agent::{LOOP_TOOLS, Scripted};
 use petasos_api::{
-    ApiHost, ApiOptions, ApiParts, ApiServer, WebhookOptions, WebhookParts, WebhookServer, Wish,
+    ApiHost, ApiOptions, ApiParts, ApiServer, Outgoing, WebhookOptions, WebhookParts,
+    WebhookServer, Wish,
 };
 use petasos_contract::approval::{
     ApprovalRequest, Finding, FindingKind, Intent, Policy, Scope, Verdict,
@@ -27,7 +28,7 @@ use petasos_session::{
     Choice, Engine, ModelChoice, Questions, Services, SessionParts, Sessions, Topic,
 };
 use petasos_sqlite::{OpenOptions, Store, new_session_id};
-use petasos_store::Stores;
+use petasos_store::{ApiStore as _, SessionStore as _, Stores};
 use serde_json::{Map, Value, json};
 use tempfile::TempDir;
 use tokio_util::sync::CancellationToken;
@@ -152,6 +153,7 @@ pub(crate) struct World {
     pub(crate) model: Arc<Scripted>,
     pub(crate) store: Arc<Store>,
     pub(crate) around: Arc<Around>,
+    pub(crate) outgoing: Option<Arc<Outgoing>>,
     sessions: Arc<Sessions>,
     stop: CancellationToken,
     serving: Option<Owned<()>>,
@@ -182,6 +184,8 @@ impl World {
         });
         let model = Arc::new(model);
         let sessions = sessions(&store, &model, &around);
+        let net = Arc::new(petasos_net::Net::default());
+        let outgoing = Outgoing::read(&settings, Arc::clone(&store) as _, net).unwrap();
         let options = ApiOptions::read(&settings, None, (None, Some(0))).unwrap();
         let server = ApiServer::bind(ApiParts {
             options,
@@ -189,21 +193,32 @@ impl World {
             conversations: Arc::clone(&store) as _,
             sessions: Arc::clone(&sessions),
             host: Arc::clone(&around) as _,
+            outgoing: outgoing.clone(),
             version: "0.0.0-test",
         });
         let server = server.await.unwrap();
         let (address, stop) = (server.address(), CancellationToken::new());
         let serving = Some(Owned::start(server.run(stop.clone())));
         let folder = Some(Arc::clone(folder));
-        Self { address, model, store, around, sessions, stop, serving, folder }
+        Self { address, model, store, around, outgoing, sessions, stop, serving, folder }
     }
 
     /// Dies as a process does: nothing is told, nothing is waited for, and nobody takes a question
     /// back.
-    pub(crate) fn die(self) -> Arc<TempDir> {
+    pub(crate) async fn die(self) -> Arc<TempDir> {
         self.sessions.questions().suspend();
-        drop(self.serving);
-        self.folder.unwrap()
+        let folder = self.folder.clone().unwrap();
+        drop(self);
+        // Its tasks end a moment later; the leases of a process end with it.
+        let store = Store::open(&OpenOptions::new(folder.path().join("petasos.db"))).unwrap();
+        let until = tokio::time::Instant::now() + PATIENCE;
+        for run in store.open_runs(0).await.unwrap() {
+            while store.holder(&run.session).await.unwrap().is_some() {
+                assert!(tokio::time::Instant::now() < until, "the dead hold {}", run.session);
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        }
+        folder
     }
 
     /// Ends as a process does that was asked to.
@@ -228,6 +243,7 @@ impl World {
             conversations: Arc::clone(&self.store) as _,
             sessions: Arc::clone(&self.sessions),
             host: Arc::clone(&self.around) as _,
+            outgoing: None,
         });
         let server = server.await.unwrap();
         (server.address(), Owned::start(server.run(CancellationToken::new())))
@@ -302,8 +318,12 @@ fn sessions(store: &Arc<Store>, model: &Arc<Scripted>, around: &Arc<Around>) -> 
 pub(crate) fn settings(home: &Path, mut extra: Value) -> Arc<Settings> {
     extra["keys"] =
         json!([{ "name": "ben", "key_env": "BEN_KEY", "scopes": ["chat", "runs", "sessions"] }]);
-    let values = json!({ "platforms": { "api_server": { "extra": extra } } });
-    with(home, values, &[("API_SERVER_KEY", KEY), ("BEN_KEY", OTHER)])
+    let told = extra["webhooks_out"].take();
+    let values = json!({
+        "platforms": { "api_server": { "extra": extra } }, "gateway": { "webhooks_out": told },
+    });
+    let variables = [("API_SERVER_KEY", KEY), ("BEN_KEY", OTHER), ("OUT_SECRET", SIGNED_WITH)];
+    with(home, values, &variables)
 }
 
 /// Settings of these values and variables.

@@ -1,0 +1,132 @@
+//! Webhooks out, to a receiver of a few lines.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::TcpListener;
+use std::sync::mpsc::{Receiver, channel};
+
+use aws_lc_rs::hmac::{HMAC_SHA256, Key, verify};
+use base64::Engine as _;
+use petasos_agent::{Act, Scripted};
+use petasos_api::Outgoing;
+use petasos_net::Net;
+use petasos_store::{DeliveryState, OutboxStore as _};
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+use crate::world::{PATIENCE, SIGNED_WITH, World, settings};
+
+/// A delivery as it arrived: headers in small letters, and the body.
+type Arrived = (Vec<(String, String)>, String);
+
+/// Answers with these statuses, one each, and then with 200.
+fn receiver(statuses: &'static [u16]) -> (String, Receiver<Arrived>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/hook", listener.local_addr().unwrap());
+    let (send, arrived) = channel();
+    std::thread::spawn(move || {
+        let mut statuses = statuses.iter();
+        for socket in listener.incoming().flatten() {
+            let mut reader = BufReader::new(socket);
+            let mut headers = Vec::new();
+            let mut line = String::new();
+            while reader.read_line(&mut line).unwrap() > 2 {
+                if let Some((name, value)) = line.trim_end().split_once(": ") {
+                    headers.push((name.to_lowercase(), value.to_owned()));
+                }
+                line.clear();
+            }
+            let length = headers.iter().find(|(name, _)| name == "content-length");
+            let mut body = vec![0; length.unwrap().1.parse().unwrap()];
+            reader.read_exact(&mut body).unwrap();
+            let status = statuses.next().unwrap_or(&200);
+            let answer = format!(
+                "HTTP/1.1 {status} X\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\nconnection: close\r\n\r\n"
+            );
+            reader.into_inner().write_all(answer.as_bytes()).unwrap();
+            if send.send((headers, String::from_utf8(body).unwrap())).is_err() {
+                return;
+            }
+        }
+    });
+    (url, arrived)
+}
+
+fn out(url: &str) -> Value {
+    json!({ "webhooks_out": [{ "name": "ops", "url": url, "secret_env": "OUT_SECRET", "events": ["turn_ended"] }] })
+}
+
+async fn turned(world: &World) {
+    let body = json!({ "messages": [{ "role": "user", "content": "x" }] });
+    assert_eq!(world.post("/v1/chat/completions", &body).await.status, 200);
+    world.until("/ready", |ready| ready["runs"] == 0).await;
+    let until = std::time::Instant::now() + PATIENCE;
+    while world.store.deliveries(&[DeliveryState::Planned], 9).await.unwrap().is_empty() {
+        assert!(std::time::Instant::now() < until, "nothing is planned");
+        tokio::time::sleep(std::time::Duration::from_millis(20)).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_a_turn_is_told_signed_again_later_and_in_the_end_given_up() {
+    let (url, arrived) = receiver(&[500, 302, 200]);
+    let world = World::with(Scripted::new([Act::say("hello")]), out(&url)).await;
+    let outgoing = world.outgoing.clone().unwrap();
+    turned(&world).await;
+    let mut now = 2_000_000_000_000;
+    assert_eq!(outgoing.send_due(now).await.unwrap(), 1);
+    assert_eq!(outgoing.send_due(now + 4_000).await.unwrap(), 0, "not before five seconds");
+    now += 5_000;
+    assert_eq!(outgoing.send_due(now).await.unwrap(), 1, "a redirect is not followed");
+    assert_eq!(outgoing.send_due(now + 299_000).await.unwrap(), 0, "not before five minutes");
+    assert_eq!(outgoing.send_due(now + 300_000).await.unwrap(), 1);
+    let all: Vec<Arrived> = (0..3).map(|_| arrived.recv_timeout(PATIENCE).unwrap()).collect();
+    for (headers, body) in &all {
+        let header = |name: &str| headers.iter().find(|it| it.0 == name).unwrap().1.clone();
+        let signed = format!("{}.{}.{body}", header("webhook-id"), header("webhook-timestamp"));
+        let tag = header("webhook-signature");
+        let tag =
+            base64::engine::general_purpose::STANDARD.decode(tag.strip_prefix("v1,").unwrap());
+        let key = Key::new(HMAC_SHA256, SIGNED_WITH.as_bytes());
+        assert!(verify(&key, signed.as_bytes(), &tag.unwrap()).is_ok());
+    }
+    let told: Value = serde_json::from_str(&all[0].1).unwrap();
+    assert_eq!((&told["type"], &told["data"]["output"]), (&"turn_ended".into(), &"hello".into()));
+    assert_eq!(world.store.deliveries(&[DeliveryState::Sent], 9).await.unwrap().len(), 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_a_receiver_that_is_gone_is_told_nothing_more() {
+    let (url, arrived) = receiver(&[410]);
+    let world = World::with(Scripted::new([Act::say("one"), Act::say("two")]), out(&url)).await;
+    let outgoing = world.outgoing.clone().unwrap();
+    turned(&world).await;
+    outgoing.send_due(2_000_000_000_000).await.unwrap();
+    turned(&world).await;
+    outgoing.send_due(2_000_000_100_000).await.unwrap();
+    assert_eq!(world.store.deliveries(&[DeliveryState::Dead], 9).await.unwrap().len(), 2);
+    arrived.recv_timeout(PATIENCE).unwrap();
+    assert!(arrived.try_recv().is_err());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_an_address_inside_the_network_is_not_reached() {
+    let home = tempfile::TempDir::new().unwrap();
+    let world = World::new(Scripted::default()).await;
+    let read = |url: &str| {
+        let settings = settings(home.path(), out(url));
+        Outgoing::read(&settings, Arc::clone(&world.store) as _, Arc::new(Net::default()))
+    };
+    assert!(read("http://plain.example/hook").is_err(), "https only");
+    assert!(read("file:///etc/passwd").is_err());
+    let world =
+        World::with(Scripted::new([Act::say("x")]), out("https://169.254.169.254/latest")).await;
+    turned(&world).await;
+    let outgoing = world.outgoing.clone().unwrap();
+    outgoing.send_due(2_000_000_000_000).await.unwrap();
+    let rows = world.store.deliveries(&[DeliveryState::Planned], 9).await.unwrap();
+    assert!(
+        rows[0].error.contains("not reached") || rows[0].error.contains("refused"),
+        "{}",
+        rows[0].error
+    );
+}
