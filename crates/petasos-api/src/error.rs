@@ -147,6 +147,7 @@ impl From<SessionError> for ApiError {
             SessionError::Draining => draining(),
             SessionError::Store(error) => error.into(),
             SessionError::Turn(error) => Self::from(&error),
+            SessionError::NotTaken(_) => Self::bad("invalid_request", error.to_string()),
             SessionError::Ended(_) => Self::conflict("session_busy", error.to_string()),
         }
     }

@@ -175,10 +175,6 @@ impl Services for ChatProgram {
         cx.at(Arc::clone(&place.address)).attended(place.attended)
     }
 
-    fn limits(&self) -> SessionLimits {
-        SessionLimits::CHATS
-    }
-
     fn describe<'a>(
         &'a self,
         topic: Topic,

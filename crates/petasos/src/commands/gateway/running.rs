@@ -111,14 +111,14 @@ struct Firing {
 
 impl Firing {
     async fn start(host: &Arc<Host>, inputs: &Inputs) -> Result<Self, Report> {
-        let scheduled = host.scheduled();
-        scheduled.bind(host, inputs);
-        scheduled.take_over().await?;
-        let scheduler = scheduled.scheduler("gateway")?;
-        let runs = scheduled.sessions().map_err(|why| Report::new(why).code("cron"))?;
-        let _halted = halt::watch(host.settings().home(), &runs);
-        let _looking = Owned::start(Arc::clone(&scheduler).serve());
-        Ok(Self { scheduler, _looking, _halted })
+        let jobs = host.scheduled();
+        jobs.bind(host, inputs);
+        jobs.take_over().await?;
+        let scheduler = jobs.scheduler("gateway")?;
+        let runs = jobs.sessions().map_err(|why| Report::new(why).code("cron"))?;
+        let halted = halt::watch(host.settings().home(), &runs);
+        let looking = Owned::start(Arc::clone(&scheduler).serve());
+        Ok(Self { scheduler, _looking: looking, _halted: halted })
     }
 
     /// Lets runs end, for a while.
