@@ -10,7 +10,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use crate::BoxFuture;
 use crate::call::{ToolCall, ToolResult};
 use crate::context::CallContext;
 use crate::delivery::Deliveries;
@@ -20,9 +19,8 @@ use crate::id::SessionId;
 use crate::jobs::Jobs;
 use crate::model::Model;
 use crate::processes::Processes;
-use crate::secret::Secret;
-use crate::settings::Settings;
 use crate::terminal::{Passwords, Terminal};
+use crate::{BoxFuture, Secret, Settings};
 
 /// What the linked engines offer to tools.
 #[derive(Clone, Default)]

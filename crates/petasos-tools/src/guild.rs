@@ -68,7 +68,7 @@ impl Guild {
     }
 
     /// Carries the plan out.
-    pub(crate) async fn run(
+    pub(crate) async fn carry_out(
         &self,
         cleared: Cleared,
         cx: &CallContext,

@@ -76,12 +76,12 @@ fn has_desktop(settings: &Settings) -> bool {
 
 /// The way that was asked for, or the first of `notify.channels` that is set up.
 pub(crate) fn choose(
-    named: Option<&str>,
+    asked: Option<&str>,
     settings: &Settings,
     processes: bool,
 ) -> Result<Channel, VendorError> {
     let known = |name: &str| Channel::ALL.into_iter().find(|channel| channel.name() == name);
-    if let Some(name) = named.map(str::trim).filter(|name| !name.is_empty()) {
+    if let Some(name) = asked.map(str::trim).filter(|name| !name.is_empty()) {
         let channel = known(name)
             .ok_or_else(|| VendorError::argument("`channel` is desktop, ntfy or mail"))?;
         if channel.is_ready(settings, processes) {

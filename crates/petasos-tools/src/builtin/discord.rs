@@ -46,7 +46,7 @@ impl Tool for Discord {
         cleared: Cleared,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(self.0.run(cleared, cx))
+        Box::pin(self.0.carry_out(cleared, cx))
     }
 
     fn plan<'a>(

@@ -87,7 +87,7 @@ struct Input {
 }
 
 fn asked(args: Args) -> Result<Result<Asked, VendorError>, ToolError> {
-    args.parse::<Input>().map(read)
+    args.parse::<Input>().map(|input| read(&input))
 }
 
 /// What can be played as a whole.
@@ -151,7 +151,7 @@ impl Input {
     }
 }
 
-fn read(input: Input) -> Result<Asked, VendorError> {
+fn read(input: &Input) -> Result<Asked, VendorError> {
     let market = music::market(input.market.clone())?;
     let word = input.state.as_ref().map(|state| match state {
         Value::String(text) => text.trim().to_lowercase(),

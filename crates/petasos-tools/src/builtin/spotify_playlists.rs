@@ -75,7 +75,7 @@ struct Input {
 }
 
 fn asked(args: Args) -> Result<Result<Asked, VendorError>, ToolError> {
-    args.parse::<Input>().map(read)
+    args.parse::<Input>().map(|input| read(&input))
 }
 
 const AT_ONCE: usize = 100;
@@ -112,7 +112,7 @@ impl Input {
     }
 }
 
-fn read(input: Input) -> Result<Asked, VendorError> {
+fn read(input: &Input) -> Result<Asked, VendorError> {
     let action = input.action.as_str();
     let (doing, deed) = match action {
         "list" => {

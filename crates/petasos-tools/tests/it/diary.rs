@@ -1,5 +1,6 @@
 //! The calendar tools and the address book against a real Radicale.
 
+use base64::Engine as _;
 use petasos_contract::Secret;
 use petasos_contract::effect::Effect;
 use petasos_net::{
@@ -34,7 +35,6 @@ impl Account {
         };
         let settings = json!({ "dav": { "url": url, "user": user }, "timezone": "Europe/Berlin" });
         let bench = Bench::set_up(&settings, &[("DAV_PASSWORD", &password)]);
-        use base64::Engine as _;
         let secret = base64::engine::general_purpose::STANDARD.encode(format!("{user}:{password}"));
         let net = Net::new(NetOptions::default());
         Some(Self { bench, url, user, secret: format!("Basic {secret}"), net })

@@ -1,5 +1,6 @@
 //! The Discord tools against a stand-in that knows the published interface. E19 149.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use petasos_contract::effect::Effect;
@@ -37,9 +38,9 @@ fn message(id: &str) -> Value {
         "reactions": [{ "emoji": { "name": "👍" }, "count": 2, "me": false }] })
 }
 
-#[test]
-fn e149_every_action_asks_what_the_interface_knows() {
-    let double = bot(MEMBERS | CONTENT, |seen| match seen.line().as_str() {
+/// What a small server has.
+fn of_a_server(seen: &Seen) -> Said {
+    match seen.line().as_str() {
         "GET /users/@me/guilds" => {
             Said::ok(json!([{ "id": "1", "name": "Hats", "owner": false, "icon": "x" }]))
         }
@@ -74,7 +75,12 @@ fn e149_every_action_asks_what_the_interface_knows() {
             Said::status(201, json!({ "id": "11", "name": "ideas" }))
         }
         _ => Said::status(204, Value::Null),
-    });
+    }
+}
+
+#[test]
+fn e149_every_action_asks_what_the_interface_knows() {
+    let double = bot(MEMBERS | CONTENT, of_a_server);
     let bench = bench(&double, json!({}));
     let admin = |args: Value| bench.run("discord_admin", &args);
     assert_eq!(
@@ -147,12 +153,12 @@ fn e149_without_an_intent_actions_are_hidden_and_contents_explained() {
         let petasos_contract::ToolOutput::Text(text) = output else { panic!() };
         serde_json::from_str::<Value>(&text).unwrap()
     };
-    assert_eq!(tool.schema_patch(&Default::default()).unwrap(), Patch::Keep);
+    assert_eq!(tool.schema_patch(&BTreeSet::default()).unwrap(), Patch::Keep);
     let refused = run(json!({ "action": "search_members", "guild_id": "1", "query": "a" }));
     assert_eq!(refused["error_type"], "unsupported", "{refused}");
     let read = run(json!({ "action": "fetch_messages", "channel_id": "5" }));
     assert!(read["note"].as_str().unwrap().contains("Message Content Intent"), "{read}");
-    let Patch::Merge(changes) = tool.schema_patch(&Default::default()).unwrap() else { panic!() };
+    let Patch::Merge(changes) = tool.schema_patch(&BTreeSet::default()).unwrap() else { panic!() };
     let actions = &changes["parameters"]["properties"]["action"]["enum"];
     assert_eq!(*actions, json!(["fetch_messages", "create_thread"]));
     assert_eq!(double.lines(), ["GET /applications/@me", "GET /channels/5/messages"]);
@@ -235,7 +241,7 @@ fn what_others_would_see_is_said_before() {
     let sends = |target: &str| Effect::Send { target: target.to_owned() };
     assert_eq!(
         effects("discord", json!({ "action": "fetch_messages", "channel_id": "5" })),
-        [reach.clone()]
+        std::slice::from_ref(&reach)
     );
     let thread =
         effects("discord", json!({ "action": "create_thread", "channel_id": "5", "name": "x" }));

@@ -135,7 +135,7 @@ impl Shared {
             body.len()
         );
         for (name, value) in said.headers {
-            text.push_str(&format!("{name}: {value}\r\n"));
+            text.extend([name, ": ", value.as_str(), "\r\n"]);
         }
         // Whoever was cancelled does not read its answer.
         let peer = reader.get_mut();
@@ -221,10 +221,8 @@ fn read(reader: &mut BufReader<TcpStream>, prefix: &str) -> Option<Seen> {
     let mut bytes = vec![0; size];
     reader.read_exact(&mut bytes).ok()?;
     let text = String::from_utf8(bytes).unwrap();
-    let body = serde_json::from_str(&text).unwrap_or_else(|_| match text.is_empty() {
-        true => Value::Null,
-        false => json!(text),
-    });
+    let body = serde_json::from_str(&text)
+        .unwrap_or_else(|_| if text.is_empty() { Value::Null } else { json!(text) });
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));
     let path = path.strip_prefix(prefix).unwrap_or("outside").to_owned();
     let query = query.split('&').filter_map(|pair| pair.split_once('='));

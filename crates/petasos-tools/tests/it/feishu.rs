@@ -32,21 +32,23 @@ fn bench(double: &Double) -> Bench {
     Bench::set_up(&settings, &[("FEISHU_APP_ID", "cli_a"), ("FEISHU_APP_SECRET", "s3cret")])
 }
 
-fn good(data: Value) -> Said {
+fn good(data: &Value) -> Said {
     Said::ok(json!({ "code": 0, "msg": "success", "data": data }))
 }
 
 #[test]
 fn documents_and_comments_are_read_and_written() {
     let double = app(7200, |seen| match seen.line().as_str() {
-        "GET /open-apis/docx/v1/documents/doxA/raw_content" => good(json!({ "content": "Hüte\n" })),
+        "GET /open-apis/docx/v1/documents/doxA/raw_content" => {
+            good(&json!({ "content": "Hüte\n" }))
+        }
         "GET /open-apis/drive/v1/files/doxA/comments" => {
-            good(json!({ "items": [{ "comment_id": "7" }], "has_more": true, "page_token": "p2" }))
+            good(&json!({ "items": [{ "comment_id": "7" }], "has_more": true, "page_token": "p2" }))
         }
         "GET /open-apis/drive/v1/files/doxA/comments/7/replies" => {
-            good(json!({ "items": [], "has_more": false }))
+            good(&json!({ "items": [], "has_more": false }))
         }
-        _ => good(json!({ "comment_id": "8" })),
+        _ => good(&json!({ "comment_id": "8" })),
     });
     let bench = bench(&double);
     assert_eq!(
@@ -85,7 +87,7 @@ fn documents_and_comments_are_read_and_written() {
 #[test]
 fn e150_a_token_is_renewed_early_and_when_it_is_refused() {
     // Two minutes are less than the five by which it is renewed early.
-    let double = app(120, |_| good(json!({ "content": "x" })));
+    let double = app(120, |_| good(&json!({ "content": "x" })));
     let early = bench(&double);
     for _ in 0..2 {
         early.run("feishu_doc_read", &json!({ "doc_token": "doxA" }));
@@ -93,9 +95,9 @@ fn e150_a_token_is_renewed_early_and_when_it_is_refused() {
     assert_eq!(double.lines().iter().filter(|line| line.ends_with("internal")).count(), 2);
     let double = app(7200, |seen| match seen.headers["authorization"].as_str() {
         "Bearer t-0" => {
-            Said::status(400, json!({ "code": 99991663, "msg": "Invalid access token" }))
+            Said::status(400, json!({ "code": 99_991_663, "msg": "Invalid access token" }))
         }
-        _ => good(json!({ "content": "again" })),
+        _ => good(&json!({ "content": "again" })),
     });
     let bench = bench(&double);
     assert_eq!(bench.run("feishu_doc_read", &json!({ "doc_token": "doxA" }))["content"], "again");
@@ -105,9 +107,9 @@ fn e150_a_token_is_renewed_early_and_when_it_is_refused() {
 #[test]
 fn e150_codes_are_told() {
     let double = app(7200, |seen| match seen.method.as_str() {
-        "POST" => Said::ok(json!({ "code": 1069302, "msg": "comment reply not allowed" })),
+        "POST" => Said::ok(json!({ "code": 1_069_302, "msg": "comment reply not allowed" })),
         _ if seen.path.ends_with("comments") => Said::status(502, json!("bad gateway")),
-        _ => Said::ok(json!({ "code": 1770032, "msg": "forBidden" })),
+        _ => Said::ok(json!({ "code": 1_770_032, "msg": "forBidden" })),
     });
     let feishu = bench(&double);
     let reply = feishu.run(
@@ -119,7 +121,7 @@ fn e150_codes_are_told() {
     let read = feishu.run("feishu_doc_read", &json!({ "doc_token": "doxA" }));
     assert_eq!(
         (&read["error_type"], &read["code"]),
-        (&json!("upstream"), &json!(1770032)),
+        (&json!("upstream"), &json!(1_770_032)),
         "{read}"
     );
     let broken = feishu.run("feishu_drive_list_comments", &json!({ "file_token": "doxA" }));

@@ -46,21 +46,11 @@ fn signed_in(
     (bench, double, logins)
 }
 
-#[test]
-fn every_action_asks_what_the_interface_knows() {
-    let (bench, double, _) = signed_in(|seen| match seen.method.as_str() {
-        "GET" => Said::ok(
-            json!({ "name": "Hats", "available_markets": ["DE"], "images": [{ "url": "x" }], "items": [{ "id": "1", "href": "h" }] }),
-        ),
-        "POST" if seen.path.contains("playlists") => {
-            Said::status(201, json!({ "id": "p", "snapshot_id": "s" }))
-        }
-        "DELETE" if seen.path.contains("items") => Said::ok(json!({ "snapshot_id": "s2" })),
-        _ => Said::status(204, Value::Null),
-    });
+/// One call of each action.
+fn every_action() -> Vec<(&'static str, Value)> {
     let list = format!("https://open.spotify.com/playlist/{ID}");
     let track = format!("spotify:track:{ID}");
-    for (tool, args) in [
+    vec![
         (
             "spotify_search",
             json!({ "query": "hat & coat", "types": ["track", "album"], "limit": 900, "market": "de" }),
@@ -114,7 +104,22 @@ fn every_action_asks_what_the_interface_knows() {
             "spotify_playback",
             json!({ "action": "recently_played", "after": 1_700_000_000_000_u64 }),
         ),
-    ] {
+    ]
+}
+
+#[test]
+fn every_action_asks_what_the_interface_knows() {
+    let (bench, double, _) = signed_in(|seen| match seen.method.as_str() {
+        "GET" => Said::ok(
+            json!({ "name": "Hats", "available_markets": ["DE"], "images": [{ "url": "x" }], "items": [{ "id": "1", "href": "h" }] }),
+        ),
+        "POST" if seen.path.contains("playlists") => {
+            Said::status(201, json!({ "id": "p", "snapshot_id": "s" }))
+        }
+        "DELETE" if seen.path.contains("items") => Said::ok(json!({ "snapshot_id": "s2" })),
+        _ => Said::status(204, Value::Null),
+    });
+    for (tool, args) in every_action() {
         let done = bench.run(tool, &args);
         assert_eq!(done["success"], true, "{tool} {args}: {done}");
         assert!(
