@@ -166,8 +166,16 @@ fn who_is_written_to_and_what_is_read_is_stated_before() {
     let read = Effect::Read("/tmp/a.png".into());
     let sends = |target: &str| Effect::Send { target: target.to_owned() };
     assert_eq!(desk.effects(to("telegram:2"), &here), [sends("telegram:2"), read.clone()]);
-    assert_eq!(desk.effects(to("telegram:5"), &here), [read.clone()], "this very chat");
-    assert_eq!(desk.effects(to("telegram"), &here), [read.clone()], "the person's own home");
+    assert_eq!(
+        desk.effects(to("telegram:5"), &here),
+        std::slice::from_ref(&read),
+        "this very chat"
+    );
+    assert_eq!(
+        desk.effects(to("telegram"), &here),
+        std::slice::from_ref(&read),
+        "the person's own home"
+    );
     let alone = here.clone().attended(false);
     assert_eq!(desk.effects(to("telegram"), &alone), [sends("telegram:1"), read.clone()]);
     let words = petasos_taint::Words::default();
