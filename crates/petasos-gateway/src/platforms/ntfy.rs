@@ -29,7 +29,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     ],
     direct: true,
     home_account: true,
-    tested_with: "nothing yet: written from the published interface",
+    tested_with: "a double built from the published interface",
     open,
     ..PlatformDef::USUAL
 };
