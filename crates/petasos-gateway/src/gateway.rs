@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::wait::{self, Owned};
-use petasos_contract::{Address, SessionId, Settings};
+use petasos_contract::{Address, BoxFuture, SessionId, Settings};
 use petasos_net::Net;
 use petasos_session::{Choice, Sessions};
 use petasos_store::{
@@ -53,6 +53,11 @@ pub trait GatewayHost: Send + Sync {
 
     /// A text without secrets.
     fn redact(&self, text: &str) -> String;
+
+    /// The words of a recording, or in a word why there are none; nothing where nobody listens.
+    fn heard<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Option<Result<String, String>>> {
+        Box::pin(std::future::ready(None))
+    }
 }
 
 /// What a gateway is made of.

@@ -4,8 +4,11 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use petasos_contract::Settings;
-use petasos_store::MediaFile;
+use petasos_contract::message::{Content, Part};
+use petasos_session::Input;
+use petasos_store::{InboxRow, MediaFile};
 
+use crate::gateway::GatewayHost;
 use crate::options::GatewayOptions;
 use crate::platform::SendError;
 
@@ -89,6 +92,30 @@ pub(crate) fn keep(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
 pub(crate) fn read(file: &MediaFile) -> Result<Vec<u8>, SendError> {
     std::fs::read(&file.path)
         .map_err(|error| SendError::Unreachable(format!("`{}`: {error}", file.path)))
+}
+
+/// The input with what is said in the recordings of its message. Where that fails the turn goes on
+/// with a word and the file: advice about settings is for the log and not for the conversation.
+pub(crate) async fn with_words(mut input: Input, row: &InboxRow, host: &dyn GatewayHost) -> Input {
+    let mut words = Vec::new();
+    for file in row.message.media.iter().filter(|file| file.mime.starts_with("audio/")) {
+        match host.heard(&file.path).await {
+            None => {}
+            Some(Ok(text)) => words.push(format!("[spoken] {text}")),
+            Some(Err(why)) => words.push(format!("[voice message, not transcribed: {why}]")),
+        }
+    }
+    if words.is_empty() {
+        return input;
+    }
+    let words = words.join("\n");
+    input.content = match input.content {
+        Content::Text(text) => Content::Text(format!("{words}\n\n{text}").trim().to_owned()),
+        Content::Parts(parts) => {
+            Content::Parts(std::iter::once(Part::text(words)).chain(parts).collect())
+        }
+    };
+    input
 }
 
 /// The media type of a name.

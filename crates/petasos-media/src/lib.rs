@@ -9,16 +9,29 @@
 //! | `picture`, `svg` | pictures checked, decoded, turned, made smaller, written anew |
 //! | `media` | the gate before decoders that all calls share |
 //! | `source` | where a picture or film comes from: an address, data, a file |
+//! | `speaking`, `speech`, `speech/` | text into speech, and one voice a file |
+//! | `transcribing`, `hearing`, `hearing/` | recordings into text, and one recogniser a file |
+//! | `vendor`, `programs`, `template` | requests to vendors, programs of this machine, commands of the user's own |
+//! | `words`, `sound` | Markdown as spoken words, and recordings |
 //! | `store` | the caches of a home, their limits and their cleaning |
 //! | `fault` | what can go wrong, in the words of the tools |
 
 mod fault;
+pub mod hearing;
 mod media;
 pub mod picture;
+mod programs;
 pub mod sniff;
+mod sound;
 mod source;
+pub mod speaking;
+pub mod speech;
 mod store;
 mod svg;
+mod template;
+pub mod transcribing;
+pub mod vendor;
+mod words;
 
 pub use fault::MediaError;
 pub use media::Media;

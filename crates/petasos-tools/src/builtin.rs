@@ -49,6 +49,7 @@ mod spotify_playlists;
 mod spotify_queue;
 mod spotify_search;
 mod terminal;
+mod text_to_speech;
 mod vision_analyze;
 mod web_extract;
 mod web_search;
@@ -109,6 +110,7 @@ pub static BUILTIN: &[&ToolDef] = &[
     &spotify_queue::TOOL,
     &spotify_search::TOOL,
     &terminal::TOOL,
+    &text_to_speech::TOOL,
     &vision_analyze::TOOL,
     &web_extract::TOOL,
     &web_search::TOOL,

@@ -1,10 +1,11 @@
 //! What the media tools share: sources that are resolved before they are judged, and answers.
 
 use std::any::Any;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use petasos_contract::effect::Effect;
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::path::{HostPath, TargetPath};
 use petasos_contract::ports::Ports;
 use petasos_contract::{CallContext, ToolOutput};
 use petasos_media::{Media, MediaError, Source, fetched};
@@ -14,6 +15,7 @@ use serde_json::{Map, Value};
 
 use crate::files::open::Unreadable;
 use crate::files::site::{About, FilePlace, Sites, reads};
+use crate::files::write::{Anchor, Change};
 use crate::web::secret_free;
 
 /// The shared part; one of its own when the program keeps none.
@@ -120,4 +122,77 @@ pub(crate) fn told(answer: Result<Map<String, Value>, MediaError>, cx: &CallCont
     let mut value = Value::Object(answer.unwrap_or_else(MediaError::told));
     Redactor::of(&cx.settings).value(&mut value);
     ToolOutput::json(&value)
+}
+
+/// Where a call wants its file, resolved before it is judged.
+pub(crate) struct Wanted {
+    place: FilePlace,
+    real: PathBuf,
+    anchor: Option<Arc<Anchor>>,
+    /// What writing it does.
+    pub(crate) effects: Effects,
+}
+
+impl Wanted {
+    /// Finds the place of a new file; one that is there is not written over.
+    pub(crate) async fn of(
+        path: &str,
+        sites: &Sites,
+        cx: &CallContext,
+    ) -> Result<Self, MediaError> {
+        let bad = |told: String| MediaError::new("bad_argument", told);
+        if path.split(['/', '\\']).any(|part| part == "..") {
+            return Err(bad("`output_path` may not contain `..`".to_owned()));
+        }
+        let (sites, cx, path) = (sites.clone(), cx.clone(), path.to_owned());
+        let looking = tokio::task::spawn_blocking(move || {
+            let place = sites.find(&cx).map_err(|error| bad(error.to_string()))?;
+            let site = place.site(&cx);
+            let named = site.resolve(&path);
+            let real = site.target(&named).map_err(|error| bad(error.to_string()))?;
+            if site.known(&real).map_err(|error| unreadable(&error, &path))?.is_some() {
+                return Err(bad(format!("`{path}` is there already: choose another name")));
+            }
+            let writes = [named, real.clone()].map(Effect::Write).into_iter().collect();
+            let effects = sites.confined(writes, &place, &cx);
+            let anchor = site.anchor(&real);
+            Ok(Self { place: place.clone(), real, anchor, effects })
+        });
+        looking.await.map_err(|_| stopped())?
+    }
+
+    /// Puts the file there.
+    pub(crate) async fn put(self, made: PathBuf, cx: &CallContext) -> Result<PathBuf, MediaError> {
+        let cx = cx.clone();
+        let writing = tokio::task::spawn_blocking(move || {
+            let bytes = std::fs::read(&made)
+                .map_err(|error| MediaError::new("upstream", error.to_string()))?;
+            let site = self.place.site(&cx);
+            let change = Change {
+                real: self.real.clone(),
+                before: None,
+                after: Some(bytes.into()),
+                like: None,
+                anchor: self.anchor,
+            };
+            let done = site.commit(&[change]);
+            done.map_err(|error| MediaError::new("upstream", error.to_string()))?;
+            // The store's copy is of no more use.
+            std::fs::remove_file(&made).unwrap_or_default();
+            Ok(self.real)
+        });
+        writing.await.map_err(|_| stopped())?
+    }
+}
+
+/// Where a stored file is for commands of the call, when they run elsewhere.
+pub(crate) async fn agent_path(path: &Path, sites: &Sites, cx: &CallContext) -> Option<String> {
+    let place = sites.locate(cx).await.ok()?;
+    let located = place.located().filter(|located| !located.is_here())?;
+    let to = located.environment.facts().temp.as_path().join(path.file_name()?);
+    let (from, to) = (HostPath::new(path), TargetPath::new(to));
+    match located.environment.files().copy_in(&from, &to).await {
+        Ok(()) => Some(to.to_string()),
+        Err(error) => Some(format!("(not copied to where commands run: {error})")),
+    }
 }

@@ -2,7 +2,9 @@
 //! are reached, and whether everything was stopped.
 
 use std::collections::HashMap;
+use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use petasos_api::{ApiHost, Wish};
 use petasos_config::Inputs;
@@ -13,6 +15,7 @@ use petasos_contract::settings::Source;
 use petasos_contract::{Address, BoxFuture, CallContext, SessionId, Settings};
 use petasos_gateway::GatewayHost;
 use petasos_gateway::platform::PlatformDef;
+use petasos_media::transcribing;
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic};
@@ -23,6 +26,9 @@ use crate::host::Host;
 use crate::pictures::{self, Bad};
 use crate::report::Report;
 use crate::services::Program;
+
+/// How long a voice message of a chat may take to be heard.
+const HEARING: Duration = Duration::from_mins(1);
 
 /// The program behind the chats of a gateway.
 pub(crate) struct ChatProgram {
@@ -86,6 +92,19 @@ impl GatewayHost for ChatProgram {
 
     fn redact(&self, text: &str) -> String {
         self.redactor.text(text).into_owned()
+    }
+
+    fn heard<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Result<String, String>>> {
+        Box::pin(async move {
+            transcribing::ready(self.host.settings()).ok()?;
+            let cx = self.host.call_context(Surface::Gateway, SessionId::new("hearing"));
+            let processes = self.host.ports().processes.as_ref();
+            let heard = transcribing::transcribe(Path::new(path), Some(HEARING), processes, &cx);
+            Some(Box::pin(heard).await.map(|heard| heard.transcript).map_err(|error| {
+                tracing::warn!(%error, "a voice message was not transcribed");
+                error.kind.replace('_', " ")
+            }))
+        })
     }
 }
 

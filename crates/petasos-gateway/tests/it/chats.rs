@@ -7,7 +7,9 @@ use petasos_agent::{Act, Scripted};
 use petasos_contract::message::Message;
 use petasos_gateway::LoopbackMessage;
 use petasos_gateway::platform::{Arrival, ArrivalKind, SendError, Sender};
-use petasos_store::{ChatKind, InboxState, InboxStore as _, OutboxStore as _, RouteStore as _};
+use petasos_store::{
+    ChatKind, InboxState, InboxStore as _, MediaFile, OutboxStore as _, RouteStore as _,
+};
 
 use crate::world::{Config, World, forget_owner};
 
@@ -56,6 +58,23 @@ async fn a_message_is_answered_once_and_in_its_chat() {
     assert_eq!(world.store.delivery_depths().await.unwrap().len(), 1, "nothing but what was sent");
     let status = world.gateway.status().await.unwrap();
     assert_eq!((status.counts["accepted"], status.counts["repeated"]), (2, 1));
+}
+
+#[tokio::test]
+async fn e135_a_voice_message_is_its_words_and_a_failure_does_not_stop_the_turn() {
+    let world = World::new(echo()).await;
+    for (dedup, name) in [("1", "good.ogg"), ("2", "bad.ogg")] {
+        let path = format!("/nowhere/{name}");
+        let media = vec![MediaFile { path, mime: "audio/ogg".to_owned(), name: name.to_owned() }];
+        assert!(
+            world.server.give(Arrival { media, ..Arrival::text("c-una", "una", dedup, "") }).await
+        );
+        world.texts("c-una", dedup.parse().unwrap()).await;
+    }
+    let texts = world.texts("c-una", 2).await;
+    assert!(texts[0].contains("spoken\\] open the door"), "{texts:?}");
+    assert!(texts[0].contains("good.ogg"), "the path is told: {texts:?}");
+    assert!(texts[1].contains("[voice message, not transcribed: timeout"), "{texts:?}");
 }
 
 #[tokio::test]

@@ -136,6 +136,14 @@ impl GatewayHost for Around {
         Ok(())
     }
 
+    /// Hears the same in every recording, and nothing in one that is called bad.
+    fn heard<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Option<Result<String, String>>> {
+        Box::pin(async move {
+            let is_bad = path.ends_with("bad.ogg");
+            Some(if is_bad { Err("timeout".to_owned()) } else { Ok("open the door".to_owned()) })
+        })
+    }
+
     fn redact(&self, text: &str) -> String {
         text.replace("hunter2", "••••")
     }

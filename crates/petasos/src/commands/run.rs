@@ -1,6 +1,7 @@
 //! `petasos run`: one prompt, one answer. The final text alone goes to standard output.
 
 mod attach;
+mod heard;
 mod told;
 mod watched;
 
@@ -53,6 +54,9 @@ struct Run {
     /// Add a picture to the prompt, whatever it is called
     #[arg(long, value_name = "FILE")]
     image: Vec<PathBuf>,
+    /// Add what is said in a recording to the prompt
+    #[arg(long, value_name = "FILE")]
+    audio: Vec<PathBuf>,
     /// Nobody is there: what would need a person's approval is refused, and commands are confined
     /// to the workspace unless `terminal.sandbox` says otherwise
     #[arg(long)]
@@ -87,6 +91,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         let services = Program::one_turn(Arc::clone(&host), inputs, guests, attended);
         let model = host.model();
         let sessions = host.sessions_with(model, people, Arc::new(services), Vec::new())?;
+        let input = heard::with(input, &run.audio, &host).await?;
         let (store, choice) = (host.store()?, Box::new(choice));
         let workspace = host.settings().workspace();
         let begin = match run.conversation.resumed(&*store, workspace).await? {
@@ -118,6 +123,11 @@ fn is_confined_unattended(host: &Host) -> Result<bool, Report> {
 }
 
 impl Run {
+    /// Whether nothing but words could be the prompt.
+    fn is_bare(&self) -> bool {
+        self.file.is_empty() && self.image.is_empty() && self.audio.is_empty()
+    }
+
     /// The prompt, what was piped in, and files.
     fn input(&self, out: Out) -> Result<Input, Report> {
         let says = |prompt: &&String| *prompt != "-" && !prompt.trim().is_empty();
@@ -128,7 +138,7 @@ impl Run {
             let piped = piped.map_err(|error| Report::usage(format!("standard input: {error}")))?;
             parts.extend(Some(piped.trim().to_owned()).filter(|text| !text.is_empty()));
         }
-        if parts.is_empty() && self.file.is_empty() && self.image.is_empty() {
+        if parts.is_empty() && self.is_bare() {
             return Err(Report::usage("there is no prompt").hint("petasos run \"…\""));
         }
         let content = attach::content(parts, &self.file, &self.image)?;

@@ -1,0 +1,256 @@
+//! A request to a vendor: the key goes to the vendor's own host or to the one that the user wrote
+//! down, deadlines hold, and a refusal becomes a word of the closed list.
+
+use std::time::Duration;
+
+use petasos_contract::{CallContext, Secret, Settings};
+use petasos_net::{
+    Allowed, Credential, Method, Origin, Reach, Request, Scheme, Scope, Url, checked_url,
+};
+use serde_json::Value;
+
+use crate::fault::MediaError;
+use crate::source::net;
+
+const DETAIL_CHARS: usize = 300;
+const BOUNDARY: &str = "petasos-7d1f0c52a9e84b36";
+
+/// Who is asked, and how it knows who asks.
+#[derive(Debug, Clone, Copy)]
+pub struct Vendor {
+    /// Its name in settings and results.
+    pub id: &'static str,
+    /// Variables with its key, the first that is set counts.
+    pub keys: &'static [&'static str],
+    /// Its base address.
+    pub base: &'static str,
+    /// How the key travels.
+    pub header: KeyHeader,
+}
+
+/// How a key travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyHeader {
+    /// `Authorization: Bearer …`.
+    Bearer,
+    /// `Authorization: Key …`.
+    Key,
+    /// A header of its own.
+    Named(&'static str),
+}
+
+/// What is sent, below the base address.
+#[derive(Debug)]
+pub struct Outgoing {
+    /// The path, perhaps with a query.
+    pub path: String,
+    /// The body.
+    pub body: Body,
+}
+
+/// A body.
+#[derive(Debug)]
+pub enum Body {
+    /// None: a GET.
+    None,
+    /// None: a PUT, as a queue's cancel wants it.
+    Put,
+    /// JSON, by POST.
+    Json(Value),
+    /// Fields and one file, by POST.
+    Form(Vec<(&'static str, String)>, Upload),
+}
+
+/// A file of a form.
+#[derive(Debug)]
+pub struct Upload {
+    /// The field.
+    pub field: &'static str,
+    /// Its name there.
+    pub name: String,
+    /// Its media type.
+    pub mime: String,
+    /// What it holds.
+    pub bytes: Vec<u8>,
+}
+
+/// What came back.
+#[derive(Debug)]
+pub struct Answer {
+    /// The media type.
+    pub content_type: String,
+    /// The body.
+    pub bytes: Vec<u8>,
+}
+
+impl Answer {
+    /// The body as JSON.
+    pub fn json(&self) -> Result<Value, String> {
+        serde_json::from_slice(&self.bytes).map_err(|error| error.to_string())
+    }
+}
+
+impl Vendor {
+    /// The key, when one is set.
+    fn key(&self, settings: &Settings) -> Option<Secret> {
+        let set = self.keys.iter().filter_map(|name| settings.variable(name));
+        set.map(|variable| variable.value.clone()).find(|value| !value.expose().trim().is_empty())
+    }
+
+    /// Where it is; `<section>.<id>.base_url` names another place.
+    fn base(&self, section: &str, settings: &Settings) -> String {
+        let own = settings.text(&format!("{section}.{}.base_url", self.id)).map(str::trim);
+        let base = own.filter(|base| !base.is_empty()).unwrap_or(self.base);
+        base.trim_end_matches('/').to_owned()
+    }
+
+    /// The host that is asked.
+    pub fn host(&self, section: &str, settings: &Settings) -> Option<String> {
+        let url = Url::parse(&self.base(section, settings)).ok()?;
+        url.host_str().map(str::to_owned)
+    }
+
+    /// Why it cannot be asked, if so.
+    pub fn missing(&self, settings: &Settings) -> Option<String> {
+        let names = self.keys.join(" or ");
+        self.key(settings).is_none().then(|| format!("{} needs {names}", self.id))
+    }
+
+    /// Asks. Nothing is sent twice: whatever is asked here may cost money.
+    pub(crate) async fn ask(
+        &self,
+        section: &str,
+        outgoing: Outgoing,
+        (most, whole): (usize, Duration),
+        cx: &CallContext,
+    ) -> Result<Answer, MediaError> {
+        let missing = |why: String| MediaError::new("missing_setup", why);
+        let key = self
+            .key(&cx.settings)
+            .ok_or_else(|| missing(format!("{} needs {}", self.id, self.keys.join(" or "))))?;
+        let address = format!("{}{}", self.base(section, &cx.settings), outgoing.path);
+        let url =
+            checked_url(&address).map_err(|error| missing(format!("{}: {error}", self.id)))?;
+        let origin =
+            Origin::of(&url).ok_or_else(|| missing(format!("{}: no http address", self.id)))?;
+        let (scheme, secret) = match self.header {
+            KeyHeader::Bearer => (Scheme::Bearer, key),
+            KeyHeader::Key => {
+                let value = format!("Key {}", key.expose().trim());
+                (Scheme::Header("authorization"), Secret::new(value))
+            }
+            KeyHeader::Named(name) => (Scheme::Header(name), key),
+        };
+        let credential =
+            Credential { owner: self.id.to_owned(), secret, scope: self.scope(origin), scheme };
+        let mut request =
+            request(url, outgoing.body)?.first_byte(whole).credential(Some(credential));
+        // The user chose the host: it may be in their own network.
+        request.reach = Reach::Anywhere;
+        let net = net(&cx.settings);
+        let reply = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(MediaError::cancelled()),
+            reply = Box::pin(net.send(request)) => reply?,
+        };
+        let header = |name: &str| reply.headers.get(name)?.to_str().ok().map(str::to_owned);
+        let (status, retry) = (reply.status, header("retry-after"));
+        let content_type = header("content-type").unwrap_or_default();
+        let bytes = tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => return Err(MediaError::cancelled()),
+            bytes = reply.bytes(most, whole) => bytes?.to_vec(),
+        };
+        self.refused(status, &bytes, retry.and_then(|after| after.trim().parse().ok()))?;
+        Ok(Answer { content_type, bytes })
+    }
+
+    /// The key goes to the vendor's own host, or to the one that the user wrote down.
+    fn scope(&self, origin: Origin) -> Scope {
+        let own = Url::parse(self.base).ok().and_then(|url| url.host_str().map(str::to_owned));
+        match own {
+            Some(host) if origin.domain() == Some(host.as_str()) => {
+                Scope::new([Allowed::Host(host)])
+            }
+            Some(_) | None => Scope::exactly(origin),
+        }
+    }
+
+    fn refused(&self, status: u16, body: &[u8], retry: Option<u64>) -> Result<(), MediaError> {
+        if (200..300).contains(&status) {
+            return Ok(());
+        }
+        let text = String::from_utf8_lossy(body);
+        let lower = text.to_lowercase();
+        let is_filtered = ["content_policy", "moderation", "safety", "content policy"]
+            .iter()
+            .any(|word| lower.contains(word));
+        let (kind, why) = match status {
+            401 | 403 => ("auth", "refused the key; check it"),
+            402 => ("quota", "has no credit left"),
+            429 if lower.contains("quota") => ("quota", "has no credit left"),
+            429 => ("rate_limited", "asks for fewer requests"),
+            400 | 422 if is_filtered => ("blocked_policy", "refuses this content"),
+            400 | 422 => ("bad_argument", "refuses what it was asked"),
+            404 => ("not_found", "has no such model or job"),
+            413 => ("too_large", "finds the file too large"),
+            _ => ("upstream", "failed"),
+        };
+        let told = format!("{} {why} ({status})", self.id);
+        let mut error = MediaError::new(kind, told).with("status", status);
+        let detail = detail(&text);
+        if !detail.is_empty() {
+            error = error.with("detail", detail);
+        }
+        if let Some(seconds) = retry.filter(|_| kind == "rate_limited") {
+            error = error.with("retry_after_s", seconds);
+        }
+        Err(error)
+    }
+
+    /// An answer that cannot be used.
+    pub(crate) fn unusable(&self, what: &str) -> MediaError {
+        MediaError::new("upstream", format!("{} gave no usable answer: {}", self.id, detail(what)))
+    }
+}
+
+/// A vendor's words on one line, cut, without what could pass for markup of ours.
+pub(crate) fn detail(text: &str) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    line.chars().filter(|letter| !letter.is_control()).take(DETAIL_CHARS).collect()
+}
+
+fn request(url: Url, body: Body) -> Result<Request, MediaError> {
+    Ok(match body {
+        Body::None => Request::new(Method::GET, url),
+        Body::Put => Request::new(Method::PUT, url),
+        Body::Json(value) => Request::new(Method::POST, url)
+            .header("content-type", "application/json")?
+            .body(value.to_string()),
+        Body::Form(fields, file) => Request::new(Method::POST, url)
+            .header("content-type", &format!("multipart/form-data; boundary={BOUNDARY}"))?
+            .body(form(&fields, file)),
+    })
+}
+
+fn form(fields: &[(&'static str, String)], file: Upload) -> Vec<u8> {
+    let mut body = Vec::with_capacity(file.bytes.len() + 1024);
+    let plain = |text: &str| text.replace(['"', '\r', '\n'], "_");
+    for (name, value) in fields {
+        let part = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{name}\"\r\n\r\n{value}\r\n"
+        );
+        body.extend(part.as_bytes());
+    }
+    let head = format!(
+        "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"; filename=\"{}\"\r\n\
+         Content-Type: {}\r\n\r\n",
+        file.field,
+        plain(&file.name),
+        plain(&file.mime)
+    );
+    body.extend(head.as_bytes());
+    body.extend(file.bytes);
+    body.extend(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+    body
+}

@@ -1,0 +1,155 @@
+//! Recognisers: commands, vendors as they publish, and a real one where it is installed.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use petasos_media::MediaError;
+use petasos_media::speaking::{SpeechAsk, speak};
+use petasos_media::transcribing::{Heard, ready, transcribe};
+use serde_json::json;
+
+use crate::desk::{Desk, Double};
+
+const KEY: &str = "sk-ears-0123456789abcdef";
+
+/// Half a second of silence.
+fn wave() -> Vec<u8> {
+    let mut bytes = b"RIFF\xa4\x3e\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0\x80\x3e\0\0\0\x7d\0\0\x02\0\x10\0data\x80\x3e\0\0".to_vec();
+    bytes.extend([0; 16_000]);
+    bytes
+}
+
+async fn heard(desk: &Desk, path: &Path) -> Result<Heard, MediaError> {
+    transcribe(path, None, desk.processes.as_ref(), &desk.cx).await
+}
+
+fn own(command: &str) -> serde_json::Value {
+    json!({ "stt": { "provider": "mine", "providers": { "mine": {
+        "type": "command", "command": command, "timeout": 2,
+    } } } })
+}
+
+#[tokio::test]
+async fn e136_a_command_hears_and_a_hung_one_ends_in_time() {
+    let desk = Desk::with(&own("test -s {input_path} && echo ' hello   there '"), &[]);
+    let path = desk.file("a voice.wav", &wave());
+    assert_eq!(heard(&desk, &path).await.unwrap().transcript, "hello there");
+    assert_eq!(desk.kept(), 0, "the converted copy is gone");
+    let desk = Desk::with(&own("sleep 77 | cat"), &[]);
+    let begun = Instant::now();
+    let late = heard(&desk, &desk.file("a.wav", &wave())).await.unwrap_err();
+    assert_eq!(late.kind, "timeout");
+    assert!(begun.elapsed() < Duration::from_secs(20));
+    let desk = Desk::with(&own("echo cannot >&2; exit 3"), &[]);
+    let failed = heard(&desk, &desk.file("a.wav", &wave())).await.unwrap_err();
+    assert_eq!(failed.kind, "upstream");
+    assert_eq!(failed.extra["detail"], "cannot");
+}
+
+#[tokio::test]
+async fn what_is_no_recording_starts_nothing() {
+    let desk = Desk::with(&own("touch started"), &[]);
+    for (name, bytes, kind) in [
+        ("page.wav", b"<html></html>".to_vec(), "unsupported"),
+        ("empty.ogg", Vec::new(), "unsupported"),
+        ("picture.mp3", b"\x89PNG\r\n\x1a\n".to_vec(), "unsupported"),
+        ("huge.wav", [wave(), vec![0; 26 << 20]].concat(), "too_large"),
+    ] {
+        let path = desk.file(name, &bytes);
+        assert_eq!(heard(&desk, &path).await.unwrap_err().kind, kind, "{name}");
+    }
+    assert_eq!(heard(&desk, Path::new("/nowhere.wav")).await.unwrap_err().kind, "not_found");
+    assert!(!desk.cx.workspace.join("started").exists());
+    let off = Desk::with(&json!({ "stt": { "enabled": false } }), &[("GROQ_API_KEY", KEY)]);
+    assert_eq!(ready(&off.cx.settings).unwrap_err(), "stt.enabled is false");
+}
+
+#[tokio::test]
+async fn each_vendor_hears_the_file_and_its_text_comes_back() {
+    for (id, variable, header, path, model) in [
+        (
+            "groq",
+            "GROQ_API_KEY",
+            "authorization: bearer",
+            "/audio/transcriptions",
+            "whisper-large-v3-turbo",
+        ),
+        ("openai", "OPENAI_API_KEY", "authorization: bearer", "/audio/transcriptions", "whisper-1"),
+        (
+            "mistral",
+            "MISTRAL_API_KEY",
+            "authorization: bearer",
+            "/audio/transcriptions",
+            "voxtral-mini-latest",
+        ),
+        (
+            "deepinfra",
+            "DEEPINFRA_API_KEY",
+            "authorization: bearer",
+            "/audio/transcriptions",
+            "openai/whisper-large-v3-turbo",
+        ),
+        ("elevenlabs", "ELEVENLABS_API_KEY", "xi-api-key:", "/speech-to-text", "scribe_v2"),
+    ] {
+        let answer = json!({ "text": "good morning", "language_code": "eng" }).to_string();
+        let double = Double::giving(vec![(200, "application/json", answer.into_bytes())]);
+        let settings = json!({ "stt": { "provider": id, id: { "base_url": double.url } } });
+        let desk = Desk::with(&settings, &[(variable, KEY)]);
+        let sound = desk.file("a.wav", &wave());
+        let told = heard(&desk, &sound).await.expect(id);
+        assert_eq!((told.transcript.as_str(), told.provider.as_str()), ("good morning", id));
+        let asked = &double.asked()[0];
+        assert_eq!(asked.line, format!("POST {path} HTTP/1.1"), "{id}");
+        let head = asked.head.to_lowercase();
+        assert!(head.contains(header) && head.contains("multipart/form-data"), "{id}: {head}");
+        let body = String::from_utf8_lossy(&asked.body).into_owned();
+        assert!(body.contains(model) && body.contains("name=\"file\""), "{id}");
+        assert!(asked.body.windows(4).any(|word| word == b"WAVE") && !body.contains(KEY), "{id}");
+        let double = Double::giving(vec![(429, "application/json", b"{}".to_vec())]);
+        let settings = json!({ "stt": { "provider": id, id: { "base_url": double.url } } });
+        let desk = Desk::with(&settings, &[(variable, KEY)]);
+        let sound = desk.file("a.wav", &wave());
+        assert_eq!(heard(&desk, &sound).await.unwrap_err().kind, "rate_limited", "{id}");
+    }
+}
+
+/// Listens for one of a few phrases: free dictation of a synthetic voice is mostly wrong.
+const RECOGNISER: &str = r##"python3 - {input_path} <<'PY'
+import sys, wave
+from pocketsphinx import Decoder
+decoder = Decoder(samprate=16000, loglevel="FATAL")
+decoder.add_jsgf_string("yes", "#JSGF V1.0; grammar g; public <g> = open the door | close the window | stop;")
+decoder.activate_search("yes")
+data = wave.open(sys.argv[1]).readframes(10**9)
+decoder.start_utt(); decoder.process_raw(data, full_utt=True); decoder.end_utt()
+print(decoder.hyp().hypstr if decoder.hyp() else "")
+PY"##;
+
+/// Where this machine's python may have the recogniser.
+#[expect(clippy::disallowed_methods, reason = "a test looks for what is installed")]
+fn search_path() -> String {
+    std::env::var("PATH").unwrap_or_default()
+}
+
+#[tokio::test]
+async fn e136_what_espeak_says_a_real_recogniser_hears() {
+    let name = "e136_what_espeak_says_a_real_recogniser_hears";
+    let path = search_path();
+    let desk = Desk::with(&own(RECOGNISER), &[("PATH", &path)]);
+    let spoken = SpeechAsk { text: "Close the window.".to_owned(), voice_message: true };
+    let speech = match speak(&spoken, desk.processes.as_ref(), &desk.cx).await {
+        Ok(speech) => speech,
+        Err(error) => return petasos_testkit::skip(name, "espeak-ng", &error.message),
+    };
+    let mut settings = own(RECOGNISER);
+    settings["stt"]["providers"]["mine"]["timeout"] = json!(60);
+    let desk = Desk::with(&settings, &[("PATH", &path)]);
+    match heard(&desk, &speech.path).await {
+        Ok(told) => assert_eq!(told.transcript, "close the window"),
+        Err(error) => {
+            let detail = error.extra.get("detail").map(ToString::to_string).unwrap_or_default();
+            assert!(detail.contains("pocketsphinx"), "{error}: {detail}");
+            petasos_testkit::skip(name, "pocketsphinx", "the Python package is not installed");
+        }
+    }
+}
