@@ -292,9 +292,11 @@ impl Agent {
         if let Some(system) = &self.system {
             return Ok(system.clone());
         }
-        let system = match &self.choice.system_prompt {
-            Some(own) => own.clone(),
-            None => prompt::assemble(&self.choice, &self.seat.memory, cx).await,
+        let system = if let Some(own) = &self.choice.system_prompt {
+            own.clone()
+        } else {
+            let skills = self.engine.ports.skills.as_deref();
+            prompt::assemble(&self.choice, &self.seat.memory, skills, cx).await
         };
         self.transcript.amend(Amend::SystemPrompt(system.clone())).await?;
         self.system = Some(system.clone());

@@ -11,7 +11,7 @@
 //! | `lease` | the right to add to a conversation, while a turn runs |
 //! | `journal` | which calls began and ended since the last stored result |
 //! | `transcript`, `history`, `validate` | rows in memory, the outgoing copy, what providers insist on |
-//! | `prompt`, `personality`, `skills` | the system prompt, and what parts of it are |
+//! | `prompt`, `personality` | the system prompt, and what parts of it are |
 //! | `compress` | fitting the window |
 //! | `budget`, `misbehaviour`, `steer` | how long, how patient, words from outside |
 //! | `result_view` | what people are shown of a result |
@@ -44,7 +44,6 @@ mod rewind;
 mod round;
 pub mod scripted;
 pub mod seat;
-pub mod skills;
 pub mod steer;
 pub mod threat;
 pub mod todo;

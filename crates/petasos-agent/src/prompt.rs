@@ -9,10 +9,11 @@ use std::path::Path;
 
 use petasos_contract::CallContext;
 use petasos_contract::event::Event;
+use petasos_contract::ports::Skills;
 
 use crate::engine::Choice;
 use crate::memory::{Memory, Target};
-use crate::{personality, skills, threat};
+use crate::{personality, threat};
 pub use context_file::locate as context_files;
 
 const IDENTITY: &str = "You are Petasos, an agent that works with tools on the user's machine. Be \
@@ -25,15 +26,20 @@ const GUIDANCE: &str = "Calls that do not depend on each other belong into one r
 pub(crate) const DIRECTORY: &str = "Working directory: ";
 
 /// Builds the prompt.
-pub(crate) async fn assemble(choice: &Choice, memory: &Memory, cx: &CallContext) -> String {
+pub(crate) async fn assemble(
+    choice: &Choice,
+    memory: &Memory,
+    skills: Option<&dyn Skills>,
+    cx: &CallContext,
+) -> String {
     let settings = &cx.settings;
     let mut parts = vec![identity(cx).await, GUIDANCE.to_owned()];
     if let Some(own) = settings.text("agent.system_prompt").filter(|text| !text.trim().is_empty()) {
         parts.push(own.trim().to_owned());
     }
     parts.extend(personality::configured(settings));
-    if cx.grant.allows("skill_view") {
-        parts.extend(skills::index(&settings.home().join("skills")).await);
+    if let Some(skills) = skills.filter(|_| cx.grant.allows("skill_view")) {
+        parts.extend(skills.index(choice.selection.enabled.as_deref(), cx).await);
     }
     let found = context_file::find(&cx.workspace).await;
     for what in &found.left_out {

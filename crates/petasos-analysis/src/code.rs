@@ -53,7 +53,7 @@ pub enum Language {
 
 impl Language {
     /// The language a script asks for in its first line; shell when it says nothing.
-    pub(crate) fn of_script(text: &str) -> Self {
+    pub fn of_script(text: &str) -> Self {
         let first = text.lines().next().unwrap_or_default();
         let Some(line) = first.strip_prefix("#!") else { return Self::Shell };
         if line.contains("python") {

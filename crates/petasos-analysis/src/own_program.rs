@@ -60,7 +60,7 @@ const CHANGES: [(&str, &[&str]); 26] = [
     ("serve", &[]),
     ("sessions", &["delete", "prune", "repair", "import"]),
     ("setup", &[]),
-    ("skills", &["install", "uninstall", "update"]),
+    ("skills", &["install", "uninstall", "update", "trust", "allow-env", "approve", "unpin"]),
     ("tools", &["enable", "disable"]),
 ];
 

@@ -5,7 +5,7 @@
 
 use std::any::Any;
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -58,6 +58,8 @@ pub struct Ports {
     pub logins: Option<Arc<dyn Logins>>,
     /// Hooks, for the moments that only a tool sees.
     pub moments: Option<Arc<dyn Moments>>,
+    /// Folders of instructions that a model reads when it needs them.
+    pub skills: Option<Arc<dyn Skills>>,
 }
 
 impl fmt::Debug for Ports {
@@ -79,6 +81,7 @@ impl fmt::Debug for Ports {
             .field("schedules", &self.schedules.is_some())
             .field("logins", &self.logins.is_some())
             .field("moments", &self.moments.is_some())
+            .field("skills", &self.skills.is_some())
             .finish()
     }
 }
@@ -135,4 +138,63 @@ pub trait Logins: Send + Sync {
         settings: &'a Settings,
         refused: Option<&'a Secret>,
     ) -> BoxFuture<'a, Result<Secret, String>>;
+}
+
+/// A skill by its name and line.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct SkillLine {
+    /// How it is called.
+    pub name: String,
+    /// What it is about.
+    pub about: String,
+}
+
+/// A skill that a person called: their words, and what the model reads before them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CalledSkill {
+    /// The skill's text, for this turn.
+    pub context: String,
+    /// What the person said.
+    pub words: String,
+}
+
+/// A skill that a plugin brings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BroughtSkill {
+    /// With the plugin before a colon.
+    pub name: String,
+    /// Its main file, or its folder.
+    pub path: PathBuf,
+}
+
+/// Folders of instructions that a model reads when it needs them.
+pub trait Skills: Any + Send + Sync {
+    /// The list for the prompt of a new conversation with these toolsets; all without a choice.
+    fn index<'a>(
+        &'a self,
+        toolsets: Option<&'a [String]>,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<String>>;
+
+    /// Those that a person can call, by name.
+    fn callable<'a>(&'a self, cx: &'a CallContext) -> BoxFuture<'a, Vec<SkillLine>>;
+
+    /// A person calls one with these words; the error says why not.
+    fn call<'a>(
+        &'a self,
+        name: &'a str,
+        words: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<CalledSkill, String>>;
+
+    /// `/skills` with these words: what waits for a person, and deciding it. `None` when the words
+    /// are none of those.
+    fn decide<'a>(
+        &'a self,
+        words: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Option<Result<String, String>>>;
+
+    /// What a plugin brings from now on; nothing when it goes.
+    fn bring(&self, plugin: &str, skills: Vec<BroughtSkill>);
 }

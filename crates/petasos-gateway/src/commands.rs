@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use petasos_contract::message::Content;
 use petasos_session::command::{self, AfterCommand};
-use petasos_session::{CommandOutcome, EndReason};
-use petasos_store::{Filter, SessionHead, SessionScope, StoreError};
+use petasos_session::{CommandOutcome, EndReason, Input, Session};
+use petasos_store::{Filter, InboundKind, InboxRow, SessionHead, SessionScope, StoreError};
 use serde_json::Value;
 use tracing::warn;
 
@@ -61,10 +62,45 @@ const AT_A_TERMINAL: &[&str] = &[
 impl Shared {
     /// Runs the command of a message, and answers it in one step.
     pub(crate) async fn command(self: Arc<Self>, message: Admitted) {
+        if self.calls_skill(&message).await {
+            if let Err(error) = self.settle_message(&message, now_ms()).await {
+                warn!(%error, id = message.id, "a stored message waits for a restart");
+            }
+            return;
+        }
         let said = self.run_command(&message).await;
         if let Err(error) = self.end_with(&message, "a command", said).await {
             warn!(%error, id = message.id, "a command is not answered");
         }
+    }
+
+    /// Whether a message calls a skill that its sender may call: then it is a turn, and survives a
+    /// crash like one. A call that is refused is answered as a command is.
+    async fn calls_skill(&self, message: &Admitted) -> bool {
+        let Some((name, _)) = command::split(&message.text) else { return false };
+        let Some(account) = self.account(&message.lane()) else { return false };
+        let own = CHAT_COMMANDS.iter().any(|own| own.name == name)
+            || AT_A_TERMINAL.contains(&name.as_str())
+            || matches!(name.as_str(), "start" | "help" | "commands" | "reset");
+        let may = may_run(message.class, &name, &account.options());
+        !own && may && self.sessions.meant_skill(&message.session, &message.text).await.is_some()
+    }
+
+    /// What the model reads of a message; a skill that it calls comes before its words.
+    pub(crate) async fn with_skill(
+        &self,
+        row: &InboxRow,
+        session: &Session,
+    ) -> Result<Input, String> {
+        let mut input = Self::input(row);
+        if row.message.kind == InboundKind::Command
+            && let Some(called) = self.sessions.called_skill(session.id(), &row.message.text).await
+        {
+            let called = called?;
+            input.content = Content::Text(called.words);
+            input.context.push(called.context);
+        }
+        Ok(input)
     }
 
     async fn run_command(self: &Arc<Self>, message: &Admitted) -> String {
@@ -125,6 +161,11 @@ impl Shared {
         name: &str,
         words: &str,
     ) -> String {
+        let decides =
+            name == "skills" && (words.starts_with("approve") || words.starts_with("reject"));
+        if decides && message.class < Class::Admin {
+            return format!("/{name} is for administrators.");
+        }
         if matches!(name, "resume" | "sessions")
             && let Some(words) = everywhere(words)
         {

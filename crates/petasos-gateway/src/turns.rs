@@ -274,7 +274,11 @@ impl Shared {
 
     async fn carry_out(self: &Arc<Self>, row: &InboxRow, session: &Session) -> Ended {
         let mut events = session.events(Replay::Now);
-        let mut input = media::with_words(input::of(row), row, &*self.host).await;
+        let mut input = match self.with_skill(row, session).await {
+            Ok(input) => input,
+            Err(why) => return Ended::Failed(why),
+        };
+        input = media::with_words(input, row, &*self.host).await;
         input.turn = Some(TurnId::new(row.id.as_str()));
         let handle = match session.submit(input, WhenBusy::Queue).await {
             Ok(Admission::Started(handle) | Admission::Queued { turn: handle, .. }) => handle,

@@ -13,7 +13,6 @@
 //! | `rpc` | the pipe to one plugin |
 //! | `plugin` | one plugin: its process, its tools, hooks, middleware and verbs |
 //! | `plugins` | all of them |
-//! | `skills` | reading the skills that they bring |
 //! | `python` | the host for plugins that are Python packages |
 
 pub mod answer;
@@ -25,9 +24,7 @@ pub mod plugins;
 mod python;
 mod rpc;
 pub mod shell;
-mod skills;
 mod spill;
 
 pub use plugins::{Plugins, Surroundings};
 pub use shell::ShellHooks;
-pub use skills::offer_home as offer_skills;

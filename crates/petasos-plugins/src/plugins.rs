@@ -7,9 +7,8 @@ use arc_swap::ArcSwapOption;
 use futures::future::join_all;
 use parking_lot::Mutex;
 use petasos_contract::model::Model;
-use petasos_contract::ports::Door;
+use petasos_contract::ports::{Door, Skills};
 use petasos_contract::processes::{HelperSpec, Processes};
-use petasos_contract::terminal::Terminal;
 use petasos_contract::wait::{self, Owned};
 use petasos_contract::{CallContext, Settings};
 use petasos_runtime::Registry;
@@ -21,7 +20,7 @@ use tokio::io::AsyncReadExt;
 use crate::discover::{Discovered, Found, discover};
 use crate::manifest::Manifest;
 use crate::plugin::{CommandInfo, Plugin};
-use crate::{python, skills};
+use crate::python;
 
 /// How long the program waits for all of them together; a slow one joins when it is ready.
 const START_BUDGET: Duration = Duration::from_secs(3);
@@ -45,8 +44,8 @@ pub struct Surroundings {
     pub middleware: Arc<Middleware>,
     /// The one door, for `ctx.dispatch_tool`.
     pub door: Option<Arc<dyn Door>>,
-    /// Whose commands see the variables that a skill declares.
-    pub terminal: Option<Arc<dyn Terminal>>,
+    /// Where their skills go.
+    pub skills: Option<Arc<dyn Skills>>,
     /// The model behind `ctx.llm`, without middleware.
     pub model: Option<Arc<dyn Model>>,
     /// Names that a plugin's command may not take.
@@ -87,8 +86,6 @@ pub struct Plugins {
     host: Arc<Surroundings>,
     discovered: Discovered,
     running: Vec<Arc<Plugin>>,
-    /// Whether their skills are offered.
-    skills: bool,
     /// The starts that take longer than the program waits.
     starts: Mutex<Vec<Owned<()>>>,
 }
@@ -106,12 +103,11 @@ impl Plugins {
             wanted.map(|found| Plugin::new(found.manifest.clone(), Arc::clone(&host))).collect();
         running.iter().for_each(Plugin::hold_place);
         let starts = Mutex::new(running.iter().map(started).collect());
-        let mut plugins = Self { host, discovered, running, skills: false, starts };
+        let plugins = Self { host, discovered, running, starts };
         let settled = plugins.settle();
         if wait::until(Instant::now() + START_BUDGET, "plugins to start", settled).await.is_err() {
             tracing::warn!("a plugin is slow to start and joins when it is ready");
         }
-        plugins.skills = skills::offer(&plugins.running, &plugins.host);
         plugins
     }
 
@@ -200,9 +196,6 @@ impl Plugins {
     /// Ends them all and removes what they registered.
     pub async fn stop(&self) {
         self.starts.lock().clear();
-        if self.skills {
-            skills::withdraw(&self.host);
-        }
         join_all(self.running.iter().map(|plugin| plugin.stop())).await;
     }
 }

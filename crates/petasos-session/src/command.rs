@@ -5,7 +5,8 @@
 
 use std::sync::Arc;
 
-use petasos_contract::{BoxFuture, SessionId};
+use petasos_contract::ports::Skills;
+use petasos_contract::{BoxFuture, CallContext, SessionId};
 
 use crate::commands::COMMANDS;
 use crate::live::LiveSession;
@@ -55,6 +56,8 @@ pub struct CommandOutcome {
     pub pages: Vec<Page>,
     /// What follows.
     pub then: AfterCommand,
+    /// What the model reads before what is said to it.
+    pub(crate) context: Vec<String>,
 }
 
 /// What follows from a command.
@@ -74,17 +77,17 @@ pub enum AfterCommand {
 impl CommandOutcome {
     /// A page of Markdown.
     pub(crate) fn markdown(text: impl Into<String>) -> Self {
-        Self { pages: vec![Page::Markdown(text.into())], then: AfterCommand::Nothing }
+        Self { pages: vec![Page::Markdown(text.into())], ..Self::default() }
     }
 
     /// A remark.
     pub(crate) fn note(text: impl Into<String>) -> Self {
-        Self { pages: vec![Page::Note(text.into())], then: AfterCommand::Nothing }
+        Self { pages: vec![Page::Note(text.into())], ..Self::default() }
     }
 
     /// Something that went wrong.
     pub(crate) fn warning(text: impl Into<String>) -> Self {
-        Self { pages: vec![Page::Warning(text.into())], then: AfterCommand::Nothing }
+        Self { pages: vec![Page::Warning(text.into())], ..Self::default() }
     }
 
     /// And a remark below.
@@ -166,9 +169,43 @@ pub(crate) async fn run(live: &mut LiveSession, typed: &str) -> CommandOutcome {
     let done = match (find(&name), extra) {
         (Some(command), _) => (command.run)(live, words).await,
         (None, Some(extra)) => extra.run(words).await.map(CommandOutcome::markdown),
-        (None, None) => Err(unknown(&name, names(&live.parts.extras))),
+        (None, None) => skill(live, &name, words).await,
     };
     done.unwrap_or_else(CommandOutcome::warning)
+}
+
+/// A skill that is called by its name: what was typed becomes the person's turn.
+async fn skill(live: &mut LiveSession, name: &str, words: &str) -> Result<CommandOutcome, String> {
+    let cx = live.call_context();
+    let skills = live.engine().ports.skills.clone();
+    let Some(skills) = skills else { return Err(unknown(name, names(&live.parts.extras))) };
+    match meant(skills.as_ref(), name, &cx).await {
+        Ok(meant) => {
+            let called = skills.call(&meant, words, &cx).await?;
+            let then = AfterCommand::Submit(called.words);
+            Ok(CommandOutcome { then, context: vec![called.context], ..CommandOutcome::default() })
+        }
+        Err(known) => Err(unknown(name, names(&live.parts.extras).chain(known))),
+    }
+}
+
+/// The skill that a command's name means. `/skill:NAME` always means one; otherwise a skill must
+/// have the name. Gives the names of all skills when none has it.
+pub(crate) async fn meant(
+    skills: &dyn Skills,
+    name: &str,
+    cx: &CallContext,
+) -> Result<String, Vec<String>> {
+    let all = skills.callable(cx).await;
+    let typed = name.strip_prefix("skill:");
+    let plain = |name: &str| name.to_lowercase().replace('_', "-");
+    let found = all.iter().find(|skill| plain(&skill.name) == typed.unwrap_or(name));
+    match (found, typed) {
+        (Some(skill), _) => Ok(skill.name.clone()),
+        // The library says why it has none.
+        (None, Some(typed)) => Ok(typed.to_owned()),
+        (None, None) => Err(all.into_iter().map(|skill| skill.name).collect()),
+    }
 }
 
 /// What to say about a name that no command has.
@@ -181,6 +218,11 @@ pub fn unknown(name: &str, known: impl IntoIterator<Item = String>) -> String {
 
 fn find(name: &str) -> Option<&'static SlashCommand> {
     COMMANDS.iter().copied().find(|one| one.name == name || one.aliases.contains(&name))
+}
+
+/// Whether a command of ours or an added one has the name.
+pub(crate) fn is_known(name: &str, extras: &[Arc<dyn Extra>]) -> bool {
+    find(name).is_some() || extras.iter().any(|extra| extra.name() == name)
 }
 
 /// The names that no added command can have.

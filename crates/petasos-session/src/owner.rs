@@ -275,7 +275,8 @@ impl Owner {
                     self.live.shared.ring.told_until(agent.transcript().last());
                 }
                 if let AfterCommand::Submit(text) = &outcome.then {
-                    self.push(text.as_str().into());
+                    let context = outcome.context.clone();
+                    self.push(Input { context, ..text.as_str().into() });
                 }
                 respond(reply, outcome);
             }

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::{Agent, TurnError};
 use petasos_contract::context::CALLER_DEADLINE;
+use petasos_contract::ports::CalledSkill;
 use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, SessionId};
 use petasos_store::{StoreError, Stores, WaitingCalls};
@@ -148,6 +149,29 @@ impl Sessions {
     /// Every command, for help and completion.
     pub fn commands(&self) -> Vec<CommandInfo> {
         command::listed(&self.parts.extras)
+    }
+
+    /// The skill that a line calls in a session; nothing when the line is another command or
+    /// none. The error says why the skill cannot be called.
+    pub async fn called_skill(
+        &self,
+        session: &SessionId,
+        line: &str,
+    ) -> Option<Result<CalledSkill, String>> {
+        let name = self.meant_skill(session, line).await?;
+        let (_, words) = command::split(line)?;
+        let skills = self.parts.engine.ports.skills.clone()?;
+        let cx = self.parts.services.context(session);
+        Some(skills.call(&name, words, &cx).await)
+    }
+
+    /// The name of the skill that a line means; nothing is read or counted.
+    pub async fn meant_skill(&self, session: &SessionId, line: &str) -> Option<String> {
+        let (name, _) = command::split(line)?;
+        let known = command::is_known(&name, &self.parts.extras);
+        let skills = self.parts.engine.ports.skills.clone().filter(|_| !known)?;
+        let cx = self.parts.services.context(session);
+        command::meant(skills.as_ref(), &name, &cx).await.ok()
     }
 
     /// The questions of all sessions.

@@ -41,6 +41,9 @@ mod process;
 mod read_file;
 mod search_files;
 mod send_message;
+mod skill_manage;
+mod skill_view;
+mod skills_list;
 mod spotify_albums;
 mod spotify_devices;
 mod spotify_library;
@@ -109,6 +112,9 @@ pub static BUILTIN: &[&ToolDef] = &[
     &spotify_playlists::TOOL,
     &spotify_queue::TOOL,
     &spotify_search::TOOL,
+    &skill_manage::TOOL,
+    &skill_view::TOOL,
+    &skills_list::TOOL,
     &terminal::TOOL,
     &text_to_speech::TOOL,
     &vision_analyze::TOOL,

@@ -30,6 +30,7 @@ mod run;
 mod serve;
 mod sessions;
 mod setup;
+mod skills;
 mod stop;
 mod term;
 mod tools;
@@ -73,6 +74,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &serve::COMMAND,
     &sessions::COMMAND,
     &setup::COMMAND,
+    &skills::COMMAND,
     &stop::COMMAND,
     &term::COMMAND,
     &tools::COMMAND,

@@ -60,7 +60,7 @@ impl Extensions {
             hooks: Arc::clone(host.hooks()),
             middleware: Arc::clone(host.middleware()),
             door: host.ports().door.clone(),
-            terminal: host.ports().terminal.clone(),
+            skills: host.ports().skills.clone(),
             model: Some(host.model()),
             reserved_commands: petasos_session::built_in()
                 .chain(petasos_tui::built_in())

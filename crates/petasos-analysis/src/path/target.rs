@@ -75,7 +75,9 @@ pub fn is_free(rest: &str) -> bool {
         Some("profiles") => parts.nth(1),
         first => first,
     };
-    first.is_some_and(|first| FREE.contains(&first))
+    // What was installed from where is a record that skills are held to.
+    let record = first == Some("skills") && parts.next() == Some(".hub");
+    !record && first.is_some_and(|first| FREE.contains(&first))
 }
 
 pub(super) fn agent_target(path: &str, facts: &Facts) -> Option<Target> {

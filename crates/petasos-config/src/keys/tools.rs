@@ -99,7 +99,7 @@ pub(super) static KEYS: &[Key] = &[
     key("plugins.python", Text, "\"python3\"", "Interpreter of Python plugins"),
     key("plugins.entries", Map, "", "What single plugins may do"),
     key("quick_commands", Any, "", "Slash commands that run a command").reserved("slash commands of your own"),
-    key("bundles", Any, "", "Groups of skills").reserved("groups of skills"),
+    key("bundles", Any, "", "Groups of skills that `/NAME` calls together"),
 ];
 
 // One row a line reads as a table.

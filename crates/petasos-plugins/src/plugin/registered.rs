@@ -1,9 +1,11 @@
 //! What one plugin brought, and taking it back.
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use petasos_contract::hook::{Hook, HookKind, HookSet};
+use petasos_contract::ports::BroughtSkill;
 use serde::Serialize;
 use serde_json::Value;
 
@@ -72,6 +74,19 @@ impl Plugin {
                 self.host.hooks.register(&(Arc::new(hook) as Arc<dyn Hook>));
             }
         }
+        if old.skills != new.skills {
+            self.bring(&new.skills);
+        }
+    }
+
+    fn bring(&self, skills: &[SkillInfo]) {
+        let brought = |skill: &SkillInfo| BroughtSkill {
+            name: skill.name.clone(),
+            path: PathBuf::from(&skill.path),
+        };
+        if let Some(shelf) = &self.host.skills {
+            shelf.bring(&self.manifest.key, skills.iter().map(brought).collect());
+        }
     }
 
     /// The deciding moments that its manifest promises to attend to, and what its entry in the
@@ -95,5 +110,6 @@ impl Plugin {
         self.host.registry.deregister_all(&self.origin);
         self.host.hooks.deregister(&self.name());
         self.host.middleware.deregister(&self.name());
+        self.bring(&[]);
     }
 }

@@ -128,6 +128,7 @@ async fn one_plugin_uses_every_verb() {
     assert_eq!(registered.tools.len(), 6, "{registered:?}");
     assert_eq!(registered.middleware.len(), 4);
     assert_eq!(registered.skills[0].name, "everything:how");
+    assert_eq!(stage.skills.0.lock()[0].name, "everything:how");
     // What nothing here can use is accepted, and named.
     let unserved = [
         "web_search_provider mysearch",
@@ -173,7 +174,7 @@ async fn one_plugin_uses_every_verb() {
     plugins.stop().await;
     let left = stage.registry.snapshot();
     assert!(left.get("greet").is_none(), "what it brought is gone with it");
-    assert!(left.get("skill_view").is_none());
+    assert!(stage.skills.0.lock().is_empty(), "its skills, too");
 }
 
 #[tokio::test]
@@ -314,51 +315,4 @@ async fn an_installed_package_is_found_by_its_entry_point_with_the_configured_in
     let plugins = stage.plugins().await;
     assert_eq!(plugins.get("weather").unwrap().state(), State::Ready);
     assert_eq!(stage.text("sky", json!({})).await, "blue");
-}
-
-#[tokio::test]
-async fn skills_of_plugins_and_of_the_home_are_read_and_nothing_beside_them() {
-    let source = "
-from pathlib import Path
-def register(ctx):
-    folder = Path(__file__).parent / 'skills'
-    ctx.register_skill('brew', folder / 'brew' / 'SKILL.md', 'Brewing')
-    ctx.register_skill('pour', folder / 'pour')
-";
-    let stage = Stage::new(json!({ "plugins": { "enabled": ["tea"] } }));
-    stage.plugin(
-        "tea",
-        &[
-            ("plugin.yaml", "name: tea"),
-            ("__init__.py", source),
-            ("secret.txt", "not for skills"),
-            ("skills/brew/SKILL.md", "boil the water"),
-            ("skills/brew/references/times.md", "four minutes"),
-            ("skills/pour/SKILL.md", "slowly"),
-        ],
-    );
-    for place in ["home/biscuit", "food/cake", "shop/cake"] {
-        stage.plugin(&format!("../skills/{place}"), &[("SKILL.md", place)]);
-    }
-    let _plugins = stage.plugins().await;
-    let view = |name: &str, file: &str| {
-        stage.text("skill_view", json!({ "name": name, "file_path": file }))
-    };
-    let brew = parsed(&view("tea:brew", "").await);
-    assert_eq!(brew["content"], "boil the water");
-    assert_eq!(brew["files"], json!(["references/times.md"]));
-    assert_eq!(parsed(&view("tea:brew", "references/times.md").await)["content"], "four minutes");
-    assert_eq!(parsed(&view("tea:pour", "").await)["content"], "slowly");
-    assert_eq!(parsed(&view("biscuit", "").await)["content"], "home/biscuit");
-    assert_eq!(parsed(&view("food:cake", "").await)["content"], "food/cake");
-    for (name, file, why) in [
-        ("cake", "", "several skills"),
-        ("tea:nothing", "", "no skill is named"),
-        ("tea:brew", "../../secret.txt", "has no file"),
-        ("tea:brew", "/etc/hostname", "has no file"),
-        ("../plugins/tea", "", "is no name of a skill"),
-    ] {
-        let text = view(name, file).await;
-        assert!(text.contains("error") && text.contains(why), "{name} {file}: {text}");
-    }
 }

@@ -12,7 +12,7 @@ use petasos_contract::call::{ToolCall, ToolResult};
 use petasos_contract::context::Surface;
 use petasos_contract::message::Assistant;
 use petasos_contract::model::{Model, ModelError, Prompt, Reply, Role};
-use petasos_contract::ports::Door;
+use petasos_contract::ports::{BroughtSkill, CalledSkill, Door, SkillLine, Skills};
 use petasos_contract::processes::Processes;
 use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{
@@ -97,6 +97,45 @@ impl Model for Parrot {
     }
 }
 
+/// Notes what plugins bring.
+#[derive(Default)]
+pub(crate) struct Shelf(pub(crate) parking_lot::Mutex<Vec<BroughtSkill>>);
+
+impl Skills for Shelf {
+    fn index<'a>(
+        &'a self,
+        _: Option<&'a [String]>,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn callable<'a>(&'a self, _: &'a CallContext) -> BoxFuture<'a, Vec<SkillLine>> {
+        Box::pin(async { Vec::new() })
+    }
+
+    fn call<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a str,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<CalledSkill, String>> {
+        Box::pin(async { Err("none".to_owned()) })
+    }
+
+    fn decide<'a>(
+        &'a self,
+        _: &'a str,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Option<Result<String, String>>> {
+        Box::pin(async { None })
+    }
+
+    fn bring(&self, _: &str, skills: Vec<BroughtSkill>) {
+        *self.0.lock() = skills;
+    }
+}
+
 pub(crate) struct Stage {
     pub(crate) home: TempDir,
     pub(crate) workspace: TempDir,
@@ -107,6 +146,7 @@ pub(crate) struct Stage {
     pub(crate) processes: Arc<dyn Processes>,
     pub(crate) asked: Arc<Yes>,
     pub(crate) door: Arc<Dispatcher>,
+    pub(crate) skills: Arc<Shelf>,
 }
 
 impl Stage {
@@ -130,6 +170,7 @@ impl Stage {
             processes: Helpers::new(),
             asked,
             door: Arc::new(door),
+            skills: Arc::default(),
         }
     }
 
@@ -188,7 +229,7 @@ impl Stage {
             registry: Arc::clone(&self.registry),
             hooks: Arc::clone(&self.hooks),
             middleware: Arc::clone(&self.middleware),
-            terminal: None,
+            skills: Some(Arc::clone(&self.skills) as Arc<dyn Skills>),
             door: Some(Arc::clone(&self.door) as Arc<dyn Door>),
             model: Some(Arc::new(Parrot)),
             reserved_commands: vec!["help".to_owned()],

@@ -63,7 +63,10 @@ fn a_schema_names_no_tool_that_is_not_there() {
     };
     for def in BUILTIN {
         let tool = (def.build)(&Ports::default());
-        for missing in BUILTIN.iter().filter(|other| other.name != def.name) {
+        // An action of `skill_manage` is called like a tool.
+        let is_action = |name: &str| def.name == "skill_manage" && name == "write_file";
+        let others = BUILTIN.iter().filter(|other| other.name != def.name);
+        for missing in others.filter(|other| !is_action(other.name)) {
             let granted = BUILTIN.iter().filter(|other| other.name != missing.name);
             let granted: BTreeSet<ToolName> =
                 granted.map(|other| ToolName::new(other.name)).collect();

@@ -13,6 +13,7 @@ use std::time::Duration;
 
 use clap::{ArgMatches, Args};
 use petasos_contract::context::Surface;
+use petasos_contract::message::Content;
 use petasos_session::{Begin, EndReason, Input, Outcome, SessionError, TurnEnd, TurnError};
 use petasos_store::StoreError;
 use petasos_terminal::TerminalSettings;
@@ -103,6 +104,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         };
         let session = sessions.open(begin).await.map_err(failed)?;
         let cx = host.call_context(Surface::OneShot, session.id().clone());
+        let input = with_skill(input, &sessions, &session).await?;
         let told = Told::new(out, Arc::clone(host.catalogue()), dumb);
         let watched = Watched { session: &session, told, out, person, cx };
         let ended = watched.turn(input).await;
@@ -112,6 +114,23 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     })??;
     let (ended, shown) = ended;
     Ok(show(out, &ended, shown))
+}
+
+/// A prompt that calls a skill, as the turn that it means. Any other line stays as it is.
+async fn with_skill(
+    input: Input,
+    sessions: &petasos_session::Sessions,
+    session: &petasos_session::Session,
+) -> Result<Input, Report> {
+    let Content::Text(line) = &input.content else { return Ok(input) };
+    match sessions.called_skill(session.id(), line).await {
+        None => Ok(input),
+        Some(Ok(skill)) => {
+            let context = vec![skill.context];
+            Ok(Input { content: Content::Text(skill.words), context, turn: input.turn })
+        }
+        Some(Err(why)) => Err(Report::new(why).code("skill")),
+    }
 }
 
 /// Whether commands are confined for no other reason than that nobody is there.

@@ -28,6 +28,7 @@ mod serve;
 mod services;
 mod sessions;
 mod setup;
+mod skills;
 mod terminal;
 mod tools;
 mod toolsets;

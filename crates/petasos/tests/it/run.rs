@@ -194,6 +194,8 @@ fn a_skill_of_the_home_is_read_and_its_variables_reach_commands() {
     let skill = "---\nname: weather\ndescription: The weather\nrequired_environment_variables:\n  \
                  - name: WEATHER_STATION\n    prompt: Which station?\n---\nAsk the station.\n";
     home.write(".petasos/skills/weather/SKILL.md", skill);
+    let allow = ["skills", "allow-env", "weather", "WEATHER_STATION"];
+    assert_eq!(petasos(&home).run(&allow).code, Some(0));
     let finished = petasos(&home).with("WEATHER_STATION", "seven").run(&["run", "how warm is it?"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let said = asked(&model).to_string();

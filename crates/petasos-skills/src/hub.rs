@@ -1,0 +1,16 @@
+//! Getting skills of others: where from, what is in them, what a person is shown, what is kept.
+//!
+//! A model may propose an installation; only a person's command makes one. Nothing is written
+//! outside the quarantine before the decision.
+
+mod fetch;
+mod install;
+mod source;
+mod tar;
+mod tree;
+
+pub use fetch::{Fetcher, Package};
+pub(crate) use install::is_tampered;
+pub use install::{Decision, Review, decide, install, review, unified_files, uninstall, verify};
+pub use source::{Source, TrustLevel};
+pub use tree::unpacked;

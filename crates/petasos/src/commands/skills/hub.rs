@@ -1,0 +1,259 @@
+//! Skills of others: looking at them, installing, updating, removing, verifying.
+
+use std::collections::BTreeMap;
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::Args;
+use petasos_contract::Settings;
+use petasos_skills::hub::{self, Decision, Fetcher, Package, Review, Source};
+use petasos_skills::scan::{self, Report as Found};
+use petasos_skills::{Consent, digest_of, lock};
+use serde_json::json;
+
+use super::refused;
+use crate::command::Session;
+use crate::host::Host;
+use crate::out::Out;
+use crate::prompt;
+use crate::report::Report;
+
+#[derive(Debug, Args)]
+pub(super) struct Origin {
+    /// owner/repo/name[@ref], an address of a repository, an archive or SKILL.md, or a folder
+    from: String,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Install {
+    #[command(flatten)]
+    from: Origin,
+    /// The name of the skill, as consent to what the review shows
+    #[arg(long, value_name = "NAME")]
+    confirm: Option<String>,
+    /// Let the commands of a conversation that reads it see this variable
+    #[arg(long, value_name = "VARIABLE")]
+    allow_env: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Update {
+    /// The skill; all that were installed when absent
+    name: Option<String>,
+    /// The name of the skill, as consent to what the review shows
+    #[arg(long, value_name = "NAME")]
+    confirm: Option<String>,
+}
+
+impl Origin {
+    pub(super) fn inspect(&self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let host = session.host.shared()?;
+        let (_, package, source) = fetched(&host, &self.from)?;
+        let review = hub::review(&package, &source, host.settings()).map_err(refused)?;
+        show(out, &review);
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Install {
+    pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let host = session.host.shared()?;
+        let settings = host.settings();
+        let (typed, package, source) = fetched(&host, &self.from.from)?;
+        let review = hub::review(&package, &source, settings).map_err(refused)?;
+        for variable in &self.allow_env {
+            if !review.report.variables.contains(variable) {
+                return Err(Report::usage(format!(
+                    "`{}` does not ask for {variable}",
+                    review.name
+                )));
+            }
+        }
+        agreed(out, &review, self.confirm.as_deref())?;
+        let at = hub::install(&package, &review, (&typed, &source), settings).map_err(refused)?;
+        if !self.allow_env.is_empty() {
+            let digest = digest_of(&at).map_err(refused)?;
+            Consent::allow(settings, &digest, self.allow_env.iter().cloned()).map_err(refused)?;
+        }
+        if out.is_json() {
+            out.value(&json!({ "installed": review.name, "path": at, "review": review }));
+        } else {
+            out.line(format!("{} is in {}", review.name, at.display()));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+impl Update {
+    pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let host = session.host.shared()?;
+        let settings = host.settings();
+        let installed = lock::read(settings).map_err(refused)?.installed;
+        let wanted = |name: &String| self.name.as_ref().is_none_or(|wanted| wanted == name);
+        let chosen: Vec<_> = installed.into_iter().filter(|(name, _)| wanted(name)).collect();
+        if let Some(name) = self.name.as_ref().filter(|_| chosen.is_empty()) {
+            return Err(
+                Report::new(format!("`{name}` was not installed from a hub")).code("not_found")
+            );
+        }
+        let mut rows = Vec::new();
+        for (name, known) in chosen {
+            let (typed, package, source) = fetched(&host, &known.identifier)?;
+            let review = hub::review(&package, &source, settings).map_err(refused)?;
+            let nothing = review.diff.as_deref().is_some_and(str::is_empty);
+            if nothing || review.name != name {
+                rows.push(json!({ "name": name, "state": "up to date" }));
+                continue;
+            }
+            agreed(out, &review, self.confirm.as_deref())?;
+            hub::install(&package, &review, (&typed, &source), settings).map_err(refused)?;
+            rows.push(json!({ "name": name, "state": "updated", "diff": review.diff }));
+        }
+        if out.is_json() {
+            out.value(&json!({ "skills": rows }));
+        } else {
+            for row in rows {
+                out.line(format!("{}: {}", row["name"], row["state"]).replace('"', ""));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+}
+
+/// What was typed, made to hold everywhere; the package; where it came from.
+fn fetched(host: &Arc<Host>, typed: &str) -> Result<(String, Package, Source), Report> {
+    let settings = host.settings();
+    let source = Source::of(typed, settings).map_err(refused)?;
+    let typed = match &source {
+        Source::Folder(path) | Source::Archive(path) => path.display().to_string(),
+        _ => typed.to_owned(),
+    };
+    let fetcher = Fetcher::new(settings, host.ports().processes.clone());
+    let package = host.wait(Box::pin(fetcher.fetch(&source)))?.map_err(refused)?;
+    Ok((typed, package, source))
+}
+
+/// What a person must have said, given what the review shows. An update asks always.
+fn agreed(out: Out, review: &Review, confirm: Option<&str>) -> Result<(), Report> {
+    if review.decision == Decision::Refuse {
+        if !out.is_json() {
+            show(out, review);
+        }
+        return Err(Report::new(format!("`{}` is dangerous: it is not installed", review.name))
+            .code("dangerous"));
+    }
+    let replaces = review.diff.is_some();
+    if review.decision == Decision::Allow && !replaces && !review.modified {
+        return Ok(());
+    }
+    if let Some(name) = confirm {
+        return if name == review.name {
+            Ok(())
+        } else {
+            Err(Report::usage(format!("the skill is called `{}`", review.name)))
+        };
+    }
+    if !out.is_json() {
+        show(out, review);
+    }
+    if !prompt::somebody_is_there(out) {
+        return Err(Report::new(format!("`{}` needs your consent", review.name))
+            .code("consent")
+            .hint(format!("read the review, then `--confirm {}`", review.name)));
+    }
+    let sure = if review.decision == Decision::TypeName {
+        prompt::line(out, &format!("Type `{}` to install it:", review.name))? == review.name
+    } else {
+        prompt::confirm(out, &format!("Install `{}`?", review.name))?
+    };
+    if sure { Ok(()) } else { Err(Report::new("nothing was installed").code("declined")) }
+}
+
+fn show(out: Out, review: &Review) {
+    if out.is_json() {
+        out.value(&json!({ "review": review }));
+        return;
+    }
+    let revision = review.revision.as_deref().unwrap_or("no commit");
+    out.remark(format!("{}: {}", review.name, review.description));
+    out.remark(format!(
+        "{} source, {revision}, verdict {}",
+        review.trust.as_str(),
+        review.verdict.as_str()
+    ));
+    for (file, size) in &review.files {
+        out.remark(format!("  {file} ({size} bytes)"));
+    }
+    findings(out, &review.report);
+    for problem in &review.problems {
+        out.remark(format!("  {}", problem.what));
+    }
+    if review.modified {
+        out.remark("it was changed here since it was installed; the change goes to the archive");
+    }
+    if let Some(diff) = &review.diff {
+        out.remark(diff);
+    }
+}
+
+fn findings(out: Out, report: &Found) {
+    for finding in &report.findings {
+        out.remark(format!(
+            "  {:?} {:?} {}:{} {}: {}",
+            finding.severity, finding.class, finding.file, finding.line, finding.what, finding.text
+        ));
+    }
+    let joined = |names: &std::collections::BTreeSet<String>| {
+        names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")
+    };
+    if !report.hosts.is_empty() {
+        out.remark(format!("  reaches {}", joined(&report.hosts)));
+    }
+    if !report.variables.is_empty() {
+        out.remark(format!("  wants variables {}", joined(&report.variables)));
+    }
+}
+
+pub(super) fn uninstall(session: &mut Session, name: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let at = hub::uninstall(name, session.host.get()?.settings()).map_err(refused)?;
+    out.line(format!("{name} is put away in {}", at.display()));
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn verify(session: &mut Session) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let states = hub::verify(session.host.get()?.settings()).map_err(refused)?;
+    let bad = states.values().any(|state| matches!(*state, "tampered" | "missing"));
+    if out.is_json() {
+        out.value(&json!({ "skills": states }));
+    } else {
+        for (name, state) in &states {
+            out.line(format!("{name}: {state}"));
+        }
+    }
+    Ok(ExitCode::from(u8::from(bad)))
+}
+
+pub(super) fn scan(session: &mut Session, folder: &str) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let settings: &Arc<Settings> = session.host.get()?.settings();
+    let path = settings.workspace().join(folder);
+    let files = petasos_skills::files_of(&path).map_err(refused)?;
+    let mut read: BTreeMap<String, Vec<u8>> = BTreeMap::new();
+    for (name, path) in files {
+        read.insert(name, std::fs::read(path)?);
+    }
+    let report = scan::scan(&read);
+    let verdict = report.verdict();
+    if out.is_json() {
+        out.value(&json!({ "verdict": verdict, "report": report }));
+    } else {
+        findings(out, &report);
+        out.line(format!("{folder}: {}", verdict.as_str()));
+    }
+    Ok(ExitCode::from(u8::from(verdict != scan::Verdict::Safe)))
+}
