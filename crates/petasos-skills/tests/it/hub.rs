@@ -81,7 +81,10 @@ fn s123_hostile_archives_are_refused() {
     let two = tarred(&[("a/SKILL.md", b'0', MAIN), ("b/SKILL.md", b'0', MAIN)]);
     assert_eq!(refused(&two).kind, "ambiguous");
     assert_eq!(unpacked(&two, Some("b")).unwrap().0, "b");
-    assert_eq!(refused(&tarred(&[("tea/SKILL.md", b'0', &[b'x'; 300 * 1024])])).kind, "too_large");
+    assert_eq!(
+        refused(&tarred(&[("tea/SKILL.md", b'0', "x".repeat(300 * 1024).as_bytes())])).kind,
+        "too_large"
+    );
     assert!(unpacked(b"not an archive at all", None).is_err());
 }
 
