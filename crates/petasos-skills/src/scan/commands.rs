@@ -46,7 +46,11 @@ fn one(file: &str, first: usize, language: Language, code: &str, report: &mut Re
         let start = usize::try_from(finding.span.start).unwrap_or(usize::MAX);
         let before = code.get(..start).unwrap_or_default();
         let line = first + before.matches('\n').count();
-        let (class, severity) = weight(finding.rule);
+        let (class, mut severity) = weight(finding.rule);
+        if language != Language::Shell {
+            // Of other languages only the calls and texts are read, which is no proof.
+            severity = severity.min(Severity::High);
+        }
         let what = if petasos_analysis::is_blind(finding.rule) && severity == Severity::High {
             format!("cannot be judged: {}", finding.description)
         } else {
@@ -78,17 +82,14 @@ fn weight(rule: &str) -> (Class, Severity) {
         "change to agent policy"
         | "write to agent settings"
         | "agent self-harm"
-        | "security tooling switched off"
         | "sudo with stdin or askpass"
-        | "account or privilege change"
         | "set-uid bit or capability"
         | "write to a credential file" => (PrivilegeEscalation, Critical),
         "fork bomb"
         | "raw disk write"
         | "make filesystem"
         | "recursive delete of a system directory"
-        | "backup or snapshot deletion"
-        | "delete of a system or credential file" => (Destructive, Critical),
+        | "backup or snapshot deletion" => (Destructive, Critical),
         "hidden characters" | "decoded code execution" => (Obfuscation, High),
         "read of a secret" => (CredentialExposure, High),
         "remote code execution" => (SupplyChain, High),
@@ -96,6 +97,8 @@ fn weight(rule: &str) -> (Class, Severity) {
         "write to system configuration"
         | "recursive change of owner to root"
         | "permission sweep of a system directory"
+        | "security tooling switched off"
+        | "account or privilege change"
         | "firewall change" => (PrivilegeEscalation, High),
         "recursive delete"
         | "bulk delete"
@@ -103,6 +106,7 @@ fn weight(rule: &str) -> (Class, Severity) {
         | "cloud resource deletion"
         | "cluster resource deletion"
         | "kill all processes"
+        | "delete of a system or credential file"
         | "shutdown or reboot" => (Destructive, High),
         // Instructions are often no whole command: what is malformed shows what to fill in.
         _ => (Execution, Medium),

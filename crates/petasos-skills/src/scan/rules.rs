@@ -34,7 +34,13 @@ const ROWS: &[Row] = &[
         Class::Exfiltration,
         Severity::Critical,
         "sends what it reads to an address for collecting",
-        r"(?i)\b(webhook\.site|requestbin|pipedream\.net|ngrok(-free)?\.(io|app|dev)|burpcollaborator|interact\.sh|oast\.(fun|pro|live|me)|dnslog|canarytokens|transfer\.sh|file\.io|pastebin\.com/api|discord(app)?\.com/api/webhooks)\b|\bapi\.telegram\.org/bot",
+        r"(?i)\b(webhook\.site|requestbin|pipedream\.net|ngrok(-free)?\.(io|app|dev)|burpcollaborator|interact\.sh|oast\.(fun|pro|live|me)|dnslog|canarytokens|transfer\.sh|file\.io|pastebin\.com/api)\b",
+    ),
+    row(
+        Class::Exfiltration,
+        Severity::High,
+        "sends messages to a chat",
+        r"(?i)\b(discord(app)?\.com/api/webhooks|api\.telegram\.org/bot)",
     ),
     row(
         Class::Exfiltration,
@@ -46,13 +52,19 @@ const ROWS: &[Row] = &[
         Class::Exfiltration,
         Severity::High,
         "reads all variables",
-        r"(?i)(\bos\.environ\s*([,)\]}]|\.items|\.copy)|\bprocess\.env\s*[,)\]}]|\bprintenv\s*\||\benv\s*\|)",
+        r"(?i)(\bos\.environ\s*([,)\]}]|\.items)|\bprocess\.env\s*[,)\]}]|\bprintenv\s*\||\benv\s*\|)",
     ),
     row(
         Class::Persistence,
         Severity::Critical,
         "writes where programs start by themselves",
-        r"(?i)(>>?\s*~?/?[^\s]*(\.bashrc|\.zshrc|\.profile|\.bash_profile|authorized_keys)\b|\bcrontab\s+-|LaunchAgents|/etc/cron|systemctl\s+(--user\s+)?enable|\.config/autostart|CurrentVersion\\Run)",
+        r"(?i)(>>?\s*~?/?[^\s]*(\.bashrc|\.zshrc|\.profile|\.bash_profile|authorized_keys)\b|\bcrontab\s+-)",
+    ),
+    row(
+        Class::Persistence,
+        Severity::High,
+        "names a place where programs start by themselves",
+        r"(?i)(LaunchAgents|/etc/cron|systemctl\s+(--user\s+)?enable|\.config/autostart|CurrentVersion\\Run)",
     ),
     row(
         Class::Persistence,
@@ -139,8 +151,11 @@ pub(super) fn lines(file: &str, text: &str, report: &mut Report) {
     for (at, line) in text.lines().enumerate() {
         let place = (file, at + 1);
         if orders::hides_characters(line) {
+            // Copied pages leave some behind; those that turn text around do not come by themselves.
+            let turns = line.chars().any(turns_text);
+            let severity = if turns { Severity::Critical } else { Severity::High };
             let what = "characters that nobody sees";
-            report.add(place, (Class::Obfuscation, Severity::Critical, what), line);
+            report.add(place, (Class::Obfuscation, severity, what), line);
         }
         for (pattern, row) in COMPILED.iter() {
             // A rule that does not compile finds everything: a test holds that there is none.
@@ -174,6 +189,11 @@ pub(super) fn lines(file: &str, text: &str, report: &mut Report) {
             }
         }
     }
+}
+
+/// Whether a character changes the order of what is read, or spells in letters nobody sees.
+fn turns_text(character: char) -> bool {
+    matches!(character, '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}' | '\u{E0000}'..='\u{E007F}')
 }
 
 fn is_comment(line: &str, prose: bool) -> bool {
