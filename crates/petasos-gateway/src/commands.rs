@@ -92,7 +92,7 @@ impl Shared {
         row: &InboxRow,
         session: &Session,
     ) -> Result<Input, String> {
-        let mut input = Self::input(row);
+        let mut input = crate::input::of(row);
         if row.message.kind == InboundKind::Command
             && let Some(called) = self.sessions.called_skill(session.id(), &row.message.text).await
         {

@@ -48,7 +48,7 @@ impl Pending {
         let pending = Self {
             id: id.clone(),
             why: why.to_owned(),
-            foreign: !cx.taint.is_clean(),
+            foreign: cx.words.heat() != petasos_contract::Heat::Clean,
             session: cx.session.as_str().to_owned(),
             created_at: usage::now(),
             change,

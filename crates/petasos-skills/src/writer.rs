@@ -123,7 +123,7 @@ impl Library {
 /// `skills.guard_agent_created` is on.
 fn guarded(change: Change, cx: &CallContext) -> Result<Change, SkillError> {
     let always = cx.settings.get("skills.guard_agent_created") == Some(&Value::Bool(true));
-    if cx.taint.is_clean() && !always {
+    if cx.words.heat() == petasos_contract::Heat::Clean && !always {
         return Ok(change);
     }
     let text = |step: &FileStep| Some((step.path.clone(), step.after.clone()?.into_bytes()));
@@ -144,7 +144,7 @@ pub fn staged_because(cx: &CallContext) -> Option<&'static str> {
     if cx.settings.get("skills.write_approval") == Some(&Value::Bool(true)) {
         return Some("`skills.write_approval` is on");
     }
-    if !cx.taint.is_clean() {
+    if cx.words.heat() != petasos_contract::Heat::Clean {
         return Some("this conversation has read text from outside");
     }
     (!cx.attended).then_some("nobody is there to see it")
