@@ -16,6 +16,7 @@ use crate::out::Out;
 use crate::report::Report;
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command")]
 pub(crate) struct Conversation {
     /// Another model than the configured one
     #[arg(long, short)]

@@ -183,8 +183,9 @@ fn piped(out: Out) -> std::io::Result<String> {
 
 /// The answer; how the turn ended is the exit code.
 fn show(out: Out, ended: &TurnEnd, shown: bool) -> ExitCode {
-    let shown = shown && ended.outcome == Outcome::Replied;
-    if !out.is_json() && !shown && !(ended.text.is_empty() && ended.outcome != Outcome::Replied) {
+    let replied = ended.outcome == Outcome::Replied;
+    let told = out.is_json() || if replied { shown } else { ended.text.is_empty() };
+    if !told {
         out.line(&ended.text);
     }
     if ended.outcome == Outcome::Interrupted && !out.is_json() {

@@ -22,7 +22,7 @@ pub(super) struct Told {
 enum Shown {
     Json,
     Lines(Progress),
-    Picture(Watch),
+    Picture(Box<Watch>),
 }
 
 impl Told {
@@ -34,9 +34,9 @@ impl Told {
         let shown = if out.is_json() {
             Shown::Json
         } else if stdout().is_terminal() {
-            Shown::Picture(Watch::answering(look, Arc::new(emoji)))
+            Shown::Picture(Box::new(Watch::answering(look, Arc::new(emoji))))
         } else if stderr().is_terminal() && !dumb {
-            Shown::Picture(Watch::beside(look, Arc::new(emoji)))
+            Shown::Picture(Box::new(Watch::beside(look, Arc::new(emoji))))
         } else {
             Shown::Lines(Progress::new(Arc::new(emoji)))
         };

@@ -38,7 +38,7 @@ pub(super) fn run(session: &mut Session) -> Result<bool, Report> {
     list(out, &found, &providers, &table);
     while let Some(answer) = ask(out, found.first())? {
         let picked = match answer.strip_prefix("login ") {
-            Some(name) => logged_in(session, name.trim(), &table)?,
+            Some(name) => logged_in(session, name.trim(), &table),
             None => pick(out, &answer, (&found, &providers), session.host.get()?)?,
         };
         let Some(mut choice) = picked else { continue };
@@ -144,15 +144,15 @@ fn pick(
 }
 
 /// Logs in on another device or in a browser; a login that fails is asked for again.
-fn logged_in(session: &mut Session, name: &str, table: &Table) -> Result<Option<Choice>, Report> {
+fn logged_in(session: &mut Session, name: &str, table: &Table) -> Option<Choice> {
     let out = session.out;
     let Some(row) = table.find(name).filter(|row| auth::has_login(&row.id)) else {
         out.remark(format!("`{name}` has no login; type its name to give a key"));
-        return Ok(None);
+        return None;
     };
     if let Err(report) = auth::log_in(session, &row.id) {
         out.remark(report.to_string());
-        return Ok(None);
+        return None;
     }
     session.host.forget();
     let candidate = Candidate {
@@ -161,7 +161,7 @@ fn logged_in(session: &mut Session, name: &str, table: &Table) -> Result<Option<
         model: row.default_model.clone(),
         source: "login".to_owned(),
     };
-    Ok(Some(Choice { candidate, key: None }))
+    Some(Choice { candidate, key: None })
 }
 
 /// Asks for the key of a provider.

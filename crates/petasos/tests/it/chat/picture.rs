@@ -58,9 +58,8 @@ fn the_picture_is_of_this_chat() {
 #[derive(Clone, Copy, PartialEq, Eq, Default)]
 struct Look {
     colour: Option<u8>,
-    bold: bool,
-    faint: bool,
-    italic: bool,
+    /// Bold, faint, slanted.
+    marks: [bool; 3],
 }
 
 impl Look {
@@ -69,11 +68,11 @@ impl Look {
         for number in numbers.split(';') {
             match number.parse().unwrap_or(0) {
                 0 => *self = Self::default(),
-                1 => self.bold = true,
-                2 => self.faint = true,
-                3 => self.italic = true,
-                22 => (self.bold, self.faint) = (false, false),
-                23 => self.italic = false,
+                1 => self.marks[0] = true,
+                2 => self.marks[1] = true,
+                3 => self.marks[2] = true,
+                22 => self.marks = [false, false, self.marks[2]],
+                23 => self.marks[2] = false,
                 colour @ 30..=37 => self.colour = Some(colour - 30),
                 39 => self.colour = None,
                 colour @ 90..=97 => self.colour = Some(colour - 90),
@@ -88,11 +87,9 @@ impl Look {
         ];
         let colour = self.colour.and_then(|at| COLOURS.get(usize::from(at)));
         let mut text = colour.map(|colour| format!(" fill=\"{colour}\"")).unwrap_or_default();
-        for (on, attribute) in [
-            (self.bold, " font-weight=\"bold\""),
-            (self.faint, " opacity=\"0.65\""),
-            (self.italic, " font-style=\"italic\""),
-        ] {
+        let attributes =
+            [" font-weight=\"bold\"", " opacity=\"0.65\"", " font-style=\"italic\""];
+        for (on, attribute) in self.marks.into_iter().zip(attributes) {
             text.push_str(if on { attribute } else { "" });
         }
         text
@@ -108,7 +105,7 @@ fn svg(screen: &str) -> String {
         "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {} {}\" role=\"img\" \
          aria-label=\"A chat with Petasos in a terminal\">\n<rect width=\"100%\" height=\"100%\" \
          rx=\"8\" fill=\"#0d1117\"/>\n<g font-family=\"ui-monospace, Menlo, Consolas, monospace\" \
-         font-size=\"14\" fill=\"#e6edf3\" xml:space=\"preserve\">\n",
+         font-size=\"14\" fill=\"#e6edf3\">\n",
         width / 10,
         height / 10
     );
@@ -126,7 +123,9 @@ fn svg(screen: &str) -> String {
             };
             if !text.is_empty() {
                 let text = masked_row(text).replace(" · _ s", " · 0.1 s");
-                let text = text.replace('&', "&amp;").replace('<', "&lt;");
+                let text = text.replace("/tmp/.tmp______/work", "~/work");
+                // Viewers drop spaces that are not asked to stay.
+                let text = text.replace('&', "&amp;").replace('<', "&lt;").replace(' ', "\u{a0}");
                 write!(line, "<tspan{}>{text}</tspan>", look.attributes()).expect("a string");
             }
         }
