@@ -19,6 +19,8 @@
 //! | `schedules`, `occurrences` | scheduled jobs, and what became of their due times |
 //! | `questions` | questions to people |
 //! | `api` | what the HTTP interface keeps |
+//! | `boards` | tasks that many agents work on |
+//! | `files` | database files of others |
 //! | `changes` | hearing of what was written |
 //! | `maintain` | long work on the whole file: checks, repairs, imports |
 //! | `prune` | removing old conversations, and giving their space back |
@@ -29,8 +31,10 @@
 
 mod access;
 mod api;
+mod boards;
 mod changes;
 mod export;
+mod files;
 mod import;
 mod inbox;
 mod leases;
@@ -56,6 +60,7 @@ mod verify;
 mod writer;
 
 pub use export::Format;
+pub use files::SqliteFiles;
 pub use import::{Imported, Skipped};
 pub use maintain::{Progress, Repaired};
 pub use prune::Pruned;

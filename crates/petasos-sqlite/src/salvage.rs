@@ -24,7 +24,23 @@ use crate::{messages, migrations, repair, sessions, verify};
 
 /// The tables whose rows cannot be made again. Leases do not outlive their processes, and questions
 /// are asked again.
-const TABLES: [&str; 4] = ["sessions", "messages", "calls", "usage"];
+const TABLES: [&str; 10] = [
+    "sessions",
+    "messages",
+    "calls",
+    "usage",
+    "board_tasks",
+    "board_links",
+    "board_runs",
+    "board_comments",
+    "board_events",
+    "board_files",
+];
+/// Tables that a file of an older format does not have.
+const LATER: &str = "board_";
+/// Tables whose first column is the number of the row, which the row itself does not hold.
+const NUMBERED: [&str; 5] =
+    ["messages", "board_runs", "board_comments", "board_events", "board_files"];
 
 /// Saves what can be read of a damaged file into a new one at the same path.
 pub(crate) fn salvage(path: &Path) -> Result<Vec<String>, StoreError> {
@@ -144,6 +160,7 @@ impl<'a> Saved<'a> {
             let mut rows = Vec::new();
             match roots.remove(table) {
                 Some(root) => pages.walk(root, &mut walk, &mut |record| rows.push(record)),
+                None if table.starts_with(LATER) => {}
                 None => walk.bad += 1,
             }
             for row in rows {
@@ -173,10 +190,12 @@ impl<'a> Saved<'a> {
     /// Adds one row, unless it is there.
     fn put(&mut self, table: &'static str, row: Record) -> Result<(), StoreError> {
         let Record { rowid, mut values } = row;
+        if NUMBERED.contains(&table)
+            && let Some(first) = values.first_mut()
+        {
+            *first = Value::Integer(rowid);
+        }
         if table == "messages" {
-            if let Some(first) = values.first_mut() {
-                *first = Value::Integer(rowid);
-            }
             self.ensure_head(&values)?;
         }
         let all = self.columns.get(table).map(Vec::as_slice).unwrap_or_default();

@@ -13,12 +13,16 @@
 //! | `routes` | where chats lead, who was let in, how far was read |
 //! | `schedules` | scheduled jobs and their occurrences |
 //! | `api` | what the HTTP interface keeps |
+//! | `boards`, `boards/` | tasks that many agents work on |
+//! | `databases` | databases of others, read for whoever asks |
 //! | `changes` | hearing that another process wrote |
 //! | `stores` | all of them together |
 
 mod api;
+mod boards;
 mod changes;
 mod chat;
+mod databases;
 mod inbox;
 mod leases;
 mod outbox;
@@ -30,8 +34,10 @@ mod sessions;
 mod stores;
 
 pub use api::*;
+pub use boards::*;
 pub use changes::{CHANGE_LATE_MAX, ChangeFeed};
 pub use chat::*;
+pub use databases::*;
 pub use inbox::*;
 pub use leases::*;
 pub use outbox::*;

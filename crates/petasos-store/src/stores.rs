@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::boards::BoardStore;
 use crate::changes::ChangeFeed;
 use crate::questions::QuestionStore;
 use crate::schedules::ScheduleStore;
@@ -17,6 +18,8 @@ pub struct Stores {
     pub questions: Arc<dyn QuestionStore>,
     /// Scheduled jobs.
     pub schedules: Arc<dyn ScheduleStore>,
+    /// Boards of tasks.
+    pub boards: Arc<dyn BoardStore>,
     /// Hearing of what was written.
     pub changes: Arc<dyn ChangeFeed>,
 }
@@ -25,12 +28,13 @@ impl Stores {
     /// All of them in one database.
     pub fn of<S>(store: &Arc<S>) -> Self
     where
-        S: SessionStore + QuestionStore + ScheduleStore + ChangeFeed + 'static,
+        S: SessionStore + QuestionStore + ScheduleStore + BoardStore + ChangeFeed + 'static,
     {
         Self {
             sessions: Arc::clone(store) as _,
             questions: Arc::clone(store) as _,
             schedules: Arc::clone(store) as _,
+            boards: Arc::clone(store) as _,
             changes: Arc::clone(store) as _,
         }
     }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
+use petasos_contract::taint::Taint;
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{SessionStore, StoreError};
+use petasos_store::{Actor, BoardStore as _, ClaimAsk, NewTask, On, SessionStore, StoreError};
 
 use super::{Place, assistant, begin, calling, result, texts, user};
 
@@ -184,6 +185,31 @@ async fn rows_in_the_log_of_a_damaged_file_are_saved_too() {
     Store::salvage(&here.file()).unwrap();
     let saved = here.open();
     assert_eq!(texts(&saved, &one).await, ["user: only in the log", "assistant: so far"]);
+}
+
+#[tokio::test]
+async fn the_tasks_of_a_damaged_file_are_saved_with_what_belongs_to_them() {
+    let place = Place::new();
+    let store = place.open();
+    let new = |title: &str| NewTask {
+        board: "default".to_owned(),
+        title: title.to_owned(),
+        ..NewTask::default()
+    };
+    let first = store.create_task(new("first")).await.unwrap().task;
+    let second = NewTask { parents: vec![first.id.clone()], ..new("second") };
+    let second = store.create_task(second).await.unwrap().task;
+    let on = On { board: "default".to_owned(), task: first.id.clone(), by: Actor::default() };
+    store.comment(on.clone(), "mind the gap".to_owned(), Taint::WEB).await.unwrap();
+    let ask = ClaimAsk { board: "default".to_owned(), ..ClaimAsk::default() };
+    store.claim_task(ask).await.unwrap().unwrap();
+    let before = store.view_task("default", &second.id).await.unwrap();
+    let other = store.view_task("default", &first.id).await.unwrap();
+    drop(store);
+    Store::salvage(&place.file()).unwrap();
+    let saved = place.open();
+    assert_eq!(saved.view_task("default", &second.id).await.unwrap(), before);
+    assert_eq!(saved.view_task("default", &first.id).await.unwrap(), other);
 }
 
 #[tokio::test]

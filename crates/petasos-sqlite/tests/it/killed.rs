@@ -1,6 +1,6 @@
 //! `kill -9` at twenty moments: what was answered for is there, in every table.
 //!
-//! The test starts itself again as the victim, which writes rows, questions and answers, and notes
+//! The test starts itself again as the victim, which writes rows, questions, answers and claims, and notes
 //! each after the store has answered for it.
 
 use std::io::Write as _;
@@ -12,8 +12,8 @@ use petasos_contract::SessionId;
 use petasos_contract::address::Address;
 use petasos_sqlite::{OpenOptions, Store};
 use petasos_store::{
-    NewQuestion, QuestionAnswer, QuestionId, QuestionState, QuestionStore as _, SessionStore as _,
-    Slice,
+    BoardStore as _, ClaimAsk, NewQuestion, NewTask, Patience, QuestionAnswer, QuestionId,
+    QuestionState, QuestionStore as _, SessionStore as _, Slice,
 };
 use serde_json::json;
 
@@ -63,6 +63,15 @@ fn victim() {
             note(format!("answered {id}"));
             store.take(&asked.asked.id).await.unwrap().unwrap();
             note(format!("taken {id}"));
+            let task = NewTask { board: "default".to_owned(), ..NewTask::default() };
+            let made = store.create_task(task).await.unwrap();
+            let ask = ClaimAsk {
+                board: "default".to_owned(),
+                task: Some(made.task.id.clone()),
+                ..ClaimAsk::default()
+            };
+            store.claim_task(ask).await.unwrap().unwrap();
+            note(format!("claimed {}", made.task.id));
         }
     });
 }
@@ -103,6 +112,8 @@ async fn what_was_answered_for_survives_twenty_kills() {
     let store = Store::open(&OpenOptions::new(folder.path().join("petasos.db"))).unwrap();
     let noted = std::fs::read_to_string(folder.path().join("noted")).unwrap();
     assert!(noted.lines().count() >= 20);
+    let patience = Patience { stale: Duration::from_hours(4), failure_limit: 2 };
+    let taken = store.reclaim("default", patience, 30_001).await.unwrap();
     for line in noted.lines() {
         let words: Vec<&str> = line.split(' ').collect();
         if let ["row", session, first, second] = words[..] {
@@ -111,6 +122,9 @@ async fn what_was_answered_for_survives_twenty_kills() {
             let rows = store.read(&SessionId::new(session), after).await.unwrap();
             let there = |seq: i64| rows.iter().any(|row| row.seq == seq);
             assert!(there(first) && there(second), "{line}");
+        } else if let ["claimed", id] = words[..] {
+            let freed = taken.iter().find(|it| it.task == id).unwrap();
+            assert_eq!(freed.why, "its process is gone", "{line}");
         } else if let [state, id] = words[..] {
             let record = store.get(&QuestionId::new(id)).await.unwrap().unwrap();
             let as_noted = match state {

@@ -9,6 +9,7 @@
     reason = "a promise that is not kept fails the test that runs it"
 )]
 
+mod boards;
 mod leases;
 mod log;
 mod questions;
@@ -35,7 +36,8 @@ pub struct Case {
 
 /// Every promise.
 pub fn cases() -> impl Iterator<Item = &'static Case> {
-    leases::CASES.iter().chain(log::CASES).chain(questions::CASES).chain(schedules::CASES)
+    let core = leases::CASES.iter().chain(log::CASES).chain(questions::CASES);
+    core.chain(schedules::CASES).chain(boards::CASES)
 }
 
 /// How many handles race.
