@@ -145,6 +145,7 @@ impl From<SessionError> for ApiError {
                 Self::new(StatusCode::TOO_MANY_REQUESTS, "too_many_runs", error.to_string())
             }
             SessionError::Draining => draining(),
+            SessionError::NotTaken(_) => Self::bad("not_taken", error.to_string()),
             SessionError::Store(error) => error.into(),
             SessionError::Turn(error) => Self::from(&error),
             SessionError::NotTaken(_) => Self::bad("invalid_request", error.to_string()),
