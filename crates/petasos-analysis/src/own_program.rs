@@ -27,7 +27,7 @@ const VALUES: &str = "--home --set --profile -p";
 const LOOSENING: &str = "--set --home --accept-hooks --yolo --profile -p";
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
-const CHANGES: [(&str, &[&str]); 26] = [
+const CHANGES: [(&str, &[&str]); 27] = [
     // Whoever drives an editor's server answers its questions.
     ("acp", &[]),
     ("approval", &["answer", "grant", "revoke", "allow", "narrow"]),
@@ -44,6 +44,7 @@ const CHANGES: [(&str, &[&str]); 26] = [
     ("gateway", &["install", "uninstall", "pair", "reload", "outbox", "stop", "restart", "run"]),
     ("hooks", &["approve", "revoke", "test"]),
     ("import", &[]),
+    ("kanban", &["dispatch"]),
     ("login", &[]),
     ("logout", &[]),
     ("mcp", &["add", "import", "remove", "login"]),

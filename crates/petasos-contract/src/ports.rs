@@ -42,6 +42,12 @@ pub struct Ports {
     pub model: Option<Arc<dyn Model>>,
     /// The browsers of sessions.
     pub browsers: Option<Arc<dyn Memory>>,
+    /// Boards of tasks.
+    pub boards: Option<Arc<dyn Memory>>,
+    /// Database files of others.
+    pub databases: Option<Arc<dyn Memory>>,
+    /// What a desktop client shows.
+    pub panel: Option<Arc<dyn Memory>>,
     /// Commands for a session's shell.
     pub terminal: Option<Arc<dyn Terminal>>,
     /// Background jobs.
@@ -73,6 +79,9 @@ impl fmt::Debug for Ports {
             .field("media", &self.media.is_some())
             .field("model", &self.model.is_some())
             .field("browsers", &self.browsers.is_some())
+            .field("boards", &self.boards.is_some())
+            .field("databases", &self.databases.is_some())
+            .field("panel", &self.panel.is_some())
             .field("terminal", &self.terminal.is_some())
             .field("jobs", &self.jobs.is_some())
             .field("passwords", &self.passwords.is_some())

@@ -17,6 +17,8 @@ mod calendar_delete;
 mod calendar_events;
 mod calendar_list;
 mod calendar_update;
+mod close_terminal;
+mod computer_use;
 mod contacts;
 mod cronjob;
 mod discord;
@@ -31,14 +33,32 @@ mod ha_call_service;
 mod ha_get_state;
 mod ha_list_entities;
 mod ha_list_services;
+mod http_request;
+mod kanban_attach;
+mod kanban_attach_url;
+mod kanban_attachments;
+mod kanban_block;
+mod kanban_comment;
+mod kanban_complete;
+mod kanban_create;
+mod kanban_heartbeat;
+mod kanban_link;
+mod kanban_list;
+mod kanban_show;
+mod kanban_unblock;
 mod mail_draft;
 mod mail_read;
 mod mail_search;
 mod mail_send;
+mod mixture_of_agents;
 mod notify;
 mod patch;
 mod process;
+mod project_create;
+mod project_list;
+mod project_switch;
 mod read_file;
+mod read_terminal;
 mod search_files;
 mod send_message;
 mod skill_manage;
@@ -51,6 +71,7 @@ mod spotify_playback;
 mod spotify_playlists;
 mod spotify_queue;
 mod spotify_search;
+mod sql_query;
 mod terminal;
 mod text_to_speech;
 mod vision_analyze;
@@ -81,6 +102,8 @@ pub static BUILTIN: &[&ToolDef] = &[
     &calendar_events::TOOL,
     &calendar_list::TOOL,
     &calendar_update::TOOL,
+    &close_terminal::TOOL,
+    &computer_use::TOOL,
     &contacts::TOOL,
     &cronjob::TOOL,
     &discord::TOOL,
@@ -95,14 +118,32 @@ pub static BUILTIN: &[&ToolDef] = &[
     &ha_get_state::TOOL,
     &ha_list_entities::TOOL,
     &ha_list_services::TOOL,
+    &http_request::TOOL,
+    &kanban_attach::TOOL,
+    &kanban_attach_url::TOOL,
+    &kanban_attachments::TOOL,
+    &kanban_block::TOOL,
+    &kanban_comment::TOOL,
+    &kanban_complete::TOOL,
+    &kanban_create::TOOL,
+    &kanban_heartbeat::TOOL,
+    &kanban_link::TOOL,
+    &kanban_list::TOOL,
+    &kanban_show::TOOL,
+    &kanban_unblock::TOOL,
     &mail_draft::TOOL,
     &mail_read::TOOL,
     &mail_search::TOOL,
     &mail_send::TOOL,
+    &mixture_of_agents::TOOL,
     &notify::TOOL,
     &patch::TOOL,
     &process::TOOL,
+    &project_create::TOOL,
+    &project_list::TOOL,
+    &project_switch::TOOL,
     &read_file::TOOL,
+    &read_terminal::TOOL,
     &search_files::TOOL,
     &send_message::TOOL,
     &spotify_albums::TOOL,
@@ -115,6 +156,7 @@ pub static BUILTIN: &[&ToolDef] = &[
     &skill_manage::TOOL,
     &skill_view::TOOL,
     &skills_list::TOOL,
+    &sql_query::TOOL,
     &terminal::TOOL,
     &text_to_speech::TOOL,
     &vision_analyze::TOOL,

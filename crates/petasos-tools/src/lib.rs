@@ -7,6 +7,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `browser`, `web`, `vendors`, `diary`, `guild`, `house`, `music`, `notice`, `paper`, `post` | what the tools of a family share |
+//! | `board`, `browser`, `web`, `vendors`, `diary`, `house`, `notice`, `post` | what the tools of a family share |
 //! | `builtin`, `builtin/` | the index, and one tool a file |
 //! | `change`, `change/` | bringing new contents into files, safely |
 //! | `code`, `code/` | running scripts that call tools |
@@ -16,7 +17,10 @@
 //! | `media` | sources and answers of the media tools |
 //! | `memory`, `memory/` | what the file tools remember of each session |
 //! | `mention` | what a schema says of other tools |
+//! | `panel` | what the tools of a desktop client share |
+//! | `trouble` | a failure in the shape that everyday tools share |
 
+mod board;
 mod browser;
 pub mod builtin;
 mod change;
@@ -33,10 +37,13 @@ mod mention;
 mod music;
 mod notice;
 mod paper;
+mod panel;
 mod post;
+mod trouble;
 mod vendors;
 mod web;
 
 pub use builtin::BUILTIN;
 pub use discover::discover_builtin_tools;
 pub use memory::FileMemory;
+pub use panel::{Panel, PanelText, Panels};

@@ -16,6 +16,8 @@
 //! | `xsearch` | posts on X, by xAI |
 //! | `mail`, `mail/` | IMAP, SMTP and letters, for tools and for the gateway |
 //! | `ntfy` | a topic that a person listens to |
+//! | `postgres`, `postgres/` | PostgreSQL: one statement, its rows |
+//! | `x11`, `x11/` | a desktop: windows, picture, pointer, keyboard |
 //! | `homeassistant`, `homeassistant/` | a house: states, areas, services and what guards them |
 
 pub mod dav;
@@ -25,9 +27,11 @@ pub mod feishu;
 pub mod homeassistant;
 pub mod mail;
 pub mod ntfy;
+pub mod postgres;
 pub mod service;
 pub mod spotify;
 pub mod text;
+pub mod x11;
 pub mod xsearch;
 
 pub use fault::VendorError;

@@ -65,7 +65,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>, mut inputs: Inputs) -> Exi
         Ok(code) => code,
         Err(report) => {
             out.report(&report);
-            ExitCode::from(if report.is_usage() { USAGE } else { 1 })
+            ExitCode::from(report.exit())
         }
     }
 }

@@ -15,6 +15,7 @@ mod gateway;
 mod help;
 mod hooks;
 mod import;
+mod kanban;
 mod kill;
 mod logs;
 mod man;
@@ -59,6 +60,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &help::COMMAND,
     &hooks::COMMAND,
     &import::COMMAND,
+    &kanban::COMMAND,
     &kill::COMMAND,
     &logs::COMMAND,
     &man::COMMAND,

@@ -39,8 +39,8 @@ use petasos_runtime::middleware::{Attended, Middleware};
 use petasos_runtime::{Dispatcher, Registry};
 use petasos_session::{Extra, Questions, Services, SessionParts, SessionState, Sessions};
 use petasos_skills::Library;
-use petasos_sqlite::Store;
-use petasos_store::{StoreError, Stores};
+use petasos_sqlite::{SqliteFiles, Store};
+use petasos_store::{Databases, StoreError, Stores};
 use petasos_tools::{BUILTIN, FileMemory};
 use petasos_web::Sources;
 
@@ -125,6 +125,8 @@ impl Host {
         ports.web_sources = Some(Arc::new(Sources::default()) as _);
         let media = Arc::new(Media::default());
         ports.media = Some(Arc::clone(&media) as _);
+        ports.boards = Some(crate::board::boards(&settings) as _);
+        ports.databases = Some(Arc::new(Databases(SqliteFiles::shared())) as _);
         let hooks = Arc::new(HookBus::new());
         hooks.register(&(file_memory as Arc<dyn Hook>));
         hooks.register(&(Arc::new(HaltHook(settings.home().to_owned())) as Arc<dyn Hook>));

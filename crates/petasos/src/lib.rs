@@ -7,6 +7,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `host` | settings, tools and engines, wired once |
+//! | `board` | giving the tasks of a board to workers |
 //! | `cli` | from words to a command |
 //! | `chats` | what the gateway asks of the program |
 //! | `command` | what a command is |
@@ -27,6 +28,7 @@
 //! | `signals` | told to end |
 //! | `report` | errors for people: what, why, and the next step |
 
+mod board;
 mod chats;
 pub mod cli;
 mod command;

@@ -11,18 +11,18 @@ pub struct Report {
     code: &'static str,
     message: String,
     hint: Option<String>,
-    usage: bool,
+    exit: u8,
 }
 
 impl Report {
     /// Something failed.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { code: "failed", message: message.into(), hint: None, usage: false }
+        Self { code: "failed", message: message.into(), hint: None, exit: 1 }
     }
 
     /// The command was not used as it can be; exit code 2.
     pub fn usage(message: impl Into<String>) -> Self {
-        Self { code: "usage", message: message.into(), hint: None, usage: true }
+        Self { code: "usage", message: message.into(), hint: None, exit: 2 }
     }
 
     /// With a stable word for scripts.
@@ -39,14 +39,26 @@ impl Report {
         self
     }
 
+    /// The stable word for scripts.
+    pub fn word(&self) -> &'static str {
+        self.code
+    }
+
     /// What went wrong, without the next step.
     pub fn message(&self) -> &str {
         &self.message
     }
 
-    /// Whether the person used the command wrongly.
-    pub fn is_usage(&self) -> bool {
-        self.usage
+    /// With another exit code than the usual one.
+    #[must_use]
+    pub fn exiting(mut self, exit: u8) -> Self {
+        self.exit = exit;
+        self
+    }
+
+    /// What the program exits with: 2 when the person used the command wrongly, else usually 1.
+    pub fn exit(&self) -> u8 {
+        self.exit
     }
 
     /// The shape for scripts.

@@ -95,7 +95,7 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
             Seen { deed, said: vec![said] }
         }
         Effect::Send { target } => outward::sent(target, tool, facts),
-        Effect::Actuate { target, guarded } => outward::moved(target, *guarded, tool),
+        Effect::Actuate { target, guarded } => outward::moved(target, *guarded, tool, facts),
         _ => Seen { deed: Deed::new(tool, Kind::Other), said: Vec::new() },
     }
 }

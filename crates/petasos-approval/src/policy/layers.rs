@@ -77,7 +77,8 @@ fn built_in(said: &Said, place: &Place<'_>) -> Observed {
     let mut observed = Observed::new(finding(said.key, said.why.clone(), Scope::Once), class);
     observed.finding.span.clone_from(&said.span);
     if class == Class::Rule {
-        let passing = crate::keys::reads_secret(said.key) || said.key == super::outward::MESSAGE;
+        let outward = [super::outward::MESSAGE, super::outward::DESKTOP];
+        let passing = crate::keys::reads_secret(said.key) || outward.contains(&said.key);
         let lasting = if passing { Scope::Session } else { Scope::Always };
         observed.spots.clone_from(&said.spots);
         observed.finding.widest =

@@ -18,6 +18,9 @@ pub(super) const SAFETY: &str = "safety device";
 /// The person themself, by a way that they set up.
 const SELF: &str = "self:";
 
+/// What acting on somebody's desktop is called.
+pub(super) const DESKTOP: &str = "desktop";
+
 /// A message, or anything else that leaves for somebody.
 pub(super) fn sent(target: &str, tool: &str, facts: &Facts) -> Seen {
     if target.starts_with(SELF) {
@@ -35,17 +38,19 @@ pub(super) fn sent(target: &str, tool: &str, facts: &Facts) -> Seen {
     Seen { deed: aimed(tool, target), said: vec![said] }
 }
 
-/// Something in the world.
-pub(super) fn moved(target: &str, guarded: bool, tool: &str) -> Seen {
-    let said = guarded.then(|| Said {
-        key: SAFETY,
-        why: format!("moves `{target}`, which people are kept safe by"),
-        leaf: target.to_owned(),
-        spots: Vec::new(),
-        span: None,
-        blocks: false,
-    });
-    Seen { deed: aimed(tool, target), said: said.into_iter().collect() }
+/// Something in the world. A program on the desktop is asked about once a session.
+pub(super) fn moved(target: &str, guarded: bool, tool: &str, facts: &Facts) -> Seen {
+    let spot = || Spot { leaf: target.to_owned(), target: None, cwd: facts.cwd.clone() };
+    let (key, why, spots) = match target.split_once(':') {
+        Some(("desktop", app)) => {
+            (DESKTOP, format!("acts on the desktop, in `{app}`"), vec![spot()])
+        }
+        Some(("sql", name)) => (SAFETY, format!("changes the database `{name}`"), Vec::new()),
+        _ => (SAFETY, format!("moves `{target}`, which people are kept safe by"), Vec::new()),
+    };
+    let said = Said { key, why, leaf: target.to_owned(), spots, span: None, blocks: false };
+    let asks = guarded || key == DESKTOP;
+    Seen { deed: aimed(tool, target), said: asks.then_some(said).into_iter().collect() }
 }
 
 fn aimed(tool: &str, target: &str) -> Deed {

@@ -90,6 +90,8 @@ pub(super) static KEYS: &[Key] = &[
     key("discord.server_actions", Names, "", "Actions of the Discord tools that are let through; all without it").tighten(Fewer),
     key("services.endpoints", Map, "", "Other addresses of services, by name: discord, feishu, spotify, spotify_accounts, xai"),
     key("computer_use", Any, "", "Desktop control").reserved("desktop control"),
+    key("sql.databases", Map, "", "Databases for `sql_query`: `NAME: {url, password_env, ca_cert}` for PostgreSQL, `NAME: {path}` for SQLite"),
+    key("http.logins", Map, "", "Keys for `http_request`: `NAME: {env, hosts, scheme}`; a key goes to its hosts only"),
     key("rl", Any, "", "Training runs").reserved("training runs"),
     key("lsp", Any, "", "Language servers").reserved("language servers"),
     key("hooks_auto_accept", Flag, "false", "Run shell hooks without asking once"),

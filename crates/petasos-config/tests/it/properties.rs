@@ -119,7 +119,7 @@ impl Pen {
 }
 
 /// Sections that take anything, so that every document is a configuration.
-const SECTIONS: [&str; 4] = ["kanban", "telegram", "voice", "goals"];
+const SECTIONS: [&str; 4] = ["curator", "telegram", "voice", "goals"];
 
 fn document() -> impl Strategy<Value = (String, usize)> {
     (prop::collection::vec(tree(), 0..4), any::<u64>(), any::<bool>(), any::<bool>()).prop_map(

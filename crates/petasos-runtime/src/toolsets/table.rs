@@ -225,6 +225,10 @@ pub static TOOLSETS: &[ToolsetDef] = &[
             "rl_edit_config", "rl_start_training", "rl_check_status", "rl_stop_training",
             "rl_get_results", "rl_list_runs", "rl_test_inference",
         ], default_off: true, configurable: true, ..LEAF },
+    ToolsetDef { name: "http", description: "Ask interfaces on the web; opt-in.",
+        tools: &["http_request"], default_off: true, configurable: true, ..LEAF },
+    ToolsetDef { name: "sql", description: "Ask SQLite and PostgreSQL databases; opt-in.",
+        tools: &["sql_query"], default_off: true, configurable: true, ..LEAF },
 ];
 
 /// Older names of tool lists, still accepted wherever a toolset is named.

@@ -14,6 +14,8 @@ use petasos_contract::settings::{Parts, Source, Variable};
 use petasos_contract::{
     Args, CallContext, Secret, SessionId, Settings, Tool, ToolError, ToolOutput,
 };
+use petasos_sqlite::{OpenOptions, SqliteFiles, Store};
+use petasos_store::{Boards, Databases};
 use petasos_terminal::Engine;
 use petasos_tools::{FileMemory, discover_builtin_tools};
 use serde_json::{Value, json};
@@ -80,6 +82,10 @@ impl Bench {
             CallContext::new(settings, Surface::Embedded, SessionId::new("bench")).attended(true);
         let mut ports = Ports::default();
         ports.file_memory = Some(FileMemory::new());
+        let board = root.join("home/.agent/petasos.db");
+        let open = move || Ok(Arc::new(Store::open(&OpenOptions::new(&board))?) as _);
+        ports.boards = Some(Boards::new(open));
+        ports.databases = Some(Arc::new(Databases(SqliteFiles::shared())));
         // One thread, as commands have it: a tool that blocks it hangs.
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
         Self { _folder: folder, root, cx, ports, runtime, engine: None }

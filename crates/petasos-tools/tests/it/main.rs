@@ -3,6 +3,12 @@
 #[cfg(test)]
 mod bench;
 #[cfg(test)]
+mod board;
+#[cfg(test)]
+mod computer_use;
+#[cfg(test)]
+mod databases;
+#[cfg(test)]
 mod diary;
 #[cfg(test)]
 mod discord;
@@ -17,12 +23,18 @@ mod feishu;
 #[cfg(test)]
 mod house;
 #[cfg(test)]
+mod http_request;
+#[cfg(test)]
 mod located;
 #[cfg(test)]
 mod mail;
 mod memory;
 #[cfg(test)]
+mod mixture;
+#[cfg(test)]
 mod notify;
+#[cfg(test)]
+mod panel;
 mod properties;
 mod read_file;
 mod search_files;

@@ -14,10 +14,12 @@ use std::time::Duration;
 use clap::{ArgMatches, Args};
 use petasos_contract::context::Surface;
 use petasos_contract::message::Content;
+use petasos_contract::model::Reason;
 use petasos_session::{Begin, EndReason, Input, Outcome, SessionError, TurnEnd, TurnError};
 use petasos_store::StoreError;
 use petasos_terminal::TerminalSettings;
 
+use crate::board::RATE_LIMITED_CODE;
 use crate::command::{Command, LazyHost, Session, parse};
 use crate::conversation::Conversation;
 use crate::host::Host;
@@ -36,7 +38,11 @@ pub(super) static COMMAND: Command = Command {
 };
 
 const EXIT_CODES: &str = "Exit codes: 0 answered, 1 failed, 2 bad usage, 3 requests used up \
-    (--max-turns), 4 refused by the provider's filter, 5 stopped by a guardrail, 130 interrupted.";
+    (--max-turns), 4 refused by the provider's filter, 5 stopped by a guardrail, 75 a \
+    board's worker whose provider asks for a pause, 130 interrupted.";
+
+/// The word of a failure that a pause would mend.
+const BUSY: &str = "rate_limited";
 
 /// A pipe that is open for so long is worth a word.
 const PIPE_SILENT: Duration = Duration::from_secs(3);
@@ -111,8 +117,13 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         let shown = watched.told.end();
         session.end(EndReason::Shutdown).await.map_err(failed)?;
         ended.map(|ended| (ended, shown))
-    })??;
-    let (ended, shown) = ended;
+    })?;
+    // Whoever gave out the task waits as long as the provider asks.
+    let is_worker = host.settings().role("KANBAN_TASK").is_some();
+    let (ended, shown) = ended.map_err(|report: Report| match report.word() {
+        BUSY if is_worker => report.exiting(RATE_LIMITED_CODE),
+        _ => report,
+    })?;
     Ok(show(out, &ended, shown))
 }
 
@@ -205,7 +216,12 @@ fn failed(error: impl Into<SessionError>) -> Report {
     let error = error.into();
     let report = Report::new(error.to_string()).code("run");
     match error {
-        SessionError::Turn(TurnError::Model(_)) => {
+        SessionError::Turn(TurnError::Model(error)) => {
+            let is_busy = matches!(
+                error.reason,
+                Reason::RateLimit | Reason::UpstreamRateLimit | Reason::Overloaded
+            );
+            let report = if is_busy { report.code(BUSY) } else { report };
             report.hint("`petasos provider explain` shows who would answer, and why")
         }
         SessionError::Store(error) | SessionError::Turn(TurnError::Store(error)) => match error {

@@ -16,6 +16,7 @@ mod gateway;
 mod import;
 mod injected;
 mod judged;
+mod kanban;
 mod logs;
 mod loopback;
 mod mcp;

@@ -80,3 +80,32 @@ fn a_rule_names_a_target() {
     assert_eq!(judge(&engine, "mail_send", &sent("mail:ada@x.test"), &cx), Verdict::Allow);
     assert_eq!(word(&judge(&engine, "other", &sent("mail:ada@x.test"), &cx)), "block");
 }
+
+/// E19 155.
+#[test]
+fn a_program_on_the_desktop_is_asked_about_once_and_a_database_each_time() {
+    let place = Place::new();
+    let (engine, cx) = (Engine::default(), place.cx(&empty()));
+    let shown = |target: &str| {
+        Effects::one(Effect::Actuate {
+            target: target.to_owned(),
+            guarded: target.starts_with("sql:"),
+        })
+    };
+    let (mail, shop) = (shown("desktop:Mail/foreground"), shown("sql:shop"));
+    let Verdict::Ask(findings) = judge(&engine, "t", &mail, &cx) else {
+        panic!("a desktop was acted on unasked")
+    };
+    assert_eq!(findings[0].widest, Scope::Session, "{findings:?}");
+    answered(&engine, &mail, &yes(Scope::Session), &cx);
+    assert_eq!(judge(&engine, "t", &mail, &cx), Verdict::Allow);
+    for other in ["desktop:Bank/foreground", "desktop:Mail/background"] {
+        assert_eq!(word(&judge(&engine, "t", &shown(other), &cx)), "ask", "{other}");
+    }
+    let cron = place.cx_on(Surface::Cron, &empty(), &[]);
+    assert_eq!(word(&judge(&engine, "t", &shown("desktop:Bank/foreground"), &cron)), "block");
+    for _ in 0..2 {
+        assert_eq!(word(&judge(&engine, "t", &shop, &cx)), "ask");
+        answered(&engine, &shop, &yes(Scope::Always), &cx);
+    }
+}

@@ -88,6 +88,7 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
         let stop = CancellationToken::new();
         let firing = Firing::start(&host, &inputs).await?;
         let doors = doors.open(&stop);
+        let _tasks = crate::board::in_gateway(host.ports(), host.settings());
         let wish = serve(&home, &gateway, &inputs, host.settings()).await?;
         out.line("gateway: letting running turns end");
         stop.cancel();

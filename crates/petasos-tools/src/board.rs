@@ -1,0 +1,283 @@
+//! What the board tools share: whose board, who acts, what a worker may touch, and the answers.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use petasos_contract::check::{Availability, CheckDef, CheckScope};
+use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::hook::{BoardMoment, HookKind, Moment};
+use petasos_contract::ports::Ports;
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, Settings, Tool, ToolError, ToolOutput,
+};
+use petasos_redact::Redactor;
+use petasos_store::{Actor, BOARD_USUAL, BoardError, BoardStore, Boards, On, Task, is_board_name};
+use serde_json::{Map, Value, json};
+
+use crate::trouble::Trouble;
+
+const NEEDS: &str = "needs the kanban toolset in this profile, or a task given by the dispatcher";
+const NEEDS_ALL: &str =
+    "needs the kanban toolset in this profile, without a task given by the dispatcher";
+
+/// The tools of a worker and of whoever orchestrates.
+pub(crate) static KANBAN: CheckDef = CheckDef {
+    id: "kanban",
+    scope: CheckScope::Profile,
+    probe: |cx| {
+        Box::pin(async move {
+            let is_worker = cx.settings.role(TASK).is_some();
+            Availability::when(is_worker || is_listed(&cx.settings), NEEDS)
+        })
+    },
+};
+
+/// The tools of whoever orchestrates.
+pub(crate) static ORCHESTRATOR: CheckDef = CheckDef {
+    id: "kanban_orchestrator",
+    scope: CheckScope::Profile,
+    probe: |cx| {
+        Box::pin(async move {
+            let is_worker = cx.settings.role(TASK).is_some();
+            Availability::when(!is_worker && is_listed(&cx.settings), NEEDS_ALL)
+        })
+    },
+};
+
+const TASK: &str = "KANBAN_TASK";
+const TOOLSET: &str = "kanban";
+
+/// Whether the profile names the toolset for any of its surfaces.
+fn is_listed(settings: &Settings) -> bool {
+    let names = |value: &Value| match value {
+        Value::String(name) => name == TOOLSET,
+        Value::Array(names) => names.iter().any(|name| name == TOOLSET),
+        _ => false,
+    };
+    settings.get("toolsets").is_some_and(names)
+        || settings
+            .get("platform_toolsets")
+            .and_then(Value::as_object)
+            .is_some_and(|platforms| platforms.values().any(names))
+}
+
+/// What a tool does with its arguments at a desk.
+pub(crate) type Handle = for<'a> fn(Desk<'a>, Args) -> BoxFuture<'a, Result<Value, Trouble>>;
+
+/// A tool that works on a board.
+pub(crate) struct BoardTool {
+    pub(crate) ports: Ports,
+    pub(crate) effects: fn(&Args, &CallContext) -> Effects,
+    pub(crate) handle: Handle,
+}
+
+impl BoardTool {
+    /// A tool that only looks.
+    pub(crate) fn looking(ports: &Ports, handle: Handle) -> Arc<dyn Tool> {
+        Arc::new(Self { ports: ports.clone(), effects: |_, _| Effects::none(), handle })
+    }
+
+    /// A tool that changes the board.
+    pub(crate) fn changing(ports: &Ports, handle: Handle) -> Arc<dyn Tool> {
+        Arc::new(Self { ports: ports.clone(), effects: |_, _| Effects::one(kept()), handle })
+    }
+}
+
+/// The effect of every change of a board.
+pub(crate) fn kept() -> Effect {
+    Effect::Remember { store: "board".to_owned() }
+}
+
+impl Tool for BoardTool {
+    fn plan<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<petasos_contract::Plan, ToolError>> {
+        let effects = (self.effects)(&args, cx);
+        let plan = petasos_contract::Plan::new(args).with_effects(effects);
+        Box::pin(std::future::ready(Ok(plan)))
+    }
+
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args = cleared.into_args();
+            let told = match Desk::open(&self.ports, &args, cx) {
+                Ok(desk) => (self.handle)(desk, args).await,
+                Err(trouble) => Err(trouble),
+            };
+            let mut value = told.unwrap_or_else(Trouble::value);
+            Redactor::of(&cx.settings).value(&mut value);
+            let text = value.to_string();
+            // A card carries the label of the conversation that wrote it.
+            let is_outside = value.get("from_outside") == Some(&Value::Bool(true));
+            Ok(if is_outside { ToolOutput::Untrusted(text) } else { ToolOutput::Text(text) })
+        })
+    }
+}
+
+/// A board, and who sits at it.
+pub(crate) struct Desk<'a> {
+    pub(crate) store: Arc<dyn BoardStore>,
+    pub(crate) board: String,
+    pub(crate) who: Actor,
+    /// The task that the dispatcher gave to this process.
+    pub(crate) own: Option<String>,
+    pub(crate) ports: &'a Ports,
+    pub(crate) cx: &'a CallContext,
+}
+
+impl<'a> Desk<'a> {
+    fn open(ports: &'a Ports, args: &Args, cx: &'a CallContext) -> Result<Self, Trouble> {
+        let boards = Boards::of(ports.boards.as_ref())
+            .ok_or_else(|| Trouble::new("missing_setup", "this program keeps no boards"))?;
+        let settings = &cx.settings;
+        let role = |name: &str| settings.role(name).map(|it| it.value.expose().to_owned());
+        let who = Actor {
+            profile: profile(settings.home()),
+            lock: role("KANBAN_CLAIM_LOCK"),
+            at_ms: now_ms(),
+        };
+        let named = args.text("board").map(str::to_owned).filter(|name| !name.is_empty());
+        let current = || std::fs::read_to_string(root(settings.home()).join("kanban/current")).ok();
+        let board = named.or_else(|| role("KANBAN_BOARD")).or_else(current);
+        let board = board.map_or_else(|| BOARD_USUAL.to_owned(), |name| name.trim().to_owned());
+        if !is_board_name(&board) {
+            let why = format!(
+                "`{board}` names no board: use small letters, digits, `-` and `_`, at most 64"
+            );
+            return Err(Trouble::new("bad_argument", why));
+        }
+        Ok(Self { store: boards.store().map_err(store)?, board, who, own: role(TASK), ports, cx })
+    }
+
+    /// The task that is meant: the one named, or the worker's own.
+    pub(crate) fn task(&self, args: &Args) -> Result<String, Trouble> {
+        let named = args.text("task_id").filter(|id| !id.is_empty()).map(str::to_owned);
+        named.or_else(|| self.own.clone()).ok_or_else(|| {
+            Trouble::new("bad_argument", "say which task: `task_id` is missing and none is yours")
+        })
+    }
+
+    /// The task as something to be changed. A worker changes its own and no other.
+    pub(crate) fn on(&self, task: String) -> Result<On, Trouble> {
+        match &self.own {
+            Some(own) if *own != task => Err(Trouble::new(
+                "denied",
+                format!("a worker changes only its own task, `{own}`; `{task}` is somebody else's"),
+            )),
+            _ => Ok(On { board: self.board.clone(), task, by: self.who.clone() }),
+        }
+    }
+
+    /// Text as it is kept: without secrets.
+    pub(crate) fn masked(&self, text: &str) -> String {
+        Redactor::of(&self.cx.settings).text(text).into_owned()
+    }
+
+    /// Tells hooks.
+    pub(crate) async fn tell(&self, kind: HookKind, task: &Task, run: Option<i64>, note: &str) {
+        let Some(moments) = self.ports.moments.as_ref().filter(|it| it.wants(kind)) else { return };
+        let run_id = run.map(|run| run.to_string()).unwrap_or_default();
+        let about = BoardMoment {
+            task_id: &task.id,
+            board: &task.board,
+            assignee: &task.assignee,
+            run_id: &run_id,
+            profile: &self.who.profile,
+            note: Some(note),
+        };
+        let moment = match kind {
+            HookKind::KanbanTaskCompleted => Moment::KanbanTaskCompleted(&about),
+            _ => Moment::KanbanTaskBlocked(&about),
+        };
+        moments.tell(&moment).await;
+    }
+}
+
+/// Now, in milliseconds since 1970.
+fn now_ms() -> i64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+/// The profile whose home this is.
+fn profile(home: &Path) -> String {
+    let is_profile = home.parent().and_then(Path::file_name).is_some_and(|it| it == "profiles");
+    let name = home.file_name().filter(|_| is_profile);
+    name.map_or_else(|| "default".to_owned(), |name| name.to_string_lossy().into_owned())
+}
+
+/// The home that all profiles share.
+fn root(home: &Path) -> PathBuf {
+    let profiles = home.parent().filter(|parent| parent.ends_with("profiles"));
+    profiles.and_then(Path::parent).unwrap_or(home).to_owned()
+}
+
+fn store(error: petasos_store::StoreError) -> Trouble {
+    Trouble::new("upstream", error.to_string())
+}
+
+impl From<BoardError> for Trouble {
+    fn from(error: BoardError) -> Self {
+        let kind = match &error {
+            BoardError::Store(_) => "upstream",
+            BoardError::NoTask { .. } => "not_found",
+            BoardError::Cycle { .. } | BoardError::Bad(_) => "bad_argument",
+            BoardError::ClaimLost { .. } => "stale",
+            BoardError::WrongState { .. } => "not_actionable",
+        };
+        Self::new(kind, error.to_string())
+    }
+}
+
+/// A result: `ok` and these keys.
+pub(crate) fn ok(keys: Value) -> Value {
+    let mut object = Map::new();
+    object.insert("ok".to_owned(), true.into());
+    if let Value::Object(keys) = keys {
+        object.extend(keys);
+    }
+    Value::Object(object)
+}
+
+/// A task as a list shows it.
+pub(crate) fn row(task: &Task) -> Value {
+    let mut value = json!(task);
+    if let Some(object) = value.as_object_mut() {
+        object.remove("body");
+        if !task.label.is_clean() {
+            object.insert("from_outside".to_owned(), true.into());
+        }
+    }
+    value
+}
+
+/// The parameter that every board tool has.
+pub(crate) fn board_parameter() -> Value {
+    json!({ "type": "string", "description": "The board; yours without" })
+}
+
+/// The parameter that names a task.
+pub(crate) fn task_parameter() -> Value {
+    json!({ "type": "string", "description": "The task; your own without" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_has_its_name_and_shares_the_root() {
+        let home = Path::new("/home/ada/.petasos/profiles/writer");
+        assert_eq!(profile(home), "writer");
+        assert_eq!(root(home), Path::new("/home/ada/.petasos"));
+        let plain = Path::new("/home/ada/.petasos");
+        assert_eq!((profile(plain).as_str(), root(plain).as_path()), ("default", plain));
+    }
+}

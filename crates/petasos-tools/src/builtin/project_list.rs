@@ -1,0 +1,55 @@
+//! `project_list`: the workspaces that have names.
+
+use std::sync::Arc;
+
+use petasos_contract::tool::{Example, InPlanMode};
+use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput};
+use petasos_redact::Redactor;
+use serde_json::{Value, json};
+
+use crate::panel::{DESKTOP, Projects};
+use crate::trouble::Trouble;
+
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "project_list",
+    toolset: "project",
+    description: "List the workspaces that have names",
+    check: Some(&DESKTOP),
+    in_plan_mode: InPlanMode::ByEffects,
+    schema,
+    examples: &[Example { title: "none yet", args: "{}", shows: "\"projects\":[]" }],
+    build: |_| Arc::new(List),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    json!({
+        "description": "List the named workspaces of the desktop app and mark the active one.",
+        "parameters": { "type": "object", "properties": {} },
+    })
+}
+
+struct List;
+
+impl Tool for List {
+    fn run<'a>(
+        &'a self,
+        _: Cleared,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let told = Projects::read(&cx.settings).map(|kept| {
+                let row = |project: &crate::panel::Project| {
+                    let mut row = json!(project);
+                    row["active"] = (kept.active_id.as_deref() == Some(&project.id)).into();
+                    row
+                };
+                let rows: Vec<Value> = kept.projects.iter().map(row).collect();
+                json!({ "active_id": kept.active_id, "projects": rows })
+            });
+            let mut value = told.unwrap_or_else(Trouble::value);
+            Redactor::of(&cx.settings).value(&mut value);
+            Ok(ToolOutput::json(&value))
+        })
+    }
+}

@@ -1,0 +1,138 @@
+//! The tools of a desktop client, with a client of the test's own.
+
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+use petasos_contract::context::CheckContext;
+use petasos_contract::effect::Effect;
+use petasos_contract::{BoxFuture, CallContext, SessionId};
+use petasos_tools::{Panel, PanelText, Panels, discover_builtin_tools};
+use serde_json::json;
+
+use crate::bench::Bench;
+
+#[derive(Default)]
+struct Client {
+    moved: Mutex<Vec<PathBuf>>,
+    is_hung: bool,
+}
+
+impl Panel for Client {
+    fn is_shown(&self, session: &SessionId) -> bool {
+        session.as_str() == "bench"
+    }
+
+    fn read<'a>(
+        &'a self,
+        start: Option<u64>,
+        count: Option<u64>,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<PanelText, String>> {
+        Box::pin(async move {
+            if self.is_hung {
+                std::future::pending::<()>().await;
+            }
+            let start = start.unwrap_or(0);
+            let end = start + count.unwrap_or(2);
+            Ok(PanelText {
+                total_lines: 9,
+                start,
+                end,
+                text: "$ ls".to_owned(),
+                ..PanelText::default()
+            })
+        })
+    }
+
+    fn close<'a>(&'a self, id: &'a str, _: &'a CallContext) -> BoxFuture<'a, Result<(), String>> {
+        let known = id == "p1";
+        Box::pin(async move { if known { Ok(()) } else { Err("no tab mirrors it".to_owned()) } })
+    }
+
+    fn move_to<'a>(
+        &'a self,
+        to: &'a Path,
+        _: &'a CallContext,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        self.moved.lock().unwrap().push(to.to_owned());
+        Box::pin(async { Ok(()) })
+    }
+}
+
+// E19 156
+#[test]
+fn the_tools_appear_only_with_the_panel() {
+    let mut bench = Bench::new();
+    let available = |bench: &Bench, session: &str, tool: &str| {
+        let def = discover_builtin_tools().iter().find(|def| def.name == tool).unwrap();
+        let cx = CheckContext {
+            surface: bench.cx.surface,
+            attended: true,
+            session: SessionId::new(session),
+            settings: Arc::clone(&bench.cx.settings),
+            ports: Arc::new(bench.ports.clone()),
+        };
+        bench.runtime.block_on((def.check.unwrap().probe)(cx)).is_ready()
+    };
+    let tools =
+        ["project_list", "project_create", "project_switch", "read_terminal", "close_terminal"];
+    for tool in tools {
+        assert!(!available(&bench, "bench", tool), "{tool}");
+    }
+    bench.ports.panel = Some(Arc::new(Panels(Arc::new(Client::default()))));
+    for tool in tools {
+        assert!(available(&bench, "bench", tool) && !available(&bench, "another", tool), "{tool}");
+    }
+}
+
+#[test]
+fn workspaces_have_names_and_the_conversation_moves() {
+    let mut bench = Bench::new();
+    let client = Arc::new(Client::default());
+    bench.ports.panel = Some(Arc::new(Panels(Arc::clone(&client) as _)));
+    let create = json!({ "name": "My Notes!", "path": "notes" });
+    let folder = bench.path("notes");
+    let stated: Vec<Effect> = bench.effects("project_create", &create).iter().cloned().collect();
+    assert_eq!(stated, [Effect::Write(folder.clone())]);
+    let made = bench.run("project_create", &create);
+    assert_eq!((&made["success"], &made["slug"]), (&json!(true), &json!("my-notes")), "{made}");
+    assert!(folder.is_dir());
+    assert_eq!(bench.run("project_create", &create)["error_type"], "bad_argument");
+    let other = bench.run("project_create", &json!({ "name": "Other" }));
+    assert!(other["primary_path"].as_str().unwrap().ends_with("projects/other"), "{other}");
+    let back = bench.run("project_switch", &json!({ "project": "my notes!" }));
+    assert_eq!(back["id"], made["id"]);
+    let list = bench.run("project_list", &json!({}));
+    assert_eq!((&list["active_id"], list["projects"].as_array().unwrap().len()), (&made["id"], 2));
+    assert_eq!(
+        (&list["projects"][0]["active"], &list["projects"][1]["active"]),
+        (&json!(true), &json!(false))
+    );
+    let moved = client.moved.lock().unwrap().clone();
+    assert_eq!((moved.len(), &moved[0], &moved[2]), (3, &folder, &folder));
+    let unknown = bench.run("project_switch", &json!({ "project": "nowhere" }));
+    assert_eq!(unknown["candidates"], json!(["my-notes", "other"]));
+    std::fs::remove_dir(&folder).unwrap();
+    let gone = bench.run("project_switch", &json!({ "project": "my-notes" }));
+    assert_eq!(gone["error_type"], "not_found");
+    assert_eq!(bench.run("project_create", &json!({ "name": "!!" }))["error_type"], "bad_argument");
+}
+
+#[test]
+fn the_terminal_of_the_person_is_read_and_tabs_are_closed() {
+    let mut bench = Bench::new();
+    bench.ports.panel = Some(Arc::new(Panels(Arc::new(Client::default()))));
+    let read = bench.run("read_terminal", &json!({ "start_line": 3, "count": 4 }));
+    assert_eq!(
+        (&read["start"], &read["end"], &read["text"]),
+        (&json!(3), &json!(7), &json!("$ ls"))
+    );
+    let closed = bench.run("close_terminal", &json!({ "process_id": "p1" }));
+    assert_eq!(closed, json!({ "success": true, "process_id": "p1" }));
+    let unknown = bench.run("close_terminal", &json!({ "process_id": "p2" }));
+    assert_eq!(unknown["error_type"], "upstream");
+    let hung = Client { is_hung: true, ..Client::default() };
+    bench.ports.panel = Some(Arc::new(Panels(Arc::new(hung))));
+    let late = bench.run("read_terminal", &json!({}));
+    assert_eq!(late["error_type"], "timeout", "{late}");
+}

@@ -1,0 +1,358 @@
+//! `petasos kanban`: the boards of this home.
+
+use std::process::ExitCode;
+use std::sync::Arc;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_contract::taint::Taint;
+use petasos_store::{
+    Actor, BOARD_USUAL, BoardStore, Boards, Completion, NewTask, On, Status, Task, TaskFilter,
+    TaskView, Workspace, is_board_name,
+};
+use serde_json::json;
+
+use crate::board::{self, Dispatcher, failed, now_ms};
+use crate::command::{Command, Session, actions, parse};
+use crate::host::Host;
+use crate::out::Out;
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command {
+    name: "kanban",
+    about: "Tasks that agents of this home work on",
+    hidden: false,
+    arguments: |command| {
+        let board = clap::Arg::new("board").long("board").global(true).value_name("NAME");
+        actions::<Action>(command.arg(board.help("The board; the chosen one without")))
+    },
+    run,
+};
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// List tasks, the most urgent first
+    List {
+        /// Only in this state
+        #[arg(long)]
+        status: Option<String>,
+        /// Only of this profile
+        #[arg(long)]
+        assignee: Option<String>,
+        /// Also those that are put away
+        #[arg(long)]
+        all: bool,
+    },
+    /// Show a task with its history
+    Show {
+        /// The task
+        task: String,
+    },
+    /// Add a task
+    Create {
+        /// What is to be done
+        title: String,
+        /// The profile that does it
+        #[arg(long)]
+        assignee: Option<String>,
+        /// Everything that it needs to know
+        #[arg(long, default_value = "")]
+        body: String,
+        /// Tasks that must be done before
+        #[arg(long = "after", value_name = "TASK")]
+        parents: Vec<String>,
+        /// Larger goes first
+        #[arg(long, default_value_t = 0)]
+        priority: i64,
+        /// The folder that it works in; an empty one without
+        #[arg(long, value_name = "FOLDER")]
+        dir: Option<String>,
+    },
+    /// Add a comment
+    Comment {
+        /// The task
+        task: String,
+        /// The comment
+        text: String,
+    },
+    /// Make a task wait for another
+    Link {
+        /// The task that comes first
+        parent: String,
+        /// The task that waits
+        child: String,
+    },
+    /// Stop work on a task
+    Block {
+        /// The task
+        task: String,
+        /// What is missing
+        reason: String,
+    },
+    /// Let a blocked task go on
+    Unblock {
+        /// The task
+        task: String,
+    },
+    /// Finish a task
+    Complete {
+        /// The task
+        task: String,
+        /// What was done
+        summary: String,
+    },
+    /// Put a task away
+    Archive {
+        /// The task
+        task: String,
+    },
+    /// List the boards
+    Boards,
+    /// Choose the board that is meant when none is named
+    Use {
+        /// The board
+        name: String,
+    },
+    /// Give ready tasks to workers
+    Dispatch {
+        /// Look once and wait for the workers that began
+        #[arg(long)]
+        once: bool,
+    },
+}
+
+/// A board, and the person who looks at it.
+struct Desk<'a> {
+    host: &'a Host,
+    store: Arc<dyn BoardStore>,
+    board: String,
+    out: Out,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let action: Action = parse(matches)?;
+    let named = matches.get_one::<String>("board").cloned();
+    let out = session.out;
+    let host = session.host.get()?;
+    let current = board::root(host.settings()).join("kanban").join("current");
+    if let Action::Use { name } = &action {
+        let name = slug(name.clone())?;
+        petasos_fs::write(&current, name.as_bytes(), petasos_fs::Mode::Exactly(0o600))?;
+        out.line(format!("board `{name}`"));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let role = || Some(host.settings().role("KANBAN_BOARD")?.value.expose().to_owned());
+    let chosen = || std::fs::read_to_string(&current).ok().map(|name| name.trim().to_owned());
+    let name = named.or_else(role).or_else(chosen).unwrap_or_else(|| BOARD_USUAL.to_owned());
+    let boards = Boards::of(host.ports().boards.as_ref());
+    let boards = boards.ok_or_else(|| Report::new("this program keeps no boards"))?;
+    let store = boards.store().map_err(|error| failed(&error.into()))?;
+    let desk = Desk { host, store, board: slug(name)?, out };
+    match action {
+        Action::Dispatch { once } => desk.dispatch(once),
+        action => host.wait(desk.act(action))?,
+    }
+}
+
+fn slug(name: String) -> Result<String, Report> {
+    if is_board_name(&name) {
+        return Ok(name);
+    }
+    Err(Report::usage(format!("`{name}` names no board"))
+        .hint("small letters, digits, `-` and `_`, at most 64"))
+}
+
+impl Desk<'_> {
+    fn on(&self, task: &str) -> On {
+        let profile = board::profile(self.host.settings());
+        let by = Actor { profile, lock: None, at_ms: now_ms() };
+        On { board: self.board.clone(), task: task.to_owned(), by }
+    }
+
+    async fn act(&self, action: Action) -> Result<ExitCode, Report> {
+        let store = &self.store;
+        let told = match action {
+            Action::List { status, assignee, all } => {
+                return self.list(status.as_deref(), assignee, all).await;
+            }
+            Action::Show { task } => {
+                let view = store.view_task(&self.board, &task).await;
+                show(self.out, &view.map_err(|error| failed(&error))?);
+                return Ok(ExitCode::SUCCESS);
+            }
+            Action::Boards => return self.boards().await,
+            Action::Create { title, assignee, body, parents, priority, dir } => {
+                let usual = self.host.settings().text("kanban.default_assignee");
+                let assignee = assignee.or_else(|| usual.map(str::to_owned));
+                let workspace =
+                    dir.map(|path| Workspace { kind: "dir".to_owned(), path: Some(path) });
+                let by = self.on("").by;
+                let new = NewTask {
+                    board: self.board.clone(),
+                    title,
+                    body,
+                    assignee: assignee.unwrap_or_else(|| by.profile.clone()),
+                    parents,
+                    priority,
+                    workspace,
+                    by: by.profile,
+                    at_ms: by.at_ms,
+                    ..NewTask::default()
+                };
+                store.create_task(new).await.map(|created| created.task)
+            }
+            Action::Comment { task, text } => {
+                let said = store.comment(self.on(&task), text, Taint::NONE).await;
+                said.map_err(|error| failed(&error))?;
+                self.task(&task).await
+            }
+            Action::Link { parent, child } => {
+                let linked = store.link(self.on(&child), &parent).await;
+                linked.map_err(|error| failed(&error))?;
+                self.task(&child).await
+            }
+            Action::Block { task, reason } => {
+                let kind = "needs_input".to_owned();
+                store.block(self.on(&task), kind, reason).await.map(|(task, _)| task)
+            }
+            Action::Unblock { task } => store.unblock(self.on(&task)).await,
+            Action::Complete { task, summary } => {
+                let done = Completion { summary: Some(summary), ..Completion::default() };
+                let ended = store.complete(self.on(&task), done).await;
+                ended.map_err(|error| failed(&error))?;
+                self.task(&task).await
+            }
+            Action::Archive { task } => store.archive(self.on(&task)).await,
+            Action::Use { .. } | Action::Dispatch { .. } => return Ok(ExitCode::SUCCESS),
+        };
+        let task = told.map_err(|error| failed(&error))?;
+        if self.out.is_json() {
+            self.out.value(&json!({ "task": task }));
+        } else {
+            self.out.line(line(&task));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn task(&self, id: &str) -> Result<Task, petasos_store::BoardError> {
+        Ok(self.store.view_task(&self.board, id).await?.task)
+    }
+
+    async fn list(
+        &self,
+        status: Option<&str>,
+        assignee: Option<String>,
+        archived: bool,
+    ) -> Result<ExitCode, Report> {
+        let status = status
+            .map(|word| {
+                let words = Status::ALL.map(Status::as_str).join(", ");
+                Status::named(word).ok_or_else(|| {
+                    Report::usage(format!("`{word}` is no state")).hint(format!("one of {words}"))
+                })
+            })
+            .transpose()?;
+        let ready = self.store.promote(&self.board, now_ms()).await;
+        ready.map_err(|error| failed(&error))?;
+        let board = self.board.clone();
+        let filter = TaskFilter { board, assignee, status, tenant: None, archived, limit: 1000 };
+        let tasks = self.store.list_tasks(filter).await.map_err(|error| failed(&error))?;
+        if self.out.is_json() {
+            self.out.value(&json!({ "board": self.board, "tasks": tasks }));
+        } else if tasks.is_empty() {
+            self.out.line(format!("board `{}` has no such task", self.board));
+        } else {
+            for task in &tasks {
+                self.out.line(line(task));
+            }
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    async fn boards(&self) -> Result<ExitCode, Report> {
+        let counts = self.store.boards().await.map_err(|error| failed(&error))?;
+        if self.out.is_json() {
+            self.out.value(&json!({ "current": self.board, "boards": counts }));
+            return Ok(ExitCode::SUCCESS);
+        }
+        self.out.line(format!("current: {}", self.board));
+        for count in counts {
+            self.out.line(format!("{} {} {}", count.board, count.status, count.tasks));
+        }
+        Ok(ExitCode::SUCCESS)
+    }
+
+    fn dispatch(&self, once: bool) -> Result<ExitCode, Report> {
+        let (ports, settings) = (self.host.ports(), self.host.settings());
+        let mut dispatcher = Dispatcher::new(ports, settings, &self.board)?;
+        self.host.wait(async {
+            let (stop, _watch) = crate::signals::stop()?;
+            let every = board::Rules::of(settings).every;
+            loop {
+                let begun = dispatcher.tick().await.map_err(|error| failed(&error))?;
+                for task in &begun {
+                    self.out.line(format!("began {}", line(task)));
+                }
+                if once {
+                    let ended = tokio::select! {
+                        () = dispatcher.finish() => true,
+                        () = stop.cancelled() => false,
+                    };
+                    return Ok(if ended { ExitCode::SUCCESS } else { ExitCode::from(130) });
+                }
+                tokio::select! {
+                    () = tokio::time::sleep(every) => {}
+                    () = stop.cancelled() => return Ok(ExitCode::SUCCESS),
+                }
+            }
+        })?
+    }
+}
+
+fn line(task: &Task) -> String {
+    format!("{} {:<9} {:<12} {}", task.id, task.status.as_str(), task.assignee, task.title)
+}
+
+fn show(out: Out, view: &TaskView) {
+    if out.is_json() {
+        out.value(&json!({
+            "task": view.task,
+            "parents": view.parents,
+            "children": view.children,
+            "comments": view.comments,
+            "events": view.events,
+            "runs": view.runs,
+            "attachments": view.attachments,
+        }));
+        return;
+    }
+    out.line(line(&view.task));
+    if !view.task.body.is_empty() {
+        out.line(&view.task.body);
+    }
+    for (label, text) in [
+        ("summary", &view.task.summary),
+        ("result", &view.task.result),
+        ("blocked", &view.task.block_reason),
+    ] {
+        if let Some(text) = text {
+            out.line(format!("{label}: {text}"));
+        }
+    }
+    for parent in &view.parents {
+        out.line(format!("after   {}", line(parent)));
+    }
+    for child in &view.children {
+        out.line(format!("before  {}", line(child)));
+    }
+    for run in &view.runs {
+        let outcome = run.outcome.as_deref().unwrap_or("running");
+        let note = run.note.as_deref().unwrap_or_default();
+        out.line(format!("run {} {}: {outcome} {note}", run.id, run.profile));
+    }
+    for comment in &view.comments {
+        out.line(format!("{}: {}", comment.author, comment.body));
+    }
+    for file in &view.attachments {
+        out.line(format!("file {} ({} bytes)", file.path.display(), file.size));
+    }
+}
