@@ -74,6 +74,9 @@ impl Agent {
             self.words = Arc::clone(&cx.words);
         } else {
             self.words.begin_turn();
+            if !cx.taint.is_clean() && self.words.sources().is_empty() {
+                self.words.heard("kept", "what began this conversation", "", "");
+            }
         }
         Arc::clone(&self.words)
     }

@@ -148,7 +148,6 @@ impl From<SessionError> for ApiError {
             SessionError::NotTaken(_) => Self::bad("not_taken", error.to_string()),
             SessionError::Store(error) => error.into(),
             SessionError::Turn(error) => Self::from(&error),
-            SessionError::NotTaken(_) => Self::bad("invalid_request", error.to_string()),
             SessionError::Ended(_) => Self::conflict("session_busy", error.to_string()),
         }
     }

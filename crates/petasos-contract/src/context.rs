@@ -18,7 +18,7 @@ use crate::plan::EditApproval;
 use crate::ports::Ports;
 use crate::seat::Seat;
 use crate::settings::Settings;
-use crate::taint::{Provenance, Unheard};
+use crate::taint::{Provenance, Taint, Unheard};
 use crate::wait::Pauses;
 
 /// What kind of place a session lives in.
@@ -142,6 +142,8 @@ pub struct CallContext {
     pub attended: bool,
     /// Whose words the conversation has taken in.
     pub words: Arc<dyn Provenance>,
+    /// The label of what the conversation begins with, such as a job that a page dictated.
+    pub taint: Taint,
     /// For which conversation.
     pub session: SessionId,
     /// The conversation of a person that this one works for, when it is a subagent's.
@@ -193,6 +195,7 @@ impl CallContext {
             address: Arc::new(Address::of(surface, &session)),
             attended: surface.is_usually_attended(),
             words: Arc::new(Unheard),
+            taint: Taint::NONE,
             session,
             root: None,
             task: TaskId::new("default"),
@@ -223,6 +226,17 @@ impl CallContext {
     #[must_use]
     pub fn at(self, address: Arc<Address>) -> Self {
         Self { address, ..self }
+    }
+
+    /// The same surroundings for a conversation that begins with words of these origins.
+    #[must_use]
+    pub fn tainted(self, by: Taint) -> Self {
+        Self { taint: self.taint.with(by), ..self }
+    }
+
+    /// The label of what the conversation keeps now.
+    pub fn label(&self) -> Taint {
+        self.taint.with(self.words.label())
     }
 
     /// The conversation of the person at its beginning: its own, or the one it works for.

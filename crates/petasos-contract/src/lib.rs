@@ -70,7 +70,7 @@ pub use output::ToolOutput;
 pub use plan::{Cleared, Plan};
 pub use secret::Secret;
 pub use settings::Settings;
-pub use taint::{Heat, Provenance, Unheard};
+pub use taint::{Heat, Provenance, Taint, Unheard};
 pub use tool::{Tool, ToolDef, ToolError};
 
 /// A future behind a trait object: one allocation a call, which is noise beside a tool.

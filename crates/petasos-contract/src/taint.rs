@@ -3,7 +3,37 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+/// The label of what is kept: a set of origins. It only grows: nothing read can be unread, and a
+/// bit that a later version stored is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Taint(u8);
+
+impl Taint {
+    /// Nothing but the user's own words and files.
+    pub const NONE: Self = Self(0);
+    /// A page, a search result, a download.
+    pub const WEB: Self = Self(1);
+    /// An MCP server's words.
+    pub const MCP: Self = Self(1 << 1);
+    /// Somebody else in a chat.
+    pub const CHAT: Self = Self(1 << 2);
+    /// A plugin's words.
+    pub const PLUGIN: Self = Self(1 << 3);
+
+    /// Both together.
+    #[must_use]
+    pub const fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether nothing from strangers was read.
+    pub const fn is_clean(self) -> bool {
+        self.0 == 0
+    }
+}
 
 /// How close strangers' words are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
@@ -72,6 +102,10 @@ pub trait Provenance: fmt::Debug + Send + Sync {
     fn kept(&self, text: &str);
     /// How close strangers' words are.
     fn heat(&self) -> Heat;
+    /// What is kept of it is labelled so.
+    fn label(&self) -> Taint {
+        if self.heat() == Heat::Clean { Taint::NONE } else { Taint::WEB }
+    }
     /// Where they came from.
     fn sources(&self) -> Vec<Source>;
     /// What a text repeats of strangers' words, a few of them.

@@ -74,7 +74,7 @@ fn author(cx: &CallContext) -> Author {
         name: format!("session {}", cx.session),
         session: Some(cx.origin().to_string()),
         origin,
-        label: cx.taint,
+        label: cx.label(),
         accepts: false,
     }
 }

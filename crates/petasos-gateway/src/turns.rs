@@ -21,7 +21,6 @@ use tokio::sync::Notify;
 use tracing::{info, warn};
 
 use crate::gateway::{Shared, blank};
-use crate::input;
 use crate::media;
 use crate::options::BusyMode;
 use crate::render;

@@ -181,7 +181,7 @@ impl Stage {
             registry: Arc::clone(&self.registry),
             hooks: Arc::clone(&self.hooks),
             middleware: Arc::new(Middleware::new()),
-            terminal: None,
+            skills: None,
             door: None,
             model: None,
             reserved_commands: Vec::new(),

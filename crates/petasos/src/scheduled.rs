@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use petasos_config::Inputs;
 use petasos_contract::context::Surface;
 use petasos_contract::delivery::Deliveries;
-use petasos_contract::ports::Schedules;
+use petasos_contract::ports::{Ports, Schedules};
 use petasos_contract::processes::Processes;
 use petasos_contract::taint::Taint;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
@@ -20,6 +20,7 @@ use petasos_gateway::{PLATFORMS, explain};
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::{choose, unknown};
 use petasos_session::{Choice, ModelChoice, Sessions};
+use petasos_skills::Library;
 use petasos_store::ChatKind;
 use serde_json::{Value, json};
 
@@ -248,9 +249,13 @@ impl CronHost for Scheduled {
             if names.is_empty() {
                 return Vec::new();
             }
-            let listed = petasos_agent::skills::listed(&self.settings.home().join("skills")).await;
-            let known = |name: &&String| !listed.iter().any(|skill| skill.name == **name);
-            names.iter().filter(known).map(|name| format!("`{name}`")).collect()
+            let library = self
+                .host()
+                .map_or_else(|_| Library::new(&Ports::default()), |host| Library::of(host.ports()));
+            let session = SessionId::new("schedules");
+            let cx = CallContext::new(Arc::clone(&self.settings), Surface::Cron, session);
+            let missing = |name: &&String| library.find(name, &cx).is_err();
+            names.iter().filter(missing).map(|name| format!("`{name}`")).collect()
         })
     }
 

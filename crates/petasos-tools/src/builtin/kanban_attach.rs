@@ -57,7 +57,7 @@ fn attach(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
             source: None,
             content,
         };
-        let kept = desk.store.attach(on, file, desk.cx.taint).await?;
+        let kept = desk.store.attach(on, file, desk.cx.label()).await?;
         Ok(board::ok(json!({ "attachment_id": kept.attachment_id, "size": kept.size })))
     })
 }

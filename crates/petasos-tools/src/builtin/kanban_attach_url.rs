@@ -83,7 +83,7 @@ fn attach(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
         let content = reply.bytes(ATTACHMENT_BYTES_MAX, WHOLE).await?.to_vec();
         let source = Some(desk.masked(url.as_str()));
         let file = NewFile { filename, content_type, source, content };
-        let label = desk.cx.taint.with(Taint::WEB);
+        let label = desk.cx.label().with(Taint::WEB);
         let kept = desk.store.attach(on, file, label).await?;
         Ok(board::ok(json!({ "attachment_id": kept.attachment_id, "size": kept.size })))
     })

@@ -46,7 +46,7 @@ fn comment(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> 
             return Err(Trouble::new("bad_argument", "there is nothing to say: `body` is empty"));
         }
         let on = desk.on(desk.task(&args)?)?;
-        let id = desk.store.comment(on, desk.masked(body), desk.cx.taint).await?;
+        let id = desk.store.comment(on, desk.masked(body), desk.cx.label()).await?;
         Ok(board::ok(json!({ "comment_id": id })))
     })
 }

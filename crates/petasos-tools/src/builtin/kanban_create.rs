@@ -152,7 +152,7 @@ fn create(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
             goal: input.goal_mode.then_some(Goal { max_turns: input.goal_max_turns }),
             by: desk.who.profile.clone(),
             session: Some(desk.cx.session.clone()),
-            label: desk.cx.taint,
+            label: desk.cx.label(),
             at_ms: desk.who.at_ms,
         };
         let created = desk.store.create_task(new).await?;

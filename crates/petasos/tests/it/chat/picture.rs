@@ -87,8 +87,7 @@ impl Look {
         ];
         let colour = self.colour.and_then(|at| COLOURS.get(usize::from(at)));
         let mut text = colour.map(|colour| format!(" fill=\"{colour}\"")).unwrap_or_default();
-        let attributes =
-            [" font-weight=\"bold\"", " opacity=\"0.65\"", " font-style=\"italic\""];
+        let attributes = [" font-weight=\"bold\"", " opacity=\"0.65\"", " font-style=\"italic\""];
         for (on, attribute) in self.marks.into_iter().zip(attributes) {
             text.push_str(if on { attribute } else { "" });
         }
