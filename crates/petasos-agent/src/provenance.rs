@@ -36,7 +36,7 @@ pub(crate) fn recalled(rows: &[LoadedRow]) -> Arc<dyn Provenance> {
                     words.heard(tool, "", result.tool_call_id.as_str(), &text);
                 }
             }
-            _ => {}
+            Message::Assistant(_) => {}
         }
     }
     Arc::new(words)

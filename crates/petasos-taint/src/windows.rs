@@ -86,16 +86,10 @@ fn percent(text: &str) -> String {
     let mut rest = text.as_bytes();
     while let Some((first, tail)) = rest.split_first() {
         let pair = tail.get(..2).and_then(|pair| std::str::from_utf8(pair).ok());
-        match pair.filter(|_| *first == b'%').and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
-            Some(byte) => {
-                bytes.push(byte);
-                rest = tail.get(2..).unwrap_or_default();
-            }
-            None => {
-                bytes.push(if *first == b'+' { b' ' } else { *first });
-                rest = tail;
-            }
-        }
+        let byte = pair.filter(|_| *first == b'%').and_then(|it| u8::from_str_radix(it, 16).ok());
+        let plain = if *first == b'+' { b' ' } else { *first };
+        bytes.push(byte.unwrap_or(plain));
+        rest = if byte.is_some() { tail.get(2..).unwrap_or_default() } else { tail };
     }
     String::from_utf8_lossy(&bytes).into_owned()
 }

@@ -153,7 +153,14 @@ impl<'a> Desk<'a> {
             );
             return Err(Trouble::new("bad_argument", why));
         }
-        Ok(Self { store: boards.store().map_err(store)?, board, who, own: role(TASK), ports, cx })
+        Ok(Self {
+            store: boards.store().map_err(|error| store(&error))?,
+            board,
+            who,
+            own: role(TASK),
+            ports,
+            cx,
+        })
     }
 
     /// The task that is meant: the one named, or the worker's own.
@@ -219,7 +226,7 @@ fn root(home: &Path) -> PathBuf {
     profiles.and_then(Path::parent).unwrap_or(home).to_owned()
 }
 
-fn store(error: petasos_store::StoreError) -> Trouble {
+fn store(error: &petasos_store::StoreError) -> Trouble {
     Trouble::new("upstream", error.to_string())
 }
 

@@ -111,7 +111,7 @@ mod tests {
     fn picker() -> Picker {
         let offer = |number: usize| Offer {
             label: format!("model-{number}"),
-            detail: if number % 2 == 0 { "even".to_owned() } else { String::new() },
+            detail: if number.is_multiple_of(2) { "even".to_owned() } else { String::new() },
             line: format!("/model model-{number}"),
         };
         Picker::new("Model", (1..=40).map(offer).collect())

@@ -166,7 +166,7 @@ impl Dispatcher {
             let Some(claimed) = self.store.claim_task(ask).await? else { break };
             self.tell(&claimed).await;
             begun.push(claimed.task.clone());
-            self.start(claimed);
+            self.start(&claimed);
         }
         Ok(begun)
     }
@@ -193,7 +193,7 @@ impl Dispatcher {
         moments.tell(&Moment::KanbanTaskClaimed(&about)).await;
     }
 
-    fn start(&mut self, claimed: Claimed) {
+    fn start(&mut self, claimed: &Claimed) {
         let by = Actor {
             profile: profile(&self.settings),
             lock: Some(claimed.lock.clone()),
@@ -202,7 +202,7 @@ impl Dispatcher {
         let on = On { board: self.board.clone(), task: claimed.task.id.clone(), by };
         let (store, processes) = (Arc::clone(&self.store), Arc::clone(&self.processes));
         let (limit, mine) = (self.rules.patience.failure_limit, on.clone());
-        let plan = self.plan(&claimed);
+        let plan = self.plan(claimed);
         let life = Owned::start(async move {
             let end = match plan {
                 Ok(plan) => work(plan, &*processes, limit).await,
@@ -211,7 +211,7 @@ impl Dispatcher {
             let by = Actor { at_ms: now_ms(), ..mine.by.clone() };
             match store.end_run(On { by, ..mine }, end).await {
                 Ok(Some(task)) => {
-                    tracing::info!(task = %task.id, status = %task.status, "unsettled")
+                    tracing::info!(task = %task.id, status = %task.status, "unsettled");
                 }
                 Ok(None) => {}
                 Err(error) => tracing::warn!(%error, "the end of a worker was not noted"),
@@ -336,13 +336,11 @@ async fn run(spec: HelperSpec, processes: &dyn Processes, most: Duration) -> Res
     };
     // A day is longer than any attempt is waited for.
     let most = most.min(Duration::from_hours(24));
-    match tokio::time::timeout(most, ended).await {
-        Ok(ended) => ended.map_err(|error| format!("{name}: {error}")),
-        Err(_) => {
-            hand.kill(GRACE).await.map_err(|error| format!("{name}: {error}"))?;
-            Err(format!("{name}: it took longer than {} s", most.as_secs()))
-        }
-    }
+    let Ok(ended) = tokio::time::timeout(most, ended).await else {
+        hand.kill(GRACE).await.map_err(|error| format!("{name}: {error}"))?;
+        return Err(format!("{name}: it took longer than {} s", most.as_secs()));
+    };
+    ended.map_err(|error| format!("{name}: {error}"))
 }
 
 /// Reads to the end and keeps the last words.

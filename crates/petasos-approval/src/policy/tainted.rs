@@ -44,7 +44,7 @@ pub(super) fn gates(
     let mut found = Vec::new();
     for effect in intent.plan.effects.iter() {
         found.extend(match effect {
-            Effect::Send { target } => at.unless_known(format!("send to {target}"), Scope::Session),
+            Effect::Send { target } => Some(at.whoever(target)),
             Effect::Spend { .. } => at.when_hot("spend", Scope::Session),
             Effect::Reach(_) | Effect::ReachPrivate(_) => at.when_leaking(),
             Effect::Command { script, .. } => at.when_dictated("command", script),
@@ -111,25 +111,25 @@ impl Gate<'_> {
     }
 
     fn when_hot(&self, deed: &str, widest: Scope) -> Option<Observed> {
-        (self.heat == Heat::Hot).then(|| self.found(deed.to_owned(), &[], widest))
+        (self.heat == Heat::Hot).then(|| self.found(deed, &[], widest))
     }
 
     /// Later only when it repeats strangers' words.
     fn unless_own(&self, deed: &str) -> Option<Observed> {
         let carried = self.carried();
         let asks = self.heat == Heat::Hot || !carried.is_empty();
-        asks.then(|| self.found(deed.to_owned(), &carried, Scope::Once))
+        asks.then(|| self.found(deed, &carried, Scope::Once))
     }
 
     /// Whoever is written to must have been agreed to.
-    fn unless_known(&self, deed: String, widest: Scope) -> Option<Observed> {
-        Some(self.found(deed, &self.carried(), widest))
+    fn whoever(&self, target: &str) -> Observed {
+        self.found(&format!("send to {target}"), &self.carried(), Scope::Session)
     }
 
     fn when_leaking(&self) -> Option<Observed> {
         self.cx.words.leaks(&self.text).then(|| {
             let why = "it would carry private text out".to_owned();
-            self.found("private text in a request".to_owned(), &[why], Scope::Once)
+            self.found("private text in a request", &[why], Scope::Once)
         })
     }
 
@@ -139,10 +139,10 @@ impl Gate<'_> {
             return None;
         }
         let carried = self.cx.words.carried(text, Carry::Phrases);
-        (!carried.is_empty()).then(|| self.found(deed.to_owned(), &carried, Scope::Once))
+        (!carried.is_empty()).then(|| self.found(deed, &carried, Scope::Once))
     }
 
-    fn found(&self, deed: String, carried: &[String], widest: Scope) -> Observed {
+    fn found(&self, deed: &str, carried: &[String], widest: Scope) -> Observed {
         let sources: Vec<String> =
             self.cx.words.sources().iter().rev().take(3).map(ToString::to_string).collect();
         let when = if self.heat == Heat::Hot { "In this turn" } else { "Earlier" };

@@ -251,10 +251,9 @@ fn check(input: &Input) -> Result<(), Trouble> {
         return Err(Trouble::new("unsupported", why));
     }
     match input.action.as_str() {
-        "click" | "double_click" | "right_click" | "middle_click" | "drag" | "scroll"
-        | "focus_app" => Ok(()),
         "type" if input.text.as_deref().is_none_or(str::is_empty) => bad("`text` is empty"),
-        "type" => Ok(()),
+        "click" | "double_click" | "right_click" | "middle_click" | "drag" | "scroll" | "type"
+        | "focus_app" => Ok(()),
         "key" => {
             let chord = keys::chord(input.keys.as_deref().unwrap_or_default());
             chord.map(drop).map_err(|why| Trouble::new("denied", why))
@@ -461,13 +460,11 @@ fn keyboard(action: &str, input: &Input, aim: &Aim, desktop: &Desktop) -> Result
     {
         desktop.focus(window.id)?;
     }
-    match action {
-        "type" => desktop.type_text(input.text.as_deref().unwrap_or_default()),
-        _ => {
-            let chord = keys::chord(input.keys.as_deref().unwrap_or_default());
-            desktop.press(&chord.map_err(X11Error::Unsupported)?)
-        }
+    if action == "type" {
+        return desktop.type_text(input.text.as_deref().unwrap_or_default());
     }
+    let chord = keys::chord(input.keys.as_deref().unwrap_or_default());
+    desktop.press(&chord.map_err(X11Error::Unsupported)?)
 }
 
 fn button(input: &Input) -> Button {

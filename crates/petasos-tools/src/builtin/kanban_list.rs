@@ -17,7 +17,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     core: true,
     check: Some(&board::ORCHESTRATOR),
     schema,
-    examples: &[Example { title: "an empty board", args: r#"{}"#, shows: "\"count\":0" }],
+    examples: &[Example { title: "an empty board", args: "{}", shows: "\"count\":0" }],
     build: |ports| BoardTool::changing(ports, list),
     ..ToolDef::USUAL
 };

@@ -130,7 +130,7 @@ impl Preset {
                 Some(slot) if references.len() < REFERENCES_MAX => references.push(slot),
                 Some(slot) => skipped.push(json!({ "model": slot.name(), "why": "one too many" })),
                 None => {
-                    skipped.push(json!({ "model": entry, "why": "names no provider or model" }))
+                    skipped.push(json!({ "model": entry, "why": "names no provider or model" }));
                 }
             }
         }

@@ -226,13 +226,13 @@ impl SqlQuery {
                     return Err(Trouble::new("not_found", why));
                 }
                 let ask = SqlAsk { path, sql, params, rows_max, writes, within };
-                files.query(ask).await.map(told).map_err(|error| refused(&error))
+                files.query(ask).await.map(|rows| told(&rows)).map_err(|error| refused(&error))
             }
             Place::Server { address, .. } => {
                 let ask = postgres::Ask { sql, params, rows_max, writes, within };
                 let rows = postgres::query(&address, &ask).await.map_err(|error| failed(&error))?;
                 let tag = rows.tag;
-                let mut value = told(SqlRows {
+                let mut value = told(&SqlRows {
                     columns: rows.columns,
                     rows: rows.rows,
                     truncated: rows.truncated,
@@ -245,7 +245,7 @@ impl SqlQuery {
     }
 }
 
-fn told(rows: SqlRows) -> Value {
+fn told(rows: &SqlRows) -> Value {
     let mut value = json!({
         "success": true,
         "columns": rows.columns,

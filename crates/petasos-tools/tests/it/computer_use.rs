@@ -186,7 +186,10 @@ fn what_would_happen_is_stated_and_the_rest_is_refused() {
     let acts = on("XTerm");
     assert_eq!(stated(json!({ "action": "capture" })), []);
     assert_eq!(stated(json!({ "action": "list_windows" })), []);
-    assert_eq!(stated(json!({ "action": "click", "coordinate": [100, 100] })), [acts.clone()]);
+    assert_eq!(
+        stated(json!({ "action": "click", "coordinate": [100, 100] })),
+        std::slice::from_ref(&acts)
+    );
     let typed = stated(json!({ "action": "type", "app": "xterm", "text": "rm -rf ~\n" }));
     let cwd = bench.cx.workspace.to_path_buf();
     assert_eq!(typed, [acts, Effect::Command { script: "rm -rf ~".to_owned(), cwd }]);

@@ -144,8 +144,8 @@ mod tests {
             about: String::new(),
             usage: usage.to_owned(),
         };
-        let names = [("/model", ""), ("/models", ""), ("/new", ""), ("/plan", "[on|off]")];
-        let mut complete = Complete::new(names.map(named).to_vec(), folder.clone());
+        let commands = [("/model", ""), ("/models", ""), ("/new", ""), ("/plan", "[on|off]")];
+        let mut complete = Complete::new(commands.map(named).to_vec(), folder.clone());
         for (line, expected) in [
             ("/mo", vec!["/model", "/models"]),
             ("/model", vec![]),

@@ -68,7 +68,7 @@ impl Keymap {
     /// A key that means nothing, to be lent to a symbol that no key has.
     fn spare(&self) -> Option<u8> {
         let rows = self.symbols.chunks(self.width).zip(self.first..=u8::MAX);
-        rows.filter(|(row, _)| row.iter().all(|symbol| *symbol == 0)).map(|(_, key)| key).last()
+        rows.rev().find(|(row, _)| row.iter().all(|symbol| *symbol == 0)).map(|(_, key)| key)
     }
 }
 

@@ -19,7 +19,9 @@ fn shown(home: &Home, arguments: &[&str]) -> Value {
 /// Makes a job; gives its id.
 fn made(home: &Home, arguments: &[&str]) -> String {
     let made = shown(home, &[&["create"], arguments].concat());
-    made["job"]["job_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned()
+    let id = made["job"]["job_id"].as_str();
+    assert!(id.is_some(), "{made}");
+    id.unwrap_or_default().to_owned()
 }
 
 fn last_run(home: &Home) -> Value {
@@ -195,7 +197,7 @@ fn s122_two_processes_that_look_at_once_run_a_due_job_once() {
         let job = ["1s", "--script", "note.sh", "--no-agent", "--name", &name];
         assert_eq!(cron(&home, &[&["create"][..], &job, &off].concat()).code, Some(0));
     }
-    let late = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let late = std::time::Instant::now() + std::time::Duration::from_mins(1);
     let count = || std::fs::read_to_string(&list).unwrap_or_default().lines().count();
     while count() < 4 && std::time::Instant::now() < late {
         std::thread::scope(|scope| {
@@ -345,7 +347,7 @@ impl Drop for Daemon {
 
 /// Looks until it is so.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let late = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let late = std::time::Instant::now() + std::time::Duration::from_mins(1);
     while !is_so() {
         assert!(std::time::Instant::now() < late, "{what}");
         std::thread::sleep(std::time::Duration::from_millis(50));
@@ -433,7 +435,9 @@ fn s128_replies_and_failures_are_delivered_and_a_lost_delivery_is_no_failed_run(
         let job =
             ["create", "every 1h", "--script", script, "--no-agent", "--deliver", "ntfy:jobs"];
         let made = with(&[&job[..], &["--name", "House", "--json"]].concat()).json();
-        let id = made["job"]["job_id"].as_str().unwrap_or_else(|| panic!("{made}")).to_owned();
+        let id = let id = made["job"]["job_id"].as_str();
+    assert!(id.is_some(), "{made}");
+    id.unwrap_or_default().to_owned();
         with(&["run", &id]);
         let runs = with(&["logs", &id, "--json"]).json();
         let run = &runs["runs"][0];

@@ -11,6 +11,7 @@ use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use crate::loopback::Loopback;
 
 #[test]
+#[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
 fn a_chat_whose_terminal_is_gone_ends_and_does_not_spin() {
     let home = Loopback::saying(Vec::new()).home();
     let ours =
