@@ -435,9 +435,7 @@ fn s128_replies_and_failures_are_delivered_and_a_lost_delivery_is_no_failed_run(
         let job =
             ["create", "every 1h", "--script", script, "--no-agent", "--deliver", "ntfy:jobs"];
         let made = with(&[&job[..], &["--name", "House", "--json"]].concat()).json();
-        let id = let id = made["job"]["job_id"].as_str();
-    assert!(id.is_some(), "{made}");
-    id.unwrap_or_default().to_owned();
+        let id = made["job"]["job_id"].as_str().unwrap_or_default().to_owned();
         with(&["run", &id]);
         let runs = with(&["logs", &id, "--json"]).json();
         let run = &runs["runs"][0];

@@ -141,7 +141,10 @@ fn s118_a_skill_is_called_by_its_name() {
     assert_eq!((&usage["tea"]["use_count"], &usage["help"]["use_count"]), (&json!(2), &json!(2)));
 }
 
-#[expect(clippy::disallowed_methods, reason = "the test makes the repository that it installs from")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "the test makes the repository that it installs from"
+)]
 fn git(folder: &std::path::Path, words: &[&str]) -> String {
     let ran = std::process::Command::new("git")
         .args([
