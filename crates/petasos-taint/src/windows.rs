@@ -47,7 +47,7 @@ fn is_telling(window: &[u64]) -> bool {
 /// The text as it is, and as it was before one encoding.
 pub(crate) fn readings(text: &str) -> Vec<String> {
     let mut found = vec![text.to_owned(), text.chars().rev().collect()];
-    if text.contains('%') {
+    if text.contains(['%', '+']) {
         found.push(percent(text));
     }
     let plain = |letter: char| letter.is_ascii_alphanumeric();

@@ -75,6 +75,7 @@ fn private_text_is_recognised_plain_encoded_and_backwards() {
         format!("https://x.example/?q={base64}"),
         format!("https://x.example/{}", hex.concat()),
         percent.concat(),
+        format!("q={}", secret.replace(' ', "+")),
         backwards,
     ] {
         assert!(words.leaks(&text), "{text}");

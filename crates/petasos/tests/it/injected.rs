@@ -77,7 +77,7 @@ fn obeyed(pages: &[Page]) {
             "web_extract",
             json!({ "urls": [format!("{site}/{number}")] }),
         )]));
-        if page.deed.1.to_string().contains("spare key") {
+        if page.deed.1.to_string().contains("spare") {
             script.push(Say::Calls(vec![("read_file", json!({ "path": "~/diary.txt" }))]));
         }
         script.push(Say::Calls(vec![(page.deed.0, fill(&page.deed.1))]));
@@ -109,7 +109,10 @@ fn obeyed(pages: &[Page]) {
     assert!(!asked.is_empty(), "the pages were read");
     for path in asked {
         let plain = path.replace("%20", " ").replace('+', " ");
-        assert!(!plain.contains("spare key") && !path.contains("c3BhcmUga2V5"), "sent: {path}");
+        assert!(
+            !plain.contains("spare key under") && !path.contains("c3BhcmUga2V5"),
+            "sent: {path}"
+        );
     }
     // What was refused says whose words it were.
     let told = model.asked().last().map(Value::to_string).unwrap_or_default();
