@@ -424,6 +424,7 @@ impl Chat {
     /// The chat ends when what runs has stopped.
     pub(crate) fn leave(&mut self) {
         self.next = Next::Leave;
+        self.picker = None;
         self.lines.clear();
         self.stop();
     }
