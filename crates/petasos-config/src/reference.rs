@@ -116,7 +116,9 @@ mod tests {
         let page = markdown();
         assert!(page.contains("| `display.show_cost` | true or false | `false` | may set it |"));
         assert!(page.contains("| `auxiliary.<task>.provider` |"));
-        assert!(page.contains("Show words as they come (*reserved: no effect in this version;"));
+        assert!(page.contains(
+            "Messages put before every conversation (*reserved: no effect in this version;"
+        ));
         for row in variables::all() {
             let cell = format!("\n| `{}` |", row.shown());
             assert_eq!(page.matches(&cell).count(), 1, "{}", row.shown());

@@ -17,7 +17,7 @@ pub(super) static KEYS: &[Key] = &[
     free("display.language", Text, "", "Language of messages").reserved("the display options of the chat"),
     free("display.tool_progress", Any, "\"all\"", "How much of tool calls the chat shows: off, all or verbose"),
     free("display.tool_progress_command", Flag, "", "Offer a command that changes it").reserved("the display options of the chat"),
-    free("display.tool_preview_length", Integer, "", "Characters of a call that are shown").reserved("the display options of the chat"),
+    free("display.tool_preview_length", Integer, "", "Characters of a call that are shown in chats"),
     free("display.screen_reader", Flag, "false", "Plain lines without redrawing, signs or colours, for screen readers"),
     free("display.bell_on_complete", Flag, "false", "Ring when done"),
     free("display.inline_diffs", Flag, "true", "Show changes to files"),

@@ -62,6 +62,7 @@ fn is_asked_for(key: &Key, sources: &BTreeMap<String, String>) -> bool {
     let path = key.path;
     let asked = [
         format!("get(\"{path}\")"),
+        format!("get(\"{path}."),
         format!("names(\"{path}\")"),
         format!("text(\"{path}\")"),
         format!("(settings, \"{path}\")"),
@@ -128,12 +129,12 @@ fn what_is_reserved_is_read_by_nobody() {
 
 #[test]
 fn a_reserved_key_says_that_it_has_no_effect() {
-    let setting = Setting::new().user("display: {streaming: false}\nagent: {max_turns: 3}\n");
+    let setting = Setting::new().user("agent: {prefill_messages_file: a.json, max_turns: 3}\n");
     let settings = load(&setting.inputs()).unwrap();
     let said: Vec<&str> = settings.notices().iter().map(|notice| notice.key.as_str()).collect();
-    assert_eq!(said, ["display.streaming"]);
+    assert_eq!(said, ["agent.prefill_messages_file"]);
     assert!(settings.notices()[0].what.starts_with("reserved: no effect in this version"));
-    let explained = explain(&settings, "display.streaming");
+    let explained = explain(&settings, "agent.prefill_messages_file");
     assert!(explained.reserved.unwrap().contains("it waits for"));
     assert_eq!(explain(&settings, "agent.max_turns").reserved, None);
     let silent = Setting::new();
