@@ -57,9 +57,11 @@ fn screen(test: &str) -> Option<Screen> {
     let folder = tempfile::tempdir().unwrap();
     let heard = folder.path().join("heard");
     // The server chooses a free number and says which.
-    let mut server =
-        start("Xvfb", &["-displayfd", "1", "-screen", "0", "800x600x24", "-nolisten", "tcp"])
-            .unwrap();
+    let mut server = start(
+        "Xvfb",
+        &["-displayfd", "1", "-screen", "0", "800x600x24", "-nolisten", "tcp", "-noreset"],
+    )
+    .unwrap();
     let mut told = String::new();
     let mut pipe = server.stdout.take().unwrap();
     let mut byte = [0_u8; 1];
