@@ -4,7 +4,6 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use petasos_media::MediaError;
-use petasos_media::speaking::speak;
 use petasos_media::transcribing::{Heard, ready, transcribe};
 use serde_json::json;
 
