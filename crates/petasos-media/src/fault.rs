@@ -46,25 +46,6 @@ impl MediaError {
 
 impl From<NetError> for MediaError {
     fn from(error: NetError) -> Self {
-        let kind = match &error {
-            NetError::Url(_) => "bad_argument",
-            NetError::Address(_) => "blocked_address",
-            NetError::Blocked(_) => "blocked_policy",
-            NetError::ConnectTimeout { .. }
-            | NetError::FirstByteTimeout { .. }
-            | NetError::IdleTimeout { .. } => "timeout",
-            NetError::TooLarge { .. } => "too_large",
-            NetError::Refused(_) => "auth",
-            NetError::BadHeader { .. }
-            | NetError::Connect { .. }
-            | NetError::Tls { .. }
-            | NetError::Reset { .. }
-            | NetError::Broken { .. }
-            | NetError::BadRedirect { .. }
-            | NetError::TooManyRedirects { .. }
-            | NetError::CaCert { .. }
-            | NetError::Build { .. } => "upstream",
-        };
-        Self::new(kind, error.to_string())
+        Self::new(error.error_type(), error.to_string())
     }
 }

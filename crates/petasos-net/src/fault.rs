@@ -123,6 +123,29 @@ pub enum NetError {
 }
 
 impl NetError {
+    /// The `error_type` of a tool that could not reach its place.
+    pub fn error_type(&self) -> &'static str {
+        match self {
+            Self::Url(_) => "bad_argument",
+            Self::Address(_) => "blocked_address",
+            Self::Blocked(_) => "blocked_policy",
+            Self::ConnectTimeout { .. }
+            | Self::FirstByteTimeout { .. }
+            | Self::IdleTimeout { .. } => "timeout",
+            Self::TooLarge { .. } => "too_large",
+            Self::Refused(_) => "auth",
+            Self::BadHeader { .. }
+            | Self::Connect { .. }
+            | Self::Tls { .. }
+            | Self::Reset { .. }
+            | Self::Broken { .. }
+            | Self::BadRedirect { .. }
+            | Self::TooManyRedirects { .. }
+            | Self::CaCert { .. }
+            | Self::Build { .. } => "upstream",
+        }
+    }
+
     /// The fault behind a failed send.
     pub(crate) fn of_send(url: &Url, error: &reqwest::Error) -> Self {
         let host = url.host_str().unwrap_or_default().to_owned();

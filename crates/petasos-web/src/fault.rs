@@ -31,25 +31,7 @@ impl WebError {
 
 impl From<NetError> for WebError {
     fn from(error: NetError) -> Self {
-        let kind = match &error {
-            NetError::Url(_) => "bad_argument",
-            NetError::Address(_) => "blocked_address",
-            NetError::Blocked(_) => "blocked_policy",
-            NetError::ConnectTimeout { .. }
-            | NetError::FirstByteTimeout { .. }
-            | NetError::IdleTimeout { .. } => "timeout",
-            NetError::TooLarge { .. } => "too_large",
-            NetError::Refused(_) => "auth",
-            NetError::BadHeader { .. }
-            | NetError::Connect { .. }
-            | NetError::Tls { .. }
-            | NetError::Reset { .. }
-            | NetError::Broken { .. }
-            | NetError::BadRedirect { .. }
-            | NetError::TooManyRedirects { .. }
-            | NetError::CaCert { .. }
-            | NetError::Build { .. } => "upstream",
-        };
+        let kind = error.error_type();
         let message = error.to_string();
         match error {
             NetError::Blocked(blocked) => {

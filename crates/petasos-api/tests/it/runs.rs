@@ -1,6 +1,7 @@
 //! Runs, their events, and answers to what they ask.
 
 use petasos_agent::{Act, Scripted};
+use petasos_store::ApiStore as _;
 use serde_json::{Value, json};
 
 use crate::world::{Ask, OTHER, World, events};
@@ -123,9 +124,13 @@ async fn s108_an_approval_outlives_its_process() {
     let asked = tokio::task::spawn_blocking(move || (wire.until("approval.request"), wire));
     let (asked, wire) = asked.await.unwrap();
     let id = events(&asked).pop().unwrap().2["approval_id"].clone();
-    // The log is stored a moment later.
     world.until(&format!("/v1/runs/{run}"), |view| view["status"] == "waiting_for_approval").await;
-    tokio::time::sleep(std::time::Duration::from_millis(400)).await;
+    // The log is stored a moment later.
+    let until = std::time::Instant::now() + crate::world::PATIENCE;
+    while !format!("{:?}", world.store.run_events(&run, 0).await).contains("approval.request") {
+        assert!(std::time::Instant::now() < until, "the question is not stored");
+        tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+    }
     let folder = world.die().await;
     drop(wire);
     let world = World::at(&folder, Scripted::new([Act::say("went on")]), json!({})).await;
