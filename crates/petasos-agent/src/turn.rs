@@ -377,6 +377,10 @@ impl Agent {
 
     /// Shortens the conversation when it comes near the window.
     async fn fit(&mut self, turn: &mut Turn) -> Result<(), TurnError> {
+        if turn.requests == 1 {
+            // What nobody knew of the model was found out beside the first question.
+            turn.cx.window = Some(self.measure(&turn.cx).await);
+        }
         let preamble = tokens::of_text(&turn.system) + tokens::of_tools(&turn.tools);
         let Self { engine, transcript, compressor, seat, .. } = self;
         for _ in 0..SHORTENED_MAX {

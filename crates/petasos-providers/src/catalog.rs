@@ -1,13 +1,17 @@
 //! What is known of models: how much they read and what they cost.
 //!
-//! In order: what the user wrote, what the provider's own `/models` said, the embedded table. A
-//! length that nobody knows is the usual one; a price that nobody knows is unknown and never
-//! guessed.
+//! In order: what the user wrote, what the provider's own `/models` said, what was found out in an
+//! earlier run, the embedded table. A length that nobody knows is the usual one; a price that
+//! nobody knows is unknown and never guessed.
 
+mod facts;
 mod listing;
+mod probe;
+mod public;
 mod table;
 
 use std::collections::HashMap;
+use std::io;
 use std::sync::{PoisonError, RwLock};
 
 use petasos_contract::Settings;
@@ -15,7 +19,10 @@ use petasos_contract::model::{Cost, Usage};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+pub use facts::ModelFact;
 pub use listing::{ListError, Listed, list, read_listing};
+pub(crate) use probe::probe;
+pub(crate) use public::find as find_public;
 
 /// What a model without any known length is taken to read.
 pub const CONTEXT_DEFAULT: u64 = 256_000;
@@ -71,6 +78,8 @@ pub enum Known {
     Stated,
     /// The provider listed it.
     Listed,
+    /// An earlier question to the endpoint or to the public catalogue.
+    Found,
     /// The embedded table.
     Table,
     /// Nobody; the usual value.
@@ -84,6 +93,7 @@ impl Known {
             Self::User => "from the configuration",
             Self::Stated => "as a refusal stated",
             Self::Listed => "as the provider lists it",
+            Self::Found => "as found out before",
             Self::Table => "from the built-in table",
             Self::Assumed => "assumed; set `models.<id>.context_length` if you know better",
         }
@@ -94,6 +104,7 @@ impl Known {
 #[derive(Debug, Default)]
 pub struct Catalog {
     listed: RwLock<HashMap<(String, String), Listed>>,
+    facts: facts::Facts,
 }
 
 /// A model at an endpoint.
@@ -124,8 +135,15 @@ impl Catalog {
         if let Some(length) = own(settings, which, "context_length").and_then(Value::as_u64) {
             return (length, Known::User);
         }
+        let found = self.fact(which, settings).unwrap_or_default();
+        if let Some(length) = found.context_length.filter(|_| found.is_fresh()) {
+            return (length, Known::Found);
+        }
         if let Some(length) = self.listed(which).and_then(|listed| listed.context_length) {
             return (length, Known::Listed);
+        }
+        if let Some(length) = found.context_length {
+            return (length, Known::Found);
         }
         match table::context(which.model) {
             Some(length) => (length, Known::Table),
@@ -143,7 +161,25 @@ impl Catalog {
         if let Some(price) = self.listed(which).and_then(|listed| listed.price) {
             return Some((price, Known::Listed));
         }
+        if let Some(price) = self.fact(which, settings).and_then(|fact| fact.price) {
+            return Some((price, Known::Found));
+        }
         table::price(which.model).map(|price| (price, Known::Table))
+    }
+
+    /// What was found out about a model, in this run or in one before.
+    pub(crate) fn fact(&self, which: Which<'_>, settings: &Settings) -> Option<ModelFact> {
+        self.facts.get(settings.home(), which)
+    }
+
+    /// Keeps what was found out about a model.
+    pub(crate) fn keep(
+        &self,
+        which: Which<'_>,
+        fact: ModelFact,
+        settings: &Settings,
+    ) -> io::Result<()> {
+        self.facts.keep(settings.home(), which, fact)
     }
 
     fn listed(&self, which: Which<'_>) -> Option<Listed> {

@@ -32,6 +32,8 @@ pub(super) static KEYS: &[Key] = &[
     key("model.persist_switch_by_default", Flag, "false", "Whether `/model` is saved without `--global`").reserved("`/model --global`"),
     key("model.allow_key_to_host", Any, "", "A host, or all, that the provider's own key may go to as well"),
     key("models", Any, "", "Facts about single models that win over what is known: `models.<id>.context_length`, `models.<id>.price`"),
+    key("models_dev.enabled", Flag, "true", "Whether models.dev is asked about a vendor's model that is not described otherwise"),
+    key("models_dev.url", Text, "", "Another address of that catalogue"),
     key("provider_rows", Any, "", "Providers of your own, with every field of a built-in one; providers.yaml beside config.yaml holds the same rows"),
     key("compat.openai_key_on_openrouter", Flag, "false", "Let `OPENAI_API_KEY` serve the aggregator, as older homes did"),
     key("model_aliases", Any, "", "Your own short names for `/model`"),

@@ -21,6 +21,9 @@ pub struct Listed {
     pub context_length: Option<u64>,
     /// What it costs.
     pub price: Option<Price>,
+    /// Who owns it, by which local servers are told apart.
+    #[serde(skip)]
+    pub owned_by: Option<String>,
 }
 
 /// Why a list could not be had.
@@ -121,6 +124,7 @@ fn one(model: &Value) -> Option<Listed> {
         id: id.strip_prefix("models/").unwrap_or(id).to_owned(),
         context_length: lengths.iter().find_map(number).filter(|length| *length > 0),
         price: model.get("pricing").and_then(price),
+        owned_by: model.get("owned_by").and_then(Value::as_str).map(str::to_owned),
     })
 }
 

@@ -9,7 +9,7 @@ use petasos_contract::model::{Finish, ModelError, Prompt, Reason, Reply, Role, S
 
 use super::attempt::{Attempt, Broken};
 use super::size::size;
-use super::{Client, mixture, target};
+use super::{Client, mixture, target, window};
 use crate::credential::usable::fingerprint;
 use crate::failure::{Failure, Size};
 use crate::fallback::{Endpoint, Mishap, Wanted};
@@ -381,7 +381,8 @@ impl<'a> Walk<'a> {
         if !pause.is_zero() {
             tokio::time::sleep(pause).await;
         }
-        let mut reply = attempt.run().await?;
+        let learning = window::learn(self.client, runtime, self.cx);
+        let mut reply = window::beside(attempt.run(), Box::pin(learning)).await?;
         reply.served = target::served(&target, runtime);
         self.client.settle(&mut reply, runtime, self.role, self.cx);
         Ok(reply)

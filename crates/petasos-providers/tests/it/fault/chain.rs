@@ -79,7 +79,7 @@ async fn a_pool_in_the_store_is_rotated_and_remembers() {
     let file = std::fs::File::create(home.path().join("auth.json")).unwrap();
     serde_json::to_writer(file, &pool).unwrap();
     let values = json!({"model": {"provider": "custom:box", "default": "m"},
-        "custom_providers": [{"name": "box", "base_url": server.url()}]});
+        "custom_providers": [{"name": "box", "base_url": server.url(), "context_length": 8192}]});
     let settings = Settings::new(Parts {
         home: home.path().to_owned(),
         user_home: home.path().to_owned(),
@@ -237,7 +237,7 @@ async fn logins_of_a_pool_that_are_refused_rest_instead_of_taking_turns_for_ever
     let file = std::fs::File::create(home.path().join("auth.json")).unwrap();
     serde_json::to_writer(file, &pool).unwrap();
     let values = json!({"model": {"provider": "custom:box", "default": "m"},
-        "custom_providers": [{"name": "box", "base_url": server.url()}]});
+        "custom_providers": [{"name": "box", "base_url": server.url(), "context_length": 8192}]});
     let settings = Settings::new(Parts {
         home: home.path().to_owned(),
         user_home: home.path().to_owned(),
