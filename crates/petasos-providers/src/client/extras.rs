@@ -6,6 +6,7 @@
 use petasos_contract::Settings;
 use petasos_contract::model::CacheTtl;
 use serde_json::{Map, Value, json};
+use url::Url;
 
 use crate::mode::Wire;
 use crate::runtime::ProviderRuntime;
@@ -25,6 +26,9 @@ pub(super) fn body(
     };
     match runtime.provider.as_str() {
         "openai-api" | "openai-codex" => put("service_tier", service_tier(settings)),
+        "anthropic" if is_fast(settings) && has_fast_mode(runtime.base_url.url(), model) => {
+            put("speed", Some(json!("fast")));
+        }
         "openrouter" => {
             let routing = settings.get("provider_routing").filter(|value| is_filled(value));
             put("provider", routing.cloned());
@@ -69,6 +73,18 @@ pub(super) fn cache(settings: &Settings) -> Cache {
     }
 }
 
+/// Whether the fast tier is asked for.
+fn is_fast(settings: &Settings) -> bool {
+    matches!(settings.text("agent.service_tier").map(str::trim), Some("fast" | "priority"))
+}
+
+/// Only one of Anthropic's models has a fast mode, and only at Anthropic itself: anywhere else the
+/// whole request would be refused.
+fn has_fast_mode(address: &Url, model: &str) -> bool {
+    let bare = model.strip_prefix("anthropic/").unwrap_or(model).replace('.', "-");
+    address.host_str() == Some("api.anthropic.com") && bare.starts_with("claude-opus-4-6")
+}
+
 /// `fast` is what people call the tier that OpenAI names `priority`.
 fn service_tier(settings: &Settings) -> Option<Value> {
     let tier = settings.text("agent.service_tier")?.trim();
@@ -81,4 +97,19 @@ fn service_tier(settings: &Settings) -> Option<Value> {
 
 fn is_filled(value: &Value) -> bool {
     value.as_object().is_some_and(|fields| !fields.is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_fast_mode_is_asked_of_the_model_that_has_it_at_its_own_host() {
+        let at = |address: &str, model: &str| has_fast_mode(&Url::parse(address).unwrap(), model);
+        assert!(at("https://api.anthropic.com", "claude-opus-4-6"));
+        assert!(at("https://api.anthropic.com/v1", "anthropic/claude-opus-4.6"));
+        assert!(!at("https://api.anthropic.com", "claude-sonnet-4-6"));
+        assert!(!at("https://api.anthropic.com.example.org", "claude-opus-4-6"));
+        assert!(!at("http://127.0.0.1:9/anthropic", "claude-opus-4-6"));
+    }
 }

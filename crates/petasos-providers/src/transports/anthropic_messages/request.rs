@@ -127,6 +127,9 @@ fn headers(target: &Target) -> Vec<(String, String)> {
     if target.is_at("azure.com") && !target.repaired(&Repair::DropLongContextBeta) {
         betas.push("context-1m-2025-08-07");
     }
+    if target.extra_body.contains_key("speed") {
+        betas.push("fast-mode-2026-02-01");
+    }
     let own = [("anthropic-version", "2023-06-01".to_owned()), ("anthropic-beta", betas.join(","))];
     // Google reads the version in the body alone.
     let own = own.into_iter().skip(usize::from(vertex::serves(target)));
