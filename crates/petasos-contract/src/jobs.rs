@@ -291,6 +291,9 @@ pub trait Jobs: Send + Sync {
     /// Takes what a session should be told, oldest first; others' events stay.
     fn drain(&self, session: &SessionId) -> Vec<JobEvent>;
 
+    /// Tells a session of work that was no command of its own, such as a film at a vendor.
+    fn tell(&self, _session: &SessionId, _event: JobEvent) {}
+
     /// Comes back when the session has something to drain.
     fn changed<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()>;
 }

@@ -110,6 +110,11 @@ impl Part {
         Self::Text { text: text.into() }
     }
 
+    /// A film, by `data:` address; only models for films are given one.
+    pub fn film(url: impl Into<String>) -> Self {
+        Self::image(url)
+    }
+
     /// An image part.
     pub fn image(url: impl Into<String>) -> Self {
         Self::ImageUrl { image_url: ImageUrl { url: url.into(), detail: None } }
@@ -127,6 +132,11 @@ pub struct ImageUrl {
 }
 
 impl ImageUrl {
+    /// Whether it is a film and no picture.
+    pub fn is_film(&self) -> bool {
+        self.url.starts_with("data:video/")
+    }
+
     /// The media type and base64 text of a `data:` address.
     pub fn inline(&self) -> Option<(&str, &str)> {
         let (head, data) = self.url.strip_prefix("data:")?.split_once(',')?;

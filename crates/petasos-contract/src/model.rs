@@ -67,6 +67,8 @@ pub enum Role {
     Subagent,
     /// Looking at images.
     Vision,
+    /// Looking at films.
+    Video,
     /// Reading web pages.
     WebExtract,
     /// Summarising a long conversation.

@@ -11,13 +11,22 @@
 //! | `source` | where a picture or film comes from: an address, data, a file |
 //! | `speaking`, `speech`, `speech/` | text into speech, and one voice a file |
 //! | `transcribing`, `hearing`, `hearing/` | recordings into text, and one recogniser a file |
+//! | `creating`, `images`, `images/` | words into pictures, and one painter a file |
+//! | `filming`, `videos`, `videos/`, `frames` | words into films, one filmer a file; films as pictures |
+//! | `course`, `falqueue` | what is made at once or as a job at a vendor; FAL's queue |
 //! | `vendor`, `programs`, `template` | requests to vendors, programs of this machine, commands of the user's own |
 //! | `words`, `sound` | Markdown as spoken words, and recordings |
 //! | `store` | the caches of a home, their limits and their cleaning |
 //! | `fault` | what can go wrong, in the words of the tools |
 
+pub mod course;
+pub mod creating;
+mod falqueue;
 mod fault;
+pub mod filming;
+pub mod frames;
 pub mod hearing;
+pub mod images;
 mod media;
 pub mod picture;
 mod programs;
@@ -31,6 +40,7 @@ mod svg;
 mod template;
 pub mod transcribing;
 pub mod vendor;
+pub mod videos;
 mod words;
 
 pub use fault::MediaError;

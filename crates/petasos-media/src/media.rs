@@ -1,12 +1,13 @@
 //! What the media tools of one program share: the gate before decoders.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::available_parallelism;
 use std::time::Duration;
 
 use petasos_contract::SessionId;
 use petasos_contract::ports::Memory;
 use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
 
 use crate::fault::MediaError;
 use crate::picture::{self, Fit, Picture};
@@ -21,13 +22,19 @@ const PATIENCE: Duration = Duration::from_mins(1);
 pub struct Media {
     gate: Arc<Semaphore>,
     least: u32,
+    /// Work that outlives its call; it ends with the program.
+    late: Mutex<JoinSet<()>>,
 }
 
 impl Default for Media {
     fn default() -> Self {
         let cores = available_parallelism().map_or(1, std::num::NonZero::get);
         let cores = u32::try_from(cores).unwrap_or(1).clamp(1, GATE);
-        Self { gate: Arc::new(Semaphore::new(GATE as usize)), least: GATE / cores }
+        Self {
+            gate: Arc::new(Semaphore::new(GATE as usize)),
+            least: GATE / cores,
+            late: Mutex::default(),
+        }
     }
 }
 
@@ -36,6 +43,13 @@ impl Memory for Media {
 }
 
 impl Media {
+    /// Work that outlives its call. Its owner is the program: it ends with it.
+    pub(crate) fn keep(&self, work: impl Future<Output = ()> + Send + 'static) {
+        let mut late = self.late.lock().unwrap_or_else(PoisonError::into_inner);
+        while late.try_join_next().is_some() {}
+        late.spawn(work);
+    }
+
     /// A picture that may go on. No more decoders run at once than there are processors, and no
     /// more pixels than one picture may have.
     pub async fn picture(&self, bytes: Vec<u8>, fit: Fit) -> Result<Picture, MediaError> {

@@ -38,6 +38,8 @@ impl Fit {
     pub const RESULT: Self = Self { bytes_max: 4 << 20, side_max: 7_900 };
     /// Beside a person's words.
     pub const MESSAGE: Self = Self { bytes_max: 4 << 20, side_max: 2_048 };
+    /// One of several frames of a film.
+    pub const FRAME: Self = Self { bytes_max: 300 << 10, side_max: 1_024 };
     /// For a model that found the first one too large.
     pub const SECOND_TRY: Self = Self { bytes_max: 1 << 20, side_max: 1_568 };
 }

@@ -83,12 +83,22 @@ pub async fn fetched(url: &Url, most: usize, cx: &CallContext) -> Result<Vec<u8>
     let seconds = vision.and_then(|vision| vision.get("download_timeout")?.as_u64());
     let seconds = seconds.unwrap_or(DOWNLOAD_SECONDS);
     let whole = Duration::from_secs(seconds.clamp(1, 600));
+    download(url, Reach::PublicOnly, (most, whole), cx).await
+}
+
+/// The bytes behind an address, without a credential; what fails in passing is tried again.
+pub(crate) async fn download(
+    url: &Url,
+    reach: Reach,
+    (most, whole): (usize, Duration),
+    cx: &CallContext,
+) -> Result<Vec<u8>, MediaError> {
     let net = net(&cx.settings);
     let mut last = None;
     for wait in TRIES {
         let work = async {
             tokio::time::sleep(wait).await;
-            once(&net, url, most, whole).await
+            once(&net, url, reach, (most, whole)).await
         };
         let got = tokio::select! {
             biased;
@@ -103,9 +113,14 @@ pub async fn fetched(url: &Url, most: usize, cx: &CallContext) -> Result<Vec<u8>
     Err(last.unwrap_or_else(MediaError::cancelled))
 }
 
-async fn once(net: &Net, url: &Url, most: usize, whole: Duration) -> Result<Vec<u8>, MediaError> {
+async fn once(
+    net: &Net,
+    url: &Url,
+    reach: Reach,
+    (most, whole): (usize, Duration),
+) -> Result<Vec<u8>, MediaError> {
     let mut request = Request::new(Method::GET, url.clone()).first_byte(whole);
-    request.reach = Reach::PublicOnly;
+    request.reach = reach;
     let reply = net.send(request.header("accept", "image/*, video/*, */*;q=0.5")?).await?;
     let host = url.host_str().unwrap_or_default();
     match reply.status {

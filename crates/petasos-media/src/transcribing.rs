@@ -72,7 +72,10 @@ impl Heed {
         let model = self.model.clone().unwrap_or_else(|| model.to_owned());
         let mut fields = vec![("model", model), ("response_format", "json".to_owned())];
         fields.extend(self.language.clone().map(|language| ("language", language)));
-        Outgoing { path: "/audio/transcriptions".to_owned(), body: Body::Form(fields, upload) }
+        Outgoing {
+            path: "/audio/transcriptions".to_owned(),
+            body: Body::Form(fields, vec![upload]),
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use petasos_net::{
 use serde_json::Value;
 
 use crate::fault::MediaError;
-use crate::source::net;
+use crate::source::{download, net};
 
 const DETAIL_CHARS: usize = 300;
 const BOUNDARY: &str = "petasos-7d1f0c52a9e84b36";
@@ -55,10 +55,12 @@ pub enum Body {
     None,
     /// None: a PUT, as a queue's cancel wants it.
     Put,
+    /// None: a DELETE, as other queues want it.
+    Delete,
     /// JSON, by POST.
     Json(Value),
-    /// Fields and one file, by POST.
-    Form(Vec<(&'static str, String)>, Upload),
+    /// Fields and files, by POST.
+    Form(Vec<(&'static str, String)>, Vec<Upload>),
 }
 
 /// A file of a form.
@@ -91,6 +93,11 @@ impl Answer {
 }
 
 impl Vendor {
+    /// Whether its key pays for conversations, too, so that it says nothing about media.
+    pub(crate) fn is_for_chat(&self) -> bool {
+        self.keys.iter().any(|key| *key != "FAL_KEY")
+    }
+
     /// The key, when one is set.
     fn key(&self, settings: &Settings) -> Option<Secret> {
         let set = self.keys.iter().filter_map(|name| settings.variable(name));
@@ -124,6 +131,22 @@ impl Vendor {
         (most, whole): (usize, Duration),
         cx: &CallContext,
     ) -> Result<Answer, MediaError> {
+        let sent = self.sent(section, outgoing, (most, whole), cx);
+        tokio::select! {
+            biased;
+            () = cx.cancel.cancelled() => Err(MediaError::cancelled()),
+            sent = Box::pin(sent) => sent,
+        }
+    }
+
+    /// The same for what must be said although the call is over, such as its cancelling.
+    pub(crate) async fn sent(
+        &self,
+        section: &str,
+        outgoing: Outgoing,
+        (most, whole): (usize, Duration),
+        cx: &CallContext,
+    ) -> Result<Answer, MediaError> {
         let missing = |why: String| MediaError::new("missing_setup", why);
         let key = self
             .key(&cx.settings)
@@ -148,21 +171,32 @@ impl Vendor {
         // The user chose the host: it may be in their own network.
         request.reach = Reach::Anywhere;
         let net = net(&cx.settings);
-        let reply = tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => return Err(MediaError::cancelled()),
-            reply = Box::pin(net.send(request)) => reply?,
-        };
+        let reply = Box::pin(net.send(request)).await?;
         let header = |name: &str| reply.headers.get(name)?.to_str().ok().map(str::to_owned);
         let (status, retry) = (reply.status, header("retry-after"));
         let content_type = header("content-type").unwrap_or_default();
-        let bytes = tokio::select! {
-            biased;
-            () = cx.cancel.cancelled() => return Err(MediaError::cancelled()),
-            bytes = reply.bytes(most, whole) => bytes?.to_vec(),
-        };
+        let bytes = reply.bytes(most, whole).await?.to_vec();
         self.refused(status, &bytes, retry.and_then(|after| after.trim().parse().ok()))?;
         Ok(Answer { content_type, bytes })
+    }
+
+    /// A file that the vendor's answer names: fetched without the key, from public hosts, or from
+    /// the very place that the user wrote down.
+    pub(crate) async fn fetched(
+        &self,
+        section: &str,
+        address: &str,
+        (most, whole): (usize, Duration),
+        cx: &CallContext,
+    ) -> Result<Vec<u8>, MediaError> {
+        let base = Url::parse(&self.base(section, &cx.settings)).ok();
+        let joined = base.as_ref().and_then(|base| base.join(address).ok());
+        let address = joined.map_or_else(|| address.to_owned(), String::from);
+        let url = checked_url(&address)
+            .map_err(|error| self.unusable(&format!("its address cannot be used: {error}")))?;
+        let is_own = base.and_then(|base| Origin::of(&base)) == Origin::of(&url);
+        let reach = if is_own { Reach::Anywhere } else { Reach::PublicOnly };
+        download(&url, reach, (most, whole), cx).await
     }
 
     /// The key goes to the vendor's own host, or to the one that the user wrote down.
@@ -224,17 +258,19 @@ fn request(url: Url, body: Body) -> Result<Request, MediaError> {
     Ok(match body {
         Body::None => Request::new(Method::GET, url),
         Body::Put => Request::new(Method::PUT, url),
+        Body::Delete => Request::new(Method::DELETE, url),
         Body::Json(value) => Request::new(Method::POST, url)
             .header("content-type", "application/json")?
             .body(value.to_string()),
-        Body::Form(fields, file) => Request::new(Method::POST, url)
+        Body::Form(fields, files) => Request::new(Method::POST, url)
             .header("content-type", &format!("multipart/form-data; boundary={BOUNDARY}"))?
-            .body(form(&fields, file)),
+            .body(form(&fields, files)),
     })
 }
 
-fn form(fields: &[(&'static str, String)], file: Upload) -> Vec<u8> {
-    let mut body = Vec::with_capacity(file.bytes.len() + 1024);
+fn form(fields: &[(&'static str, String)], files: Vec<Upload>) -> Vec<u8> {
+    let size: usize = files.iter().map(|file| file.bytes.len() + 512).sum();
+    let mut body = Vec::with_capacity(size + 1024);
     let plain = |text: &str| text.replace(['"', '\r', '\n'], "_");
     for (name, value) in fields {
         let part = format!(
@@ -242,15 +278,18 @@ fn form(fields: &[(&'static str, String)], file: Upload) -> Vec<u8> {
         );
         body.extend(part.as_bytes());
     }
-    let head = format!(
-        "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"; filename=\"{}\"\r\n\
-         Content-Type: {}\r\n\r\n",
-        file.field,
-        plain(&file.name),
-        plain(&file.mime)
-    );
-    body.extend(head.as_bytes());
-    body.extend(file.bytes);
-    body.extend(format!("\r\n--{BOUNDARY}--\r\n").as_bytes());
+    for file in files {
+        let head = format!(
+            "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"{}\"; filename=\"{}\"\r\n\
+             Content-Type: {}\r\n\r\n",
+            file.field,
+            plain(&file.name),
+            plain(&file.mime)
+        );
+        body.extend(head.as_bytes());
+        body.extend(file.bytes);
+        body.extend(b"\r\n");
+    }
+    body.extend(format!("--{BOUNDARY}--\r\n").as_bytes());
     body
 }

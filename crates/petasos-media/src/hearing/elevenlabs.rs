@@ -17,7 +17,7 @@ pub(super) static HEARING: HearingDef = HearingDef {
             let model = heed.model.clone().unwrap_or_else(|| "scribe_v2".to_owned());
             let mut fields = vec![("model_id", model)];
             fields.extend(heed.language.clone().map(|language| ("language_code", language)));
-            Outgoing { path: "/speech-to-text".to_owned(), body: Body::Form(fields, upload) }
+            Outgoing { path: "/speech-to-text".to_owned(), body: Body::Form(fields, vec![upload]) }
         },
         text: text_field,
     },

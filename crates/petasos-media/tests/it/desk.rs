@@ -105,19 +105,28 @@ pub(crate) type Given = (u16, &'static str, Vec<u8>);
 
 impl Double {
     pub(crate) fn giving(answers: Vec<Given>) -> Self {
+        let mut left = answers.into_iter().peekable();
+        Self::answering(move |_, _| {
+            let answer = left.peek().cloned().unwrap();
+            if left.len() > 1 {
+                left.next();
+            }
+            answer
+        })
+    }
+
+    /// The answer to each request is made from its address and what was asked.
+    pub(crate) fn answering(
+        mut answer: impl FnMut(&str, &Asked) -> Given + Send + 'static,
+    ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}", listener.local_addr().unwrap());
         let asked: Arc<Mutex<Vec<Asked>>> = Arc::default();
-        let kept = Arc::clone(&asked);
+        let (kept, own) = (Arc::clone(&asked), url.clone());
         std::thread::spawn(move || {
-            let mut left = answers.into_iter().peekable();
             for socket in listener.incoming().flatten() {
-                let Some(answer) = left.peek().cloned() else { break };
                 // A client that goes away ends only its own connection.
-                serve(socket, &answer, &kept).unwrap_or_default();
-                if left.len() > 1 {
-                    left.next();
-                }
+                serve(socket, |asked| answer(&own, asked), &kept).unwrap_or_default();
             }
         });
         Self { url, asked }
@@ -130,7 +139,7 @@ impl Double {
 
 fn serve(
     socket: TcpStream,
-    (status, kind, body): &Given,
+    answer: impl FnOnce(&Asked) -> Given,
     kept: &Mutex<Vec<Asked>>,
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket);
@@ -150,12 +159,14 @@ fn serve(
     let mut asked = vec![0; length];
     reader.read_exact(&mut asked)?;
     // Noted before it is answered: whoever has the answer may look.
-    kept.lock().unwrap().push(Asked { line: line.trim().to_owned(), head, body: asked });
+    let asked = Asked { line: line.trim().to_owned(), head, body: asked };
+    kept.lock().unwrap().push(asked.clone());
+    let (status, kind, body) = answer(&asked);
     let mut socket = reader.into_inner();
     write!(
         socket,
         "HTTP/1.1 {status} X\r\ncontent-type: {kind}\r\ncontent-length: {}\r\nconnection: close\r\n\r\n",
         body.len()
     )?;
-    socket.write_all(body)
+    socket.write_all(&body)
 }

@@ -3,7 +3,9 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
 mod desk;
+mod filmers;
 mod hearings;
 mod hostile;
+mod painters;
 mod pictures;
 mod voices;

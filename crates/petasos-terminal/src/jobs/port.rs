@@ -155,6 +155,10 @@ impl Jobs for JobTable {
         self.notices.drain(session)
     }
 
+    fn tell(&self, session: &SessionId, event: JobEvent) {
+        self.notices.push(session, event);
+    }
+
     fn changed<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, ()> {
         Box::pin(self.notices.changed(session))
     }

@@ -1,0 +1,281 @@
+//! Those who draw, against doubles of what they publish: the request, the answer, refusals, jobs,
+//! cancelling, and the file that is left.
+//!
+//! The shapes are the vendors' own: OpenAI's OpenAPI document, FAL's TypeScript client (queue and
+//! `types/endpoints.ts`), xAI's, DeepInfra's and Google's published clients, and the reference of
+//! OpenRouter and Krea. No service itself was asked.
+
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use petasos_contract::CallContext;
+use petasos_media::creating::{Aspect, Draw, choose, draw};
+use petasos_media::images::PAINTERS;
+use petasos_media::picture::Picture;
+use serde_json::{Value, json};
+
+use crate::desk::{Asked, Desk, Double, Given};
+
+const KEY: &str = "sk-painter-0123456789abcdef";
+
+fn base64(bytes: &[u8]) -> String {
+    base64::engine::general_purpose::STANDARD.encode(bytes)
+}
+
+/// A picture of four pixels by two.
+pub(crate) fn png() -> Vec<u8> {
+    let mut bytes = std::io::Cursor::new(Vec::new());
+    image::RgbImage::new(4, 2).write_to(&mut bytes, image::ImageFormat::Png).unwrap();
+    bytes.into_inner()
+}
+
+fn source() -> Picture {
+    Picture { bytes: png(), mime: "image/png", width: 4, height: 2, notes: Vec::new() }
+}
+
+fn told(value: &Value) -> Given {
+    (200, "application/json", value.to_string().into_bytes())
+}
+
+/// What a vendor answers to a request, by its line.
+fn answer(id: &'static str, url: &str, asked: &Asked) -> Given {
+    let line = asked.line.as_str();
+    let bytes = || (200, "image/png", png());
+    match id {
+        _ if line.contains("/files/") => bytes(),
+        "openai" | "deepinfra" | "xai" => {
+            told(&json!({ "created": 1, "data": [{ "b64_json": base64(&png()) }] }))
+        }
+        "gemini" => {
+            let data = json!({ "mimeType": "image/png", "data": base64(&png()) });
+            let content = json!({ "role": "model", "parts": [{ "inlineData": data }] });
+            told(&json!({ "candidates": [{ "content": content, "finishReason": "STOP" }] }))
+        }
+        "openrouter" => {
+            let url = format!("data:image/png;base64,{}", base64(&png()));
+            let images = json!([{ "type": "image_url", "image_url": { "url": url } }]);
+            let message = json!({ "role": "assistant", "content": "", "images": images });
+            told(&json!({ "choices": [{ "message": message }], "usage": { "cost": 0.039 } }))
+        }
+        "fal" if line.starts_with("POST") => told(&json!({ "status": "IN_QUEUE",
+            "request_id": "req-1", "queue_position": 0,
+            "status_url": "https://evil.example/status", "response_url": "https://evil.example/r",
+            "cancel_url": "https://evil.example/c" })),
+        "fal" if line.contains("/status ") => told(&json!({ "status": "COMPLETED",
+            "request_id": "req-1", "response_url": "x", "status_url": "x", "cancel_url": "x" })),
+        "fal" => told(&json!({ "images": [{ "url": format!("{url}/files/a.png"),
+            "content_type": "image/png" }], "has_nsfw_concepts": [false] })),
+        "krea" if line.starts_with("POST") => {
+            told(&json!({ "job_id": "550e8400-e29b", "status": "queued" }))
+        }
+        "krea" => told(&json!({ "job_id": "550e8400-e29b", "status": "completed",
+            "result": { "urls": [format!("{url}/files/b.png")] } })),
+        other => (404, "text/plain", format!("{other} has no double").into_bytes()),
+    }
+}
+
+fn double(id: &'static str) -> Double {
+    Double::answering(move |url, asked| answer(id, url, asked))
+}
+
+fn desk(id: &str, double: &Double, more: &Value) -> Desk {
+    let mut section = json!({ "provider": id, id: { "base_url": double.url } });
+    for (key, value) in more.as_object().unwrap() {
+        section[key.as_str()] = value.clone();
+    }
+    let def = PAINTERS.iter().find(|def| def.vendor.id == id).unwrap();
+    Desk::with(&json!({ "image_gen": section }), &[(def.vendor.keys[0], KEY)])
+}
+
+fn ask(sources: usize) -> Draw {
+    Draw {
+        prompt: "a red kite".to_owned(),
+        aspect: Aspect::Square,
+        sources: vec![source(); sources],
+        model: String::new(),
+    }
+}
+
+/// The model of a vendor that edits.
+fn editing(id: &str) -> Option<&'static str> {
+    let def = PAINTERS.iter().find(|def| def.vendor.id == id)?;
+    def.models.iter().find(|model| model.sources > 0).map(|model| model.id)
+}
+
+#[tokio::test]
+async fn e128_each_painter_is_asked_as_it_publishes_and_its_picture_is_a_file() {
+    for def in PAINTERS {
+        let id = def.vendor.id;
+        let double = double(id);
+        let desk = desk(id, &double, &json!({}));
+        let drawn = draw(&ask(0), &desk.cx).await.unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert_eq!((drawn.provider, drawn.width, drawn.height), (id, 4, 2));
+        assert_eq!(std::fs::read(&drawn.path).unwrap(), png(), "{id}");
+        assert!(drawn.path.starts_with(desk.cx.settings.home().join("cache/images")), "{id}");
+        let asked = double.asked();
+        let first = &asked[0];
+        assert!(first.line.starts_with("POST /"), "{id}: {}", first.line);
+        let body: Value = serde_json::from_slice(&first.body).unwrap();
+        assert!(body.to_string().contains("a red kite") && !body.to_string().contains(KEY));
+        for asked in &asked {
+            let has_key = asked.head.contains(KEY);
+            // A file is fetched bare, everything else with the key, which is in no address.
+            assert_eq!(has_key, !asked.line.contains("/files/"), "{id}: {}", asked.line);
+            assert!(!asked.line.contains(KEY), "{id}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn e128_each_painter_that_edits_gets_the_picture_to_work_from() {
+    let data = base64(&png());
+    for def in PAINTERS {
+        let id = def.vendor.id;
+        let Some(model) = editing(id) else { panic!("{id} edits nothing") };
+        let double = double(id);
+        let desk = desk(id, &double, &json!({ "model": model }));
+        let drawn = draw(&ask(1), &desk.cx).await.unwrap_or_else(|error| panic!("{id}: {error}"));
+        assert_eq!(drawn.model, model);
+        let first = &double.asked()[0];
+        let bare = first.body.windows(png().len()).any(|window| window == png());
+        assert!(bare || String::from_utf8_lossy(&first.body).contains(&data), "{id}");
+        let edits = first.line.contains("edit") || matches!(id, "gemini" | "openrouter" | "krea");
+        assert!(edits, "{id}: {}", first.line);
+    }
+}
+
+#[tokio::test]
+async fn e129_a_model_that_cannot_edit_is_not_asked_to() {
+    for (id, model) in [("fal", "fal-ai/z-image/turbo"), ("openai", "dall-e-3"), ("xai", "")] {
+        let double = double(id);
+        let more = if model.is_empty() { json!({}) } else { json!({ "model": model }) };
+        let desk = desk(id, &double, &more);
+        let refused = draw(&ask(1), &desk.cx).await.unwrap_err();
+        assert_eq!((refused.kind, double.asked().len()), ("unsupported", 0), "{id}");
+        assert!(refused.message.contains("choose a model that edits"), "{refused}");
+    }
+    let double = double("xai");
+    let desk = desk("xai", &double, &json!({ "model": "grok-imagine-image-quality" }));
+    let refused = draw(&ask(4), &desk.cx).await.unwrap_err();
+    assert!(refused.message.contains("at most 3") && double.asked().is_empty(), "{refused}");
+}
+
+#[tokio::test]
+async fn e128_a_refusal_has_its_word_and_nothing_is_paid_twice() {
+    for def in PAINTERS {
+        let id = def.vendor.id;
+        let policy = r#"{"error":{"code":"content_policy_violation","message":"no"}}"#;
+        let refusals = [
+            (401, "sorry", "auth"),
+            (402, "sorry", "quota"),
+            (429, "sorry", "rate_limited"),
+            (400, policy, "blocked_policy"),
+            (500, "sorry", "upstream"),
+            (200, "<html>", "upstream"),
+        ];
+        for (status, body, kind) in refusals {
+            let double = Double::giving(vec![(status, "application/json", body.into())]);
+            let desk = desk(id, &double, &json!({}));
+            let refused = draw(&ask(0), &desk.cx).await.unwrap_err();
+            assert_eq!(refused.kind, kind, "{id} {status}");
+            assert_eq!(double.asked().len(), 1, "{id}: what may cost is asked once");
+        }
+    }
+}
+
+#[tokio::test]
+async fn e128_a_refusal_inside_an_answer_is_one() {
+    let feedback = json!({ "promptFeedback": { "blockReason": "SAFETY" } });
+    let finish = json!({ "candidates": [{ "finishReason": "IMAGE_SAFETY" }] });
+    let moderated = json!({ "data": [{ "url": "x", "respect_moderation": false }] });
+    let said = json!({ "choices": [{ "message": { "refusal": "I will not draw that" } }] });
+    let answers =
+        [("gemini", feedback), ("gemini", finish), ("xai", moderated), ("openrouter", said)];
+    for (id, answer) in answers {
+        let double = Double::giving(vec![told(&answer)]);
+        let refused = draw(&ask(0), &desk(id, &double, &json!({})).cx).await.unwrap_err();
+        assert_eq!(refused.kind, "blocked_policy", "{id}: {refused}");
+    }
+}
+
+#[tokio::test]
+async fn e8_a_status_address_of_a_stranger_gets_no_key_and_a_strangers_file_is_fetched_bare() {
+    let double = double("fal");
+    let desk = desk("fal", &double, &json!({}));
+    draw(&ask(0), &desk.cx).await.unwrap();
+    let lines: Vec<String> = double.asked().into_iter().map(|asked| asked.line).collect();
+    assert!(lines.contains(&"GET /fal-ai/flux-2/requests/req-1/status HTTP/1.1".to_owned()));
+    // An address of a private network in an answer is not fetched.
+    let evil = json!({ "data": [{ "url": "http://127.0.0.1:9/secret.png" }] });
+    let double = Double::giving(vec![told(&evil)]);
+    let refused = draw(&ask(0), &self::desk("openai", &double, &json!({})).cx).await.unwrap_err();
+    assert_eq!(refused.kind, "blocked_address", "{refused}");
+}
+
+#[tokio::test]
+async fn e7_another_painter_is_asked_when_one_is_busy_and_not_when_its_key_is_bad() {
+    let busy = Double::giving(vec![(429, "application/json", b"{}".to_vec())]);
+    let ready = double("gemini");
+    let settings = |first: &str| {
+        json!({ "image_gen": { "provider": "openai", "fallback": ["gemini"],
+            "openai": { "base_url": first }, "gemini": { "base_url": ready.url } } })
+    };
+    let keys = [("OPENAI_API_KEY", KEY), ("GEMINI_API_KEY", KEY)];
+    let desk = Desk::with(&settings(&busy.url), &keys);
+    let drawn = draw(&ask(0), &desk.cx).await.unwrap();
+    assert_eq!((drawn.provider, drawn.fell_back_from.as_slice()), ("gemini", &["openai"][..]));
+    let trace = choose(&desk.cx.settings).trace.join("\n");
+    assert!(trace.contains("image_gen.fallback names `gemini`"), "{trace}");
+    let bad = Double::giving(vec![(401, "application/json", b"{}".to_vec())]);
+    let desk = Desk::with(&settings(&bad.url), &keys);
+    assert_eq!(draw(&ask(0), &desk.cx).await.unwrap_err().kind, "auth");
+    assert_eq!(ready.asked().len(), 1);
+}
+
+#[tokio::test]
+async fn e5_e6_nobody_is_paid_unasked() {
+    let desk = Desk::with(&json!({}), &[("OPENAI_API_KEY", KEY), ("FAL_KEY", KEY)]);
+    assert_eq!(draw(&ask(0), &desk.cx).await.unwrap_err().message, "needs image_gen.provider");
+    let keyless = Desk::with(&json!({ "image_gen": { "provider": "fal" } }), &[]);
+    let why = choose(&keyless.cx.settings).chosen.unwrap_err();
+    assert_eq!(why, "needs image_gen.provider and its key FAL_KEY");
+}
+
+#[tokio::test]
+async fn e128_e10_a_cancel_is_heard_at_once_and_told_to_the_queue() {
+    let double = Double::answering(|_, asked| match asked.line.as_str() {
+        line if line.starts_with("POST") => told(&json!({ "request_id": "req-9" })),
+        line if line.starts_with("PUT") => told(&json!({ "status": "CANCELLATION_REQUESTED" })),
+        _ => told(&json!({ "status": "IN_PROGRESS", "logs": [] })),
+    });
+    let desk = desk("fal", &double, &json!({}));
+    let cancelled = cancel_soon(&desk.cx, &double).await;
+    assert_eq!(cancelled.0.kind, "cancelled");
+    assert!(cancelled.0.message.contains("may be charged"), "{}", cancelled.0);
+    assert_eq!(cancelled.0.extra["request_id"], "req-9");
+    assert!(cancelled.1 < Duration::from_secs(1), "{:?}", cancelled.1);
+    let asked = double.asked();
+    let puts = asked.iter().filter(|asked| asked.line.starts_with("PUT")).count();
+    let posts = asked.iter().filter(|asked| asked.line.starts_with("POST")).count();
+    assert_eq!((posts, puts), (1, 1));
+    assert!(
+        asked
+            .iter()
+            .any(|asked| { asked.line == "PUT /fal-ai/flux-2/requests/req-9/cancel HTTP/1.1" })
+    );
+}
+
+/// Cancels as soon as a job is asked about; how long the answer to that took.
+async fn cancel_soon(cx: &CallContext, double: &Double) -> (petasos_media::MediaError, Duration) {
+    let cancel = cx.cancel.clone();
+    let polled = async {
+        while double.asked().len() < 2 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        cancel.cancel();
+        Instant::now()
+    };
+    let ask = ask(0);
+    let (refused, since) = tokio::join!(draw(&ask, cx), polled);
+    (refused.unwrap_err(), since.elapsed())
+}
