@@ -12,6 +12,7 @@ mod pace;
 mod program;
 mod sign;
 mod size;
+mod socket;
 mod target;
 mod telling;
 mod walk;
@@ -42,6 +43,7 @@ use crate::transport;
 use memory::Memory;
 use mixture::Advice;
 use pace::Pace;
+use socket::Sockets;
 
 /// A number in 0..1 that nobody can foresee.
 pub type Dice = fn() -> f64;
@@ -70,6 +72,7 @@ pub struct Client {
     turns: Turns,
     ledger: Ledger,
     memory: Memory,
+    sockets: Sockets,
     turns_apart: Pace,
     advice: Advice,
     processes: Option<Arc<dyn Processes>>,
@@ -105,6 +108,7 @@ impl Client {
             turns: Turns::default(),
             ledger: Ledger::default(),
             memory: Memory::default(),
+            sockets: Sockets::default(),
             turns_apart: Pace::default(),
             advice: Advice::default(),
             processes: None,

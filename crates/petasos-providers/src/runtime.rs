@@ -218,6 +218,16 @@ pub struct Aws {
     pub guardrail: Option<Value>,
 }
 
+/// How the words of a dialect travel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Channel {
+    /// A request each, answered by a stream.
+    #[default]
+    Http,
+    /// A WebSocket that stays open, where the dialect has a form for it.
+    WebSocket,
+}
+
 /// What a custom entry or the configuration changes on every request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Overrides {
@@ -235,6 +245,8 @@ pub struct Overrides {
     pub rate_limit_delay_s: Option<f64>,
     /// Whether the endpoint is not asked for its models.
     pub unlisted: bool,
+    /// How the endpoint is spoken to.
+    pub channel: Channel,
     /// Extra certificate authority for this endpoint.
     pub ca_cert: Option<PathBuf>,
     /// Whether certificates are not checked for this endpoint.

@@ -85,6 +85,7 @@ pub(super) static ENDPOINTS: &[Key] = &[
     key("providers.*.request_timeout_seconds", Number, "", "Seconds a request may take"),
     key("providers.*.stale_timeout_seconds", Number, "", "Seconds without a sign of life"),
     key("providers.*.discover_models", Flag, "", "Ask the endpoint for its models"),
+    key("providers.*.supports_websockets", Flag, "false", "Whether the endpoint speaks Responses over a WebSocket, which saves sending the conversation again"),
     key("providers.*.extra_body", Map, "", "Fields added to every request"),
     key("providers.*.extra_headers", Map, "", "Headers added to every request"),
     key("providers.*.env_headers", Map, "", "Headers whose values are in variables: header to variable"),

@@ -124,7 +124,8 @@ mod tests {
     fn a_damaged_file_is_replaced() {
         let home = tempfile::tempdir().unwrap();
         std::fs::create_dir(home.path().join("cache")).unwrap();
-        std::fs::write(home.path().join(FILE), "{").unwrap();
+        let mode = petasos_fs::Mode::Exactly(0o600);
+        petasos_fs::write(&home.path().join(FILE), b"{", mode).unwrap();
         assert_eq!(Facts::default().get(home.path(), WHICH), None);
         Facts::default().keep(home.path(), WHICH, ModelFact::default()).unwrap();
         assert!(Facts::default().get(home.path(), WHICH).is_some());

@@ -79,6 +79,12 @@ impl Attempt<'_> {
         let deadline = Instant::now() + timeouts.whole;
         let wire = self.encode(transport)?;
         offered.clone_from(&wire.offered);
+        if self.has_socket()
+            && let Some(answered) =
+                Box::pin(self.over_socket(transport, &wire, (&timeouts, deadline))).await
+        {
+            return answered;
+        }
         let request = self.request(wire, &timeouts)?;
         let sent = self.client.net.send(request).await;
         let mut incoming = sent.map_err(|error| alone(self.of_net(&error)))?;
@@ -140,7 +146,11 @@ impl Attempt<'_> {
         Ok(wire)
     }
 
-    fn request(&self, wire: WireRequest, timeouts: &Timeouts) -> Result<Request, Box<Broken>> {
+    pub(super) fn request(
+        &self,
+        wire: WireRequest,
+        timeouts: &Timeouts,
+    ) -> Result<Request, Box<Broken>> {
         let net = |error: &NetError| self.broken(self.of_net(error), None);
         let url = checked_url(&wire.url).map_err(|error| net(&error.into()))?;
         let accept = if self.target.streams() {
@@ -236,14 +246,14 @@ impl Attempt<'_> {
         }
     }
 
-    fn of_decoding(&self, error: &DecodeError) -> Failure {
+    pub(super) fn of_decoding(&self, error: &DecodeError) -> Failure {
         match transport::of(self.wire()) {
             Some(transport) => failure::of_decoding(transport, error, self.size),
             None => Failure::new(Reason::InvalidResponse, error.to_string()),
         }
     }
 
-    fn of_net(&self, error: &NetError) -> Failure {
+    pub(super) fn of_net(&self, error: &NetError) -> Failure {
         let reason = match error {
             NetError::Refused(_) | NetError::Address(_) => Reason::Refused,
             NetError::Url(_) | NetError::BadHeader { .. } | NetError::CaCert { .. } => {

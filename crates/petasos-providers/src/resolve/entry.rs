@@ -5,7 +5,7 @@ use petasos_contract::Settings;
 use serde_json::{Map, Value};
 
 use super::saved::{normal, pairs};
-use crate::runtime::Overrides;
+use crate::runtime::{Channel, Overrides};
 
 /// One custom entry.
 #[derive(Debug, Clone, Copy)]
@@ -113,6 +113,10 @@ pub(crate) fn overrides(fields: &Map<String, Value>) -> Overrides {
         stale_timeout_s: number("stale_timeout_seconds"),
         rate_limit_delay_s: number("rate_limit_delay"),
         unlisted: fields.get("discover_models") == Some(&Value::Bool(false)),
+        channel: match fields.get("supports_websockets") {
+            Some(Value::Bool(true)) => Channel::WebSocket,
+            _ => Channel::Http,
+        },
         ca_cert: path.map(Into::into),
         tls_unverified: fields.get("ssl_verify") == Some(&Value::Bool(false)),
     }

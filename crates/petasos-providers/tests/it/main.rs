@@ -15,6 +15,7 @@ mod refresh;
 mod routes;
 mod service;
 mod services;
+mod sockets;
 mod token_server;
 mod vault;
 mod window;
