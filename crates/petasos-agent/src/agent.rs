@@ -149,7 +149,7 @@ impl Agent {
             session: transcript.session().clone(),
             journal: transcript.journal(),
             todo: parking_lot::Mutex::default(),
-            memory: Memory::of(&choice.settings),
+            memory: Memory::of(&choice.settings, choice.notes.as_deref()),
             delegation: crate::delegate::Delegation::new(choice.clone()),
             inbox: Inbox::default(),
             delegated: Arc::default(),

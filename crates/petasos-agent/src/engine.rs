@@ -130,6 +130,8 @@ pub struct Choice {
     pub system_prompt: Option<String>,
     /// Text at the end of the assembled system prompt.
     pub addition: Option<String>,
+    /// Whose notes it reads and writes, by the name of their folder; the home's own when absent.
+    pub notes: Option<String>,
     /// The configuration, for what is decided when the conversation begins.
     pub settings: Arc<Settings>,
     /// Where a new conversation comes from, its title and identity.
@@ -157,6 +159,7 @@ impl Choice {
             phase: Phase::Work,
             system_prompt: None,
             addition: None,
+            notes: None,
             settings,
             new: NewSession::default(),
         }

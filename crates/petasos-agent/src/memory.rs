@@ -9,7 +9,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use petasos_contract::Settings;
+use petasos_contract::id::UserId;
+use petasos_contract::{Address, Settings};
 use serde_json::Value;
 
 use crate::threat;
@@ -89,7 +90,26 @@ pub struct Kept {
     pub changed: bool,
 }
 
-/// The notes of one home.
+/// The name of the notes of a chat: nobody else's conversation reads or writes them. Identities
+/// may hold anything, so that the name is a digest.
+pub fn notes_of(owner: &Address) -> String {
+    use sha2::{Digest as _, Sha256};
+    let parts = [Some(owner.platform.as_str()), Some(owner.chat.as_str())];
+    let user = owner.user.as_ref().map(UserId::as_str);
+    let mut digest = Sha256::new();
+    for part in parts.into_iter().chain([user]) {
+        // A length before each part keeps two identities from reading alike.
+        digest.update(part.map_or(u64::MAX, |part| part.len() as u64).to_be_bytes());
+        digest.update(part.unwrap_or_default().as_bytes());
+    }
+    let digest = digest.finalize();
+    let number = digest.iter().take(12).fold(0_u128, |sum, byte| (sum << 8) | u128::from(*byte));
+    let platform: String =
+        owner.platform.as_str().chars().filter(char::is_ascii_alphanumeric).collect();
+    format!("{platform}-{number:024x}")
+}
+
+/// The notes of one home, or of one chat.
 #[derive(Debug, Clone)]
 pub struct Memory {
     folder: PathBuf,
@@ -98,15 +118,16 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Those of the configured home.
-    pub fn of(settings: &Settings) -> Self {
+    /// Those of a conversation: the home's own, or those of the chat that is named.
+    pub fn of(settings: &Settings, notes: Option<&str>) -> Self {
         let number = |key: &str, usual: usize| {
             let value = settings.get(key).and_then(Value::as_u64);
             value.and_then(|value| usize::try_from(value).ok()).unwrap_or(usual)
         };
         let on = |key: &str| settings.get(key) != Some(&Value::Bool(false));
+        let folder = settings.home().join("memories");
         Self {
-            folder: settings.home().join("memories"),
+            folder: notes.map_or_else(|| folder.clone(), |name| folder.join("chats").join(name)),
             limits: [
                 number("memory.memory_char_limit", 2200),
                 number("memory.user_char_limit", 1375),

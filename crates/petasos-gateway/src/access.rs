@@ -153,7 +153,7 @@ const RULES: &[(&str, Rule)] = &[
     ("everybody everywhere", |_, _, gateway| allow_if(gateway.allow_all)),
 ];
 
-fn is_owner(facts: &AccessFacts<'_>, gateway: &GatewayOptions) -> bool {
+pub(crate) fn is_owner(facts: &AccessFacts<'_>, gateway: &GatewayOptions) -> bool {
     let id = facts.sender.id.as_deref().unwrap_or_default();
     match &gateway.owner {
         Some(owner) => *owner == format!("{}:{id}", facts.platform),

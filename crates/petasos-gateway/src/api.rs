@@ -76,6 +76,27 @@ impl Api {
         Ok(Request::new(method, self.url(path)?).credential(self.credential.clone()))
     }
 
+    /// A request with our key to an address that the vendor itself named: below our own address, or
+    /// on one of these hosts of theirs. Anywhere else the key does not go.
+    pub(crate) fn keyed(
+        &self,
+        method: Method,
+        url: &str,
+        hosts: &[&str],
+    ) -> Result<Request, String> {
+        let url = checked_url(url).map_err(|error| error.to_string())?;
+        let origin = Origin::of(&url).ok_or("the file has no address")?;
+        let ours = Origin::of(&self.base).as_ref() == Some(&origin);
+        let theirs =
+            url.scheme() == "https" && url.host_str().is_some_and(|host| hosts.contains(&host));
+        if !ours && !theirs {
+            return Err("the file lies with somebody else".to_owned());
+        }
+        let credential = self.credential.clone();
+        let credential = credential.map(|own| Credential { scope: Scope::exactly(origin), ..own });
+        Ok(Request::new(method, url).credential(credential))
+    }
+
     /// The way out, for whoever reads a stream.
     pub(crate) fn net(&self) -> &Arc<Net> {
         &self.net

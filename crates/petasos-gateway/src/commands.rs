@@ -5,7 +5,10 @@ use std::sync::Arc;
 use petasos_contract::message::Content;
 use petasos_session::command::{self, AfterCommand};
 use petasos_session::{CommandOutcome, EndReason, Input, Session};
-use petasos_store::{Filter, InboundKind, InboxRow, SessionHead, SessionScope, StoreError};
+use petasos_store::{
+    DeliveryClass, Filter, InboundKind, InboxRow, InboxState, NewDelivery, SessionHead,
+    SessionScope, StoreError,
+};
 use serde_json::Value;
 use tracing::warn;
 
@@ -15,6 +18,7 @@ use crate::intake::Admitted;
 use crate::options::BusyMode;
 use crate::pairing::{self, Confirmed};
 use crate::platform::now_ms;
+use crate::recover::BEGUN;
 use crate::turns::StopReason;
 
 /// A command that only a chat has.
@@ -59,6 +63,37 @@ const AT_A_TERMINAL: &[&str] = &[
     "config",
 ];
 
+/// What a command came to.
+enum Done {
+    /// This is its answer.
+    Said(String),
+    /// It stands for a message, which is answered by a turn; the notes are said at once.
+    Says { text: String, notes: String, busy: BusyMode },
+}
+
+/// Whether a command that may have been carried out can be carried out again without harm.
+pub(crate) fn is_repeatable(name: &str) -> bool {
+    const ONCE: [&str; 9] =
+        ["retry", "again", "undo", "branch", "compress", "background", "go", "rollback", "steer"];
+    !ONCE.contains(&name)
+}
+
+/// Why somebody may not run a command here.
+fn refused(
+    message: &Admitted,
+    name: &str,
+    options: &crate::options::PlatformOptions,
+) -> Option<String> {
+    if !may_run(message.class, name, options) {
+        let whose = match crate::access::command_class(name) {
+            Class::Owner => "the owner",
+            _ => "administrators",
+        };
+        return Some(format!("/{name} is for {whose}."));
+    }
+    AT_A_TERMINAL.contains(&name).then(|| format!("/{name} works only at a terminal."))
+}
+
 impl Shared {
     /// Runs the command of a message, and answers it in one step.
     pub(crate) async fn command(self: Arc<Self>, message: Admitted) {
@@ -68,9 +103,50 @@ impl Shared {
             }
             return;
         }
-        let said = self.run_command(&message).await;
-        if let Err(error) = self.end_with(&message, "a command", said).await {
-            warn!(%error, id = message.id, "a command is not answered");
+        // After a crash it must be known whether its effect may have happened.
+        let begun = format!("{BEGUN} {}", message.session);
+        let from = [InboxState::Accepted];
+        match self.store.settle(&message.id, &from, InboxState::Accepted, &begun).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => return warn!(%error, id = message.id, "a command waits for a restart"),
+        }
+        match self.run_command(&message).await {
+            Done::Said(said) => {
+                if let Err(error) = self.end_with(&message, "a command", said).await {
+                    warn!(%error, id = message.id, "a command is not answered");
+                }
+                if command::split(&message.text).is_some_and(|(name, _)| name == "restart")
+                    && self.is_restart_wanted()
+                {
+                    self.ask_restart();
+                }
+            }
+            Done::Says { text, notes, busy } => self.say_instead(message, text, &notes, busy).await,
+        }
+    }
+
+    /// A command that asks for a turn is its message from now on, and answered as one.
+    async fn say_instead(
+        self: &Arc<Self>,
+        message: Admitted,
+        text: String,
+        notes: &str,
+        busy: BusyMode,
+    ) {
+        let told = async {
+            if !self.store.recast(&message.id, &text).await? {
+                return Ok(());
+            }
+            if !notes.is_empty() {
+                let token = format!("note-{}", message.id);
+                let note = message.reply(DeliveryClass::Command, notes);
+                self.say(NewDelivery { inbox: None, token, ..note }).await?;
+            }
+            self.place(&Admitted { text, busy, ..message.clone() }).await
+        };
+        if let Err(error) = told.await {
+            warn!(%error, id = message.id, "a stored message waits for a restart");
         }
     }
 
@@ -103,27 +179,37 @@ impl Shared {
         Ok(input)
     }
 
-    async fn run_command(self: &Arc<Self>, message: &Admitted) -> String {
+    async fn run_command(self: &Arc<Self>, message: &Admitted) -> Done {
         let Some((name, words)) = command::split(&message.text) else {
-            return "That is no command: /help lists them.".to_owned();
+            return Done::Said("That is no command: /help lists them.".to_owned());
         };
         let name = if name == "reset" { "new".to_owned() } else { name };
         let account = self.account(&message.lane()).cloned();
-        let Some(account) = account else { return String::new() };
-        if !may_run(message.class, &name, &account.options()) {
-            return format!(
-                "/{name} is for {}.",
-                if crate::access::command_class(&name) == Class::Owner {
-                    "the owner"
-                } else {
-                    "administrators"
-                }
-            );
+        let Some(account) = account else { return Done::Said(String::new()) };
+        if let Some(why) = refused(message, &name, &account.options()) {
+            return Done::Said(why);
         }
-        if AT_A_TERMINAL.contains(&name.as_str()) {
-            return format!("/{name} works only at a terminal.");
+        match (name.as_str(), words.is_empty()) {
+            ("queue" | "next", false) => {
+                let waiting = self.store.waiting(&message.session).await.unwrap_or_default();
+                let notes = format!("Queued, {waiting} before it.");
+                Done::Says { text: words.to_owned(), notes, busy: BusyMode::Queue }
+            }
+            ("steer", false) => {
+                let (text, notes) = (words.to_owned(), String::new());
+                Done::Says { text, notes, busy: BusyMode::Steer }
+            }
+            _ => self.answered_command(message, &name, (words, &account)).await,
         }
-        match name.as_str() {
+    }
+
+    async fn answered_command(
+        self: &Arc<Self>,
+        message: &Admitted,
+        name: &str,
+        (words, account): (&str, &Arc<crate::account::Account>),
+    ) -> Done {
+        Done::Said(match name {
             "start" => String::new(),
             "whoami" => format!(
                 "You are `{}` on {}: {}, let in by “{}”.",
@@ -133,7 +219,7 @@ impl Shared {
                 message.rule
             ),
             "help" | "commands" => self.help(message.class, &account.options()),
-            "approve" | "deny" | "answer" => self.decide(message, &name, words).await,
+            "approve" | "deny" | "answer" => self.decide(message, name, words).await,
             "stop" => self.stop(message, words).await,
             "new" => self.fresh(message).await.unwrap_or_else(|error| error.to_string()),
             "busy" => self.set_busy(message, words).await.unwrap_or_else(|error| error.to_string()),
@@ -147,12 +233,12 @@ impl Shared {
             "platform" => self.platforms(),
             "pair" => self.pair(message, words).await.unwrap_or_else(|error| error.to_string()),
             "restart" => {
-                self.ask_restart();
+                self.want_restart();
+                self.remember_restart(&message.lane()).await;
                 "Restarting; what you write meanwhile is kept.".to_owned()
             }
-            "queue" if !words.is_empty() => self.enqueue(message, words).await,
-            _ => self.session_command(message, &name, words).await,
-        }
+            _ => return self.session_command(message, name, words).await,
+        })
     }
 
     async fn session_command(
@@ -160,25 +246,25 @@ impl Shared {
         message: &Admitted,
         name: &str,
         words: &str,
-    ) -> String {
+    ) -> Done {
         let decides =
             name == "skills" && (words.starts_with("approve") || words.starts_with("reject"));
         if decides && message.class < Class::Admin {
-            return format!("/{name} is for administrators.");
+            return Done::Said(format!("/{name} is for administrators."));
         }
         if matches!(name, "resume" | "sessions")
             && let Some(words) = everywhere(words)
         {
-            return self.of_everybody(message, name, &words).await;
+            return Done::Said(self.of_everybody(message, name, &words).await);
         }
         let session = match self.open(&message.key, &message.session, &message.sender).await {
             Ok(session) => session,
-            Err(error) => return error.to_string(),
+            Err(error) => return Done::Said(error.to_string()),
         };
         let line = format!("/{name} {words}");
-        match session.command(line.trim()).await {
+        match session.command_alone(line.trim()).await {
             Ok(outcome) => self.after(message, outcome).await,
-            Err(error) => error.to_string(),
+            Err(error) => Done::Said(error.to_string()),
         }
     }
 
@@ -226,7 +312,7 @@ impl Shared {
     }
 
     /// What follows from a command of the session.
-    async fn after(&self, message: &Admitted, outcome: CommandOutcome) -> String {
+    async fn after(&self, message: &Admitted, outcome: CommandOutcome) -> Done {
         let mut said: Vec<String> =
             outcome.pages.iter().map(|page| page.text().to_owned()).collect();
         match outcome.then {
@@ -238,9 +324,13 @@ impl Shared {
                 Ok(()) => said.push(format!("This chat goes on with {session}.")),
                 Err(error) => said.push(error.to_string()),
             },
-            AfterCommand::Nothing | AfterCommand::Submit(_) => {}
+            AfterCommand::Submit(text) => {
+                let (notes, busy) = (said.join("\n\n"), BusyMode::Queue);
+                return Done::Says { text, notes, busy };
+            }
+            AfterCommand::Nothing => {}
         }
-        said.join("\n\n")
+        Done::Said(said.join("\n\n"))
     }
 
     fn help(&self, class: Class, options: &crate::options::PlatformOptions) -> String {
@@ -316,16 +406,6 @@ impl Shared {
         };
         self.store.choose(&message.key, "busy", Some(Value::from(mode.as_str()))).await?;
         Ok(format!("While I work, a message does: {}.", mode.as_str()))
-    }
-
-    async fn enqueue(self: &Arc<Self>, message: &Admitted, words: &str) -> String {
-        let Ok(session) = self.open(&message.key, &message.session, &message.sender).await else {
-            return "The conversation cannot be opened.".to_owned();
-        };
-        match session.submit(words.into(), petasos_session::WhenBusy::Queue).await {
-            Ok(_) => "Queued.".to_owned(),
-            Err(error) => error.to_string(),
-        }
     }
 
     fn platforms(&self) -> String {

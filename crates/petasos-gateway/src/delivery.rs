@@ -58,6 +58,7 @@ pub(crate) async fn deliver(account: Arc<Account>, shared: Arc<Shared>) {
 async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
     let id = row.id;
     let most = shared.options().parts_max;
+    let mut closed = false;
     let result = send_parts(account, &*shared.store, &row, most).await;
     let outcome = match result {
         Ok(()) => {
@@ -68,10 +69,12 @@ async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
         Err(error) => {
             shared.counters.failed_sends.fetch_add(1, Ordering::Relaxed);
             warn!(id, platform = account.def.name, %error, attempts = row.attempts, "not sent");
+            closed = matches!(error, Failed::Send(SendError::Closed(_)));
             after(account, shared, &row, error).await
         }
     };
-    let dead = matches!(outcome, Attempt::Dead { .. });
+    // Where nothing arrives any more, a word about it would not either.
+    let dead = matches!(outcome, Attempt::Dead { .. }) && !closed;
     if let Err(error) = shared.store.end_attempt(id, outcome).await {
         warn!(%error, id, "what became of a message is not stored");
     }
@@ -144,6 +147,7 @@ async fn send_from(
 ) -> Result<(), Failed> {
     let delivery = &row.delivery;
     let count = parts.len() + delivery.media.len();
+    let context = context_of(account, store, &delivery.lane).await?;
     for at in from..count {
         let pause = account.reserve(&delivery.lane.chat);
         tokio::time::sleep_until(pause.into()).await;
@@ -172,6 +176,7 @@ async fn send_from(
             reply_to: delivery.reply_to.as_deref().filter(|_| at == 0),
             media: at.checked_sub(parts.len()).and_then(|at| delivery.media.get(at)),
             token: &token,
+            context: context.as_deref(),
         };
         let name = send_one(account, outgoing, &delivery.body).await?;
         store.part_sent(row.id, &name).await?;
@@ -179,9 +184,40 @@ async fn send_from(
     Ok(())
 }
 
+/// Where what the last message of a chat carried is kept: when it came, and what it was.
+pub(crate) fn heard_key(chat: &str) -> String {
+    format!("heard:{chat}")
+}
+
+/// What the last message of a chat carried; an error when the chat may no longer be answered.
+async fn context_of(
+    account: &Account,
+    store: &dyn GatewayStore,
+    lane: &Lane,
+) -> Result<Option<String>, Failed> {
+    let window = (account.def.window)(&lane.chat);
+    if window.is_none() && !account.def.context {
+        return Ok(None);
+    }
+    let kept = store.cursor(&lane.platform, &lane.account, &heard_key(&lane.chat)).await?;
+    let kept = kept.unwrap_or_default();
+    let (at, context) = kept.split_once('\n').unwrap_or_default();
+    let at: i64 = at.parse().unwrap_or(0);
+    let age = Duration::from_millis(u64::try_from(now_ms() - at).unwrap_or(0));
+    if let Some(window) = window.filter(|window| age > *window) {
+        let why = format!(
+            "{} takes answers for {} minutes after somebody wrote",
+            account.def.name,
+            window.as_secs() / 60
+        );
+        return Err(SendError::Closed(why).into());
+    }
+    Ok(Some(context.to_owned()).filter(|context| !context.is_empty()))
+}
+
 /// One call, and once more without what the server did not take.
 async fn send_one(account: &Account, message: Outgoing<'_>, body: &str) -> Result<String, Failed> {
-    let Outgoing { lane, buttons, reply_to, media, token, .. } = message;
+    let Outgoing { lane, buttons, reply_to, media, token, context, .. } = message;
     let first = called(account, message).await;
     let again = |lane, text, unmarked, reply_to| Outgoing {
         lane,
@@ -192,6 +228,7 @@ async fn send_one(account: &Account, message: Outgoing<'_>, body: &str) -> Resul
         reply_to,
         media,
         token,
+        context,
     };
     match first {
         Err(SendError::BadFormat(why)) => {
@@ -258,6 +295,14 @@ async fn after(account: &Account, shared: &Shared, row: &OutboxRow, failed: Fail
             if let Err(error) = marked {
                 warn!(%error, "a place that cannot be reached is not marked");
             }
+            Attempt::Dead { error }
+        }
+        SendError::Closed(_) => {
+            let body = format!(
+                "A message for {} was not delivered: {error}. It is not tried again.",
+                row.delivery.lane
+            );
+            shared.tell_home(&body, &format!("closed-{}", row.id)).await;
             Attempt::Dead { error }
         }
         SendError::BadFormat(_) | SendError::TooLong(_) | SendError::NoThread(_) => {

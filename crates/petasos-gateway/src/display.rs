@@ -52,6 +52,8 @@ pub struct Display {
     pub buffer: usize,
     /// What stands at the end of words that still grow.
     pub cursor: String,
+    /// Only answers and questions are shown.
+    pub quiet: bool,
     /// The least time between two edits that the settings want.
     interval: Duration,
 }
@@ -84,6 +86,7 @@ impl Display {
             preview: number("display.tool_preview_length", 40),
             buffer: number("streaming.buffer_threshold", 24),
             cursor: settings.text("streaming.cursor").unwrap_or(" ▉").to_owned(),
+            quiet,
             interval: Duration::from_secs_f64(interval.unwrap_or(0.8).clamp(0.1, 60.0)),
         }
     }

@@ -21,8 +21,11 @@ use tracing::warn;
 use crate::account::Account;
 use crate::cards::Cards;
 use crate::delivery;
+use crate::flood::Floods;
+use crate::hold::Holds;
+use crate::offers::Offers;
 use crate::options::GatewayOptions;
-use crate::platform::{Opening, Platform, PlatformDef, now_ms};
+use crate::platform::{Opening, Platform, PlatformDef, Sender, now_ms};
 use crate::status::{AccountStatus, GatewayStatus};
 use crate::turns::{Runners, StopReason};
 
@@ -53,6 +56,9 @@ pub trait GatewayHost: Send + Sync {
 
     /// A text without secrets.
     fn redact(&self, text: &str) -> String;
+
+    /// These sessions are open now; what is kept about others can go.
+    fn resident(&self, _sessions: &[SessionId]) {}
 
     /// The words of a recording, or in a word why there are none; nothing where nobody listens.
     fn heard<'a>(&'a self, _path: &'a str) -> BoxFuture<'a, Option<Result<String, String>>> {
@@ -98,10 +104,16 @@ pub(crate) struct Shared {
     pub(crate) runners: Runners,
     pub(crate) slots: Semaphore,
     pub(crate) cards: Cards,
+    pub(crate) holds: Holds,
+    pub(crate) offers: Offers,
+    pub(crate) floods: Floods,
+    /// Who wrote what waits, with what only the platform knows of them.
+    pub(crate) senders: Mutex<HashMap<String, Sender>>,
     pub(crate) stops: Mutex<HashMap<SessionId, StopReason>>,
     pub(crate) counters: Counters,
     pub(crate) draining: AtomicBool,
     settled: Notify,
+    restart_wanted: AtomicBool,
     restart: AtomicBool,
     pub(crate) leave: Notify,
 }
@@ -160,14 +172,20 @@ impl Gateway {
             accounts,
             runners: Runners::default(),
             cards: Cards::default(),
+            holds: Holds::default(),
+            offers: Offers::default(),
+            floods: Floods::default(),
+            senders: Mutex::default(),
             stops: Mutex::default(),
             counters: Counters::default(),
             draining: AtomicBool::new(false),
             settled: Notify::new(),
+            restart_wanted: AtomicBool::new(false),
             restart: AtomicBool::new(false),
             leave: Notify::new(),
         });
         shared.recover().await.map_err(|error| error.to_string())?;
+        shared.tell_back().await;
         let mut tasks = vec![
             Owned::start(clean(Arc::clone(&shared))),
             Owned::start(heed_stop(Arc::clone(&shared))),
@@ -335,27 +353,41 @@ impl Shared {
         self.settled.notify_waiters();
     }
 
+    /// A restart is wanted, once what led to it is answered.
+    pub(crate) fn want_restart(&self) {
+        self.restart_wanted.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_restart_wanted(&self) -> bool {
+        self.restart_wanted.load(Ordering::Acquire)
+    }
+
     pub(crate) fn ask_restart(&self) {
         self.restart.store(true, Ordering::Release);
         self.leave.notify_waiters();
     }
 
+    /// Whether as much is undone as may be, or nothing can be stored.
+    pub(crate) async fn is_full(&self) -> bool {
+        let most = self.options().inbox_max;
+        match self.store.depths().await {
+            Ok(depths) => {
+                let undone = |(state, count): &(InboxState, u64)| {
+                    if state.is_settled() { 0 } else { *count }
+                };
+                depths.iter().map(undone).sum::<u64>() >= most
+            }
+            Err(error) => {
+                warn!(%error, "the store does not answer; nothing is read");
+                true
+            }
+        }
+    }
+
     /// Waits while as much is undone as may be.
     pub(crate) async fn room(&self) {
         const LOOK: Duration = Duration::from_millis(500);
-        loop {
-            let most = self.options().inbox_max;
-            match self.store.depths().await {
-                Ok(depths) => {
-                    let undone = |(state, count): &(InboxState, u64)| {
-                        if state.is_settled() { 0 } else { *count }
-                    };
-                    if depths.iter().map(undone).sum::<u64>() < most {
-                        return;
-                    }
-                }
-                Err(error) => warn!(%error, "the store does not answer; nothing is read"),
-            }
+        while self.is_full().await {
             tokio::time::sleep(LOOK).await;
         }
     }
@@ -385,15 +417,23 @@ impl Shared {
     /// Tells the owner on another account that this one needs somebody.
     pub(crate) async fn tell_operator(&self, troubled: &Account) {
         let (state, ..) = troubled.state();
+        let body = format!("The account {} needs you: {state:?}", troubled.name());
+        self.tell_home(&body, &format!("account-{}-{}", troubled.name(), now_ms())).await;
+    }
+
+    /// Tells the owner something at home, on an account that works.
+    pub(crate) async fn tell_home(&self, body: &str, token: &str) {
         let Ok(targets) = self.store.targets(None).await else { return };
         let home = targets.into_iter().find(|target| {
-            target.home && target.unreachable.is_none() && target.lane.platform != troubled.def.name
+            let account = self.account(&target.lane);
+            let works = account.is_some_and(|account| account.takes_messages());
+            target.home && target.unreachable.is_none() && works
         });
         let Some(home) = home else { return };
         let notice = NewDelivery {
             class: DeliveryClass::Notice,
-            token: format!("account-{}-{}", troubled.name(), now_ms()),
-            body: format!("The account {} needs you: {state:?}", troubled.name()),
+            token: token.to_owned(),
+            body: body.to_owned(),
             ..blank(&home.lane)
         };
         if let Err(error) = self.say(notice).await {
@@ -430,6 +470,7 @@ async fn clean(shared: Arc<Shared>) {
         if let Err(error) = shared.store.forget_settled(now_ms() - KNOWN_MS, KNOWN_MIN).await {
             warn!(%error, "old messages are not forgotten");
         }
+        shared.host.resident(&shared.sessions.resident());
         tokio::time::sleep(CLEANING).await;
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use petasos_contract::SessionId;
 use petasos_contract::wait::Owned;
@@ -16,8 +16,10 @@ use tracing::{debug, info, warn};
 
 use crate::access::{self, Access, AccessFacts, Class, Standing};
 use crate::account::Account;
+use crate::delivery::heard_key;
+use crate::flood::Flow;
 use crate::gateway::{Shared, blank};
-use crate::options::{BusyMode, Strangers};
+use crate::options::{BusyMode, StalePolicy, Strangers};
 use crate::pairing;
 use crate::platform::{Arrival, ArrivalKind, now_ms};
 use crate::routing::key_of;
@@ -84,6 +86,14 @@ impl Shared {
             info!(platform, rule = access.rule, chat = %arrival.chat, "not let in");
             return self.turn_away(account, &arrival).await;
         };
+        if let ArrivalKind::Button(data) = &arrival.kind
+            && let Some(data) = data.strip_prefix("of:")
+        {
+            let lane = lane_of(account, &arrival);
+            let word = self.press_offer(&lane, &arrival, (data, class)).await;
+            account.platform.acknowledge(&arrival.dedup, &word).await;
+            return Ok(());
+        }
         if let ArrivalKind::Button(data) = &arrival.kind {
             let (word, decided) = self.press(account, &arrival, data, class).await;
             account.platform.acknowledge(&arrival.dedup, &word).await;
@@ -103,6 +113,9 @@ impl Shared {
             return Ok(());
         }
         if !self.is_addressed(account, &arrival, &key).await? {
+            return Ok(());
+        }
+        if arrival.sender.bot && self.is_loop(account, &arrival).await? {
             return Ok(());
         }
         self.admit(account, arrival, key, (class, access.rule)).await
@@ -142,12 +155,7 @@ impl Shared {
         let Some(code) = pairing::ask(&*self.store, platform, user, &name, now).await? else {
             return Ok(());
         };
-        let lane = Lane {
-            platform: platform.to_owned(),
-            account: account.platform.account().to_owned(),
-            chat: arrival.chat.clone(),
-            thread: arrival.thread.clone(),
-        };
+        let lane = lane_of(account, arrival);
         let body = format!(
             "I do not know you yet. Ask my owner to run\n\n```\npetasos gateway pair approve {platform} {code}\n```\n\nThe code holds for an hour."
         );
@@ -175,6 +183,41 @@ impl Shared {
         Ok(arrival.thread.is_some() && self.store.route(key).await?.is_some())
     }
 
+    /// Whether two programs only answer each other by now. The owner hears of it once.
+    async fn is_loop(&self, account: &Account, arrival: &Arrival) -> Result<bool, StoreError> {
+        let who = arrival.sender.id.as_deref().unwrap_or_default();
+        let pair = format!("bot {} {} {who}", account.name(), arrival.chat);
+        let Flow::Refused { tell } = self.floods.bot(&pair, Instant::now()) else {
+            return Ok(false);
+        };
+        if tell {
+            warn!(platform = account.def.name, chat = %arrival.chat, "two bots answer each other");
+            let body = format!(
+                "Another bot on {} and I only answer each other: I do not hear it for a minute.",
+                account.def.name
+            );
+            self.tell_home(&body, &format!("loop-{pair}-{}", now_ms())).await;
+        }
+        Ok(true)
+    }
+
+    /// Whether a person writes faster than anybody answers, and what becomes of the message.
+    async fn flow_of(&self, account: &Account, arrival: &Arrival) -> Result<Flow, StoreError> {
+        let who = arrival.sender.id.as_deref().unwrap_or_default();
+        let flow = self.floods.person(&format!("{} {who}", account.name()), Instant::now());
+        if flow == (Flow::Refused { tell: true }) {
+            let body = "Too many messages at once: some were not taken. Wait a minute.";
+            self.say(NewDelivery {
+                class: DeliveryClass::Command,
+                token: format!("flood-{}-{who}-{}", account.name(), now_ms()),
+                body: body.to_owned(),
+                ..blank(&lane_of(account, arrival))
+            })
+            .await?;
+        }
+        Ok(flow)
+    }
+
     /// Stores a message that is allowed, and deals with it.
     async fn admit(
         self: &Arc<Self>,
@@ -183,29 +226,15 @@ impl Shared {
         key: ChatKey,
         (class, rule): (Class, &'static str),
     ) -> Result<(), StoreError> {
+        let flow = match self.flow_of(account, &arrival).await? {
+            Flow::Refused { .. } => return Ok(()),
+            flow => flow,
+        };
         let sender =
             arrival.sender.id.clone().or(arrival.sender.machine.clone()).unwrap_or_default();
-        let mut text = unprefixed(&arrival.text, account.def.prefix);
-        if let Some(quoted) = arrival.quoted.as_deref().filter(|quoted| !quoted.trim().is_empty()) {
-            let quoted: String = crate::render::harmless(quoted).chars().take(4000).collect();
-            text = format!("{text}\n\n[quoted, somebody's words: {quoted}]");
-        }
-        let kind = match () {
-            () if command::split(&text).is_some() => InboundKind::Command,
-            () if !arrival.media.is_empty() => InboundKind::Media,
-            () => InboundKind::Text,
-        };
-        let message = InboundMessage {
-            key: key.clone(),
-            sender: sender.clone(),
-            sender_name: crate::render::harmless(&arrival.sender.name),
-            dedup: arrival.dedup,
-            message: arrival.message,
-            sent_ms: arrival.sent_ms,
-            kind,
-            text: text.clone(),
-            media: arrival.media,
-        };
+        let (album, context) = (arrival.album.clone(), arrival.context.clone().unwrap_or_default());
+        let (who, chat_name) = (arrival.sender.clone(), arrival.chat_name.clone());
+        let message = inbound(arrival, &key, &sender, account.def.prefix);
         let id = match self.store.accept(&message).await? {
             Receipt::New(id) => id,
             Receipt::Known(id, state) => {
@@ -216,11 +245,20 @@ impl Shared {
         };
         self.counters.accepted.fetch_add(1, Ordering::Relaxed);
         info!(id, platform = key.platform, class = class.as_str(), "a message came in");
-        let name =
-            if arrival.chat_name.is_empty() { &message.sender_name } else { &arrival.chat_name };
+        let name = if chat_name.is_empty() { &message.sender_name } else { &chat_name };
         self.store.know_target(&key.lane(), name).await?;
+        self.remember_sender(&id, &who);
+        if account.def.context || (account.def.window)(&key.chat).is_some() {
+            let heard = format!("{}\n{}", message.sent_ms.min(now_ms()), context);
+            let (platform, own) = (account.def.name, account.platform.account());
+            self.store.set_cursor(platform, own, &heard_key(&key.chat), &heard).await?;
+        }
         let busy = account.options().busy;
         let (session, busy) = match self.route(&key, busy).await {
+            // Whoever writes that fast does not mean every message to end the one before.
+            Ok((session, BusyMode::Interrupt)) if flow == Flow::Queued => {
+                (session, BusyMode::Queue)
+            }
             Ok(route) => route,
             Err(error) => {
                 // It is stored and will be looked at again after a restart.
@@ -237,19 +275,18 @@ impl Shared {
             sender_name: message.sender_name,
             class,
             rule,
-            text,
+            text: message.text,
             message: message.message,
             has_media,
             busy,
         };
-        if kind == InboundKind::Command {
+        if message.kind == InboundKind::Command {
             let shared = Arc::clone(self);
             self.runners.errand(Owned::start(async move { shared.command(admitted).await }));
             return Ok(());
         }
-        if let Err(error) = self.settle_message(&admitted, message.sent_ms).await {
-            warn!(%error, id = admitted.id, "a stored message waits for a restart");
-        }
+        let belongs = (album.as_deref(), account.def.form);
+        self.settle_or_hold(admitted, message.sent_ms, belongs).await;
         Ok(())
     }
 
@@ -290,12 +327,16 @@ impl Shared {
         message: &Admitted,
         sent_ms: i64,
     ) -> Result<(), StoreError> {
-        if self.answered_a_card(message).await? {
+        if self.answered_a_card(message).await? || self.answered_an_offer(message).await? {
             return Ok(());
         }
         let age = Duration::from_millis(u64::try_from(now_ms() - sent_ms).unwrap_or(0));
-        if age > self.options().stale_after {
+        let stale = self.options().stale;
+        if age > self.options().stale_after && stale != StalePolicy::Run {
             let minutes = age.as_secs() / 60;
+            if stale == StalePolicy::Ask {
+                return self.ask_about_old(message, minutes).await;
+            }
             let body = format!(
                 "This message is {minutes} minutes old, so I did not act on it. Send it again if you still want it."
             );
@@ -304,6 +345,11 @@ impl Shared {
             self.nudge(&message.lane());
             return Ok(());
         }
+        self.place(message).await
+    }
+
+    /// A message is for the running turn, or for the next one.
+    pub(crate) async fn place(self: &Arc<Self>, message: &Admitted) -> Result<(), StoreError> {
         let working = self.runners.is_working(&message.session);
         if working
             && message.busy == BusyMode::Steer
@@ -368,6 +414,41 @@ impl Shared {
         };
         let notice = NewDelivery { inbox: None, ..message.reply(DeliveryClass::Command, body) };
         self.say(notice).await
+    }
+}
+
+/// What is stored of an arrival.
+fn inbound(arrival: Arrival, key: &ChatKey, sender: &str, prefix: Option<char>) -> InboundMessage {
+    let mut text = unprefixed(&arrival.text, prefix);
+    let kind = match () {
+        () if command::split(&text).is_some() => InboundKind::Command,
+        () if !arrival.media.is_empty() => InboundKind::Media,
+        () => InboundKind::Text,
+    };
+    if let Some(quoted) = arrival.quoted.as_deref().filter(|quoted| !quoted.trim().is_empty()) {
+        let quoted: String = crate::render::harmless(quoted).chars().take(4000).collect();
+        text = format!("{text}\n\n[quoted, somebody's words: {quoted}]");
+    }
+    InboundMessage {
+        key: key.clone(),
+        sender: sender.to_owned(),
+        sender_name: crate::render::harmless(&arrival.sender.name),
+        dedup: arrival.dedup,
+        message: arrival.message,
+        sent_ms: arrival.sent_ms,
+        kind,
+        text,
+        media: arrival.media,
+    }
+}
+
+/// Where an answer to an arrival goes.
+fn lane_of(account: &Account, arrival: &Arrival) -> Lane {
+    Lane {
+        platform: account.def.name.to_owned(),
+        account: account.platform.account().to_owned(),
+        chat: arrival.chat.clone(),
+        thread: arrival.thread.clone(),
     }
 }
 

@@ -7,13 +7,17 @@
 //! |---|---|
 //! | `platform`, `platforms/` | what a platform is, and one a file |
 //! | `api`, `socket` | JSON over HTTP and WebSockets, as most platforms speak it |
+//! | `inbound`, `crypt` | a listener for platforms that call us, and how they prove themselves |
 //! | `link`, `account` | what a platform is given, and the task that keeps it connected |
 //! | `options` | the settings, read once |
 //! | `access`, `pairing` | who may write, and codes by which strangers are let in |
 //! | `routing` | which conversation a message belongs to |
 //! | `intake` | what becomes of something that came in |
+//! | `hold`, `flood` | messages that belong together, and more of them than anybody means |
+//! | `offers` | what a person is asked outside of a turn: run something old, go on after a crash |
 //! | `input` | what the model reads of a message |
 //! | `turns` | turns of chats: queues, limits, answers |
+//! | `watch` | following a turn to its end, and ending one in which nothing happens |
 //! | `typing` | the sign that somebody writes |
 //! | `stage`, `display` | what a chat sees of a turn before its answer |
 //! | `cards` | questions in a chat |
@@ -31,14 +35,19 @@ mod account;
 mod api;
 mod cards;
 mod commands;
+mod crypt;
 mod delivery;
 pub mod display;
 mod explain;
+mod flood;
 mod gateway;
+mod hold;
+mod inbound;
 mod input;
 mod intake;
 mod link;
 mod media;
+mod offers;
 pub mod options;
 pub mod pairing;
 pub mod platform;
@@ -54,6 +63,7 @@ mod targets;
 mod trying;
 mod turns;
 mod typing;
+mod watch;
 
 pub use account::{Account, AccountState};
 pub use explain::{Explained, explain};

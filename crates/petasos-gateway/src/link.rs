@@ -38,6 +38,11 @@ impl Link {
         self.account.set_state(AccountState::Degraded(why.to_owned()));
     }
 
+    /// Whether as much is undone as may be: whoever comes must come again.
+    pub async fn is_full(&self) -> bool {
+        self.shared.is_full().await
+    }
+
     /// Waits while as much is undone as may be.
     pub async fn room(&self) {
         self.shared.room().await;

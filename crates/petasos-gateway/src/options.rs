@@ -194,6 +194,41 @@ pub struct GatewayOptions {
     pub approvers: Approvers,
     /// So many undone messages stop the reading.
     pub inbox_max: u64,
+    /// What becomes of messages that are too old.
+    pub stale: StalePolicy,
+    /// A turn in which nothing happens for so long ends; never when absent.
+    pub turn_idle: Option<Duration>,
+    /// The chat is told when nothing has happened for so long.
+    pub turn_warning: Option<Duration>,
+    /// How often a long turn gives a sign of life.
+    pub turn_alive: Option<Duration>,
+    /// Whether every chat shares the notes of the home.
+    pub shared_notes: bool,
+}
+
+/// What becomes of a message that waited too long.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum StalePolicy {
+    /// Its sender is asked.
+    #[default]
+    Ask,
+    /// It runs.
+    Run,
+    /// It does not, and its sender is told.
+    Skip,
+}
+
+impl StalePolicy {
+    fn of(settings: &Settings) -> Result<Self, String> {
+        match settings.text("gateway.stale_policy") {
+            None | Some("ask") => Ok(Self::Ask),
+            Some("run") => Ok(Self::Run),
+            Some("skip") => Ok(Self::Skip),
+            Some(other) => {
+                Err(format!("`gateway.stale_policy` is `{other}`: write ask, run or skip"))
+            }
+        }
+    }
 }
 
 /// Who may answer an approval.
@@ -230,6 +265,9 @@ impl GatewayOptions {
                 ));
             }
         };
+        let wait = |key: &str, usual: u64| {
+            Some(number(key, usual)).filter(|seconds| *seconds > 0).map(Duration::from_secs)
+        };
         Ok(Self {
             allow_all: is_on(settings, "GATEWAY_ALLOW_ALL_USERS"),
             allowed: listed(settings, "GATEWAY_ALLOWED_USERS"),
@@ -248,6 +286,11 @@ impl GatewayOptions {
             media_folders: settings.names("gateway.media_delivery_allow_dirs").unwrap_or_default(),
             approvers,
             inbox_max: number("gateway.inbox_limit", 10_000),
+            stale: StalePolicy::of(settings)?,
+            turn_idle: wait("agent.gateway_timeout", 1800),
+            turn_warning: wait("agent.gateway_timeout_warning", 900),
+            turn_alive: wait("agent.gateway_notify_interval", 180),
+            shared_notes: flag("gateway.shared_memory", false),
         })
     }
 

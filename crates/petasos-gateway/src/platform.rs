@@ -83,6 +83,10 @@ pub struct PlatformDef {
     pub direct: bool,
     /// Whether the account itself is a chat, and its home when nothing else is said.
     pub home_account: bool,
+    /// For how long after somebody wrote we may answer in a chat; for ever when nothing is said.
+    pub window: fn(&str) -> Option<Duration>,
+    /// Whether an answer needs something that only the last message of its chat carries.
+    pub context: bool,
     /// The end of the variable that names where it delivers when nothing else is said.
     pub home: &'static str,
     /// The chat and thread of a target, without the platform; nothing when it is no id there.
@@ -121,6 +125,8 @@ impl PlatformDef {
         tested_with: "",
         direct: false,
         home_account: false,
+        window: |_| None,
+        context: false,
         home: "HOME_CHANNEL",
         target: TargetId::usual,
         canonical: |id| Some(id.to_owned()),
@@ -251,6 +257,10 @@ pub struct Arrival {
     pub addressed: bool,
     /// What it quotes: somebody's words.
     pub quoted: Option<String>,
+    /// Messages with the same name here are one album.
+    pub album: Option<String>,
+    /// What an answer to it must carry, where the platform wants something.
+    pub context: Option<String>,
 }
 
 impl Arrival {
@@ -270,6 +280,8 @@ impl Arrival {
             media: Vec::new(),
             addressed: false,
             quoted: None,
+            album: None,
+            context: None,
         }
     }
 }
@@ -299,6 +311,8 @@ pub struct Outgoing<'a> {
     pub media: Option<&'a MediaFile>,
     /// Tells it from every other; the same when it is sent again.
     pub token: &'a str,
+    /// What the last message of the chat carried for its answers.
+    pub context: Option<&'a str>,
 }
 
 /// Why a message did not go out.
@@ -328,6 +342,9 @@ pub enum SendError {
     /// The chat is gone, or we may not write there.
     #[error("{0}")]
     Unreachable(String),
+    /// Too long after the last message of the chat: the platform takes no answer any more.
+    #[error("{0}")]
+    Closed(String),
     /// The account itself is refused.
     #[error("{0}")]
     Auth(String),

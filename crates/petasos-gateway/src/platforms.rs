@@ -11,7 +11,9 @@ mod mqtt;
 mod ntfy;
 mod signal;
 mod slack;
+mod sms;
 mod telegram;
+mod whatsapp_cloud;
 mod xmpp;
 
 pub use self::loopback::{LoopbackMessage, LoopbackServer};
@@ -31,6 +33,8 @@ pub static PLATFORMS: &[&PlatformDef] = &[
     &ntfy::PLATFORM,
     &signal::PLATFORM,
     &slack::PLATFORM,
+    &sms::PLATFORM,
     &telegram::PLATFORM,
+    &whatsapp_cloud::PLATFORM,
     &xmpp::PLATFORM,
 ];

@@ -4,16 +4,23 @@ use std::sync::Arc;
 
 use petasos_contract::message::Message;
 use petasos_contract::wait::Owned;
+use petasos_session::command;
 use petasos_session::{Replay, Session, SessionEvent, StreamItem};
 use petasos_store::{
     Amend, DeliveryClass, InboundKind, InboxRow, InboxState, Loaded, NewDelivery, StoreError,
 };
 use tracing::{info, warn};
 
+use crate::access::{Access, Class};
+use crate::account::Account;
+use crate::commands::is_repeatable;
 use crate::gateway::{Shared, blank};
-use crate::intake::Admitted;
+use crate::offers::go_on_buttons;
 use crate::platform::{Arrival, Sender};
 use crate::turns::{ATTEMPTS_MAX, Ended};
+
+/// Why a command is accepted and not answered: it was begun, in the session that follows.
+pub(crate) const BEGUN: &str = "begun";
 
 /// How far a turn had come when its process died.
 #[derive(Debug, PartialEq)]
@@ -87,45 +94,97 @@ impl Shared {
     /// A message that was stored and not decided.
     async fn decide_again(self: &Arc<Self>, row: InboxRow) -> Result<(), StoreError> {
         let message = &row.message;
-        let lane = message.key.lane();
-        let Some(account) = self.account(&lane).cloned() else { return Ok(()) };
-        let arrival = Arrival {
-            chat_kind: message.key.kind,
-            thread: message.key.thread.clone(),
-            sender: Sender {
-                id: Some(message.sender.clone()),
-                machine: account.def.unattended.then(|| message.sender.clone()),
-                ..Sender::default()
-            },
-            addressed: true,
-            ..Arrival::text(&message.key.chat, &message.sender, &message.dedup, &message.text)
-        };
-        let access = self.access(&account, &arrival).await?;
-        let Some(class) = access.class else {
-            let gone = "its sender may no longer write";
-            self.store.settle(&row.id, &[InboxState::Accepted], InboxState::Ignored, gone).await?;
-            return Ok(());
-        };
-        let (session, busy) = self.route(&message.key, account.options().busy).await?;
-        let admitted = Admitted {
-            id: row.id.clone(),
-            key: message.key.clone(),
-            session,
-            sender: message.sender.clone(),
-            sender_name: message.sender_name.clone(),
-            class,
-            rule: access.rule,
-            text: message.text.clone(),
-            message: message.message.clone(),
-            has_media: !message.media.is_empty(),
-            busy,
-        };
+        if message.kind == InboundKind::Command && row.reason.starts_with(BEGUN) {
+            return self.after_cut_command(&row).await;
+        }
+        let Some(admitted) = self.admitted_again(&row).await? else { return Ok(()) };
         if message.kind == InboundKind::Command {
             let shared = Arc::clone(self);
             self.runners.errand(Owned::start(async move { shared.command(admitted).await }));
             return Ok(());
         }
         self.settle_message(&admitted, message.sent_ms).await
+    }
+
+    /// Who the sender of a stored message is now. What only the platform knows of them is remembered
+    /// while this process lives; where roles let people in, an earlier word counts after a restart.
+    pub(crate) async fn standing(
+        &self,
+        account: &Account,
+        row: &InboxRow,
+    ) -> Result<Access, StoreError> {
+        let message = &row.message;
+        let known = self.senders.lock().get(&row.id).cloned();
+        let forgotten = known.is_none() && !account.options().roles.is_empty();
+        let sender = known.unwrap_or_else(|| Sender {
+            id: Some(message.sender.clone()),
+            machine: account.def.unattended.then(|| message.sender.clone()),
+            ..Sender::default()
+        });
+        let arrival = Arrival {
+            chat_kind: message.key.kind,
+            thread: message.key.thread.clone(),
+            sender,
+            addressed: true,
+            ..Arrival::text(&message.key.chat, &message.sender, &message.dedup, &message.text)
+        };
+        let access = self.access(account, &arrival).await?;
+        if access.class.is_none() && forgotten {
+            return Ok(Access {
+                class: Some(Class::User),
+                rule: "let in before",
+                asked: access.asked,
+            });
+        }
+        Ok(access)
+    }
+
+    /// Whether the sender of a message that waited may still write (T24).
+    pub(crate) async fn may_still_run(&self, row: &InboxRow) -> Result<bool, StoreError> {
+        let account = self.account(&row.message.key.lane()).cloned();
+        let Some(account) = account.filter(|_| row.message.kind != InboundKind::Internal) else {
+            return Ok(true);
+        };
+        let access = self.standing(&account, row).await?;
+        self.senders.lock().remove(&row.id);
+        if access.class.is_none() {
+            let gone = "its sender may no longer write";
+            info!(id = row.id, rule = access.rule, gone);
+            self.store.finish(&row.id, InboxState::Ignored, gone, Vec::new()).await?;
+        }
+        Ok(access.class.is_some())
+    }
+
+    /// Remembers who wrote something that waits.
+    pub(crate) fn remember_sender(&self, id: &str, sender: &Sender) {
+        const WAITING_MAX: usize = 20_000;
+        let mut senders = self.senders.lock();
+        if senders.len() < WAITING_MAX {
+            senders.insert(id.to_owned(), sender.clone());
+        }
+    }
+
+    /// A command that was begun and not answered: what can be done twice is, what was done is said,
+    /// and nothing else is done a second time.
+    async fn after_cut_command(self: &Arc<Self>, row: &InboxRow) -> Result<(), StoreError> {
+        let Some(admitted) = self.admitted_again(row).await? else { return Ok(()) };
+        let (name, _) = command::split(&row.message.text).unwrap_or_default();
+        let before = row.reason.trim_start_matches(BEGUN).trim();
+        let said = match name.as_str() {
+            "new" | "reset" if admitted.session.as_str() != before => {
+                "New conversation.".to_owned()
+            }
+            "restart" => "Restarted.".to_owned(),
+            name if is_repeatable(name) => {
+                let shared = Arc::clone(self);
+                self.runners.errand(Owned::start(async move { shared.command(admitted).await }));
+                return Ok(());
+            }
+            name => format!(
+                "I was interrupted during /{name}, and do not know whether it took effect: look, and send it again if it did not."
+            ),
+        };
+        self.end_with(&admitted, "cut off", said).await
     }
 
     /// A message whose turn was cut off.
@@ -178,6 +237,7 @@ impl Shared {
             self.runners.errand(Owned::start(async move { shared.follow(row, session).await }));
             return Ok(());
         }
+        let buttons = self.account(&row.message.key.lane()).is_some_and(|it| it.def.buttons);
         let text = match far {
             Reached::Call(call) => {
                 let call: String = self.host.redact(&call).chars().take(300).collect();
@@ -187,7 +247,11 @@ impl Shared {
             }
             _ => "I was interrupted in the middle of this. Say `continue` to go on.".to_owned(),
         };
-        self.cut_off(&row, &text).await
+        let buttons = if buttons { go_on_buttons(&row) } else { Vec::new() };
+        let notice = NewDelivery { body: text, buttons, ..answer_blank(&row) };
+        self.store.finish(&row.id, InboxState::Interrupted, "cut off", vec![notice]).await?;
+        self.nudge(&row.message.key.lane());
+        Ok(())
     }
 
     /// Follows a turn that went on by itself when its session was opened.

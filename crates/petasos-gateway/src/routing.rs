@@ -1,9 +1,18 @@
 //! Which conversation a message belongs to.
 
+use petasos_contract::Address;
+use petasos_session::notes_of;
 use petasos_store::{ChatKey, ChatKind, MAIN_PROFILE};
 
 use crate::options::GatewayOptions;
 use crate::platform::Arrival;
+
+/// Whose notes a conversation reads: the home's own, or those of its chat and person.
+pub(crate) fn notes_for(key: &ChatKey, address: &Address, home: bool) -> Option<String> {
+    let alone = key.user.is_some() || !key.kind.is_shared();
+    let user = address.user.clone().filter(|_| alone);
+    (!home).then(|| notes_of(&Address { user, thread: None, ..address.clone() }))
+}
 
 /// The conversation of an arrival; nothing when it names neither a chat nor a person.
 pub fn key_of(

@@ -76,6 +76,10 @@ pub(crate) struct Stage {
     text: String,
     source: (u32, u32),
     began: Option<Instant>,
+    turn_began: Instant,
+    /// The sign of life of a long turn, and how often it is given.
+    life: Board,
+    alive: Option<Duration>,
     lines: Vec<String>,
     seen: Vec<String>,
 }
@@ -87,7 +91,8 @@ impl Stage {
         let lane = key.lane();
         let account = Arc::clone(shared.account(&lane)?);
         let display = Display::of(&shared.settings.lock(), account.def);
-        if account.def.edits.is_none() || !display.shows_anything() {
+        let alive = shared.options().turn_alive.filter(|_| !display.quiet);
+        if account.def.edits.is_none() || !(display.shows_anything() || alive.is_some()) {
             return None;
         }
         let pause = display.pause(account.def);
@@ -106,6 +111,9 @@ impl Stage {
             text: String::new(),
             source: (0, 0),
             began: None,
+            turn_began: Instant::now(),
+            life: board(),
+            alive,
             lines: Vec::new(),
             seen: Vec::new(),
         })
@@ -170,16 +178,45 @@ impl Stage {
     /// Comes back when something is to be shown. Nothing is lost when nobody waits for it.
     pub(crate) async fn due(&self) {
         let now = Instant::now();
-        let due = [self.words.due(now), self.tools.due(now)].into_iter().flatten().min();
+        let life = self.alive_at().filter(|_| !self.life.off);
+        let due = [self.words.due(now), self.tools.due(now), life].into_iter().flatten().min();
         match due {
             Some(at) => tokio::time::sleep_until(at.into()).await,
             None => std::future::pending().await,
         }
     }
 
+    /// When the next sign of life is due.
+    fn alive_at(&self) -> Option<Instant> {
+        let every = self.alive?;
+        Some(self.life.next.map_or(self.turn_began, |last| last.max(self.turn_began)) + every)
+    }
+
+    /// A long turn says that it still works, in one message.
+    async fn live(&mut self) {
+        let minutes = self.turn_began.elapsed().as_secs() / 60;
+        self.life.wanted = format!("Still working, {minutes} min.");
+        let token = format!("alive-{}", self.token);
+        update(&mut self.life, &self.account, &self.lane, &token, "").await;
+        self.life.next = Some(Instant::now());
+    }
+
+    /// The turn is over: nothing says any longer that it works.
+    pub(crate) async fn rest(&mut self) {
+        if self.life.name.is_some() {
+            let minutes = self.turn_began.elapsed().as_secs() / 60;
+            self.life.wanted = format!("Worked for {minutes} min.");
+            let token = format!("alive-{}", self.token);
+            update(&mut self.life, &self.account, &self.lane, &token, "").await;
+        }
+    }
+
     /// Shows what is due.
     pub(crate) async fn show(&mut self, shared: &Shared) {
         let now = Instant::now();
+        if !self.life.off && self.alive_at().is_some_and(|at| at <= now) {
+            self.live().await;
+        }
         if self.tools.due(now).is_some_and(|at| at <= now) {
             let token = format!("progress-{}", self.token);
             update(&mut self.tools, &self.account, &self.lane, &token, "").await;
@@ -292,6 +329,7 @@ async fn update(board: &mut Board, account: &Account, lane: &Lane, token: &str, 
             reply_to: None,
             media: None,
             token,
+            context: None,
         };
         account.platform.send(message).await.map(Some)
     };

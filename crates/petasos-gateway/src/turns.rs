@@ -11,8 +11,7 @@ use parking_lot::Mutex;
 use petasos_contract::wait::Owned;
 use petasos_contract::{Address, SessionId, TurnId};
 use petasos_session::{
-    Admission, Begin, Outcome, Replay, Session, SessionError, SessionEvent, StreamItem, TurnEnd,
-    TurnError, WhenBusy,
+    Admission, Begin, Outcome, Replay, Session, SessionError, TurnEnd, WhenBusy,
 };
 use petasos_store::{
     ChatKey, DeliveryClass, InboxRow, InboxState, MediaFile, NewDelivery, SessionScope, StoreError,
@@ -20,12 +19,14 @@ use petasos_store::{
 use tokio::sync::Notify;
 use tracing::{info, warn};
 
+use crate::access::{self, AccessFacts, Standing};
 use crate::gateway::{Shared, blank};
 use crate::media;
 use crate::options::BusyMode;
+use crate::platform::Sender;
 use crate::render;
-use crate::stage::{self, Stage};
-use crate::typing::Typing;
+use crate::routing::notes_for;
+use crate::stage::Stage;
 
 /// So many messages and characters become one turn where a chat collects.
 const COLLECTED_MAX: usize = 8;
@@ -46,6 +47,8 @@ pub(crate) enum StopReason {
     Drain,
     /// Everything was stopped.
     Emergency,
+    /// Nothing happened in it for too long.
+    Quiet,
 }
 
 /// The tasks that work through the queues of sessions.
@@ -239,6 +242,7 @@ impl Shared {
         }
         let def = account.map_or(&crate::platform::PlatformDef::USUAL, |account| account.def);
         let mut choice = Box::new(self.host.choice(def, &address));
+        choice.notes = notes_for(key, &address, self.has_home_notes(key, sender).await?);
         match self.conversations.find(id.as_str(), &SessionScope::Everyone).await {
             Ok(_) => self.sessions.open(Begin::Resume { session: id.clone(), choice }).await,
             Err(StoreError::NotFound { .. }) => {
@@ -253,11 +257,39 @@ impl Shared {
         }
     }
 
+    /// Whether a chat shares the notes of the home: the owner's own does, others only where the
+    /// settings say so. In a shared chat everybody would read them.
+    async fn has_home_notes(&self, key: &ChatKey, sender: &str) -> Result<bool, StoreError> {
+        let options = self.options();
+        if options.shared_notes {
+            return Ok(true);
+        }
+        if key.kind.is_shared() {
+            return Ok(false);
+        }
+        let person = Sender { id: Some(sender.to_owned()), ..Sender::default() };
+        let paired = self.store.paired(Some(&key.platform)).await?;
+        let facts = AccessFacts {
+            platform: &key.platform,
+            chat: &key.chat,
+            kind: key.kind,
+            sender: &person,
+            addressed: true,
+            standing: Standing::of(Some(sender), &paired),
+        };
+        Ok(access::is_owner(&facts, &options))
+    }
+
     /// One turn, from a stored message to its stored answer.
     async fn one_turn(self: &Arc<Self>, row: InboxRow) {
         self.counters.turns.fetch_add(1, Ordering::Relaxed);
         let Some(id) = row.session.clone() else { return };
         let key = row.message.key.clone();
+        match self.may_still_run(&row).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(error) => warn!(%error, id = row.id, "who may write is not known"),
+        }
         let began = Instant::now();
         let ended = match self.open(&key, &id, &row.message.sender).await {
             Err(error) => Ended::Failed(error.to_string()),
@@ -288,75 +320,13 @@ impl Shared {
         let mut stage = Stage::new(self, row);
         let end = std::pin::pin!(handle.end());
         let ended = self.watch(row, session, &mut events, (end, typing, stage.as_mut())).await;
+        if let Some(stage) = &mut stage {
+            stage.rest().await;
+        }
         if let Some(shown) = stage.and_then(Stage::end) {
             self.leave_shown(row, shown, &ended).await;
         }
         ended
-    }
-
-    /// Follows a turn to its end: questions go to the chat, the sign of writing pauses meanwhile.
-    pub(crate) async fn watch(
-        self: &Arc<Self>,
-        row: &InboxRow,
-        session: &Session,
-        events: &mut petasos_session::EventStream,
-        (mut end, typing, mut stage): (
-            std::pin::Pin<&mut (impl Future<Output = Option<Result<TurnEnd, TurnError>>> + Send)>,
-            Option<Typing>,
-            Option<&mut Stage>,
-        ),
-    ) -> Ended {
-        loop {
-            tokio::select! {
-                ended = &mut end => return match ended {
-                    Some(Ok(end)) => Ended::Turn(Box::new(end)),
-                    Some(Err(error)) => Ended::Failed(error.to_string()),
-                    None => Ended::Silent,
-                },
-                item = events.next() => match item {
-                    Some(StreamItem::Event(envelope)) => {
-                        if let (Some(stage), SessionEvent::Agent(event)) = (&mut stage, &envelope.event) {
-                            stage.hear(event, |text| self.host.redact(text));
-                        }
-                        self.live(row, session, &envelope.event, typing.as_ref()).await;
-                    }
-                    Some(StreamItem::Gap { .. }) => {}
-                    None => return Ended::Silent,
-                },
-                () = stage::due(stage.as_deref()) => {
-                    if let Some(stage) = &mut stage {
-                        stage.show(self).await;
-                    }
-                }
-            }
-        }
-    }
-
-    /// Something happened in a turn.
-    async fn live(
-        self: &Arc<Self>,
-        row: &InboxRow,
-        session: &Session,
-        event: &SessionEvent,
-        typing: Option<&Typing>,
-    ) {
-        match event {
-            SessionEvent::QuestionAsked(question) => {
-                if let Some(typing) = typing {
-                    typing.paused.store(true, Ordering::Release);
-                }
-                if let Err(error) = self.ask(row, session, question).await {
-                    warn!(%error, "a question did not reach the chat");
-                }
-            }
-            SessionEvent::QuestionClosed { id, how } => {
-                if let Some(typing) = typing {
-                    typing.paused.store(false, Ordering::Release);
-                }
-                self.close_card(id.as_str(), *how).await;
-            }
-            _ => {}
-        }
     }
 
     /// Ends a message together with its answer.
@@ -384,6 +354,14 @@ impl Shared {
                     Some(StopReason::Stopped) => (InboxState::Interrupted, "stopped", None),
                     Some(StopReason::Emergency) => {
                         (InboxState::Interrupted, "everything was stopped", None)
+                    }
+                    Some(StopReason::Quiet) => {
+                        let minutes =
+                            self.options().turn_idle.map_or(0, |limit| limit.as_secs() / 60);
+                        let text = format!(
+                            "Nothing happened for {minutes} minutes, so I stopped. Say `continue` to go on."
+                        );
+                        (InboxState::Interrupted, "nothing happened", Some(text))
                     }
                     Some(StopReason::Drain) | None => {
                         let text =

@@ -55,4 +55,5 @@ pub use shell::Ran;
 pub use state::{EndReason, SessionState};
 
 pub use petasos_agent::engine::{Choice, Engine};
+pub use petasos_agent::memory::notes_of;
 pub use petasos_agent::{Input, Outcome, TurnEnd, TurnError};

@@ -44,6 +44,8 @@ pub(crate) enum Request {
     },
     Command {
         line: String,
+        /// Whether a message that follows from it is said at once.
+        submits: bool,
         reply: Reply<CommandOutcome>,
     },
     View {
@@ -268,13 +270,13 @@ impl Owner {
                 let admission = self.run_busy(command);
                 respond(reply, admission);
             }
-            Request::Command { line, reply } => {
+            Request::Command { line, submits, reply } => {
                 let outcome = command::run(&mut self.live, &line).await;
                 // What a command itself wrote is no news from elsewhere.
                 if let Some(agent) = &self.live.agent {
                     self.live.shared.ring.told_until(agent.transcript().last());
                 }
-                if let AfterCommand::Submit(text) = &outcome.then {
+                if let (AfterCommand::Submit(text), true) = (&outcome.then, submits) {
                     let context = outcome.context.clone();
                     self.push(Input { context, ..text.as_str().into() });
                 }
@@ -371,6 +373,7 @@ impl Owner {
             });
             self.drive(turn).await
         };
+        self.live.settle(&mut agent);
         if let Some(choice) = self.live.once.take() {
             self.live.choice = choice.clone();
             *agent.choice_mut() = choice;

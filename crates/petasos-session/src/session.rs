@@ -247,7 +247,14 @@ impl Session {
     /// Runs a slash command; what it says is in the outcome.
     pub async fn command(&self, line: &str) -> Result<CommandOutcome, SessionError> {
         let line = line.to_owned();
-        self.ask(|reply| Request::Command { line, reply }).await
+        self.ask(|reply| Request::Command { line, submits: true, reply }).await
+    }
+
+    /// The same for a surface that keeps messages itself: one that follows from the command is in
+    /// the outcome, and nobody has said it yet.
+    pub async fn command_alone(&self, line: &str) -> Result<CommandOutcome, SessionError> {
+        let line = line.to_owned();
+        self.ask(|reply| Request::Command { line, submits: false, reply }).await
     }
 
     /// How it is.

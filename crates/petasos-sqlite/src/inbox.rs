@@ -17,7 +17,7 @@ use crate::store::Store;
 
 const COLUMNS: &str = "id, profile, platform, account, kind, chat, thread, user, sender, \
                        sender_name, dedup, message, sent_ms, event, body, media, received_ms, \
-                       state, session, attempts";
+                       state, session, attempts, reason";
 
 impl InboxStore for Store {
     fn accept<'a>(&'a self, message: &'a InboundMessage) -> Later<'a, Receipt> {
@@ -50,6 +50,26 @@ impl InboxStore for Store {
             one(connection, &id)
         };
         Box::pin(self.writer.write("words that wait together", job))
+    }
+
+    fn join<'a>(&'a self, id: &'a str, others: &'a [String]) -> Later<'a, Option<InboxRow>> {
+        let (id, others) = (id.to_owned(), others.to_vec());
+        let job = move |connection: &Connection| {
+            join(connection, &id, &others)?;
+            one(connection, &id)
+        };
+        Box::pin(self.writer.write("messages that belong together", job))
+    }
+
+    fn recast<'a>(&'a self, id: &'a str, text: &'a str) -> Later<'a, bool> {
+        let (id, text) = (id.to_owned(), text.to_owned());
+        let job = move |connection: &Connection| {
+            let sql = "UPDATE inbox SET event = 'text', body = ?2, reason = '' \
+                       WHERE id = ?1 AND state = 'accepted'";
+            let changed = connection.execute(sql, params![id, text]).map_err(failed)?;
+            Ok(changed > 0)
+        };
+        Box::pin(self.writer.write("a command that is a message", job))
     }
 
     fn settle<'a>(
@@ -331,12 +351,39 @@ fn collect(
     connection.execute(sql, params![id, words]).map(drop).map_err(failed)
 }
 
+/// Moves words and files of accepted messages into another, all or nothing.
+fn join(connection: &Connection, id: &str, others: &[String]) -> Result<(), StoreError> {
+    let Some(first) = one(connection, id)?.filter(|row| row.state == InboxState::Accepted) else {
+        return Ok(());
+    };
+    let (mut words, mut media) = (first.message.text, first.message.media);
+    for other in others {
+        let row = one(connection, other)?.filter(|row| row.state == InboxState::Accepted);
+        let Some(row) = row else { continue };
+        let next = row.message.text.trim();
+        // Captions of an album are often the same; the rest of a long text is never a repeat.
+        let repeats = !row.message.media.is_empty() && words.contains(next);
+        if !next.is_empty() && !repeats {
+            if !words.is_empty() {
+                words.push('\n');
+            }
+            words.push_str(next);
+        }
+        media.extend(row.message.media);
+        set_state(connection, other, InboxState::Merged, &format!("into {id}"))?;
+    }
+    let event = if media.is_empty() { InboundKind::Text } else { InboundKind::Media };
+    let sql = "UPDATE inbox SET body = ?2, media = ?3, event = ?4 WHERE id = ?1";
+    let row = params![id, words, json(&media)?, word(&event)?];
+    connection.execute(sql, row).map(drop).map_err(failed)
+}
+
 fn orphans(connection: &Connection, me: &Party) -> Result<Vec<InboxRow>, StoreError> {
     let sql = format!(
         "SELECT {COLUMNS}, owner FROM inbox WHERE state IN ('accepted', 'running') ORDER BY id"
     );
     let mut sql = connection.prepare_cached(&sql).map_err(failed)?;
-    let rows = sql.query_map([], |row| Ok((stored(row)?, row.get::<_, String>(20)?)));
+    let rows = sql.query_map([], |row| Ok((stored(row)?, row.get::<_, String>(21)?)));
     let rows: Result<Vec<_>, _> = rows.map_err(failed)?.collect();
     let mut found = Vec::new();
     for (row, owner) in rows.map_err(failed)? {
@@ -417,6 +464,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<InboxRow> {
         state: InboxState::named(&state).unwrap_or(InboxState::Ignored),
         session: some(row.get(18)?).map(SessionId::from),
         attempts: row.get(19)?,
+        reason: row.get(20)?,
     })
 }
 

@@ -160,6 +160,8 @@ pub struct InboxRow {
     pub session: Option<SessionId>,
     /// How often its turn has begun.
     pub attempts: u32,
+    /// Why it is in its state, in a word.
+    pub reason: String,
 }
 
 /// What accepting a message came to.
@@ -207,6 +209,13 @@ pub trait InboxStore: Send + Sync {
         messages_max: usize,
         chars_max: usize,
     ) -> Later<'a, Option<InboxRow>>;
+
+    /// Joins accepted messages to an accepted one that they belong to: their words without repeats,
+    /// and their files, in this order. Gives it as it is now.
+    fn join<'a>(&'a self, id: &'a str, others: &'a [String]) -> Later<'a, Option<InboxRow>>;
+
+    /// An accepted command asks for a turn with these words; whether it still could.
+    fn recast<'a>(&'a self, id: &'a str, text: &'a str) -> Later<'a, bool>;
 
     /// Changes the state, if it still is one of these; whether it was.
     fn settle<'a>(

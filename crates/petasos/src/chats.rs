@@ -4,12 +4,13 @@
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use petasos_api::{ApiHost, Wish};
+use petasos_api::{ApiHost, JobAsk, JobFault, Reached, Wish};
 use petasos_config::Inputs;
 use petasos_contract::approval::ApprovalRequest;
 use petasos_contract::context::Surface;
+use petasos_contract::delivery::Deliveries;
 use petasos_contract::message::Content;
 use petasos_contract::settings::Source;
 use petasos_contract::{Address, BoxFuture, CallContext, SessionId, Settings};
@@ -19,7 +20,7 @@ use petasos_media::transcribing;
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, SessionLimits, Topic};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::halt;
 use crate::host::Host;
@@ -38,6 +39,8 @@ pub(crate) struct ChatProgram {
     /// The settings of conversations over HTTP: commands are confined unless somebody chose
     /// otherwise, also where a run is being watched.
     confined: Arc<Settings>,
+    /// The same where a key says how its commands are confined.
+    levels: HashMap<String, Arc<Settings>>,
     places: Mutex<HashMap<SessionId, Place>>,
 }
 
@@ -46,14 +49,26 @@ struct Place {
     surface: Surface,
     address: Arc<Address>,
     attended: bool,
+    since: Instant,
+    /// The settings of its commands, where they are others than those of the program.
+    settings: Option<Arc<Settings>>,
 }
+
+/// A place is kept so long for a session that is just being opened.
+const OPENING: Duration = Duration::from_mins(10);
 
 impl ChatProgram {
     /// With what sessions ask of any surface.
     pub(crate) fn new(host: Arc<Host>, program: Program, inputs: &Inputs) -> Result<Self, Report> {
         let redactor = Redactor::of(host.settings());
         let confined = confined(host.settings(), inputs)?;
-        Ok(Self { host, program, redactor, confined, places: Mutex::default() })
+        let levels = levels(host.settings(), inputs)?;
+        Ok(Self { levels, host, program, redactor, confined, places: Mutex::default() })
+    }
+
+    /// The settings of a conversation over HTTP whose key says so, or of any other.
+    fn confined_to(&self, level: Option<&str>) -> &Arc<Settings> {
+        level.and_then(|level| self.levels.get(level)).unwrap_or(&self.confined)
     }
 
     fn place(&self, session: &SessionId, place: Place) {
@@ -75,7 +90,14 @@ impl GatewayHost for ChatProgram {
 
     fn placed(&self, session: &SessionId, address: &Arc<Address>, attended: bool) {
         let (surface, address) = (Surface::Gateway, Arc::clone(address));
-        self.place(session, Place { surface, address, attended });
+        let since = Instant::now();
+        self.place(session, Place { surface, address, attended, since, settings: None });
+    }
+
+    /// A session that has gone cold is placed anew before it wakes.
+    fn resident(&self, sessions: &[SessionId]) {
+        let mut places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.retain(|id, place| place.since.elapsed() < OPENING || sessions.contains(id));
     }
 
     fn new_session(&self) -> SessionId {
@@ -110,7 +132,7 @@ impl GatewayHost for ChatProgram {
 
 impl ApiHost for ChatProgram {
     fn wished(&self, wish: &Wish) -> Choice {
-        let settings = &self.confined;
+        let settings = self.confined_to(wish.sandbox.as_deref());
         let mut choice = Choice::new(Surface::ApiServer, Arc::clone(settings));
         let tools = self.host.catalogue().registry().snapshot();
         choice.selection = choose(wish.platform, settings, &tools).selection(settings);
@@ -131,9 +153,11 @@ impl ApiHost for ChatProgram {
         choice
     }
 
-    fn reached(&self, session: &SessionId, address: &Arc<Address>, attended: bool) {
-        let (surface, address) = (Surface::ApiServer, Arc::clone(address));
-        self.place(session, Place { surface, address, attended });
+    fn reached(&self, session: &SessionId, place: Reached) {
+        let Reached { address, attended, sandbox } = place;
+        let settings = Some(Arc::clone(self.confined_to(sandbox.as_deref())));
+        let (surface, since) = (Surface::ApiServer, Instant::now());
+        self.place(session, Place { surface, address, attended, since, settings });
     }
 
     fn redact(&self, text: &str) -> String {
@@ -149,6 +173,51 @@ impl ApiHost for ChatProgram {
         let enabled = choose("api_server", &self.confined, &tools).enabled;
         enabled.into_iter().map(|name| json!({ "name": name })).collect()
     }
+
+    fn skills(&self) -> BoxFuture<'_, Value> {
+        Box::pin(crate::http::skills::list(&self.host))
+    }
+
+    fn skill_words<'a>(&'a self, names: &'a [String]) -> BoxFuture<'a, Result<String, String>> {
+        Box::pin(crate::http::skills::words(&self.host, names))
+    }
+
+    fn jobs<'a>(&'a self, ask: JobAsk, by: &'a str) -> BoxFuture<'a, Result<Value, JobFault>> {
+        Box::pin(crate::http::jobs::ask(self.host.scheduled(), ask, by))
+    }
+
+    fn deliveries(&self) -> Option<Arc<dyn Deliveries>> {
+        Some(Arc::clone(self.host.everywhere()) as _)
+    }
+
+    fn subscriptions(&self) -> Map<String, Value> {
+        crate::http::subscriptions::read(self.host.settings())
+    }
+
+    fn script<'a>(
+        &'a self,
+        file: &'a str,
+        input: String,
+        limit: Duration,
+    ) -> BoxFuture<'a, Result<String, String>> {
+        let around = (&self.confined, self.host.ports().processes.clone());
+        Box::pin(petasos_cron::script::filter(file, input, around, limit))
+    }
+}
+
+/// The settings at each level that a key of the HTTP interface names.
+fn levels(
+    settings: &Arc<Settings>,
+    inputs: &Inputs,
+) -> Result<HashMap<String, Arc<Settings>>, Report> {
+    let keys = settings.get("platforms.api_server.extra.keys").and_then(Value::as_array);
+    let mut levels = HashMap::new();
+    for key in keys.into_iter().flatten() {
+        let Some(level) = key.get("sandbox").and_then(Value::as_str) else { continue };
+        let inputs = inputs.clone().with_override("terminal.sandbox", level, "a key");
+        levels.insert(level.to_owned(), Arc::new(petasos_config::load(&inputs)?));
+    }
+    Ok(levels)
 }
 
 /// The settings with commands confined to the workspace, where nobody chose otherwise.
@@ -188,8 +257,8 @@ impl Services for ChatProgram {
         cx.surface = Surface::Gateway;
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(place) = places.get(session) else { return cx };
-        if place.surface == Surface::ApiServer {
-            (cx.surface, cx.settings) = (Surface::ApiServer, Arc::clone(&self.confined));
+        if let Some(settings) = &place.settings {
+            (cx.surface, cx.settings) = (place.surface, Arc::clone(settings));
         }
         cx.at(Arc::clone(&place.address)).attended(place.attended)
     }

@@ -1,6 +1,8 @@
 //! What schedules ask of the program: sessions in which nobody can be asked, the tools of a job,
 //! where a run works, and who may still have made it.
 
+mod attach;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::{Arc, OnceLock, Weak};
@@ -8,22 +10,23 @@ use std::sync::{Arc, OnceLock, Weak};
 use parking_lot::Mutex;
 use petasos_config::Inputs;
 use petasos_contract::context::Surface;
-use petasos_contract::delivery::Deliveries;
+use petasos_contract::delivery::{Deliveries, Destination};
 use petasos_contract::ports::{Ports, Schedules};
 use petasos_contract::processes::Processes;
 use petasos_contract::taint::Taint;
-use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
+use petasos_contract::{Address, BoxFuture, CallContext, SessionId, Settings};
 use petasos_cron::{
-    CronHost, Job, Jobs, Place, Runs, Scheduler, SchedulerOptions, SystemWall, desk,
+    CronHost, Job, Jobs, Place, Runs, Scheduler, SchedulerOptions, SystemWall, desk, mirror,
 };
 use petasos_gateway::{PLATFORMS, explain};
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::{choose, unknown};
-use petasos_session::{Choice, ModelChoice, Sessions};
+use petasos_session::{Choice, ModelChoice, Sessions, notes_of};
 use petasos_skills::Library;
 use petasos_store::ChatKind;
 use serde_json::{Value, json};
 
+use crate::everywhere::Everywhere;
 use crate::halt;
 use crate::host::Host;
 use crate::post::HomeStore;
@@ -57,7 +60,7 @@ impl Places {
 pub(crate) struct Scheduled {
     settings: Arc<Settings>,
     store: Arc<HomeStore>,
-    deliveries: Option<Arc<dyn Deliveries>>,
+    everywhere: Arc<Everywhere>,
     processes: Option<Arc<dyn Processes>>,
     bound: OnceLock<Bound>,
     places: Arc<Places>,
@@ -80,13 +83,13 @@ impl Scheduled {
     pub(crate) fn new(
         settings: Arc<Settings>,
         store: Arc<HomeStore>,
-        deliveries: Option<Arc<dyn Deliveries>>,
+        everywhere: Arc<Everywhere>,
         processes: Option<Arc<dyn Processes>>,
     ) -> Arc<Self> {
         Arc::new(Self {
             settings,
             store,
-            deliveries,
+            everywhere,
             processes,
             bound: OnceLock::new(),
             places: Arc::default(),
@@ -120,6 +123,10 @@ impl Scheduled {
     pub(crate) async fn take_over(self: &Arc<Self>) -> Result<(), Report> {
         let file = self.settings.home().join("cron").join("jobs.json");
         let Ok(text) = std::fs::read_to_string(&file) else { return Ok(()) };
+        let ours = serde_json::from_str(&text).is_ok_and(|it: Value| mirror::is_mirror(&it));
+        if ours {
+            return Ok(());
+        }
         match self.jobs()?.import(&text).await {
             Ok(done) => {
                 let (taken, refused) = (done.taken.len(), done.refused.len());
@@ -130,6 +137,7 @@ impl Scheduled {
                 if let Err(error) = std::fs::rename(&file, file.with_extension("json.imported")) {
                     tracing::warn!(%error, "the file of taken jobs stays where it is");
                 }
+                self.jobs()?.mirror().await;
             }
             Err(error) => tracing::warn!(%error, "jobs of another agent cannot be read"),
         }
@@ -153,6 +161,15 @@ impl Scheduled {
         let (store, wall) = (Arc::clone(jobs.store()), Arc::clone(jobs.wall()));
         let scheduler = Scheduler::new(store, wall, Runs::new(jobs), options);
         Ok(Arc::clone(self.scheduler.get_or_init(|| scheduler)))
+    }
+
+    /// The notes of the chat that a job was made in; the home's own where the owner made it.
+    fn notes(&self, origin: &Address) -> Option<String> {
+        let owner = self.settings.text("gateway.owner");
+        let user = origin.user.as_ref().map(|user| format!("{}:{}", origin.platform, user));
+        let own = owner.is_some() && owner == user.as_deref();
+        let shared = self.settings.get("gateway.shared_memory") == Some(&Value::Bool(true));
+        (!own && !shared).then(|| notes_of(&Address { thread: None, ..origin.clone() }))
     }
 
     /// Whether whoever made a job in a chat is still let in there.
@@ -210,6 +227,8 @@ impl CronHost for Scheduled {
         choice.selection.disabled.extend(WITHHELD.map(str::to_owned));
         choice.model.clone_from(&job.body.model);
         choice.provider.clone_from(&job.body.provider);
+        // A job of a chat knows what its chat knows, and tells nobody else's.
+        choice.notes = job.body.origin.as_ref().and_then(|origin| self.notes(origin));
         Ok(choice)
     }
 
@@ -222,10 +241,17 @@ impl CronHost for Scheduled {
 
     fn placed(&self, session: &SessionId, place: Place, job: &Job) {
         self.places.0.lock().insert(session.clone(), (place, job.body.label));
+        // What a person allowed this job is allowed to its run, and to nothing else.
+        if let Ok(policy) = self.host().and_then(|it| it.policy().map_err(|it| it.to_string())) {
+            policy.allow_in(session, &job.body.grants);
+        }
     }
 
     fn left(&self, session: &SessionId) {
         self.places.0.lock().remove(session);
+        if let Ok(policy) = self.host().and_then(|it| it.policy().map_err(|it| it.to_string())) {
+            policy.end_session(session);
+        }
     }
 
     fn resolve<'a>(
@@ -283,7 +309,36 @@ impl CronHost for Scheduled {
     }
 
     fn deliveries(&self) -> Option<Arc<dyn Deliveries>> {
-        self.deliveries.clone()
+        Some(Arc::clone(&self.everywhere) as _)
+    }
+
+    fn unknown_rules(&self, names: &[String]) -> Vec<String> {
+        let rules = petasos_approval::policy::explain::rules(&self.settings).unwrap_or_default();
+        let asks = |name: &String| rules.iter().any(|it| it.key == *name && it.severity == "ask");
+        names.iter().filter(|name| !asks(name)).map(|name| format!("`{name}`")).collect()
+    }
+
+    fn attach<'a>(
+        &'a self,
+        to: &'a Destination,
+        text: &'a str,
+        mark: &'a str,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let store = self.store.open().map_err(|error| error.to_string())?;
+            attach::attach(&store, to, text, mark).await.map_err(|error| error.to_string())
+        })
+    }
+
+    fn finished<'a>(&'a self, job: &'a Job, run: Value) -> BoxFuture<'a, ()> {
+        Box::pin(async move {
+            let Ok(outgoing) = self.everywhere.outgoing() else { return };
+            if outgoing.is_wanted("cron_finished") {
+                let state = run.get("state").and_then(Value::as_str).unwrap_or_default();
+                let text = format!("{} (job {}): {state}", job.name, job.id);
+                outgoing.tell("cron_finished", &run, &text).await;
+            }
+        })
     }
 }
 

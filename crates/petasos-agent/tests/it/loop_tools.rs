@@ -131,7 +131,7 @@ async fn notes_are_bounded_safe_and_all_or_nothing() {
     for refused in &results[4..] {
         assert!(refused.get("error").is_some(), "{refused}");
     }
-    let memory = Memory::of(&world.settings);
+    let memory = Memory::of(&world.settings, None);
     assert_eq!(memory.entries(Target::User).unwrap(), ["likes coffee"]);
     assert!(memory.entries(Target::Memory).unwrap().is_empty());
     let full = memory.change(Target::Memory, &[Change::Add("x".repeat(3000))]).unwrap_err();
@@ -188,5 +188,5 @@ async fn notes_that_need_consent_are_not_taken_without_it() {
     let (agent, end) = world.one_turn("go").await;
     end.unwrap();
     assert!(told(&agent)[2].contains("did not want this remembered"), "{:?}", told(&agent));
-    assert!(Memory::of(&world.settings).entries(Target::Memory).unwrap().is_empty());
+    assert!(Memory::of(&world.settings, None).entries(Target::Memory).unwrap().is_empty());
 }

@@ -24,7 +24,7 @@ async fn the_prefix_stays_byte_for_byte_whatever_changes_meanwhile() {
     let world = World::with(model, &json!({ "model": { "default": "m", "provider": "p" } }));
     write(&world, "AGENTS.md", "Use tabs.");
     write(&world, "SOUL.md", "You are Hermes.");
-    let memory = Memory::of(&world.settings);
+    let memory = Memory::of(&world.settings, None);
     memory.change(Target::User, &[Change::Add("likes tea".to_owned())]).unwrap();
     let mut agent = world.agent().await;
     agent.turn("one".into(), &world.cx()).await.unwrap();

@@ -1,27 +1,31 @@
-//! `telegram`: the Bot API by long polling.
+//! `telegram`: the Bot API by long polling, or by a webhook where `TELEGRAM_WEBHOOK_URL` is set.
 //!
 //! The token is part of the address, so no address is ever shown. Updates are acknowledged by the
-//! next offset, which is stored after they are; what waited while we were away is read, not
+//! next offset or by the answer, after they are stored; what waited while we were away is read, not
 //! dropped.
 
-use crate::render::add;
+mod updates;
+mod webhook;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_contract::delivery::Mark;
 use petasos_contract::{BoxFuture, Secret};
 use petasos_net::{Method, NetError};
-use petasos_store::{ChatKind, Lane, MediaFile};
+use petasos_store::{Lane, MediaFile};
 use serde_json::{Value, json};
 
 use crate::api::{Api, ApiAnswer, link_error, multipart, of_status, send_error};
 use crate::link::Link;
 use crate::options::text_of;
 use crate::platform::{
-    Arrival, ArrivalKind, LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates,
-    Repeats, SendError, Sender, TargetId, now_ms,
+    LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats, SendError,
+    TargetId,
 };
 use crate::render::{Dialect, Form, Unit};
+
+use self::webhook::Webhook;
 
 pub(super) static PLATFORM: PlatformDef = PlatformDef {
     name: "telegram",
@@ -41,6 +45,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
         "talk to @BotFather, /newbot, and put the token into TELEGRAM_BOT_TOKEN",
         "put your own numeric id into TELEGRAM_ALLOWED_USERS, or write to the bot and pair",
         "for groups, turn privacy mode off with /setprivacy",
+        "for a webhook, set TELEGRAM_WEBHOOK_URL and TELEGRAM_WEBHOOK_SECRET; the listener is at port 8443",
     ],
     tested_with: "a double built from the Bot API reference",
     direct: true,
@@ -70,6 +75,7 @@ struct Telegram {
     api: Api,
     files: Api,
     poll: Duration,
+    webhook: Option<Webhook>,
 }
 
 fn open(opening: &Opening<'_>) -> Opened {
@@ -83,6 +89,10 @@ fn open(opening: &Opening<'_>) -> Opened {
     let files = at("base_file_url", "https://api.telegram.org/file/bot");
     let poll = settings.get("telegram.poll_seconds").and_then(Value::as_u64);
     let poll = poll.map_or(POLL, Duration::from_secs);
+    let webhook = Webhook::of(opening)?;
+    if webhook.is_some() && tokens.split(',').count() > 1 {
+        return Err("TELEGRAM_WEBHOOK_URL is for one bot: several are polled".to_owned());
+    }
     // Several bots, with a comma between their tokens, are several accounts.
     let accounts =
         tokens.split(',').map(str::trim).filter(|token| !token.is_empty()).map(|token| {
@@ -92,7 +102,9 @@ fn open(opening: &Opening<'_>) -> Opened {
                 let base = format!("{}{}", base.trim_end_matches('/'), token.expose());
                 Api::new(opening.net, &base, None, "telegram")
             };
-            let account = Telegram { account: id, api: api(&base)?, files: api(&files)?, poll };
+            let webhook = webhook.clone();
+            let (api, files) = (api(&base)?, api(&files)?);
+            let account = Telegram { account: id, api, files, poll, webhook };
             Ok(Arc::new(account) as Arc<dyn Platform>)
         });
     accounts.collect()
@@ -124,6 +136,9 @@ impl Telegram {
 
     async fn read(&self, link: &Link) -> Result<(), LinkError> {
         let me = self.identity().await?;
+        if let Some(webhook) = &self.webhook {
+            return self.serve(link, webhook, &me).await;
+        }
         let mut offset: i64 =
             link.cursor("offset").await?.and_then(|text| text.parse().ok()).unwrap_or(0);
         loop {
@@ -136,6 +151,10 @@ impl Telegram {
             let updates = match (answer.status, answer.body.get("result").and_then(Value::as_array))
             {
                 (200, Some(updates)) => updates.clone(),
+                (409, _) if description(&answer).contains("webhook is active") => {
+                    self.leave_webhook().await?;
+                    continue;
+                }
                 (409, _) => {
                     let reason =
                         "another process reads this bot: stop it, or use another token".to_owned();
@@ -182,138 +201,6 @@ impl Telegram {
             )),
             status => Err(LinkError::Lost(format!("getMe: {status} {}", description(&answer)))),
         }
-    }
-
-    /// An update in everybody's words; nothing when it is none of ours.
-    async fn arrival(&self, link: &Link, update: &Value, id: i64, me: &Me) -> Option<Arrival> {
-        let dedup = format!("u{id}");
-        if let Some(press) = update.get("callback_query") {
-            let message = press.get("message")?;
-            let mut arrival = Self::basics(message, press.get("from"), dedup)?;
-            press.get("id")?.as_str()?.clone_into(&mut arrival.dedup);
-            arrival.kind = ArrivalKind::Button(press.get("data")?.as_str()?.to_owned());
-            return Some(arrival);
-        }
-        if let Some(reaction) = update.get("message_reaction") {
-            let mut arrival = Self::basics(reaction, reaction.get("user"), dedup)?;
-            let mark = reaction.pointer("/new_reaction/0/emoji")?.as_str()?;
-            arrival.kind = ArrivalKind::Reaction(mark.to_owned());
-            return Some(arrival);
-        }
-        let (message, edited) = match (update.get("message"), update.get("edited_message")) {
-            (Some(message), _) => (message, false),
-            (None, Some(message)) => (message, true),
-            _ => return None,
-        };
-        let mut arrival = Self::basics(message, message.get("from"), dedup)?;
-        if arrival.sender.id.as_deref() == Some(me.id.as_str()) {
-            return None;
-        }
-        if let Some(old) = message.get("migrate_from_chat_id").and_then(Value::as_i64) {
-            arrival.kind = ArrivalKind::Migrated(old.to_string());
-            return Some(arrival);
-        }
-        if edited {
-            arrival.kind = ArrivalKind::Edited;
-        }
-        let said = message.get("text").or_else(|| message.get("caption"));
-        said.and_then(Value::as_str).unwrap_or_default().clone_into(&mut arrival.text);
-        let reply = message.get("reply_to_message");
-        let answers_us = reply
-            .and_then(|it| it.pointer("/from/id"))
-            .and_then(Value::as_i64)
-            .is_some_and(|id| id.to_string() == me.id);
-        arrival.quoted = reply
-            .filter(|_| !answers_us)
-            .and_then(|it| it.get("text"))
-            .and_then(Value::as_str)
-            .map(str::to_owned);
-        arrival.addressed = answers_us || names_us(&arrival.text, &me.name);
-        if let Some(extra) = described(message) {
-            add(&mut arrival.text, format_args!(" {extra}"));
-        }
-        match self.media(link, message).await {
-            Ok(media) => arrival.media = media,
-            Err(why) => add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]")),
-        }
-        let empty = arrival.text.trim().is_empty() && arrival.media.is_empty();
-        (!empty).then_some(arrival)
-    }
-
-    fn basics(message: &Value, from: Option<&Value>, dedup: String) -> Option<Arrival> {
-        let chat = message.get("chat")?;
-        let kind = match chat.get("type").and_then(Value::as_str) {
-            Some("private") => ChatKind::Dm,
-            Some("channel") => ChatKind::Channel,
-            _ if chat.get("is_forum").and_then(Value::as_bool) == Some(true) => ChatKind::Forum,
-            _ => ChatKind::Group,
-        };
-        let topic = message.get("is_topic_message").and_then(Value::as_bool) == Some(true);
-        let thread = message.get("message_thread_id").and_then(Value::as_i64);
-        let word = |value: Option<&Value>, key: &str| {
-            value.and_then(|it| it.get(key)).and_then(Value::as_str).unwrap_or_default().to_owned()
-        };
-        let name = format!("{} {}", word(from, "first_name"), word(from, "last_name"));
-        Some(Arrival {
-            dedup,
-            message: message.get("message_id")?.as_i64()?.to_string(),
-            sent_ms: message
-                .get("date")
-                .and_then(Value::as_i64)
-                .map_or_else(now_ms, |seconds| seconds * 1000),
-            kind: ArrivalKind::Message,
-            chat: chat.get("id")?.as_i64()?.to_string(),
-            chat_name: word(Some(chat), "title"),
-            chat_kind: kind,
-            // The general topic of a forum is no thread.
-            thread: thread.filter(|id| topic && *id != 1).map(|id| id.to_string()),
-            sender: Sender {
-                id: from
-                    .and_then(|it| it.get("id"))
-                    .and_then(Value::as_i64)
-                    .map(|id| id.to_string()),
-                name: name.trim().to_owned(),
-                bot: from.and_then(|it| it.get("is_bot")).and_then(Value::as_bool) == Some(true),
-                ..Sender::default()
-            },
-            text: String::new(),
-            media: Vec::new(),
-            addressed: false,
-            quoted: None,
-        })
-    }
-
-    async fn media(&self, link: &Link, message: &Value) -> Result<Vec<MediaFile>, String> {
-        let photo = message.get("photo").and_then(Value::as_array).and_then(|sizes| sizes.last());
-        let found = photo.map(|photo| (photo, "image/jpeg")).or_else(|| {
-            let kinds = [
-                ("document", "application/octet-stream"),
-                ("voice", "audio/ogg"),
-                ("audio", "audio/mpeg"),
-                ("video", "video/mp4"),
-            ];
-            kinds.into_iter().find_map(|(key, mime)| Some((message.get(key)?, mime)))
-        });
-        let Some((file, usual)) = found else { return Ok(Vec::new()) };
-        let size = file.get("file_size").and_then(Value::as_u64).unwrap_or(0);
-        if size > FILE_BYTES_MAX {
-            return Err(format!("it has {} MB, and Telegram gives bots 20", size / 1_000_000));
-        }
-        let id = file.get("file_id").and_then(Value::as_str).ok_or("it has no identity")?;
-        let answer = self
-            .call("getFile", &json!({ "file_id": id }), CALL)
-            .await
-            .map_err(|error| error.to_string())?;
-        let path = answer.body.pointer("/result/file_path").and_then(Value::as_str);
-        let path = path
-            .filter(|path| !path.contains("..") && !path.starts_with('/') && !path.contains(':'))
-            .ok_or_else(|| description(&answer))?;
-        let mime = file.get("mime_type").and_then(Value::as_str).unwrap_or(usual).to_owned();
-        let to = link.media_path(&mime)?;
-        let request = self.files.request(Method::GET, path).map_err(|error| error.to_string())?;
-        self.files.download(request, &to, FILE_BYTES_MAX).await?;
-        let name = file.get("file_name").and_then(Value::as_str).unwrap_or("file").to_owned();
-        Ok(vec![MediaFile { path: to.display().to_string(), mime, name }])
     }
 
     async fn post(&self, method: &str, body: &Value) -> Result<String, SendError> {
@@ -374,26 +261,6 @@ impl Telegram {
 struct Me {
     id: String,
     name: String,
-}
-
-fn names_us(text: &str, name: &str) -> bool {
-    let lower = text.to_lowercase();
-    !name.is_empty()
-        && lower.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '@')).any(|word| {
-            word.strip_prefix('@') == Some(name)
-                || word.rsplit_once('@').is_some_and(|(_, bot)| bot == name)
-        })
-}
-
-fn described(message: &Value) -> Option<String> {
-    let number = |path: &str| message.pointer(path).and_then(Value::as_f64);
-    if let (Some(latitude), Some(longitude)) =
-        (number("/location/latitude"), number("/location/longitude"))
-    {
-        return Some(format!("[location {latitude}, {longitude}]"));
-    }
-    let emoji = message.pointer("/sticker/emoji").and_then(Value::as_str);
-    emoji.map(|emoji| format!("[sticker {emoji}]"))
 }
 
 fn description(answer: &ApiAnswer) -> String {

@@ -4,10 +4,12 @@ use std::collections::BTreeSet;
 
 use petasos_gateway::access::{AccessFacts, Class, Standing, decide, may_run};
 use petasos_gateway::options::{
-    AllowBots, Approvers, BusyMode, GatewayOptions, PlatformOptions, ResetRule, Strangers,
+    AllowBots, BusyMode, GatewayOptions, PlatformOptions, ResetRule, Strangers,
 };
 use petasos_gateway::platform::Sender;
 use petasos_store::ChatKind;
+
+use crate::world::Config;
 
 fn platform() -> PlatformOptions {
     PlatformOptions {
@@ -32,23 +34,8 @@ fn platform() -> PlatformOptions {
 }
 
 fn gateway() -> GatewayOptions {
-    GatewayOptions {
-        allow_all: false,
-        allowed: BTreeSet::new(),
-        owner: None,
-        group_per_user: true,
-        thread_per_user: false,
-        reset: ResetRule::default(),
-        queue_max: 32,
-        turns_max: 64,
-        stale_after: std::time::Duration::from_hours(6),
-        drain: std::time::Duration::from_secs(20),
-        delivery_age: std::time::Duration::from_hours(24),
-        parts_max: 12,
-        media_folders: Vec::new(),
-        approvers: Approvers::default(),
-        inbox_max: 10_000,
-    }
+    let nothing = crate::world::settings(std::path::Path::new("/nowhere"), &Config::default());
+    GatewayOptions::of(&nothing).unwrap()
 }
 
 fn set(on: bool, entry: &str) -> BTreeSet<String> {

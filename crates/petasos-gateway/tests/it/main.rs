@@ -6,6 +6,7 @@ mod chats;
 mod double;
 mod doubles;
 mod live;
+mod moments;
 mod post;
 mod privacy;
 mod real;

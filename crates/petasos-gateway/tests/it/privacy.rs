@@ -143,3 +143,68 @@ async fn a_chat_that_went_cold_goes_on_where_it_was() {
         assert!(cold.is_ok(), "it does not go cold");
     }
 }
+
+/// Remembers what it is told to remember, and says what its prompt knows.
+fn rememberer() -> Scripted {
+    Scripted::default().otherwise(|prompt, _| {
+        let system = prompt.system.clone();
+        if matches!(prompt.messages.last(), Some(Message::Tool(_))) {
+            return Act::say("remembered");
+        }
+        let said = prompt.messages.iter().rev().find_map(|message| match message {
+            Message::User { content } => Some(content.text()),
+            _ => None,
+        });
+        match said.unwrap_or_default().strip_prefix("remember ") {
+            Some(words) => {
+                let args = json!({ "action": "add", "target": "user", "content": words });
+                Act::Call(String::new(), vec![("memory".to_owned(), args.to_string())])
+            }
+            None => Act::Say(format!("I know heliotrope: {}", system.contains("heliotrope"))),
+        }
+    })
+}
+
+#[tokio::test]
+async fn notes_are_their_chats_own_and_the_owners_are_the_homes() {
+    let config =
+        Config::allowing("una,ben,ada").and(r#"{ "gateway": { "owner": "loopback:ada" } }"#);
+    let world = World::with(rememberer(), config).await;
+    world.una("1", "remember my code word is heliotrope").await;
+    world.texts("c-una", 1).await;
+    let knows = |chat: &'static str, user: &'static str, id: &'static str| {
+        let world = &world;
+        async move {
+            let before = world.texts(chat, 0).await.len();
+            let new = Arrival::text(chat, user, &format!("{id}n"), "/new now");
+            assert!(world.server.give(new).await);
+            world.texts(chat, before + 1).await;
+            assert!(world.server.give(Arrival::text(chat, user, id, "what do you know?")).await);
+            world.texts(chat, before + 2).await[before + 1].contains("true")
+        }
+    };
+    assert!(knows("c-una", "una", "2").await, "her own");
+    assert!(!knows("c-ben", "ben", "3").await, "not another's");
+    assert!(!knows("c-ada", "ada", "4").await, "nor the home's");
+    let ada = Arrival::text("c-ada", "ada", "5", "remember the home has a heliotrope");
+    assert!(world.server.give(ada).await);
+    world
+        .until("kept", |sent| {
+            sent.iter().any(|it| it.lane.chat == "c-ada" && it.text == "remembered")
+        })
+        .await;
+    let home = world.home().join("memories/USER.md");
+    assert!(
+        std::fs::read_to_string(home).unwrap().contains("heliotrope"),
+        "the owner's is the home's"
+    );
+    assert!(!knows("c-ben", "ben", "6").await);
+    // In a group nobody's own notes are read, not even the owner's.
+    let group = |id: &str, user: &str, text: &str| Arrival {
+        chat_kind: ChatKind::Group,
+        addressed: true,
+        ..Arrival::text("g", user, id, text)
+    };
+    assert!(world.server.give(group("7", "ada", "what do you know?")).await);
+    assert!(world.texts("g", 1).await[0].contains("false"));
+}

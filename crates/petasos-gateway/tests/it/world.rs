@@ -115,7 +115,7 @@ impl GatewayHost for Around {
     fn choice(&self, _: &PlatformDef, _: &Address) -> Choice {
         let mut choice = Choice::new(Surface::Gateway, Arc::clone(&self.settings));
         choice.selection.enabled =
-            Some(["clarify", "todo", "session_search"].map(str::to_owned).to_vec());
+            Some(["clarify", "memory", "todo", "session_search"].map(str::to_owned).to_vec());
         choice
     }
 
@@ -286,6 +286,11 @@ impl World {
         own(&self
             .until(&format!("{count} messages in {chat}"), |sent| own(sent).len() >= count)
             .await)
+    }
+
+    /// The home.
+    pub(crate) fn home(&self) -> &Path {
+        self.folder.as_ref().map(TempDir::path).unwrap()
     }
 
     /// Lets go of everything but the folder, as a dying process does.

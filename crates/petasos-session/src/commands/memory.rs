@@ -14,7 +14,7 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
 };
 
 fn run(live: &mut LiveSession, _words: &str) -> Result<CommandOutcome, String> {
-    let memory = Memory::of(&live.choice.settings);
+    let memory = Memory::of(&live.choice.settings, live.choice.notes.as_deref());
     let mut text = String::new();
     for (target, heading) in [(Target::Memory, "Its notes"), (Target::User, "About you")] {
         let entries = memory.entries(target).map_err(|error| error.to_string())?;

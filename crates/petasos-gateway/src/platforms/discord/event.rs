@@ -55,6 +55,8 @@ impl Discord {
                 .and_then(|it| it.get("content"))
                 .and_then(Value::as_str)
                 .map(str::to_owned),
+            album: None,
+            context: None,
         })
     }
 
