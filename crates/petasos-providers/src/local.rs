@@ -27,7 +27,7 @@ pub struct Known {
 
 /// The usual servers, in the order in which they are asked.
 pub const KNOWN: [Known; 4] = [
-    Known { name: "ollama", base_url: "http://127.0.0.1:11434/v1" },
+    Known { name: OLLAMA, base_url: "http://127.0.0.1:11434/v1" },
     Known { name: "lmstudio", base_url: "http://127.0.0.1:1234/v1" },
     Known { name: "llama.cpp", base_url: "http://127.0.0.1:8080/v1" },
     Known { name: "vllm", base_url: "http://127.0.0.1:8000/v1" },
@@ -53,16 +53,50 @@ pub struct LocalServer {
     pub models: Vec<String>,
 }
 
-/// Asks every usual place at once; those that answer in time are returned in order.
-pub async fn probe(net: &Net, within: Duration) -> Vec<LocalServer> {
-    probe_at(&KNOWN, net, within).await
+/// Asks every usual place at once, and the one that `OLLAMA_HOST` names; those that answer in time
+/// are returned in order.
+pub async fn probe(net: &Net, settings: &Settings, within: Duration) -> Vec<LocalServer> {
+    Box::pin(probe_at(&KNOWN, net, settings, within)).await
 }
 
-async fn probe_at(places: &[Known; 4], net: &Net, within: Duration) -> Vec<LocalServer> {
+async fn probe_at(
+    places: &[Known; 4],
+    net: &Net,
+    settings: &Settings,
+    within: Duration,
+) -> Vec<LocalServer> {
+    let own = ollama_at(settings);
+    let named = async {
+        match &own {
+            Some(url) => probe_one(net, OLLAMA, url, within).await,
+            None => None,
+        }
+    };
     let [a, b, c, d] = places.map(|known| probe_one(net, known.name, known.base_url, within));
-    let (a, b, c, d) = tokio::join!(a, b, c, d);
-    [a, b, c, d].into_iter().flatten().collect()
+    let (named, a, b, c, d) = tokio::join!(named, a, b, c, d);
+    let mut found: Vec<LocalServer> = [a, b, c, d].into_iter().flatten().collect();
+    if let Some(named) = named {
+        found.retain(|server| server.name != OLLAMA);
+        found.insert(0, named);
+    }
+    found
 }
+
+/// Where the person's own Ollama listens, when its variable says so: a host, a port, or both.
+fn ollama_at(settings: &Settings) -> Option<String> {
+    let said = settings.variable("OLLAMA_HOST")?.value.expose().trim();
+    let said = said.strip_prefix("http://").unwrap_or(said).trim_end_matches('/');
+    let (host, port) = match said.rsplit_once(':') {
+        Some((host, port)) => (host, port.parse::<u16>().ok()?),
+        None => (said, 11434),
+    };
+    // A server that listens everywhere is reached here.
+    let host = if matches!(host, "" | "0.0.0.0" | "[::]") { "127.0.0.1" } else { host };
+    (!said.is_empty()).then(|| format!("http://{host}:{port}/v1"))
+}
+
+/// The name of a server whose place a variable may tell.
+const OLLAMA: &str = "ollama";
 
 /// Resolves with what has to be found out first: keys that programs print, tokens that clouds mint,
 /// servers of this machine. What surfaces ask and what `provider explain` shows.
@@ -136,7 +170,7 @@ impl Finder {
             return resolved;
         }
         // Four requests at once are a large future, and a rare one.
-        view.local = Box::pin(self.find(net)).await;
+        view.local = Box::pin(self.find(net, settings)).await;
         if view.local.is_empty() { resolved } else { resolve(request, settings, &view) }
     }
 
@@ -176,11 +210,11 @@ impl Finder {
         fresh.map(|(_, found)| found.clone())
     }
 
-    async fn find(&self, net: &Net) -> Vec<LocalServer> {
+    async fn find(&self, net: &Net, settings: &Settings) -> Vec<LocalServer> {
         if let Some(found) = self.remembered() {
             return found;
         }
-        let found = probe_at(&self.places, net, PROBE).await;
+        let found = Box::pin(probe_at(&self.places, net, settings, PROBE)).await;
         // Nothing found is not remembered: a person who starts a server wants it used.
         let remember = (!found.is_empty()).then(|| (Instant::now(), found.clone()));
         *self.found.lock().unwrap_or_else(PoisonError::into_inner) = remember;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use petasos_agent::engine::{Choice, Engine};
-use petasos_agent::{Agent, Input, TurnEnd, TurnError};
+use petasos_agent::{Agent, Input, Switch, TurnEnd, TurnError};
 use petasos_contract::address::Address;
 use petasos_contract::context::{CALLER_DEADLINE, Phase, Surface};
 use petasos_contract::event::EventSink;
@@ -141,14 +141,46 @@ impl LiveSession {
         CallContext { phase: self.choice.phase, ..self.parts.services.context(session) }
     }
 
-    /// Whether it only plans so far; counts from the next turn on.
-    pub(crate) fn set_phase(&mut self, phase: Phase) {
+    /// Whether it only plans so far; counts from the next turn on, and again after a resume.
+    pub(crate) async fn set_phase(&mut self, phase: Phase) -> Result<(), String> {
+        let planning = Amend::Planning(phase == Phase::Plan);
+        match self.engine().store.amend(self.id(), planning).await {
+            // One that has not begun is stored with its first message.
+            Ok(_) | Err(StoreError::NotFound { .. }) => {}
+            Err(error) => return Err(error.to_string()),
+        }
         self.choice.phase = phase;
         if let Some(before) = &mut self.once {
             before.phase = phase;
         }
         if let Some(agent) = &mut self.agent {
             agent.choice_mut().phase = phase;
+        }
+        Ok(())
+    }
+
+    /// Who answers was chosen anew: it counts from the next request on, of a running turn too.
+    pub(crate) fn switch(&mut self) {
+        let Choice { model, provider, effort, .. } = self.choice.clone();
+        if let Some(before) = &mut self.once {
+            (before.model, before.provider) = (model.clone(), provider.clone());
+            before.effort = effort;
+        }
+        if let Some(agent) = &mut self.agent {
+            *agent.choice_mut() = self.choice.clone();
+        }
+        if let Some(inbox) = self.shared.work().and_then(|work| work.inbox) {
+            inbox.switch(Switch { model, provider, effort: self.choice.effort() });
+        }
+    }
+
+    /// An agent comes back from its turn, during which somebody else may have been chosen.
+    pub(crate) fn settle(&self, agent: &mut Agent) {
+        if agent.inbox().settle() {
+            let choice = agent.choice_mut();
+            choice.model.clone_from(&self.choice.model);
+            choice.provider.clone_from(&self.choice.provider);
+            choice.effort = self.choice.effort;
         }
     }
 
@@ -242,7 +274,11 @@ impl LiveSession {
         let mut choice = self.choice.clone();
         choice.new.id = Some(self.id().clone());
         choice.new.owner = self.owner();
+        let planning = choice.phase == Phase::Plan;
         let mut agent = Agent::begin(Arc::clone(self.engine()), choice).await?;
+        if planning {
+            agent.transcript().amend(Amend::Planning(true)).await?;
+        }
         agent.wait_for_others(CALLER_DEADLINE);
         if let Some(old) = self.after.take() {
             agent.entered("new_session", &old, &self.call_context()).await;

@@ -8,11 +8,11 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use petasos_agent::engine::{Choice, Engine};
 use petasos_agent::{Agent, TurnError};
-use petasos_contract::context::CALLER_DEADLINE;
+use petasos_contract::context::{CALLER_DEADLINE, Phase};
 use petasos_contract::ports::CalledSkill;
 use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, SessionId};
-use petasos_store::{StoreError, Stores, WaitingCalls};
+use petasos_store::{Amend, SessionScope, StoreError, Stores, WaitingCalls};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::command::{self, CommandInfo, Extra, Page};
@@ -196,16 +196,33 @@ impl Sessions {
                 let id = choice.new.id.clone().unwrap_or_else(self.new_id);
                 (Shared::new(id), *choice, after, None)
             }
-            Begin::Resume { session, choice } => {
+            Begin::Resume { session, mut choice } => {
                 if let Some(open) = self.find(&session) {
                     return Ok(open);
                 }
+                choice.phase = self.phase(&session, choice.phase).await?;
                 let resumed = self.resumed(&session, &choice).await?;
                 (Shared::new(session), *choice, None, Some(resumed))
             }
         };
         self.start(&shared, choice, after, resumed);
         Ok(Session { shared, service: Arc::clone(self) })
+    }
+
+    /// How far a stored conversation may go: one that only planned goes on planning, and one that
+    /// is asked to plan from here on is remembered so.
+    async fn phase(&self, session: &SessionId, asked: Phase) -> Result<Phase, SessionError> {
+        let store = &self.parts.engine.store;
+        let head = match store.find(session.as_str(), &SessionScope::Everyone).await {
+            Ok(head) => head,
+            // Whoever resumes it says so better.
+            Err(StoreError::NotFound { .. }) => return Ok(asked),
+            Err(error) => return Err(error.into()),
+        };
+        if asked == Phase::Plan && !head.planning {
+            store.amend(session, Amend::Planning(true)).await?;
+        }
+        Ok(if head.planning { Phase::Plan } else { asked })
     }
 
     /// A conversation from the store, and what had to be repaired of it.
@@ -413,9 +430,11 @@ impl Sessions {
         to: SwitchTo,
     ) -> Result<Session, SessionError> {
         let view = from.view().await?;
-        let choice = Box::new(view.choice);
+        let mut choice = Box::new(view.choice);
         match to {
             SwitchTo::Stored(session) => {
+                // Whether it only plans is its own.
+                choice.phase = Phase::Work;
                 let next = self.open(Begin::Resume { session: session.clone(), choice }).await?;
                 if next.id() != from.id() {
                     from.end(EndReason::Switched(session)).await?;

@@ -16,6 +16,7 @@ static STEPS: &[&str] = &[
     include_str!("migrations/0007_schedules.sql"),
     include_str!("migrations/0008_api.sql"),
     include_str!("migrations/0009_boards.sql"),
+    include_str!("migrations/0010_planning.sql"),
 ];
 
 /// The newest format.

@@ -24,7 +24,7 @@ pub(crate) const HIDDEN_SOURCES: &str = "('subagent', 'tool', 'cron')";
 pub(crate) const COLUMNS: &str = "s.id, s.title, s.source, s.model, s.provider, s.cwd, s.parent, \
     s.lineage, s.root, s.started_ms, s.updated_ms, s.end_reason, s.archived, s.messages, \
     s.preview, s.input, s.output, s.cache_read, s.cache_write, s.reasoning, s.requests, s.cost_usd, \
-    s.platform, s.chat, s.thread, s.user";
+    s.platform, s.chat, s.thread, s.user, s.planning";
 
 /// One head; its columns begin at `from`.
 pub(crate) fn read_head(row: &Row<'_>, from: usize) -> rusqlite::Result<SessionHead> {
@@ -57,6 +57,7 @@ pub(crate) fn read_head(row: &Row<'_>, from: usize) -> rusqlite::Result<SessionH
         },
         cost_usd: row.get(from + 21)?,
         owner: owners::read(row, from + 22)?,
+        planning: row.get(from + 26)?,
     })
 }
 
@@ -286,6 +287,7 @@ pub(crate) fn amend(
         }
         Amend::Reopen => set("ended_ms = NULL, end_reason = ?2", &None::<String>),
         Amend::Archive(away) => set("archived = ?2", &away),
+        Amend::Planning(on) => set("planning = ?2", &on),
         Amend::Spent(spent) => spend(connection, id, &spent).map(|()| Vec::new()),
         Amend::Swap(swaps) => {
             set("updated_ms = ?2", &now_ms())?;
@@ -411,6 +413,7 @@ pub(crate) fn fork(
     new.parent = new.parent.or(Some((from.clone(), Lineage::Fork)));
     let fork = create(connection, &new)?;
     let id = fork.session();
+    amend(connection, &id, Amend::Planning(origin.planning))?;
     let mut rows = messages::rows(connection, from, false)?;
     if let Some(until) = until {
         let Some(last) = rows.iter().position(|row| row.seq == until) else {

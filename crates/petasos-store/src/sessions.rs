@@ -281,6 +281,8 @@ pub enum Amend {
     Reopen,
     /// Out of the usual lists, or back.
     Archive(bool),
+    /// It only plans from here on, or no longer.
+    Planning(bool),
     /// What a request used.
     Spent(Box<Spent>),
     /// Rows are replaced: hidden from replay, kept in the log.
@@ -342,6 +344,8 @@ pub struct SessionHead {
     pub end_reason: Option<String>,
     /// Out of the usual lists.
     pub archived: bool,
+    /// It only plans: nothing is changed until a person says go.
+    pub planning: bool,
     /// How many messages are replayed.
     pub messages: u64,
     /// The beginning of its first message.

@@ -13,7 +13,7 @@
 //! | `remote` | what places behind a carrier share |
 //! | `keeper`, `tree`, `supervised` | owning whole process trees, and being in one |
 //! | `processes`, `search` | helper programs of ours, and where programs are found |
-//! | `front` | the person's editor |
+//! | `front` | the person's editor and clipboard |
 //! | `exports` | what a shell left at its end |
 //! | `sandbox`, `childenv` | what a command may touch and see |
 //! | `output` | what the model sees of it |
@@ -45,8 +45,9 @@ pub mod tree;
 
 pub use childenv::search_path;
 pub use engine::{Engine, Own};
-pub use front::edit;
+pub use front::{clipboard_picture, edit};
 pub use jobs::JobTable;
+pub use output::cleaned;
 pub use processes::Helpers;
 pub use settings::TerminalSettings;
 pub use supervised::{is_supervised, make_private};

@@ -1,5 +1,6 @@
 //! The tool calls of a round as a person sees them: a row while one runs, two lines when it is done.
 
+mod sentence;
 mod summary;
 
 use std::time::{Duration, Instant};
@@ -10,9 +11,12 @@ use petasos_contract::event::{ResultView, TaskView};
 
 use crate::diff;
 use crate::line::{Colour, Line, Style};
+use sentence::Sentence;
 
 /// Lines of output below a finished call.
 const TAIL_LINES: usize = 4;
+/// What a call printed is kept to be shown whole, up to here.
+const PRINTED_MAX: usize = 64 * 1024;
 
 /// How far a call is.
 #[derive(Debug, Clone, Copy)]
@@ -26,9 +30,10 @@ enum State {
 struct Call {
     id: CallId,
     emoji: String,
-    tool: String,
-    about: String,
+    sentence: Sentence,
     state: State,
+    /// The end of what it printed.
+    printed: String,
     /// Files that it wrote: path and diff.
     changed: Vec<(String, String)>,
 }
@@ -41,9 +46,34 @@ pub(crate) struct Answered<'a> {
     pub(crate) view: &'a ResultView,
     pub(crate) diffs: bool,
     pub(crate) columns: usize,
+    /// What shows the rest of something long, where anything does.
+    pub(crate) more: &'static str,
+}
+
+/// The lines of a call that has ended.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    /// As they stay on the screen.
+    pub(crate) lines: Vec<Line>,
+    /// All of them, where some are left out.
+    pub(crate) whole: Option<Vec<Line>>,
 }
 
 impl Answered<'_> {
+    /// Everything below the line that names the call; nothing when nothing is left out anyway.
+    fn whole(&self, call: &Call) -> Option<Vec<Line>> {
+        if self.diffs && !call.changed.is_empty() {
+            let diff = |(path, text): &(String, String)| {
+                diff::lines(path, text, &diff::Fold::none(), self.columns)
+            };
+            return Some(call.changed.iter().flat_map(diff).collect());
+        }
+        let all: Vec<&str> = call.printed.lines().collect();
+        let row =
+            |text: &&str| Line::of(Style::FAINT, &format!("  │ {text}")).wrapped(self.columns);
+        (all.len() > TAIL_LINES).then(|| all.iter().flat_map(row).collect())
+    }
+
     /// The lines below the one that names the call.
     fn below(&self, changed: &[(String, String)]) -> Vec<Line> {
         let cut = |line: Line| line.cut(self.columns);
@@ -53,7 +83,7 @@ impl Answered<'_> {
         }
         if self.diffs && !changed.is_empty() {
             let diff = |(path, text): &(String, String)| {
-                diff::lines(path, text, diff::FOLDED_LINES, self.columns)
+                diff::lines(path, text, &diff::Fold::usual(self.more), self.columns)
             };
             return changed.iter().flat_map(diff).collect();
         }
@@ -139,10 +169,9 @@ pub(crate) struct Calls {
 impl Calls {
     /// A model asks for a call.
     pub(crate) fn asked(&mut self, id: &CallId, tool: &str, emoji: String, arguments: &str) {
-        let about = summary::arguments(arguments);
-        let state = State::Waiting;
-        let (id, tool) = (id.clone(), tool.to_owned());
-        self.calls.push(Call { id, emoji, tool, about, state, changed: Vec::new() });
+        let (id, sentence) = (id.clone(), sentence::of(tool, arguments));
+        let (state, printed, changed) = (State::Waiting, String::new(), Vec::new());
+        self.calls.push(Call { id, emoji, sentence, state, printed, changed });
     }
 
     /// It begins.
@@ -153,8 +182,21 @@ impl Calls {
         }
     }
 
-    /// It prints something.
-    pub(crate) fn printed(&mut self, text: &str) {
+    /// A call prints something.
+    pub(crate) fn printed(&mut self, id: &CallId, text: &str) {
+        if let Some(call) = self.find(id) {
+            call.printed.push_str(text);
+            let over = call.printed.len().saturating_sub(PRINTED_MAX);
+            let end = call.printed.get(over..).and_then(|rest| rest.find('\n'));
+            if let Some(end) = end.filter(|_| over > 0) {
+                call.printed.drain(..=over + end);
+            }
+        }
+        self.said(text);
+    }
+
+    /// The last line of what goes on.
+    pub(crate) fn said(&mut self, text: &str) {
         if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {
             line.clone_into(&mut self.output);
         }
@@ -181,16 +223,23 @@ impl Calls {
     }
 
     /// Its result is stored: the lines that stay.
-    pub(crate) fn answered(&mut self, id: &CallId, answer: &Answered<'_>) -> Vec<Line> {
-        let Some(at) = self.calls.iter().position(|call| call.id == *id) else { return Vec::new() };
+    pub(crate) fn answered(&mut self, id: &CallId, answer: &Answered<'_>) -> Shown {
+        let Some(at) = self.calls.iter().position(|call| call.id == *id) else {
+            return Shown::default();
+        };
         let call = self.calls.remove(at);
+        // What was refused did nothing that a verb could say.
+        let verb = if answer.status == Status::Blocked { Tense::Named } else { Tense::Did };
         let time = match call.state {
             State::Done(_, took) => format!(" · {}", lasted(took)),
             State::Waiting | State::Running(_) => String::new(),
         };
-        let mut lines = vec![fitted(&named(&call), &time, answer.columns)];
-        lines.extend(answer.below(&call.changed));
-        lines
+        let head = fitted(&told(&call, verb), &time, answer.columns);
+        let lines: Vec<Line> =
+            std::iter::once(head.clone()).chain(answer.below(&call.changed)).collect();
+        let whole = answer.whole(&call).filter(|whole| whole.len() >= lines.len());
+        let whole = whole.map(|whole| std::iter::once(head).chain(whole).collect());
+        Shown { lines, whole }
     }
 
     /// The rows of the live area.
@@ -203,7 +252,12 @@ impl Calls {
                 State::Done(Status::Ok, _) => Line::of(Style::of(Colour::Green), "✓ "),
                 State::Done(..) => Line::of(BAD, "✗ "),
             };
-            row.extend(&named(call));
+            let tense = match call.state {
+                State::Waiting => Tense::Named,
+                State::Running(_) => Tense::Doing,
+                State::Done(..) => Tense::Did,
+            };
+            row.extend(&told(call, tense));
             let time = match call.state {
                 State::Waiting => String::new(),
                 State::Running(since) => format!(" · {} s", since.elapsed().as_secs()),
@@ -220,7 +274,7 @@ impl Calls {
     /// What began just now, for terminals that cannot redraw.
     pub(crate) fn beginning(&self, id: &CallId) -> Option<Line> {
         let call = self.calls.iter().find(|call| call.id == *id)?;
-        let mut line = named(call);
+        let mut line = told(call, Tense::Doing);
         line.push(Style::FAINT, " …");
         Some(line)
     }
@@ -249,11 +303,28 @@ fn fitted(line: &Line, time: &str, columns: usize) -> Line {
     whole
 }
 
-fn named(call: &Call) -> Line {
+/// Which form of its sentence a call is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tense {
+    /// It has not run.
+    Named,
+    /// It runs.
+    Doing,
+    /// It has run.
+    Did,
+}
+
+fn told(call: &Call, tense: Tense) -> Line {
+    let Sentence { doing, did, tool, about } = &call.sentence;
+    let verb = match tense {
+        Tense::Named => tool,
+        Tense::Doing => doing,
+        Tense::Did => did,
+    };
     let mut line = Line::of(Style::PLAIN, &format!("{} ", call.emoji));
-    line.push(Style::BOLD, &call.tool);
-    if !call.about.is_empty() {
-        line.push(Style::PLAIN, &format!(" {}", call.about));
+    line.push(Style::BOLD, verb);
+    if !about.is_empty() {
+        line.push(Style::PLAIN, &format!(" {about}"));
     }
     line
 }
@@ -271,17 +342,39 @@ pub(crate) fn lasted(took: Duration) -> String {
 mod tests {
     use super::*;
 
+    fn answer(view: &ResultView) -> Answered<'_> {
+        Answered { status: Status::Ok, preview: "", view, diffs: true, columns: 80, more: "" }
+    }
+
+    #[test]
+    fn what_was_left_out_can_be_shown_whole() {
+        let mut calls = Calls::default();
+        let id = CallId::new("c1");
+        let numbers: Vec<String> = (1..=30).map(|number| number.to_string()).collect();
+        calls.asked(&id, "terminal", "💻".to_owned(), r#"{"command":"seq 30"}"#);
+        calls.printed(&id, &(numbers.join("\n") + "\n"));
+        let view = ResultView { lines: 30, tail: numbers[26..].to_vec(), ..ResultView::default() };
+        let shown = calls.answered(&id, &answer(&view));
+        assert_eq!(shown.lines.len(), 6);
+        let whole = shown.whole.expect("more");
+        let whole: Vec<String> = whole.iter().map(Line::text).collect();
+        assert_eq!((whole.len(), whole[1].as_str(), whole[30].as_str()), (31, "  │ 1", "  │ 30"));
+        calls.asked(&id, "terminal", "💻".to_owned(), "{}");
+        calls.printed(&id, "one\n");
+        assert!(calls.answered(&id, &answer(&ResultView::default())).whole.is_none());
+    }
+
     #[test]
     fn a_call_is_a_row_while_it_runs_and_two_lines_when_it_is_done() {
         let mut calls = Calls::default();
         let id = CallId::new("c1");
         calls.asked(&id, "terminal", "💻".to_owned(), r#"{"command":"make test"}"#);
         calls.started(&id);
-        calls.printed("compiling\nlinking\n");
+        calls.printed(&id, "compiling\nlinking\n");
         let rows: Vec<String> = calls.rows("*", 80).iter().map(Line::text).collect();
-        assert_eq!(rows, ["* 💻 terminal make test · 0 s", "  │ linking"]);
+        assert_eq!(rows, ["* 💻 Running make test · 0 s", "  │ linking"]);
         let narrow: Vec<String> = calls.rows("*", 20).iter().map(Line::text).collect();
-        assert_eq!(narrow.first().map(String::as_str), Some("* 💻 terminal… · 0 s"));
+        assert_eq!(narrow.first().map(String::as_str), Some("* 💻 Running … · 0 s"));
         calls.ended(&id, Status::Ok, Duration::from_millis(1500));
         let view = ResultView {
             lines: 20_000,
@@ -289,11 +382,10 @@ mod tests {
             exit_code: Some(2),
             tasks: Vec::new(),
         };
-        let answer =
-            Answered { status: Status::Ok, preview: "", view: &view, diffs: true, columns: 80 };
-        let shown = calls.answered(&id, &answer);
+        let answer = answer(&view);
+        let shown = calls.answered(&id, &answer).lines;
         let shown: Vec<String> = shown.iter().map(Line::text).collect();
-        let head = ["💻 terminal make test · 1.5 s", "  ✗ exit 2", "  │ … 19,996 more lines"];
+        let head = ["💻 Ran make test · 1.5 s", "  ✗ exit 2", "  │ … 19,996 more lines"];
         assert_eq!(shown, [&head[..], &["  │ b", "  │ c", "  │ d", "  │ e"]].concat());
         assert!(calls.is_empty() && calls.rows("*", 80).is_empty());
     }
@@ -307,9 +399,7 @@ mod tests {
             if changed {
                 calls.changed(&id, "a.txt".into(), "@@ -1,1 +1,1 @@\n-one\n+two\n".into());
             }
-            let answer =
-                Answered { status: Status::Ok, preview: "", view, diffs: true, columns: 80 };
-            let lines = calls.answered(&id, &answer);
+            let lines = calls.answered(&id, &answer(view)).lines;
             lines.iter().skip(1).map(Line::text).collect::<Vec<_>>()
         };
         let shown = answered(&ResultView::default(), true);

@@ -5,6 +5,7 @@
 //! only what is typed and what is seen.
 
 mod away;
+mod begin;
 pub(crate) mod busy;
 mod event;
 mod menu;
@@ -21,12 +22,11 @@ use petasos_contract::context::Phase;
 use petasos_contract::message::Message;
 use petasos_contract::{BoxFuture, Settings};
 use petasos_session::{
-    Admission, CommandOutcome, EndReason, EventStream, Offer, Question, Replay, Session,
-    SessionError, SubmissionId, WhenBusy,
+    Admission, CommandOutcome, EndReason, EventStream, Offer, Question, Session, SessionError,
+    SubmissionId, WhenBusy,
 };
 
-use crate::command;
-use crate::composer::{ComposerOptions, Offered, Said};
+use crate::composer::Said;
 use crate::draft::Draft;
 use crate::input::Input;
 use crate::line::{Colour, Line, Style};
@@ -34,15 +34,14 @@ use crate::picker::Picker;
 use crate::raw::Raw;
 use crate::screen::{Look, Screen};
 use crate::signals::{Signal, Signals};
+use crate::skin::Skin;
 use crate::status::{self, Status};
-use crate::view::{self, Detail, Piece, View, Words};
+use crate::view::{self, Piece, View};
 use crate::watch::Emoji;
 use menu::{Menu, Swallow};
 
 /// Two of Ctrl-C at an empty prompt within this time end the chat.
 const TWICE: Duration = Duration::from_secs(2);
-/// Pastes of more lines are folded, unless `paste_collapse_threshold` says otherwise.
-const FOLD_PASTES_ABOVE: usize = 5;
 /// The last exchange of a resumed conversation is looked for among so many messages.
 const RECAP: usize = 50;
 
@@ -73,10 +72,17 @@ pub struct Setup {
     pub emoji: Emoji,
     /// The person's editor, where there is one.
     pub editor: Option<Editor>,
+    /// Where pictures come from that are pasted.
+    pub clipboard: Clipboard,
+    /// Where they are kept.
+    pub pasted: PathBuf,
 }
 
 /// Opens a file in the person's editor, and waits until it is closed.
 pub type Editor = Arc<dyn Fn(PathBuf) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
+
+/// Keeps the picture that is in the clipboard in a file, and names it.
+pub type Clipboard = Arc<dyn Fn() -> BoxFuture<'static, Result<PathBuf, String>> + Send + Sync>;
 
 impl std::fmt::Debug for Setup {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -136,6 +142,9 @@ pub(crate) struct Chat {
     mode: Mode,
     next: Next,
     editor: Option<Editor>,
+    clipboard: Clipboard,
+    /// The colours, also of the composer.
+    skin: Arc<Mutex<Skin>>,
     /// Held while the chat lives; the terminal gets its former mode back with it.
     raw: Option<Raw>,
 }
@@ -187,102 +196,6 @@ pub async fn run(setup: Setup) -> Result<Option<petasos_contract::SessionId>, Ch
 }
 
 impl Chat {
-    fn new(setup: Setup, settings: Arc<Settings>) -> Result<Self, ChatError> {
-        let Setup { session, look, history, first, greeting, emoji, editor } = setup;
-        let raw = if look.live { Some(Raw::hold()?) } else { None };
-        let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
-        let commands = command::listed(session.service().commands());
-        let status = Arc::new(Mutex::new(String::new()));
-        let input = if look.live {
-            Input::composer(ComposerOptions {
-                history,
-                workspace: settings.workspace().to_path_buf(),
-                commands: commands
-                    .into_iter()
-                    .map(|info| Offered {
-                        name: format!("/{}", info.name),
-                        about: info.about,
-                        usage: info.usage,
-                    })
-                    .collect(),
-                colour: look.colour,
-                fold_pastes_above: settings
-                    .get("paste_collapse_threshold")
-                    .and_then(serde_json::Value::as_u64)
-                    .and_then(|lines| usize::try_from(lines).ok())
-                    .unwrap_or(FOLD_PASTES_ABOVE),
-                status: Arc::clone(&status),
-            })
-        } else {
-            Input::lines()
-        };
-        let view = Self::viewed(&settings, look, emoji);
-        let mut chat = Self {
-            events: Some(session.events(Replay::Since(0))),
-            screen: Screen::stdout(look),
-            view,
-            busy: busy::configured(&settings, input.is_piped()),
-            footer: flag("display.show_cost").unwrap_or_default()
-                || flag("display.runtime_footer").unwrap_or_default(),
-            lines: first.into_iter().collect(),
-            doing: None,
-            pending: BTreeSet::new(),
-            question: None,
-            picker: None,
-            swallow: Swallow::default(),
-            used: 0,
-            status,
-            answering: None,
-            input,
-            signals: Signals::new()?,
-            draft: Draft::default(),
-            interrupted: None,
-            mode: Mode::Lines,
-            next: Next::Stay,
-            session,
-            settings,
-            editor,
-            raw,
-        };
-        chat.markdown(&greeting);
-        chat.name_unused_commands();
-        Ok(chat)
-    }
-
-    /// The picture of turns, as configured.
-    fn viewed(settings: &Settings, look: Look, emoji: Emoji) -> View {
-        let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
-        let mut view = View::new(look.live, emoji);
-        view.hint_after = look.live.then_some(view::HINTED_AFTER);
-        view.parts.reasoning = flag("display.show_reasoning").unwrap_or_default();
-        view.parts.diffs = flag("display.inline_diffs").unwrap_or(true);
-        if flag("display.streaming") == Some(false) {
-            view.words = Words::Whole;
-        }
-        view.detail = match settings.get("display.tool_progress") {
-            _ if flag("agent.verbose").unwrap_or_default() => Detail::Verbose,
-            Some(value) if value == "off" || value == false => Detail::Quiet,
-            Some(value) if value == "verbose" => Detail::Verbose,
-            _ => Detail::Usual,
-        };
-        view
-    }
-
-    fn name_unused_commands(&mut self) {
-        let service = Arc::clone(self.session.service());
-        let shadowed: Vec<String> = service
-            .commands()
-            .into_iter()
-            .map(|info| info.name)
-            .filter(|name| command::find(name).is_some())
-            .filter(|name| !petasos_session::built_in().any(|known| known == name))
-            .collect();
-        for name in service.refused_commands().iter().chain(&shadowed) {
-            let text = format!("/{name} is built in; the added command of that name is not used");
-            self.note(&text);
-        }
-    }
-
     /// Lines and turns, until the end.
     async fn converse(&mut self) -> Result<(), ChatError> {
         loop {
@@ -328,7 +241,7 @@ impl Chat {
                     };
                     let said = match self.input.interrupt().await {
                         Said::Line(line) => Said::Line(line),
-                        Said::Broken(text) | Said::Edit(text) | Said::Suspend(text) => {
+                        Said::Broken(text) | Said::Wants(_, text) => {
                             self.draft.put(&text);
                             said
                         }
@@ -371,9 +284,8 @@ impl Chat {
             modes,
             queued: view.waiting,
         };
-        let (columns, colour) = (self.screen.canvas().columns, self.screen.look().colour);
-        let line = status.line(columns).map(|line| line.ansi(colour)).unwrap_or_default();
-        *self.status.lock() = line;
+        let line = status.line(self.screen.canvas().columns);
+        *self.status.lock() = line.map(|line| self.screen.text(&line)).unwrap_or_default();
     }
 
     async fn said(&mut self, said: Said) {
@@ -396,12 +308,7 @@ impl Chat {
                 }
             }
             Said::End => self.next = Next::Leave,
-            Said::Edit(text) => self.edit(text).await,
-            Said::Suspend(text) => {
-                self.draft.put(&text);
-                self.screen.below();
-                self.suspend();
-            }
+            Said::Wants(want, text) => self.wanted(want, text).await,
             Said::Broken(text) => self.draft.put(&text),
         }
     }
@@ -413,7 +320,7 @@ impl Chat {
         }
         match self.input.interrupt().await {
             Said::Line(line) => self.lines.push_back(line),
-            Said::Broken(text) | Said::Edit(text) | Said::Suspend(text) => {
+            Said::Broken(text) | Said::Wants(_, text) => {
                 self.draft.put(&text);
                 self.screen.below();
             }
@@ -453,13 +360,18 @@ impl Chat {
         if !above {
             return self.screen.show(stay, &[]);
         }
-        let colour = self.screen.look().colour;
         let text = |piece: &Piece| match piece {
-            Piece::Line(line) => line.ansi(colour),
+            Piece::Line(line) => self.screen.text(line),
             Piece::Raw(text) => text.clone(),
         };
         let text: Vec<String> = stay.iter().map(text).collect();
         self.input.above(text.join("\n"));
+    }
+
+    /// Other colours from here on, also of what is typed.
+    pub(crate) fn paint(&mut self, skin: Skin) {
+        self.screen.paint(skin);
+        *self.skin.lock() = skin;
     }
 
     /// A page of Markdown.

@@ -25,6 +25,7 @@ use tokio::sync::mpsc;
 
 pub use complete::Offered;
 
+use crate::skin::Skin;
 use complete::Complete;
 use look::Prompt;
 use menu::QuietMenu;
@@ -34,6 +35,8 @@ const HISTORY_MAX: usize = 2000;
 const INTERRUPT: &str = "interrupt";
 const EDIT: &str = "edit";
 const SUSPEND: &str = "suspend";
+const WHOLE: &str = "whole";
+const PASTE: &str = "paste";
 /// Notices that wait while somebody types; more are shown later.
 const NOTICES_MAX: usize = 256;
 /// How long it may take to give the terminal back. One whose terminal is gone never does: the
@@ -49,12 +52,23 @@ pub(crate) enum Said {
     Interrupt,
     /// Ctrl-D, or the terminal is gone.
     End,
-    /// What is typed is to be edited elsewhere.
-    Edit(String),
-    /// The program is to stop until the shell continues it.
-    Suspend(String),
+    /// Something else is wanted first; what is typed goes with it.
+    Wants(Want, String),
     /// The chat took the terminal back; what was being typed goes with it.
     Broken(String),
+}
+
+/// What a key in the middle of a message asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Want {
+    /// What is typed is to be edited elsewhere.
+    Editor,
+    /// The program is to stop until the shell continues it.
+    Pause,
+    /// What was folded is to be shown whole.
+    Whole,
+    /// The picture in the clipboard goes with what is typed.
+    Picture,
 }
 
 /// What the composer offers and where it remembers.
@@ -66,10 +80,12 @@ pub struct ComposerOptions {
     pub workspace: PathBuf,
     /// The commands.
     pub commands: Vec<Offered>,
-    /// Colours are welcome.
-    pub colour: bool,
+    /// The colours, as they are now.
+    pub skin: Arc<Mutex<Skin>>,
     /// Pastes of more lines than this are folded; 0 folds none.
     pub fold_pastes_above: usize,
+    /// Where pictures from the clipboard are kept.
+    pub pasted: PathBuf,
     /// The line above the one that is typed, as it is now.
     pub status: Arc<Mutex<String>>,
 }
@@ -96,13 +112,13 @@ impl Composer {
         let notices = printer.sender();
         let signal = Arc::clone(&stop);
         std::thread::spawn(move || {
-            let pastes = Pastes::default();
+            let pastes = Pastes::new(options.pasted.clone(), options.fold_pastes_above);
             let mut line = editor(&options, signal, &pastes).with_external_printer(printer);
             let status = Some(Arc::clone(&options.status));
-            let prompt = Prompt { colour: options.colour, status };
+            let prompt = Prompt { skin: Arc::clone(&options.skin), status };
             while let Ok(carried) = waiting.recv() {
                 if !carried.is_empty() {
-                    let shown = pastes.folded(carried, options.fold_pastes_above);
+                    let shown = pastes.folded(carried);
                     line.run_edit_commands(&[EditCommand::InsertString(shown)]);
                 }
                 if sender.send(read(&mut line, &prompt, &pastes)).is_err() {
@@ -163,7 +179,9 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char('j'), newline());
-    for (letter, command) in [('c', INTERRUPT), ('g', EDIT), ('o', EDIT), ('z', SUSPEND)] {
+    for (letter, command) in
+        [('c', INTERRUPT), ('g', EDIT), ('o', WHOLE), ('v', PASTE), ('z', SUSPEND)]
+    {
         let event = ReedlineEvent::ExecuteHostCommand(command.to_owned());
         keys.add_binding(KeyModifiers::CONTROL, KeyCode::Char(letter), event);
     }
@@ -179,10 +197,10 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
         ]);
         keys.add_binding(KeyModifiers::NONE, KeyCode::Char(sign), event);
     }
-    let sign = look::sign(options.colour);
+    let styled = options.skin.lock().is_styled();
+    let sign = look::sign(styled);
     let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
-    let (inner, threshold) = (Emacs::new(keys), options.fold_pastes_above);
-    let mode = Folding { inner, pastes: pastes.clone(), threshold };
+    let mode = Folding { inner: Emacs::new(keys), pastes: pastes.clone() };
     // The terminal's own colour is legible on whatever the person looks at.
     let mut plain = ExampleHighlighter::default();
     plain.change_colors(Color::Default, Color::Default, Color::Default);
@@ -193,12 +211,12 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
         .with_highlighter(Box::new(plain))
         .with_menu(menu(QuietMenu::tab(sign)))
         .with_menu(menu(QuietMenu::typing(sign)))
-        .with_transient_prompt(Box::new(Prompt { colour: options.colour, status: None }))
+        .with_transient_prompt(Box::new(Prompt { skin: Arc::clone(&options.skin), status: None }))
         .with_partial_completions(true)
         .with_quick_completions(true)
         .with_validator(Box::new(Continued))
         .with_history(Box::new(history(options.history.as_deref())))
-        .with_ansi_colors(options.colour)
+        .with_ansi_colors(styled)
         .with_break_signal(stop)
         .use_bracketed_paste(true)
 }
@@ -237,7 +255,13 @@ fn read(line: &mut Reedline, prompt: &Prompt, pastes: &Pastes) -> Said {
             Ok(Signal::HostCommand(command)) => {
                 let text = pastes.unfold(line.current_buffer_contents());
                 line.run_edit_commands(&[EditCommand::Clear]);
-                return if command == EDIT { Said::Edit(text) } else { Said::Suspend(text) };
+                let want = match command.as_str() {
+                    EDIT => Want::Editor,
+                    WHOLE => Want::Whole,
+                    PASTE => Want::Picture,
+                    _ => Want::Pause,
+                };
+                return Said::Wants(want, text);
             }
             Ok(Signal::CtrlC) => return Said::Interrupt,
             Ok(Signal::ExternalBreak(text)) => {

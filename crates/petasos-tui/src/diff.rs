@@ -3,8 +3,29 @@
 
 use crate::line::{Colour, Line, Style};
 
-/// More lines than this are folded; the whole is a command away.
-pub(crate) const FOLDED_LINES: usize = 24;
+/// More lines than this are folded; the whole is a key away.
+const FOLDED_LINES: usize = 24;
+
+/// How much of a diff is shown.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fold {
+    /// At most so many changed or neighbouring lines.
+    most: usize,
+    /// What shows the rest.
+    more: &'static str,
+}
+
+impl Fold {
+    /// The beginning, and what shows the rest.
+    pub(crate) const fn usual(more: &'static str) -> Self {
+        Self { most: FOLDED_LINES, more }
+    }
+
+    /// All of it.
+    pub(crate) const fn none() -> Self {
+        Self { most: usize::MAX, more: "" }
+    }
+}
 
 const ADDED: Style = Style::of(Colour::Green);
 const REMOVED: Style = Style::of(Colour::Red);
@@ -21,8 +42,8 @@ enum Change<'a> {
     Cut(&'a str),
 }
 
-/// The lines of a diff, the first of them a summary; at most `most` changed or neighbouring lines.
-pub(crate) fn lines(path: &str, diff: &str, most: usize, columns: usize) -> Vec<Line> {
+/// The lines of a diff, the first of them a summary.
+pub(crate) fn lines(path: &str, diff: &str, fold: &Fold, columns: usize) -> Vec<Line> {
     let changes = parse(diff);
     let added = changes.iter().filter(|it| matches!(it, Change::Added(..))).count();
     let removed = changes.iter().filter(|it| matches!(it, Change::Removed(..))).count();
@@ -36,13 +57,13 @@ pub(crate) fn lines(path: &str, diff: &str, most: usize, columns: usize) -> Vec<
     let mut out = vec![head.cut(columns)];
     let number_width =
         changes.iter().filter_map(Change::number).max().unwrap_or(1).to_string().len();
-    for (at, change) in changes.iter().take(most).enumerate() {
+    for (at, change) in changes.iter().take(fold.most).enumerate() {
         let other = partner(&changes, at);
         out.push(change.line(other, number_width).cut(columns));
     }
-    let left = changes.len().saturating_sub(most);
+    let left = changes.len().saturating_sub(fold.most);
     if left > 0 {
-        out.push(Line::of(Style::FAINT, &format!("    … {left} more lines (/diff shows all)")));
+        out.push(Line::of(Style::FAINT, &format!("    … {left} more lines{}", fold.more)));
     }
     out
 }
@@ -183,13 +204,15 @@ fn split_words(text: &str) -> Vec<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skin::Skin;
 
     const DIFF: &str = "--- a/app.py\n+++ b/app.py\n@@ -3,4 +3,5 @@\n def main():\n-    \
          print(\"hello\")\n+    print(\"good morning\")\n     return 0\n+# end\n@@ -20,2 +21,1 @@\n \
          tail\n-gone\n";
 
     fn shown(most: usize) -> Vec<String> {
-        lines("app.py", DIFF, most, 60).iter().map(Line::text).collect()
+        let fold = Fold { most, more: " (Ctrl-O shows all)" };
+        lines("app.py", DIFF, &fold, 60).iter().map(Line::text).collect()
     }
 
     #[test]
@@ -214,7 +237,7 @@ mod tests {
     fn a_long_diff_is_folded_and_says_so() {
         let shown = shown(2);
         assert_eq!(shown.len(), 4);
-        assert_eq!(shown.last().map(String::as_str), Some("    … 6 more lines (/diff shows all)"));
+        assert_eq!(shown.last().map(String::as_str), Some("    … 6 more lines (Ctrl-O shows all)"));
     }
 
     #[test]
@@ -222,14 +245,16 @@ mod tests {
         assert_eq!(different("let x = 1;", "let x = 22;"), ("let x = ", "1", ";"));
         assert_eq!(different("a b", "a b c"), ("a b", "", ""));
         assert_eq!(different("日本 語", "日本 人"), ("日本 ", "語", ""));
-        let marked =
-            lines("app.py", DIFF, 99, 80).iter().map(|line| line.ansi(true)).collect::<String>();
+        let marked = lines("app.py", DIFF, &Fold::none(), 80)
+            .into_iter()
+            .map(|line| line.ansi(Skin::Terminal));
+        let marked: String = marked.collect();
         assert!(marked.contains("\u{1b}[1;4;31mhello"), "{marked:?}");
         assert!(marked.contains("\u{1b}[1;4;32mgood morning"), "{marked:?}");
     }
 
     #[test]
     fn nothing_changed_shows_nothing() {
-        assert!(lines("x", "", 9, 80).is_empty());
+        assert!(lines("x", "", &Fold::none(), 80).is_empty());
     }
 }

@@ -38,6 +38,8 @@ pub(crate) enum Key {
     Redraw,
     /// Ctrl-Z.
     Suspend,
+    /// Ctrl-O: what was folded is shown whole.
+    Whole,
 }
 
 /// Reads keys on a thread of its own until it is dropped.
@@ -130,6 +132,7 @@ fn pressed(code: KeyCode, modifiers: KeyModifiers) -> Option<Key> {
         KeyCode::Char('w') if control => Some(Key::Word),
         KeyCode::Char('l') if control => Some(Key::Redraw),
         KeyCode::Char('z') if control => Some(Key::Suspend),
+        KeyCode::Char('o') if control => Some(Key::Whole),
         KeyCode::Char('j') if control => Some(Key::Text("\n".to_owned())),
         KeyCode::Char('h') if control => Some(Key::Backspace),
         KeyCode::Char(_) if control || modifiers.contains(KeyModifiers::ALT) => None,
@@ -175,7 +178,13 @@ impl Draft {
                 }
                 return Some(std::mem::take(&mut self.0));
             }
-            Key::Up | Key::Down | Key::Interrupt | Key::End | Key::Redraw | Key::Suspend => {}
+            Key::Up
+            | Key::Down
+            | Key::Interrupt
+            | Key::End
+            | Key::Redraw
+            | Key::Suspend
+            | Key::Whole => {}
         }
         None
     }

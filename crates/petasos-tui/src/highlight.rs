@@ -172,11 +172,12 @@ fn diff_style(text: &str) -> Style {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::skin::Skin;
 
     fn shown(info: &str, text: &str) -> String {
         let mut highlighter = Highlighter::new(info);
         let lines: Vec<String> =
-            text.lines().map(|line| highlighter.line(line).ansi(true)).collect();
+            text.lines().map(|line| highlighter.line(line).ansi(Skin::Terminal)).collect();
         lines.join("\n").replace('\u{1b}', "^")
     }
 

@@ -10,9 +10,10 @@
 //! | `command`, `slash/` | commands of the screen, one a file; all others are the session's |
 //! | `composer`, `draft`, `input`, `picker`, `raw`, `signals` | words from the person |
 //! | `view`, `calls`, `diff`, `status`, `progress`, `watch` | what a turn shows, in a chat and elsewhere |
-//! | `markdown`, `highlight`, `line` | text with styles |
+//! | `markdown`, `highlight`, `line`, `skin`, `bidi` | text with styles, and how it is seen |
 //! | `screen` | the only writer |
 
+mod bidi;
 mod calls;
 pub mod chat;
 pub mod command;
@@ -28,12 +29,15 @@ pub mod progress;
 mod raw;
 pub mod screen;
 mod signals;
+pub mod skin;
 mod slash;
 mod status;
 mod view;
 pub mod watch;
 
-pub use chat::{ChatError, Editor, Setup, run};
+pub use bidi::Order;
+pub use chat::{ChatError, Clipboard, Editor, Setup, run};
 pub use command::built_in;
 pub use screen::Look;
+pub use skin::Skin;
 pub use watch::Watch;

@@ -2,9 +2,14 @@
 //!
 //! Nothing here knows a terminal; escape sequences are written only by [`Line::ansi`].
 
-use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
+mod breaks;
 
-/// One of the sixteen colours, which every theme of a terminal gives a readable shade.
+use unicode_segmentation::UnicodeSegmentation as _;
+use unicode_width::UnicodeWidthStr as _;
+
+use crate::skin::Skin;
+
+/// What a colour says; which one it is depends on the [`Skin`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Colour {
     /// Errors and dangers.
@@ -19,19 +24,6 @@ pub enum Colour {
     Magenta,
     /// Headings and inline code.
     Cyan,
-}
-
-impl Colour {
-    fn code(self) -> &'static str {
-        match self {
-            Self::Red => "31",
-            Self::Green => "32",
-            Self::Yellow => "33",
-            Self::Blue => "34",
-            Self::Magenta => "35",
-            Self::Cyan => "36",
-        }
-    }
 }
 
 /// How a piece looks.
@@ -92,9 +84,18 @@ impl Style {
         Self { marks: self.marks | STRUCK, ..self }
     }
 
-    fn codes(self) -> String {
-        let marks = MARKS.iter().filter(|(mark, _)| self.marks & mark != 0).map(|(_, code)| *code);
-        let codes: Vec<&str> = marks.chain(self.colour.map(Colour::code)).collect();
+    fn codes(self, skin: Skin) -> String {
+        if !skin.is_styled() {
+            return String::new();
+        }
+        let shown = |(mark, code): &(u8, &str)| {
+            let faint = *mark == FAINT;
+            let counts = self.marks & mark != 0 && !(faint && self.colour.is_some());
+            counts.then(|| if faint { skin.faint() } else { (*code).to_owned() })
+        };
+        let marks = MARKS.iter().filter_map(shown);
+        let codes: Vec<String> =
+            marks.chain(self.colour.and_then(|colour| skin.code(colour))).collect();
         codes.join(";")
     }
 }
@@ -169,12 +170,12 @@ impl Line {
         self.pieces.iter().map(|(_, text)| text.as_str()).collect()
     }
 
-    /// The text with escape sequences, or without any.
-    pub fn ansi(&self, colour: bool) -> String {
+    /// The text with the escape sequences of a skin.
+    pub fn ansi(&self, skin: Skin) -> String {
         let mut out = String::new();
         for (style, text) in &self.pieces {
-            let codes = style.codes();
-            if !colour || codes.is_empty() {
+            let codes = style.codes(skin);
+            if codes.is_empty() {
                 out.push_str(text);
             } else {
                 out.push_str("\u{1b}[");
@@ -197,48 +198,49 @@ impl Line {
         let mut out = Self::new();
         for (style, text) in &self.pieces {
             let mut kept = String::new();
-            for sign in text.chars() {
-                let width = sign.width().unwrap_or(0);
+            for cluster in text.graphemes(true) {
+                let width = cluster.width();
                 if width > left {
                     out.push(*style, &kept);
                     out.push(*style, "…");
                     return out;
                 }
                 left -= width;
-                kept.push(sign);
+                kept.push_str(cluster);
             }
             out.push(*style, &kept);
         }
         out
     }
 
-    /// Broken between words into lines of at most so many columns; longer words are broken anywhere.
+    /// Broken between words into lines of at most so many columns; longer words are broken between
+    /// their letters.
     pub fn wrapped(&self, columns: usize) -> Vec<Self> {
         let columns = columns.max(1);
         let mut lines = vec![Self::new()];
         let mut used = 0;
-        for (style, word) in self.words() {
-            let width = word.width();
-            if used > 0 && used + word.trim_end().width() > columns {
+        for word in self.words() {
+            let (width, solid) = (word.width(), word.text().trim_end().width());
+            if used > 0 && used + solid > columns {
                 lines.push(Self::new());
                 used = 0;
             }
-            if used == 0 && lines.len() > 1 && word.trim().is_empty() {
+            if used == 0 && lines.len() > 1 && solid == 0 {
                 continue;
             }
-            if width <= columns || word.trim_end().width() <= columns {
+            if solid <= columns {
                 used += width;
-                last(&mut lines).push(style, &word);
+                last(&mut lines).extend(&word);
                 continue;
             }
-            for sign in word.chars() {
-                let width = sign.width().unwrap_or(0);
-                if used + width > columns {
+            for (style, cluster) in word.clusters() {
+                let width = cluster.width();
+                if used + width > columns && used > 0 {
                     lines.push(Self::new());
                     used = 0;
                 }
                 used += width;
-                last(&mut lines).push(style, sign.encode_utf8(&mut [0; 4]));
+                last(&mut lines).push(style, cluster);
             }
         }
         for line in &mut lines {
@@ -247,12 +249,29 @@ impl Line {
         lines
     }
 
-    fn words(&self) -> Vec<(Style, String)> {
-        let mut words = Vec::new();
+    /// What stays together when it is wrapped, whatever its styles are.
+    fn words(&self) -> Vec<Self> {
+        let mut words: Vec<Self> = Vec::new();
         for (style, text) in &self.pieces {
-            words.extend(text.split_inclusive(' ').map(|word| (*style, word.to_owned())));
+            for part in text.split_inclusive(' ').flat_map(breaks::parts) {
+                let before = words.last().and_then(|word| word.pieces.last());
+                if before.is_none_or(|(_, before)| breaks::between(before, part)) {
+                    words.push(Self::new());
+                }
+                last(&mut words).push(*style, part);
+            }
         }
         words
+    }
+
+    /// The styled pieces.
+    pub(crate) fn pieces(&self) -> impl Iterator<Item = (Style, &str)> {
+        self.pieces.iter().map(|(style, text)| (*style, text.as_str()))
+    }
+
+    /// What a reader takes for one letter each.
+    fn clusters(&self) -> impl Iterator<Item = (Style, &str)> {
+        self.pieces().flat_map(|(style, text)| text.graphemes(true).map(move |it| (style, it)))
     }
 
     /// Without spaces at its end.
@@ -272,9 +291,14 @@ fn last(lines: &mut [Line]) -> &mut Line {
     &mut lines[at]
 }
 
+/// Signs that turn the order of what follows, and could make a text look like another.
+fn turns(sign: char) -> bool {
+    matches!(sign, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
 /// Tabs become spaces, other control signs their pictures.
 fn visible(text: &str) -> String {
-    if !text.contains(|sign: char| sign.is_control()) {
+    if !text.contains(|sign: char| sign.is_control() || turns(sign)) {
         return text.to_owned();
     }
     text.chars().fold(String::with_capacity(text.len()), |mut out, sign| {
@@ -283,6 +307,7 @@ fn visible(text: &str) -> String {
             '\n' => out.push(' '),
             '\r' => {}
             '\u{7f}' => out.push('␡'),
+            sign if turns(sign) => out.push('\u{fffd}'),
             sign if sign.is_control() => {
                 out.push(
                     char::from_u32(0x2400 + u32::from(sign)).filter(|_| sign < ' ').unwrap_or('␦'),
@@ -316,8 +341,44 @@ mod tests {
     fn nothing_reaches_the_terminal_that_it_would_act_on() {
         let line = Line::of(Style::BOLD, "a\u{1b}]0;title\u{7}b\u{9b}c");
         assert_eq!(line.text(), "a␛]0;title␇b␦c");
-        assert_eq!(line.ansi(false), line.text());
-        assert_eq!(line.ansi(true), format!("\u{1b}[1m{}\u{1b}[0m", line.text()));
+        assert_eq!(line.ansi(Skin::Bare), line.text());
+        assert_eq!(line.ansi(Skin::Terminal), format!("\u{1b}[1m{}\u{1b}[0m", line.text()));
+        let turned = Line::of(Style::PLAIN, "a\u{202e}b\u{2066}c");
+        assert_eq!(turned.text(), "a\u{fffd}b\u{fffd}c");
+    }
+
+    #[test]
+    fn a_style_in_the_middle_of_a_word_does_not_break_it() {
+        let mut line = Line::of(Style::PLAIN, "see the ");
+        line.push(Style::BOLD, "command");
+        line.push(Style::PLAIN, ", please");
+        let texts: Vec<String> = line.wrapped(15).iter().map(Line::text).collect();
+        assert_eq!(texts, ["see the", "command, please"]);
+    }
+
+    #[test]
+    fn scripts_without_blanks_are_broken_where_their_readers_expect_it() {
+        let texts = |text: &str, columns: usize| -> Vec<String> {
+            Line::of(Style::PLAIN, text).wrapped(columns).iter().map(Line::text).collect()
+        };
+        // It begins in the line that has room, and no line begins with a full stop.
+        assert_eq!(texts("OK 日本語です。次の行", 15), ["OK 日本語です。", "次の行"]);
+        assert_eq!(texts("日本語「引用」です", 8), ["日本語", "「引用」", "です"]);
+        // Families stay together.
+        assert_eq!(texts("👩‍👩‍👧👩‍👩‍👧👩‍👩‍👧", 4), ["👩‍👩‍👧👩‍👩‍👧", "👩‍👩‍👧"]);
+        assert_eq!(Line::of(Style::PLAIN, "a👩‍👩‍👧b").cut(3).text(), "a…");
+    }
+
+    #[test]
+    fn a_skin_decides_what_a_colour_is() {
+        let line = Line::of(Style::of(Colour::Red).bold(), "x");
+        let shown = |skin| line.ansi(skin).replace('\u{1b}', "^");
+        assert_eq!(shown(Skin::Terminal), "^[1;31mx^[0m");
+        assert_eq!(shown(Skin::Light), "^[1;38;5;160mx^[0m");
+        assert_eq!(shown(Skin::Mono), "^[1mx^[0m");
+        assert_eq!(shown(Skin::Bare), "x");
+        let faint = Line::of(Style::FAINT, "x").ansi(Skin::Dark).replace('\u{1b}', "^");
+        assert_eq!(faint, "^[38;5;247mx^[0m");
     }
 
     #[test]

@@ -46,8 +46,8 @@ impl Progress {
             }
             Event::ToolAnswered { call, status, preview, view, .. } => {
                 let (status, columns) = (*status, usize::MAX);
-                let answer = Answered { status, preview, view, diffs: true, columns };
-                return self.calls.answered(call, &answer);
+                let answer = Answered { status, preview, view, diffs: true, columns, more: "" };
+                return self.calls.answered(call, &answer).lines;
             }
             Event::Notice { text } => return vec![Line::of(Style::PLAIN, text)],
             Event::SubagentStarted { goal, .. } => {

@@ -10,17 +10,28 @@ use std::time::{Duration, Instant};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 
+use crate::bidi::{self, Order};
 use crate::line::Line;
 use crate::markdown::Canvas;
+use crate::skin::Skin;
 use crate::view::Piece;
 
 /// What the terminal can do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Look {
-    /// Colours are welcome.
-    pub colour: bool,
+    /// Its colours, if any are welcome.
+    pub skin: Skin,
     /// The cursor can be moved: a terminal that is not dumb.
     pub live: bool,
+    /// Who orders text from right to left.
+    pub order: Order,
+}
+
+impl Look {
+    /// Whether styles are shown.
+    pub fn is_styled(self) -> bool {
+        self.skin.is_styled()
+    }
 }
 
 const USUAL: (usize, usize) = (80, 24);
@@ -87,14 +98,16 @@ impl Screen {
 
     /// Where Markdown goes: one column less, so that no line wraps by itself.
     pub fn canvas(&self) -> Canvas {
-        Canvas { columns: self.size().0 - 1, colour: self.look.colour }
+        Canvas { columns: self.size().0 - 1, colour: self.look.is_styled() }
     }
 
     /// Lines that stay, and the live area below them.
     pub fn draw(&mut self, stay: &[Line], live: &[Line]) {
-        let columns = self.size().0 - 1;
+        let (columns, height) = self.size();
+        // A live area that is taller than the window could not be erased again.
+        let over = live.len().saturating_sub(height - 1);
         let live: Vec<Line> = if self.look.live {
-            live.iter().map(|line| line.cut(columns)).collect()
+            live.iter().skip(over).map(|line| line.cut(columns - 1)).collect()
         } else {
             Vec::new()
         };
@@ -107,17 +120,30 @@ impl Screen {
             self.open = false;
         }
         for line in stay {
-            text.push_str(&line.ansi(self.look.colour));
+            text.push_str(&self.text(line));
             text.push_str("\r\n");
         }
         for (at, row) in live.iter().enumerate() {
             if at > 0 {
                 text.push_str("\r\n");
             }
-            text.push_str(&row.ansi(self.look.colour));
+            text.push_str(&self.text(row));
         }
         self.live = live;
         self.write(&text);
+    }
+
+    /// A line as it is written to this terminal.
+    pub(crate) fn text(&self, line: &Line) -> String {
+        match self.look.order {
+            Order::Terminal => line.ansi(self.look.skin),
+            Order::Reorder => bidi::visual(line).ansi(self.look.skin),
+        }
+    }
+
+    /// Other colours from here on.
+    pub(crate) fn paint(&mut self, skin: Skin) {
+        self.look.skin = skin;
     }
 
     /// What stays, in its order, and the live area below.
@@ -148,7 +174,7 @@ impl Screen {
         self.open = !text.ends_with('\n');
         let shown: Vec<String> = text
             .split('\n')
-            .map(|line| Line::of(crate::line::Style::PLAIN, line).ansi(false))
+            .map(|line| self.text(&Line::of(crate::line::Style::PLAIN, line)))
             .collect();
         self.write(&shown.join("\r\n"));
     }
@@ -261,7 +287,7 @@ mod tests {
 
     #[test]
     fn the_live_area_is_erased_before_lines_that_stay() {
-        let look = Look { colour: false, live: true };
+        let look = Look { skin: Skin::Bare, live: true, order: Order::Terminal };
         let line = |text: &str| Line::of(Style::PLAIN, text);
         let text = written(look, |screen| {
             screen.draw(&[], &[line("a"), line("b")]);
@@ -273,7 +299,7 @@ mod tests {
 
     #[test]
     fn what_is_there_already_is_not_drawn_again() {
-        let look = Look { colour: false, live: true };
+        let look = Look { skin: Skin::Bare, live: true, order: Order::Terminal };
         let line = Line::of(Style::PLAIN, "a");
         let text = written(look, |screen| {
             for _ in 0..3 {
@@ -285,8 +311,17 @@ mod tests {
     }
 
     #[test]
+    fn a_live_area_is_never_taller_than_the_window() {
+        let look = Look { skin: Skin::Bare, live: true, order: Order::Terminal };
+        let rows: Vec<Line> =
+            (0..40).map(|at| Line::of(Style::PLAIN, &format!("row {at}"))).collect();
+        let text = written(look, |screen| screen.draw(&[], &rows));
+        assert_eq!((text.matches("row").count(), text.contains("row 39")), (9, true), "{text}");
+    }
+
+    #[test]
     fn a_dumb_terminal_gets_no_live_area_and_no_escapes() {
-        let look = Look { colour: false, live: false };
+        let look = Look { skin: Skin::Bare, live: false, order: Order::Terminal };
         let text = written(look, |screen| {
             screen.plain("wor");
             screen.plain("ds\u{1b}[2J");

@@ -11,6 +11,7 @@ mod reasoning;
 mod redraw;
 mod resume;
 mod rollback;
+mod skin;
 mod verbose;
 
 use crate::command::Slash;
@@ -29,5 +30,6 @@ pub(crate) static SLASHES: &[&Slash] = &[
     &redraw::SLASH,
     &resume::SLASH,
     &rollback::SLASH,
+    &skin::SLASH,
     &verbose::SLASH,
 ];

@@ -5,13 +5,14 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use petasos_contract::CallId;
 use petasos_contract::call::Status;
 use petasos_contract::event::Event;
 use petasos_contract::reply::{Delta, Step};
 use petasos_session::Ran;
 
 use crate::calls::{Answered, Calls, lasted};
-use crate::diff;
+use crate::diff::{self, Fold};
 use crate::line::{Colour, Line, Style};
 use crate::markdown::{Canvas, Stream, render};
 
@@ -19,6 +20,11 @@ const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "�
 const FRAME: u128 = 120;
 /// Who waits this long may want to know how to stop it.
 pub(crate) const HINTED_AFTER: Duration = Duration::from_secs(2);
+
+/// What shows the rest of something long.
+const UNFOLDS: &str = " (Ctrl-O shows all)";
+/// So many lines are kept to be shown whole.
+const UNFOLDED_MAX: usize = 2000;
 
 /// How much is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -65,6 +71,8 @@ pub(crate) struct View {
     pub(crate) words: Words,
     /// Files that were written since the last message: path and diff.
     changed: Vec<(String, String)>,
+    /// What was shown in part since the last message, whole.
+    folded: Vec<Line>,
     emoji: Arc<dyn Fn(&str) -> String + Send + Sync>,
     /// The terminal can redraw.
     live: bool,
@@ -95,6 +103,7 @@ impl View {
             parts: Parts { reasoning: false, diffs: true },
             words: Words::Streamed,
             changed: Vec::new(),
+            folded: Vec::new(),
             emoji,
             live,
             hint_after: None,
@@ -111,14 +120,21 @@ impl View {
 
     /// Every line of the edits since the last message.
     pub(crate) fn whole_diffs(&self, canvas: Canvas) -> Vec<Line> {
-        let whole =
-            |(path, text): &(String, String)| diff::lines(path, text, usize::MAX, canvas.columns);
+        let whole = |(path, text): &(String, String)| {
+            diff::lines(path, text, &Fold::none(), canvas.columns)
+        };
         self.changed.iter().flat_map(whole).collect()
+    }
+
+    /// Everything since the last message of which only a part was shown.
+    pub(crate) fn unfolded(&self) -> Vec<Line> {
+        self.folded.clone()
     }
 
     /// A new message: what changed before it is no longer of interest.
     pub(crate) fn forget_changes(&mut self) {
         self.changed.clear();
+        self.folded.clear();
     }
 
     /// Something else begins.
@@ -181,7 +197,7 @@ impl View {
                     self.lines(beginning);
                 }
             }
-            Event::ToolOutput { text, .. } => self.printed(&text),
+            Event::ToolOutput { call, text } => self.printed(&call, &text),
             Event::ToolFinished { call, status, duration_ms, .. } => {
                 self.calls.ended(&call, status, Duration::from_millis(duration_ms));
             }
@@ -191,11 +207,17 @@ impl View {
             }
             Event::ToolAnswered { call, status, preview, view, .. } => {
                 let (diffs, columns) = (self.parts.diffs, canvas.columns);
-                let answer = Answered { status, preview: &preview, view: &view, diffs, columns };
-                let lines = self.calls.answered(&call, &answer);
+                // Where keys are taken one of them shows the rest.
+                let more = if self.hint_after.is_some() { UNFOLDS } else { "" };
+                let preview = &preview;
+                let answer = Answered { status, preview, view: &view, diffs, columns, more };
+                let shown = self.calls.answered(&call, &answer);
                 if self.detail != Detail::Quiet || status != Status::Ok {
-                    self.lines(lines);
+                    self.lines(shown.lines);
                 }
+                self.folded.extend(shown.whole.unwrap_or_default());
+                let over = self.folded.len().saturating_sub(UNFOLDED_MAX);
+                self.folded.drain(..over);
                 if self.calls.is_empty() {
                     self.doing("thinking");
                 }
@@ -227,7 +249,7 @@ impl View {
             }
             Event::Subagent { event, .. } => {
                 if let Event::ToolStarted { tool, .. } = &**event {
-                    self.calls.printed(&format!("subagent: {tool}"));
+                    self.calls.said(&format!("subagent: {tool}"));
                 }
             }
             Event::SubagentEnded { status, .. } => {
@@ -289,8 +311,8 @@ impl View {
         }
     }
 
-    fn printed(&mut self, text: &str) {
-        self.calls.printed(text);
+    fn printed(&mut self, call: &CallId, text: &str) {
+        self.calls.printed(call, text);
         if self.detail == Detail::Verbose {
             let lines = text.lines().map(|line| Line::of(Style::FAINT, &format!("  │ {line}")));
             self.lines(lines);

@@ -41,7 +41,7 @@ pub(crate) struct Conversation {
     pub(crate) yolo: bool,
     /// Look and plan only: nothing is changed until you say /go
     #[arg(long)]
-    plan: bool,
+    pub(crate) plan: bool,
 }
 
 impl Conversation {

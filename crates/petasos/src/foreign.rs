@@ -1,9 +1,12 @@
-//! Other agent programs as subagents: Claude Code, Codex, Gemini, goose, or another Petasos, over the
-//! Agent Client Protocol.
+//! Other agent programs, as subagents or in the place of a model: Claude Code, Codex, Gemini, goose,
+//! or another Petasos, over the Agent Client Protocol.
 //!
 //! Such an agent works with tools of its own in a process of its own. What it asks permission for is
 //! judged by the policy of this program and, where that asks, by its people; what it does without
 //! asking is its own affair, which is why only agents that the user named are ever started.
+
+mod judge;
+mod model;
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -11,20 +14,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use petasos_acp::{AgentConnection, AgentEnd, AgentWatcher, Transport, WantedAction};
-use petasos_agent::engine::{AgentTask, OtherAgents};
-use petasos_contract::approval::{
-    Answer, ApprovalRequest, Approver, Digest, Finding, Intent, Policy, Scope, Settlement, Verdict,
+use petasos_acp::{
+    AgentCall, AgentConnection, AgentEnd, AgentWatcher, EditorRules, Transport, WantedAction,
 };
+use petasos_agent::engine::{AgentTask, OtherAgents};
+use petasos_contract::approval::{Approver, Policy};
 use petasos_contract::context::Principal;
-use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::event::Event;
-use petasos_contract::plan::Plan;
-use petasos_contract::processes::{HelperSpec, Processes};
-use petasos_contract::{Args, BoxFuture, CallContext, Settings, ToolName};
+use petasos_contract::processes::{HelperHand, HelperSpec, Processes};
+use petasos_contract::wait::Owned;
+use petasos_contract::{BoxFuture, CallContext, Settings};
+use petasos_session::ModelChoice;
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
-use sha2::{Digest as _, Sha256};
+use serde_json::Value;
+
+use judge::Judge;
+pub(crate) use model::AgentModel;
+
+/// The name under which such an agent is chosen as a model: `acp:NAME`.
+pub(crate) const PROVIDER: &str = "acp";
 
 /// The section of the configuration.
 const KEY: &str = "acp.agents";
@@ -51,6 +59,7 @@ pub(crate) struct ForeignAgents {
     processes: Option<Arc<dyn Processes>>,
     policy: Arc<dyn Policy>,
     people: Arc<dyn Approver>,
+    editors: Arc<EditorRules>,
 }
 
 impl fmt::Debug for ForeignAgents {
@@ -64,29 +73,46 @@ impl ForeignAgents {
         processes: Option<Arc<dyn Processes>>,
         policy: Arc<dyn Policy>,
         people: Arc<dyn Approver>,
+        editors: Arc<EditorRules>,
     ) -> Self {
-        Self { processes, policy, people }
+        Self { processes, policy, people, editors }
     }
 
-    async fn worked(&self, task: &AgentTask, cx: &CallContext) -> Result<String, String> {
-        let entry = entry(&task.agent, &cx.settings)?;
+    /// Starts an agent in the workspace of a call.
+    async fn start(&self, name: &str, cx: &CallContext) -> Result<StartedAgent, String> {
+        let entry = entry(name, &cx.settings)?;
         let processes = self.processes.as_ref().ok_or("this program starts no others")?;
         let argv = std::iter::once(entry.command).chain(entry.args).collect();
         let spec = HelperSpec {
             cwd: cx.workspace.to_path_buf(),
             env: entry.env,
             grants: entry.pass_env,
-            ..HelperSpec::new(format!("agent {}", task.agent), argv, &cx.settings)
+            ..HelperSpec::new(format!("agent {name}"), argv, &cx.settings)
         };
         let helper = processes.start(spec).await.map_err(|error| error.to_string())?;
-        let (hand, complaint) = (helper.hand, Complaint::default());
-        let _drain = complaint.drain(helper.stderr);
+        let complaint = Complaint::default();
+        let drain = complaint.drain(helper.stderr);
         let transport = Transport::over(helper.stdout, helper.stdin);
-        let heard = Arc::new(Heard {
-            agent: task.agent.clone(),
-            said: Mutex::default(),
+        Ok(StartedAgent {
+            transport,
+            life: AgentLife { hand: helper.hand, complaint, _drain: drain },
+        })
+    }
+
+    fn judge(&self, agent: &str) -> Judge {
+        Judge {
+            agent: agent.to_owned(),
             policy: Arc::clone(&self.policy),
             people: Arc::clone(&self.people),
+            editors: Arc::clone(&self.editors),
+        }
+    }
+
+    async fn worked(&self, task: &AgentTask, cx: &CallContext) -> Result<String, String> {
+        let StartedAgent { transport, life } = self.start(&task.agent, cx).await?;
+        let heard = Arc::new(Heard {
+            said: Mutex::default(),
+            judge: self.judge(&task.agent),
             // Its questions are the conversation's own: the person there is asked, as for any call.
             cx: CallContext {
                 principal: Principal::Model,
@@ -95,7 +121,7 @@ impl ForeignAgents {
             },
         });
         let done = converse(transport, Arc::clone(&heard), task, cx).await;
-        if let Err(error) = hand.kill(WIND_UP).await {
+        if let Err(error) = life.hand.kill(WIND_UP).await {
             tracing::warn!(agent = task.agent, %error, "the agent was not ended");
         }
         let text = heard.said.lock().trim().to_owned();
@@ -104,9 +130,22 @@ impl ForeignAgents {
             Ok(AgentEnd::CutOff) => Ok(format!("{text}\n[it ran out of its budget]")),
             Ok(AgentEnd::Cancelled) => Err("it was stopped".to_owned()),
             Ok(AgentEnd::Refused) => Err(format!("it refused: {text}")),
-            Err(why) => Err(complaint.with(&why)),
+            Err(why) => Err(life.complaint.with(&why)),
         }
     }
+}
+
+/// An agent whose program runs.
+struct StartedAgent {
+    transport: Transport,
+    life: AgentLife,
+}
+
+/// The program of an agent; it ends with this.
+struct AgentLife {
+    hand: Arc<dyn HelperHand>,
+    complaint: Complaint,
+    _drain: Owned<()>,
 }
 
 /// Connects, says what is to be done, and waits for the end of it.
@@ -124,7 +163,7 @@ async fn converse(
     };
     let connection = opened.map_err(said)?;
     let session = connection.begin(&cx.workspace).await.map_err(said)?;
-    let turn = connection.prompt(&session, &task.words, WORK_MAX);
+    let turn = connection.prompt(&session, &task.words, &[], WORK_MAX);
     tokio::select! {
         biased;
         end = turn => end.map_err(said),
@@ -137,8 +176,7 @@ async fn converse(
 
 impl OtherAgents for ForeignAgents {
     fn names(&self, settings: &Settings) -> Vec<String> {
-        let agents = settings.get(KEY).and_then(Value::as_object);
-        agents.map(|agents| agents.keys().cloned().collect()).unwrap_or_default()
+        names(settings)
     }
 
     fn work<'a>(
@@ -150,13 +188,43 @@ impl OtherAgents for ForeignAgents {
     }
 }
 
+/// The agents of a configuration.
+pub(crate) fn names(settings: &Settings) -> Vec<String> {
+    let agents = settings.get(KEY).and_then(Value::as_object);
+    agents.map(|agents| agents.keys().cloned().collect()).unwrap_or_default()
+}
+
+/// The agent that answers for this choice; nothing where a provider does.
+pub(crate) fn chosen<'a>(
+    model: Option<&'a str>,
+    provider: Option<&'a str>,
+    settings: &'a Settings,
+) -> Option<&'a str> {
+    let provider = provider.or_else(|| settings.text("model.provider"))?;
+    let model = || model.or_else(|| settings.text("model.default")).unwrap_or_default();
+    (provider == PROVIDER).then(model)
+}
+
+/// Who would answer, where the choice is an agent.
+pub(crate) fn resolved(
+    choice: &ModelChoice,
+    settings: &Settings,
+) -> Option<Result<String, String>> {
+    let name = chosen(choice.model.as_deref(), choice.provider.as_deref(), settings)?;
+    let line = |entry: AgentEntry| format!("the agent `{name}` (`{}`)", entry.command);
+    Some(entry(name, settings).map(line))
+}
+
 fn entry(name: &str, settings: &Settings) -> Result<AgentEntry, String> {
     let agents = settings.get(KEY).and_then(Value::as_object);
     let Some(found) = agents.and_then(|agents| agents.get(name)) else {
         let known: Vec<&String> = agents.map(|agents| agents.keys().collect()).unwrap_or_default();
         return Err(match known.as_slice() {
             [] => format!("no agent is configured: `{KEY}.{name}` would name its command"),
-            _ => format!("no agent is named `{name}`; there are {known:?}"),
+            _ => {
+                let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
+                format!("no agent is named `{name}`; there are {}", known.join(", "))
+            }
         });
     };
     let entry: AgentEntry = serde_json::from_value(found.clone())
@@ -172,12 +240,9 @@ fn entry(name: &str, settings: &Settings) -> Result<AgentEntry, String> {
 struct Complaint(Arc<Mutex<String>>);
 
 impl Complaint {
-    fn drain(
-        &self,
-        mut stderr: Box<dyn tokio::io::AsyncRead + Send + Sync + Unpin>,
-    ) -> petasos_contract::wait::Owned<()> {
+    fn drain(&self, mut stderr: Box<dyn tokio::io::AsyncRead + Send + Sync + Unpin>) -> Owned<()> {
         let kept = Arc::clone(&self.0);
-        petasos_contract::wait::Owned::start(async move {
+        Owned::start(async move {
             use tokio::io::AsyncReadExt as _;
             let mut chunk = [0; 4096];
             while let Ok(count @ 1..) = stderr.read(&mut chunk).await {
@@ -198,78 +263,11 @@ impl Complaint {
     }
 }
 
-/// Hears an agent and decides what it may do.
+/// Hears an agent that does a task.
 struct Heard {
-    agent: String,
     said: Mutex<String>,
-    policy: Arc<dyn Policy>,
-    people: Arc<dyn Approver>,
+    judge: Judge,
     cx: CallContext,
-}
-
-impl Heard {
-    /// The same rules as for a tool of ours: what the policy allows is allowed, what it blocks stays
-    /// blocked, and everything else is asked.
-    async fn permitted(&self, action: &WantedAction) -> bool {
-        let (tool, plan) = self.plan(action);
-        let named = format!("agent {} wants: {}", self.agent, action.title);
-        let unknown = plan.effects.is_empty() && !action.reads_only;
-        let escalated: Vec<Finding> = unknown
-            .then(|| Finding {
-                key: format!("agent {}", self.agent).into(),
-                why: format!("{named}; it does not say what that does"),
-                kind: petasos_contract::approval::FindingKind::Rule,
-                span: None,
-                widest: Scope::Session,
-                stores: None,
-            })
-            .into_iter()
-            .collect();
-        let intent = Intent { tool: &tool, plan: &plan, escalated: &escalated };
-        let verdict = self.policy.judge(&intent, &self.cx);
-        let answer = match &verdict {
-            Verdict::Allow | Verdict::Block(_) => None,
-            Verdict::Ask(findings) => {
-                let widest = findings.iter().map(|it| it.widest).min().unwrap_or(Scope::Once);
-                let request = ApprovalRequest {
-                    tool: tool.clone(),
-                    subject: named,
-                    cwd: Some(self.cx.workspace.to_path_buf()),
-                    findings: findings.clone(),
-                    edits: Vec::new(),
-                    digest: Digest(Sha256::digest(action.title.as_bytes()).into()),
-                    widest,
-                };
-                Some(self.cx.pauses.during(self.people.ask(&request, &self.cx)).await)
-            }
-        };
-        let allowed = matches!(
-            (&verdict, &answer),
-            (Verdict::Allow, _) | (Verdict::Ask(_), Some(Answer::Allowed { .. }))
-        );
-        let settled = Settlement { intent: &intent, verdict: &verdict, answer: answer.as_ref() };
-        match self.policy.settle(&settled, &self.cx) {
-            Ok(()) => allowed,
-            Err(error) => {
-                tracing::warn!(%error, "a decision could not be recorded: denied");
-                false
-            }
-        }
-    }
-
-    fn plan(&self, action: &WantedAction) -> (ToolName, Plan) {
-        let cwd = self.cx.workspace.to_path_buf();
-        let mut arguments = Map::new();
-        if let Some(command) = &action.command {
-            arguments.insert("command".to_owned(), json!(command));
-            let effect = Effect::Command { script: command.clone(), cwd };
-            let plan = Plan::new(Args::new(arguments)).with_effects(Effects::one(effect));
-            return ("terminal".into(), plan);
-        }
-        arguments.insert("title".to_owned(), json!(action.title));
-        let writes = action.writes.iter().map(|path| Effect::Write(cwd.join(path)));
-        ("delegate_task".into(), Plan::new(Args::new(arguments)).with_effects(writes.collect()))
-    }
 }
 
 impl AgentWatcher for Heard {
@@ -277,12 +275,15 @@ impl AgentWatcher for Heard {
         self.said.lock().push_str(text);
     }
 
-    fn used(&self, title: &str) {
-        let (call, text) = (self.cx.call.clone(), format!("{}: {title}\n", self.agent));
-        self.cx.events.emit(|| Event::ToolOutput { call, text });
+    fn called(&self, call: &AgentCall, is_new: bool) {
+        if is_new {
+            let text = format!("{}: {}\n", self.judge.agent, call.title);
+            let call = self.cx.call.clone();
+            self.cx.events.emit(|| Event::ToolOutput { call, text });
+        }
     }
 
     fn permit<'a>(&'a self, action: &'a WantedAction) -> BoxFuture<'a, bool> {
-        Box::pin(self.permitted(action))
+        Box::pin(self.judge.permits(action, &self.cx))
     }
 }

@@ -17,6 +17,7 @@
 //! | `conversation` | what `chat` and `run` have in common |
 //! | `doorway` | the door for tools that call tools |
 //! | `editor` | the program behind sessions in an editor |
+//! | `everywhere` | every place that a message can go to |
 //! | `extensions` | plugins and shell hooks |
 //! | `foreign` | other agent programs as subagents |
 //! | `halt` | the emergency stop of a home |
@@ -25,6 +26,7 @@
 //! | `out`, `progress` | everything that is printed |
 //! | `prompt` | questions to the person who typed a command |
 //! | `reviewer` | the model that reviews calls where `approvals.mode` is `smart` |
+//! | `screen` | how this terminal is written to |
 //! | `signals` | told to end |
 //! | `report` | errors for people: what, why, and the next step |
 
@@ -38,6 +40,7 @@ mod conversation;
 mod copies;
 mod doorway;
 mod editor;
+mod everywhere;
 pub mod extensions;
 mod foreign;
 mod guests;
@@ -54,6 +57,7 @@ mod prune;
 pub mod report;
 mod reviewer;
 mod scheduled;
+mod screen;
 mod services;
 mod signals;
 mod states;

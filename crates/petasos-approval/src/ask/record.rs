@@ -133,7 +133,7 @@ pub enum AnswerError {
     #[error("the answer is to another action than `{0}`; look at the request again")]
     OtherAction(String),
     /// More than was offered.
-    #[error("`{id}` may be allowed for `{widest:?}` at the most")]
+    #[error("`{id}` may be allowed for no longer than: {}", format!("{widest:?}").to_lowercase())]
     TooWide {
         /// The question.
         id: String,

@@ -23,6 +23,7 @@ pub(super) static ROWS: &[Row] = &[
     row(Fixed("TEMP"), Place, "Temporary files"),
     row(Fixed("SHELL"), Place, "The user's shell"),
     row(Fixed("PWD"), Place, "Working directory, as the shell says"),
+    row(Fixed("OLLAMA_HOST"), Place, "Where your Ollama listens"),
     row(Fixed("CODEX_HOME"), Place, "Home of the Codex program"),
     row(Fixed("COPILOT_CLI_PATH"), Place, "The Copilot program"),
     row(Ours("COPILOT_ACP_COMMAND"), Place, "The Copilot editor server"),

@@ -10,17 +10,17 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[words]",
     about: "End plan mode and carry out the plan",
-    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+    run: |live, words| Box::pin(run(live, words)),
 };
 
 const GO: &str = "Go ahead: carry out the plan.";
 
-fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
     live.quiet()?;
     if live.choice.phase != Phase::Plan {
         return Err("plan mode is not on; /plan turns it on".to_owned());
     }
-    live.set_phase(Phase::Work);
+    live.set_phase(Phase::Work).await?;
     let said = if words.is_empty() { GO.to_owned() } else { format!("{GO} {words}") };
     let outcome = CommandOutcome::note("Plan mode is off.");
     Ok(outcome.then(AfterCommand::Submit(said)))

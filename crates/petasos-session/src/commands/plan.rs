@@ -11,12 +11,12 @@ pub(super) static COMMAND: SlashCommand = SlashCommand {
     aliases: &[],
     usage: "[on|off]",
     about: "Plan only: nothing is changed until /go",
-    run: |live, words| Box::pin(std::future::ready(run(live, words))),
+    run: |live, words| Box::pin(run(live, words)),
 };
 
-fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
+async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
     let on = switched(words, live.choice.phase == Phase::Plan)?;
-    live.set_phase(if on { Phase::Plan } else { Phase::Work });
+    live.set_phase(if on { Phase::Plan } else { Phase::Work }).await?;
     let when = if live.is_busy() { " from the next turn on" } else { "" };
     Ok(CommandOutcome::note(if on {
         format!("Plan mode is on{when}: nothing is changed until you say /go.")

@@ -43,7 +43,12 @@ pub(super) fn arguments(text: &str) -> String {
     let Ok(Value::Object(arguments)) = serde_json::from_str(text) else { return one_line(text) };
     let told = TELLING.iter().find_map(|key| arguments.get(*key));
     let told = told.or_else(|| arguments.values().find(|value| value.is_string()));
-    told.map(|value| one_line(&said(value))).unwrap_or_default()
+    told.map(self::told).unwrap_or_default()
+}
+
+/// One argument, in one line.
+pub(super) fn told(value: &Value) -> String {
+    one_line(&said(value))
 }
 
 /// What came of it.

@@ -3,13 +3,51 @@
 use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::process::{Signal, getpid, kill_current_process_group};
 
 use super::Chat;
+use crate::composer::Want;
 use crate::raw::Raw;
 
 impl Chat {
+    /// Something that a key in the middle of a message asks for.
+    pub(super) async fn wanted(&mut self, want: Want, text: String) {
+        match want {
+            Want::Editor => return self.edit(text).await,
+            Want::Pause => {
+                self.screen.below();
+                self.suspend();
+            }
+            Want::Whole => {
+                self.screen.below();
+                self.unfold();
+            }
+            Want::Picture => {
+                let clipboard = Arc::clone(&self.clipboard);
+                let pasted = clipboard().await;
+                self.screen.below();
+                self.draft.put(&text);
+                return match pasted {
+                    Ok(file) => self.draft.put(&format!("@{} ", file.display())),
+                    Err(why) => self.complain(&why),
+                };
+            }
+        }
+        self.draft.put(&text);
+    }
+
+    /// Shows whole what was folded since the last message.
+    pub(super) fn unfold(&mut self) {
+        let lines = self.view.unfolded();
+        if lines.is_empty() {
+            self.note("Nothing was folded since your last message.");
+        } else {
+            self.put(lines);
+        }
+    }
+
     /// What is typed goes to the person's editor and comes back.
     pub(super) async fn edit(&mut self, text: String) {
         self.screen.below();

@@ -19,6 +19,19 @@ pub(crate) fn named(name: &str) -> Option<WhenBusy> {
     }
 }
 
+/// What Enter does with what is being typed while a turn runs.
+pub(crate) fn on_enter(busy: WhenBusy, text: &str) -> &'static str {
+    if text.starts_with('/') {
+        return "Enter runs the command";
+    }
+    match busy {
+        WhenBusy::Interrupt => "Enter stops the turn and sends this (/busy changes that)",
+        WhenBusy::Queue => "Enter queues this for after the turn (/busy changes that)",
+        WhenBusy::Steer => "Enter lets the agent read this on its way (/busy changes that)",
+        WhenBusy::Refuse => "Enter sends this after the turn only",
+    }
+}
+
 /// Its name.
 pub(crate) fn name(busy: WhenBusy) -> &'static str {
     match busy {

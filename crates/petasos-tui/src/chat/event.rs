@@ -203,7 +203,7 @@ impl Chat {
     fn question_text(&self, question: &Question) -> String {
         match &question.kind {
             QuestionKind::Approval(request) => {
-                let colour = self.screen.look().colour;
+                let colour = self.screen.look().is_styled();
                 let shown = self.session.service().services().approval_text(request, colour);
                 if self.screen.look().live {
                     return format!("\n{shown}");

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use petasos_session::QuestionReply;
 
 use super::menu::{self, Pressed as Chosen, Swallow};
-use super::{Answering, Chat, ChatError, Doing, Done, Mode, event};
+use super::{Answering, Chat, ChatError, Doing, Done, Mode, busy, event};
 use crate::draft::Key;
 use crate::input::Pressed;
 use crate::line::{Colour, Line, Style};
@@ -96,6 +96,7 @@ impl Chat {
                 }
             }
             Pressed::Key(Key::Redraw) => {}
+            Pressed::Key(Key::Whole) => self.unfold(),
             Pressed::Key(key) if self.swallow.takes(&key) || self.chose(&key) => {}
             Pressed::Key(key) => {
                 if let Some(line) = self.draft.apply(&key) {
@@ -179,7 +180,7 @@ impl Chat {
         if let Some(picker) = &self.picker {
             return self.screen.show(stay, &picker.rows(canvas.columns, height));
         }
-        let draft = self.draft_rows();
+        let draft = self.draft_rows(canvas.columns, height);
         if self.question.is_none() {
             rows = self.view.rows(canvas, height.saturating_sub(draft.len() + 2));
         }
@@ -188,7 +189,7 @@ impl Chat {
     }
 
     /// What is being typed.
-    fn draft_rows(&self) -> Vec<Line> {
+    fn draft_rows(&self, columns: usize, height: usize) -> Vec<Line> {
         let text = self.draft.text();
         if text.is_empty() && self.question.is_none() {
             return Vec::new();
@@ -204,7 +205,16 @@ impl Chat {
         for (at, part) in shown.split('\n').enumerate() {
             let mut row = Line::of(Style::of(Colour::Cyan), if at == 0 { sign } else { "· " });
             row.push(Style::PLAIN, part);
-            rows.push(row);
+            rows.extend(row.wrapped(columns));
+        }
+        // What is typed last is what one looks at; a large paste is all there, and sent whole.
+        let over = rows.len().saturating_sub((height / 3).max(2));
+        if over > 0 {
+            rows.drain(..over);
+            rows.insert(0, Line::of(Style::FAINT, &format!("  … {over} more lines above")));
+        }
+        if self.question.is_none() && !text.is_empty() {
+            rows.push(Line::of(Style::FAINT, &format!("  {}", busy::on_enter(self.busy, text))));
         }
         rows
     }

@@ -4,17 +4,20 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use reedline::{PromptEditMode, PromptHistorySearch};
+use reedline::{Color, PromptEditMode, PromptHistorySearch};
+
+use crate::line::Colour;
+use crate::skin::Skin;
 
 /// The sign before the first line.
-pub(super) fn sign(colour: bool) -> &'static str {
-    if colour { "❯ " } else { "> " }
+pub(super) fn sign(styled: bool) -> &'static str {
+    if styled { "❯ " } else { "> " }
 }
 
 /// A short sign, so that narrow windows have room, below the status line.
 #[derive(Debug, Clone)]
 pub(super) struct Prompt {
-    pub(super) colour: bool,
+    pub(super) skin: Arc<Mutex<Skin>>,
     /// None for a line that was sent: what is past needs no status.
     pub(super) status: Option<Arc<Mutex<String>>>,
 }
@@ -33,7 +36,7 @@ impl reedline::Prompt for Prompt {
     }
 
     fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
-        Cow::Borrowed(sign(self.colour))
+        Cow::Borrowed(sign(self.skin.lock().is_styled()))
     }
 
     fn render_prompt_multiline_indicator(&self) -> Cow<'_, str> {
@@ -42,5 +45,20 @@ impl reedline::Prompt for Prompt {
 
     fn render_prompt_history_search_indicator(&self, search: PromptHistorySearch) -> Cow<'_, str> {
         Cow::Owned(format!("(earlier: {}) ", search.term))
+    }
+
+    /// The status line brings its own style.
+    fn get_prompt_color(&self) -> Color {
+        Color::Default
+    }
+
+    fn get_prompt_multiline_color(&self) -> Color {
+        self.get_indicator_color()
+    }
+
+    fn get_indicator_color(&self) -> Color {
+        let skin = *self.skin.lock();
+        let own = if skin == Skin::Terminal { Color::Cyan } else { Color::Default };
+        skin.place(Colour::Cyan).map_or(own, Color::Fixed)
     }
 }

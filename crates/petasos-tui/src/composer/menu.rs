@@ -3,8 +3,8 @@
 //! sends the line.
 
 use reedline::{
-    ColumnarMenu, Completer, Editor, Menu, MenuBuilder as _, MenuEvent, MenuSettings, Painter,
-    Suggestion,
+    Color, ColumnarMenu, Completer, Editor, Menu, MenuBuilder as _, MenuEvent, MenuSettings,
+    Painter, Suggestion,
 };
 
 /// The menu that Tab opens.
@@ -33,7 +33,15 @@ impl QuietMenu {
 
     /// The sign before the line stays what it is while a menu is open.
     fn named(name: &str, sign: &str, by_itself: bool) -> Self {
-        let inner = ColumnarMenu::default().with_name(name).with_marker(sign);
+        // The terminal's own colour is legible on whatever the person looks at.
+        let plain = Color::Default.normal();
+        let inner = ColumnarMenu::default()
+            .with_name(name)
+            .with_marker(sign)
+            .with_text_style(plain)
+            .with_description_text_style(plain.dimmed())
+            .with_selected_text_style(plain.bold().reverse())
+            .with_selected_match_text_style(plain.bold().reverse());
         let inner = if by_itself { inner.with_columns(1) } else { inner };
         Self { inner, by_itself, applies: !by_itself }
     }

@@ -1,6 +1,7 @@
 //! What comes out does not depend on where the stream was cut, and looks as people expect.
 
 use super::*;
+use crate::skin::Skin;
 
 const DOCUMENT: &str = "# Title\n\nA *paragraph* with **bold**, `code` and a [link](https://a.example/b),\n\
     wrapped by hand. 日本語 and 😀.\n\nSetext\n------\n\n- one\n- two\n  - deeper `x`\n  - more\n\n  loose\n\n\
@@ -13,7 +14,7 @@ fn canvas() -> Canvas {
 }
 
 fn text(lines: &[Line]) -> String {
-    lines.iter().map(|line| line.ansi(false)).collect::<Vec<_>>().join("\n")
+    lines.iter().map(|line| line.ansi(Skin::Bare)).collect::<Vec<_>>().join("\n")
 }
 
 fn cuts(text: &str) -> impl Iterator<Item = (&str, &str)> {

@@ -1,25 +1,25 @@
 //! `petasos chat`: a conversation at the terminal. The screen and the keys are `petasos-tui`'s; this
 //! wires them to the engines.
 
-use std::io::IsTerminal as _;
-use std::path::Path;
+use std::io::{IsTerminal as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
-use petasos_approval::ask::Look as Marks;
 use petasos_config::Inputs;
 use petasos_contract::context::Surface;
-use petasos_providers::{Request, Vault};
-use petasos_runtime::registry::DEFAULT_EMOJI;
+use petasos_providers::{Request, Vault, resolve};
 use petasos_session::{Begin, Choice};
-use petasos_tui::{Editor, Look, Setup};
+use petasos_tui::{Clipboard, Editor, Look, Setup};
 
 use crate::command::{Command, Session, parse};
 use crate::conversation::Conversation;
 use crate::host::Host;
 use crate::out::Style;
 use crate::report::Report;
+use crate::screen;
 use crate::services::Program;
 
 pub(super) static COMMAND: Command = Command {
@@ -31,6 +31,8 @@ pub(super) static COMMAND: Command = Command {
 };
 
 const HISTORY_FILE: &str = "chat_history";
+/// Pictures that were pasted, below the home.
+const PASTED: &str = "pasted";
 
 #[derive(Debug, Args)]
 struct Chat {
@@ -50,9 +52,10 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let terminal = std::io::stdin().is_terminal() && std::io::stdout().is_terminal();
     let dumb = inputs.environment.get("TERM").is_none_or(|term| term.is_empty() || term == "dumb");
     let mut host = Host::open(&inputs)?;
-    let reader = is_for_screen_reader(&host);
-    let look =
-        Look { colour: out.look() == Marks::Colour && !reader, live: terminal && !dumb && !reader };
+    let look = screen::look(host.settings(), out, terminal && !dumb);
+    if let Some(strange) = screen::strange_skin(host.settings()) {
+        out.remark(strange);
+    }
     if look.live && chat.conversation.is_usual() && !can_answer(&host)? {
         if !super::setup::at_first_start(session)? {
             return Ok(ExitCode::FAILURE);
@@ -83,20 +86,17 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             None => Begin::New { choice, after: None },
         });
         let session = session.await.map_err(|error| failed(&error))?;
-        let catalogue = Arc::clone(host.catalogue());
+        let pasted = host.settings().home().join(PASTED);
         let setup = Setup {
             session,
             look,
             history: Some(host.settings().home().join(HISTORY_FILE)),
             first: chat.prompt,
             greeting,
-            emoji: Arc::new(move |tool| {
-                if reader {
-                    return "tool:".to_owned();
-                }
-                catalogue.registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned()
-            }),
+            emoji: screen::emoji(host.settings(), Arc::clone(host.catalogue())),
             editor,
+            clipboard: clipboard(pasted.clone()),
+            pasted,
         };
         petasos_tui::run(setup).await.map_err(|error| failed(&error))
     })??;
@@ -107,19 +107,19 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     Ok(ExitCode::SUCCESS)
 }
 
-/// Whether the resolver finds anybody who would answer.
+/// Whether somebody would answer whom the person has chosen, or given a key for. A server that
+/// merely runs here is offered first.
 fn can_answer(host: &Host) -> Result<bool, Report> {
     let settings = host.settings();
     let vault = Vault::of(settings).view(settings);
+    let unchosen = resolve(&Request::default(), settings, &vault).outcome;
+    if unchosen.is_err_and(|error| error.code == "no_provider_configured") {
+        return Ok(false);
+    }
     let net = host.net();
     let resolved =
         host.wait(host.resolver().resolve(&Request::default(), settings, vault, &net))?;
     Ok(resolved.outcome.is_ok())
-}
-
-/// Whether the person hears the screen instead of seeing it.
-fn is_for_screen_reader(host: &Host) -> bool {
-    host.settings().get("display.screen_reader") == Some(&serde_json::Value::Bool(true))
 }
 
 /// The editor that the person has chosen for everything.
@@ -133,6 +133,29 @@ fn editor(inputs: &Inputs, workspace: &Path) -> Option<Editor> {
     }))
 }
 
+/// The picture in the clipboard of the person, kept where only they can read it.
+fn clipboard(folder: PathBuf) -> Clipboard {
+    Arc::new(move || {
+        let folder = folder.clone();
+        Box::pin(async move {
+            let picture = petasos_terminal::clipboard_picture().await?;
+            let kept = keep(&folder, &picture);
+            kept.map_err(|error| {
+                format!("the picture cannot be kept in {}: {error}", folder.display())
+            })
+        })
+    })
+}
+
+fn keep(folder: &Path, picture: &[u8]) -> std::io::Result<PathBuf> {
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+    let at = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    let file = folder.join(format!("{}.png", at.map_or(0, |at| at.as_millis())));
+    let mut options = std::fs::File::options();
+    options.write(true).create_new(true).mode(0o600).open(&file)?.write_all(picture)?;
+    Ok(file)
+}
+
 fn greeting(host: &Host, choice: &Choice, look: Look) -> String {
     let settings = host.settings();
     let configured = settings.text("model.default").filter(|model| !model.is_empty());
@@ -143,7 +166,7 @@ fn greeting(host: &Host, choice: &Choice, look: Look) -> String {
     let text =
         format!("**petasos** {}{model} · sandbox {sandbox} · /help", env!("CARGO_PKG_VERSION"));
     // Where nothing is styled, the signs would be all that is seen of it.
-    if look.colour { text } else { text.replace(['*', '`'], "") }
+    if look.is_styled() { text } else { text.replace(['*', '`'], "") }
 }
 
 fn failed(error: &impl std::fmt::Display) -> Report {

@@ -4,6 +4,7 @@
 
 mod platforms;
 mod private;
+mod servers;
 mod turn;
 
 use std::process::ExitCode;
@@ -105,6 +106,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             try_backend(host, &mut findings)?;
             look_at_backends(host, &mut findings)?;
             look_at_plugins(host, &mut findings);
+            servers::look(host, &mut findings)?;
             platforms::look(host, &mut findings)?;
             look_at_tools(host, &mut findings)?;
         }

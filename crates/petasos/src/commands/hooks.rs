@@ -5,7 +5,9 @@ use std::process::ExitCode;
 use clap::{ArgMatches, Subcommand};
 use petasos_contract::call::Status;
 use petasos_contract::context::Surface;
-use petasos_contract::hook::{Finished, HookKind, Moment, OnFailure, ReplyMoment, SessionMoment};
+use petasos_contract::hook::{
+    Directive, Finished, HookKind, Moment, OnFailure, ReplyMoment, SessionMoment,
+};
 use petasos_contract::hook::{ToolMoment, TurnMoment, VerifyMoment};
 use petasos_contract::{Args, SessionId, Settings, ToolName};
 use petasos_plugins::shell::{Allowlist, Consent, HookSpec, Ran, listing, try_out};
@@ -148,8 +150,10 @@ fn test(session: &mut Session, event: &str, tool: &str, args: &str) -> Result<Ex
         if out.is_json() {
             out.value(&shown);
         } else {
-            let text = |name: &str| shown.get(name).map(Value::to_string).unwrap_or_default();
-            out.line(format!("{}: {} after {} ms", hook.command, text("result"), text("took_ms")));
+            let result = shown.get("result").and_then(Value::as_str).unwrap_or_default();
+            let took = shown.get("took_ms").and_then(Value::as_u64);
+            let took = took.map(|took| format!(" ({took} ms)")).unwrap_or_default();
+            out.line(format!("{}: {result}{took}", hook.command));
             if let Ok(Some(ran)) = &ran
                 && !ran.said.stderr.trim().is_empty()
             {
@@ -162,9 +166,21 @@ fn test(session: &mut Session, event: &str, tool: &str, args: &str) -> Result<Ex
 
 type Tried = Result<Option<Ran>, petasos_contract::hook::HookError>;
 
+/// What a hook wants, in words.
+fn told(directive: &Directive) -> String {
+    match directive {
+        Directive::Pass => "lets it pass".to_owned(),
+        Directive::Block(why) => format!("blocks it: {why}"),
+        Directive::AskHuman { message, .. } => format!("wants a person to agree: {message}"),
+        Directive::Replace(text) => format!("replaces the text: {text}"),
+        Directive::Append(text) => format!("adds to the text: {text}"),
+        Directive::Rewrite(args) => format!("changes the arguments: {}", args.words()),
+    }
+}
+
 fn shown(hook: &HookSpec, ran: &Tried) -> Value {
     let result = match ran {
-        Ok(Some(Ran { directive: Ok(directive), .. })) => format!("{directive:?}"),
+        Ok(Some(Ran { directive: Ok(directive), .. })) => told(directive),
         Ok(Some(Ran { directive: Err(error), .. })) | Err(error) => format!("failed: {error}"),
         Ok(None) => "its matcher does not fit the tool".to_owned(),
     };

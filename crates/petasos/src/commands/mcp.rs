@@ -8,6 +8,8 @@ mod serve;
 mod shelf;
 mod test;
 
+pub(super) use test::look as try_servers;
+
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Subcommand};

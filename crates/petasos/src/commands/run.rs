@@ -12,7 +12,7 @@ use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
 use clap::{ArgMatches, Args};
-use petasos_contract::context::Surface;
+use petasos_contract::context::{Phase, Surface};
 use petasos_contract::message::Content;
 use petasos_contract::model::Reason;
 use petasos_session::{Begin, EndReason, Input, Outcome, SessionError, TurnEnd, TurnError};
@@ -25,6 +25,7 @@ use crate::conversation::Conversation;
 use crate::host::Host;
 use crate::out::Out;
 use crate::report::Report;
+use crate::screen;
 use crate::services::Program;
 use told::Told;
 use watched::Watched;
@@ -72,6 +73,10 @@ struct Run {
     conversation: Conversation,
 }
 
+/// A conversation that only plans goes on planning.
+const PLANNING: &str =
+    "This conversation is in plan mode: nothing is changed. /go in a chat (`petasos -c`) ends it.";
+
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     let run: Run = parse(matches)?;
     let out = session.out;
@@ -109,9 +114,16 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             }
         };
         let session = sessions.open(begin).await.map_err(failed)?;
+        if !run.conversation.plan
+            && session.view().await.map_err(failed)?.choice.phase == Phase::Plan
+        {
+            out.remark(PLANNING);
+        }
         let cx = host.call_context(Surface::OneShot, session.id().clone());
         let input = with_skill(input, &sessions, &session).await?;
-        let told = Told::new(out, Arc::clone(host.catalogue()), dumb);
+        let look = screen::look(host.settings(), out, !dumb);
+        let emoji = screen::emoji(host.settings(), Arc::clone(host.catalogue()));
+        let told = Told::new(out, emoji, look);
         let watched = Watched { session: &session, told, out, person, cx };
         let ended = watched.turn(input).await;
         let shown = watched.told.end();

@@ -1,5 +1,7 @@
 //! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
 
+mod first;
+mod flow;
 mod golden;
 mod hangup;
 mod once;
@@ -71,7 +73,7 @@ fn a_conversation_is_shown_as_it_happens() {
     assert!(!screen.contains("**"), "{screen}");
     pane.enter("run something");
     let screen = pane.ready_after("It printed two lines.");
-    assert!(screen.contains("💻 terminal echo one; echo two · "), "{screen}");
+    assert!(screen.contains("💻 Ran echo one; echo two · "), "{screen}");
     assert!(screen.contains("│ one") && screen.contains("│ two"), "{screen}");
     assert_eq!(told(&model, "user"), "run something");
     pane.enter("/quit");
@@ -469,7 +471,7 @@ fn a_dumb_terminal_is_enough() {
     pane.see("[n]o");
     pane.enter("once");
     let screen = pane.ready_after("Fine.");
-    let (call, reply) = (screen.rfind("terminal rm -rf build ·"), screen.rfind("Fine."));
+    let (call, reply) = (screen.rfind("Ran rm -rf build ·"), screen.rfind("Fine."));
     assert!(call.is_some() && call < reply, "the call stands before the reply\n{screen}");
     assert!(!pane.styled().contains('\u{1b}'), "{:?}", pane.styled());
     assert!(!home.workspace().join("build").exists());

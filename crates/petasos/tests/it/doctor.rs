@@ -38,7 +38,7 @@ fn what_a_turn_would_miss_is_not_green() {
     let home = working();
     let config = home.agent().join("config.yaml");
     let text = std::fs::read_to_string(&config).unwrap();
-    let hooks = "hooks: {pre_tool_call: [{command: ./check.sh}]}\ndisplay: {skin: x}\n";
+    let hooks = "hooks: {pre_tool_call: [{command: ./check.sh}]}\ndisplay: {language: x}\n";
     home.write(".petasos/config.yaml", format!("{text}{hooks}"));
     let hook = found(&home, "hooks");
     assert!(hook["what"].as_str().is_some_and(|what| what.contains("./check.sh")), "{hook}");

@@ -17,6 +17,8 @@ pub(crate) enum Say {
     Calls(Vec<(&'static str, Value)>),
     /// Text, and then nothing more until whoever asked goes away.
     Stuck(&'static str),
+    /// One paragraph of so many words, as fast as a quick model writes.
+    Words(usize),
     /// An error page.
     Fail(u16),
 }
@@ -118,6 +120,10 @@ fn serve(
             std::thread::spawn(move || stuck(socket, text).unwrap_or_default());
             Ok(())
         }
+        Say::Words(count) => {
+            std::thread::spawn(move || written(socket, count).unwrap_or_default());
+            Ok(())
+        }
         say if streams => {
             let text = events(&say);
             respond(&mut socket, 200, "text/event-stream", &text)
@@ -150,7 +156,7 @@ fn message(say: &Say) -> (Value, &'static str) {
                 .collect();
             (json!({ "role": "assistant", "content": null, "tool_calls": calls }), "tool_calls")
         }
-        Say::Stuck(_) | Say::Fail(_) => (Value::Null, "stop"),
+        Say::Stuck(_) | Say::Words(_) | Say::Fail(_) => (Value::Null, "stop"),
     }
 }
 
@@ -170,6 +176,27 @@ fn events(say: &Say) -> String {
         "data: [DONE]\n\n".to_owned(),
     ]
     .concat()
+}
+
+/// `word1 word2 …`, one event each.
+fn written(mut socket: TcpStream, count: usize) -> std::io::Result<()> {
+    let head = "HTTP/1.1 200 X\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
+    socket.write_all(head.as_bytes())?;
+    for number in 1..=count {
+        let chunk = json!({
+            "id": "c", "object": "chat.completion.chunk", "model": "double",
+            "choices": [{ "index": 0, "delta": { "content": format!("word{number} ") } }],
+        });
+        socket.write_all(format!("data: {chunk}\n\n").as_bytes())?;
+        socket.flush()?;
+        // The pace of a model, not a wait for anybody.
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let end = json!({
+        "id": "c", "object": "chat.completion.chunk", "model": "double",
+        "choices": [{ "index": 0, "delta": {}, "finish_reason": "stop" }],
+    });
+    socket.write_all(format!("data: {end}\n\ndata: [DONE]\n\n").as_bytes())
 }
 
 /// Begins to answer, and waits for the other side to go.

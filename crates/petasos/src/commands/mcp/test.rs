@@ -40,7 +40,7 @@ impl Test {
 }
 
 /// Starts one server or all, and waits until it is known how that went.
-pub(super) fn look(
+pub(in crate::commands) fn look(
     host: &Host,
     name: Option<&str>,
     within: Duration,

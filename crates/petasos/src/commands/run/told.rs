@@ -2,20 +2,19 @@
 //! terminal, or plain lines on standard error.
 
 use std::io::{IsTerminal as _, stderr, stdout};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use petasos_approval::ask::Look as Marks;
 use petasos_contract::event::{Event, Subscriber};
-use petasos_runtime::definitions::Catalogue;
-use petasos_runtime::registry::DEFAULT_EMOJI;
 use petasos_tui::progress::Progress;
-use petasos_tui::{Look, Watch};
+use petasos_tui::watch::Emoji;
+use petasos_tui::{Look, Skin, Watch};
 
 use crate::out::Out;
 
 /// Tells what happens.
 pub(super) struct Told {
     out: Out,
+    skin: Skin,
     shown: Mutex<Shown>,
 }
 
@@ -26,21 +25,18 @@ enum Shown {
 }
 
 impl Told {
-    /// With the emoji of these tools, on a terminal that can redraw or cannot.
-    pub(super) fn new(out: Out, catalogue: Arc<Catalogue>, dumb: bool) -> Self {
-        let emoji =
-            move |tool: &str| catalogue.registry().snapshot().emoji(tool, DEFAULT_EMOJI).to_owned();
-        let look = Look { colour: out.look() == Marks::Colour, live: !dumb };
+    /// With these signs for tools, on a terminal that looks like this.
+    pub(super) fn new(out: Out, emoji: Emoji, look: Look) -> Self {
         let shown = if out.is_json() {
             Shown::Json
         } else if stdout().is_terminal() {
-            Shown::Picture(Box::new(Watch::answering(look, Arc::new(emoji))))
-        } else if stderr().is_terminal() && !dumb {
-            Shown::Picture(Box::new(Watch::beside(look, Arc::new(emoji))))
+            Shown::Picture(Box::new(Watch::answering(look, emoji)))
+        } else if stderr().is_terminal() && look.live {
+            Shown::Picture(Box::new(Watch::beside(look, emoji)))
         } else {
-            Shown::Lines(Progress::new(Arc::new(emoji)))
+            Shown::Lines(Progress::new(emoji))
         };
-        Self { out, shown: Mutex::new(shown) }
+        Self { out, skin: look.skin, shown: Mutex::new(shown) }
     }
 
     fn shown(&self) -> MutexGuard<'_, Shown> {
@@ -80,7 +76,7 @@ impl Subscriber for Told {
             Shown::Picture(watch) => watch.take(event),
             Shown::Lines(progress) => {
                 for line in progress.take(&event) {
-                    self.out.remark(line.ansi(self.out.look() == Marks::Colour));
+                    self.out.remark(line.ansi(self.skin));
                 }
             }
         }

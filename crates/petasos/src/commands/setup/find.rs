@@ -66,12 +66,14 @@ pub(super) fn all(host: &Host) -> Result<Vec<Candidate>, Report> {
         }
     }
     let net = host.net();
-    for server in host.wait(local::probe(&net, PROBE))? {
+    for server in host.wait(local::probe(&net, settings, PROBE))? {
         let known = found.iter().any(|one| one.base_url.as_deref() == Some(&server.base_url));
         if seen.insert(server.name.clone()) && !known {
             found.push(Candidate {
+                // A place that only a variable tells is saved with it.
+                base_url: (local::usual_endpoint(&server.name) != Some(server.base_url.as_str()))
+                    .then(|| server.base_url.clone()),
                 provider: server.name,
-                base_url: None,
                 model: server.models.into_iter().next(),
                 source: format!("local server at {}", server.base_url),
             });

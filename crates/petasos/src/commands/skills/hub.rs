@@ -201,10 +201,9 @@ fn show(out: Out, review: &Review) {
 
 fn findings(out: Out, report: &Found) {
     for finding in &report.findings {
-        out.remark(format!(
-            "  {:?} {:?} {}:{} {}: {}",
-            finding.severity, finding.class, finding.file, finding.line, finding.what, finding.text
-        ));
+        let kind = format!("{:?} {:?}", finding.severity, finding.class).to_lowercase();
+        let place = format!("{}:{}", finding.file, finding.line);
+        out.remark(format!("  {kind} {place} {}: {}", finding.what, finding.text));
     }
     let joined = |names: &std::collections::BTreeSet<String>| {
         names.iter().map(String::as_str).collect::<Vec<_>>().join(", ")

@@ -3,6 +3,7 @@
 //! A scene is played in a terminal of each width; its file under `tests/golden` holds the three
 //! screens. `PETASOS_BLESS=1` writes the files anew; the difference is then read by whoever commits.
 
+mod more;
 mod scenes;
 
 use std::fmt::Write as _;

@@ -73,3 +73,49 @@ fn a_script_can_ask_for_a_plan_alone() {
     assert!(results.contains("it is there"), "{results}");
     assert!(!home.workspace().join("made.txt").exists());
 }
+
+#[test]
+fn a_conversation_that_plans_goes_on_planning_when_it_is_resumed() {
+    let touch = || terminal("touch touched");
+    let model = Loopback::saying(vec![
+        touch(),
+        Say::Text("Planned."),
+        touch(),
+        Say::Text("Still planned."),
+        touch(),
+        Say::Text("Only planned."),
+        touch(),
+        Say::Text("It is done."),
+    ]);
+    let home = home(&model, "");
+    let made = || home.workspace().join("touched").exists();
+    let Some(pane) = Pane::open("plan again", &home, &Start::default()) else { return };
+    pane.see("❯");
+    pane.enter("/plan");
+    pane.ready_after("Plan mode is on");
+    pane.enter("touch it");
+    pane.ready_after("Planned.");
+    pane.enter("/quit");
+    pane.see("[ended with 0]");
+    let start = Start { arguments: "-c --yolo", ..Start::default() };
+    let Some(pane) = Pane::open("plan again", &home, &start) else { return };
+    pane.see("plan mode · ");
+    pane.enter("and now?");
+    pane.ready_after("Still planned.");
+    pane.enter("/quit");
+    pane.see("[ended with 0]");
+    let ran = petasos(&home).run(&["run", "-c", "--yolo", "go on"]);
+    assert_eq!(ran.stdout.trim(), "Only planned.", "{ran:?}");
+    assert!(ran.stderr.contains("in plan mode: nothing is changed"), "{}", ran.stderr);
+    assert!(!made());
+    let Some(pane) = Pane::open("plan again", &home, &start) else { return };
+    pane.see("plan mode · ");
+    pane.enter("/go");
+    pane.ready_after("It is done.");
+    assert!(made());
+    pane.enter("/quit");
+    pane.see("[ended with 0]");
+    let Some(pane) = Pane::open("plan again", &home, &start) else { return };
+    let screen = pane.ready_after("It is done.");
+    assert!(!screen.contains("plan mode · "), "{screen}");
+}

@@ -17,7 +17,7 @@ const TABLE: &str = "| Feature | Left to right | Count |\n|:--|:-:|--:|\n| wrapp
 const LETTERS: &str = "Roses are red,\nViolets are blue.\n\n日本語のテキストは幅が二倍です。\n\nשלום \
     עולם and مرحبا بالعالم\n\n🎉 e\u{301} and 👩‍👩‍👧\n";
 
-fn ask(pane: &Pane, message: &str, shown: &str) {
+pub(super) fn ask(pane: &Pane, message: &str, shown: &str) {
     pane.see("❯");
     pane.enter(message);
     pane.ready_after(shown);
