@@ -58,5 +58,5 @@ pub use engine::{Asker, Choice, Engine, Question};
 pub use loop_tools::LOOP_TOOLS;
 pub use prompt::context_files;
 pub use scripted::{Act, Scripted};
-pub use steer::Inbox;
+pub use steer::{Inbox, Switch};
 pub use turn::Input;

@@ -1,4 +1,5 @@
-//! Words that reach a running turn from outside: guidance of the user, news of background work.
+//! Words that reach a running turn from outside: guidance of the user, news of background work; and
+//! another model for the requests that are still to come.
 //!
 //! They wait here until the loop can hand them over without breaking the order of roles: behind
 //! the next tool results, or as the next message.
@@ -7,6 +8,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use petasos_contract::model::Effort;
 use tokio::sync::Notify;
 
 /// Something for the model.
@@ -28,11 +30,23 @@ impl Word {
     }
 }
 
+/// Who answers from now on, chosen while a turn runs.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Switch {
+    /// The model; the configured one when absent.
+    pub model: Option<String>,
+    /// The provider; the configured one when absent.
+    pub provider: Option<String>,
+    /// How much thinking is asked for.
+    pub effort: Option<Effort>,
+}
+
 /// Where such words wait. Cheap to clone; all clones are one inbox.
 #[derive(Debug, Clone, Default)]
 pub struct Inbox {
     words: Arc<Mutex<VecDeque<Word>>>,
     arrived: Arc<Notify>,
+    switch: Arc<Mutex<Option<Switch>>>,
 }
 
 impl Inbox {
@@ -44,6 +58,21 @@ impl Inbox {
     /// Leaves news for the model.
     pub fn news(&self, text: impl Into<String>) {
         self.leave(Word::News(text.into()));
+    }
+
+    /// The requests that follow go to somebody else; one that is under way goes on.
+    pub fn switch(&self, to: Switch) {
+        *self.switch.lock() = Some(to);
+    }
+
+    /// Who answers from now on, where that was chosen during the turn.
+    pub(crate) fn switched(&self) -> Option<Switch> {
+        self.switch.lock().clone()
+    }
+
+    /// The turn is over, and whoever holds the agent knows of the change: says whether there was one.
+    pub fn settle(&self) -> bool {
+        self.switch.lock().take().is_some()
     }
 
     fn leave(&self, word: Word) {

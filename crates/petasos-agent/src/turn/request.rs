@@ -13,6 +13,7 @@ use serde_json::Value;
 use super::Turn;
 use super::interrupt::Streamed;
 use crate::agent::Agent;
+use crate::steer::Switch;
 
 /// The longest a request may take; the provider's own deadlines are shorter.
 const REQUEST_DEADLINE: Duration = Duration::from_mins(30);
@@ -35,15 +36,20 @@ impl Agent {
         };
         let configured = turn.cx.settings.get("model.max_tokens").and_then(Value::as_u64);
         let configured = configured.and_then(|most| u32::try_from(most).ok());
+        let chosen = self.seat.inbox.switched().unwrap_or_else(|| Switch {
+            model: self.choice.model.clone(),
+            provider: self.choice.provider.clone(),
+            effort: self.choice.effort(),
+        });
         let prompt = Prompt {
             system: turn.system.clone(),
             messages,
             tools: Arc::clone(&turn.tools),
             tool_choice,
-            model: self.choice.model.clone(),
-            provider: self.choice.provider.clone(),
+            model: chosen.model,
+            provider: chosen.provider,
             max_tokens: turn.patience.room(configured),
-            effort: self.choice.effort(),
+            effort: chosen.effort,
             deltas: DeltaSink::to(Arc::new(deltas)),
             ..Prompt::default()
         };

@@ -21,26 +21,30 @@ async fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, Stri
         let usage = "/model NAME [--provider P] changes it; /models lists what the provider offers";
         return Ok(CommandOutcome::markdown(text).and_note(usage));
     }
-    live.quiet()?;
+    if reach == Reach::Once {
+        live.quiet()?;
+    }
     let who = live.services().resolve(&wanted).await?;
-    let before = live.choice.clone();
+    let before = live.once.take_if(|_| reach == Reach::Once).unwrap_or_else(|| live.choice.clone());
     if wanted.model.is_some() {
         live.choice.model.clone_from(&wanted.model);
     }
     if wanted.provider.is_some() {
         live.choice.provider.clone_from(&wanted.provider);
     }
+    live.switch();
     if reach == Reach::Once {
         live.once = Some(before);
     }
-    let choice = live.choice.clone();
     let mut pages = Vec::new();
-    if let Some(agent) = live.quiet()? {
-        let (model, provider) = (choice.model.clone(), choice.provider.clone());
-        *agent.choice_mut() = choice;
-        let amended = agent.transcript().amend(Amend::Model { model, provider }).await;
+    if live.is_busy() || live.agent.is_some() {
+        let (model, provider) = (live.choice.model.clone(), live.choice.provider.clone());
+        let change = Amend::Model { model, provider };
+        let amended = live.engine().store.amend(live.id(), change).await;
         amended.map_err(|error| error.to_string())?;
-        pages.push(Page::Note("switching models resets the provider's prompt cache".to_owned()));
+        let when = if live.is_busy() { " from the next request on;" } else { "" };
+        let note = format!("switching models{when} resets the provider's prompt cache");
+        pages.push(Page::Note(note));
     }
     let reach = match reach {
         Reach::Session => "for this conversation".to_owned(),

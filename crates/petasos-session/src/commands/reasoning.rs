@@ -8,7 +8,7 @@ use crate::live::LiveSession;
 pub(super) static COMMAND: SlashCommand = SlashCommand {
     name: "reasoning",
     aliases: &["think"],
-    usage: "[off|minimal|low|medium|high|xhigh|max]",
+    usage: "[default|off|minimal|low|medium|high|xhigh|max]",
     about: "How hard the model should think",
     run: |live, words| Box::pin(std::future::ready(run(live, words))),
 };
@@ -21,12 +21,13 @@ fn run(live: &mut LiveSession, words: &str) -> Result<CommandOutcome, String> {
             .map_or("up to the provider".to_owned(), |effort| format!("{effort:?}").to_lowercase());
         return Ok(CommandOutcome::note(format!("reasoning effort: {level}")));
     }
-    let effort = serde_json::from_value(serde_json::Value::from(words));
-    let effort: Effort = effort.map_err(|_| format!("`{words}` is no level: {}", COMMAND.usage))?;
-    live.quiet()?;
-    live.choice.effort = Some(effort);
-    if let Some(agent) = live.quiet()? {
-        agent.choice_mut().effort = Some(effort);
-    }
+    live.choice.effort = match words {
+        "default" => None,
+        level => {
+            let effort = serde_json::from_value::<Effort>(serde_json::Value::from(level));
+            Some(effort.map_err(|_| format!("`{level}` is no level: {}", COMMAND.usage))?)
+        }
+    };
+    live.switch();
     Ok(CommandOutcome::note(format!("reasoning effort: {words}")))
 }

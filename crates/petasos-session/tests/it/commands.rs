@@ -71,6 +71,9 @@ async fn commands_are_answered_while_a_turn_runs() {
         ("/steer mind the gap", "for the agent: mind the gap"),
         ("/queue then this", "next: then this"),
         ("/undo", "the agent works"),
+        ("/reasoning high", "reasoning effort: high"),
+        ("/model other", "from the next request on"),
+        ("/model other --once", "the agent works"),
         ("/stop", ""),
     ] {
         let outcome = session.command(line).await.unwrap();
@@ -78,6 +81,8 @@ async fn commands_are_answered_while_a_turn_runs() {
     }
     watch.until("the first turn", is_turn_end).await;
     watch.until("the second turn", is_turn_end).await;
+    let view = session.view().await.unwrap();
+    assert_eq!(view.choice.model.as_deref(), Some("other"));
     assert!(watch.words().contains(&"submitted 2 then this".to_owned()), "{:?}", watch.words());
 }
 
