@@ -19,19 +19,20 @@ pub(crate) fn response(
     request: &InitializeRequest,
     usable: &[UsableProvider],
     version: &str,
+    hears: bool,
 ) -> InitializeResponse {
     let mut methods: Vec<AuthMethod> = usable.iter().map(provider).collect();
     if request.client_capabilities.auth.terminal {
         methods.push(setup());
     }
     InitializeResponse::new(ProtocolVersion::V1)
-        .agent_capabilities(capabilities())
+        .agent_capabilities(capabilities(hears))
         .auth_methods(methods)
         .agent_info(Implementation::new("petasos", version).title("Petasos".to_owned()))
 }
 
 /// Only what answers.
-fn capabilities() -> AgentCapabilities {
+fn capabilities(hears: bool) -> AgentCapabilities {
     let sessions = SessionCapabilities::new()
         .list(SessionListCapabilities::new())
         .resume(SessionResumeCapabilities::new())
@@ -41,7 +42,9 @@ fn capabilities() -> AgentCapabilities {
         .additional_directories(SessionAdditionalDirectoriesCapabilities::new());
     AgentCapabilities::new()
         .load_session(true)
-        .prompt_capabilities(PromptCapabilities::new().image(true).embedded_context(true))
+        .prompt_capabilities(
+            PromptCapabilities::new().image(true).embedded_context(true).audio(hears),
+        )
         .mcp_capabilities(McpCapabilities::new().http(true).sse(true))
         .session_capabilities(sessions)
         .auth(AgentAuthCapabilities::new().logout(LogoutCapabilities::new()))

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 
-use crate::client::{AgentConnection, AgentWatcher, WantedAction};
+use crate::client::{AgentCall, AgentConnection, AgentWatcher, WantedAction};
 use crate::serve::{ServerParts, serve};
 use crate::wire::Transport;
 
@@ -34,7 +34,7 @@ struct Quiet;
 impl AgentWatcher for Quiet {
     fn said(&self, _: &str) {}
 
-    fn used(&self, _: &str) {}
+    fn called(&self, _: &AgentCall, _: bool) {}
 
     fn permit<'a>(&'a self, _: &'a WantedAction) -> BoxFuture<'a, bool> {
         Box::pin(std::future::ready(false))

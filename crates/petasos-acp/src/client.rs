@@ -3,18 +3,19 @@
 //! It offers the agent neither files nor terminals: what the agent does, it does by itself, and what
 //! it asks permission for goes to whoever holds the connection.
 
-use std::collections::HashMap;
-use std::path::{Path, PathBuf};
+mod calls;
+
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
-    CancelNotification, ClientCapabilities, ContentBlock, Error, Implementation, InitializeRequest,
-    InitializeResponse, NewSessionRequest, NewSessionResponse, PermissionOptionKind, PromptRequest,
-    PromptResponse, RequestPermissionOutcome, RequestPermissionRequest, RequestPermissionResponse,
-    SelectedPermissionOutcome, SessionNotification, SessionUpdate, StopReason, TextContent,
-    ToolCall, ToolCallContent, ToolKind,
+    CancelNotification, ClientCapabilities, ContentBlock, Error, ImageContent, Implementation,
+    InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse,
+    PermissionOptionKind, PromptRequest, PromptResponse, RequestPermissionOutcome,
+    RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
+    SessionNotification, SessionUpdate, StopReason, TextContent,
 };
 use parking_lot::Mutex;
 use petasos_contract::BoxFuture;
@@ -25,30 +26,25 @@ use serde_json::Value;
 
 use crate::rpc::{Frame, Peer, PeerError, told};
 use crate::wire::{Arrival, Transport};
+use calls::Calls;
+pub use calls::{AgentCall, AgentCallState, WantedAction};
 
 /// How long an agent may take to say what it can do, and to begin a session.
 const HANDSHAKE: Duration = Duration::from_mins(1);
-
-/// What an agent wants to do, for whoever must agree.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct WantedAction {
-    /// What it is about, in the agent's words.
-    pub title: String,
-    /// The command that it would run.
-    pub command: Option<String>,
-    /// The files that it would write.
-    pub writes: Vec<PathBuf>,
-    /// Whether it says that it only reads.
-    pub reads_only: bool,
-}
 
 /// Hears what an agent does and decides what it may do.
 pub trait AgentWatcher: Send + Sync {
     /// A piece of its answer.
     fn said(&self, text: &str);
 
-    /// It uses a tool.
-    fn used(&self, title: &str);
+    /// A piece of what it thinks.
+    fn thought(&self, _text: &str) {}
+
+    /// It uses a tool: for the first time, or there is more to tell of it.
+    fn called(&self, call: &AgentCall, is_new: bool);
+
+    /// How much of its window is used, in tokens.
+    fn measured(&self, _used: u64, _window: u64) {}
 
     /// Whether it may.
     fn permit<'a>(&'a self, action: &'a WantedAction) -> BoxFuture<'a, bool>;
@@ -72,6 +68,8 @@ pub struct AgentConnection {
     peer: Arc<Peer>,
     /// The name that the agent gives itself.
     pub name: Option<String>,
+    /// Whether it looks at pictures.
+    pub sees: bool,
     _reader: Owned<()>,
 }
 
@@ -90,12 +88,13 @@ impl AgentConnection {
     ) -> Result<Self, PeerError> {
         let peer = Peer::new(transport.out.clone());
         let reader = Owned::start(listen(transport, Arc::clone(&peer), watcher));
-        let mut connection = Self { peer, name: None, _reader: reader };
+        let mut connection = Self { peer, name: None, sees: false, _reader: reader };
         let hello = InitializeRequest::new(ProtocolVersion::V1)
             .client_capabilities(ClientCapabilities::new())
             .client_info(Implementation::new("petasos", version));
         let answer: InitializeResponse = connection.ask("initialize", &hello, HANDSHAKE).await?;
         connection.name = answer.agent_info.map(|info| info.name);
+        connection.sees = answer.agent_capabilities.prompt_capabilities.image;
         Ok(connection)
     }
 
@@ -106,15 +105,22 @@ impl AgentConnection {
         Ok(answer.session_id.0.to_string())
     }
 
-    /// Says something and waits for the end of the turn, for so long at most.
+    /// Says something and waits for the end of the turn, for so long at most. Pictures are `data:`
+    /// addresses; an agent that does not look at them is not given any.
     pub async fn prompt(
         &self,
         session: &str,
         text: &str,
+        pictures: &[String],
         within: Duration,
     ) -> Result<AgentEnd, PeerError> {
-        let block = ContentBlock::Text(TextContent::new(text));
-        let request = PromptRequest::new(session.to_owned(), vec![block]);
+        let mut blocks = vec![ContentBlock::Text(TextContent::new(text))];
+        let pictures = pictures.iter().filter(|_| self.sees);
+        blocks.extend(pictures.filter_map(|url| {
+            let (kind, data) = url.strip_prefix("data:")?.split_once(";base64,")?;
+            Some(ContentBlock::Image(ImageContent::new(data, kind)))
+        }));
+        let request = PromptRequest::new(session.to_owned(), blocks);
         let answer: PromptResponse = self.ask("session/prompt", &request, within).await?;
         Ok(match answer.stop_reason {
             StopReason::Cancelled => AgentEnd::Cancelled,
@@ -130,6 +136,11 @@ impl AgentConnection {
         self.peer.notify("session/cancel", &note).await;
     }
 
+    /// Stops the turn, from where nothing can be waited for.
+    pub fn stop(&self, session: &str) {
+        self.peer.tell("session/cancel", &CancelNotification::new(session.to_owned()));
+    }
+
     /// Asks anything of the agent.
     pub(crate) async fn ask<R: DeserializeOwned>(
         &self,
@@ -143,19 +154,19 @@ impl AgentConnection {
 
 async fn listen(mut transport: Transport, peer: Arc<Peer>, watcher: Arc<dyn AgentWatcher>) {
     let asked: Mutex<Vec<Owned<()>>> = Mutex::default();
-    let announced: Arc<Announced> = Arc::default();
+    let calls: Arc<Calls> = Arc::default();
     while let Some(arrival) = transport.lines.recv().await {
         let Arrival::Line(line) = arrival else { continue };
         match Frame::read(&line) {
             Frame::Response { id, result } => peer.answered(&id, result),
             Frame::Notification { method, params } if method == "session/update" => {
-                heard(params, watcher.as_ref(), &announced);
+                heard(params, watcher.as_ref(), &calls);
             }
             Frame::Request { id, method, params } => {
                 let (peer, watcher) = (Arc::clone(&peer), Arc::clone(&watcher));
-                let announced = Arc::clone(&announced);
+                let calls = Arc::clone(&calls);
                 let work = Owned::start(async move {
-                    let answer = answer(&method, params, watcher.as_ref(), &announced).await;
+                    let answer = answer(&method, params, watcher.as_ref(), &calls).await;
                     peer.respond(&id, answer).await;
                 });
                 let mut asked = asked.lock();
@@ -168,13 +179,8 @@ async fn listen(mut transport: Transport, peer: Arc<Peer>, watcher: Arc<dyn Agen
     peer.close();
 }
 
-/// Calls that an agent announced: it may ask for permission by the name alone.
-type Announced = Mutex<HashMap<String, ToolCall>>;
-
-/// More calls than an agent has open at once; then the older ones are forgotten.
-const ANNOUNCED_MAX: usize = 1024;
-
-fn heard(params: Value, watcher: &dyn AgentWatcher, announced: &Announced) {
+/// What is not known, or cannot be read, is of a later version and passes.
+fn heard(params: Value, watcher: &dyn AgentWatcher, calls: &Calls) {
     let Ok(note) = serde_json::from_value::<SessionNotification>(params) else { return };
     match note.update {
         SessionUpdate::AgentMessageChunk(chunk) => {
@@ -182,14 +188,20 @@ fn heard(params: Value, watcher: &dyn AgentWatcher, announced: &Announced) {
                 watcher.said(&text.text);
             }
         }
-        SessionUpdate::ToolCall(call) => {
-            watcher.used(&call.title);
-            let mut announced = announced.lock();
-            if announced.len() >= ANNOUNCED_MAX {
-                announced.clear();
+        SessionUpdate::AgentThoughtChunk(chunk) => {
+            if let ContentBlock::Text(text) = chunk.content {
+                watcher.thought(&text.text);
             }
-            announced.insert(call.tool_call_id.0.to_string(), call);
         }
+        SessionUpdate::ToolCall(call) => {
+            let (call, is_new) = calls.announced(call);
+            watcher.called(&call, is_new);
+        }
+        SessionUpdate::ToolCallUpdate(update) => {
+            let (call, is_new) = calls.updated(update);
+            watcher.called(&call, is_new);
+        }
+        SessionUpdate::UsageUpdate(usage) => watcher.measured(usage.used, usage.size),
         _ => {}
     }
 }
@@ -198,15 +210,16 @@ async fn answer(
     method: &str,
     params: Value,
     watcher: &dyn AgentWatcher,
-    announced: &Announced,
+    calls: &Calls,
 ) -> Result<Value, Error> {
     if method != "session/request_permission" {
         return Err(told(Error::method_not_found(), &format!("`{method}` was not offered")));
     }
     let asked: RequestPermissionRequest = serde_json::from_value(params)
         .map_err(|error| told(Error::invalid_params(), &error.to_string()))?;
-    let known = announced.lock().get(&*asked.tool_call.tool_call_id.0).cloned();
-    let allowed = watcher.permit(&wanted(&asked, known.as_ref())).await;
+    let (call, is_new) = calls.updated(asked.tool_call);
+    watcher.called(&call, is_new);
+    let allowed = watcher.permit(&calls.wanted(&call)).await;
     // Never wider than once: what lasts is decided here, not there.
     let kinds = if allowed {
         [PermissionOptionKind::AllowOnce, PermissionOptionKind::AllowAlways]
@@ -223,42 +236,4 @@ async fn answer(
     };
     serde_json::to_value(RequestPermissionResponse::new(outcome))
         .map_err(|error| told(Error::internal_error(), &error.to_string()))
-}
-
-/// What an agent asks for, as far as it says: now, or when it announced the call.
-fn wanted(asked: &RequestPermissionRequest, known: Option<&ToolCall>) -> WantedAction {
-    let fields = &asked.tool_call.fields;
-    let kind = fields.kind.or(known.map(|call| call.kind));
-    let input = fields.raw_input.as_ref().or(known.and_then(|call| call.raw_input.as_ref()));
-    let command = input.and_then(|input| input.get("command")).and_then(words);
-    let shown = known.map(|call| call.content.as_slice()).unwrap_or_default();
-    let content = fields.content.as_deref().unwrap_or(shown);
-    let diffs = content.iter().filter_map(|content| match content {
-        ToolCallContent::Diff(diff) => Some(diff.path.clone()),
-        _ => None,
-    });
-    let mut writes: Vec<PathBuf> = diffs.collect();
-    let changes = matches!(kind, Some(ToolKind::Edit | ToolKind::Delete | ToolKind::Move));
-    if changes && writes.is_empty() {
-        let places = known.map(|call| call.locations.as_slice()).unwrap_or_default();
-        let places = fields.locations.as_deref().unwrap_or(places);
-        writes = places.iter().map(|place| place.path.clone()).collect();
-    }
-    let harmless = matches!(kind, Some(ToolKind::Read | ToolKind::Search | ToolKind::Think));
-    let reads_only = harmless && writes.is_empty() && command.is_none();
-    let title = fields.title.clone().or_else(|| known.map(|call| call.title.clone()));
-    let title = title.unwrap_or_else(|| "something that it does not name".to_owned());
-    WantedAction { title, command, writes, reads_only }
-}
-
-/// A command as text or as its words.
-fn words(command: &Value) -> Option<String> {
-    match command {
-        Value::String(text) => Some(text.clone()),
-        Value::Array(words) => {
-            let words: Vec<&str> = words.iter().filter_map(Value::as_str).collect();
-            Some(words.join(" "))
-        }
-        _ => None,
-    }
 }

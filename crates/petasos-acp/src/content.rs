@@ -20,13 +20,28 @@ pub(crate) struct Prompted {
     pub(crate) line: Option<String>,
 }
 
-/// Reads the blocks of a prompt.
-pub(crate) fn read(blocks: &[ContentBlock]) -> Result<Prompted, Error> {
+/// The recordings of a prompt, in their order, as base64.
+pub(crate) fn recordings(blocks: &[ContentBlock]) -> Vec<&str> {
+    let data = blocks.iter().filter_map(|block| match block {
+        ContentBlock::Audio(audio) => Some(audio.data.as_str()),
+        _ => None,
+    });
+    data.collect()
+}
+
+/// Reads the blocks of a prompt, with the words of its recordings.
+pub(crate) fn read(blocks: &[ContentBlock], heard: &[String]) -> Result<Prompted, Error> {
     let mut parts: Vec<Part> = Vec::new();
     let mut only_text = true;
+    let mut heard = heard.iter();
     for block in blocks {
         let part = match block {
             ContentBlock::Text(text) => Part::text(text.text.clone()),
+            ContentBlock::Audio(_) => {
+                only_text = false;
+                let words = heard.next().ok_or_else(deaf)?;
+                Part::text(format!("[spoken] {words}"))
+            }
             other => {
                 only_text = false;
                 part(other)?
@@ -66,10 +81,6 @@ fn part(block: &ContentBlock) -> Result<Part, Error> {
             }
             Ok(Part::image(format!("data:{};base64,{}", image.mime_type, image.data)))
         }
-        ContentBlock::Audio(_) => {
-            let why = "audio is not taken: `promptCapabilities.audio` is false";
-            Err(told(Error::invalid_params(), why))
-        }
         ContentBlock::ResourceLink(link) => Ok(Part::text(linked(link))),
         ContentBlock::Resource(embedded) => match &embedded.resource {
             EmbeddedResourceResource::TextResourceContents(text) => {
@@ -90,6 +101,11 @@ fn part(block: &ContentBlock) -> Result<Part, Error> {
         },
         _ => Err(told(Error::invalid_params(), "a block of this type is not known")),
     }
+}
+
+/// Nobody is set up who could listen.
+pub(crate) fn deaf() -> Error {
+    told(Error::invalid_params(), "audio is not taken: `promptCapabilities.audio` is false")
 }
 
 fn is_base64(data: &str) -> bool {
@@ -131,7 +147,7 @@ mod tests {
     use super::*;
 
     fn prompted(blocks: Value) -> Result<Prompted, Error> {
-        read(&serde_json::from_value::<Vec<ContentBlock>>(blocks).unwrap())
+        read(&serde_json::from_value::<Vec<ContentBlock>>(blocks).unwrap(), &[])
     }
 
     #[test]

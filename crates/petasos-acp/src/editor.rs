@@ -12,12 +12,12 @@ use agent_client_protocol_schema::v1::{
 use parking_lot::Mutex;
 use petasos_contract::CallId;
 use petasos_contract::wait::Owned;
-use petasos_session::{CommandInfo, Replay, Session};
+use petasos_session::{CommandInfo, EventStream, Replay, Session};
 use tokio_util::sync::CancellationToken;
 
 use crate::follow::{Follower, Progress, send};
 use crate::permit::Asking;
-use crate::port::EditorHost;
+use crate::port::{EditorHost, ModelOption};
 use crate::render::{Abilities, CallRecord, Lookup, Renderer};
 use crate::rpc::Peer;
 use crate::rules::RuledSession;
@@ -56,10 +56,16 @@ pub(crate) struct EditorSession {
     pub(crate) renderer: Arc<Mutex<Renderer>>,
     /// Prompts that are not answered yet, in the order in which they came.
     pub(crate) prompts: Mutex<VecDeque<CancellationToken>>,
-    /// Changes that wait for the end of a turn.
-    pub(crate) later: Mutex<Vec<String>>,
+    /// Prompts pass in the order in which they came, however long one takes to be read.
+    pub(crate) turnstile: tokio::sync::Mutex<()>,
+    /// Who answered in the place of whom was chosen.
+    pub(crate) served: Mutex<Option<ModelOption>>,
     peer: Arc<Peer>,
     follower: Mutex<Option<Owned<()>>>,
+    /// What happens while the client is still being shown what was said before.
+    watched: Mutex<Option<EventStream>>,
+    /// The last row that the client was shown.
+    shown: Mutex<i64>,
     soon: Mutex<Option<Owned<()>>>,
     _servers: Box<dyn Any + Send + Sync>,
 }
@@ -94,24 +100,48 @@ impl EditorSession {
         let Opening { wire, session, cwd, ruled, servers, abilities } = opening;
         let lookup = Arc::new(Known { ruled: Arc::clone(&ruled), host: Arc::clone(host) });
         let renderer = Renderer::new(cwd.clone(), tag(), abilities, lookup);
+        let renderer = Arc::new(Mutex::new(renderer));
+        if let Some(terminals) = &ruled.terminals {
+            terminals.shown_by(&renderer);
+        }
         Arc::new(Self {
             wire,
             session,
             cwd,
             ruled,
             progress: Progress::new(),
-            renderer: Arc::new(Mutex::new(renderer)),
+            renderer,
             prompts: Mutex::default(),
-            later: Mutex::default(),
+            turnstile: tokio::sync::Mutex::default(),
+            served: Mutex::default(),
             peer: Arc::clone(peer),
             follower: Mutex::new(None),
+            watched: Mutex::new(None),
+            shown: Mutex::default(),
             soon: Mutex::new(None),
             _servers: servers,
         })
     }
 
+    /// From here on nothing that happens is missed, though it is told later.
+    pub(crate) fn watch(&self) {
+        if self.follower.lock().is_none() {
+            *self.watched.lock() = Some(self.session.events(Replay::Now));
+        }
+    }
+
+    /// The client has been shown everything up to this row.
+    pub(crate) fn shown_until(&self, row: Option<i64>) {
+        *self.shown.lock() = row.unwrap_or_default();
+    }
+
     /// Begins to tell the client what happens; a second time changes nothing.
-    pub(crate) fn follow(&self, host: &Arc<dyn EditorHost>, forms: bool, title: Option<String>) {
+    pub(crate) fn follow(
+        self: &Arc<Self>,
+        host: &Arc<dyn EditorHost>,
+        forms: bool,
+        title: Option<String>,
+    ) {
         let mut following = self.follower.lock();
         if following.is_some() {
             return;
@@ -124,6 +154,7 @@ impl EditorSession {
             forms,
         });
         let follower = Follower {
+            open: Arc::downgrade(self),
             wire: self.wire.clone(),
             session: self.session.clone(),
             peer: Arc::clone(&self.peer),
@@ -133,8 +164,11 @@ impl EditorSession {
             printed: HashSet::new(),
             questions: HashMap::new(),
             title,
+            shown: *self.shown.lock(),
+            fell_back: false,
         };
-        let events = self.session.events(Replay::Now);
+        let watched = self.watched.lock().take();
+        let events = watched.unwrap_or_else(|| self.session.events(Replay::Now));
         *following = Some(Owned::start(follower.run(events)));
     }
 

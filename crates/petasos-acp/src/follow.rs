@@ -3,7 +3,7 @@
 //! The answer to a prompt waits until everything of its turn has been sent ([`Progress::reached`]).
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use agent_client_protocol_schema::v1::{
@@ -12,12 +12,17 @@ use agent_client_protocol_schema::v1::{
 use parking_lot::Mutex;
 use petasos_contract::CallId;
 use petasos_contract::event::Event;
+use petasos_contract::reply::{Served, Step};
 use petasos_contract::wait::Owned;
 use petasos_session::{EventStream, QuestionId, Session, SessionEvent, StreamItem, SubmissionId};
 use tokio::sync::{Notify, watch};
 
+use crate::editor::EditorSession;
+use crate::options;
 use crate::permit::Asking;
+use crate::port::ModelOption;
 use crate::render::Renderer;
+use crate::replay;
 use crate::rpc::Peer;
 
 /// What a running command prints is shown at most this often.
@@ -102,6 +107,7 @@ impl Progress {
 
 /// Follows a session until it ends or the client is gone.
 pub(crate) struct Follower {
+    pub(crate) open: Weak<EditorSession>,
     pub(crate) wire: SessionId,
     pub(crate) session: Session,
     pub(crate) peer: Arc<Peer>,
@@ -113,6 +119,10 @@ pub(crate) struct Follower {
     /// Questions that the client is asked.
     pub(crate) questions: HashMap<QuestionId, Owned<()>>,
     pub(crate) title: Option<String>,
+    /// The last row that the client was shown before.
+    pub(crate) shown: i64,
+    /// Whether somebody else answered last than was chosen.
+    pub(crate) fell_back: bool,
 }
 
 impl Follower {
@@ -172,6 +182,14 @@ impl Follower {
             SessionEvent::Agent(Event::ToolAnswered { call, .. }) => {
                 self.printed.remove(call);
             }
+            SessionEvent::Agent(Event::MessageAdded { seq, .. }) => {
+                self.added(*seq).await;
+                return;
+            }
+            SessionEvent::Agent(Event::Replied { served, path, .. }) => {
+                let fell = path.iter().any(|step| matches!(step, Step::FellBack { .. }));
+                self.answers(served, fell).await;
+            }
             _ => {}
         }
         let updates = self.renderer.lock().event(event);
@@ -181,6 +199,42 @@ impl Follower {
         if let SessionEvent::TurnEnded { id, .. } = event {
             self.send_title().await;
             self.progress.ended(*id);
+        }
+    }
+
+    /// Another window, perhaps of another process, has added a message.
+    async fn added(&mut self, seq: i64) {
+        if seq <= self.shown {
+            return;
+        }
+        self.shown = seq;
+        let message = match self.asking.host.message(self.session.id(), seq).await {
+            Ok(Some(message)) => message,
+            Ok(None) => return,
+            Err(error) => {
+                tracing::warn!(error, "a message of another window is not shown");
+                return;
+            }
+        };
+        let updates = replay::said(&mut self.renderer.lock(), &message);
+        for update in updates {
+            self.send(update).await;
+        }
+        self.send_title().await;
+    }
+
+    /// Who answers in the place of whom was chosen is shown as the choice, until that one is back.
+    async fn answers(&mut self, served: &Served, fell_back: bool) {
+        if !fell_back && !self.fell_back {
+            return;
+        }
+        self.fell_back = fell_back;
+        let Some(open) = self.open.upgrade() else { return };
+        let by = ModelOption { provider: served.provider.clone(), model: served.model.clone() };
+        let by = fell_back.then_some(by);
+        let before = std::mem::replace(&mut *open.served.lock(), by.clone());
+        if before != by {
+            options::tell(&open, self.asking.host.as_ref()).await;
         }
     }
 

@@ -12,7 +12,7 @@
 //! | `content`, `prompt` | from a prompt to its stop reason |
 //! | `permit` | questions to the person at the client |
 //! | `mode`, `rules`, `options` | what is asked before it happens, and what can be chosen |
-//! | `files` | texts of the client, saved or not |
+//! | `files`, `terminals` | texts of the client, saved or not; commands in its terminals |
 //! | `client` | the other direction: another agent as ours |
 //! | `check`, `snippets` | whether the server works here, and what editors must be told |
 //! | `port` | what the program around must offer |
@@ -38,15 +38,20 @@ pub mod serve;
 mod sessions;
 mod shown;
 pub mod snippets;
+mod terminals;
 mod time;
 pub mod wire;
 
 pub use check::{CheckStep, check};
-pub use client::{AgentConnection, AgentEnd, AgentWatcher, WantedAction};
+pub use client::{
+    AgentCall, AgentCallState, AgentConnection, AgentEnd, AgentWatcher, WantedAction,
+};
 pub use port::{
-    EditorHost, EditorPlace, ModelOption, PreparedSession, StoredSession, UsableProvider,
+    EditorHost, EditorPlace, ModelOption, PreparedSession, StoredMessage, StoredSession,
+    UsableProvider,
 };
 pub use rules::EditorRules;
 pub use serve::{ServerParts, serve};
 pub use snippets::{EditorSnippet, SNIPPETS};
+pub use terminals::{ClientTerminals, TerminalEnd, TerminalRan, TerminalTask};
 pub use wire::Transport;

@@ -4,6 +4,7 @@ use agent_client_protocol_schema::v1::{
     ConfigOptionUpdate, CurrentModeUpdate, Error, SessionConfigKind, SessionConfigOption,
     SessionConfigOptionCategory, SessionConfigSelect, SessionConfigSelectOption, SessionUpdate,
 };
+use petasos_contract::context::Phase;
 use petasos_session::Choice;
 
 use crate::editor::EditorSession;
@@ -30,9 +31,13 @@ pub(crate) async fn options(
 ) -> Result<Vec<SessionConfigOption>, Error> {
     let view = open.session.view().await;
     let view = view.map_err(|error| told(Error::internal_error(), &error.to_string()))?;
-    let models = host.models(&view.choice).await;
+    let mut models = host.models(&view.choice).await;
+    let served = open.served.lock().clone();
+    if let Some(served) = served.as_ref().filter(|served| !models.contains(served)) {
+        models.push(served.clone());
+    }
     let mut options = vec![mode(open.ruled.mode())];
-    options.extend(model(&view.choice, &models));
+    options.extend(model(&view.choice, served.as_ref(), &models));
     options.push(thought_level(&view.choice));
     Ok(options)
 }
@@ -50,13 +55,18 @@ fn mode(now: Mode) -> SessionConfigOption {
         .category(SessionConfigOptionCategory::Mode)
 }
 
-fn model(choice: &Choice, models: &[ModelOption]) -> Option<SessionConfigOption> {
+/// The model that was chosen, or the one that stands in for it.
+fn model(
+    choice: &Choice,
+    served: Option<&ModelOption>,
+    models: &[ModelOption],
+) -> Option<SessionConfigOption> {
     let named = |model: &ModelOption| format!("{}:{}", model.provider, model.model);
     let chosen = models.iter().find(|model| {
         choice.model.as_ref().is_some_and(|it| *it == model.model)
             && choice.provider.as_ref().is_none_or(|it| *it == model.provider)
     });
-    let now = named(chosen.or(models.first())?);
+    let now = named(served.or(chosen).or(models.first())?);
     let value = |model: &ModelOption| {
         SessionConfigSelectOption::new(named(model), model.model.clone())
             .description(model.provider.clone())
@@ -79,7 +89,7 @@ fn thought_level(choice: &Choice) -> SessionConfigOption {
         .category(SessionConfigOptionCategory::ThoughtLevel)
 }
 
-/// Chooses a value. While a turn runs, a model and a level wait for its end.
+/// Chooses a value. While a turn runs, it counts from the next request to a model on.
 pub(crate) async fn choose(open: &EditorSession, option: &str, value: &str) -> Result<(), Error> {
     let unknown = || {
         let why = format!("`{value}` is no value of `{option}`");
@@ -101,9 +111,8 @@ pub(crate) async fn choose(open: &EditorSession, option: &str, value: &str) -> R
             }
             format!("/model {model} --provider {provider}")
         }
-        "thought_level" if value == USUAL => return Ok(()),
         "thought_level" => {
-            let known = LEVELS.iter().any(|(id, _)| *id == value);
+            let known = value == USUAL || LEVELS.iter().any(|(id, _)| *id == value);
             known.then(|| format!("/reasoning {value}")).ok_or_else(unknown)?
         }
         _ => {
@@ -111,10 +120,8 @@ pub(crate) async fn choose(open: &EditorSession, option: &str, value: &str) -> R
             return Err(told(Error::invalid_params(), &why));
         }
     };
-    let view = open.session.view().await;
-    if view.is_ok_and(|view| view.busy) {
-        open.later.lock().push(line);
-        return Ok(());
+    if option == "model" {
+        *open.served.lock() = None;
     }
     command(open, &line).await
 }
@@ -130,9 +137,37 @@ pub(crate) async fn command(open: &EditorSession, line: &str) -> Result<(), Erro
     failed.map_or(Ok(()), |why| Err(told(Error::invalid_params(), &why)))
 }
 
+/// The session's own phase is the mode `plan`: somebody may have typed `/plan` or `/go`, here or in
+/// another window.
+pub(crate) async fn follow_phase(open: &EditorSession) {
+    let Ok(view) = open.session.view().await else { return };
+    let (plans, mode) = (view.choice.phase == Phase::Plan, open.ruled.mode());
+    let wanted = match (plans, mode) {
+        (true, _) => Mode::Plan,
+        (false, Mode::Plan) => Mode::Ask,
+        (false, other) => other,
+    };
+    if wanted != mode {
+        open.ruled.set_mode(wanted);
+        open.tell(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(wanted.id()))).await;
+    }
+}
+
 /// Another mode, from the next call on.
 pub(crate) async fn set_mode(open: &EditorSession, mode: Mode) {
+    let before = open.ruled.mode();
     open.ruled.set_mode(mode);
+    // The door then refuses by effects what the rules of editors do not know by name.
+    let line = match (before == Mode::Plan, mode == Mode::Plan) {
+        (false, true) => Some("/plan on"),
+        (true, false) => Some("/plan off"),
+        _ => None,
+    };
+    if let Some(line) = line
+        && let Err(error) = command(open, line).await
+    {
+        tracing::warn!(%error, "the session did not follow the editor's mode");
+    }
     open.tell(SessionUpdate::CurrentModeUpdate(CurrentModeUpdate::new(mode.id()))).await;
 }
 

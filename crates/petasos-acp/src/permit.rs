@@ -77,6 +77,10 @@ impl Asking {
         // The tool's own word where it has one: it knows the place of every hunk.
         let own: Vec<FileDiff> = request.edits.iter().map(FileDiff::of).collect();
         let proposed = if own.is_empty() { self.ruled.proposed(call) } else { own };
+        if proposed.is_empty() && matches!(request.tool.as_str(), "write_file" | "patch") {
+            let why = "what the edit would change cannot be shown, so nobody was asked";
+            return Some(denied(Some(why.to_owned())));
+        }
         let mut content: Vec<ToolCallContent> = proposed.iter().map(FileDiff::content).collect();
         content.push(words(&self.said(request)));
         let fields = fields.status(ToolCallStatus::Pending).title(title(request)).content(content);

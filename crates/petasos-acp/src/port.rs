@@ -55,6 +55,15 @@ pub struct StoredSession {
     pub archived: bool,
 }
 
+/// A message of the store.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredMessage {
+    /// Its place in the log.
+    pub seq: i64,
+    /// What was said.
+    pub message: Message,
+}
+
 /// A model that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ModelOption {
@@ -103,7 +112,16 @@ pub trait EditorHost: Send + Sync {
     fn list(&self) -> HostFuture<'_, Vec<StoredSession>>;
 
     /// Everything that was said, the oldest first.
-    fn history<'a>(&'a self, session: &'a SessionId) -> HostFuture<'a, Vec<Message>>;
+    fn history<'a>(&'a self, session: &'a SessionId) -> HostFuture<'a, Vec<StoredMessage>>;
+
+    /// One message; nothing where people are not shown it.
+    fn message<'a>(&'a self, session: &'a SessionId, seq: i64) -> HostFuture<'a, Option<Message>>;
+
+    /// Whether recordings are listened to.
+    fn hears(&self) -> bool;
+
+    /// The words of a recording, given as base64.
+    fn heard<'a>(&'a self, session: &'a SessionId, recording: &'a str) -> HostFuture<'a, String>;
 
     /// A new conversation that begins like this one.
     fn fork<'a>(

@@ -37,11 +37,16 @@ impl Arrived {
         blocks: &[ContentBlock],
         host: &dyn EditorHost,
     ) -> Result<PromptResponse, Error> {
-        let prompted = content::read(blocks)?;
         let open = &self.open;
+        let passing = open.turnstile.lock().await;
+        let Some(heard) = self.heard(blocks, host).await? else {
+            return Ok(PromptResponse::new(StopReason::Cancelled));
+        };
+        let prompted = content::read(blocks, &heard)?;
         if let Some(line) = &prompted.line
             && let Some((name, _)) = command::split(line)
         {
+            drop(passing);
             return self.command(&name, line, host).await;
         }
         if self.cancel.is_cancelled() {
@@ -60,7 +65,28 @@ impl Arrived {
                 Admission::Steered => return Ok(PromptResponse::new(StopReason::EndTurn)),
             }
         };
-        self.ended(turn, host).await
+        drop(passing);
+        self.ended(turn).await
+    }
+
+    /// The words of the prompt's recordings; nothing when it is cancelled meanwhile.
+    async fn heard(
+        &self,
+        blocks: &[ContentBlock],
+        host: &dyn EditorHost,
+    ) -> Result<Option<Vec<String>>, Error> {
+        let mut words = Vec::new();
+        for recording in content::recordings(blocks) {
+            if !host.hears() {
+                return Err(content::deaf());
+            }
+            let heard = tokio::select! {
+                heard = host.heard(self.open.session.id(), recording) => heard,
+                () = self.cancel.cancelled() => return Ok(None),
+            };
+            words.push(heard.map_err(|why| told(Error::invalid_params(), &why))?);
+        }
+        Ok(Some(words))
     }
 
     /// A slash command: what it says is a message of the agent.
@@ -82,8 +108,13 @@ impl Arrived {
             let update = open.renderer.lock().page(page);
             open.tell(update).await;
         }
-        if matches!(name, "model" | "reasoning" | "think") {
-            options::tell(open, host).await;
+        match name {
+            "model" | "reasoning" | "think" => options::tell(open, host).await,
+            "plan" | "go" => {
+                options::follow_phase(open).await;
+                options::tell(open, host).await;
+            }
+            _ => {}
         }
         if let AfterCommand::Submit(_) = outcome.then {
             // The session has taken it by itself: it is over when the session rests again.
@@ -104,11 +135,7 @@ impl Arrived {
     }
 
     /// Waits for the end of a turn, and until everything of it has been sent.
-    async fn ended(
-        &self,
-        turn: TurnHandle,
-        host: &dyn EditorHost,
-    ) -> Result<PromptResponse, Error> {
+    async fn ended(&self, turn: TurnHandle) -> Result<PromptResponse, Error> {
         let (id, open) = (turn.id, &self.open);
         let stop = Stop { session: &open.session, armed: true };
         let end = {
@@ -121,7 +148,6 @@ impl Arrived {
         };
         stop.disarm();
         open.progress.reached(id).await;
-        self.apply_later(host).await;
         let cancelled = self.cancel.is_cancelled();
         match end {
             None => Ok(PromptResponse::new(StopReason::Cancelled)),
@@ -136,21 +162,6 @@ impl Arrived {
         self.open.progress.begun(id).await;
         self.open.session.interrupt();
         std::future::pending::<()>().await;
-    }
-
-    /// What was chosen while the turn ran.
-    async fn apply_later(&self, host: &dyn EditorHost) {
-        let lines = std::mem::take(&mut *self.open.later.lock());
-        for line in &lines {
-            if let Err(error) = options::command(&self.open, line).await {
-                let page = petasos_session::Page::Warning(error.message.clone());
-                let update = self.open.renderer.lock().page(&page);
-                self.open.tell(update).await;
-            }
-        }
-        if !lines.is_empty() {
-            options::tell(&self.open, host).await;
-        }
     }
 }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use agent_client_protocol_schema::v1::{
     CompactionStatus, CompactionUpdate, Content, ContentBlock, ContentChunk, Cost, MessageId,
     Notice, NoticeSeverity, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate,
-    TextContent, ToolCall, ToolCallContent, ToolCallId, ToolCallStatus, ToolCallUpdate,
-    ToolCallUpdateFields, UsageUpdate,
+    Terminal, TerminalId, TextContent, ToolCall, ToolCallContent, ToolCallId, ToolCallStatus,
+    ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
 };
 use petasos_contract::CallId;
 use petasos_contract::call::Status;
@@ -76,6 +76,8 @@ struct OpenCall {
     wire: ToolCallId,
     tool: String,
     printed: String,
+    /// The client's terminal that it runs in.
+    terminal: Option<TerminalId>,
     /// What the client was told about it.
     fields: ToolCallUpdateFields,
 }
@@ -147,6 +149,13 @@ impl Renderer {
     pub(crate) fn user(&mut self, text: &str) -> SessionUpdate {
         let id = self.message();
         SessionUpdate::UserMessageChunk(chunk(text, id))
+    }
+
+    /// A message of the user that is more than text: its blocks are pieces of one message.
+    pub(crate) fn user_blocks(&mut self, blocks: Vec<ContentBlock>) -> Vec<SessionUpdate> {
+        let id = self.message();
+        let chunk = |block| ContentChunk::new(block).message_id(id.clone());
+        blocks.into_iter().map(|block| SessionUpdate::UserMessageChunk(chunk(block))).collect()
     }
 
     /// Something that the program says by itself.
@@ -314,11 +323,13 @@ impl Renderer {
             .locations(places.clone())
             .raw_input(input.clone());
         let update = ToolCall::new(wire.clone(), title)
+            .name(tool.to_owned())
             .kind(kind)
             .status(ToolCallStatus::Pending)
             .locations(places)
             .raw_input(input.clone());
-        let open = OpenCall { wire, tool: tool.to_owned(), printed: String::new(), fields };
+        let (tool, printed) = (tool.to_owned(), String::new());
+        let open = OpenCall { wire, tool, printed, terminal: None, fields };
         self.calls.insert(call.to_string(), open);
         SessionUpdate::ToolCall(update)
     }
@@ -331,6 +342,16 @@ impl Renderer {
         }
         let content = vec![fenced(&open.printed)];
         let fields = ToolCallUpdateFields::new().content(content);
+        Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(open.wire.clone(), fields)))
+    }
+
+    /// A call runs in a terminal of the client, which shows it instead of what we would tell.
+    pub(crate) fn terminal(&mut self, call: &CallId, id: &TerminalId) -> Option<SessionUpdate> {
+        let open = self.calls.get_mut(call.as_str())?;
+        open.terminal = Some(id.clone());
+        let fields = ToolCallUpdateFields::new()
+            .status(ToolCallStatus::InProgress)
+            .content(vec![ToolCallContent::Terminal(Terminal::new(id.clone()))]);
         Some(SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(open.wire.clone(), fields)))
     }
 
@@ -361,7 +382,10 @@ impl Renderer {
         };
         let mut fields = ToolCallUpdateFields::new().status(status).raw_output(output.clone());
         let mut content: Vec<ToolCallContent> = diffs.iter().map(FileDiff::content).collect();
-        content.extend(told(&open.tool, &output, !diffs.is_empty()));
+        match open.terminal {
+            Some(terminal) => content.push(ToolCallContent::Terminal(Terminal::new(terminal))),
+            None => content.extend(told(&open.tool, &output, !diffs.is_empty())),
+        }
         if !content.is_empty() {
             fields = fields.content(content);
         }

@@ -224,6 +224,23 @@ impl Peer {
             .map_err(|error| PeerError::Unreadable { method, why: error.to_string() })
     }
 
+    /// Asks something whose answer nobody waits for, from where nothing can be waited for.
+    pub(crate) fn cast(&self, method: &str, params: &impl Serialize) {
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        self.try_send(&json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params }));
+    }
+
+    /// Tells something, from where nothing can be waited for.
+    pub(crate) fn tell(&self, method: &str, params: &impl Serialize) {
+        self.try_send(&json!({ "jsonrpc": "2.0", "method": method, "params": params }));
+    }
+
+    fn try_send(&self, message: &Value) {
+        if self.out.try_send(message.to_string()).is_err() {
+            tracing::debug!("the other side takes nothing more");
+        }
+    }
+
     async fn send(&self, message: Value) {
         let line = message.to_string();
         if line.len() > FRAME_MAX {
@@ -262,9 +279,6 @@ impl Drop for Asked<'_> {
             return;
         }
         self.peer.waiting.lock().remove(&self.id);
-        let params = json!({ "requestId": self.id });
-        let line = json!({ "jsonrpc": "2.0", "method": CANCEL, "params": params }).to_string();
-        // A side that takes nothing more does not need to hear it.
-        self.peer.out.try_send(line).unwrap_or_default();
+        self.peer.tell(CANCEL, &json!({ "requestId": self.id }));
     }
 }

@@ -24,6 +24,7 @@ use crate::files::ClientFiles;
 use crate::mode::Mode;
 use crate::render::{CallRecord, FileDiff};
 use crate::shown;
+use crate::terminals::ClientTerminals;
 
 /// So many calls of a session are remembered.
 const CALLS_MAX: usize = 64;
@@ -56,6 +57,8 @@ pub(crate) struct RuledSession {
     roots: Vec<PathBuf>,
     /// The client's texts, where it offers them.
     pub(crate) files: Option<Arc<ClientFiles>>,
+    /// The client's terminals, where it has some.
+    pub(crate) terminals: Option<Arc<ClientTerminals>>,
     state: Mutex<Ruled>,
 }
 
@@ -77,8 +80,12 @@ struct Watched {
 }
 
 impl RuledSession {
-    pub(crate) fn new(roots: Vec<PathBuf>, files: Option<Arc<ClientFiles>>) -> Arc<Self> {
-        Arc::new(Self { roots, files, state: Mutex::default() })
+    pub(crate) fn new(
+        roots: Vec<PathBuf>,
+        files: Option<Arc<ClientFiles>>,
+        terminals: Option<Arc<ClientTerminals>>,
+    ) -> Arc<Self> {
+        Arc::new(Self { roots, files, terminals, state: Mutex::default() })
     }
 
     pub(crate) fn mode(&self) -> Mode {
@@ -157,6 +164,21 @@ impl EditorRules {
         let sessions = self.sessions.lock();
         let root = cx.root.as_ref().and_then(|root| sessions.get(root));
         root.or_else(|| sessions.get(&cx.session)).cloned()
+    }
+
+    /// The terminals of the editor that a call belongs to, where it has some.
+    pub fn terminals(&self, cx: &CallContext) -> Option<Arc<ClientTerminals>> {
+        self.of(cx).and_then(|ruled| ruled.terminals.clone())
+    }
+
+    /// Whether the editor of a session wants to be asked about what another agent would do for it.
+    pub fn about(&self, writes: &[PathBuf], command: Option<&str>, cx: &CallContext) -> Directive {
+        let Some(ruled) = self.of(cx) else { return Directive::Pass };
+        if let Some(command) = command {
+            let arguments = Map::from_iter([("command".to_owned(), Value::from(command))]);
+            return run(ruled.mode(), "terminal", &arguments);
+        }
+        if writes.is_empty() { Directive::Pass } else { edit(ruled.mode(), &ruled, writes) }
     }
 
     fn base(&self, cx: &CallContext) -> PathBuf {
@@ -270,8 +292,7 @@ fn is_protected(path: &Path) -> bool {
     let name = path.file_name().and_then(std::ffi::OsStr::to_str).unwrap_or_default();
     let ends = Path::new(name).extension().and_then(std::ffi::OsStr::to_str);
     folder
-        || name == ".env"
-        || name.starts_with(".env.")
+        || name.starts_with(".env")
         || KEY_FILES.contains(&name)
         || matches!(ends, Some("pem" | "key" | "p12" | "pfx"))
 }
@@ -384,7 +405,7 @@ mod tests {
 
     #[test]
     fn a_mode_decides_what_is_asked_and_protected_files_always_are() {
-        let ruled = RuledSession::new(vec!["/w".into()], None);
+        let ruled = RuledSession::new(vec!["/w".into()], None, None);
         for (path, answers) in [
             ("/w/src/a.rs", ["ask", "pass", "pass", "block"]),
             ("/etc/motd", ["ask", "ask", "pass", "block"]),
@@ -393,7 +414,8 @@ mod tests {
             ("/w/.git/config", ["ask", "ask", "ask", "block"]),
             ("/home/me/.ssh/id_ed25519", ["ask", "ask", "ask", "block"]),
             ("/w/server.pem", ["ask", "ask", "ask", "block"]),
-            ("/w/.environment", ["ask", "pass", "pass", "block"]),
+            ("/w/.envrc", ["ask", "ask", "ask", "block"]),
+            ("/w/env.rs", ["ask", "pass", "pass", "block"]),
         ] {
             let modes = [Mode::Ask, Mode::AcceptEdits, Mode::DontAsk, Mode::Plan];
             let found = modes.map(|mode| asked(&edit(mode, &ruled, &[path.into()])));

@@ -209,7 +209,8 @@ impl Server {
     fn initialize(&self, request: &InitializeRequest) -> Answer {
         *self.client.lock() = Some(request.client_capabilities.clone());
         let usable = self.parts.host.providers();
-        give(&capabilities::response(request, &usable, self.parts.version))
+        let hears = self.parts.host.hears();
+        give(&capabilities::response(request, &usable, self.parts.version, hears))
     }
 
     async fn authenticate(&self, request: &AuthenticateRequest) -> Answer {

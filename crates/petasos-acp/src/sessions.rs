@@ -26,6 +26,7 @@ use crate::replay;
 use crate::rpc::told;
 use crate::rules::RuledSession;
 use crate::serve::{Server, unknown};
+use crate::terminals::ClientTerminals;
 
 /// Where a client wants a session to be.
 struct Wanted {
@@ -65,16 +66,19 @@ impl Server {
             servers: request.mcp_servers,
         };
         let (open, stored) = self.reopen(&id, wanted).await?;
+        open.watch();
         let history = match &stored {
             Some(stored) => {
                 self.parts.host.history(&stored.id).await.map_err(|why| broken(&why))?
             }
             None => Vec::new(),
         };
-        let updates = replay::replayed(&mut open.renderer.lock(), &history);
+        let said = history.iter().map(|row| &row.message);
+        let updates = replay::replayed(&mut open.renderer.lock(), said);
         for update in updates {
             open.tell(update).await;
         }
+        open.shown_until(history.last().map(|row| row.seq));
         let options = self.settle(&open, stored.as_ref()).await?;
         let response = LoadSessionResponse::new();
         Ok(response.modes(open.ruled.mode().state()).config_options(options))
@@ -255,7 +259,8 @@ impl Server {
         let session = self.begin_session(&id, prepared.choice, stored.is_some()).await?;
         let files = ClientFiles::new(&self.peer, id.as_str(), self.client().fs);
         let roots = std::iter::once(cwd.clone()).chain(more.iter().cloned()).collect();
-        let ruled = RuledSession::new(roots, files);
+        let terminals = ClientTerminals::new(&self.peer, id.as_str(), self.client().terminal);
+        let ruled = RuledSession::new(roots, files, terminals);
         self.parts.rules.admit(id.clone(), Arc::clone(&ruled));
         let wire = WireId::new(id.as_str());
         let abilities = self.abilities();
@@ -299,6 +304,7 @@ impl Server {
         let forms = self.client().elicitation.is_some_and(|asks| asks.form.is_some());
         let title = stored.and_then(|stored| stored.title.clone());
         open.follow(&self.parts.host, forms, title);
+        options::follow_phase(open).await;
         let options = options::options(open, self.parts.host.as_ref()).await?;
         // After the answer: some clients drop what they hear of a session before they know its name.
         let later = Arc::clone(open);

@@ -162,5 +162,14 @@ impl Collector {
     }
 }
 
+/// What a terminal of somebody else printed, as the model sees the output of our own commands:
+/// without escapes, masked, cut in the middle. Beside it the file with all of it, when it was cut.
+pub async fn cleaned(text: &str, settings: &Settings) -> (String, Option<HostPath>) {
+    let mut collector = Collector::new(settings, Redactor::of(settings));
+    collector.push(text.as_bytes()).await;
+    let collected = collector.finish().await;
+    (collected.text, collected.whole)
+}
+
 #[cfg(test)]
 mod tests;

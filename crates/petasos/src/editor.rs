@@ -1,6 +1,9 @@
 //! The program behind sessions in an editor: each session has its own directory, and with it its own
 //! settings, its own place for commands and its own servers.
 
+mod hearing;
+mod terminal;
+
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -9,7 +12,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_acp::port::HostFuture;
 use petasos_acp::{
-    EditorHost, EditorPlace, ModelOption, PreparedSession, StoredSession, UsableProvider,
+    EditorHost, EditorPlace, ModelOption, PreparedSession, StoredMessage, StoredSession,
+    UsableProvider,
 };
 use petasos_config::Inputs;
 use petasos_contract::approval::ApprovalRequest;
@@ -25,15 +29,18 @@ use petasos_runtime::toolsets::choose;
 use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
 use petasos_sqlite::Store;
 use petasos_store::{
-    Amend, Filter, Lineage, NewSession, SessionHead, SessionScope, SessionStore, Slice, StoreError,
+    Amend, Filter, Lineage, LoadedRow, NewSession, SessionHead, SessionScope, SessionStore, Slice,
+    StoreError,
 };
 use serde_json::{Map, Value};
 use tokio::sync::OnceCell;
 
 use crate::conversation::unasked;
+use crate::foreign;
 use crate::guests;
 use crate::host::Host;
 use crate::services::Program;
+pub(crate) use terminal::EditorTerminal;
 
 /// How long servers of a client may take to begin.
 const SERVERS: Duration = Duration::from_secs(10);
@@ -168,6 +175,8 @@ impl EditorProgram {
             listed.into_iter().take(MODELS_MAX).map(model).collect()
         });
         models.extend(listed.await.iter().cloned());
+        let agent = |model: String| ModelOption { provider: foreign::PROVIDER.to_owned(), model };
+        models.extend(foreign::names(self.host.settings()).into_iter().map(agent));
         let mut known = std::collections::HashSet::new();
         models.retain(|model| known.insert((model.provider.clone(), model.model.clone())));
         models
@@ -200,13 +209,14 @@ impl EditorProgram {
     }
 
     /// What people see of a conversation: what was undone and what only the model reads is left out.
-    async fn said(&self, session: &SessionId) -> Result<Vec<Message>, String> {
-        let rows = self.store.read(session, Slice::Whole).await;
+    async fn said(&self, session: &SessionId, slice: Slice) -> Result<Vec<StoredMessage>, String> {
+        let rows = self.store.read(session, slice).await;
         let rows = rows.map_err(|error| error.to_string())?;
         let shown = rows.into_iter().filter(|row| {
             row.active && row.stored.note.as_deref().is_none_or(|note| note != "nudge")
         });
-        Ok(shown.map(|row| row.stored.message).collect())
+        let message = |row: LoadedRow| StoredMessage { seq: row.seq, message: row.stored.message };
+        Ok(shown.map(message).collect())
     }
 }
 
@@ -276,8 +286,24 @@ impl EditorHost for EditorProgram {
         Box::pin(self.listing())
     }
 
-    fn history<'a>(&'a self, session: &'a SessionId) -> HostFuture<'a, Vec<Message>> {
-        Box::pin(self.said(session))
+    fn history<'a>(&'a self, session: &'a SessionId) -> HostFuture<'a, Vec<StoredMessage>> {
+        Box::pin(self.said(session, Slice::Whole))
+    }
+
+    fn message<'a>(&'a self, session: &'a SessionId, seq: i64) -> HostFuture<'a, Option<Message>> {
+        Box::pin(async move {
+            let found = self.said(session, Slice::Around { seq, radius: 0 }).await?;
+            Ok(found.into_iter().find(|row| row.seq == seq).map(|row| row.message))
+        })
+    }
+
+    fn hears(&self) -> bool {
+        petasos_media::transcribing::ready(self.host.settings()).is_ok()
+    }
+
+    fn heard<'a>(&'a self, session: &'a SessionId, recording: &'a str) -> HostFuture<'a, String> {
+        let cx = self.context(session);
+        Box::pin(async move { hearing::heard(&self.host, recording, &cx).await })
     }
 
     fn fork<'a>(&'a self, session: &'a SessionId, cwd: &'a Path) -> HostFuture<'a, SessionId> {

@@ -157,6 +157,9 @@ impl Program {
 /// Who would answer for this choice, by the resolver that is asked for each request.
 pub(crate) async fn resolved(host: &Host, choice: &ModelChoice) -> Result<String, String> {
     let settings = host.settings();
+    if let Some(agent) = crate::foreign::resolved(choice, settings) {
+        return agent;
+    }
     let view = Vault::of(settings).view(settings);
     let mut request = Request::default();
     request.provider.clone_from(&choice.provider);
