@@ -7,14 +7,18 @@ use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use petasos_testkit::Home;
 use serde_json::{Value, json};
 
+use super::terminals::Terminals;
+
 /// Longer than anything takes on a busy machine.
 const PATIENCE: Duration = Duration::from_mins(1);
+/// How often the editor looks after its terminals.
+const TICK: Duration = Duration::from_millis(20);
 
 /// What the editor does when it is asked for a permission.
 #[derive(Debug, Clone)]
@@ -43,6 +47,12 @@ pub(crate) struct Editor {
     pub(crate) asked: Vec<Value>,
     /// Texts that are open in the editor, saved or not.
     pub(crate) buffers: HashMap<String, String>,
+    /// What the agent asked of the editor, by method.
+    pub(crate) served: Vec<String>,
+    /// What is answered to a form.
+    pub(crate) form: Value,
+    /// Commands that run in the editor's terminals.
+    pub(crate) terminals: Terminals,
 }
 
 impl Editor {
@@ -80,6 +90,9 @@ impl Editor {
             permits: vec![Permit::Choose("allow_once")],
             asked: Vec::new(),
             buffers: HashMap::new(),
+            served: Vec::new(),
+            form: json!({ "action": "decline" }),
+            terminals: Terminals::default(),
         }
     }
 
@@ -175,13 +188,18 @@ impl Editor {
             if let Some(found) = found(self) {
                 return found;
             }
-            let left = deadline.saturating_duration_since(Instant::now());
-            let Ok(line) = self.arriving.recv_timeout(left) else {
-                let last = self.trace.iter().rev().take(8).map(Value::to_string);
-                let last: Vec<String> = last.collect();
-                panic!("{what} never came; the last frames, newest first:\n{}", last.join("\n"));
-            };
-            self.take(&line);
+            for (id, status) in self.terminals.ended() {
+                self.send(json!({ "jsonrpc": "2.0", "id": id, "result": status }));
+            }
+            match self.arriving.recv_timeout(TICK) {
+                Ok(line) => self.take(&line),
+                Err(RecvTimeoutError::Timeout) if Instant::now() < deadline => {}
+                Err(error) => {
+                    let last = self.trace.iter().rev().take(8).map(Value::to_string);
+                    let last = last.collect::<Vec<_>>().join("\n");
+                    panic!("{what} never came ({error}); the last frames, newest first:\n{last}");
+                }
+            }
         }
     }
 
@@ -201,7 +219,14 @@ impl Editor {
 
     /// Answers what the agent asks.
     fn serve(&mut self, method: &str, id: &Value, params: &Value) {
+        self.served.push(method.to_owned());
         let answer = match method {
+            "terminal/wait_for_exit" => return self.terminals.wait(id.clone(), params),
+            method if method.starts_with("terminal/") => self.terminals.serve(method, params),
+            "elicitation/create" => {
+                self.asked.push(params.clone());
+                json!({ "result": self.form })
+            }
             "session/request_permission" => {
                 self.asked.push(params.clone());
                 let permit = if self.permits.len() > 1 {
@@ -272,6 +297,11 @@ impl Editor {
         self.child.kill().expect("a running program");
         self.child.wait().expect("an end");
         std::mem::take(&mut self.trace)
+    }
+
+    /// The process number of the program.
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.id()
     }
 
     /// Closes its input; gives how long it took to end, and its exit code.
