@@ -3,6 +3,7 @@
 //! The client walks candidates; a [`Routes`] turns each into a resolved provider, renews its
 //! credential and hands out the next one. Tests bring their own.
 
+mod gitlab;
 mod vaulted;
 mod zai;
 

@@ -17,6 +17,7 @@ mod deepinfra;
 mod deepseek;
 mod fireworks;
 mod gemini;
+mod gitlab;
 mod gmi;
 mod google_gemini_cli;
 mod groq;
@@ -75,6 +76,7 @@ pub static ROWS: &[&Row] = &[
     &deepseek::ROW,
     &fireworks::ROW,
     &gemini::ROW,
+    &gitlab::ROW,
     &gmi::ROW,
     &google_gemini_cli::ROW,
     &groq::ROW,

@@ -44,6 +44,8 @@ pub(super) static ROWS: &[Row] = &[
     secret("GMI_API_KEY", "GMI"),
     secret("GOOGLE_API_KEY", "Google"),
     secret("GEMINI_API_KEY", "Google"),
+    secret("GITLAB_DUO_TOKEN", "GitLab Duo"),
+    secret("GITLAB_TOKEN", "GitLab Duo, where the other is not set"),
     secret("GROQ_API_KEY", "Groq"),
     secret("HF_TOKEN", "Hugging Face"),
     secret("KILOCODE_API_KEY", "Kilo Code"),

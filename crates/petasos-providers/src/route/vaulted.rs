@@ -12,6 +12,7 @@ use petasos_contract::{BoxFuture, CallContext, Settings};
 use petasos_net::Scope;
 use petasos_net::client::Net;
 
+use super::gitlab::DirectAccess;
 use super::zai::Endpoints;
 use super::{Routes, Unroutable};
 use crate::credential::copilot::{self, Exchange};
@@ -33,6 +34,7 @@ pub struct VaultRoutes {
     exchange: Exchange,
     finder: Finder,
     zai: Endpoints,
+    gitlab: DirectAccess,
 }
 
 impl VaultRoutes {
@@ -43,6 +45,7 @@ impl VaultRoutes {
             exchange: Exchange::default(),
             finder: Finder::default(),
             zai: Endpoints::default(),
+            gitlab: DirectAccess::default(),
         }
     }
 
@@ -57,6 +60,13 @@ impl VaultRoutes {
     #[must_use]
     pub fn with_zai_endpoints(mut self, places: [String; 4]) -> Self {
         self.zai = Endpoints::at(places);
+        self
+    }
+
+    /// The same routes with another place where GitLab exchanges tokens.
+    #[must_use]
+    pub fn with_gitlab(mut self, url: &str, scope: Scope) -> Self {
+        self.gitlab = DirectAccess::at(url, scope);
         self
     }
 
@@ -92,6 +102,9 @@ impl VaultRoutes {
             tracing::warn!(%error, "the use of a key was not counted");
         }
         let runtime = Box::pin(self.zai.settled(runtime, settings, &self.net)).await;
+        if runtime.provider == "gitlab" {
+            return Box::pin(self.gitlab.exchanged(runtime, &self.net)).await;
+        }
         if needs_exchange(&runtime) {
             return Ok(self.exchanged(wanted, runtime, settings).await);
         }
@@ -187,6 +200,15 @@ impl VaultRoutes {
             let fresh = renewed.credential.as_ref().map(|credential| &credential.secret);
             return (fresh != seen.as_ref()).then_some(renewed);
         }
+        if runtime.provider == "gitlab" {
+            self.gitlab.forget();
+            let wanted = Wanted {
+                provider: Some("gitlab".to_owned()),
+                model: runtime.model.clone(),
+                ..Wanted::default()
+            };
+            return self.find(&wanted, Selection::Counts, settings).await.ok();
+        }
         if runtime.provider == "copilot" {
             let home = settings.home().to_owned();
             if let Err(error) = store::update(&home, |file| file.forget("copilot")).await {
@@ -240,6 +262,11 @@ enum Renewed {
     NeedsPerson(String),
 }
 
+/// Whether the credential is made from another one, which can be done again.
+fn exchanges(runtime: &ProviderRuntime) -> bool {
+    matches!(runtime.provider.as_str(), "copilot" | "gitlab")
+}
+
 /// Whether a Copilot credential is still GitHub's own token.
 fn needs_exchange(runtime: &ProviderRuntime) -> bool {
     let secret = runtime.credential.as_ref().map_or("", |credential| credential.secret.expose());
@@ -275,7 +302,7 @@ impl Routes for VaultRoutes {
         let renewable = [Source::AuthStore, Source::ClaudeCode, Source::QwenCli];
         let pooled = runtime.pool.is_some() && runtime.expiry.is_some_and(|it| it.refreshable);
         let printed = matches!(runtime.source, Source::Command(_));
-        renewable.contains(&runtime.source) || pooled || printed || runtime.provider == "copilot"
+        renewable.contains(&runtime.source) || pooled || printed || exchanges(runtime)
     }
 
     fn refresh<'a>(

@@ -303,3 +303,34 @@ fn an_entry_s_own_dialect_is_honoured_and_a_left_over_is_not() {
     guarded["bedrock"] = json!({"guardrail": {"guardrailIdentifier": "g"}});
     assert_eq!(mode(&guarded), ApiMode::BedrockConverse);
 }
+
+#[tokio::test]
+async fn a_gitlab_token_is_exchanged_and_stays_at_gitlab() {
+    let server = TokenServer::start().await;
+    let home = tempfile::tempdir().unwrap();
+    let settings = settings(home.path(), &json!({}), &[("GITLAB_TOKEN", "glpat-personal-0001")]);
+    let made = |token: &str| json!({"token": token, "headers": {"x-gitlab-realm": "saas", "x-api-key": "theirs"}});
+    let scope = petasos_net::Scope::new([petasos_net::Allowed::Loopback]);
+    let gitlab = || routes().with_gitlab(&format!("{}/direct_access", server.url), scope.clone());
+    let routes = gitlab();
+    server.say(201, &made("gateway-1").to_string());
+    let runtime = ask(&routes, "gitlab", &settings).await;
+    let secret =
+        |runtime: &ProviderRuntime| runtime.credential.as_ref().unwrap().secret.expose().to_owned();
+    assert_eq!(secret(&runtime), "gateway-1");
+    assert_eq!(runtime.base_url.as_str(), "https://cloud.gitlab.com/ai/v1/proxy/anthropic");
+    let named = |name: &str| runtime.headers.iter().any(|(known, _)| known == name);
+    assert!(named("x-gitlab-realm") && !named("x-api-key"), "{:?}", runtime.headers);
+    assert_eq!(secret(&ask(&routes, "gitlab", &settings).await), "gateway-1", "it is kept");
+    assert_eq!(server.ledger.lock().unwrap().heads.len(), 1);
+    server.say(201, &made("gateway-2").to_string());
+    let renewed = routes.refresh(&runtime, &settings).await.unwrap();
+    assert_eq!(secret(&renewed), "gateway-2");
+    // Without an exchange nothing is asked: the personal token is not the gateway's.
+    server.say(403, "{}");
+    let cx = CallContext::new(settings.clone(), Surface::Cli, "s".into());
+    let wanted = Wanted { provider: Some("gitlab".to_owned()), ..Wanted::default() };
+    let refused = gitlab().resolve(&wanted, Role::Main, &cx).await.unwrap_err();
+    assert_eq!(refused.code, "gitlab_exchange_failed");
+    assert!(refused.message.contains("scope `api`"), "{}", refused.message);
+}
