@@ -102,8 +102,8 @@ pub(crate) fn create(mut call: Call) -> Handled {
 
 /// What a conversation of this key chooses.
 pub(crate) fn wish(caller: &Caller, route: ModelRoute, instructions: Option<String>) -> Wish {
-    let toolsets = caller.toolsets.clone();
-    Wish { platform: PLATFORM, toolsets, route, instructions, ..Wish::default() }
+    let (toolsets, sandbox) = (caller.toolsets.clone(), caller.sandbox.clone());
+    Wish { platform: PLATFORM, toolsets, sandbox, route, instructions, ..Wish::default() }
 }
 
 /// The route of a model's name.

@@ -13,8 +13,9 @@ use petasos_store::{
 };
 
 use crate::error::ApiError;
-use crate::host::{ApiHost, Wish};
+use crate::host::{ApiHost, Reached, Wish};
 use crate::keys::Caller;
+use crate::run::Held;
 use crate::runs::new_id;
 
 /// The platform of sessions over HTTP, also their source.
@@ -124,7 +125,8 @@ impl Conversations {
             }
         };
         let address = Arc::new(Self::owner(&caller.name));
-        self.host.reached(&id, &address, request.attended);
+        let (attended, sandbox) = (request.attended, caller.sandbox.clone());
+        self.host.reached(&id, Reached { address, attended, sandbox });
         let begin = Begin::Resume { session: id, choice: Box::new(choice) };
         Ok((self.sessions.open(begin).await?, input))
     }
@@ -197,10 +199,16 @@ impl Conversations {
         if open.is_ok_and(|open| open.is_empty()) {
             return None;
         }
-        let choice =
-            self.host.wished(&Wish { platform: PLATFORM, may_ask: true, ..Wish::default() });
+        let Held { toolsets, sandbox } = Held::kept(&row.about);
+        let choice = self.host.wished(&Wish {
+            platform: PLATFORM,
+            may_ask: true,
+            toolsets,
+            sandbox: sandbox.clone(),
+            ..Wish::default()
+        });
         let address = Arc::new(Self::owner(&row.owner));
-        self.host.reached(&row.session, &address, true);
+        self.host.reached(&row.session, Reached { address, attended: true, sandbox });
         let begin = Begin::Resume { session: row.session.clone(), choice: Box::new(choice) };
         self.sessions.open(begin).await.ok()
     }

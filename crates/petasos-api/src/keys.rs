@@ -78,13 +78,17 @@ impl ApiScope {
 }
 
 /// Who asks.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Caller {
     /// The name of the key: the owner of what it does.
     pub(crate) name: String,
     pub(crate) scopes: Vec<ApiScope>,
     /// The toolsets that its conversations are held to.
     pub(crate) toolsets: Option<Vec<String>>,
+    /// How commands of its conversations are confined, where it says so.
+    pub(crate) sandbox: Option<String>,
+    /// Its requests in a minute, where it has a number of its own.
+    pub(crate) rate: Option<u32>,
 }
 
 impl Caller {
@@ -104,6 +108,10 @@ pub struct NamedKey {
     pub scopes: Vec<ApiScope>,
     /// The toolsets that its conversations are held to.
     pub toolsets: Option<Vec<String>>,
+    /// How commands of its conversations are confined, where it says so.
+    pub sandbox: Option<String>,
+    /// Its requests in a minute, where it has a number of its own.
+    pub rate: Option<u32>,
 }
 
 /// A token that was just made; nobody can show it again.
@@ -157,9 +165,14 @@ struct Wrong {
 impl KeyRing {
     pub(crate) fn new(keys: &[NamedKey]) -> Self {
         let caller = |key: &NamedKey| {
-            let (name, scopes, toolsets) =
-                (key.name.clone(), key.scopes.clone(), key.toolsets.clone());
-            (digest(key.key.expose().as_bytes()), Caller { name, scopes, toolsets })
+            let caller = Caller {
+                name: key.name.clone(),
+                scopes: key.scopes.clone(),
+                toolsets: key.toolsets.clone(),
+                sandbox: key.sandbox.clone(),
+                rate: key.rate,
+            };
+            (digest(key.key.expose().as_bytes()), caller)
         };
         let named = keys.iter().map(caller).collect();
         Self { named, wrong: Mutex::default(), right: Mutex::default() }
@@ -225,7 +238,7 @@ impl KeyRing {
 
 fn of_token(token: ApiToken) -> Caller {
     let scopes = token.scopes.iter().filter_map(|word| ApiScope::named(word)).collect();
-    Caller { name: token.name, scopes, toolsets: token.toolsets }
+    Caller { name: token.name, scopes, toolsets: token.toolsets, ..Caller::default() }
 }
 
 fn remember<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, value: V) {

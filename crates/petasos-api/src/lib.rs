@@ -7,7 +7,7 @@
 //! | file | what it holds |
 //! |---|---|
 //! | `options` | the settings, and what is refused |
-//! | `keys` | keys, tokens, scopes, slow guessing |
+//! | `keys`, `rate` | keys, tokens, scopes, slow guessing; how often a key may ask |
 //! | `server` | who is let in, and what every answer carries |
 //! | `routes`, `openapi` | every endpoint, and the document made from them |
 //! | `origin`, `body`, `answer`, `error` | hosts and pages, bodies in, answers out |
@@ -15,7 +15,7 @@
 //! | `stream` | the log as frames |
 //! | `conversation`, `turns` | which session is meant, and how its turn begins |
 //! | `chat`, `responses`, `content` | OpenAI's interfaces |
-//! | `run_routes`, `approvals`, `sessions` | ours |
+//! | `run_routes`, `approvals`, `sessions`, `jobs` | ours |
 //! | `models`, `state` | names of models; health, readiness, numbers |
 //! | `prune` | sessions that nobody came back to |
 //! | `webhooks` | deliveries that were signed, as turns |
@@ -31,6 +31,7 @@ mod conversation;
 mod error;
 mod event;
 mod host;
+mod jobs;
 mod keys;
 mod models;
 mod openapi;
@@ -39,6 +40,7 @@ mod origin;
 mod outgoing;
 mod prune;
 mod pump;
+mod rate;
 mod responses;
 mod routes;
 mod run;
@@ -51,10 +53,10 @@ mod stream;
 mod turns;
 mod webhooks;
 
-pub use host::{ApiHost, Wish};
+pub use host::{ApiHost, JobAsk, JobFault, Reached, Wish};
 pub use keys::{ApiScope, NamedKey, NewToken, create_token};
 pub use openapi::document;
-pub use options::{ApiOptions, Leniency, ModelRoute, OptionsError, is_enabled};
+pub use options::{ApiOptions, Leniency, ModelRoute, OptionsError, is_enabled, silence};
 pub use outgoing::Outgoing;
 pub use server::{ApiParts, ApiServer, StartError};
 pub use webhooks::{Rehearsal, WebhookOptions, WebhookParts, WebhookRoute, WebhookServer};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::time::Duration;
 
 use petasos_contract::settings::Source;
 use petasos_contract::{Secret, Settings};
@@ -14,6 +15,12 @@ const PORT: u16 = 8642;
 const KEY_MIN: usize = 16;
 /// Turns at once.
 const RUNS: usize = 10;
+/// Requests of a key in a minute.
+const RATE: u32 = 6_000;
+/// A turn in which nothing happens for so long is over, in seconds.
+const SILENT: f64 = 1800.0;
+/// How commands can be confined.
+const SANDBOXES: [&str; 3] = ["off", "workspace", "readonly"];
 /// What a model is called when nobody says otherwise, and always.
 const MODEL: &str = "petasos";
 pub(crate) const ALIAS: &str = "hermes-agent";
@@ -57,6 +64,10 @@ pub struct ApiOptions {
     pub reasoning: bool,
     /// So many turns at once; zero means any number.
     pub runs_max: usize,
+    /// So many requests of a key in a minute; zero means any number.
+    pub rate: u32,
+    /// A turn in which nothing happens for so long is over; none when absent.
+    pub silence: Option<Duration>,
 }
 
 /// Why there is no server.
@@ -157,10 +168,26 @@ impl ApiOptions {
             client_tools: flag(settings, "ignore_client_tools"),
         };
         let reasoning = flag(settings, "show_reasoning");
-        if !ip.is_loopback() && is_unconfined(settings) && !flag(settings, "allow_unsandboxed") {
+        let unconfined =
+            is_unconfined(settings) || keys.iter().any(|key| key.sandbox.as_deref() == Some("off"));
+        if !ip.is_loopback() && unconfined && !flag(settings, "allow_unsandboxed") {
             return Err(OptionsError::Unconfined(address));
         }
-        Ok(Self { address, keys, hosts, origins, models, model, lenient, reasoning, runs_max })
+        let rate = count(extra(settings, "rate_limit"), "platforms.api_server.extra.rate_limit")?;
+        let silence = silence(settings);
+        Ok(Self {
+            address,
+            keys,
+            hosts,
+            origins,
+            models,
+            model,
+            lenient,
+            reasoning,
+            runs_max,
+            rate: rate.unwrap_or(RATE),
+            silence,
+        })
     }
 
     /// The route of a name; nothing when no model is called so.
@@ -168,6 +195,20 @@ impl ApiOptions {
         let usual = name == ALIAS || name.is_empty() || self.lenient.any_model;
         self.models.get(name).cloned().or_else(|| usual.then(ModelRoute::default))
     }
+}
+
+/// A number of requests, where one is written.
+fn count(value: Option<&Value>, key: &str) -> Result<Option<u32>, OptionsError> {
+    let Some(value) = value.filter(|value| !value.is_null()) else { return Ok(None) };
+    let number = value.as_u64().and_then(|number| u32::try_from(number).ok());
+    number.map(Some).ok_or_else(|| wrong(key, "must be requests in a minute; 0 is any number"))
+}
+
+/// How long a turn may be silent; zero is for ever.
+pub fn silence(settings: &Settings) -> Option<Duration> {
+    let seconds = settings.get("agent.gateway_timeout").and_then(Value::as_f64);
+    let seconds = seconds.filter(|it| *it >= 0.0).unwrap_or(SILENT);
+    Duration::try_from_secs_f64(seconds).ok().filter(|it| !it.is_zero())
 }
 
 fn to_count(number: u64) -> usize {
@@ -242,8 +283,8 @@ fn keys(settings: &Settings) -> Result<Vec<NamedKey>, OptionsError> {
     let mut found = Vec::new();
     if let Some(variable) = settings.variable("API_SERVER_KEY") {
         let key = usable("API_SERVER_KEY", &variable.value)?;
-        let (scopes, toolsets) = (vec![ApiScope::Admin], None);
-        found.push(NamedKey { name: "default".to_owned(), key, scopes, toolsets });
+        let (name, scopes) = ("default".to_owned(), vec![ApiScope::Admin]);
+        found.push(NamedKey { name, key, scopes, toolsets: None, sandbox: None, rate: None });
     }
     let listed = extra(settings, "keys").and_then(Value::as_array).cloned().unwrap_or_default();
     for entry in &listed {
@@ -275,7 +316,13 @@ fn named(entry: &Value, settings: &Settings) -> Result<NamedKey, OptionsError> {
         return Err(wrong(KEY, format!("`{name}` has no `scopes`: it could do nothing")));
     }
     let toolsets = entry.get("toolsets").map(|value| names(Some(value)));
-    Ok(NamedKey { name, key, scopes, toolsets })
+    let sandbox = part("sandbox").map(str::to_owned);
+    if sandbox.as_ref().is_some_and(|level| !SANDBOXES.contains(&level.as_str())) {
+        let what = format!("`sandbox` of `{name}` is one of {}", SANDBOXES.join(", "));
+        return Err(wrong(KEY, what));
+    }
+    let rate = count(entry.get("rate_limit"), KEY)?;
+    Ok(NamedKey { name, key, scopes, toolsets, sandbox, rate })
 }
 
 /// A key that cannot be guessed by trying what everybody writes first.

@@ -26,8 +26,8 @@ const TOGETHER: Duration = Duration::from_millis(50);
 /// A piece is never larger than this, so that its frame stays below a megabyte however it is
 /// escaped.
 const PIECE_MAX: usize = 128 * 1024;
-/// A turn in which nothing happens for so long is over.
-const SILENT_MAX: Duration = Duration::from_mins(30);
+/// The longest pause between two looks at the time.
+const LOOK_MAX: Duration = Duration::from_hours(24);
 /// So much of arguments and results is told.
 const PREVIEW: usize = 120;
 const TOLD_MAX: usize = 16 * 1024;
@@ -50,6 +50,8 @@ pub(crate) struct Pump {
     told: String,
     reply_at: usize,
     took: HashMap<String, f64>,
+    /// A turn in which nothing happens for so long is over.
+    silence: Option<Duration>,
 }
 
 impl Pump {
@@ -72,7 +74,13 @@ impl Pump {
             told: String::new(),
             reply_at: 0,
             took: HashMap::new(),
+            silence: None,
         }
+    }
+
+    /// Ends a turn in which nothing happens for so long.
+    pub(crate) fn silent_for(self, silence: Option<Duration>) -> Self {
+        Self { silence, ..self }
     }
 
     /// Until the turn is over.
@@ -80,7 +88,7 @@ impl Pump {
         let begun = Instant::now();
         let end = self.run.facts.deadline.map(|most| begun + most);
         loop {
-            let silent = Instant::now() + SILENT_MAX;
+            let silent = Instant::now() + self.silence.unwrap_or(LOOK_MAX);
             let silent =
                 end.filter(|end| *end > Instant::now()).map_or(silent, |end| end.min(silent));
             let next = tokio::select! {
@@ -90,7 +98,7 @@ impl Pump {
                         self.flush();
                     } else if end.is_some_and(|end| end <= Instant::now()) {
                         self.run.stop(Stop::Late);
-                    } else if self.running && self.run.question().is_none() {
+                    } else if self.is_stuck() {
                         self.run.stop(Stop::Silent);
                     }
                     continue;
@@ -114,6 +122,11 @@ impl Pump {
                 }
             }
         }
+    }
+
+    /// Whether nothing happened for too long, and nobody is waited for.
+    fn is_stuck(&self) -> bool {
+        self.silence.is_some() && self.running && self.run.question().is_none()
     }
 
     /// Takes one event; whether the run is over.
@@ -338,7 +351,7 @@ impl Pump {
         if matches!(why, Stop::Silent | Stop::Late) {
             let message = match why {
                 Stop::Late => "the turn took longer than it may",
-                _ => "nothing happened for half an hour: the turn was stopped",
+                _ => "nothing happened for too long: the turn was stopped",
             };
             let status = StatusCode::GATEWAY_TIMEOUT;
             return self.failed(&ApiError::new(status, "run_timeout", message));

@@ -9,7 +9,7 @@ use crate::answer::Answer;
 use crate::error::ApiError;
 use crate::keys::ApiScope;
 use crate::server::Call;
-use crate::{approvals, chat, models, openapi, responses, run_routes, sessions, state};
+use crate::{approvals, chat, jobs, models, openapi, responses, run_routes, sessions, state};
 
 /// What a handler comes to.
 pub(crate) type Handled = BoxFuture<'static, Result<Answer, ApiError>>;
@@ -61,7 +61,7 @@ impl Route {
     }
 }
 
-use ApiScope::{Approvals, Chat, Metrics, Runs, Sessions};
+use ApiScope::{Approvals, Chat, Jobs, Metrics, Runs, Sessions};
 
 // One endpoint a line reads as a table.
 #[rustfmt::skip]
@@ -76,6 +76,7 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/v1/models/{model}", Chat, "One model", models::one).giving(shape::<models::Model>),
     get("/v1/capabilities", Chat, "What the server can do", state::capabilities),
     get("/v1/toolsets", Chat, "The toolsets of conversations here", state::toolsets),
+    get("/v1/skills", Chat, "The skills of this home", jobs::skills),
     get("/v1/chat/completions", Chat, "One turn", chat::create).with("POST").taking(shape::<chat::ChatRequest>),
     get("/v1/responses", Chat, "One turn that can be gone on from", responses::create).with("POST").taking(shape::<responses::ResponseRequest>),
     get("/v1/responses/{response}", Chat, "A stored response", responses::one),
@@ -97,6 +98,15 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/sessions/{session}/fork", Sessions, "A new session that begins like this one", sessions::fork).with("POST").taking(shape::<sessions::ForkBody>).giving(shape::<sessions::SessionBody>),
     get("/api/sessions/{session}/chat", Sessions, "One turn in a session", sessions::chat).with("POST").taking(shape::<run_routes::RunRequest>).giving(shape::<run_routes::RunView>),
     get("/api/sessions/{session}/chat/stream", Sessions, "One turn in a session, as events", sessions::chat_stream).with("POST").taking(shape::<run_routes::RunRequest>).giving(shape::<crate::run::RunEvent>),
+    get("/api/jobs", Jobs, "The schedules of this home", jobs::list),
+    get("/api/jobs", Jobs, "Makes a job", jobs::create).with("POST").taking(shape::<jobs::JobFields>),
+    get("/api/jobs/{job}", Jobs, "One job", jobs::one),
+    get("/api/jobs/{job}", Jobs, "Changes a job; what is absent stays", jobs::change).with("PATCH").taking(shape::<jobs::JobFields>),
+    get("/api/jobs/{job}", Jobs, "Forgets a job; its outputs stay", jobs::remove).with("DELETE"),
+    get("/api/jobs/{job}/pause", Jobs, "Lets a job rest", jobs::pause).with("POST").taking(shape::<jobs::PauseBody>),
+    get("/api/jobs/{job}/resume", Jobs, "Lets a job run again", jobs::resume).with("POST"),
+    get("/api/jobs/{job}/run", Jobs, "Runs a job now, beside its schedule", jobs::run).with("POST"),
+    get("/api/jobs/{job}/runs", Jobs, "What became of its runs", jobs::runs),
 ];
 
 /// Paths of OpenAI's interface that we do not have, and why.

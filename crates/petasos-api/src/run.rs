@@ -9,12 +9,15 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use petasos_contract::SessionId;
+use petasos_contract::delivery::Destination;
 use petasos_session::{Question, Session};
 use petasos_store::ApiStore;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::Notify;
 
 pub(crate) use crate::event::{RunEvent, RunStatus, Spent};
+use crate::keys::Caller;
 
 /// So many events stay in memory; a live reader that is further behind is cut off.
 pub(crate) const LAG_MAX: usize = 4096;
@@ -57,6 +60,34 @@ pub(crate) struct RunFacts {
     pub(crate) kept: bool,
     /// How long its turn may take.
     pub(crate) deadline: Option<Duration>,
+    /// What its key holds its conversation to, also in the process after this one.
+    pub(crate) held: Held,
+    /// Where its answer goes besides its readers.
+    pub(crate) to: Option<Destination>,
+}
+
+/// What a key holds its conversations to.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct Held {
+    /// Only these toolsets.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) toolsets: Option<Vec<String>>,
+    /// How commands are confined.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) sandbox: Option<String>,
+}
+
+impl Held {
+    /// What this key holds them to.
+    pub(crate) fn of(caller: &Caller) -> Self {
+        Self { toolsets: caller.toolsets.clone(), sandbox: caller.sandbox.clone() }
+    }
+
+    /// What was kept of it with a run.
+    pub(crate) fn kept(about: &Value) -> Self {
+        about.get("held").and_then(|held| Self::deserialize(held).ok()).unwrap_or_default()
+    }
 }
 
 /// One run.
@@ -197,6 +228,14 @@ impl Run {
             RunEvent::Completed { output, .. } | RunEvent::Cancelled { output, .. } => {
                 Some(output.clone())
             }
+            _ => None,
+        }
+    }
+
+    /// What went wrong, once it has.
+    pub(crate) fn error(&self) -> Option<String> {
+        match &*self.log.lock().events.back()?.1 {
+            RunEvent::Failed { error, .. } => Some(error.message.clone()),
             _ => None,
         }
     }

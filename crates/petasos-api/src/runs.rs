@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::StatusCode;
 use parking_lot::Mutex;
+use petasos_contract::delivery::Parcel;
 use petasos_contract::wait::Owned;
 use petasos_session::{Admission, EventStream, Input, Replay, Session, SubmissionId, WhenBusy};
 use petasos_store::{ApiStore, RunRow};
@@ -18,7 +19,7 @@ use crate::error::ApiError;
 use crate::host::ApiHost;
 use crate::outgoing::Outgoing;
 use crate::pump::Pump;
-use crate::run::{AFTER_DEATH, Life, Run, RunEvent, RunFacts, RunStatus, Spent, stored};
+use crate::run::{AFTER_DEATH, Held, Life, Run, RunEvent, RunFacts, RunStatus, Spent, stored};
 
 /// A run is kept for so long after its end.
 const KEPT: Duration = Duration::from_hours(1);
@@ -44,6 +45,15 @@ pub(crate) fn new_id(prefix: &str) -> Result<String, ApiError> {
     let mut bits = [0_u8; 16];
     getrandom::fill(&mut bits).map_err(|error| crate::error::internal(error.to_string()))?;
     Ok(format!("{prefix}{:032x}", u128::from_be_bytes(bits)))
+}
+
+/// How far runs may go.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RunLimits {
+    /// So many at once; zero means any number.
+    pub(crate) most: usize,
+    /// One in which nothing happens for so long is over.
+    pub(crate) silence: Option<Duration>,
 }
 
 /// What is counted of runs.
@@ -73,7 +83,7 @@ pub(crate) struct Runs {
     outgoing: Option<Arc<Outgoing>>,
     /// Those that may still begin.
     room: Arc<Semaphore>,
-    most: usize,
+    limits: RunLimits,
     pub(crate) counted: Counted,
 }
 
@@ -90,12 +100,12 @@ impl Runs {
         store: Arc<dyn ApiStore>,
         host: Arc<dyn ApiHost>,
         outgoing: Option<Arc<Outgoing>>,
-        most: usize,
+        limits: RunLimits,
     ) -> Arc<Self> {
         let (live, counted) = (Mutex::default(), Counted::default());
-        let places = if most == 0 { Semaphore::MAX_PERMITS } else { most };
+        let places = if limits.most == 0 { Semaphore::MAX_PERMITS } else { limits.most };
         let room = Arc::new(Semaphore::new(places));
-        Arc::new(Self { live, store, host, outgoing, room, most, counted })
+        Arc::new(Self { live, store, host, outgoing, room, limits, counted })
     }
 
     pub(crate) fn store(&self) -> &Arc<dyn ApiStore> {
@@ -105,7 +115,7 @@ impl Runs {
     /// Takes the place of one more.
     pub(crate) fn place(&self) -> Result<OwnedSemaphorePermit, ApiError> {
         Arc::clone(&self.room).try_acquire_owned().map_err(|_| {
-            let message = format!("{} turns run already: ask again in a moment", self.most);
+            let message = format!("{} turns run already: ask again in a moment", self.limits.most);
             let status = StatusCode::TOO_MANY_REQUESTS;
             ApiError::new(status, "too_many_runs", message).after(2)
         })
@@ -172,6 +182,7 @@ impl Runs {
         let (turn, place) = turn.unzip();
         let around = (Arc::clone(&self.host), self.outgoing.clone());
         let pump = Pump::new(Arc::clone(run), session, around, turn);
+        let pump = pump.silent_for(self.limits.silence);
         // The task must not hold what holds it.
         let (runs, store): (Weak<Self>, _) = (Arc::downgrade(self), Arc::clone(&self.store));
         let filled = Arc::clone(run);
@@ -189,6 +200,8 @@ impl Runs {
     }
 
     async fn over(self: Arc<Self>, run: &Arc<Run>) {
+        // Planned before the end is stored: an end that is known has its delivery.
+        self.deliver(run).await;
         if run.facts.kept {
             keep(&*self.store, run).await;
         }
@@ -214,6 +227,24 @@ impl Runs {
         }
         // The task ends here: what is removed aborts nothing that is still to be done.
         self.live.lock().remove(&run.facts.id);
+    }
+
+    /// Puts the answer of a run on its way to where it goes besides its readers.
+    async fn deliver(&self, run: &Run) {
+        let Some(to) = run.facts.to.clone() else { return };
+        let Some(deliveries) = self.host.deliveries() else { return };
+        let text = match run.error() {
+            Some(error) => format!("{}: the turn failed: {error}", run.facts.model),
+            None => run.output().unwrap_or_default(),
+        };
+        if text.trim().is_empty() {
+            return;
+        }
+        let token = format!("webhook-run:{}", run.facts.id);
+        let parcel = Parcel { to, text, token, wait: Duration::ZERO };
+        if let Err(error) = deliveries.deliver(parcel).await {
+            tracing::warn!(error, run = run.facts.id, "an answer was not delivered");
+        }
     }
 
     /// A run of this owner.
@@ -326,7 +357,7 @@ fn row(run: &Run) -> RunRow {
         owner: facts.owner.clone(),
         session: facts.session.clone(),
         status: RunStatus::Queued.as_str().to_owned(),
-        about: json!({ "model": facts.model }),
+        about: json!({ "model": facts.model, "held": facts.held }),
         created_ms: facts.created_ms,
         ended_ms: None,
     }
@@ -343,5 +374,7 @@ fn facts(row: &RunRow) -> RunFacts {
         life: Life::OnItsOwn,
         kept: true,
         deadline: None,
+        held: Held::kept(&row.about),
+        to: None,
     }
 }

@@ -22,8 +22,9 @@ use crate::host::ApiHost;
 use crate::keys::{Caller, KeyRing, NotLetIn};
 use crate::options::{ApiOptions, OptionsError};
 use crate::outgoing::Outgoing;
+use crate::rate::Rates;
 use crate::routes::{self, Found};
-use crate::runs::{Runs, new_id, now_ms};
+use crate::runs::{RunLimits, Runs, new_id, now_ms};
 use crate::{origin, prune};
 
 /// Old runs and sessions are looked for so often.
@@ -84,6 +85,7 @@ pub(crate) struct Inner {
     pub(crate) version: &'static str,
     pub(crate) since: Instant,
     pub(crate) counted: crate::state::Requests,
+    rates: Rates,
     draining: AtomicBool,
 }
 
@@ -125,6 +127,15 @@ impl Call {
         }
     }
 
+    /// The body as a type; the usual one where nothing was sent.
+    pub(crate) async fn optional<T>(&mut self) -> Result<T, ApiError>
+    where
+        T: serde::de::DeserializeOwned + Default,
+    {
+        let empty = self.body.as_ref().is_none_or(hyper::body::Body::is_end_stream);
+        if empty { Ok(T::default()) } else { crate::body::shaped(self.value().await?) }
+    }
+
     /// A value of the query.
     pub(crate) fn query(&self, key: &str) -> Option<&str> {
         let query = self.parts.uri.query()?;
@@ -143,7 +154,8 @@ impl ApiServer {
         let failed = |error| StartError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let runs = Runs::new(store, Arc::clone(&host), outgoing, options.runs_max);
+        let limits = RunLimits { most: options.runs_max, silence: options.silence };
+        let runs = Runs::new(store, Arc::clone(&host), outgoing, limits);
         let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
         settle(&runs, &conversations, Duration::ZERO).await;
         let inner = Inner {
@@ -155,6 +167,7 @@ impl ApiServer {
             version,
             since: Instant::now(),
             counted: crate::state::Requests::default(),
+            rates: Rates::default(),
             draining: AtomicBool::new(false),
         };
         Ok(Self { inner: Arc::new(inner), listener, address })
@@ -193,7 +206,7 @@ impl ApiServer {
 }
 
 /// Goes on with runs of processes that are gone, or says that they are over.
-async fn settle(runs: &Arc<Runs>, conversations: &Conversations, least_age: Duration) {
+pub(crate) async fn settle(runs: &Arc<Runs>, conversations: &Conversations, least_age: Duration) {
     if let Err(error) = runs.recover(conversations, least_age).await {
         tracing::warn!(error = error.message, "runs of an earlier process are not settled");
     }
@@ -273,7 +286,7 @@ impl Inner {
             }
         };
         let caller = match route.scope {
-            None => Caller { name: String::new(), scopes: Vec::new(), toolsets: None },
+            None => Caller::default(),
             Some(scope) => {
                 let caller = self.caller(&parts, peer).await?;
                 if !caller.may(scope) {
@@ -281,10 +294,22 @@ impl Inner {
                     let status = StatusCode::FORBIDDEN;
                     return Err(ApiError::new(status, "insufficient_scope", message));
                 }
+                self.within_rate(&caller)?;
                 caller
             }
         };
         (route.run)(Call { server: self, caller, parts, body: Some(body), named }).await
+    }
+
+    /// Counts one more request of a key.
+    fn within_rate(&self, caller: &Caller) -> Result<(), ApiError> {
+        let most = caller.rate.unwrap_or(self.options.rate);
+        self.rates.take(&caller.name, most, Instant::now()).map_err(|wait| {
+            let message = format!("this key may make {most} requests in a minute: wait");
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let error = ApiError::new(status, "rate_limit_exceeded", message);
+            error.after(wait.as_secs() + 1)
+        })
     }
 
     async fn caller(&self, parts: &Parts, peer: SocketAddr) -> Result<Caller, ApiError> {

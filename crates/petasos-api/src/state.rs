@@ -142,10 +142,11 @@ pub(crate) fn capabilities(call: Call) -> Handled {
                 "sessions": true, "session_fork": true, "session_continuity": true,
                 "idempotency_keys": true, "tool_events": ["chunk", "event"],
                 "client_tools": false, "embeddings": false, "audio": false, "files": false,
-                "images_in": true, "jobs": false, "skills": false, "metrics": true, "openapi": true,
+                "images_in": true, "jobs": true, "skills": true, "metrics": true, "openapi": true,
             },
             "limits": {
                 "body_bytes": crate::body::BODY_MAX, "concurrent_runs": server.options.runs_max,
+                "requests_per_minute": call.caller.rate.unwrap_or(server.options.rate),
             },
         });
         Ok(answer::json(StatusCode::OK, &told))

@@ -13,7 +13,7 @@ use crate::answer::{Answer, with_header};
 use crate::conversation::{From, Request, checked_name};
 use crate::error::ApiError;
 use crate::keys::{Caller, digest};
-use crate::run::{Life, Run, RunFacts, RunReader};
+use crate::run::{Held, Life, Run, RunFacts, RunReader};
 use crate::runs::{ONCE, ms, new_id, now_ms};
 use crate::server::Inner;
 
@@ -163,6 +163,8 @@ impl Inner {
             life: if alone { Life::OnItsOwn } else { Life::WhileRead },
             kept: asked.own || manner.once.is_some(),
             deadline: None,
+            held: Held::of(caller),
+            to: None,
         };
         let busy = if manner.queue { WhenBusy::Queue } else { WhenBusy::Refuse };
         let run = self.runs.begin(place, facts, (session, input), busy).await?;

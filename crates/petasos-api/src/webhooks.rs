@@ -1,8 +1,9 @@
 //! Webhooks in: a signed delivery becomes one turn of a session of its route.
 //!
-//! In this order: route, enabled, size, raw body, signature, rate, parse, event, filters, seen
-//! before, prompt, turn. Nothing is parsed that was not signed.
+//! In this order: route, enabled, size, raw body, signature, rate, parse, event, filters, script,
+//! seen before, prompt, turn. Nothing is parsed that was not signed.
 
+mod accept;
 mod options;
 mod signature;
 mod template;
@@ -15,31 +16,27 @@ use std::time::{Duration, Instant};
 use http::{HeaderMap, Method, Request, StatusCode};
 use hyper::body::Incoming;
 use parking_lot::Mutex;
+use petasos_contract::wait::Owned;
 use petasos_net::serve::{ServeLimits, serve};
-use petasos_session::{Sessions, WhenBusy};
-use petasos_store::{ApiStore, SessionStore};
+use petasos_session::Sessions;
+use petasos_store::{ApiStore, OutboxStore, SessionStore};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 
 use crate::answer::{self, Answer};
 use crate::body;
-use crate::conversation::{Conversations, From, Request as Wanted};
-use crate::error::ApiError;
-use crate::host::{ApiHost, Wish};
-use crate::keys::{Caller, digest};
+use crate::conversation::Conversations;
+use crate::error::{ApiError, draining};
+use crate::host::ApiHost;
+use crate::keys::digest;
 use crate::outgoing::Outgoing;
-use crate::run::{Life, RunFacts};
-use crate::runs::{Runs, ms, new_id, now_ms};
-use crate::server::StartError;
-use options::SessionBy;
+use crate::runs::{RunLimits, Runs, now_ms};
+use crate::server::{StartError, settle};
+use options::{SessionBy, Takes};
 pub use options::{WebhookOptions, WebhookRoute};
 pub(crate) use signature::key_bytes;
 
-/// The platform of these sessions, also their source.
-const PLATFORM: &str = "webhook";
-/// A delivery is known again for so long.
-const SEEN: Duration = Duration::from_hours(24);
 const MINUTE: Duration = Duration::from_mins(1);
 /// Turns of webhooks at once.
 const RUNS: usize = 10;
@@ -58,6 +55,10 @@ pub struct WebhookParts {
     pub host: Arc<dyn ApiHost>,
     /// Who is told what happens.
     pub outgoing: Option<Arc<Outgoing>>,
+    /// What goes out to people.
+    pub outbox: Arc<dyn OutboxStore>,
+    /// A turn in which nothing happens for so long is over.
+    pub silence: Option<Duration>,
 }
 
 impl std::fmt::Debug for WebhookParts {
@@ -71,6 +72,9 @@ struct Inner {
     runs: Arc<Runs>,
     conversations: Conversations,
     host: Arc<dyn ApiHost>,
+    outbox: Arc<dyn OutboxStore>,
+    /// The end was asked for.
+    closing: CancellationToken,
     /// When the minute of a route began, and how many deliveries came in it.
     rates: Mutex<HashMap<String, (Instant, u32)>>,
 }
@@ -101,20 +105,36 @@ pub struct Rehearsal {
     pub ignored: Option<String>,
     /// The toolsets; those of the platform when absent.
     pub toolsets: Option<Vec<String>>,
+    /// Where the answer would go.
+    pub deliver: String,
+    /// Why it could not go there, if so.
+    pub trouble: Option<String>,
 }
 
 impl WebhookRoute {
     /// What this payload would lead to: the same code as a delivery, without a turn.
     pub fn rehearse(&self, payload: &Value, event: Option<&str>) -> Rehearsal {
-        let prompt = template::prompt(&self.prompt, payload, &self.name);
+        let prompt = if self.direct {
+            template::message(&self.prompt, payload)
+        } else {
+            template::prompt(&self.prompt, payload, &self.name)
+        };
         let (session, more) = self.session_name(payload, "DELIVERY");
+        let target = accept::target(&self.deliver, payload);
         Rehearsal {
             prompt: prompt.text,
             missing: [prompt.missing, more].concat(),
             session,
             ignored: self.ignores(payload, event),
             toolsets: self.toolsets.clone(),
+            trouble: target.as_ref().err().cloned(),
+            deliver: target.ok().flatten().unwrap_or_else(|| "log".to_owned()),
         }
+    }
+
+    /// The file of the home's `scripts` folder that sees a payload first.
+    pub fn script(&self) -> Option<&str> {
+        self.script.as_deref()
     }
 
     /// Why a payload leads to nothing.
@@ -149,14 +169,18 @@ impl WebhookRoute {
 impl WebhookServer {
     /// Takes the address; nobody is served yet.
     pub async fn bind(parts: WebhookParts) -> Result<Self, StartError> {
-        let WebhookParts { options, store, conversations, sessions, host, outgoing } = parts;
+        let WebhookParts { options, store, conversations, sessions, host, .. } = parts;
+        let (outgoing, outbox) = (parts.outgoing, parts.outbox);
         let address = options.address;
         let failed = |error| StartError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let runs = Runs::new(store, Arc::clone(&host), outgoing, RUNS);
+        let limits = RunLimits { most: RUNS, silence: parts.silence };
+        let runs = Runs::new(store, Arc::clone(&host), outgoing, limits);
         let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
-        let inner = Inner { options, runs, conversations, host, rates: Mutex::default() };
+        settle(&runs, &conversations, Duration::ZERO).await;
+        let (closing, rates) = (CancellationToken::new(), Mutex::default());
+        let inner = Inner { options, runs, conversations, host, outbox, closing, rates };
         Ok(Self { inner: Arc::new(inner), listener, address })
     }
 
@@ -168,6 +192,11 @@ impl WebhookServer {
     /// Serves until somebody cancels.
     pub async fn run(self, stop: CancellationToken) {
         let inner = self.inner;
+        let (closing, asked) = (inner.closing.clone(), stop.clone());
+        let _closing = Owned::start(async move {
+            asked.cancelled().await;
+            closing.cancel();
+        });
         serve(self.listener, ServeLimits::default(), stop, move |request, _| {
             let inner = Arc::clone(&inner);
             async move { inner.answered(request).await }
@@ -197,21 +226,18 @@ impl Inner {
         if parts.method == Method::GET && path == "/health" {
             return Ok(answer::json(StatusCode::OK, &json!({ "status": "ok" })));
         }
+        if self.closing.is_cancelled() {
+            return Err(draining());
+        }
         let name = path.strip_prefix("/webhooks/").filter(|_| parts.method == Method::POST);
-        let route = name.and_then(|name| self.options.routes.get(name)).ok_or_else(|| {
+        let route = name.and_then(|name| self.route(name)).ok_or_else(|| {
             refused(StatusCode::NOT_FOUND, "unknown_route", "there is no such route")
         })?;
         if !route.enabled {
             return Err(refused(StatusCode::FORBIDDEN, "route_disabled", "this route is off"));
         }
         let raw = body::read(body, self.options.body_max).await?;
-        let now = now_ms();
-        let checked =
-            signature::check(&parts.headers, &raw, &route.secrets, now / 1000, route.allow_v1);
-        let signed = checked.map_err(|why| {
-            tracing::warn!(route = route.name, why = why.0, "a delivery is refused");
-            refused(StatusCode::UNAUTHORIZED, "invalid_signature", "the signature is not good")
-        })?;
+        let signed = signed(&route, &parts.headers, &raw)?;
         self.within_rate(&route.name)?;
         let payload = parsed(&raw)?;
         let event = event(&parts.headers, &payload);
@@ -223,7 +249,36 @@ impl Inner {
             id.filter(|_| signed.scheme == "stripe").map(str::to_owned)
         });
         let delivery = own.unwrap_or_else(|| hashed(&route.name, &raw));
-        self.accepted(route, &payload, &delivery).await
+        let Some(payload) = self.scripted(&route, payload).await? else {
+            return Ok(told(
+                StatusCode::OK,
+                "ignored",
+                "",
+                Some("the script of the route says so"),
+            ));
+        };
+        if let Some(why) = self.host.halted() {
+            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "halted", &why));
+        }
+        if route.direct {
+            return self.direct(&route, &payload, &delivery).await;
+        }
+        self.accepted(&route, &payload, &delivery).await
+    }
+
+    /// The route of a name: one of the settings, else one that was subscribed.
+    fn route(&self, name: &str) -> Option<Arc<WebhookRoute>> {
+        if let Some(route) = self.options.routes.get(name) {
+            return Some(Arc::new(route.clone()));
+        }
+        let subscribed = self.host.subscriptions();
+        match self.options.subscribed(name, subscribed.get(name)?) {
+            Ok(route) => Some(Arc::new(route)),
+            Err(error) => {
+                tracing::warn!(%error, route = name, "a subscription cannot be used");
+                None
+            }
+        }
     }
 
     /// Counts one more delivery of this minute.
@@ -241,67 +296,22 @@ impl Inner {
         }
         Ok(())
     }
+}
 
-    async fn accepted(
-        &self,
-        route: &WebhookRoute,
-        payload: &Value,
-        delivery: &str,
-    ) -> Result<Answer, ApiError> {
-        if let Some(why) = self.host.halted() {
-            return Err(refused(StatusCode::SERVICE_UNAVAILABLE, "halted", &why));
-        }
-        let (store, now) = (self.runs.store(), now_ms());
-        if !store.first_delivery(&route.name, delivery, now, now - ms(SEEN)).await? {
-            return Ok(told(StatusCode::OK, "duplicate", delivery, None));
-        }
-        match self.begin(route, payload, delivery).await {
-            Ok(()) => Ok(told(StatusCode::ACCEPTED, "accepted", delivery, None)),
-            Err(error) => {
-                // The sender will try again, and must not be told that it was done.
-                store.forget_delivery(&route.name, delivery).await?;
-                Err(error)
-            }
-        }
+/// Who signed a delivery, and how.
+fn signed(
+    route: &WebhookRoute,
+    headers: &HeaderMap,
+    raw: &[u8],
+) -> Result<signature::Signed, ApiError> {
+    if route.takes == Takes::All {
+        return Ok(signature::Signed { scheme: "none", delivery: None });
     }
-
-    async fn begin(
-        &self,
-        route: &WebhookRoute,
-        payload: &Value,
-        delivery: &str,
-    ) -> Result<(), ApiError> {
-        let place = self.runs.place()?;
-        let prompt = template::prompt(&route.prompt, payload, &route.name);
-        let short: String = hashed(&route.name, delivery.as_bytes()).chars().take(24).collect();
-        let (session, _) = route.session_name(payload, &short);
-        let caller =
-            Caller { name: format!("webhook:{}", route.name), scopes: Vec::new(), toolsets: None };
-        let wish = Wish { platform: PLATFORM, instead: route.toolsets.clone(), ..Wish::default() };
-        let wanted = Wanted {
-            from: From::Named(session),
-            history: Vec::new(),
-            instructions: None,
-            input: prompt.text.as_str().into(),
-            effort: None,
-            wish,
-            attended: false,
-        };
-        let (session, input) = self.conversations.open(wanted, &caller).await?;
-        let facts = RunFacts {
-            id: new_id("run_")?,
-            owner: caller.name,
-            session: session.id().clone(),
-            created_ms: now_ms(),
-            model: route.name.clone(),
-            life: Life::OnItsOwn,
-            kept: true,
-            deadline: Some(route.deadline),
-        };
-        let run = self.runs.begin(place, facts, (session, input), WhenBusy::Queue).await?;
-        tracing::info!(route = route.name, delivery, run = run.facts.id, "a delivery is worked on");
-        Ok(())
-    }
+    let (now, old) = (now_ms() / 1000, route.takes == Takes::SignedOnce);
+    signature::check(headers, raw, &route.secrets, now, old).map_err(|why| {
+        tracing::warn!(route = route.name, why = why.0, "a delivery is refused");
+        refused(StatusCode::UNAUTHORIZED, "invalid_signature", "the signature is not good")
+    })
 }
 
 fn told(status: StatusCode, word: &str, delivery: &str, why: Option<&str>) -> Answer {

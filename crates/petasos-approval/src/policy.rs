@@ -158,6 +158,13 @@ impl Engine {
         self.memory.set_off(session, off);
     }
 
+    /// What a person allowed beforehand is approved for one session: these rules and no others.
+    pub fn allow_in(&self, session: &SessionId, keys: &[String]) {
+        for key in keys {
+            self.memory.remember_session(session, key);
+        }
+    }
+
     /// Forgets what was approved for a session.
     pub fn end_session(&self, session: &SessionId) {
         self.memory.end(session);

@@ -14,7 +14,7 @@ use crate::scheduler::Scheduler;
 use crate::view;
 
 /// So many next instants are shown.
-const INSTANTS: usize = 3;
+const INSTANTS: usize = 5;
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
@@ -62,6 +62,7 @@ impl Request {
             context_from: self.context_from,
             enabled_toolsets: self.enabled_toolsets,
             workdir: self.workdir,
+            attach_to_session: self.attach_to_session,
             ..Draft::default()
         }
     }
@@ -76,6 +77,7 @@ fn author(cx: &CallContext) -> Author {
         origin,
         label: cx.label(),
         accepts: false,
+        remote: false,
     }
 }
 
@@ -96,10 +98,6 @@ pub async fn answer(
         Ok(request) => request,
         Err(error) => return refused("invalid_arguments", &error.to_string()),
     };
-    if request.attach_to_session == Some(true) {
-        let why = "`attach_to_session` is not available: the reply goes to `deliver`";
-        return refused("unavailable", why);
-    }
     match act(jobs, scheduler, request, cx).await {
         Ok(answer) => answer,
         Err(error) => failure(&error),
@@ -218,15 +216,14 @@ fn refused(kind: &str, why: &str) -> Value {
 }
 
 fn failure(error: &JobError) -> Value {
-    let (kind, more) = match error {
-        JobError::Schedule(_) => ("schedule", None),
-        JobError::Invalid(_) => ("invalid_arguments", None),
-        JobError::Findings(found) => ("scan", Some(("findings", json!(found)))),
-        JobError::NotFound(_) => ("not_found", None),
-        JobError::Ambiguous { ids, .. } => ("ambiguous", Some(("matches", json!(ids)))),
-        JobError::Changed(_) => ("conflict", None),
-        JobError::TooMany(_) => ("limit", None),
-        JobError::Store(_) => ("store", None),
+    let kind = match error {
+        JobError::Invalid(_) => "invalid_arguments",
+        other => other.kind(),
+    };
+    let more = match error {
+        JobError::Findings(found) => Some(("findings", json!(found))),
+        JobError::Ambiguous { ids, .. } => Some(("matches", json!(ids))),
+        _ => None,
     };
     let mut answer = refused(kind, &error.to_string());
     if let Some((key, value)) = more {

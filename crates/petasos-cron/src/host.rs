@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use petasos_contract::BoxFuture;
-use petasos_contract::delivery::Deliveries;
+use petasos_contract::delivery::{Deliveries, Destination};
 use petasos_contract::processes::Processes;
 use petasos_contract::{Address, SessionId, Settings};
 use petasos_session::{Choice, Sessions};
+use serde_json::Value;
 
 use crate::job::Job;
 
@@ -87,4 +88,19 @@ pub trait CronHost: Send + Sync {
 
     /// Sends to people.
     fn deliveries(&self) -> Option<Arc<dyn Deliveries>>;
+
+    /// The rules of these names that do not exist, or that nobody can allow.
+    fn unknown_rules(&self, names: &[String]) -> Vec<String>;
+
+    /// Puts a text that was sent into the conversation that is held there, between two turns of
+    /// it. The mark tells it from every other, so that it is put there once.
+    fn attach<'a>(
+        &'a self,
+        to: &'a Destination,
+        text: &'a str,
+        mark: &'a str,
+    ) -> BoxFuture<'a, Result<(), String>>;
+
+    /// A run is over, and stored.
+    fn finished<'a>(&'a self, job: &'a Job, run: Value) -> BoxFuture<'a, ()>;
 }

@@ -50,6 +50,7 @@ struct Foreign {
     origin: Option<ForeignOrigin>,
     enabled_toolsets: Option<Vec<String>>,
     workdir: Option<String>,
+    attach_to_session: Option<bool>,
 }
 
 #[derive(Debug, Default, Deserialize)]
@@ -90,6 +91,10 @@ impl Jobs {
     pub async fn import(&self, file: &str) -> Result<Imported, JobError> {
         let file: Value = serde_json::from_str(file)
             .map_err(|error| JobError::Invalid(format!("the file is no JSON: {error}")))?;
+        if crate::mirror::is_mirror(&file) {
+            let what = "these jobs are our own, written as a file: there is nothing to take over";
+            return Err(JobError::Invalid(what.to_owned()));
+        }
         let list = file.get("jobs").unwrap_or(&file).as_array().cloned();
         let list = list.ok_or_else(|| JobError::Invalid("the file has no jobs".to_owned()))?;
         let (jobs, broken) = self.list().await?;
@@ -153,6 +158,7 @@ impl Jobs {
             origin,
             enabled_toolsets: foreign.enabled_toolsets.clone(),
             workdir: foreign.workdir.clone().filter(|it| !it.is_empty()).map(Into::into),
+            attach_to_session: foreign.attach_to_session.filter(|attach| *attach),
             created_by: "import".to_owned(),
             ..JobBody::default()
         };

@@ -86,6 +86,13 @@ pub struct JobBody {
     pub timeout: Option<u64>,
     /// Its starts are spread over so many seconds.
     pub jitter: u64,
+    /// Whether its reply becomes part of the conversation that it is delivered to; as the settings
+    /// say when absent.
+    pub attach_to_session: Option<bool>,
+    /// The most that a run may cost, in US dollars.
+    pub max_cost: Option<f64>,
+    /// Rules that a person at the machine allowed this job to break.
+    pub grants: Vec<String>,
     /// Who made it.
     pub created_by: String,
     /// Whose words the conversation had taken in that made it.

@@ -56,6 +56,22 @@ pub enum JobError {
     Store(#[from] StoreError),
 }
 
+impl JobError {
+    /// The word for it.
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Schedule(_) => "schedule",
+            Self::Invalid(_) => "invalid",
+            Self::Findings(_) => "scan",
+            Self::NotFound(_) => "not_found",
+            Self::Ambiguous { .. } => "ambiguous",
+            Self::Changed(_) => "conflict",
+            Self::TooMany(_) => "limit",
+            Self::Store(_) => "store",
+        }
+    }
+}
+
 /// A job, and what whoever made or changed it should know.
 #[derive(Debug, Clone)]
 pub struct Made {
@@ -233,7 +249,10 @@ impl Jobs {
             created_ms: now.as_millisecond(),
         };
         match self.store.add_job(new, LIMITS).await? {
-            JobReceipt::Kept => self.find(&id).await,
+            JobReceipt::Kept => {
+                self.mirror().await;
+                self.find(&id).await
+            }
             JobReceipt::TooMany => Err(JobError::TooMany(format!(
                 "there are {} jobs already: remove some",
                 LIMITS.jobs
@@ -309,6 +328,7 @@ impl Jobs {
     async fn change(&self, job: &Job, change: JobChange) -> Result<(), JobError> {
         let now = self.now().as_millisecond();
         if self.store.change_job(&job.id, job.revision, change, now).await? {
+            self.mirror().await;
             return Ok(());
         }
         Err(JobError::Changed(job.id.clone()))
@@ -370,6 +390,7 @@ impl Jobs {
     pub async fn remove(&self, reference: &str) -> Result<Job, JobError> {
         let job = self.find(reference).await?;
         self.store.remove_job(&job.id).await?;
+        self.mirror().await;
         Ok(job)
     }
 }

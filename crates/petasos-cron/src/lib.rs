@@ -19,16 +19,19 @@
 //! | `run`, `script`, `reply` | one run: script, prompt, session, limits, what it said |
 //! | `desk`, `view` | what a model can do with jobs; jobs and runs as JSON |
 //! | `targets` | where a reply goes |
-//! | `import` | jobs of another agent |
+//! | `import`, `mirror` | jobs of another agent, and ours as the file that it knows |
+//! | `fields` | what a program says about a job over the network |
 //! | `options` | the settings, read once |
 //! | `host` | what the program around must offer |
 
 pub mod desk;
+pub mod fields;
 pub mod host;
 pub mod import;
 pub mod job;
 pub mod jobs;
 pub mod late;
+pub mod mirror;
 pub mod options;
 pub mod reply;
 pub mod run;

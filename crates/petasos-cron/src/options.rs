@@ -18,8 +18,10 @@ pub struct CronOptions {
     pub timeout: Duration,
     /// The longest that a script takes.
     pub script_timeout: Duration,
-    /// Whether a reply is sent with the name of its job.
-    pub wrap: bool,
+    /// What is done with a reply.
+    pub replies: ReplyOptions,
+    /// Whether the jobs are also written as a file that other programs read.
+    pub mirror: bool,
     /// So many outputs of a job are kept.
     pub outputs: usize,
     /// What is done about missed instants.
@@ -28,6 +30,15 @@ pub struct CronOptions {
     pub zone: Zone,
     /// Where that is said.
     pub zone_from: &'static str,
+}
+
+/// What is done with a reply.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplyOptions {
+    /// It is sent with the name of its job.
+    pub wrap: bool,
+    /// It becomes part of the conversation that it is delivered to, unless its job says otherwise.
+    pub attach: bool,
 }
 
 /// What is done about missed instants.
@@ -61,7 +72,11 @@ impl CronOptions {
             inactivity: (!inactivity.is_zero()).then_some(inactivity),
             timeout: Duration::from_hours(1),
             script_timeout: seconds("cron.script_timeout_seconds", 3600),
-            wrap: flag("cron.wrap_response"),
+            replies: ReplyOptions {
+                wrap: flag("cron.wrap_response"),
+                attach: settings.get("cron.mirror_delivery") == Some(&Value::Bool(true)),
+            },
+            mirror: flag("cron.write_jobs_json"),
             outputs: count("cron.output_retention", 50),
             missed: MissedOptions {
                 catch_up: flag("cron.catch_up_missed"),

@@ -9,9 +9,12 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::delivery::Parcel;
+use petasos_contract::event::Event;
+use petasos_contract::reply::Cost;
 use petasos_contract::{BoxFuture, SessionId, wait};
 use petasos_session::{
-    Admission, Begin, EndReason, Input, Outcome, Replay, Session, TurnEnd, TurnHandle, WhenBusy,
+    Admission, Begin, EndReason, Input, Outcome, Replay, Session, SessionEvent, StreamItem,
+    TurnEnd, TurnHandle, WhenBusy,
 };
 use petasos_store::OccurrenceState;
 use tokio_util::sync::CancellationToken;
@@ -164,7 +167,7 @@ impl Runs {
         let deadline = tokio::time::Instant::now() + whole;
         let end = turn.end();
         tokio::pin!(end);
-        let mut open = true;
+        let (mut open, mut spent) = (true, 0.0);
         let why = loop {
             let quiet = self.options().inactivity.unwrap_or(Duration::MAX / 4);
             tokio::select! {
@@ -176,7 +179,13 @@ impl Runs {
                     session.interrupt();
                     return Said::stopped();
                 }
-                item = events.next(), if open => open = item.is_some(),
+                item = events.next(), if open => {
+                    open = item.is_some();
+                    spent += item.as_ref().map_or(0.0, cost_of);
+                    if let Some(most) = job.body.max_cost.filter(|most| spent > *most) {
+                        break format!("it cost ${spent:.4}, and may cost ${most:.2}");
+                    }
+                }
                 () = tokio::time::sleep(quiet.min(Duration::from_hours(24 * 365))) => {
                     break format!("nothing happened for {} s", quiet.as_secs());
                 }
@@ -186,6 +195,18 @@ impl Runs {
         let partly = wait::until(Instant::now() + WIND_UP, "an interrupted run", &mut end).await;
         let partly = partly.ok().flatten().and_then(Result::ok);
         Said::timed_out(&why, partly.as_ref())
+    }
+}
+
+/// What a reply of the model cost, in US dollars, as far as that is known.
+fn cost_of(item: &StreamItem) -> f64 {
+    let StreamItem::Event(envelope) = item else { return 0.0 };
+    match &envelope.event {
+        SessionEvent::Agent(Event::Replied { cost, .. }) => match cost {
+            Cost::Actual { usd } | Cost::Estimated { usd } => *usd,
+            Cost::Included | Cost::Unknown => 0.0,
+        },
+        _ => 0.0,
     }
 }
 

@@ -247,8 +247,15 @@ impl Scheduler {
         off > JUMP
     }
 
-    /// Runs a job now and waits for its end. Its schedule is left alone.
-    pub async fn run_now(self: &Arc<Self>, job: &Job) -> Result<OccurrenceRow, StoreError> {
+    /// Runs a job now; nobody waits for its end. Its schedule is left alone.
+    pub async fn start_now(self: &Arc<Self>, job: Job) -> Result<OccurrenceRow, StoreError> {
+        let row = self.demanded(&job).await?;
+        self.start(job, row.clone());
+        Ok(row)
+    }
+
+    /// An occurrence of its own for a job that somebody wants to run.
+    async fn demanded(&self, job: &Job) -> Result<OccurrenceRow, StoreError> {
         let now_ms = self.wall.now().as_millisecond();
         let mut demand = NewOccurrence {
             job: job.id.clone(),
@@ -262,12 +269,17 @@ impl Scheduler {
             late_ms: 0,
         };
         // Two who ask in one millisecond get two runs.
-        let row = loop {
+        loop {
             match self.store.demand(demand.clone(), now_ms).await? {
-                Some(row) => break row,
+                Some(row) => return Ok(row),
                 None => demand.scheduled_ms += 1,
             }
-        };
+        }
+    }
+
+    /// Runs a job now and waits for its end. Its schedule is left alone.
+    pub async fn run_now(self: &Arc<Self>, job: &Job) -> Result<OccurrenceRow, StoreError> {
+        let row = self.demanded(job).await?;
         let id = row.id.clone();
         let cancel = self.draining.child_token();
         let entry = Running { cancel: cancel.clone(), task: None };

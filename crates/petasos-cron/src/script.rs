@@ -5,9 +5,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::environment::Ending;
-use petasos_contract::processes::{Helper, HelperSandbox, HelperSpec};
+use petasos_contract::processes::{Helper, HelperSandbox, HelperSpec, Processes};
 use petasos_contract::{Settings, wait};
-use tokio::io::{AsyncRead, AsyncReadExt as _};
+use tokio::io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _};
 use tokio_util::sync::CancellationToken;
 
 use crate::host::CronHost;
@@ -67,33 +67,63 @@ pub(crate) async fn run(
     workdir: Option<&Path>,
     cancel: &CancellationToken,
 ) -> Ran {
-    let settings = host.settings();
+    let (settings, processes) = (host.settings(), host.processes());
+    started(script, (&settings, processes), workdir, String::new(), (limit, cancel)).await
+}
+
+/// Runs a script that reads this text; gives what it printed, or why it failed.
+pub async fn filter(
+    script: &str,
+    input: String,
+    (settings, processes): (&Arc<Settings>, Option<Arc<dyn Processes>>),
+    limit: Duration,
+) -> Result<String, String> {
+    let never = CancellationToken::new();
+    let ran = started(script, (settings, processes), None, input, (limit, &never)).await;
+    ran.error.map_or(Ok(ran.stdout), Err)
+}
+
+async fn started(
+    script: &str,
+    (settings, processes): (&Arc<Settings>, Option<Arc<dyn Processes>>),
+    workdir: Option<&Path>,
+    input: String,
+    limits: (Duration, &CancellationToken),
+) -> Ran {
     let failed = |error: String| Ran { stdout: String::new(), error: Some(error) };
-    let argv = match locate(script, &settings).and_then(|file| program(&file)) {
+    let argv = match locate(script, settings).and_then(|file| program(&file)) {
         Ok(argv) => argv,
         Err(why) => return failed(why),
     };
-    let Some(processes) = host.processes() else {
+    let Some(processes) = processes else {
         return failed("this program cannot start scripts".to_owned());
     };
-    let mut spec = HelperSpec::new(format!("script {script}"), argv, &settings);
+    let mut spec = HelperSpec::new(format!("script {script}"), argv, settings);
     spec.sandbox = HelperSandbox::LikeCommands { attended: false };
     if let Some(workdir) = workdir {
         spec.cwd = workdir.to_owned();
     }
     match processes.start(spec).await {
-        Ok(helper) => followed(helper, limit, cancel).await,
+        Ok(helper) => followed(helper, input, limits).await,
         Err(error) => failed(format!("the script did not start: {error}")),
     }
 }
 
-async fn followed(helper: Helper, limit: Duration, cancel: &CancellationToken) -> Ran {
-    let Helper { stdin, stdout, stderr, hand } = helper;
-    drop(stdin);
+async fn followed(
+    helper: Helper,
+    input: String,
+    (limit, cancel): (Duration, &CancellationToken),
+) -> Ran {
+    let Helper { mut stdin, stdout, stderr, hand } = helper;
     let (mut out, mut err) = (Vec::new(), Vec::new());
+    let give = async move {
+        // A script need not read what it is given.
+        drop(stdin.write_all(input.as_bytes()).await);
+        drop(stdin.shutdown().await);
+    };
     let work = async {
-        let (ended, (), ()) =
-            tokio::join!(hand.exited(), take(stdout, &mut out), take(stderr, &mut err));
+        let (ended, (), (), ()) =
+            tokio::join!(hand.exited(), take(stdout, &mut out), take(stderr, &mut err), give);
         ended
     };
     let deadline = Instant::now() + limit;

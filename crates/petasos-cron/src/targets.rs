@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use petasos_contract::Address;
 use petasos_contract::delivery::{Deliveries, Destination, TargetError};
+use petasos_contract::{Address, Settings};
 use petasos_store::{DeliveryClass, Lane, NewDelivery, delivery_prefix};
 
 use crate::host::CronHost;
@@ -30,8 +30,9 @@ pub async fn resolve(body: &JobBody, host: &Arc<dyn CronHost>) -> Targets {
         found.trouble.push("no chat platform can be reached from this program".to_owned());
         return found;
     };
+    let settings = host.settings();
     for word in words {
-        match one(word, body, &*deliveries).await {
+        match one(word, body, &*deliveries, &settings).await {
             Ok(places) => {
                 for place in places {
                     let known = |it: &Destination| {
@@ -52,10 +53,15 @@ async fn one(
     word: &str,
     body: &JobBody,
     deliveries: &dyn Deliveries,
+    settings: &Settings,
 ) -> Result<Vec<Destination>, TargetError> {
     let homes = async || -> Result<Vec<Destination>, TargetError> {
         let all = deliveries.destinations().await?;
-        Ok(all.into_iter().filter(|place| place.home).collect())
+        Ok(all
+            .into_iter()
+            .filter(|place| place.home)
+            .map(|place| in_thread(place, settings))
+            .collect())
     };
     match (word, &body.origin) {
         ("all", _) => homes().await,
@@ -70,9 +76,22 @@ async fn one(
         (word, origin) => {
             let nowhere = Address::chat("cron", "none");
             let origin = origin.as_ref().unwrap_or(&nowhere);
-            Ok(vec![deliveries.resolve(word, origin).await?])
+            let place = deliveries.resolve(word, origin).await?;
+            // A platform alone is its home.
+            let home = !word.contains(':') && word != "origin";
+            Ok(vec![if home { in_thread(place, settings) } else { place }])
         }
     }
+}
+
+/// A home in the thread that is for schedules, where one is set.
+fn in_thread(place: Destination, settings: &Settings) -> Destination {
+    if place.platform != "telegram" {
+        return place;
+    }
+    let thread = settings.variable("TELEGRAM_CRON_THREAD_ID");
+    let thread = thread.map(|it| it.value.expose().trim().to_owned());
+    Destination { thread: thread.filter(|it| !it.is_empty()).or(place.thread.clone()), ..place }
 }
 
 /// What whoever makes a job should know about where its replies go: told now, not at night.

@@ -63,6 +63,9 @@ pub fn job(job: &Job, now: Timestamp, instants: usize) -> Value {
     put("enabled_toolsets", json!(body.enabled_toolsets));
     put("workdir", json!(body.workdir));
     put("timeout", json!(body.timeout));
+    put("attach_to_session", json!(body.attach_to_session));
+    put("max_cost", json!(body.max_cost));
+    put("grants", json!(body.grants));
     view
 }
 

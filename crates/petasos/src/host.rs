@@ -46,8 +46,10 @@ use petasos_web::Sources;
 
 use crate::copies::{self, Heard};
 use crate::doorway::Doorway;
+use crate::editor::EditorTerminal;
+use crate::everywhere::Everywhere;
 use crate::extensions::Extensions;
-use crate::foreign::ForeignAgents;
+use crate::foreign::{AgentModel, ForeignAgents};
 use crate::halt::HaltHook;
 use crate::logging::Journal;
 use crate::post::HomeStore;
@@ -81,6 +83,7 @@ pub struct Host {
     policy: OnceLock<Arc<Engine>>,
     store: Arc<HomeStore>,
     scheduled: Arc<Scheduled>,
+    everywhere: Arc<Everywhere>,
     editors: Arc<EditorRules>,
     media: Arc<Media>,
     model: Arc<LazyModel>,
@@ -106,6 +109,7 @@ impl Host {
         terminal.fill(&mut ports);
         ports.door = Some(Arc::clone(&doorway) as _);
         let editors = EditorRules::new(ports.environments.clone());
+        ports.terminal = ports.terminal.map(|own| EditorTerminal::beside(own, &editors) as _);
         ports.buffers = Some(Arc::clone(&editors) as _);
         let store = HomeStore::of(&settings);
         let model = Arc::new(LazyModel::new(Arc::clone(&settings), ports.processes.clone()));
@@ -113,10 +117,10 @@ impl Host {
         let platforms = PLATFORMS.iter().copied().filter(|def| def.name != "loopback").collect();
         let post =
             Post::new(Arc::clone(&store) as _, Arc::clone(&settings), model.net(), platforms);
-        ports.deliveries = Some(Arc::new(post) as _);
-        let (deliveries, processes) = (ports.deliveries.clone(), ports.processes.clone());
-        let scheduled =
-            Scheduled::new(Arc::clone(&settings), Arc::clone(&store), deliveries, processes);
+        let everywhere = Everywhere::new(post, &settings, &store, model.net());
+        ports.deliveries = Some(Arc::clone(&everywhere) as _);
+        let (to, processes) = (Arc::clone(&everywhere), ports.processes.clone());
+        let scheduled = Scheduled::new(Arc::clone(&settings), Arc::clone(&store), to, processes);
         ports.schedules = Some(Arc::new(ScheduleDesk(Arc::clone(&scheduled))) as _);
         ports.logins = Some(petasos_providers::credential::services::logins());
         let file_memory = FileMemory::new();
@@ -155,6 +159,7 @@ impl Host {
             editors,
             store,
             scheduled,
+            everywhere,
             media,
             model,
         }
@@ -200,6 +205,11 @@ impl Host {
         &self.scheduled
     }
 
+    /// Every place that messages can go to.
+    pub(crate) fn everywhere(&self) -> &Arc<Everywhere> {
+        &self.everywhere
+    }
+
     /// What editors are asked and shown, for the sessions that they have open.
     pub fn editors(&self) -> &Arc<EditorRules> {
         &self.editors
@@ -234,7 +244,7 @@ impl Host {
     }
 
     /// The one policy of every door, so that what is approved for a session can be forgotten.
-    fn policy(&self) -> Result<Arc<Engine>, Report> {
+    pub(crate) fn policy(&self) -> Result<Arc<Engine>, Report> {
         if let Some(policy) = self.policy.get() {
             return Ok(Arc::clone(policy));
         }
@@ -309,14 +319,16 @@ impl Host {
         self.keep_questions()?;
         let asker = people.as_ref().map(|_| Arc::clone(&self.questions) as _);
         let person = people.clone().unwrap_or_else(|| Arc::new(Nobody));
-        let mut engine = self.parts(model, people)?;
+        let (processes, editors) = (self.ports.processes.clone(), Arc::clone(&self.editors));
+        let agents = Arc::new(ForeignAgents::new(processes, self.policy()?, person, editors));
+        let model = AgentModel::around(model, &agents);
+        let mut engine = self.parts(Arc::clone(&model) as _, people)?;
         engine.asker = asker;
-        let processes = self.ports.processes.clone();
-        let agents = ForeignAgents::new(processes, self.policy()?, person);
-        engine.agents = Some(Arc::new(agents));
+        engine.agents = Some(agents);
         let mut states: Vec<Arc<dyn SessionState>> = vec![
             Arc::new(states::Shells(Arc::clone(&self.terminal))),
             Arc::new(states::Approvals(self.policy()?)),
+            model,
         ];
         let files = self.ports.file_memory.clone();
         states.extend(files.map(|files| Arc::new(states::Files(files)) as _));

@@ -1,5 +1,9 @@
 //! The listeners of a program: the HTTP interface and webhooks, for `serve` and for the gateway.
 
+pub(crate) mod jobs;
+pub(crate) mod skills;
+pub(crate) mod subscriptions;
+
 use std::net::IpAddr;
 use std::sync::Arc;
 
@@ -20,6 +24,8 @@ pub(crate) struct Over<'a> {
     pub(crate) inputs: &'a Inputs,
     pub(crate) sessions: &'a Arc<Sessions>,
     pub(crate) program: &'a Arc<ChatProgram>,
+    /// Routes of webhooks without a secret are taken, on this machine alone.
+    pub(crate) insecure: bool,
 }
 
 /// Listeners that have their addresses.
@@ -27,7 +33,7 @@ pub(crate) struct Over<'a> {
 pub(crate) struct Doors {
     api: Option<ApiServer>,
     webhooks: Option<WebhookServer>,
-    outgoing: Option<Arc<Outgoing>>,
+    outgoing: Arc<Outgoing>,
 }
 
 impl Over<'_> {
@@ -37,13 +43,11 @@ impl Over<'_> {
         api: bool,
         listen: (Option<IpAddr>, Option<u16>),
     ) -> Result<Doors, String> {
-        let (store, net) = (self.host.store().map_err(|it| it.to_string())?, self.host.net());
-        let outgoing = Outgoing::read(self.host.settings(), store, net);
-        let outgoing = outgoing.map_err(|error| error.to_string())?;
-        let api = if api { Some(self.api(listen, outgoing.clone()).await?) } else { None };
-        let options = WebhookOptions::read(self.host.settings());
+        let outgoing = self.host.everywhere().outgoing()?;
+        let api = if api { Some(self.api(listen, Arc::clone(&outgoing)).await?) } else { None };
+        let options = WebhookOptions::read(self.host.settings(), self.insecure);
         let webhooks = match options.map_err(|error| error.to_string())? {
-            Some(options) => Some(self.webhooks(options, outgoing.clone()).await?),
+            Some(options) => Some(self.webhooks(options, Arc::clone(&outgoing)).await?),
             None => None,
         };
         Ok(Doors { api, webhooks, outgoing })
@@ -52,7 +56,7 @@ impl Over<'_> {
     async fn api(
         &self,
         listen: (Option<IpAddr>, Option<u16>),
-        outgoing: Option<Arc<Outgoing>>,
+        outgoing: Arc<Outgoing>,
     ) -> Result<ApiServer, String> {
         let profile = home::places(self.inputs).map_err(|error| error.to_string())?.profile;
         let options = ApiOptions::read(self.host.settings(), profile.as_deref(), listen);
@@ -63,7 +67,7 @@ impl Over<'_> {
             conversations: store,
             sessions: Arc::clone(self.sessions),
             host: Arc::clone(self.program) as _,
-            outgoing,
+            outgoing: Some(outgoing),
             version: env!("CARGO_PKG_VERSION"),
         });
         server.await.map_err(|error| error.to_string())
@@ -72,16 +76,18 @@ impl Over<'_> {
     async fn webhooks(
         &self,
         options: WebhookOptions,
-        outgoing: Option<Arc<Outgoing>>,
+        outgoing: Arc<Outgoing>,
     ) -> Result<WebhookServer, String> {
         let store = self.host.store().map_err(|report| report.to_string())?;
         let server = WebhookServer::bind(WebhookParts {
             options,
             store: Arc::clone(&store) as _,
-            conversations: store,
+            conversations: Arc::clone(&store) as _,
+            outbox: store,
             sessions: Arc::clone(self.sessions),
             host: Arc::clone(self.program) as _,
-            outgoing,
+            outgoing: Some(outgoing),
+            silence: petasos_api::silence(self.host.settings()),
         });
         server.await.map_err(|error| error.to_string())
     }
@@ -100,15 +106,13 @@ impl Doors {
     pub(crate) fn open(self, stop: &CancellationToken) -> Vec<Owned<()>> {
         let api = self.api.map(|api| Owned::start(api.run(stop.clone())));
         let webhooks = self.webhooks.map(|it| Owned::start(it.run(stop.clone())));
-        let outgoing = self.outgoing.map(|it| {
-            let stop = stop.clone();
-            Owned::start(async move {
-                tokio::select! {
-                    () = it.work() => {}
-                    () = stop.cancelled() => {}
-                }
-            })
+        let (outgoing, stop) = (self.outgoing, stop.clone());
+        let outgoing = Owned::start(async move {
+            tokio::select! {
+                () = outgoing.work() => {}
+                () = stop.cancelled() => {}
+            }
         });
-        api.into_iter().chain(webhooks).chain(outgoing).collect()
+        api.into_iter().chain(webhooks).chain([outgoing]).collect()
     }
 }

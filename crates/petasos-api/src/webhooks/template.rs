@@ -81,6 +81,23 @@ pub(crate) fn prompt(template: &str, payload: &Value, route: &str) -> Filled {
     filled
 }
 
+/// The text of a delivery that no model reads: values as they are, but none of them names a file
+/// that would be sent.
+pub(crate) fn message(template: &str, payload: &Value) -> Filled {
+    let quiet = |_: &str, value: &str| value.replace("MEDIA:", "MEDIA\u{200b}:");
+    fill(template, payload, quiet)
+}
+
+/// An id made from a payload; nothing when it could mean more than one thing, or a place is missing.
+pub(crate) fn id(template: &str, payload: &Value) -> Option<String> {
+    let filled = fill(template, payload, |_, value| value.to_owned());
+    let plain =
+        |sign: char| sign.is_ascii_alphanumeric() || "-_.@#!$+=/".contains(sign) || sign == ':';
+    let text = filled.text;
+    let good = filled.missing.is_empty() && !text.is_empty() && text.len() <= 200;
+    (good && text.chars().all(plain) && !text.contains("..")).then_some(text)
+}
+
 /// A name for a session made from a payload.
 pub(crate) fn name(template: &str, payload: &Value) -> Filled {
     let mut filled = fill(template, payload, |_, value| value.to_owned());

@@ -123,14 +123,22 @@ fn routes_that_cannot_be_meant_do_not_start() {
     let read = |route: Value, variables: &[(&str, &str)]| {
         let extra = json!({ "routes": { "r": route } });
         let values = json!({ "platforms": { "webhook": { "extra": extra } } });
-        WebhookOptions::configured(&with(home.path(), values, variables))
+        WebhookOptions::configured(&with(home.path(), values, variables), false)
     };
     let secret = [("WEBHOOK_SECRET", SIGNED_WITH)];
     assert_eq!(read(json!({}), &secret).unwrap().address.to_string(), "127.0.0.1:8644");
     assert!(read(json!({}), &[]).is_err(), "no secret");
     assert!(read(json!({ "secret_env": "NOT_SET" }), &secret).is_err());
     assert!(read(json!({ "promt": "x" }), &secret).is_err(), "a wrong name");
-    assert!(read(json!({ "deliver": "telegram" }), &secret).is_err());
+    assert!(read(json!({ "deliver": "origin" }), &secret).is_err(), "it comes from no chat");
+    assert!(read(json!({ "deliver_only": true }), &secret).is_err(), "to nobody");
+    assert!(read(json!({ "deliver": "github_comment" }), &secret).is_err(), "under what?");
+    let open = json!({ "secret": "INSECURE_NO_AUTH" });
+    assert!(read(open.clone(), &secret).is_err(), "whoever starts it must say so");
+    let everywhere = json!({ "platforms": { "webhook": { "extra": {
+        "host": "0.0.0.0", "routes": { "r": open } } } } });
+    let everywhere = with(home.path(), everywhere, &secret);
+    assert!(WebhookOptions::configured(&everywhere, true).is_err(), "on this machine alone");
     let both = json!({ "toolsets": ["file", "web"] });
     assert!(read(both, &secret).is_err(), "write and carry away");
     assert!(read(json!({ "toolsets": ["terminal"] }), &secret).is_err());

@@ -10,7 +10,7 @@ use std::time::Duration;
 use parking_lot::Mutex;
 use petasos_agent::{LOOP_TOOLS, Scripted};
 use petasos_api::{
-    ApiHost, ApiOptions, ApiParts, ApiServer, Outgoing, WebhookOptions, WebhookParts,
+    ApiHost, ApiOptions, ApiParts, ApiServer, Outgoing, Reached, WebhookOptions, WebhookParts,
     WebhookServer, Wish,
 };
 use petasos_contract::approval::{
@@ -79,8 +79,8 @@ impl ApiHost for Around {
         choice
     }
 
-    fn reached(&self, session: &SessionId, address: &Arc<Address>, attended: bool) {
-        self.places.lock().insert(session.clone(), (Arc::clone(address), attended));
+    fn reached(&self, session: &SessionId, place: Reached) {
+        self.places.lock().insert(session.clone(), (place.address, place.attended));
     }
 
     fn redact(&self, text: &str) -> String {
@@ -185,7 +185,7 @@ impl World {
         let model = Arc::new(model);
         let sessions = sessions(&store, &model, &around);
         let net = Arc::new(petasos_net::Net::default());
-        let outgoing = Outgoing::read(&settings, Arc::clone(&store) as _, net).unwrap();
+        let outgoing = Some(Outgoing::read(&settings, Arc::clone(&store) as _, net).unwrap());
         let options = ApiOptions::read(&settings, None, (None, Some(0))).unwrap();
         let server = ApiServer::bind(ApiParts {
             options,
@@ -236,7 +236,7 @@ impl World {
         let home = self.folder.as_ref().unwrap();
         let variables = [("WEBHOOK_SECRET", SIGNED_WITH), ("WEBHOOK_PORT", "0")];
         let options =
-            WebhookOptions::read(&with(home.path(), values, &variables)).unwrap().unwrap();
+            WebhookOptions::read(&with(home.path(), values, &variables), false).unwrap().unwrap();
         let server = WebhookServer::bind(WebhookParts {
             options,
             store: Arc::clone(&self.store) as _,
@@ -244,6 +244,8 @@ impl World {
             sessions: Arc::clone(&self.sessions),
             host: Arc::clone(&self.around) as _,
             outgoing: None,
+            outbox: Arc::clone(&self.store) as _,
+            silence: None,
         });
         let server = server.await.unwrap();
         (server.address(), Owned::start(server.run(CancellationToken::new())))

@@ -80,6 +80,8 @@ pub(super) static KEYS: &[Key] = &[
     key("cron.timezone", Text, "", "Time zone of schedules; a name such as Europe/Berlin"),
     key("cron.output_retention", Integer, "50", "Outputs of a job that are kept"),
     key("cron.catch_up_missed", Flag, "true", "Make up for missed runs as their jobs say"),
+    key("cron.mirror_delivery", Flag, "false", "Let what jobs send become part of the conversation of its chat, unless a job says otherwise"),
+    key("cron.write_jobs_json", Flag, "true", "Keep `cron/jobs.json` as a copy of the jobs for other programs"),
     key("cron.notify_missed", Flag, "true", "Tell people which runs were missed"),
     key("sessions.auto_prune", Flag, "", "Remove old sessions"),
     key("sessions.retention_days", Integer, "", "Days a session is kept"),

@@ -89,6 +89,7 @@ pub(super) static ROWS: &[Row] = &[
     row(Fixed("API_SERVER_MODEL_NAME"), Plain, "What the model is called there"),
     row(Fixed("WEBHOOK_ENABLED"), Plain, "Take webhooks"),
     row(Fixed("WEBHOOK_PORT"), Plain, "Port of webhooks (8644)"),
+    row(Fixed("TELEGRAM_CRON_THREAD_ID"), Plain, "Topic of the home on Telegram in which jobs speak"),
     row(Fixed("GATEWAY_ALLOWED_USERS"), Plain, "Users of every platform"),
     row(Fixed("GATEWAY_ALLOW_ALL_USERS"), Plain, "Everybody may talk to the agent"),
     row(Like("", "_ALLOWED_USERS"), Plain, "Users of a platform"),

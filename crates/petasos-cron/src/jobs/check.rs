@@ -29,11 +29,22 @@ pub(super) fn name(given: Option<String>, body: &JobBody) -> Result<String, JobE
 
 /// The prompt is not too long.
 pub(super) fn prompt(text: &str, author: &Author) -> Result<(), JobError> {
-    let most = if author.session.is_some() { PROMPT_MAX } else { PROMPT_MAX_PERSON };
+    let away = author.session.is_some() || author.remote;
+    let most = if away { PROMPT_MAX } else { PROMPT_MAX_PERSON };
     if text.chars().count() > most {
         return Err(JobError::Invalid(format!("a prompt has at most {most} characters")));
     }
     Ok(())
+}
+
+/// The most that a run may cost; zero is without a limit.
+pub(super) fn cost(given: Option<f64>, before: Option<f64>) -> Result<Option<f64>, JobError> {
+    let Some(given) = given else { return Ok(before) };
+    if !given.is_finite() || given < 0.0 {
+        let what = "`max_cost` is a number of US dollars, such as 0.50";
+        return Err(JobError::Invalid(what.to_owned()));
+    }
+    Ok((given > 0.0).then_some(given))
 }
 
 /// A working directory is absolute and there; an empty one is none.

@@ -24,6 +24,8 @@ pub struct Author {
     pub label: Taint,
     /// A person has seen what was found in the words, and wants them.
     pub accepts: bool,
+    /// It comes over the network.
+    pub remote: bool,
 }
 
 impl Author {
@@ -77,6 +79,12 @@ pub struct Draft {
     pub timeout: Option<u64>,
     /// Starts are spread over so many seconds.
     pub jitter: Option<u64>,
+    /// Whether the reply becomes part of the conversation that it is delivered to.
+    pub attach_to_session: Option<bool>,
+    /// The most that a run may cost, in US dollars; zero is without a limit.
+    pub max_cost: Option<f64>,
+    /// Rules that this job may break; only a person at the machine says so.
+    pub grants: Option<Vec<String>>,
     /// The configured provider and model of now are meant.
     pub accept_drift: bool,
 }
@@ -118,15 +126,8 @@ impl Jobs {
         if let Some(script) = draft.script {
             body.script = given(&script);
         }
-        if let Some(no_agent) = draft.no_agent {
-            body.no_agent = no_agent;
-        }
-        if let Some(script) = &body.script {
-            crate::script::locate(script, &self.host().settings()).map_err(JobError::Invalid)?;
-        } else if body.no_agent {
-            let what = "`no_agent` needs a script: name a file in the home's `scripts` folder";
-            return Err(JobError::Invalid(what.to_owned()));
-        }
+        body.no_agent = draft.no_agent.unwrap_or(body.no_agent);
+        self.found_script(body)?;
         if let Some(jobs) = draft.context_from {
             body.context_from.clear();
             let scope = author.scope();
@@ -151,6 +152,11 @@ impl Jobs {
         if let Some(deliver) = draft.deliver.as_deref().and_then(given) {
             body.deliver = deliver;
         }
+        if let Some(grants) = draft.grants {
+            body.grants = self.granted(&grants, author)?;
+        }
+        body.max_cost = check::cost(draft.max_cost, body.max_cost)?;
+        body.attach_to_session = draft.attach_to_session.or(body.attach_to_session);
         body.misfire = draft.misfire.unwrap_or(body.misfire);
         body.overlap = draft.overlap.unwrap_or(body.overlap);
         body.notify = draft.notify.unwrap_or(body.notify);
@@ -158,6 +164,37 @@ impl Jobs {
         body.jitter = draft.jitter.unwrap_or(body.jitter).min(3600);
         self.looked_at(body, author)?;
         Ok(crate::targets::told(body, self.host()).await)
+    }
+
+    /// The script is where scripts are, and a job without an agent has one.
+    fn found_script(&self, body: &JobBody) -> Result<(), JobError> {
+        if let Some(script) = &body.script {
+            let found = crate::script::locate(script, &self.host().settings());
+            return found.map(drop).map_err(JobError::Invalid);
+        }
+        if body.no_agent {
+            let what = "`no_agent` needs a script: name a file in the home's `scripts` folder";
+            return Err(JobError::Invalid(what.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// Rules that a job may break, of those that there are.
+    fn granted(&self, grants: &[String], author: &Author) -> Result<Vec<String>, JobError> {
+        let grants: Vec<String> = grants.iter().filter_map(|rule| given(rule)).collect();
+        if !grants.is_empty() && (author.session.is_some() || author.remote) {
+            let what = "only a person at the machine grants rules: `petasos cron edit --grants`";
+            return Err(JobError::Invalid(what.to_owned()));
+        }
+        let unknown = self.host().unknown_rules(&grants);
+        if !unknown.is_empty() {
+            let what = format!(
+                "no rule that asks is named {}: `petasos approval rules` lists them",
+                unknown.join(", ")
+            );
+            return Err(JobError::Invalid(what));
+        }
+        Ok(grants)
     }
 
     /// What was found in the words of a job: a model is refused, a person is asked.

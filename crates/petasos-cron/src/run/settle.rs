@@ -7,14 +7,14 @@ use std::time::Duration;
 use jiff::Timestamp;
 use petasos_contract::delivery::{Deliveries, Destination, Parcel};
 use petasos_session::{TurnEnd, TurnError};
-use petasos_store::{DeliveryWish, OccurrenceRow, OccurrenceState, delivery_prefix};
+use petasos_store::{DeliveryWish, Lane, OccurrenceRow, OccurrenceState, delivery_prefix};
 use serde_json::{Map, Value, json};
 
 use super::prepare::Held;
 use super::{Runs, outcome};
 use crate::job::{Job, Notify};
 use crate::scheduler::{Ended, MissedRun};
-use crate::{reply, targets};
+use crate::{reply, targets, view};
 
 /// Repeated failures are told once in so long.
 const FOLDED: i64 = 86_400_000;
@@ -82,6 +82,20 @@ impl Said {
     }
 }
 
+/// The place of a delivery.
+fn destination(lane: Lane) -> Destination {
+    Destination {
+        platform: lane.platform,
+        account: lane.account,
+        chat: lane.chat,
+        thread: lane.thread,
+        name: String::new(),
+        kind: String::new(),
+        home: false,
+        unreachable: None,
+    }
+}
+
 fn account(end: &TurnEnd) -> Map<String, Value> {
     Map::from_iter([
         ("requests".to_owned(), json!(end.requests)),
@@ -105,7 +119,8 @@ impl Runs {
         let succeeded = state == OccurrenceState::Succeeded;
         let (wish, body) = if succeeded {
             let silent = silent || reply::is_silent(&text) || self.is_unwanted(job, &text, &before);
-            let body = if self.options().wrap { reply::wrapped(job, &text) } else { text };
+            let wrap = self.options().replies.wrap;
+            let body = if wrap { reply::wrapped(job, &text) } else { text };
             (if silent { DeliveryWish::Silent } else { DeliveryWish::Queued }, body)
         } else {
             detail.insert("error".to_owned(), Value::from(text.as_str()));
@@ -221,23 +236,41 @@ impl Runs {
         (if told { DeliveryWish::Silent } else { DeliveryWish::Queued }, body)
     }
 
-    /// Where no gateway runs, what was planned is sent here and now.
+    /// Where no gateway runs, what was planned is sent here and now; then conversations get to
+    /// know what was sent to their chats.
     pub(super) async fn send_planned(&self, occurrence: &str) {
+        self.send(occurrence).await;
+        self.after(occurrence).await;
+    }
+
+    /// Tells of the end of a run, and lets the conversations of its targets know its reply.
+    async fn after(&self, occurrence: &str) {
+        let store = self.jobs.store();
+        let Ok(Some(row)) = store.occurrence(occurrence).await else { return };
+        let Ok(Some(job)) = store.job(&row.new.job).await else { return };
+        let Ok(job) = Job::read(job) else { return };
+        let Ok(sent) = store.deliveries_of(occurrence).await else { return };
+        let shown = view::run(&row, &sent, &job.schedule.zone);
+        self.host().finished(&job, shown).await;
+        self.jobs.mirror().await;
+        if !job.body.attach_to_session.unwrap_or(self.options().replies.attach) {
+            return;
+        }
+        for (number, delivery) in sent.into_iter().enumerate() {
+            let (to, text) = (destination(delivery.delivery.lane), delivery.delivery.body);
+            let mark = format!("{}{number}", delivery_prefix(occurrence));
+            if let Err(why) = self.host().attach(&to, &text, &mark).await {
+                tracing::warn!(why, occurrence, "a conversation does not know what was sent");
+            }
+        }
+    }
+
+    async fn send(&self, occurrence: &str) {
         let files = self.files.lock().remove(occurrence).unwrap_or_default();
         let Some(deliveries) = self.host().deliveries() else { return };
         let Ok(rows) = self.jobs.store().deliveries_of(occurrence).await else { return };
         let planned = rows.into_iter().map(|row| {
-            let lane = row.delivery.lane;
-            let to = Destination {
-                platform: lane.platform,
-                account: lane.account,
-                chat: lane.chat,
-                thread: lane.thread,
-                name: String::new(),
-                kind: String::new(),
-                home: false,
-                unreachable: None,
-            };
+            let to = destination(row.delivery.lane);
             let (text, token) = (row.delivery.body, row.delivery.token);
             Parcel { to, text, token, wait: SEND_WAIT }
         });

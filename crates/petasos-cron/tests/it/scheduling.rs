@@ -149,6 +149,38 @@ async fn s125_a_clock_that_goes_back_runs_nothing_twice_and_nothing_never() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s125_two_hours_ahead_and_nine_hours_asleep_are_outages() {
+    let world = World::new(at(NOW));
+    let store = world.store();
+    world.job(&*store, "00000000000a", &plan("0 * * * *", "UTC", NOW), JobBody::default()).await;
+    let scheduler = world.scheduler(4);
+    // On time; then the clock goes two hours ahead; then the machine sleeps for nine hours.
+    for now in ["09:00:00", "11:20:00", "20:25:00"] {
+        world.clock.set(at(&format!("2026-11-18T{now}Z")));
+        scheduler.look().await.unwrap();
+        scheduler.idle().await;
+    }
+    let mut rows = store.occurrences(None, 100).await.unwrap();
+    rows.sort_by_key(|row| row.new.scheduled_ms);
+    let hour = |ms: i64| (ms - at("2026-11-18T00:00:00Z").as_millisecond()) / 3_600_000;
+    let told: Vec<(i64, u64, &str, i64)> = rows
+        .iter()
+        .map(|row| {
+            let new = &row.new;
+            (hour(new.scheduled_ms), new.folded, new.state.as_str(), new.late_ms / 60_000)
+        })
+        .collect();
+    let wanted = [
+        (9, 0, "succeeded", 0),
+        (10, 0, "skipped", 0),
+        (11, 0, "succeeded", 20),
+        (19, 7, "skipped", 0),
+        (20, 0, "succeeded", 25),
+    ];
+    assert_eq!(told, wanted, "each instant ran once, late within its grace, or is noted as missed");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s126_three_ways_to_meet_a_running_one() {
     let world = World::new(at(NOW));
     let store = world.store();

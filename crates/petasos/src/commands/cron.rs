@@ -184,16 +184,7 @@ fn changed(
 }
 
 fn failed(error: &JobError) -> Report {
-    let code = match error {
-        JobError::Schedule(_) => "schedule",
-        JobError::Invalid(_) => "invalid",
-        JobError::Findings(_) => "scan",
-        JobError::NotFound(_) => "not_found",
-        JobError::Ambiguous { .. } => "ambiguous",
-        JobError::Changed(_) => "conflict",
-        JobError::TooMany(_) => "limit",
-        JobError::Store(_) => "store",
-    };
+    let code = error.kind();
     match error {
         JobError::Schedule(error) => {
             Report::new(error.what.clone()).code(code).hint(error.hint.clone())

@@ -29,11 +29,7 @@ pub(super) static COMMAND: Command = Command {
 #[derive(Debug, Subcommand)]
 enum Action {
     /// Run the gateway here, until it is stopped
-    Run {
-        /// Ask a gateway that runs already to end, and take its place
-        #[arg(long)]
-        replace: bool,
-    },
+    Run(running::How),
     /// Show how the gateway is: accounts, queues, what is stuck
     Status,
     /// Print counts and states for a collector of metrics
@@ -125,7 +121,7 @@ enum Outbox {
 
 fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
     match parse(matches)? {
-        Action::Run { replace } => running::run(session, replace),
+        Action::Run(how) => running::run(session, how),
         Action::Status => control::status(session),
         Action::Metrics => control::metrics(session),
         Action::Stop => control::ask(session, "stop"),

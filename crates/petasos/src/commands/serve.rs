@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Args, Subcommand};
+use petasos_contract::wait::Owned;
 
 use crate::chats::ChatProgram;
 use crate::command::{Command, Session, parse};
@@ -43,6 +44,9 @@ struct Serve {
     /// Listen on this port (8642); 0 takes a free one
     #[arg(long)]
     port: Option<u16>,
+    /// Take webhooks of routes whose secret is INSECURE_NO_AUTH, on a loopback address
+    #[arg(long)]
+    allow_insecure_webhooks: bool,
 }
 
 #[derive(Debug, Subcommand)]
@@ -85,8 +89,14 @@ impl Serve {
             let slashes = crate::extensions::slashes(&host);
             let sessions = host.sessions(Arc::clone(&program) as _, slashes)?;
             let _halt = halt::watch(host.settings().home(), &sessions);
-            let over =
-                Over { host: &host, inputs: &inputs, sessions: &sessions, program: &program };
+            host.scheduled().bind(&host, &inputs);
+            let over = Over {
+                host: &host,
+                inputs: &inputs,
+                sessions: &sessions,
+                program: &program,
+                insecure: self.allow_insecure_webhooks,
+            };
             let doors = match over.doors(true, (self.host, self.port)).await {
                 Ok(doors) => doors,
                 Err(why) => {
@@ -94,11 +104,14 @@ impl Serve {
                     return Ok(ExitCode::from(SETTINGS_CODE));
                 }
             };
+            // Runs of jobs that were asked for over HTTP live here; due ones are others' work.
+            let scheduler = host.scheduled().scheduler("serve")?;
+            let _beats = Owned::start(Arc::clone(&scheduler).beat());
             out.line(format!("serving at {}", doors.urls().join(", ")));
             for door in doors.open(&stop) {
                 door.join().await;
             }
-            sessions.drain(Instant::now() + DRAIN).await;
+            tokio::join!(sessions.drain(Instant::now() + DRAIN), scheduler.drain(DRAIN));
             Ok(ExitCode::SUCCESS)
         })
     }

@@ -68,6 +68,15 @@ pub(super) struct JobArgs {
     /// Spread its starts over so many seconds
     #[arg(long)]
     jitter: Option<u64>,
+    /// Let its reply become part of the conversation that it is delivered to: true or false
+    #[arg(long, value_name = "BOOL", num_args = 0..=1, default_missing_value = "true")]
+    attach_to_session: Option<bool>,
+    /// The most that a run may cost, in US dollars; 0 is without a limit
+    #[arg(long, value_name = "USD")]
+    max_cost: Option<f64>,
+    /// Rules that its commands may break without a question (comma-separated; see `approval rules`)
+    #[arg(long, value_delimiter = ',', value_name = "RULES")]
+    grants: Option<Vec<String>>,
     /// Take a prompt in which something dangerous was found
     #[arg(long, short)]
     yes: bool,
@@ -105,6 +114,9 @@ impl JobArgs {
             notify: word(self.notify, Notify::named, "--notify takes always, failure or change")?,
             timeout: self.timeout,
             jitter: self.jitter,
+            attach_to_session: self.attach_to_session,
+            max_cost: self.max_cost,
+            grants: self.grants,
             accept_drift: false,
         };
         Ok(Said { draft, accepts: self.yes })

@@ -1,5 +1,6 @@
 //! `petasos gateway run`: one process of a home, until it is told to stop.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -34,13 +35,24 @@ const RESTART_CODE: u8 = 75;
 /// The service manager does not: the settings are wrong.
 const SETTINGS_CODE: u8 = 78;
 
-pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Report> {
+/// How a gateway is started.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub(super) struct How {
+    /// Ask a gateway that runs already to end, and take its place
+    #[arg(long)]
+    replace: bool,
+    /// Take webhooks of routes whose secret is INSECURE_NO_AUTH, on a loopback address
+    #[arg(long = "allow-insecure-webhooks")]
+    insecure_webhooks: bool,
+}
+
+pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
     let out = session.out;
     let inputs = session.host.inputs().clone();
     let host = Arc::new(Host::open(&inputs)?);
     crate::logging::start(host.settings());
     let home = host.settings().home().to_owned();
-    let _lock = lock(&home, replace)?;
+    let _lock = lock(&home, how.replace)?;
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Report::new(error.to_string()))?;
     runtime.block_on(async {
@@ -51,7 +63,13 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
         let sessions = host.sessions(Arc::clone(&chats) as _, crate::extensions::slashes(&host))?;
         let _halt = halt::watch(&home, &sessions);
         let store = host.store()?;
-        let over = Over { host: &host, inputs: &inputs, sessions: &sessions, program: &chats };
+        let over = Over {
+            host: &host,
+            inputs: &inputs,
+            sessions: &sessions,
+            program: &chats,
+            insecure: how.insecure_webhooks,
+        };
         let doors = match over.doors(petasos_api::is_enabled(host.settings()), (None, None)).await {
             Ok(doors) => doors,
             Err(why) => {
@@ -88,6 +106,7 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
         let stop = CancellationToken::new();
         let firing = Firing::start(&host, &inputs).await?;
         let doors = doors.open(&stop);
+        let _states = accounts(&host, &gateway);
         let _tasks = crate::board::in_gateway(host.ports(), host.settings());
         let wish = serve(&home, &gateway, &inputs, host.settings()).await?;
         out.line("gateway: letting running turns end");
@@ -101,6 +120,31 @@ pub(super) fn run(session: &mut Session, replace: bool) -> Result<ExitCode, Repo
             _ => ExitCode::SUCCESS,
         })
     })
+}
+
+/// Tells other programs when an account is in another state, where any wants to know.
+fn accounts(host: &Arc<Host>, gateway: &Arc<Gateway>) -> Option<Owned<()>> {
+    const LOOK: Duration = Duration::from_secs(1);
+    let outgoing = host.everywhere().outgoing().ok().filter(|it| it.is_wanted("account_state"))?;
+    let gateway = Arc::clone(gateway);
+    Some(Owned::start(async move {
+        let mut told: HashMap<String, serde_json::Value> = HashMap::new();
+        loop {
+            for account in gateway.accounts() {
+                let (name, (state, since, reconnects)) = (account.name(), account.state());
+                let state = serde_json::to_value(&state).unwrap_or_default();
+                if told.insert(name.clone(), state.clone()).as_ref() != Some(&state) {
+                    let data = serde_json::json!({
+                        "account": name, "state": state, "since_ms": since,
+                        "reconnects": reconnects,
+                    });
+                    let text = format!("{name}: {state}");
+                    outgoing.tell("account_state", &data, &text).await;
+                }
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+    }))
 }
 
 /// The scheduler of a gateway.
