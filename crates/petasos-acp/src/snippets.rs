@@ -144,17 +144,27 @@ question that nobody answers expires after `approvals.gateway_timeout` seconds, 
 
 ## What else
 
-- Modes, models and the level of thinking are options of a session; chosen during a turn, a model or a
-  level applies from the next one on.
+- Modes, models and the level of thinking are options of a session. Chosen during a turn, a mode counts
+  from the next call on, a model or a level from the next request. Who stands in for a model that fails
+  is shown as the option's value.
+- Text, images, embedded files and links can be part of a prompt; recordings where a recogniser is set
+  up (`stt`), as the words that are heard.
 - Slash commands are announced; those that a terminal needs and an editor does not are left out.
 - MCP servers that the editor passes belong to that session alone and end with it.
 - Where the editor offers its files, unsaved text is what is read and edited: an edit goes through the
   editor. A file that the editor cannot give is read from the disk, and you are told.
+- `acp.use_client_terminal: true` runs foreground commands in the editor's own terminal, where you see
+  them and can stop them. Our sandbox does not reach there, a folder or a variable that a command
+  changes is forgotten with it, and where a sandbox is required the command is refused. Background jobs
+  stay with us.
+- Two windows on one conversation, even of two programs, follow each other: messages and calls appear
+  in both when they are stored, a question is put in both and the first answer counts.
 - `acp.list_all: true` lists conversations of the terminal, too.
 
-## The other way round: another agent as a subagent
+## The other way round: other agents
 
-Any agent that speaks the protocol can do a part of the work: `delegate_task` takes its name.
+Any agent that speaks the protocol can do a part of the work (`delegate_task` takes its name), or answer
+a whole conversation in the place of a model.
 
 ```yaml
 acp:
@@ -170,6 +180,19 @@ acp:
 It runs in the workspace of the conversation with tools of its own. What it asks permission for is
 judged by your approval policy and, where that asks, by you; never for longer than once. What it does
 without asking is its own affair. It gets no variable but those in `env` and `pass_env`.
+
+In the place of a model it is chosen like one: `acp:claude` among the models of an editor, `/model
+claude --provider acp` in a chat, or for every conversation:
+
+```yaml
+model:
+  provider: acp
+  default: claude
+```
+
+Each conversation then has a program of its own, which keeps what was said; after a restart it is told
+what came before. Its calls are shown and stay out of the stored transcript. Our instructions, notes and
+tools are not offered to it: it has its own. The modes of an editor and plan mode hold for what it asks.
 ";
 
 /// The page of the guide.
