@@ -19,8 +19,10 @@ use petasos_contract::message::Assistant;
 use petasos_contract::model::{
     Cost, Finish, Model, ModelError, Prompt, Reason, Reply, Role, Served, Sight, Usage,
 };
+use petasos_contract::wait::Owned;
 use petasos_contract::{BoxFuture, CallContext, SessionId};
 use petasos_session::SessionState;
+use tokio::sync::oneshot;
 
 use super::{AgentLife, ForeignAgents, PROVIDER, StartedAgent, WORK_MAX, chosen};
 use ear::Ear;
@@ -30,6 +32,8 @@ use words::Told;
 const WINDOW: u64 = 1_000_000;
 /// How long an agent may take to begin.
 const BEGINS: Duration = Duration::from_mins(2);
+/// How long a cancelled turn may take to end before its agent is begun anew.
+const STOPS: Duration = Duration::from_secs(10);
 
 /// Answers by other agents where one is chosen, by the model inside otherwise.
 pub(crate) struct AgentModel {
@@ -50,10 +54,12 @@ impl fmt::Debug for AgentModel {
 struct Seat {
     agent: String,
     session: String,
-    connection: AgentConnection,
+    connection: Arc<AgentConnection>,
     ear: Arc<Ear>,
     life: AgentLife,
     told: Told,
+    /// The turn that it was asked for last.
+    turn: Option<Owned<()>>,
 }
 
 impl AgentModel {
@@ -72,25 +78,28 @@ impl AgentModel {
         let mut seat = seat.lock().await;
         // Another agent was chosen, or what it remembers is not what was said.
         seat.take_if(|seat| seat.agent != name || !seat.told.covers(&prompt.messages));
-        let mut here = match seat.take() {
+        if let Some(before) = seat.as_mut().and_then(|here| here.turn.take())
+            && tokio::time::timeout(STOPS, before.join()).await.is_err()
+        {
+            *seat = None;
+        }
+        let here = match &mut *seat {
             Some(here) => here,
-            None => self.seated(name, cx).await?,
+            none => none.insert(self.seated(name, cx).await?),
         };
         let (text, pictures) = here.told.rest(&prompt.messages);
         here.told = Told::of(&prompt.messages);
         let heard = here.ear.listen(&prompt.deltas, cx);
-        let stop = Stop { connection: &here.connection, session: &here.session, armed: true };
-        let end = here.connection.prompt(&here.session, &text, &pictures, WORK_MAX).await;
-        stop.disarm();
+        let end = here.say(text, pictures).await;
         let heard = heard.end();
-        let reply = match end {
+        match end {
             Ok(end) => reply(name, heard, end),
-            Err(error) => Err(here.failed(&error)),
-        };
-        if reply.is_ok() {
-            *seat = Some(here);
+            Err(error) => {
+                let error = here.failed(&error);
+                *seat = None;
+                Err(error)
+            }
         }
-        reply
     }
 
     async fn seated(&self, name: &str, cx: &CallContext) -> Result<Seat, ModelError> {
@@ -109,12 +118,28 @@ impl AgentModel {
         let (connection, session) = opened.map_err(|error| {
             lost(life.complaint.with(&format!("the agent `{name}` cannot answer: {error}")))
         })?;
-        let agent = name.to_owned();
-        Ok(Seat { agent, session, connection, ear, life, told: Told::default() })
+        let (agent, connection) = (name.to_owned(), Arc::new(connection));
+        Ok(Seat { agent, session, connection, ear, life, told: Told::default(), turn: None })
     }
 }
 
 impl Seat {
+    /// One turn. Where nobody waits for it any more, it is told to stop, and its end is waited for
+    /// before the next one.
+    async fn say(&mut self, text: String, pictures: Vec<String>) -> Result<AgentEnd, PeerError> {
+        let (ended, end) = oneshot::channel();
+        let (connection, session) = (Arc::clone(&self.connection), self.session.clone());
+        self.turn = Some(Owned::start(async move {
+            let end = connection.prompt(&session, &text, &pictures, WORK_MAX).await;
+            // Whoever asked may have given up.
+            drop(ended.send(end));
+        }));
+        let stop = Stop { connection: &self.connection, session: &self.session, armed: true };
+        let end = end.await.unwrap_or(Err(PeerError::Gone));
+        stop.disarm();
+        end
+    }
+
     fn failed(&self, error: &PeerError) -> ModelError {
         let why = format!("the agent `{}` did not answer: {error}", self.agent);
         ModelError::new(Reason::ServerError, self.life.complaint.with(&why))
