@@ -5,6 +5,7 @@
 
 mod fetch;
 mod install;
+mod search;
 mod source;
 mod tar;
 mod tree;
@@ -12,5 +13,6 @@ mod tree;
 pub use fetch::{Fetcher, Package};
 pub(crate) use install::is_tampered;
 pub use install::{Decision, Review, decide, install, review, unified_files, uninstall, verify};
+pub use search::{Hit, Hits, tap, taps};
 pub use source::{Source, TrustLevel};
 pub use tree::unpacked;

@@ -16,11 +16,14 @@
 //! | `change`, `writer`, `pending` | changes: what may be done, doing it whole, those that wait for a person |
 //! | `hub`, `lock` | getting skills of others; what was installed from where |
 //! | `scan` | what speaks against a skill |
+//! | `starter`, `../starter/` | skills of our own, and their folder in the home |
+//! | `curator` | what nobody uses is put away, and can be brought back |
 //! | `usage` | how often each one is read, used and changed |
 //! | `library` | all of it behind the port that sessions and tools use |
 
 pub mod change;
 mod consent;
+pub mod curator;
 mod digest;
 mod disclose;
 mod discover;
@@ -37,6 +40,7 @@ mod places;
 mod readiness;
 pub mod scan;
 mod settings;
+mod starter;
 mod usage;
 mod view;
 pub mod writer;
@@ -50,4 +54,5 @@ pub use front::Front;
 pub use library::Library;
 pub use places::{Place, PlaceKind};
 pub use settings::SkillSettings;
+pub use starter::names as starter_names;
 pub use usage::{Record as UsageRecord, Usage};

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use petasos_contract::{CallContext, Settings};
 
 use crate::settings::SkillSettings;
+use crate::starter;
 
 /// Folders of a project that hold skills, ours first.
 const PROJECT: [&str; 3] = [".petasos/skills", ".agents/skills", ".claude/skills"];
@@ -67,6 +68,7 @@ pub(crate) fn of(cx: &CallContext, skills: &SkillSettings) -> Vec<Place> {
     }
     places.push(place(PlaceKind::Home, own));
     places.extend(skills.external.iter().map(|it| place(PlaceKind::External, it.clone())));
+    places.extend(starter::unpacked(&cx.settings).map(|it| place(PlaceKind::Bundled, it)));
     places
 }
 

@@ -145,6 +145,20 @@ pub(crate) fn now() -> String {
     at(since.as_secs())
 }
 
+/// The seconds of a time as text; also with a fraction and an offset, as older homes have it.
+pub(crate) fn seconds(text: &str) -> Option<u64> {
+    let number = |from: usize, to: usize| text.get(from..to)?.parse::<u64>().ok();
+    let (year, month, day) = (number(0, 4)?, number(5, 7)?, number(8, 10)?);
+    let clock = (number(11, 13)?, number(14, 16)?, number(17, 19)?);
+    // Days since 1970 by eras of 400 years that begin in March, as below.
+    let (year, march) = if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * march + 2) / 5 + day - 1;
+    let day_of_era = of_era * 365 + of_era / 4 - of_era / 100 + day_of_year;
+    let days = (era * 146_097 + day_of_era).checked_sub(719_468)?;
+    Some(days * 86_400 + clock.0 * 3600 + clock.1 * 60 + clock.2)
+}
+
 /// A time in seconds, as text.
 pub(crate) fn at(seconds: u64) -> String {
     let (days, rest) = (seconds / 86_400, seconds % 86_400);
@@ -175,6 +189,7 @@ mod tests {
             (4_107_542_399, "2100-02-28T23:59:59Z"),
         ] {
             assert_eq!(at(seconds), text);
+            assert_eq!(super::seconds(text), Some(seconds));
         }
     }
 }

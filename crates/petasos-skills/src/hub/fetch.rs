@@ -10,8 +10,10 @@ use petasos_contract::{Settings, wait};
 use petasos_net::client::{Net, NetOptions};
 use petasos_net::proxy::Proxies;
 use petasos_net::{FilterProxy, Method, Reach, Request, SiteRules, checked_url};
+use serde_json::{Value, json};
 use tokio::io::AsyncReadExt as _;
 
+use super::search::mains_of;
 use super::source::Source;
 use super::tree::{self, Tree};
 use crate::digest::files_of;
@@ -74,8 +76,20 @@ impl Fetcher {
                 Ok(Package { folder, files, revision: None })
             }
             Source::Git { url, path, reference } => {
-                self.git(url, path.as_deref(), reference.as_deref()).await
+                let (tree, revision) = self.git(url, reference.as_deref()).await?;
+                let mut package = packed(tree, path.as_deref(), stem(url))?;
+                package.revision = Some(revision);
+                Ok(package)
             }
+            Source::WellKnown { base, name: Some(name) } => self.published(base, name).await,
+            Source::WellKnown { base, name: None } => {
+                let said =
+                    format!("say which skill: `petasos skills search --in {base}` lists them");
+                Err(SkillError::new("ambiguous", said))
+            }
+            Source::Official(name) => crate::starter::package(name)
+                .map(|files| Package { folder: name.clone(), files, revision: None })
+                .ok_or_else(|| SkillError::missing(format!("no skill `{name}` comes with it"))),
         }
     }
 
@@ -99,12 +113,7 @@ impl Fetcher {
     /// A commit is fetched into an empty repository and read as an archive: nothing is checked
     /// out, so that neither hooks nor filters nor links of the repository come to life. Its
     /// connections go through a proxy of ours that holds the address rules.
-    async fn git(
-        &self,
-        url: &str,
-        path: Option<&str>,
-        reference: Option<&str>,
-    ) -> Result<Package, SkillError> {
+    async fn git(&self, url: &str, reference: Option<&str>) -> Result<(Tree, String), SkillError> {
         let quarantine = lock::folder(&self.settings).join("quarantine");
         let failed = |error: std::io::Error| SkillError::disk("written", &quarantine, &error);
         std::fs::create_dir_all(&quarantine).map_err(failed)?;
@@ -125,9 +134,68 @@ impl Fetcher {
         let revision = git.run(&["rev-parse", "--verify", "FETCH_HEAD"]).await?;
         let revision = String::from_utf8_lossy(&revision).trim().to_owned();
         let archive = git.run(&["archive", "--format=tar", &revision]).await?;
-        let mut package = packed(tree::of_tar(&archive)?, path, stem(url))?;
-        package.revision = Some(revision);
-        Ok(package)
+        Ok((tree::of_tar(&archive)?, revision))
+    }
+
+    /// What this one works with.
+    pub(super) fn settings(&self) -> &Settings {
+        &self.settings
+    }
+
+    /// The main texts of all skills of a source, by their folder.
+    pub(super) async fn mains(&self, source: &Source) -> Result<Vec<(String, String)>, SkillError> {
+        match source {
+            Source::Git { url, path, reference } => {
+                let (tree, _) = self.git(url, reference.as_deref()).await?;
+                Ok(mains_of(&tree.files, path.as_deref()))
+            }
+            Source::RemoteArchive(url) => {
+                let tree = tree::of_archive(&self.download(url).await?)?;
+                Ok(mains_of(&tree.files, None))
+            }
+            Source::WellKnown { base, name: None } => {
+                let index = self.well_known(base).await?;
+                let line = |row: &Value| {
+                    let name = row.get("name")?.as_str()?;
+                    let about = row.get("description").and_then(Value::as_str).unwrap_or_default();
+                    let about = json!(about);
+                    let text = format!("---\nname: {name}\ndescription: {about}\n---\n");
+                    Some((name.to_owned(), text))
+                };
+                Ok(index.iter().filter_map(line).collect())
+            }
+            other => {
+                let package = self.fetch(other).await?;
+                Ok(mains_of(&package.files, None))
+            }
+        }
+    }
+
+    /// The list that a host publishes of its skills.
+    async fn well_known(&self, base: &str) -> Result<Vec<Value>, SkillError> {
+        let bytes = self.download(&format!("{base}/index.json")).await?;
+        let index: Value = serde_json::from_slice(&bytes)
+            .map_err(|error| SkillError::new("upstream", format!("its list is broken: {error}")))?;
+        Ok(index.get("skills").and_then(Value::as_array).cloned().unwrap_or_default())
+    }
+
+    /// One skill of a host that publishes them: the files that its list names.
+    async fn published(&self, base: &str, name: &str) -> Result<Package, SkillError> {
+        let index = self.well_known(base).await?;
+        let row = index.iter().find(|row| row.get("name").and_then(Value::as_str) == Some(name));
+        let row = row.ok_or_else(|| SkillError::missing(format!("it has no skill `{name}`")))?;
+        let names = row.get("files").and_then(Value::as_array).into_iter().flatten();
+        let mut wanted: Vec<&str> = names.filter_map(Value::as_str).collect();
+        if wanted.is_empty() {
+            wanted.push(MAIN_FILE);
+        }
+        let mut files = BTreeMap::new();
+        for file in wanted {
+            let path = tree::plain_path(file)?;
+            files.insert(path, self.download(&format!("{base}/{name}/{file}")).await?);
+            tree::within_limits(&files)?;
+        }
+        Ok(Package { folder: name.to_owned(), files, revision: None })
     }
 }
 

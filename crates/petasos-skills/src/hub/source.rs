@@ -7,7 +7,7 @@ use petasos_contract::Settings;
 use crate::error::SkillError;
 
 /// Repositories whose owners answer for what is in them.
-const TRUSTED: [&str; 4] =
+pub(super) const TRUSTED: [&str; 4] =
     ["openai/skills", "anthropics/skills", "huggingface/skills", "NVIDIA/skills"];
 
 /// How far a source is trusted.
@@ -53,6 +53,15 @@ pub enum Source {
     Archive(PathBuf),
     /// A folder on this machine.
     Folder(PathBuf),
+    /// What a host publishes below `/.well-known/skills`.
+    WellKnown {
+        /// The address of the list, without its name.
+        base: String,
+        /// The skill.
+        name: Option<String>,
+    },
+    /// A skill that comes with the program.
+    Official(String),
 }
 
 impl Source {
@@ -61,6 +70,12 @@ impl Source {
         let typed = typed.trim();
         if typed.is_empty() || typed.starts_with('-') || typed.contains(char::is_control) {
             return Err(SkillError::bad("that is no place of a skill"));
+        }
+        if let Some(rest) = typed.strip_prefix("well-known:") {
+            return Self::well_known(rest);
+        }
+        if let Some(name) = typed.strip_prefix("official/") {
+            return Ok(Self::Official(name.to_owned()));
         }
         let local = match typed.strip_prefix("~/") {
             Some(rest) => settings.user_home().join(rest),
@@ -100,6 +115,22 @@ impl Source {
         }
     }
 
+    fn well_known(rest: &str) -> Result<Self, SkillError> {
+        let (scheme, rest) = rest.split_once("://").unwrap_or(("https", rest));
+        let (host, name) = rest.split_once('/').unwrap_or((rest, ""));
+        let is_host = !host.is_empty()
+            && host.bytes().all(|byte| byte.is_ascii_alphanumeric() || b".-:".contains(&byte));
+        if !is_host || !matches!(scheme, "https" | "http") {
+            return Err(SkillError::bad("say well-known:HOST/NAME"));
+        }
+        let name = Some(name).filter(|name| !name.is_empty());
+        if let Some(name) = name.filter(|name| !is_word(name)) {
+            return Err(SkillError::bad(format!("`{name}` is no name of a skill")));
+        }
+        let base = format!("{scheme}://{host}/.well-known/skills");
+        Ok(Self::WellKnown { base, name: name.map(str::to_owned) })
+    }
+
     fn address(typed: &str) -> Result<Self, SkillError> {
         let lower = typed.to_lowercase();
         let (scheme, _) = lower.split_once("://").unwrap_or_default();
@@ -132,6 +163,8 @@ impl Source {
     /// The word that the lock keeps.
     pub fn word(&self) -> &'static str {
         match self {
+            Self::WellKnown { .. } => "well_known",
+            Self::Official(_) => "official",
             Self::Git { url, .. } if url.starts_with("https://github.com/") => "github",
             Self::Git { .. } => "git",
             Self::Page(_) | Self::RemoteArchive(_) => "url",
@@ -143,7 +176,7 @@ impl Source {
     /// How far it is trusted.
     pub fn trust(&self) -> TrustLevel {
         match self {
-            Self::Folder(_) => TrustLevel::Own,
+            Self::Folder(_) | Self::Official(_) => TrustLevel::Own,
             Self::Git { url, .. } => {
                 let repo = url.strip_prefix("https://github.com/").unwrap_or_default();
                 let repo = repo.trim_end_matches(".git");
@@ -153,7 +186,9 @@ impl Source {
                     TrustLevel::Community
                 }
             }
-            Self::Page(_) | Self::RemoteArchive(_) | Self::Archive(_) => TrustLevel::Community,
+            Self::Page(_) | Self::RemoteArchive(_) | Self::Archive(_) | Self::WellKnown { .. } => {
+                TrustLevel::Community
+            }
         }
     }
 }

@@ -201,7 +201,7 @@ pub(super) fn within_limits(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Ski
 }
 
 /// A path inside an archive; refuses whatever means another place on any system.
-fn plain_path(path: &str) -> Result<String, SkillError> {
+pub(super) fn plain_path(path: &str) -> Result<String, SkillError> {
     let refused = || {
         let shown: String = path.chars().take(80).flat_map(char::escape_default).collect();
         SkillError::denied(format!(

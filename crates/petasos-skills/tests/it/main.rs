@@ -1,6 +1,8 @@
 //! Skills through the public door of the crate.
 
 #[cfg(test)]
+mod curator;
+#[cfg(test)]
 mod disclosure;
 #[cfg(test)]
 mod hostile;
@@ -10,6 +12,8 @@ mod hub;
 mod manage;
 #[cfg(test)]
 mod places;
+#[cfg(test)]
+mod starter;
 #[cfg(test)]
 mod view;
 #[cfg(test)]

@@ -24,7 +24,11 @@ impl World {
         Self::with(json!({}))
     }
 
-    pub(crate) fn with(values: Value) -> Self {
+    /// Without the skills that come with the program, unless the test wants them.
+    pub(crate) fn with(mut values: Value) -> Self {
+        if values["skills"]["starter"].is_null() {
+            values["skills"]["starter"] = false.into();
+        }
         let library = Library::new(&Ports::default());
         Self { home: Home::temp(), library, values, variables: Vec::new() }
     }
