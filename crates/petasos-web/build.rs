@@ -1,4 +1,4 @@
-//! Keeps the index of the search providers in step with `src/providers/`.
+//! Keeps the indexes of the search providers and of the readers in step with their folders.
 
 fn main() -> Result<(), petasos_index::Error> {
     petasos_index::Family {
@@ -9,6 +9,16 @@ fn main() -> Result<(), petasos_index::Error> {
         imports: "use crate::search::{SearchDef, unique};",
         check: "const _: () = unique(PROVIDERS);",
         doc: "Index of the search providers.",
+    }
+    .sync()?;
+    petasos_index::Family {
+        folder: "src/readers",
+        index: "src/readers.rs",
+        item: "READER",
+        list: "pub static READERS: &[&ReaderDef]",
+        imports: "use crate::reader::{ReaderDef, unique};",
+        check: "const _: () = unique(READERS);",
+        doc: "Index of the services that read pages.",
     }
     .sync()
 }

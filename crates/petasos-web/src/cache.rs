@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use petasos_contract::Settings;
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
@@ -29,6 +30,12 @@ pub(crate) struct Kept {
     /// Seconds since the epoch.
     pub(crate) fresh_until: u64,
     pub(crate) downgraded: bool,
+    /// Who read it, when it was not we.
+    #[serde(default)]
+    pub(crate) provider: Option<String>,
+    /// Whether its scripts ran.
+    #[serde(default)]
+    pub(crate) rendered: bool,
 }
 
 /// The folder of kept pages.
@@ -43,10 +50,24 @@ impl Cache {
     }
 
     fn file(&self, url: &str, ending: &str) -> PathBuf {
-        let digest: [u8; 32] = Sha256::digest(url.as_bytes()).into();
-        let (name, _) = digest.split_at(16);
-        let name = u128::from_be_bytes(name.try_into().unwrap_or_default());
-        self.folder.join(format!("page_{name:032x}.{ending}"))
+        self.folder.join(format!("page_{}.{ending}", digest(url)))
+    }
+
+    /// What was remembered under a key, if that is not too long ago.
+    pub(crate) fn recall<T: DeserializeOwned>(&self, key: &str, within: Duration) -> Option<T> {
+        let path = self.folder.join(format!("answer_{}.json", digest(key)));
+        let age = std::fs::metadata(&path).ok()?.modified().ok()?.elapsed().ok()?;
+        let bytes = if age < within { std::fs::read(&path).ok()? } else { return None };
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    /// Remembers something under a key. What cannot be kept is only not kept.
+    pub(crate) fn remember<T: Serialize>(&self, key: &str, what: &T) {
+        let path = self.folder.join(format!("answer_{}.json", digest(key)));
+        let Ok(bytes) = serde_json::to_vec(what) else { return };
+        if let Err(error) = private(&self.folder).and_then(|()| write(&path, &bytes)) {
+            tracing::warn!(%error, "an answer was not kept");
+        }
     }
 
     /// A page, whatever its age.
@@ -96,6 +117,13 @@ impl Cache {
             }
         }
     }
+}
+
+/// A name for a file: half a digest tells any two texts apart.
+pub(crate) fn digest(text: &str) -> String {
+    let digest: [u8; 32] = Sha256::digest(text.as_bytes()).into();
+    let (half, _) = digest.split_at(16);
+    format!("{:032x}", u128::from_be_bytes(half.try_into().unwrap_or_default()))
 }
 
 fn private(folder: &Path) -> std::io::Result<()> {

@@ -6,15 +6,18 @@ use std::time::{Duration, Instant};
 use futures::future::join_all;
 use petasos_contract::{CallContext, wait};
 use petasos_net::{Url, checked_url};
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 use crate::address::secret_free;
 use crate::cache::{self, Cache, Kept};
 use crate::fault::WebError;
 use crate::fetch::{self, Fetched};
 use crate::kind::{self, Kind};
+use crate::reader::{self, ReaderDef};
+use crate::render::Renderer;
+use crate::shown::shown;
 use crate::sources::Sources;
-use crate::{charset, cut, feed, html, pdf, tables};
+use crate::{charset, feed, html, pdf, tables};
 
 const PAGES_MAX: usize = 5;
 const PAGE_TIME: Duration = Duration::from_secs(45);
@@ -42,10 +45,19 @@ pub struct ExtractAsk {
     pub refresh: bool,
 }
 
+/// What reading needs besides the way out.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading<'a> {
+    /// What is known of pages.
+    pub sources: &'a Arc<Sources>,
+    /// Whoever runs a page's scripts.
+    pub renderer: Option<&'a dyn Renderer>,
+}
+
 /// Reads the pages.
 pub async fn extract(
     ask: &ExtractAsk,
-    sources: &Arc<Sources>,
+    reading: Reading<'_>,
     cx: &CallContext,
 ) -> Result<Map<String, Value>, WebError> {
     if ask.urls.is_empty() || ask.urls.len() > PAGES_MAX {
@@ -59,9 +71,17 @@ pub async fn extract(
     let usual = cx.settings.get("web.extract_char_limit").and_then(Value::as_u64);
     let usual = usual.and_then(|chars| usize::try_from(chars).ok()).unwrap_or(CHARS_USUAL);
     let chars = ask.char_limit.unwrap_or(usual).clamp(*CHARS_RANGE.start(), *CHARS_RANGE.end());
+    let chosen = reader::choose(&cx.settings).chosen;
+    let chosen = chosen.map_err(|why| WebError::new("missing_setup", why))?;
     let work = join_all(ask.urls.iter().map(|url| async move {
         let deadline = Instant::now() + PAGE_TIME;
-        match wait::until(deadline, "a page", Box::pin(page(url, ask.refresh, cx))).await {
+        match wait::until(
+            deadline,
+            "a page",
+            Box::pin(page(url, ask.refresh, (reading, chosen), cx)),
+        )
+        .await
+        {
             Ok(read) => read,
             Err(_) => Err(WebError::new("timeout", "the page took longer than 45 s")),
         }
@@ -77,7 +97,7 @@ pub async fn extract(
         .urls
         .iter()
         .zip(pages)
-        .map(|(url, page)| shown(url, page, chars, (sources, cx)))
+        .map(|(url, page)| shown(url, page, chars, (reading.sources, cx)))
         .collect();
     let mut answer = Map::new();
     answer.insert("results".to_owned(), results.into());
@@ -89,36 +109,141 @@ pub async fn extract(
 }
 
 /// A page that was read, and whether it came from the cache.
-struct Page {
+pub(crate) struct Page {
+    pub(crate) kept: Kept,
+    pub(crate) stored: Option<String>,
+    pub(crate) is_cached: bool,
+    pub(crate) warnings: Vec<&'static str>,
+}
+
+async fn page(
+    given: &str,
+    refresh: bool,
+    (reading, chosen): (Reading<'_>, Option<&ReaderDef>),
+    cx: &CallContext,
+) -> Result<Page, WebError> {
+    let url = address(given)?;
+    let cache = Cache::of(&cx.settings);
+    let known = if refresh { None } else { cache.find(url.as_str()) };
+    let by = chosen.map(|reader| reader.service.id);
+    let fits = |kept: &&Kept| by.is_none() || kept.provider.as_deref() == by;
+    if let Some(kept) = known.as_ref().filter(fits).filter(|kept| kept.fresh_until > cache::now()) {
+        let stored = cache.keep(kept).map(|path| path.display().to_string());
+        return Ok(Page { kept: kept.clone(), stored, is_cached: true, warnings: Vec::new() });
+    }
+    let kept = match chosen {
+        Some(reader) => Read::of(through(reader, &url, cx).await?),
+        None => match ours(&url, known, reading, cx).await {
+            // What we may not or cannot read is asked for once elsewhere, where there is a key.
+            Err(error) if is_for_others(&error) => match reader::second(&cx.settings) {
+                Some(reader) => Read::of(through(reader, &url, cx).await.map_err(|_| error)?),
+                None => return Err(error),
+            },
+            read => read?,
+        },
+    };
+    let stored = if kept.keeps { cache.keep(&kept.kept) } else { None };
+    let stored = stored.map(|path| path.display().to_string());
+    let Read { kept, is_cached, warnings, .. } = kept;
+    Ok(Page { kept, stored, is_cached, warnings })
+}
+
+/// What was read, and whether it may be kept.
+struct Read {
     kept: Kept,
-    stored: Option<String>,
+    keeps: bool,
     is_cached: bool,
     warnings: Vec<&'static str>,
 }
 
-async fn page(given: &str, refresh: bool, cx: &CallContext) -> Result<Page, WebError> {
-    let url = address(given)?;
-    let cache = Cache::of(&cx.settings);
-    let known = if refresh { None } else { cache.find(url.as_str()) };
-    if let Some(kept) = known.as_ref().filter(|kept| kept.fresh_until > cache::now()) {
-        let stored = cache.keep(kept).map(|path| path.display().to_string());
-        return Ok(Page { kept: kept.clone(), stored, is_cached: true, warnings: Vec::new() });
+impl Read {
+    fn of(kept: Kept) -> Self {
+        Self { kept, keeps: true, is_cached: false, warnings: Vec::new() }
     }
-    let fetched = fetch::get(&fetch::net(&cx.settings), &url, known.as_ref()).await?;
+}
+
+/// Sites that shut programs out, and pages that are empty without scripts.
+fn is_for_others(error: &WebError) -> bool {
+    let by_rule = error.message.contains("robots.txt");
+    (error.kind == "blocked_site" && !by_rule) || error.extra.contains_key(NEEDS_SCRIPTS)
+}
+
+const NEEDS_SCRIPTS: &str = "needs_scripts";
+
+/// Through a service of somebody else.
+async fn through(reader: &ReaderDef, url: &Url, cx: &CallContext) -> Result<Kept, WebError> {
+    let page = reader::read(reader, url.as_str(), cx).await?;
+    Ok(Kept {
+        url: url.to_string(),
+        final_url: page.final_url.unwrap_or_else(|| url.to_string()),
+        content_type: "text/markdown".to_owned(),
+        title: page.title,
+        byline: page.byline,
+        published: page.published,
+        lang: page.lang,
+        text: page.text,
+        fresh_until: cache::fresh_until("").unwrap_or_default(),
+        provider: Some(reader.service.id.to_owned()),
+        ..Kept::default()
+    })
+}
+
+/// By ourselves: fetched, and rendered where that is needed and possible.
+async fn ours(
+    url: &Url,
+    known: Option<Kept>,
+    reading: Reading<'_>,
+    cx: &CallContext,
+) -> Result<Read, WebError> {
+    let (net, hosts) = (fetch::net(&cx.settings), &reading.sources.hosts);
+    hosts.ask(&net, url, cx).await?;
+    let place = hosts.wait(url, cx).await;
+    // What was rendered has nothing to be compared with.
+    let known = known.filter(|kept| !kept.rendered && kept.provider.is_none());
+    let fetched = fetch::get(&net, url, known.as_ref()).await?;
+    drop(place);
+    let fresh = cache::fresh_until(&fetched.control);
     if fetched.status == 304
         && let Some(mut kept) = known
     {
-        kept.fresh_until = cache::fresh_until(&fetched.control).unwrap_or_default();
-        let stored = cache.keep(&kept).map(|path| path.display().to_string());
-        return Ok(Page { kept, stored, is_cached: true, warnings: Vec::new() });
+        kept.fresh_until = fresh.unwrap_or_default();
+        return Ok(Read { is_cached: true, ..Read::of(kept) });
     }
-    let fresh = cache::fresh_until(&fetched.control);
-    let (kept, warnings) = read(url.as_str(), fetched, fresh).await?;
-    let stored = match fresh {
-        Some(_) => cache.keep(&kept).map(|path| path.display().to_string()),
-        None => None,
+    let (kept, warnings) = match read(url.as_str(), fetched, fresh).await {
+        Err(error) if error.extra.contains_key(NEEDS_SCRIPTS) => (
+            rendered(url, fresh, reading, cx).await.map_err(|why| why.unwrap_or(error))?,
+            Vec::new(),
+        ),
+        read => read?,
     };
-    Ok(Page { kept, stored, is_cached: false, warnings })
+    Ok(Read { keeps: fresh.is_some(), warnings, ..Read::of(kept) })
+}
+
+/// The page after its scripts ran; `None` where nothing runs them.
+async fn rendered(
+    url: &Url,
+    fresh: Option<u64>,
+    reading: Reading<'_>,
+    cx: &CallContext,
+) -> Result<Kept, Option<WebError>> {
+    let wanted = cx.settings.get("web.js_fallback").and_then(Value::as_bool).unwrap_or(true);
+    let renderer = reading.renderer.filter(|renderer| wanted && renderer.is_there(cx));
+    let page = renderer.ok_or(None)?.render(url.as_str(), cx).await.map_err(Some)?;
+    let base = Url::parse(&page.url).unwrap_or_else(|_| url.clone());
+    let mut kept = Kept {
+        url: url.to_string(),
+        final_url: base.to_string(),
+        content_type: "text/html".to_owned(),
+        fresh_until: fresh.unwrap_or_default(),
+        rendered: true,
+        ..Kept::default()
+    };
+    document(&mut kept, page.html, base).await.map_err(Some)?;
+    if kept.text.trim().is_empty() {
+        let text = "the page is empty even after its scripts ran";
+        return Err(Some(WebError::new("no_result", text)));
+    }
+    Ok(kept)
 }
 
 /// Reads an address as people write them.
@@ -210,7 +335,9 @@ async fn document(kept: &mut Kept, text: String, base: Url) -> Result<(), WebErr
     }
     if document.needs_scripts {
         let text = "the page is empty without its scripts; open it with browser_navigate";
-        return Err(WebError::new("no_result", text));
+        if !kept.rendered {
+            return Err(WebError::new("no_result", text).with(NEEDS_SCRIPTS, true));
+        }
     }
     kept.title = document.meta.title;
     kept.byline = document.meta.byline;
@@ -218,56 +345,4 @@ async fn document(kept: &mut Kept, text: String, base: Url) -> Result<(), WebErr
     kept.lang = document.meta.lang;
     kept.text = document.markdown;
     Ok(())
-}
-
-fn shown(
-    url: &str,
-    page: Result<Page, WebError>,
-    chars: usize,
-    (sources, cx): (&Arc<Sources>, &CallContext),
-) -> Value {
-    let page = match page {
-        Ok(page) => page,
-        Err(error) => {
-            let mut told = Map::new();
-            told.insert("url".to_owned(), url.into());
-            told.insert("title".to_owned(), Value::Null);
-            told.insert("content".to_owned(), "".into());
-            told.insert("error".to_owned(), error.message.into());
-            told.insert("error_type".to_owned(), error.kind.into());
-            told.extend(error.extra);
-            return Value::Object(told);
-        }
-    };
-    let kept = page.kept;
-    let cut = cut::cut(&kept.text, chars, page.stored.as_deref());
-    let mut told = json!({ "url": url, "title": kept.title, "content": cut.text, "error": null,
-        "source_id": sources.number(&cx.session, &kept.final_url), "provider": "native" });
-    let Some(object) = told.as_object_mut() else { return told };
-    if kept.final_url != url {
-        object.insert("final_url".to_owned(), kept.final_url.into());
-    }
-    object.insert("content_type".to_owned(), kept.content_type.into());
-    for (key, value) in
-        [("published", kept.published), ("byline", kept.byline), ("lang", kept.lang)]
-    {
-        if let Some(value) = value {
-            object.insert(key.to_owned(), value.into());
-        }
-    }
-    if page.is_cached {
-        object.insert("cached".to_owned(), true.into());
-    }
-    if kept.downgraded {
-        object.insert("downgraded".to_owned(), true.into());
-    }
-    if let Some(next_line) = cut.next_line {
-        object.insert("chars_total".to_owned(), kept.text.chars().count().into());
-        object.insert("next_line".to_owned(), next_line.into());
-        object.insert("stored_path".to_owned(), page.stored.into());
-    }
-    if !page.warnings.is_empty() {
-        object.insert("warnings".to_owned(), json!(page.warnings));
-    }
-    told
 }

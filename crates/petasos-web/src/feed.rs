@@ -101,8 +101,8 @@ fn unescaped(text: &str) -> String {
 
 fn list(entries: &[Entry]) -> String {
     let line = |entry: &Entry| {
-        let summary = crate::search::plain(&entry.summary, SUMMARY_CHARS);
-        let title = crate::search::plain(&entry.title, 200);
+        let summary = crate::rows::plain(&entry.summary, SUMMARY_CHARS);
+        let title = crate::rows::plain(&entry.title, 200);
         let date = if entry.date.is_empty() { String::new() } else { format!(" ({})", entry.date) };
         let summary = if summary.is_empty() { String::new() } else { format!("\n  {summary}") };
         format!("- [{title}]({}){date}{summary}", entry.link)

@@ -8,6 +8,7 @@ mod parallel;
 mod searxng;
 mod serper;
 mod tavily;
+mod xai;
 
 use crate::search::{SearchDef, unique};
 
@@ -22,6 +23,7 @@ pub static PROVIDERS: &[&SearchDef] = &[
     &searxng::PROVIDER,
     &serper::PROVIDER,
     &tavily::PROVIDER,
+    &xai::PROVIDER,
 ];
 
 const _: () = unique(PROVIDERS);

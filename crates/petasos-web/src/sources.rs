@@ -1,35 +1,94 @@
-//! What was read in a session, numbered, so that an answer can cite it.
+//! What was read in a session, numbered, so that an answer can cite it. The list outlives the
+//! process: a number that was said means the same page when the conversation goes on.
 
 use std::collections::HashMap;
+use std::time::Duration;
 
 use parking_lot::Mutex;
-use petasos_contract::SessionId;
 use petasos_contract::ports::Memory;
+use petasos_contract::{SessionId, Settings};
+use serde::{Deserialize, Serialize};
 
-/// The pages of every session.
+use crate::cache::{self, Cache};
+use crate::hosts::Hosts;
+
+/// A list is kept as long as the texts that it points to.
+const KEPT: Duration = Duration::from_hours(24 * 7);
+
+/// A page that can be cited.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Cited {
+    /// Its address.
+    pub url: String,
+    /// Its title.
+    pub title: Option<String>,
+    /// When it was read, in seconds since the epoch.
+    pub at: u64,
+    /// The digest of its text.
+    pub digest: String,
+    /// Where its text is kept.
+    pub stored: Option<String>,
+}
+
+impl Cited {
+    /// A page with this text.
+    pub fn new(url: &str, title: Option<String>, text: &str) -> Self {
+        let (url, digest) = (url.to_owned(), cache::digest(text));
+        Self { url, title, at: cache::now(), digest, stored: None }
+    }
+
+    /// Some lines of its text, as it was read: what a citation with a line points to.
+    pub fn passage(&self, line: usize) -> Option<String> {
+        let text = std::fs::read_to_string(self.stored.as_ref()?).ok()?;
+        if cache::digest(&text) != self.digest {
+            return None;
+        }
+        let lines: Vec<&str> = text.lines().skip(line.checked_sub(1)?).take(5).collect();
+        (!lines.is_empty()).then(|| lines.join("\n"))
+    }
+}
+
+/// What is known of pages, of every session.
 #[derive(Debug, Default)]
-pub struct Sources(Mutex<HashMap<SessionId, Vec<String>>>);
+pub struct Sources {
+    pages: Mutex<HashMap<SessionId, Vec<Cited>>>,
+    pub(crate) hosts: Hosts,
+}
 
 impl Sources {
-    /// The number of a page in a session: the same page keeps its own.
-    pub fn number(&self, session: &SessionId, url: &str) -> String {
-        let mut all = self.0.lock();
-        let pages = all.entry(session.clone()).or_default();
-        let at = pages.iter().position(|known| known == url).unwrap_or_else(|| {
-            pages.push(url.to_owned());
-            pages.len() - 1
-        });
+    /// The number of a page in a session: the same page keeps its own, with its newest text.
+    pub fn number(&self, page: Cited, session: &SessionId, settings: &Settings) -> String {
+        let cache = Cache::of(settings);
+        let mut all = self.pages.lock();
+        let pages = all.entry(session.clone()).or_insert_with(|| recalled(&cache, session));
+        let known = pages.iter().position(|known| known.url == page.url);
+        let at = known.unwrap_or(pages.len());
+        match pages.get_mut(at) {
+            Some(known) => *known = page,
+            None => pages.push(page),
+        }
+        cache.remember(&key(session), pages);
         format!("w{}", at + 1)
     }
 
     /// What a session has read, in order.
-    pub fn list(&self, session: &SessionId) -> Vec<String> {
-        self.0.lock().get(session).cloned().unwrap_or_default()
+    pub fn list(&self, session: &SessionId, settings: &Settings) -> Vec<Cited> {
+        let known = self.pages.lock().get(session).cloned();
+        known.unwrap_or_else(|| recalled(&Cache::of(settings), session))
     }
+}
+
+fn key(session: &SessionId) -> String {
+    format!("sources {}", session.as_str())
+}
+
+fn recalled(cache: &Cache, session: &SessionId) -> Vec<Cited> {
+    cache.recall(&key(session), KEPT).unwrap_or_default()
 }
 
 impl Memory for Sources {
     fn forget(&self, session: &SessionId) {
-        self.0.lock().remove(session);
+        self.pages.lock().remove(session);
+        self.hosts.forget(session);
     }
 }

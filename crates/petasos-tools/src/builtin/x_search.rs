@@ -9,7 +9,7 @@ use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
 };
 use petasos_vendors::xsearch::{self, Ask};
-use petasos_web::Sources;
+use petasos_web::{Cited, Sources};
 use serde_json::{Value, json};
 
 use crate::vendors::{self, Shape};
@@ -77,7 +77,11 @@ impl XSearch {
         let rows: Vec<Value> = urls
             .iter()
             .filter_map(Value::as_str)
-            .map(|url| json!({ "source_id": self.0.number(&cx.session, url), "url": url }))
+            .map(|url| {
+                let post = Cited::new(url, None, "");
+                let number = self.0.number(post, &cx.session, &cx.settings);
+                json!({ "source_id": number, "url": url })
+            })
             .collect();
         if let Some(object) = found.as_object_mut() {
             object.insert("sources".to_owned(), rows.into());

@@ -10,6 +10,8 @@ use super::tree::{Id, Tree};
 /// Shorter content is no content.
 pub(super) const ENOUGH: usize = 250;
 const DEPTH_MAX: usize = 512;
+/// Shorter pieces are no running text.
+const RUN: usize = 25;
 
 /// What is written: some roots in order, and what is left out below them.
 #[derive(Debug, Default)]
@@ -158,7 +160,6 @@ fn around(tree: &Tree, body: Id, hidden: &HashSet<Id>) -> HashSet<Id> {
             "script"
                 | "style"
                 | "noscript"
-                | "template"
                 | "nav"
                 | "iframe"
                 | "object"
@@ -173,6 +174,8 @@ fn around(tree: &Tree, body: Id, hidden: &HashSet<Id>) -> HashSet<Id> {
                 | "link"
                 | "meta"
         );
+        // A template is no content, unless it is the root of a component.
+        let always = always || is_template(tree, id);
         let role = tree.attribute(id, "role").unwrap_or_default();
         let by_role = matches!(
             role,
@@ -200,6 +203,10 @@ fn around(tree: &Tree, body: Id, hidden: &HashSet<Id>) -> HashSet<Id> {
     }
     links(tree, body, &mut found);
     found
+}
+
+pub(super) fn is_template(tree: &Tree, id: Id) -> bool {
+    tree.name(id) == "template" && tree.attribute(id, "shadowrootmode").is_none()
 }
 
 fn holds(tree: &Tree, id: Id, name: &str) -> bool {
@@ -273,19 +280,21 @@ fn marked(tree: &Tree, measure: &Measure, dropped: &HashSet<Id>) -> Option<Id> {
 /// The element whose own paragraphs hold the most running text.
 fn densest(tree: &Tree, body: Id, measure: &Measure, dropped: &HashSet<Id>) -> Option<Id> {
     let mut scores: HashMap<Id, usize> = HashMap::new();
+    let mut running: HashMap<Id, usize> = HashMap::new();
     for id in tree.below(body) {
-        if !matches!(tree.name(id), "p" | "pre" | "td" | "blockquote" | "li" | "dd")
-            || is_below_any(tree, id, dropped)
-        {
+        if !is_running(tree.name(id)) || is_below_any(tree, id, dropped) {
             continue;
         }
         let text = measure.text(id);
-        if text < 25 {
+        if text < RUN {
             continue;
         }
         let score = 10 + (text / 10).min(60);
-        for (above, id) in ancestors(tree, id).skip(1).take(3).enumerate() {
-            *scores.entry(id).or_default() += score / (above + 1);
+        for (above, id) in ancestors(tree, id).skip(1).enumerate() {
+            if above < 3 {
+                *scores.entry(id).or_default() += score / (above + 1);
+            }
+            *running.entry(id).or_default() += text;
         }
     }
     let weigh = |id: Id, score: usize| {
@@ -293,16 +302,23 @@ fn densest(tree: &Tree, body: Id, measure: &Measure, dropped: &HashSet<Id>) -> O
         score * text.saturating_sub(linked) / text
     };
     let best = scores.iter().map(|(id, score)| (weigh(*id, *score), *id)).max()?;
-    // Text is often spread over sections: their parent is the content when it holds much more.
+    // Text is often spread over siblings, such as a question and its answers: what holds them
+    // together is the content when it has clearly more running text, however deep they are wrapped.
     let mut content = best.1;
+    let run = |id: &Id| running.get(id).copied().unwrap_or_default();
     for above in ancestors(tree, best.1).skip(1) {
-        let is_body = above == body || tree.name(above) == "html" || tree.name(above).is_empty();
-        if is_body || measure.text(above) * 100 <= measure.text(content) * 115 {
+        if above == body || tree.name(above) == "html" || tree.name(above).is_empty() {
             break;
         }
-        content = above;
+        if run(&above) * 100 > run(&content) * 115 {
+            content = above;
+        }
     }
     Some(content)
+}
+
+fn is_running(name: &str) -> bool {
+    matches!(name, "p" | "pre" | "td" | "blockquote" | "li" | "dd")
 }
 
 /// Whether at least half of the code and of the table cells is inside.
@@ -348,7 +364,8 @@ impl Measure {
             let above: Vec<Id> = ancestors(tree, id).skip(1).collect();
             let is_out = above.iter().any(|id| {
                 dropped.contains(id)
-                    || matches!(tree.name(*id), "script" | "style" | "noscript" | "template")
+                    || matches!(tree.name(*id), "script" | "style" | "noscript")
+                    || is_template(tree, *id)
             });
             if length == 0 || is_out {
                 continue;

@@ -2,7 +2,7 @@
 
 use petasos_net::Url;
 
-use super::article::Picked;
+use super::article::{Picked, is_template};
 use super::tree::{Id, Tree};
 
 const DEPTH_MAX: usize = 200;
@@ -198,7 +198,8 @@ impl Writer<'_> {
                 }
                 into.push_str(&inside);
             }
-            "script" | "style" | "noscript" | "template" => {}
+            "script" | "style" | "noscript" => {}
+            "template" if is_template(self.tree, id) => {}
             name => {
                 for child in self.tree.children(id) {
                     self.piece(*child, into);

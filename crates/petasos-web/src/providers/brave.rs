@@ -1,20 +1,28 @@
 //! Brave Search.
 
-use crate::search::{KeyHeader, Outgoing, SearchAsk, SearchDef, encoded, rows_at};
+use petasos_contract::Settings;
+
+use crate::rows::{encoded, rows_at};
+use crate::search::{SearchAsk, SearchDef};
+use crate::service::{KeyHeader, Outgoing, Service};
 
 pub(super) static PROVIDER: SearchDef = SearchDef {
-    id: "brave",
-    aliases: &["brave-free"],
-    keys: &["BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"],
-    base: "https://api.search.brave.com",
-    key_header: KeyHeader::Named("x-subscription-token"),
+    service: Service {
+        id: "brave",
+        aliases: &["brave-free"],
+        keys: &["BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"],
+        base: "https://api.search.brave.com",
+        key_header: KeyHeader::Named("x-subscription-token"),
+        ..Service::USUAL
+    },
     rank: Some(6),
+    pages: true,
     outgoing,
     rows: |body| rows_at(body, &["web", "results"], ["title", "url", "description", "page_age"]),
     ..SearchDef::USUAL
 };
 
-fn outgoing(ask: &SearchAsk) -> Outgoing {
+fn outgoing(ask: &SearchAsk, _: &Settings) -> Outgoing {
     let freshness = match ask.freshness.as_deref() {
         Some("day") => "&freshness=pd",
         Some("week") => "&freshness=pw",

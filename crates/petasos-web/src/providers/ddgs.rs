@@ -1,28 +1,35 @@
 //! DuckDuckGo without a key: its page for browsers without scripts. A challenge is not solved.
 
+use petasos_contract::Settings;
 use petasos_net::Url;
 
-use crate::search::{KeyHeader, Outgoing, Row, SearchAsk, SearchDef, encoded};
+use crate::rows::{Row, encoded};
+use crate::search::{SearchAsk, SearchDef, Unusable};
+use crate::service::{KeyHeader, Outgoing, Service};
 
 pub(super) static PROVIDER: SearchDef = SearchDef {
-    id: "ddgs",
-    aliases: &["duckduckgo"],
-    base: "https://html.duckduckgo.com",
-    key_header: KeyHeader::None,
+    service: Service {
+        id: "ddgs",
+        aliases: &["duckduckgo"],
+        base: "https://html.duckduckgo.com",
+        key_header: KeyHeader::None,
+        status: |status| match status {
+            202 => Some((
+                "rate_limited",
+                "wants to know whether a person asks; try later or set a key of another service",
+            )),
+            _ => None,
+        },
+        ..Service::USUAL
+    },
     rows_max: 30,
+    pages: true,
     outgoing,
     rows,
-    status: |status| match status {
-        202 => Some((
-            "rate_limited",
-            "wants to know whether a person asks; try later or set a key of another service",
-        )),
-        _ => None,
-    },
     ..SearchDef::USUAL
 };
 
-fn outgoing(ask: &SearchAsk) -> Outgoing {
+fn outgoing(ask: &SearchAsk, _: &Settings) -> Outgoing {
     let range = match ask.freshness.as_deref() {
         Some("day") => "&df=d",
         Some("week") => "&df=w",
@@ -34,9 +41,10 @@ fn outgoing(ask: &SearchAsk) -> Outgoing {
     Outgoing { path: format!("/html/?q={}{range}{skip}", encoded(&ask.query)), body: None }
 }
 
-fn rows(body: &str) -> Result<Vec<Row>, String> {
+fn rows(body: &str) -> Result<Vec<Row>, Unusable> {
     if body.contains("anomaly-modal") || body.contains("challenge-form") {
-        return Err("it wants to know whether a person asks".to_owned());
+        let why = "it wants to know whether a person asks".to_owned();
+        return Err(Unusable { kind: "rate_limited", why });
     }
     let found = body.split("class=\"result__a\"").skip(1).map(|piece| {
         let before = piece.split_once('>').map_or("", |(tag, _)| tag);

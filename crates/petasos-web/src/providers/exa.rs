@@ -1,14 +1,20 @@
 //! Exa.
 
+use petasos_contract::Settings;
 use serde_json::{Value, json};
 
-use crate::search::{KeyHeader, Outgoing, Row, SearchAsk, SearchDef};
+use crate::rows::Row;
+use crate::search::{SearchAsk, SearchDef, Unusable};
+use crate::service::{KeyHeader, Outgoing, Service};
 
 pub(super) static PROVIDER: SearchDef = SearchDef {
-    id: "exa",
-    keys: &["EXA_API_KEY"],
-    base: "https://api.exa.ai",
-    key_header: KeyHeader::Named("x-api-key"),
+    service: Service {
+        id: "exa",
+        keys: &["EXA_API_KEY"],
+        base: "https://api.exa.ai",
+        key_header: KeyHeader::Named("x-api-key"),
+        ..Service::USUAL
+    },
     rows_max: 100,
     rank: Some(2),
     outgoing,
@@ -16,7 +22,7 @@ pub(super) static PROVIDER: SearchDef = SearchDef {
     ..SearchDef::USUAL
 };
 
-fn outgoing(ask: &SearchAsk) -> Outgoing {
+fn outgoing(ask: &SearchAsk, _: &Settings) -> Outgoing {
     let (query, wanted, unwanted) = ask.sites();
     let mut body = json!({ "query": query, "numResults": ask.limit.clamp(1, 100),
         "contents": { "highlights": true } });
@@ -32,8 +38,8 @@ fn outgoing(ask: &SearchAsk) -> Outgoing {
 }
 
 /// The highlights of a page are its description.
-fn rows(body: &str) -> Result<Vec<Row>, String> {
-    let value: Value = serde_json::from_str(body).map_err(|error| error.to_string())?;
+fn rows(body: &str) -> Result<Vec<Row>, Unusable> {
+    let value: Value = serde_json::from_str(body)?;
     let list = value["results"].as_array().ok_or("`results` is no list")?;
     let row = |found: &Value| {
         let parts = found["highlights"].as_array().into_iter().flatten().filter_map(Value::as_str);

@@ -1,14 +1,20 @@
 //! Firecrawl, hosted or on a host of your own.
 
+use petasos_contract::Settings;
 use serde_json::json;
 
-use crate::search::{Outgoing, SearchAsk, SearchDef, rows_at};
+use crate::rows::rows_at;
+use crate::search::{SearchAsk, SearchDef};
+use crate::service::{Outgoing, Service};
 
 pub(super) static PROVIDER: SearchDef = SearchDef {
-    id: "firecrawl",
-    keys: &["FIRECRAWL_API_KEY"],
-    base_variable: Some("FIRECRAWL_API_URL"),
-    base: "https://api.firecrawl.dev",
+    service: Service {
+        id: "firecrawl",
+        keys: &["FIRECRAWL_API_KEY"],
+        base_variable: Some("FIRECRAWL_API_URL"),
+        base: "https://api.firecrawl.dev",
+        ..Service::USUAL
+    },
     rows_max: 100,
     rank: Some(4),
     outgoing,
@@ -16,7 +22,7 @@ pub(super) static PROVIDER: SearchDef = SearchDef {
     ..SearchDef::USUAL
 };
 
-fn outgoing(ask: &SearchAsk) -> Outgoing {
+fn outgoing(ask: &SearchAsk, _: &Settings) -> Outgoing {
     let mut body = json!({ "query": ask.query, "limit": ask.limit.clamp(1, 100) });
     let range = match ask.freshness.as_deref() {
         Some("day") => Some("qdr:d"),

@@ -1,22 +1,29 @@
 //! Serper.
 
+use petasos_contract::Settings;
 use serde_json::json;
 
-use crate::search::{KeyHeader, Outgoing, SearchAsk, SearchDef, rows_at};
+use crate::rows::rows_at;
+use crate::search::{SearchAsk, SearchDef};
+use crate::service::{KeyHeader, Outgoing, Service};
 
 pub(super) static PROVIDER: SearchDef = SearchDef {
-    id: "serper",
-    keys: &["SERPER_API_KEY"],
-    base: "https://google.serper.dev",
-    key_header: KeyHeader::Named("x-api-key"),
+    service: Service {
+        id: "serper",
+        keys: &["SERPER_API_KEY"],
+        base: "https://google.serper.dev",
+        key_header: KeyHeader::Named("x-api-key"),
+        ..Service::USUAL
+    },
     rows_max: 100,
     rank: Some(7),
+    pages: true,
     outgoing,
     rows: |body| rows_at(body, &["organic"], ["title", "link", "snippet", "date"]),
     ..SearchDef::USUAL
 };
 
-fn outgoing(ask: &SearchAsk) -> Outgoing {
+fn outgoing(ask: &SearchAsk, _: &Settings) -> Outgoing {
     let limit = ask.limit.clamp(1, 100);
     let mut body = json!({ "q": ask.query, "num": limit, "page": ask.offset / limit + 1 });
     let range = match ask.freshness.as_deref() {

@@ -1,25 +1,31 @@
 //! Tavily.
 
+use petasos_contract::Settings;
 use serde_json::json;
 
-use crate::search::{Outgoing, SearchAsk, SearchDef, rows_at};
+use crate::rows::rows_at;
+use crate::search::{SearchAsk, SearchDef};
+use crate::service::{Outgoing, Service};
 
 pub(super) static PROVIDER: SearchDef = SearchDef {
-    id: "tavily",
-    keys: &["TAVILY_API_KEY"],
-    base_variable: Some("TAVILY_BASE_URL"),
-    base: "https://api.tavily.com",
+    service: Service {
+        id: "tavily",
+        keys: &["TAVILY_API_KEY"],
+        base_variable: Some("TAVILY_BASE_URL"),
+        base: "https://api.tavily.com",
+        status: |status| match status {
+            432 | 433 => Some(("quota", "has no credit left")),
+            _ => None,
+        },
+        ..Service::USUAL
+    },
     rank: Some(1),
     outgoing,
     rows: |body| rows_at(body, &["results"], ["title", "url", "content", "published_date"]),
-    status: |status| match status {
-        432 | 433 => Some(("quota", "has no credit left")),
-        _ => None,
-    },
     ..SearchDef::USUAL
 };
 
-fn outgoing(ask: &SearchAsk) -> Outgoing {
+fn outgoing(ask: &SearchAsk, _: &Settings) -> Outgoing {
     let (query, wanted, unwanted) = ask.sites();
     let mut body = json!({ "query": query, "max_results": ask.limit.clamp(1, 20) });
     if let Some(object) = body.as_object_mut() {
