@@ -46,7 +46,7 @@ pub enum WebSocketError {
     },
 }
 
-/// An open WebSocket for text.
+/// An open WebSocket.
 #[derive(Debug)]
 pub struct WebSocket {
     stream: WebSocketStream<reqwest::Upgraded>,
@@ -122,7 +122,20 @@ impl WebSocket {
 impl WebSocketSender {
     /// Sends a text within this time.
     pub async fn send(&mut self, text: String, within: Duration) -> Result<(), WebSocketError> {
-        let sending = self.sink.send(Message::text(text));
+        self.put(Message::text(text), within).await
+    }
+
+    /// Sends bytes within this time.
+    pub async fn send_bytes(
+        &mut self,
+        bytes: Vec<u8>,
+        within: Duration,
+    ) -> Result<(), WebSocketError> {
+        self.put(Message::binary(bytes), within).await
+    }
+
+    async fn put(&mut self, message: Message, within: Duration) -> Result<(), WebSocketError> {
+        let sending = self.sink.send(message);
         match wait::until(Instant::now() + within, "a WebSocket to take a message", sending).await {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => Err(WebSocketError::Broken { reason: error.to_string() }),
@@ -146,12 +159,16 @@ impl WebSocketReceiver {
 
     /// The next text, or `None` when the other side closed. Its owner decides how long to wait.
     pub async fn next(&mut self) -> Option<Result<String, WebSocketError>> {
+        let next = self.next_bytes().await?;
+        Some(next.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// The next message as bytes, or `None` when the other side closed.
+    pub async fn next_bytes(&mut self) -> Option<Result<Vec<u8>, WebSocketError>> {
         loop {
             match self.stream.next().await? {
-                Ok(Message::Text(text)) => return Some(Ok(text.as_str().to_owned())),
-                Ok(Message::Binary(bytes)) => {
-                    return Some(Ok(String::from_utf8_lossy(&bytes).into_owned()));
-                }
+                Ok(Message::Text(text)) => return Some(Ok(text.as_bytes().to_vec())),
+                Ok(Message::Binary(bytes)) => return Some(Ok(bytes.to_vec())),
                 Ok(Message::Close(frame)) => {
                     self.farewell =
                         frame.map(|frame| (frame.code.into(), frame.reason.as_str().to_owned()));

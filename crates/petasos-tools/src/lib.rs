@@ -6,19 +6,21 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `browser`, `web`, `vendors`, `diary`, `guild`, `house`, `music`, `notice`, `paper`, `post` | what the tools of a family share |
-//! | `board`, `browser`, `web`, `vendors`, `diary`, `house`, `notice`, `post` | what the tools of a family share |
+//! | `board`, `browser`, `web`, `vendors`, `diary`, `guild`, `house`, `music`, `notice`, `paper`, `post`, `yuanbao` | what the tools of a family share |
 //! | `builtin`, `builtin/` | the index, and one tool a file |
 //! | `change`, `change/` | bringing new contents into files, safely |
 //! | `code`, `code/` | running scripts that call tools |
 //! | `discover` | what the index holds, in its order |
 //! | `edit`, `edit/` | changing text, without touching a file |
 //! | `files`, `files/` | reading, searching and writing files |
+//! | `film` | what the tools that make films share |
 //! | `media` | sources and answers of the media tools |
 //! | `memory`, `memory/` | what the file tools remember of each session |
 //! | `mention` | what a schema says of other tools |
 //! | `panel` | what the tools of a desktop client share |
+//! | `trainer`, `trainer/` | training runs: environments, settings, programs, records |
 //! | `trouble` | a failure in the shape that everyday tools share |
+//! | `waiting` | long waits that people hear of |
 
 mod board;
 mod browser;
@@ -29,6 +31,7 @@ mod diary;
 mod discover;
 mod edit;
 mod files;
+mod film;
 mod guild;
 mod house;
 mod media;
@@ -39,9 +42,12 @@ mod notice;
 mod panel;
 mod paper;
 mod post;
+mod trainer;
 mod trouble;
 mod vendors;
+mod waiting;
 mod web;
+mod yuanbao;
 
 pub use builtin::BUILTIN;
 pub use discover::discover_builtin_tools;

@@ -14,10 +14,12 @@
 //! | `feishu` | documents and comments, by an app |
 //! | `spotify`, `spotify/` | the catalogue, the player and the library |
 //! | `xsearch` | posts on X, by xAI |
+//! | `wandb` | metrics of training runs |
 //! | `mail`, `mail/` | IMAP, SMTP and letters, for tools and for the gateway |
 //! | `ntfy` | a topic that a person listens to |
 //! | `postgres`, `postgres/` | PostgreSQL: one statement, its rows |
 //! | `x11`, `x11/` | a desktop: windows, picture, pointer, keyboard |
+//! | `yuanbao`, `yuanbao/` | groups, private messages and stickers, by a bot's account |
 //! | `homeassistant`, `homeassistant/` | a house: states, areas, services and what guards them |
 
 pub mod dav;
@@ -31,7 +33,9 @@ pub mod postgres;
 pub mod service;
 pub mod spotify;
 pub mod text;
+pub mod wandb;
 pub mod x11;
 pub mod xsearch;
+pub mod yuanbao;
 
 pub use fault::VendorError;

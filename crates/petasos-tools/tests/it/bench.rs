@@ -108,6 +108,15 @@ impl Bench {
 
     /// The same with variables.
     pub(crate) fn equipped_with(programs: &[(&str, &str)], variables: &[(&str, &str)]) -> Self {
+        Self::equipped_set_up(programs, variables, &json!({}))
+    }
+
+    /// The same with settings.
+    pub(crate) fn equipped_set_up(
+        programs: &[(&str, &str)],
+        variables: &[(&str, &str)],
+        settings: &Value,
+    ) -> Self {
         let folder = tempfile::tempdir().unwrap();
         let bin = folder.path().canonicalize().unwrap().join("bin");
         fs::create_dir(&bin).unwrap();
@@ -118,7 +127,7 @@ impl Bench {
         let path = format!("{}:/usr/local/bin:/usr/bin:/bin", bin.display());
         let path = [("PATH", path.as_str())];
         let variables: Vec<_> = variables.iter().chain(&path).copied().collect();
-        Self::made(folder, &json!({}), &variables).at_the_terminal()
+        Self::made(folder, settings, &variables).at_the_terminal()
     }
 
     fn at_the_terminal(self) -> Self {

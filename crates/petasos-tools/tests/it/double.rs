@@ -220,7 +220,7 @@ fn read(reader: &mut BufReader<TcpStream>, prefix: &str) -> Option<Seen> {
     let size = headers.get("content-length").and_then(|text| text.parse().ok()).unwrap_or(0);
     let mut bytes = vec![0; size];
     reader.read_exact(&mut bytes).ok()?;
-    let text = String::from_utf8(bytes).unwrap();
+    let text = String::from_utf8_lossy(&bytes).into_owned();
     let body = serde_json::from_str(&text)
         .unwrap_or_else(|_| if text.is_empty() { Value::Null } else { json!(text) });
     let (path, query) = target.split_once('?').unwrap_or((&target, ""));

@@ -41,7 +41,9 @@ fn every_schema_describes_itself_and_names_what_it_requires() {
         assert!(text(&schema["description"]), "{}", def.name);
         let properties = schema["parameters"]["properties"].as_object().unwrap();
         for (name, property) in properties {
-            assert!(text(&property["description"]), "{}.{name}", def.name);
+            // A name that says everything needs no words: each costs every request.
+            let described = property.get("description");
+            assert!(described.is_none_or(text), "{}.{name}", def.name);
         }
         let names: BTreeSet<_> = properties.keys().map(String::as_str).collect();
         let required = schema["parameters"]["required"].as_array();

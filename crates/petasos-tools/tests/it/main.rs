@@ -44,6 +44,10 @@ mod send_message;
 mod spotify;
 #[cfg(test)]
 mod suite;
+#[cfg(test)]
+mod training;
 mod write_file;
 #[cfg(test)]
 mod x_search;
+#[cfg(test)]
+mod yuanbao;

@@ -1,0 +1,39 @@
+//! `rl_get_current_config`: the settings of the next run.
+
+use petasos_contract::tool::Example;
+use petasos_contract::{Args, BoxFuture, ToolDef};
+use serde_json::{Value, json};
+
+use crate::trainer::{RL, RlTool, Seat};
+use crate::trouble::Trouble;
+
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "rl_get_current_config",
+    toolset: "rl",
+    description: "Show the settings of training",
+    emoji: "🧪",
+    requires_env: &["TINKER_API_KEY", "WANDB_API_KEY"],
+    check: Some(&RL),
+    schema,
+    examples: &[Example {
+        title: "without a trainer nothing is done",
+        args: r#"{}"#,
+        shows: "needs TINKER_API_KEY",
+    }],
+    build: |ports| RlTool::plain(ports, act),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    json!({
+        "description": "Show the settings of the chosen environment: those that can be changed, and those that are locked.",
+        "parameters": { "type": "object", "properties": {} },
+    })
+}
+
+fn act(seat: Seat<'_>, _: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
+    Box::pin(async move {
+        let (choice, _) = seat.chosen()?;
+        Ok(choice.shown(&seat))
+    })
+}

@@ -1,0 +1,36 @@
+//! `rl_start_training`: a run begins.
+
+use petasos_contract::tool::Example;
+use petasos_contract::{Args, BoxFuture, ToolDef};
+use serde_json::{Value, json};
+
+use crate::trainer::{self, RL, RlTool, Seat};
+use crate::trouble::Trouble;
+
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "rl_start_training",
+    toolset: "rl",
+    description: "Start a training run",
+    emoji: "🧪",
+    requires_env: &["TINKER_API_KEY", "WANDB_API_KEY"],
+    check: Some(&RL),
+    schema,
+    examples: &[Example {
+        title: "without a trainer nothing is done",
+        args: r#"{}"#,
+        shows: "needs TINKER_API_KEY",
+    }],
+    build: |ports| RlTool::stating(ports, act, trainer::start_effects, |_| None),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    json!({
+        "description": "Start training with the chosen environment and its settings. It takes hours and costs money; comes back at once.",
+        "parameters": { "type": "object", "properties": {} },
+    })
+}
+
+fn act(seat: Seat<'_>, _: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
+    Box::pin(async move { trainer::launch(&seat) })
+}

@@ -1,0 +1,44 @@
+//! `rl_test_inference`: an environment tried with a few models.
+
+use petasos_contract::tool::Example;
+use petasos_contract::{Args, BoxFuture, ToolDef};
+use serde_json::{Value, json};
+
+use crate::trainer::{self, RL, RlTool, Seat};
+use crate::trouble::Trouble;
+
+pub(super) static TOOL: ToolDef = ToolDef {
+    name: "rl_test_inference",
+    toolset: "rl",
+    description: "Try a training environment",
+    emoji: "🧪",
+    requires_env: &["TINKER_API_KEY", "WANDB_API_KEY"],
+    check: Some(&RL),
+    schema,
+    examples: &[Example {
+        title: "without a trainer nothing is done",
+        args: r#"{}"#,
+        shows: "needs TINKER_API_KEY",
+    }],
+    build: |ports| RlTool::stating(ports, act, trainer::trial_effects, trainer::trial_limit),
+    ..ToolDef::USUAL
+};
+
+fn schema() -> Value {
+    json!({
+        "description": "Try the chosen environment with a few models before training: does it load, ask and score?",
+        "parameters": { "type": "object", "properties": {
+            "num_steps": { "type": "integer", "default": 3, "description": "Steps a model" },
+            "group_size": { "type": "integer", "default": 16, "description": "Answers a step" },
+            "models": {
+                "type": "array",
+                "items": { "type": "string" },
+                "description": "OpenRouter models; a small, a medium and a large one without"
+            },
+        } },
+    })
+}
+
+fn act(seat: Seat<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
+    Box::pin(async move { trainer::trial(&seat, args).await })
+}
