@@ -14,6 +14,7 @@ mod readings;
 mod scanning;
 mod scripts;
 mod settle;
+mod spending;
 mod tainted;
 mod waive;
 
@@ -144,6 +145,8 @@ impl Engine {
         }
         let mut escalated = layers::escalated(intent.escalated);
         escalated.extend(tainted::gates(intent, &deeds, approvals, cx));
+        let spent = self.memory.spent(&cx.session);
+        escalated.extend(spending::gates(intent, spent, &approvals.spending, cx));
         self.waive_escalated(&mut escalated, approvals, cx);
         observed.append(&mut escalated);
         let verdict = layers::weigh(&mut observed, approvals, cx);

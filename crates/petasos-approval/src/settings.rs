@@ -119,6 +119,33 @@ pub struct Approvals {
     pub scan: Option<Wish>,
     /// Whether strangers' words raise the gate.
     pub taint: Gates,
+    /// What may be spent without a question.
+    pub spending: Spending,
+}
+
+/// What may be spent without a question, in cents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Spending {
+    /// By one call.
+    pub ask_above: u32,
+    /// By one conversation.
+    pub session_max: u32,
+    /// By a run that nobody watches.
+    pub unattended_max: u32,
+}
+
+impl Spending {
+    fn read(settings: &Settings) -> Self {
+        let cents = |key: &str, usual: u32| {
+            let set = settings.get(key).and_then(Value::as_u64);
+            set.map_or(usual, |cents| u32::try_from(cents).unwrap_or(u32::MAX))
+        };
+        Self {
+            ask_above: cents("spend.ask_above_cents", 20),
+            session_max: cents("spend.session_max_cents", 200),
+            unattended_max: cents("spend.unattended_max_cents", 50),
+        }
+    }
 }
 
 impl Approvals {
@@ -158,6 +185,7 @@ impl Approvals {
                 Some("warn" | "off") => Gates::Off,
                 Some(other) => return Err(unknown("security.taint", other, "on, warn, off")),
             },
+            spending: Spending::read(settings),
         })
     }
 

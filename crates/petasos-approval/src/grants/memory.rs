@@ -20,6 +20,8 @@ struct Session {
     grants: Arc<Vec<Held>>,
     written: Arc<BTreeSet<PathBuf>>,
     off: bool,
+    /// What its calls may have cost, in cents.
+    spent: u32,
 }
 
 /// The memory of a process, for many sessions and homes.
@@ -79,6 +81,21 @@ impl Memory {
         let Some(session) = sessions.get(session) else { return Vec::new() };
         let grants = session.grants.iter().map(|held| held.grant.what.to_string());
         session.keys.iter().cloned().chain(grants).collect()
+    }
+
+    /// Counts what a call may cost.
+    pub(crate) fn spend(&self, session: &SessionId, cents: u32) {
+        if cents == 0 {
+            return;
+        }
+        let mut sessions = self.sessions.lock();
+        let spent = &mut sessions.entry(session.clone()).or_default().spent;
+        *spent = spent.saturating_add(cents);
+    }
+
+    /// What a session may have spent so far, in cents.
+    pub(crate) fn spent(&self, session: &SessionId) -> u32 {
+        self.sessions.lock().get(session).map_or(0, |it| it.spent)
     }
 
     pub(crate) fn set_off(&self, session: &SessionId, off: bool) {

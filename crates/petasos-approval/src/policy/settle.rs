@@ -5,7 +5,7 @@ use petasos_contract::approval::{Answer, Intent, Scope, Settlement, Verdict};
 use petasos_contract::effect::Effect;
 
 use super::decision::Decision;
-use super::{Engine, Judged};
+use super::{Engine, Judged, spending};
 use crate::grants::{self, GrantError};
 use crate::log::{self, LogError, Record};
 
@@ -37,6 +37,7 @@ impl Engine {
         );
         if runs {
             self.memory.wrote(&cx.session, &decision.written);
+            self.memory.spend(&cx.session, spending::cents(&settled.intent.plan.effects));
         }
         let runs_something = settled
             .intent

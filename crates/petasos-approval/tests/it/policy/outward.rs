@@ -109,3 +109,28 @@ fn a_program_on_the_desktop_is_asked_about_once_and_a_database_each_time() {
         answered(&engine, &shop, &yes(Scope::Always), &cx);
     }
 }
+
+/// E19 14.
+#[test]
+fn e14_a_price_over_the_limit_asks_and_nobody_spends_it_unattended() {
+    let place = Place::new();
+    let spend = |cents: u32| Effects::one(Effect::Spend { cents });
+    let (engine, cx) = (Engine::default(), place.cx(&empty()));
+    assert_eq!(judge(&engine, "t", &spend(20), &cx), Verdict::Allow);
+    let Verdict::Ask(findings) = judge(&engine, "t", &spend(21), &cx) else {
+        panic!("a high price passed unasked")
+    };
+    assert_eq!((findings[0].key.as_ref(), findings[0].widest), ("spending money", Scope::Once));
+    assert!(findings[0].why.contains("0.21 USD"), "{findings:?}");
+    // What is agreed to is spent, and a conversation has an end of what it may spend.
+    answered(&engine, &spend(190), &yes(Scope::Always), &cx);
+    assert_eq!(judge(&engine, "t", &spend(10), &cx), Verdict::Allow);
+    assert_eq!(word(&judge(&engine, "t", &spend(11), &cx)), "ask");
+    let wide = place.cx(&json!({"spend": {"session_max_cents": 1000}}));
+    assert_eq!(judge(&engine, "t", &spend(11), &wide), Verdict::Allow);
+    // Nobody watches: the lower limit holds, whatever the mode.
+    let alone = place.cx_on(Surface::Cron, &empty(), &[]);
+    let fresh = Engine::default();
+    assert_eq!(judge(&fresh, "t", &spend(50), &alone), Verdict::Allow);
+    assert_ne!(judge(&fresh, "t", &spend(51), &alone), Verdict::Allow);
+}
