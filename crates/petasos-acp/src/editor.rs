@@ -166,6 +166,7 @@ impl EditorSession {
             title,
             shown: *self.shown.lock(),
             fell_back: false,
+            early: None,
         };
         let watched = self.watched.lock().take();
         let events = watched.unwrap_or_else(|| self.session.events(Replay::Now));

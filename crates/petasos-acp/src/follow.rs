@@ -14,7 +14,9 @@ use petasos_contract::CallId;
 use petasos_contract::event::Event;
 use petasos_contract::reply::{Served, Step};
 use petasos_contract::wait::Owned;
-use petasos_session::{EventStream, QuestionId, Session, SessionEvent, StreamItem, SubmissionId};
+use petasos_session::{
+    EventStream, Question, QuestionId, Session, SessionEvent, StreamItem, SubmissionId,
+};
 use tokio::sync::{Notify, watch};
 
 use crate::editor::EditorSession;
@@ -27,6 +29,8 @@ use crate::rpc::Peer;
 
 /// What a running command prints is shown at most this often.
 const OUTPUT_EVERY: Duration = Duration::from_millis(100);
+/// A call of another window is shown within this time after it is asked about.
+const CALL_SHOWN: Duration = Duration::from_secs(2);
 /// A turn that a command asked for begins within this time.
 const BEGINS: Duration = Duration::from_secs(2);
 /// So many ended turns are remembered for prompts that have not asked yet.
@@ -123,6 +127,8 @@ pub(crate) struct Follower {
     pub(crate) shown: i64,
     /// Whether somebody else answered last than was chosen.
     pub(crate) fell_back: bool,
+    /// A question of another window, about a call that the client has not been shown yet.
+    pub(crate) early: Option<Arc<Question>>,
 }
 
 impl Follower {
@@ -132,12 +138,16 @@ impl Follower {
             self.ask(question);
         }
         loop {
-            let wait =
-                if self.printed.is_empty() { Duration::from_hours(24) } else { OUTPUT_EVERY };
+            let wait = match (self.printed.is_empty(), &self.early) {
+                (false, _) => OUTPUT_EVERY,
+                (true, Some(_)) => CALL_SHOWN,
+                (true, None) => Duration::from_hours(24),
+            };
             let item = tokio::select! {
                 item = events.next() => item,
                 () = tokio::time::sleep(wait) => {
                     self.send_output().await;
+                    self.ask_early();
                     continue;
                 }
                 () = self.peer.gone().cancelled() => return,
@@ -170,9 +180,16 @@ impl Follower {
             }
             SessionEvent::QuestionAsked(question) => {
                 self.send_output().await;
-                self.ask(Arc::clone(question));
+                let known = self.asking.ruled.saw(&question.call)
+                    || self.renderer.lock().announced(&question.call).is_some();
+                if known {
+                    self.ask(Arc::clone(question));
+                } else {
+                    self.early = Some(Arc::clone(question));
+                }
             }
             SessionEvent::QuestionClosed { id, .. } => {
+                self.early.take_if(|question| question.id == *id);
                 // Whoever still waits for the client's answer withdraws the request.
                 self.questions.remove(id);
             }
@@ -184,6 +201,10 @@ impl Follower {
             }
             SessionEvent::Agent(Event::MessageAdded { seq, .. }) => {
                 self.added(*seq).await;
+                let call = self.early.as_ref().map(|question| question.call.clone());
+                if call.is_some_and(|call| self.renderer.lock().announced(&call).is_some()) {
+                    self.ask_early();
+                }
                 return;
             }
             SessionEvent::Agent(Event::Replied { served, path, .. }) => {
@@ -238,12 +259,18 @@ impl Follower {
         }
     }
 
-    fn ask(&mut self, question: Arc<petasos_session::Question>) {
+    fn ask(&mut self, question: Arc<Question>) {
         let id = question.id.clone();
         let asking = Arc::clone(&self.asking);
         let (session, renderer) = (self.session.clone(), Arc::clone(&self.renderer));
         let work = async move { asking.put(&question, &session, &renderer).await };
         self.questions.insert(id, Owned::start(work));
+    }
+
+    fn ask_early(&mut self) {
+        if let Some(question) = self.early.take() {
+            self.ask(question);
+        }
     }
 
     async fn send_output(&mut self) {

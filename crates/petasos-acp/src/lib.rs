@@ -27,6 +27,7 @@ mod follow;
 mod mode;
 mod options;
 mod paging;
+mod panel;
 mod permit;
 pub mod port;
 mod prompt;
@@ -46,6 +47,7 @@ pub use check::{CheckStep, check};
 pub use client::{
     AgentCall, AgentCallState, AgentConnection, AgentEnd, AgentWatcher, WantedAction,
 };
+pub use panel::{ClientPanel, PanelAsk};
 pub use port::{
     EditorHost, EditorPlace, ModelOption, PreparedSession, StoredMessage, StoredSession,
     UsableProvider,

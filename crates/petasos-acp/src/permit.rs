@@ -77,9 +77,17 @@ impl Asking {
         // The tool's own word where it has one: it knows the place of every hunk.
         let own: Vec<FileDiff> = request.edits.iter().map(FileDiff::of).collect();
         let proposed = if own.is_empty() { self.ruled.proposed(call) } else { own };
-        if proposed.is_empty() && matches!(request.tool.as_str(), "write_file" | "patch") {
+        let edits = matches!(request.tool.as_str(), "write_file" | "patch");
+        let proposed = match &fields.raw_input {
+            Some(input) if edits && proposed.is_empty() && !self.ruled.saw(call) => {
+                self.ruled.would(request.tool.as_str(), input).await
+            }
+            _ => proposed,
+        };
+        if proposed.is_empty() && edits {
+            // A call of another window is for that one to answer.
             let why = "what the edit would change cannot be shown, so nobody was asked";
-            return Some(denied(Some(why.to_owned())));
+            return self.ruled.saw(call).then(|| denied(Some(why.to_owned())));
         }
         let mut content: Vec<ToolCallContent> = proposed.iter().map(FileDiff::content).collect();
         content.push(words(&self.said(request)));

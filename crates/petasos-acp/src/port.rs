@@ -18,6 +18,8 @@ pub struct EditorPlace {
     pub cwd: PathBuf,
     /// Further directories that belong to its workspace.
     pub more: Vec<PathBuf>,
+    /// Whether the client shows forms, so that the model can ask questions.
+    pub forms: bool,
     /// MCP servers of the client, each as an entry of `mcp_servers`.
     pub servers: Map<String, Value>,
 }

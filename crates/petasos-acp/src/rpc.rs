@@ -282,3 +282,53 @@ impl Drop for Asked<'_> {
         self.peer.tell(CANCEL, &json!({ "requestId": self.id }));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Whatever JSON there is, to a depth that matters.
+    fn json() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<bool>().prop_map(Value::from),
+            any::<i64>().prop_map(Value::from),
+            any::<f64>().prop_map(Value::from),
+            ".{0,12}".prop_map(Value::from),
+            Just(Value::from("2.0")),
+            Just(Value::from("session/prompt")),
+        ];
+        let key = prop_oneof![
+            Just("jsonrpc".to_owned()),
+            Just("id".to_owned()),
+            Just("method".to_owned()),
+            Just("params".to_owned()),
+            Just("result".to_owned()),
+            Just("error".to_owned()),
+            ".{0,6}",
+        ];
+        leaf.prop_recursive(4, 32, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((key.clone(), inner), 0..6)
+                    .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        /// What is no frame gets an error with words, and nothing panics.
+        #[test]
+        fn whatever_arrives_is_read(value in json(), cut in 0_usize..200, noise in any::<Vec<u8>>()) {
+            let text = value.to_string().into_bytes();
+            let half = text.get(..cut.min(text.len())).unwrap_or_default().to_vec();
+            for line in [text, half, noise] {
+                if let Frame::Invalid { error, .. } = Frame::read(&line) {
+                    prop_assert!(!error.message.is_empty());
+                }
+            }
+        }
+    }
+}

@@ -22,6 +22,7 @@ use serde_json::{Map, Value};
 
 use crate::files::ClientFiles;
 use crate::mode::Mode;
+use crate::panel::ClientPanel;
 use crate::render::{CallRecord, FileDiff};
 use crate::shown;
 use crate::terminals::ClientTerminals;
@@ -41,6 +42,7 @@ const KEY_FOLDERS: &[&str] = &[".git", ".ssh", ".gnupg", ".petasos", ".hermes", 
 pub struct EditorRules {
     environments: Option<Arc<dyn Environments>>,
     sessions: Mutex<HashMap<SessionId, Arc<RuledSession>>>,
+    panels: Mutex<HashMap<SessionId, Arc<ClientPanel>>>,
 }
 
 impl std::fmt::Debug for EditorRules {
@@ -106,6 +108,24 @@ impl RuledSession {
         self.watched(call).map(|watched| watched.proposed).unwrap_or_default()
     }
 
+    /// Whether the call runs in this program.
+    pub(crate) fn saw(&self, call: &CallId) -> bool {
+        self.watched(call).is_some()
+    }
+
+    /// What a call of another program would change, as far as its arguments tell.
+    pub(crate) async fn would(&self, tool: &str, arguments: &Value) -> Vec<FileDiff> {
+        let (Some(base), Some(arguments)) = (self.roots.first(), arguments.as_object()) else {
+            return Vec::new();
+        };
+        let mut before = Vec::new();
+        for path in shown::paths(tool, arguments, base) {
+            let text = self.text(&path).await;
+            before.push((path, text));
+        }
+        proposed(tool, arguments, &before)
+    }
+
     /// The same call is refused from now on.
     pub(crate) fn deny_always(&self, call: &CallId) {
         if let Some(watched) = self.watched(call) {
@@ -148,7 +168,7 @@ impl RuledSession {
 impl EditorRules {
     /// For the sessions of one program.
     pub fn new(environments: Option<Arc<dyn Environments>>) -> Arc<Self> {
-        Arc::new(Self { environments, sessions: Mutex::default() })
+        Arc::new(Self { environments, sessions: Mutex::default(), panels: Mutex::default() })
     }
 
     pub(crate) fn admit(&self, session: SessionId, ruled: Arc<RuledSession>) {
@@ -157,6 +177,16 @@ impl EditorRules {
 
     pub(crate) fn dismiss(&self, session: &SessionId) {
         self.sessions.lock().remove(session);
+        self.panels.lock().remove(session);
+    }
+
+    pub(crate) fn show(&self, session: SessionId, panel: Arc<ClientPanel>) {
+        self.panels.lock().insert(session, panel);
+    }
+
+    /// The panel of the client that a session is open in, where it has one.
+    pub fn panel(&self, session: &SessionId) -> Option<Arc<ClientPanel>> {
+        self.panels.lock().get(session).cloned()
     }
 
     /// The session of an editor that a call belongs to, a subagent's included.

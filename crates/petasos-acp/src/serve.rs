@@ -230,6 +230,11 @@ impl Server {
         self.client.lock().clone().unwrap_or_default()
     }
 
+    /// Whether the client shows forms.
+    pub(crate) fn forms(&self) -> bool {
+        self.client().elicitation.is_some_and(|asks| asks.form.is_some())
+    }
+
     pub(crate) fn abilities(&self) -> Abilities {
         let session = self.client().session;
         Abilities {

@@ -20,6 +20,7 @@ use crate::files::ClientFiles;
 use crate::mode::Mode;
 use crate::options;
 use crate::paging;
+use crate::panel::ClientPanel;
 use crate::port::{EditorPlace, StoredSession};
 use crate::prompt::failed;
 use crate::replay;
@@ -253,6 +254,7 @@ impl Server {
             session: id.clone(),
             cwd: cwd.clone(),
             more: more.clone(),
+            forms: self.forms(),
             servers: entries(servers),
         };
         let prepared = self.parts.host.prepare(place).await.map_err(|why| broken(&why))?;
@@ -262,6 +264,9 @@ impl Server {
         let terminals = ClientTerminals::new(&self.peer, id.as_str(), self.client().terminal);
         let ruled = RuledSession::new(roots, files, terminals);
         self.parts.rules.admit(id.clone(), Arc::clone(&ruled));
+        if let Some(panel) = ClientPanel::new(&self.peer, id.as_str(), &self.client()) {
+            self.parts.rules.show(id.clone(), panel);
+        }
         let wire = WireId::new(id.as_str());
         let abilities = self.abilities();
         let servers = prepared.servers;
@@ -301,9 +306,8 @@ impl Server {
     ) -> Result<Vec<SessionConfigOption>, Error> {
         open.renderer.lock().measure(0, stored.map(|stored| stored.cost_usd));
         self.measure(open).await;
-        let forms = self.client().elicitation.is_some_and(|asks| asks.form.is_some());
         let title = stored.and_then(|stored| stored.title.clone());
-        open.follow(&self.parts.host, forms, title);
+        open.follow(&self.parts.host, self.forms(), title);
         options::follow_phase(open).await;
         let options = options::options(open, self.parts.host.as_ref()).await?;
         // After the answer: some clients drop what they hear of a session before they know its name.

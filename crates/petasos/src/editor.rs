@@ -104,6 +104,8 @@ impl EditorProgram {
         let (servers, notices) = self.servers(&place, &settings).await;
         if let Some(enabled) = &mut choice.selection.enabled {
             enabled.extend(place.servers.keys().cloned());
+            // Without forms the toolset of editors has no way to ask.
+            enabled.extend(place.forms.then(|| "clarify".to_owned()));
         }
         if !place.more.is_empty() {
             let more: Vec<String> = place.more.iter().map(|it| it.display().to_string()).collect();

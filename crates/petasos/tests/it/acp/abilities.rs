@@ -77,7 +77,8 @@ fn commands_run_in_the_editors_terminal_and_it_is_always_released() {
     let terminals: Vec<&Value> =
         shown.iter().filter(|it| it["content"][0]["type"] == "terminal").collect();
     assert_eq!(terminals[0]["content"][0]["terminalId"], "term-1", "{shown:?}");
-    assert_eq!(terminals.last().expect("an end")["status"], "completed");
+    // An exit code that is not zero is a failure.
+    assert_eq!(terminals.last().expect("an end")["status"], "failed");
     // 139: a cancelled turn ends what runs in the editor's terminal.
     let id = editor.say(&session, "sleep");
     editor.until("a second terminal", |editor| (editor.terminals.made == 2).then_some(()));
@@ -95,8 +96,8 @@ fn commands_run_in_the_editors_terminal_and_it_is_always_released() {
 fn without_the_setting_commands_stay_here_and_background_jobs_always_do() {
     let job = json!({ "command": "sleep 30", "background": true });
     let model = Loopback::saying(vec![terminal("echo ours"), Say::Text("ran")]);
-    let mut editor = Editor::greeted(&home(&model), &json!({ "terminal": true }));
-    let place = Home::temp();
+    let place = home(&model);
+    let mut editor = Editor::greeted(&place, &json!({ "terminal": true }));
     let session = editor.session(&place.workspace());
     editor.turn(&session, "run");
     assert!(result(&model).contains("ours") && editor.terminals.made == 0);
@@ -131,7 +132,7 @@ fn a_question_of_the_model_is_a_form_or_a_choice() {
         [(json!({ "elicitation": { "form": {} } }), "green"), (json!({}), "blue")]
     {
         let model = Loopback::saying(vec![ask(), Say::Text("so")]);
-        let home = home(&model);
+        let home = with(&model, "platform_toolsets:\n  acp: [hermes-acp, clarify]\n");
         let mut editor = Editor::greeted(&home, &abilities);
         editor.form = json!({ "action": "accept", "content": { "answer": "green" } });
         editor.permits = vec![Permit::Choose("choice_1")];
