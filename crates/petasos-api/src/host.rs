@@ -90,6 +90,11 @@ pub trait ApiHost: Send + Sync {
     /// The toolsets of the platform, for clients.
     fn toolsets(&self) -> Value;
 
+    /// How the program is besides: accounts, queues, room on the disk.
+    fn condition(&self) -> BoxFuture<'_, Value> {
+        Box::pin(async { Value::Null })
+    }
+
     /// The skills of this home, for clients.
     fn skills(&self) -> BoxFuture<'_, Value> {
         Box::pin(async { Value::Array(Vec::new()) })
@@ -104,6 +109,11 @@ pub trait ApiHost: Send + Sync {
     fn jobs<'a>(&'a self, _ask: JobAsk, _by: &'a str) -> BoxFuture<'a, Result<Value, JobFault>> {
         let message = "this program keeps no schedules".to_owned();
         Box::pin(async { Err(JobFault { kind: "unavailable", message }) })
+    }
+
+    /// The boards of this home, or the tasks of one; why not, otherwise.
+    fn boards<'a>(&'a self, _board: Option<&'a str>) -> BoxFuture<'a, Result<Value, String>> {
+        Box::pin(async { Err("this program keeps no boards".to_owned()) })
     }
 
     /// Sends to people, where somebody does.

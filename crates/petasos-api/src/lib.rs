@@ -15,7 +15,7 @@
 //! | `stream` | the log as frames |
 //! | `conversation`, `turns` | which session is meant, and how its turn begins |
 //! | `chat`, `responses`, `content` | OpenAI's interfaces |
-//! | `run_routes`, `approvals`, `sessions`, `jobs` | ours |
+//! | `run_routes`, `approvals`, `sessions`, `jobs`, `boards` | ours |
 //! | `models`, `state` | names of models; health, readiness, numbers |
 //! | `prune` | sessions that nobody came back to |
 //! | `webhooks` | deliveries that were signed, as turns |
@@ -24,6 +24,7 @@
 
 mod answer;
 mod approvals;
+mod boards;
 mod body;
 mod chat;
 mod content;

@@ -9,7 +9,7 @@ use crate::answer::Answer;
 use crate::error::ApiError;
 use crate::keys::ApiScope;
 use crate::server::Call;
-use crate::{approvals, chat, jobs, models, openapi, responses, run_routes, sessions, state};
+use crate::{approvals, boards, chat, jobs, models, openapi, responses, run_routes, sessions, state};
 
 /// What a handler comes to.
 pub(crate) type Handled = BoxFuture<'static, Result<Answer, ApiError>>;
@@ -107,6 +107,9 @@ pub(crate) static ROUTES: &[Route] = &[
     get("/api/jobs/{job}/resume", Jobs, "Lets a job run again", jobs::resume).with("POST"),
     get("/api/jobs/{job}/run", Jobs, "Runs a job now, beside its schedule", jobs::run).with("POST"),
     get("/api/jobs/{job}/runs", Jobs, "What became of its runs", jobs::runs),
+    get("/kanban", Jobs, "A page that shows the boards of this home", boards::page).open(),
+    get("/api/boards", Jobs, "The boards of this home", boards::list),
+    get("/api/boards/{board}", Jobs, "The tasks of a board", boards::one),
 ];
 
 /// Paths of OpenAI's interface that we do not have, and why.

@@ -2,6 +2,7 @@
 
 mod files;
 mod flow;
+mod import;
 mod rows;
 
 use std::sync::Arc;
@@ -13,6 +14,7 @@ use petasos_store::{
 };
 use rusqlite::{Connection, params};
 
+pub use self::import::ImportedBoard;
 use crate::sqlite::failed;
 use crate::store::Store;
 

@@ -116,15 +116,26 @@ pub(crate) fn preview(connection: &Connection, from: &Path) -> Result<Imported, 
 }
 
 fn open(from: &Path) -> Result<Connection, StoreError> {
+    open_with(from, &["sessions", "messages"], "state.db")
+}
+
+/// Opens a database of another agent that must have these tables.
+pub(crate) fn open_with(
+    from: &Path,
+    tables: &[&str],
+    file: &str,
+) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY
         | OpenFlags::SQLITE_OPEN_NO_MUTEX
         | OpenFlags::SQLITE_OPEN_URI;
     let source = Connection::open_with_flags(address(from), flags)
         .map_err(|error| StoreError::Failed(format!("`{}`: {error}", from.display())))?;
-    if columns(&source, "sessions")?.is_empty() || columns(&source, "messages")?.is_empty() {
-        let what =
-            format!("`{}` has no `sessions` and `messages`: is it a state.db?", from.display());
-        return Err(StoreError::Failed(what));
+    for table in tables {
+        if columns(&source, table)?.is_empty() {
+            let wanted = tables.join("` and `");
+            let what = format!("`{}` has no `{wanted}`: is it a {file}?", from.display());
+            return Err(StoreError::Failed(what));
+        }
     }
     Ok(source)
 }
@@ -141,14 +152,15 @@ fn address(from: &Path) -> String {
     format!("file:{path}?{how}")
 }
 
-fn columns(source: &Connection, table: &str) -> Result<BTreeSet<String>, StoreError> {
+/// The columns of a table; none when it is not there.
+pub(crate) fn columns(source: &Connection, table: &str) -> Result<BTreeSet<String>, StoreError> {
     let mut statement = source.prepare(&format!("PRAGMA table_info({table})")).map_err(failed)?;
     let names = statement.query_map([], |row| row.get::<_, String>(1)).map_err(failed)?;
     names.collect::<Result<_, _>>().map_err(failed)
 }
 
 /// The wanted columns as they can be selected: missing ones as nothing.
-fn select(known: &BTreeSet<String>, wanted: &[&str]) -> String {
+pub(crate) fn select(known: &BTreeSet<String>, wanted: &[&str]) -> String {
     let one = |name: &&str| {
         if known.contains(*name) { (*name).to_owned() } else { format!("NULL AS {name}") }
     };

@@ -61,6 +61,7 @@ mod writer;
 
 pub use export::Format;
 pub use files::SqliteFiles;
+pub use boards::ImportedBoard;
 pub use import::{Imported, Skipped};
 pub use maintain::{Progress, Repaired};
 pub use prune::Pruned;

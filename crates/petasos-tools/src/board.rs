@@ -49,7 +49,7 @@ const TASK: &str = "KANBAN_TASK";
 const TOOLSET: &str = "kanban";
 
 /// Whether the profile names the toolset for any of its surfaces.
-fn is_listed(settings: &Settings) -> bool {
+pub fn is_listed(settings: &Settings) -> bool {
     let names = |value: &Value| match value {
         Value::String(name) => name == TOOLSET,
         Value::Array(names) => names.iter().any(|name| name == TOOLSET),
@@ -180,6 +180,12 @@ impl<'a> Desk<'a> {
             )),
             _ => Ok(On { board: self.board.clone(), task, by: self.who.clone() }),
         }
+    }
+
+    /// Whether the conversation hears how the tasks that it makes end.
+    pub(crate) fn is_told(&self) -> bool {
+        let is_off = self.cx.settings.get("kanban.auto_subscribe_on_create") == Some(&false.into());
+        self.own.is_none() && is_listed(&self.cx.settings) && !is_off
     }
 
     /// Text as it is kept: without secrets.

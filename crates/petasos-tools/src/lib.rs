@@ -49,6 +49,7 @@ mod waiting;
 mod web;
 mod yuanbao;
 
+pub use board::is_listed as lists_boards;
 pub use builtin::BUILTIN;
 pub use discover::discover_builtin_tools;
 pub use memory::FileMemory;

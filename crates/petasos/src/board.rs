@@ -16,13 +16,16 @@ use petasos_contract::ports::Ports;
 use petasos_contract::processes::{HelperSpec, Processes};
 use petasos_contract::settings::Source;
 use petasos_contract::wait::Owned;
+use petasos_redact::Redactor;
 use petasos_sqlite::{OpenOptions, Store};
 use petasos_store::{
     Actor, BOARD_USUAL, BoardError, BoardStore, Boards, ClaimAsk, Claimed, On, Patience, RunEnd,
-    StoreError, Task,
+    StoreError, Task, TaskFilter, is_board_name,
 };
+use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
 
+use crate::host::Host;
 use crate::report::Report;
 
 /// What a worker exits with when its provider asks for a pause.
@@ -33,12 +36,18 @@ const REST: Duration = Duration::from_mins(5);
 const WORKERS_MAX: usize = 8;
 /// How long a worker that is given up has to end.
 const GRACE: Duration = Duration::from_secs(5);
+/// Tasks that somebody outside is shown.
+const SHOWN_MAX: usize = 500;
 /// How much of a worker's last words is kept.
 const WORDS_MAX: usize = 2000;
 
 /// The home that all profiles share.
 pub(crate) fn root(settings: &Settings) -> PathBuf {
-    let home = settings.home();
+    root_of(settings.home())
+}
+
+/// The home that all profiles share with this one.
+pub(crate) fn root_of(home: &Path) -> PathBuf {
     let profile = petasos_config::home::profile_of(home);
     let shared = profile.and_then(|_| home.parent()?.parent());
     shared.unwrap_or(home).to_owned()
@@ -398,4 +407,30 @@ pub(crate) fn failed(error: &BoardError) -> Report {
         }
         _ => report,
     }
+}
+
+/// The boards of a home for somebody who looks from outside, or the tasks of one of them.
+pub(crate) async fn shown(host: &Host, board: Option<&str>) -> Result<Value, String> {
+    let boards = Boards::of(host.ports().boards.as_ref()).ok_or("this program keeps no boards")?;
+    let store = boards.store().map_err(|error| error.to_string())?;
+    let Some(board) = board else {
+        let counts = store.boards().await.map_err(|error| error.to_string())?;
+        return Ok(json!({ "current": current(host.settings()), "boards": counts }));
+    };
+    if !is_board_name(board) {
+        return Err(format!("`{board}` names no board"));
+    }
+    let filter = TaskFilter { board: board.to_owned(), limit: SHOWN_MAX, ..TaskFilter::default() };
+    let tasks = store.list_tasks(filter).await.map_err(|error| error.to_string())?;
+    let mut value = json!({ "board": board, "tasks": tasks });
+    Redactor::of(host.settings()).value(&mut value);
+    Ok(value)
+}
+
+/// The board that is meant when none is named.
+pub(crate) fn current(settings: &Settings) -> String {
+    let role = settings.role("KANBAN_BOARD").map(|it| it.value.expose().to_owned());
+    let file = root(settings).join("kanban").join("current");
+    let chosen = || std::fs::read_to_string(file).ok().map(|name| name.trim().to_owned());
+    role.or_else(chosen).unwrap_or_else(|| BOARD_USUAL.to_owned())
 }

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::path::Path;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use petasos_api::{ApiHost, JobAsk, JobFault, Reached, Wish};
@@ -14,8 +14,8 @@ use petasos_contract::delivery::Deliveries;
 use petasos_contract::message::Content;
 use petasos_contract::settings::Source;
 use petasos_contract::{Address, BoxFuture, CallContext, SessionId, Settings};
-use petasos_gateway::GatewayHost;
 use petasos_gateway::platform::PlatformDef;
+use petasos_gateway::{Gateway, GatewayHost};
 use petasos_media::transcribing;
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
@@ -41,6 +41,8 @@ pub(crate) struct ChatProgram {
     confined: Arc<Settings>,
     /// The same where a key says how its commands are confined.
     levels: HashMap<String, Arc<Settings>>,
+    /// The gateway of this process, where one runs.
+    gateway: OnceLock<Weak<Gateway>>,
     places: Mutex<HashMap<SessionId, Place>>,
 }
 
@@ -63,7 +65,15 @@ impl ChatProgram {
         let redactor = Redactor::of(host.settings());
         let confined = confined(host.settings(), inputs)?;
         let levels = levels(host.settings(), inputs)?;
-        Ok(Self { levels, host, program, redactor, confined, places: Mutex::default() })
+        let gateway = OnceLock::new();
+        Ok(Self { levels, gateway, host, program, redactor, confined, places: Mutex::default() })
+    }
+
+    /// Whoever asks how the program is hears of this gateway, too.
+    pub(crate) fn serves(&self, gateway: &Arc<Gateway>) {
+        if self.gateway.set(Arc::downgrade(gateway)).is_err() {
+            tracing::debug!("a gateway was known already");
+        }
     }
 
     /// The settings of a conversation over HTTP whose key says so, or of any other.
@@ -174,6 +184,11 @@ impl ApiHost for ChatProgram {
         enabled.into_iter().map(|name| json!({ "name": name })).collect()
     }
 
+    fn condition(&self) -> BoxFuture<'_, Value> {
+        let gateway = self.gateway.get().and_then(Weak::upgrade);
+        Box::pin(crate::http::condition::of(&self.host, gateway))
+    }
+
     fn skills(&self) -> BoxFuture<'_, Value> {
         Box::pin(crate::http::skills::list(&self.host))
     }
@@ -184,6 +199,10 @@ impl ApiHost for ChatProgram {
 
     fn jobs<'a>(&'a self, ask: JobAsk, by: &'a str) -> BoxFuture<'a, Result<Value, JobFault>> {
         Box::pin(crate::http::jobs::ask(self.host.scheduled(), ask, by))
+    }
+
+    fn boards<'a>(&'a self, board: Option<&'a str>) -> BoxFuture<'a, Result<Value, String>> {
+        Box::pin(crate::board::shown(&self.host, board))
     }
 
     fn deliveries(&self) -> Option<Arc<dyn Deliveries>> {

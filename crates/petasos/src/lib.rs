@@ -31,6 +31,7 @@
 //! | `report` | errors for people: what, why, and the next step |
 
 mod board;
+mod board_news;
 mod chats;
 pub mod cli;
 mod command;
@@ -49,6 +50,7 @@ pub mod host;
 mod http;
 mod logging;
 mod out;
+mod panel;
 mod pictures;
 mod post;
 mod progress;
@@ -62,5 +64,6 @@ mod services;
 mod signals;
 mod states;
 mod telemetry;
+mod upkeep;
 
 pub use host::Host;

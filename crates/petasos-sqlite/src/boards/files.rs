@@ -36,7 +36,7 @@ impl Folder {
         self.0.join(sha256).join(name)
     }
 
-    fn keep(&self, file: NewFile) -> Result<Stored, BoardError> {
+    pub(super) fn keep(&self, file: NewFile) -> Result<Stored, BoardError> {
         if file.content.len() > ATTACHMENT_BYTES_MAX {
             let most = ATTACHMENT_BYTES_MAX >> 20;
             let message = format!("`{}` is larger than {most} MB", file.filename);

@@ -159,7 +159,7 @@ fn create(desk: Desk<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
         let mut told = json!({
             "task_id": created.task.id,
             "status": created.task.status,
-            "subscribed": false,
+            "subscribed": desk.is_told(),
         });
         if !created.is_new {
             told["existing"] = true.into();

@@ -1,6 +1,7 @@
 //! `petasos import`: takes over what another agent kept. The other home is only read, and nothing
 //! here is overwritten.
 
+mod boards;
 mod conversations;
 mod files;
 mod item;
@@ -29,7 +30,7 @@ pub(super) static COMMAND: Command = Command {
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// Take over settings, keys, logins, conversations, notes and skills of Hermes
+    /// Take over settings, keys, logins, conversations, boards, notes and skills of Hermes
     Hermes(Hermes),
 }
 
@@ -70,6 +71,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         items.extend(files::take(&moved));
     }
     items.extend(conversations::take(&moved, out));
+    items.extend(boards::take(&moved));
     let failed = items.iter().any(|item| item.state == State::Failed);
     if out.is_json() {
         out.value(&json!({ "from": from, "home": home, "dry_run": given.dry_run, "items": items }));

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use clap::{ArgMatches, Subcommand};
 use petasos_contract::taint::Taint;
 use petasos_store::{
-    Actor, BOARD_USUAL, BoardStore, Boards, Completion, NewTask, On, Status, Task, TaskFilter,
-    TaskView, Workspace, is_board_name,
+    Actor, BoardStore, Boards, Completion, NewTask, On, Status, Task, TaskFilter, TaskView,
+    Workspace, is_board_name,
 };
 use serde_json::json;
 
@@ -133,16 +133,14 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let named = matches.get_one::<String>("board").cloned();
     let out = session.out;
     let host = session.host.get()?;
-    let current = board::root(host.settings()).join("kanban").join("current");
     if let Action::Use { name } = &action {
+        let current = board::root(host.settings()).join("kanban").join("current");
         let name = slug(name.clone())?;
         petasos_fs::write(&current, name.as_bytes(), petasos_fs::Mode::Exactly(0o600))?;
         out.line(format!("board `{name}`"));
         return Ok(ExitCode::SUCCESS);
     }
-    let role = || Some(host.settings().role("KANBAN_BOARD")?.value.expose().to_owned());
-    let chosen = || std::fs::read_to_string(&current).ok().map(|name| name.trim().to_owned());
-    let name = named.or_else(role).or_else(chosen).unwrap_or_else(|| BOARD_USUAL.to_owned());
+    let name = named.unwrap_or_else(|| board::current(host.settings()));
     let boards = Boards::of(host.ports().boards.as_ref());
     let boards = boards.ok_or_else(|| Report::new("this program keeps no boards"))?;
     let store = boards.store().map_err(|error| failed(&error.into()))?;

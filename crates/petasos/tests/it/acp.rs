@@ -8,6 +8,7 @@ mod cancels;
 mod clients;
 mod editor;
 mod hostile;
+mod panel;
 mod permits;
 mod stored;
 mod terminals;

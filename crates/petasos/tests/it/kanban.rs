@@ -83,6 +83,12 @@ fn the_tools_say_what_they_need_and_work_when_they_have_it() {
     let made = call(&home, &[], "kanban_create", &json!({ "title": "Draft", "assignee": "w" }));
     let id = text(&made, "task_id").to_owned();
     assert_eq!((made["ok"].clone(), text(&made, "status")), (json!(true), "ready"), "{made}");
+    let child = json!({ "title": "Print", "assignee": "w" });
+    let child = call(&home, &[], "kanban_create", &child);
+    let link = json!({ "parent_id": id, "child_id": child["task_id"] });
+    assert_eq!(call(&home, &[], "kanban_link", &link)["ok"], json!(true));
+    let listed = call(&home, &[], "kanban_list", &json!({ "status": "todo" }));
+    assert_eq!(listed["tasks"][0]["id"], child["task_id"], "{listed}");
     home.write("work/draft.txt", "two pages\n");
     let missing = json!({ "task_id": id, "summary": "s", "artifacts": ["nowhere.txt"] });
     let missing = call(&home, &[], "kanban_complete", &missing);
@@ -168,4 +174,94 @@ fn a_worker_that_settles_nothing_is_a_failure_and_the_second_blocks() {
     }
     let shown = kanban(&home, &["show", text(&made, "id")]).json();
     assert!(text(&shown["task"], "block_reason").contains("without completing"), "{shown}");
+}
+
+const HERMES: &str = "
+CREATE TABLE tasks (id TEXT PRIMARY KEY, title TEXT NOT NULL, body TEXT, assignee TEXT,
+  status TEXT NOT NULL, priority INTEGER DEFAULT 0, created_by TEXT, created_at INTEGER NOT NULL,
+  completed_at INTEGER, workspace_kind TEXT, workspace_path TEXT, claim_lock TEXT, tenant TEXT,
+  result TEXT, idempotency_key TEXT, skills TEXT);
+CREATE TABLE task_links (parent_id TEXT NOT NULL, child_id TEXT NOT NULL,
+  PRIMARY KEY (parent_id, child_id));
+CREATE TABLE task_comments (id INTEGER PRIMARY KEY, task_id TEXT, author TEXT, body TEXT,
+  created_at INTEGER);
+CREATE TABLE task_attachments (id INTEGER PRIMARY KEY, task_id TEXT, filename TEXT,
+  stored_path TEXT, content_type TEXT, size INTEGER, uploaded_by TEXT, created_at INTEGER);
+CREATE TABLE task_runs (id INTEGER PRIMARY KEY, task_id TEXT, profile TEXT, status TEXT,
+  started_at INTEGER, ended_at INTEGER, outcome TEXT, summary TEXT, error TEXT);
+INSERT INTO tasks(id, title, body, assignee, status, created_at, claim_lock, skills) VALUES
+  ('t_0000000a', 'Draft', 'Two pages.', 'writer', 'done', 1735689600, NULL, '[\"lamps\"]'),
+  ('t_0000000b', 'Print', NULL, NULL, 'running', 1735689601, 'x', NULL);
+INSERT INTO task_links VALUES ('t_0000000a', 't_0000000b');
+INSERT INTO task_comments(task_id, author, body, created_at) VALUES
+  ('t_0000000b', 'ada', 'mind the margins', 1735689602);
+INSERT INTO task_runs(task_id, profile, status, started_at, ended_at, outcome, summary) VALUES
+  ('t_0000000a', 'writer', 'done', 1735689600, 1735689601, 'completed', 'drafted');
+";
+
+// E13: a board of another agent is taken over, once.
+#[test]
+fn e13_a_foreign_board_is_taken_over_and_stays_as_it_was() {
+    let home = Home::temp();
+    home.write(".hermes/notes.txt", "margins\n");
+    let (file, kept) =
+        (home.user().join(".hermes/kanban.db"), home.user().join(".hermes/notes.txt"));
+    let theirs = rusqlite::Connection::open(&file).expect("a file");
+    theirs.execute_batch(HERMES).expect("tables");
+    let attach = "INSERT INTO task_attachments(task_id, filename, stored_path, size, created_at) \
+                  VALUES ('t_0000000b', 'notes.txt', ?1, 8, 1), ('t_0000000b', 'gone', '/none', 1, 1)";
+    theirs.execute(attach, [kept.display().to_string()]).expect("a row");
+    drop(theirs);
+    let before = std::fs::read(&file).expect("bytes");
+    let told = petasos(&home).run(&["import", "hermes", "--json"]).json();
+    assert!(
+        told.to_string().contains("board `default`: 2 task(s), 1 comment(s), 1 file(s)"),
+        "{told}"
+    );
+    assert!(told.to_string().contains("file `gone` of t_0000000b"), "{told}");
+    assert_eq!(std::fs::read(&file).expect("bytes"), before);
+    let shown = kanban(&home, &["show", "t_0000000b"]).json();
+    // Who worked on it over there does so no more.
+    assert_eq!(shown["task"]["status"], "ready", "{shown}");
+    assert_eq!(shown["parents"][0]["id"], "t_0000000a");
+    assert_eq!(shown["comments"][0]["body"], "mind the margins");
+    assert_eq!(shown["attachments"][0]["filename"], "notes.txt");
+    let first = kanban(&home, &["show", "t_0000000a"]).json();
+    assert_eq!(first["runs"][0]["outcome"], "completed", "{first}");
+    assert_eq!(first["task"]["skills"], json!(["lamps"]));
+    let again = petasos(&home).run(&["import", "hermes", "--json"]).json();
+    assert!(again.to_string().contains("board `default`: 2 task(s)"), "{again}");
+    let all = kanban(&home, &["list"]).json();
+    assert_eq!(all["tasks"].as_array().map(Vec::len), Some(2), "{all}");
+}
+
+// E13: who gives work to the board hears how it ends, once.
+#[test]
+fn e13_a_conversation_is_told_once_how_its_tasks_end() {
+    let script = vec![
+        Say::Calls(vec![("kanban_create", json!({ "title": "Count", "assignee": "default" }))]),
+        Say::Text("given away"),
+        Say::Calls(vec![("kanban_complete", json!({ "summary": "three" }))]),
+        Say::Text("worker done"),
+        Say::Text("heard"),
+        Say::Text("nothing new"),
+    ];
+    let (model, home) = world(script);
+    let first = petasos(&home).run(&["run", "give it away"]);
+    assert_eq!(first.code, Some(0), "{}{}", first.stdout, first.stderr);
+    assert!(
+        model.asked()[1].to_string().contains("\\\"subscribed\\\":true"),
+        "{}",
+        model.asked()[1]
+    );
+    petasos(&home).run(&["kanban", "dispatch", "--once"]);
+    let next = petasos(&home).run(&["run", "--continue", "and now?"]);
+    assert_eq!(next.code, Some(0), "{}{}", next.stdout, next.stderr);
+    let asked = model.asked();
+    let news = "Tasks that you put on the board";
+    assert!(asked[4].to_string().contains(news), "{}", asked[4]);
+    assert!(asked[4].to_string().contains("is done; kanban_show tells more"), "{}", asked[4]);
+    petasos(&home).run(&["run", "--continue", "anything?"]);
+    let last = model.asked()[5]["messages"].as_array().and_then(|it| it.last().cloned());
+    assert!(!last.expect("a message").to_string().contains(news));
 }
