@@ -33,9 +33,8 @@ const OPEN_SECONDS: f64 = 3600.0;
 
 fn schema() -> Value {
     json!({
-        "description": "Ask the user when the task cannot be done well without an answer. Offer up \
-            to four choices when the answers are known; the user may always answer freely. Do not \
-            ask for what a tool can find out.",
+        "description": "Ask the user what no tool can find out, with up to four choices; they may \
+            answer freely.",
         "parameters": {
             "type": "object",
             "properties": {

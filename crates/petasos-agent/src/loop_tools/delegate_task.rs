@@ -32,10 +32,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
 fn schema() -> Value {
     let role = json!({ "type": "string", "enum": ["leaf", "orchestrator"] });
     json!({
-        "description": "Give one goal, or several independent ones in `tasks`, to subagents. Each \
-            works with a fresh context and the tools you have, and only its summary comes back, \
-            so put everything it must know into `context`. Good for research and for work that \
-            would fill your context; not for a single tool call.",
+        "description": "Give a goal, or several independent `tasks`, to subagents with your tools \
+            and a fresh context: put all they must know into `context`. Only a summary comes back. \
+            For research and long work.",
         "parameters": {
             "type": "object",
             "properties": {
@@ -57,12 +56,11 @@ fn schema() -> Value {
                 "role": role,
                 "agent": {
                     "type": "string",
-                    "description": "Another agent program, by its name under `acp.agents`; without it \
-                        an agent like you"
+                    "description": "Another program, of `acp.agents`"
                 },
                 "background": {
                     "type": "boolean",
-                    "description": "false waits for the result"
+                    "description": "false waits"
                 }
             }
         }

@@ -33,10 +33,10 @@ const ASKED_MAX: Duration = Duration::from_mins(5);
 fn schema() -> Value {
     let operation = json!({
         "action": { "type": "string", "enum": ["add", "replace", "remove"] },
-        "content": { "type": "string", "description": "The text of the entry" },
+        "content": { "type": "string" },
         "old_text": {
             "type": "string",
-            "description": "A part of the entry to replace or remove, found in no other entry"
+            "description": "A part that only this entry has"
         }
     });
     let mut properties = operation.as_object().cloned().unwrap_or_default();
@@ -45,21 +45,20 @@ fn schema() -> Value {
         json!({
             "type": "string",
             "enum": ["memory", "user"],
-            "description": "memory: facts about the work; user: facts about the person"
+            "description": "The work, or the person"
         }),
     );
     properties.insert(
         "operations".to_owned(),
         json!({
             "type": "array",
-            "description": "Several changes, made together or not at all",
+            "description": "Together or not at all",
             "items": { "type": "object", "properties": operation, "required": ["action"] }
         }),
     );
     json!({
-        "description": "Remember short, lasting facts. They are shown at the start of later \
-            conversations, not of this one. Keep entries compact; replace or remove what is no \
-            longer true. Not for what belongs to the current task only.",
+        "description": "Keep short, lasting facts for later conversations, not for the task at \
+            hand. Replace or remove what is no longer true.",
         "parameters": { "type": "object", "properties": properties, "required": ["target"] }
     })
 }

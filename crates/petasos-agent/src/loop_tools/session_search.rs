@@ -40,10 +40,8 @@ const MESSAGE_CHARS_MAX: usize = 2000;
 
 fn schema() -> Value {
     json!({
-        "description": "Find what was said in earlier conversations. With `query`: full text \
-            (words, \"phrases\", OR, NOT, prefix*), the best conversation of each line. With \
-            `session_id` and `around_message_id`: the messages around one. With `session_id` \
-            alone: its beginning and end. With nothing: the most recent conversations.",
+        "description": "Find earlier conversations: by `query` (words, \"phrases\", OR, NOT, \
+            prefix*), the messages around one, a `session_id` alone, or the latest.",
         "parameters": {
             "type": "object",
             "properties": {
@@ -55,7 +53,7 @@ fn schema() -> Value {
                 "window": { "type": "integer", "default": WINDOW_USUAL, "maximum": WINDOW_MAX },
                 "role_filter": {
                     "type": "string",
-                    "description": "Roles to search, separated by commas; user,assistant unless given"
+                    "description": "user,assistant without"
                 },
                 "profile": { "type": "string" }
             }

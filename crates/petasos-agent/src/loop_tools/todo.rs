@@ -28,10 +28,8 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Keep an ordered list of tasks for work with several steps. Without \
-            `todos` it shows the list. With `todos` it replaces the list, or with `merge` updates \
-            items by id and adds new ones. Keep exactly one item in progress and mark items \
-            completed as soon as they are.",
+        "description": "Keep a list of steps: shows it, replaces it with `todos`, or with `merge` \
+            changes items by id. One is in progress; mark what is done at once.",
         "parameters": {
             "type": "object",
             "properties": {
@@ -41,7 +39,7 @@ fn schema() -> Value {
                         "type": "object",
                         "properties": {
                             "id": { "type": "string" },
-                            "content": { "type": "string", "description": "What is to be done" },
+                            "content": { "type": "string" },
                             "status": {
                                 "type": "string",
                                 "enum": ["pending", "in_progress", "completed", "cancelled"]

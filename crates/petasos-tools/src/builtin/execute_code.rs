@@ -50,10 +50,7 @@ fn schema() -> Value {
         "parameters": {
             "type": "object",
             "properties": {
-                "code": {
-                    "type": "string",
-                    "description": "The Python script; print what you want to see"
-                }
+                "code": { "type": "string" }
             },
             "required": ["code"]
         }
@@ -66,16 +63,14 @@ fn description(tools: &BTreeSet<ToolName>) -> String {
         "No tools can be called from it.".to_owned()
     } else {
         format!(
-            "`from petasos_tools import …` gives it these functions, which return what the tool \
-             returns (a dict, or text):{functions}\nand json_parse(text), shell_quote(text), \
-             retry(function, max_attempts=3, delay=2)."
+            "`from petasos_tools import …` offers the tools {functions}, which take and return \
+             what they do here, and json_parse(text), shell_quote(text), retry(function, \
+             max_attempts=3, delay=2)."
         )
     };
     format!(
-        "Run a Python script, for work that needs several tool calls with logic between them: \
-         loops, filters, many files. Only what it prints comes back, up to 50 kB, so print little. \
-         It may take 5 minutes and make 50 tool calls, and it runs in the working directory. \
-         {offer}"
+        "Run a Python script, for several tool calls with logic between them. Only what it prints \
+         comes back (50 kB). 5 minutes, 50 tool calls, in the working directory. {offer}"
     )
 }
 

@@ -69,37 +69,25 @@ const EXAMPLES: &[Example] = &[
     },
 ];
 
-const MENTIONS: &[Mention] = &[Mention {
-    words: " Use this instead of cat, head, tail or sed in the terminal.",
-    tools: &["terminal"],
-}];
+const MENTIONS: &[Mention] =
+    &[Mention { words: " Better than cat in the terminal.", tools: &["terminal"] }];
 
 fn schema() -> Value {
     json!({
-        "description": "Read a text file. Lines come back numbered as `N|text`. Use offset and \
-            limit to page through a large file: `next_offset` in the result is where to go on. \
-            Use this instead of cat, head, tail or sed in the terminal. Notebooks, Word and Excel \
-            files come as text; images and other binary files are refused.",
+        "description": "Read a text file as lines `N|text`, page by page. Notebooks, Word and Excel \
+            come as text; pictures and other binary files are refused. Better than cat in the \
+            terminal.",
         "parameters": {
             "type": "object",
             "properties": {
-                "path": {
-                    "type": "string",
-                    "description": "The file: absolute, relative to the working directory, or \
-                        starting with ~/"
-                },
+                "path": { "type": "string" },
                 "offset": {
                     "type": "integer",
-                    "description": "The first line to show, counted from 1",
+                    "description": "First line",
                     "default": FIRST_LINE,
                     "minimum": FIRST_LINE
                 },
-                "limit": {
-                    "type": "integer",
-                    "description": "How many lines to show at most",
-                    "default": LINES_USUAL,
-                    "maximum": 2000
-                }
+                "limit": { "type": "integer", "default": LINES_USUAL, "maximum": 2000 }
             },
             "required": ["path"]
         }

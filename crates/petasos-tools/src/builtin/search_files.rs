@@ -66,62 +66,40 @@ const EXAMPLES: &[Example] = &[
     },
 ];
 
-const MENTIONS: &[Mention] = &[Mention {
-    words: " Use this instead of grep, rg, find or ls in the terminal.",
-    tools: &["terminal"],
-}];
+const MENTIONS: &[Mention] =
+    &[Mention { words: " Better than grep or find in the terminal.", tools: &["terminal"] }];
 
 fn schema() -> Value {
     json!({
-        "description": "Search below a folder. target `content` (the usual) finds lines that \
-            match a regular expression (Rust syntax, within one line, case-sensitive unless it \
-            starts with (?i)); target `files` finds files by a name pattern such as `*.py` or \
-            `src/**/*.ts`, newest first. Hidden and ignored files are passed over. Use this \
-            instead of grep, rg, find or ls in the terminal. `next_offset` in the result is where \
-            the next page starts.",
+        "description": "Search below a folder: `content` for lines that match a regular expression \
+            (Rust syntax, one line; (?i) ignores case), `files` for names such as `src/**/*.ts`, \
+            newest first. Hidden and ignored files are passed over. Better than grep or find in \
+            the terminal.",
         "parameters": {
             "type": "object",
             "properties": {
-                "pattern": {
-                    "type": "string",
-                    "description": "A regular expression for target `content`, a name pattern \
-                        for target `files`"
-                },
+                "pattern": { "type": "string" },
                 "target": {
                     "type": "string",
                     "enum": ["content", "files"],
-                    "description": "Look inside files, or at their names",
                     "default": "content"
                 },
-                "path": {
-                    "type": "string",
-                    "description": "The folder or file to search",
-                    "default": "."
-                },
-                "file_glob": {
-                    "type": "string",
-                    "description": "Only files of this name pattern, such as `*.py`"
-                },
-                "limit": {
-                    "type": "integer",
-                    "description": "How many results to show at most",
-                    "default": LIMIT_USUAL
-                },
+                "path": { "type": "string", "default": "." },
+                "file_glob": { "type": "string", "description": "Only such files: `*.py`" },
+                "limit": { "type": "integer", "default": LIMIT_USUAL },
                 "offset": {
                     "type": "integer",
-                    "description": "How many results to pass over first",
+                    "description": "The next_offset of the last result",
                     "default": 0
                 },
                 "output_mode": {
                     "type": "string",
                     "enum": ["content", "files_only", "count"],
-                    "description": "Show matching lines, only the names of their files, or how \
-                        many there are in each",
                     "default": "content"
                 },
                 "context": {
                     "type": "integer",
-                    "description": "Lines to show before and after each match",
+                    "description": "Lines around a match",
                     "default": 0
                 }
             },

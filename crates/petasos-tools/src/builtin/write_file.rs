@@ -57,24 +57,16 @@ const MENTIONS: &[Mention] =
 
 fn schema() -> Value {
     json!({
-        "description": "Write a whole file: creates it, with its folders, or replaces everything \
-            in it in one step. Use patch to change part of a file. JSON, YAML and TOML are checked \
-            first and not written when they do not parse.",
+        "description": "Write a whole file, with its folders. Use patch to change part of a file. \
+            JSON, YAML and TOML must parse.",
         "parameters": {
             "type": "object",
             "properties": {
-                "path": {
-                    "type": "string",
-                    "description": "The file: absolute, relative to the working directory, or \
-                        starting with ~/"
-                },
-                "content": {
-                    "type": "string",
-                    "description": "The whole text of the file, without line numbers"
-                },
+                "path": { "type": "string" },
+                "content": { "type": "string" },
                 "cross_profile": {
                     "type": "boolean",
-                    "description": "Set only when the user asked for a change in another profile",
+                    "description": "The user asked for another profile",
                     "default": false
                 }
             },

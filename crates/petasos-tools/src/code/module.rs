@@ -59,11 +59,14 @@ pub(super) fn text(tools: &BTreeSet<ToolName>) -> String {
     text
 }
 
-/// The functions, as the model is told of them.
+/// The functions, as the model is told of them: it knows their parameters from the tools.
 pub(crate) fn described(tools: &BTreeSet<ToolName>) -> String {
-    let lines = offered(tools)
-        .map(|Function { name, parameters, about }| format!("\n  {name}({parameters}): {about}"));
-    lines.collect()
+    let names = offered(tools).map(|function| match function.name {
+        // The rest of its parameters make no sense in a script.
+        "terminal" => format!("terminal({})", function.parameters),
+        name => name.to_owned(),
+    });
+    names.collect::<Vec<_>>().join(", ")
 }
 
 fn offered(tools: &BTreeSet<ToolName>) -> impl Iterator<Item = &'static Function> {
@@ -81,7 +84,7 @@ mod tests {
         assert_eq!(offered(&all).map(|function| function.name).collect::<Vec<_>>(), TOOLS);
         let one = BTreeSet::from([ToolName::new("read_file"), ToolName::new("other")]);
         assert!(text(&one).contains("def read_file(") && !text(&one).contains("def patch("));
-        assert_eq!(described(&one).lines().count(), 2);
+        assert_eq!(described(&one), "read_file");
         assert_eq!(described(&BTreeSet::new()), "");
     }
 }

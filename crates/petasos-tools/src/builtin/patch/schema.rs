@@ -25,44 +25,27 @@ pub(super) const EXAMPLES: &[Example] = &[
 
 /// What it says of other tools.
 pub(super) const MENTIONS: &[Mention] =
-    &[Mention { words: " Use this instead of sed or awk in the terminal.", tools: &["terminal"] }];
+    &[Mention { words: " Better than sed in the terminal.", tools: &["terminal"] }];
 
 pub(super) fn schema() -> Value {
     json!({
-        "description": "Change files without rewriting them. Mode `replace`: give path, \
-            old_string (quoted exactly, with enough lines around it to be the only such place) \
-            and new_string. Mode `patch`: give a V4A patch of one or more files, which is applied \
-            whole or not at all:\n*** Begin Patch\n*** Update File: path\n@@ a line before the \
-            change @@\n unchanged line\n-removed line\n+added line\n*** Add File: path\n+line\n\
-            *** Delete File: path\n*** Move File: old -> new\n*** End Patch\nThe result shows a \
-            diff. Use this instead of sed or awk in the terminal.",
+        "description": "Change files; shows a diff. `replace`: old_string, exact, with enough lines \
+            to be unique, becomes new_string. `patch`: a V4A patch, applied whole or not at all:\n\
+            *** Begin Patch\n*** Update File: path\n@@ a line before @@\n unchanged\n-removed\n\
+            +added\n*** Add File: path\n+line\n*** Delete File: path\n*** Move File: old -> new\n\
+            *** End Patch\n Better than sed in the terminal.",
         "parameters": {
             "type": "object",
             "properties": {
-                "mode": {
-                    "type": "string",
-                    "enum": ["replace", "patch"],
-                    "description": "One replacement in one file, or a V4A patch",
-                    "default": "replace"
-                },
-                "path": { "type": "string", "description": "Mode replace: the file" },
-                "old_string": {
-                    "type": "string",
-                    "description": "Mode replace: the text to replace, without line numbers"
-                },
-                "new_string": {
-                    "type": "string",
-                    "description": "Mode replace: what comes in its place; empty removes it"
-                },
-                "replace_all": {
-                    "type": "boolean",
-                    "description": "Mode replace: replace every occurrence",
-                    "default": false
-                },
-                "patch": { "type": "string", "description": "Mode patch: the V4A patch" },
+                "mode": { "type": "string", "enum": ["replace", "patch"], "default": "replace" },
+                "path": { "type": "string" },
+                "old_string": { "type": "string", "description": "Without line numbers" },
+                "new_string": { "type": "string" },
+                "replace_all": { "type": "boolean", "default": false },
+                "patch": { "type": "string" },
                 "cross_profile": {
                     "type": "boolean",
-                    "description": "Set only when the user asked for a change in another profile",
+                    "description": "The user asked for another profile",
                     "default": false
                 }
             },

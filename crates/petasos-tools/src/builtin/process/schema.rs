@@ -5,46 +5,26 @@ use serde_json::{Value, json};
 use crate::mention::Mention;
 
 /// What it says of other tools.
-pub(super) const MENTIONS: &[Mention] = &[
-    Mention { words: " that terminal started", tools: &["terminal"] },
-    Mention { words: ", as terminal named it", tools: &["terminal"] },
-];
+pub(super) const MENTIONS: &[Mention] = &[Mention { words: " of terminal", tools: &["terminal"] }];
 
 /// The function schema.
 pub(super) fn schema() -> Value {
     json!({
-        "description": "Look after background processes that terminal started: list them, poll \
-            one for its state and last output, page through its log, wait for its end, kill it \
-            with everything it started, or type to it with write, submit (adds a newline) and \
-            close (ends its input).",
+        "description": "Look after background processes of terminal: list, poll (state and last \
+            output), log, wait, kill (with all it started), write, submit (adds a newline), close \
+            (ends its input).",
         "parameters": {
             "type": "object",
             "properties": {
                 "action": {
                     "type": "string",
-                    "enum": ["list", "poll", "log", "wait", "kill", "write", "submit", "close"],
-                    "description": "What to do"
+                    "enum": ["list", "poll", "log", "wait", "kill", "write", "submit", "close"]
                 },
-                "session_id": {
-                    "type": "string",
-                    "description": "The process, as terminal named it; for every action but list"
-                },
-                "data": { "type": "string", "description": "What write and submit type" },
-                "timeout": {
-                    "type": "integer",
-                    "description": "Seconds that wait waits at most",
-                    "minimum": 1
-                },
-                "offset": {
-                    "type": "integer",
-                    "description": "For log: lines to skip from the start; without it the last \
-                        lines are shown"
-                },
-                "limit": {
-                    "type": "integer",
-                    "description": "For log: lines to show; 200 when not given",
-                    "minimum": 1
-                }
+                "session_id": { "type": "string" },
+                "data": { "type": "string", "description": "What is typed" },
+                "timeout": { "type": "integer", "description": "Of wait", "minimum": 1 },
+                "offset": { "type": "integer", "description": "Of log; the end without" },
+                "limit": { "type": "integer", "description": "Of log: 200 lines", "minimum": 1 }
             },
             "required": ["action"]
         }
