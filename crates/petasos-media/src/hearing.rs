@@ -6,6 +6,7 @@ mod groq;
 mod local;
 mod mistral;
 mod openai;
+mod xai;
 
 use crate::transcribing::HearingDef;
 
@@ -18,6 +19,7 @@ pub static HEARINGS: &[&HearingDef] = &[
     &local::HEARING,
     &mistral::HEARING,
     &openai::HEARING,
+    &xai::HEARING,
 ];
 
 const _: () = assert!(!HEARINGS.is_empty(), "no recogniser is listed");

@@ -13,6 +13,8 @@
 //! | `transcribing`, `hearing`, `hearing/` | recordings into text, and one recogniser a file |
 //! | `creating`, `images`, `images/` | words into pictures, and one painter a file |
 //! | `filming`, `videos`, `videos/`, `frames` | words into films, one filmer a file; films as pictures |
+//! | `inline` | pictures as terminals take them |
+//! | `recording` | a microphone, by whichever program records |
 //! | `course`, `falqueue` | what is made at once or as a job at a vendor; FAL's queue |
 //! | `vendor`, `programs`, `template` | requests to vendors, programs of this machine, commands of the user's own |
 //! | `words`, `sound` | Markdown as spoken words, and recordings |
@@ -27,9 +29,11 @@ pub mod filming;
 pub mod frames;
 pub mod hearing;
 pub mod images;
+pub mod inline;
 mod media;
 pub mod picture;
 mod programs;
+pub mod recording;
 pub mod sniff;
 mod sound;
 mod source;

@@ -21,6 +21,11 @@ const KEY: &str = "stt";
 /// The largest recording.
 pub const FILE_BYTES_MAX: u64 = 25 << 20;
 const PATIENCE: Duration = Duration::from_mins(5);
+/// A command that listens, and its language, as older homes name them.
+const COMMAND: &str = "HERMES_LOCAL_STT_COMMAND";
+const LANGUAGE: &str = "HERMES_LOCAL_STT_LANGUAGE";
+/// What such a command is called.
+const BY_VARIABLE: &str = "local_command";
 const ANSWER_BYTES_MAX: usize = 8 << 20;
 /// What is said when nobody can hear.
 pub const NEEDS: &str = "needs a recogniser: install whisper.cpp with a model (stt.local.model_path), or set stt.provider";
@@ -135,6 +140,11 @@ fn chosen(settings: &Settings) -> Result<Listener, String> {
     let mut ranked: Vec<&HearingDef> = HEARINGS.to_vec();
     ranked.sort_by_key(|hearing| hearing.rank);
     let found = ranked.into_iter().find(|hearing| hearing.missing(settings).is_none());
+    // A program of this machine comes first, then a command that a variable names.
+    let is_here = found.is_some_and(|hearing| matches!(hearing.way, Listens::Program { .. }));
+    if !is_here && settings.variable(COMMAND).is_some() {
+        return Ok(Listener::Own(BY_VARIABLE.to_owned()));
+    }
     found.map(Listener::Built).ok_or_else(|| NEEDS.to_owned())
 }
 
@@ -247,7 +257,12 @@ async fn commanded(
     cx: &CallContext,
 ) -> Result<String, MediaError> {
     let section = format!("stt.providers.{name}");
-    let word = |key: &str| cx.settings.text(&format!("{section}.{key}")).unwrap_or_default();
+    let variable = |name: &str| cx.settings.variable(name).map(|it| it.value.expose());
+    let word = |key: &str| match (name, key) {
+        (BY_VARIABLE, "command") => variable(COMMAND).unwrap_or_default(),
+        (BY_VARIABLE, "language") => variable(LANGUAGE).unwrap_or_default(),
+        _ => cx.settings.text(&format!("{section}.{key}")).unwrap_or_default(),
+    };
     let format = Some(word("output_format")).filter(|word| !word.is_empty()).unwrap_or("txt");
     let wave = Wave::of(path, processes, cx).await?;
     let output = Store::of(cx.settings.home()).fresh(crate::store::Shelf::Audio, format)?;

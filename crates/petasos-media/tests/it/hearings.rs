@@ -111,3 +111,17 @@ async fn each_vendor_hears_the_file_and_its_text_comes_back() {
         assert_eq!(heard(&desk, &sound).await.unwrap_err().kind, "rate_limited", "{id}");
     }
 }
+
+#[tokio::test]
+async fn a_command_of_an_older_home_listens_where_no_program_does() {
+    let command = "test \"{language}\" = de && echo guten Tag < {input_path}";
+    let variables = [
+        ("HERMES_LOCAL_STT_COMMAND", command),
+        ("HERMES_LOCAL_STT_LANGUAGE", "de"),
+        ("GROQ_API_KEY", KEY),
+    ];
+    let desk = Desk::with(&json!({}), &variables);
+    assert_eq!(ready(&desk.cx.settings).unwrap(), "local_command");
+    let path = desk.file("a.wav", &wave());
+    assert_eq!(heard(&desk, &path).await.unwrap().transcript, "guten Tag");
+}

@@ -8,4 +8,6 @@ mod hearings;
 mod hostile;
 mod painters;
 mod pictures;
+mod real;
+mod schemas;
 mod voices;
