@@ -217,7 +217,9 @@ PROGRAMS = {
     "codex": {
         "bin": ["CODEX_BIN", "codex"], "argv": ["@BIN@"], "version": ["@BIN@", "--version"],
         "env": {"CODEX_HOME": "@HOME@/.codex", "MOCK_KEY": "mock-key"},
-        "files": {"@HOME@/.codex/config.toml": CODEX_CONFIG}},
+        "files": {"@HOME@/.codex/config.toml": CODEX_CONFIG},
+        # It may begin with an offer of a newer model.
+        "first": b"\x1b"},
     "claude": {
         "bin": ["CLAUDE_BIN", "claude"], "argv": ["@BIN@"], "version": ["@BIN@", "--version"],
         "env": {"ANTHROPIC_BASE_URL": "@URL@", "ANTHROPIC_API_KEY": "mock-key-0123456789ab",
@@ -277,7 +279,7 @@ class Chat:
         # Programs ask where the cursor is, what colours there are, and who the terminal is.
         for question, reply in ((b"\x1b[6n", b"\x1b[3;1R"), (b"\x1b[c", b"\x1b[?62;22c"),
                                 (b"\x1b]11;?", b"\x1b]11;rgb:0000/0000/0000\x1b\\"),
-                                (b"\x1b]10;?", b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\"), (b"\x1b[?u", b"\x1b[?0u")):
+                                (b"\x1b]10;?", b"\x1b]10;rgb:ffff/ffff/ffff\x1b\\")):
             for _ in range(got.count(question)):
                 self.write(reply)
         return got
@@ -363,7 +365,10 @@ def tree(root):
 def measure(name, url, seconds, presses, verbose):
     chat_ = Chat(name, url)
     try:
-        chat_.rest(3, 40)
+        chat_.rest(8, 60)
+        if PROGRAMS[name].get("first"):
+            chat_.write(PROGRAMS[name]["first"])
+            chat_.rest(4, 20)
         figures = {"program": name, "keys_ms": chat_.keys(presses)}
         # The part of the idle chat is told apart from that of the stream.
         before = (time.monotonic(), chat_.cpu())

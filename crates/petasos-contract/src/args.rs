@@ -17,8 +17,15 @@ impl Args {
 
     /// The typed input of a tool; a mismatch says which field and what was expected.
     pub fn parse<T: DeserializeOwned>(self) -> Result<T, ToolError> {
-        serde_json::from_value(Value::Object(self.0))
-            .map_err(|error| ToolError::new("InvalidArguments", error.to_string()))
+        let given: Vec<String> = self.0.keys().map(|name| format!("`{name}`")).collect();
+        serde_json::from_value(Value::Object(self.0)).map_err(|error| {
+            // Whoever misspelt a name sees it beside the one that is missing.
+            let mut why = error.to_string();
+            if why.starts_with("missing field") && !given.is_empty() {
+                why.extend(["; given: ", &given.join(", ")]);
+            }
+            ToolError::new("InvalidArguments", why)
+        })
     }
 
     /// A text argument, when it is there and is text.

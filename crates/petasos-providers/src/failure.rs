@@ -124,7 +124,10 @@ impl Failure {
     /// What happened, to be read after the provider's name.
     pub fn what(&self) -> String {
         let status = self.status.map(|status| format!(" ({status})")).unwrap_or_default();
-        format!("{}{status}", self.heading.unwrap_or_else(|| wording::what(self.reason)))
+        // A key that is known but may not do this is no wrong key.
+        let forbidden = self.reason == Reason::Auth && self.status == Some(403);
+        let usual = if forbidden { "refused the request" } else { wording::what(self.reason) };
+        format!("{}{status}", self.heading.unwrap_or(usual))
     }
 
     /// The provider's own words, short enough for one line.

@@ -48,6 +48,13 @@ impl Program {
         self
     }
 
+    /// In this folder instead of the workspace.
+    #[must_use]
+    pub fn at(mut self, folder: &Path) -> Self {
+        folder.clone_into(&mut self.workspace);
+        self
+    }
+
     /// With this on its standard input.
     #[must_use]
     pub fn input(mut self, bytes: impl Into<Vec<u8>>) -> Self {

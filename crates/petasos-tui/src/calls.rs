@@ -195,6 +195,11 @@ impl Calls {
         self.said(text);
     }
 
+    /// Whether a call has printed anything.
+    pub(crate) fn has_printed(&self, id: &CallId) -> bool {
+        self.calls.iter().any(|call| call.id == *id && !call.printed.is_empty())
+    }
+
     /// The last line of what goes on.
     pub(crate) fn said(&mut self, text: &str) {
         if let Some(line) = text.lines().rev().find(|line| !line.trim().is_empty()) {

@@ -17,9 +17,10 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use reedline::{
-    Color, EditCommand, Emacs, ExampleHighlighter, ExternalPrinter, FileBackedHistory, KeyCode,
-    KeyModifiers, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult, Validator,
-    default_emacs_keybindings,
+    Color, EditCommand, EditMode, Emacs, ExampleHighlighter, ExternalPrinter, FileBackedHistory,
+    KeyCode, KeyModifiers, Keybindings, Reedline, ReedlineEvent, ReedlineMenu, Signal,
+    ValidationResult, Validator, Vi, default_emacs_keybindings, default_vi_insert_keybindings,
+    default_vi_normal_keybindings, default_vi_visual_keybindings,
 };
 use tokio::sync::mpsc;
 
@@ -84,6 +85,8 @@ pub struct ComposerOptions {
     pub skin: Arc<Mutex<Skin>>,
     /// Pastes of more lines than this are folded; 0 folds none.
     pub fold_pastes_above: usize,
+    /// The keys of vi.
+    pub vi_keys: bool,
     /// Where pictures from the clipboard are kept.
     pub pasted: PathBuf,
     /// The line above the one that is typed, as it is now.
@@ -173,8 +176,8 @@ impl Composer {
     }
 }
 
-fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> Reedline {
-    let mut keys = default_emacs_keybindings();
+/// The keys that mean something here, whatever the others are.
+fn bound(mut keys: Keybindings) -> Keybindings {
     let newline = || ReedlineEvent::Edit(vec![EditCommand::InsertNewline]);
     keys.add_binding(KeyModifiers::ALT, KeyCode::Enter, newline());
     keys.add_binding(KeyModifiers::SHIFT, KeyCode::Enter, newline());
@@ -197,10 +200,20 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
         ]);
         keys.add_binding(KeyModifiers::NONE, KeyCode::Char(sign), event);
     }
+    keys
+}
+
+fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> Reedline {
     let styled = options.skin.lock().is_styled();
     let sign = look::sign(styled);
     let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
-    let mode = Folding { inner: Emacs::new(keys), pastes: pastes.clone() };
+    let inner: Box<dyn EditMode> = if options.vi_keys {
+        let insert = bound(default_vi_insert_keybindings());
+        Box::new(Vi::new(insert, default_vi_normal_keybindings(), default_vi_visual_keybindings()))
+    } else {
+        Box::new(Emacs::new(bound(default_emacs_keybindings())))
+    };
+    let mode = Folding { inner, pastes: pastes.clone() };
     // The terminal's own colour is legible on whatever the person looks at.
     let mut plain = ExampleHighlighter::default();
     plain.change_colors(Color::Default, Color::Default, Color::Default);

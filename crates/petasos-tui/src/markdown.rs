@@ -1,10 +1,11 @@
 //! Markdown as it arrives: finished blocks become lines once and for all, the last one stays soft.
 //!
-//! A block is finished when another one has begun behind it. Only whole lines are looked at, so
-//! what comes out does not depend on where the stream was cut. Code is finished line by line.
+//! A block is finished when another one has begun behind it; a long one in parts. What comes out does
+//! not depend on where the stream was cut. Code is finished line by line.
 
 mod block;
 mod fence;
+mod part;
 mod table;
 
 use pulldown_cmark::{Event, Options, Parser};
@@ -37,6 +38,10 @@ pub struct Stream {
     fence: Option<Fence>,
     /// Whether a block was finished before, so that the next one needs a gap.
     begun: bool,
+    /// The beginning of the block that is pending was finished already.
+    inside: bool,
+    /// How long the pending text was when it was last looked at.
+    looked: usize,
 }
 
 impl Stream {
@@ -44,8 +49,10 @@ impl Stream {
     pub fn push(&mut self, piece: &str, canvas: Canvas) -> Vec<Line> {
         self.pending.push_str(piece);
         let mut lines = Vec::new();
-        if piece.contains('\n') {
+        let grown = self.pending.len() >= self.looked + canvas.columns;
+        if piece.contains('\n') || grown {
             while self.advance(canvas, &mut lines) {}
+            self.looked = self.pending.len();
         }
         lines
     }
@@ -115,7 +122,7 @@ impl Stream {
             (self.begun, self.fence, self.pending) = (true, Some(fence), rest);
             return true;
         }
-        let Some(at) = self.second_block() else { return false };
+        let Some(at) = self.second_block() else { return self.advance_within(canvas, lines) };
         let Some((first, rest)) = self.pending.split_at_checked(at) else { return false };
         let (first, rest) = (first.to_owned(), rest.to_owned());
         let shown = block::render(&first, canvas);
@@ -124,12 +131,22 @@ impl Stream {
             lines.extend(shown);
             self.begun = true;
         }
-        self.pending = rest;
+        (self.pending, self.inside) = (rest, false);
+        true
+    }
+
+    /// Finishes the beginning of a long block.
+    fn advance_within(&mut self, canvas: Canvas, lines: &mut Vec<Line>) -> bool {
+        let Some(split) = part::split(&self.pending, canvas) else { return false };
+        self.gap(lines);
+        lines.extend(split.shown);
+        self.pending.drain(..split.at);
+        (self.begun, self.inside) = (true, true);
         true
     }
 
     fn gap(&self, lines: &mut Vec<Line>) {
-        if self.begun {
+        if self.begun && !self.inside {
             lines.push(Line::new());
         }
     }

@@ -35,7 +35,8 @@ impl Look {
 }
 
 const USUAL: (usize, usize) = (80, 24);
-const NARROWEST: usize = 20;
+/// Narrower windows are not drawn for.
+pub(crate) const NARROWEST: usize = 20;
 /// A window that kept its size for so long is no longer being resized. tmux shows a new size at once
 /// but tells a program of further ones only every 250 ms.
 const SETTLES: Duration = Duration::from_millis(400);

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use petasos_contract::CallId;
 use petasos_contract::call::Status;
-use petasos_contract::event::Event;
+use petasos_contract::event::{Event, ResultView};
 use petasos_contract::reply::{Delta, Step};
 use petasos_session::Ran;
 
@@ -15,6 +15,7 @@ use crate::calls::{Answered, Calls, lasted};
 use crate::diff::{self, Fold};
 use crate::line::{Colour, Line, Style};
 use crate::markdown::{Canvas, Stream, render};
+use crate::screen::NARROWEST;
 
 const SPINNER: [&str; 8] = ["⠋", "⠙", "⠸", "⠴", "⠦", "⠧", "⠇", "⠏"];
 const FRAME: u128 = 120;
@@ -209,7 +210,13 @@ impl View {
                 let (diffs, columns) = (self.parts.diffs, canvas.columns);
                 // Where keys are taken one of them shows the rest.
                 let more = if self.hint_after.is_some() { UNFOLDS } else { "" };
-                let preview = &preview;
+                // Whoever saw it as it came needs no end of it.
+                let seen = self.detail == Detail::Verbose && self.calls.has_printed(&call);
+                let (preview, view) = if seen {
+                    ("", ResultView { exit_code: view.exit_code, ..ResultView::default() })
+                } else {
+                    (preview.as_str(), view)
+                };
                 let answer = Answered { status, preview, view: &view, diffs, columns, more };
                 let shown = self.calls.answered(&call, &answer);
                 if self.detail != Detail::Quiet || status != Status::Ok {
@@ -408,7 +415,16 @@ impl View {
         } else {
             rows.extend(self.calls.rows(spinner, canvas.columns));
         }
-        let over = rows.len().saturating_sub(most);
+        // A window that is made narrow breaks every row anew: what would be taller than it then could
+        // not be erased, and would stay in the scrollback.
+        let tall = |row: &Line| row.width().div_ceil(NARROWEST).max(1);
+        let mut room = most;
+        let kept = rows.iter().rev().take_while(|row| {
+            let fits = tall(row) <= room;
+            room = room.saturating_sub(tall(row));
+            fits
+        });
+        let over = rows.len() - kept.count().max(1).min(rows.len());
         rows.split_off(over)
     }
 }

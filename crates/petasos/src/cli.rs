@@ -20,9 +20,36 @@ const EXAMPLES: &str = "Examples:
   petasos                            start a chat
   petasos \"what changed today?\"      start a chat with a first message
   petasos -c                         continue the last conversation of this folder
+  petasos -m MODEL --plan            another model, and nothing is changed until you say /go
   petasos run \"list the TODOs\"       print one answer and exit
   petasos setup                      choose a provider and a model
   petasos doctor                     check that everything works";
+
+/// The page of the whole program; the commands stand in groups.
+const TEMPLATE: &str =
+    "{about}\n\n{usage-heading} {usage}\n\n{commands}Options:\n{options}{after-help}";
+
+/// The commands by what people want of them.
+const GROUPS: &[(&str, &[&str])] = &[
+    ("Talk", &["chat", "run", "sessions", "rollback"]),
+    (
+        "Set up",
+        &["setup", "doctor", "model", "models", "auth", "provider", "config", "import", "demo"],
+    ),
+    (
+        "Decide what it may do",
+        &["approval", "tools", "toolsets", "hooks", "backend", "stop", "resume"],
+    ),
+    ("Extend it", &["mcp", "skills", "plugins"]),
+    ("Reach it from elsewhere", &["gateway", "serve", "webhook", "cron", "kanban", "acp"]),
+    (
+        "Look after it",
+        &["logs", "ps", "kill", "term", "update", "version", "help", "completions", "man"],
+    ),
+];
+
+/// Flags that every command takes stand behind its own.
+const EVERYWHERE: &str = "Options of every command";
 
 /// Bad usage, as scripts know it.
 const USAGE: u8 = 2;
@@ -144,6 +171,19 @@ pub fn program() -> Words {
     grammar(COMMANDS)
 }
 
+/// The commands of a page, under their headings.
+fn grouped(commands: &[&'static Command]) -> String {
+    let shown = |name: &&str| {
+        let found = commands.iter().find(|command| command.name == *name && !command.hidden)?;
+        Some(format!("  {:12} {}\n", found.name, found.about))
+    };
+    let group = |(title, names): &(&str, &[&str])| {
+        let lines: String = names.iter().filter_map(shown).collect();
+        if lines.is_empty() { String::new() } else { format!("{title}:\n{lines}\n") }
+    };
+    GROUPS.iter().map(group).collect()
+}
+
 /// The command line with these commands; the arguments of a command are built when it is the one
 /// asked for.
 fn grammar(commands: &[&'static Command]) -> Words {
@@ -152,6 +192,7 @@ fn grammar(commands: &[&'static Command]) -> Words {
         .about("The runtime that an agent runs its tools on")
         .override_usage(USAGE_LINES)
         .after_help(EXAMPLES)
+        .help_template(TEMPLATE.replace("{commands}", &grouped(commands)))
         .subcommand_required(true)
         .arg_required_else_help(true)
         .disable_help_subcommand(true)
@@ -159,6 +200,7 @@ fn grammar(commands: &[&'static Command]) -> Words {
             Arg::new("json")
                 .long("json")
                 .global(true)
+                .help_heading(EVERYWHERE)
                 .action(ArgAction::SetTrue)
                 .help("Print JSON for scripts"),
         )
@@ -166,6 +208,7 @@ fn grammar(commands: &[&'static Command]) -> Words {
             Arg::new("home")
                 .long("home")
                 .global(true)
+                .help_heading(EVERYWHERE)
                 .value_name("DIR")
                 .help("Use this agent home instead of PETASOS_HOME or ~/.petasos"),
         )
@@ -173,6 +216,7 @@ fn grammar(commands: &[&'static Command]) -> Words {
             Arg::new("set")
                 .long("set")
                 .global(true)
+                .help_heading(EVERYWHERE)
                 .value_name("KEY=VALUE")
                 .action(ArgAction::Append)
                 .help("Override one configuration value for this run"),
@@ -181,6 +225,7 @@ fn grammar(commands: &[&'static Command]) -> Words {
             Arg::new("accept-hooks")
                 .long("accept-hooks")
                 .global(true)
+                .help_heading(EVERYWHERE)
                 .action(ArgAction::SetTrue)
                 .help("Run the configured shell hooks without asking about new ones"),
         );
@@ -211,38 +256,53 @@ fn take_overrides(matches: &clap::ArgMatches, inputs: &mut Inputs) -> Result<(),
 
 /// Help and version go to standard output and are no error.
 fn explain_usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
-    // Printing help to a closed pipe is no error of ours.
-    error.print().unwrap_or_default();
-    if !error.use_stderr() {
-        return ExitCode::SUCCESS;
-    }
     if error.kind() == ErrorKind::InvalidSubcommand
         && let Some(ContextValue::String(word)) = error.get(ContextKind::InvalidSubcommand)
+        && COMMANDS.iter().all(|command| words.iter().all(|given| given != command.name))
     {
-        advise(word, words);
+        Out::new(Reader::Person, false).report(&advise(word, words));
+        return ExitCode::from(USAGE);
     }
-    ExitCode::from(USAGE)
+    // Printing help to a closed pipe is no error of ours.
+    error.print().unwrap_or_default();
+    ExitCode::from(if error.use_stderr() { USAGE } else { 0 })
 }
 
 /// A word that is no command may be misspelt, or the beginning of a prompt without quotes.
-fn advise(word: &str, words: &[OsString]) {
+fn advise(word: &str, words: &[OsString]) -> Report {
+    let prompt: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
+    let alone = prompt.len() == 1;
+    // Two letters of a short word are half of it.
+    let most = if alone { 2 } else { 1 };
     let near = COMMANDS
         .iter()
         .filter(|command| !command.hidden)
         .map(|command| (strsim::osa_distance(word, command.name), command.name))
-        .filter(|(distance, name)| *distance <= 2 && *distance < name.len().min(word.len()))
+        .filter(|(distance, name)| *distance <= most && *distance < name.len().min(word.len()))
         .min();
-    let out = Out::new(Reader::Person, false);
-    match near {
-        Some((_, name)) => out.remark(format!("did you mean `petasos {name}`?")),
-        None if words.len() > 2 => out.remark("a prompt needs quotes: `petasos \"…\"`"),
-        None => out.remark(format!("to ask the agent: `petasos chat \"{word}\"`")),
-    }
+    let hint = match near {
+        Some((_, name)) => format!("did you mean `petasos {name}`? `petasos help` lists all"),
+        None if alone => format!(
+            "`petasos help` lists the commands; to ask the agent: `petasos chat \"{word}\"`"
+        ),
+        None => format!("a prompt needs quotes: `petasos \"{}\"`", prompt.join(" ")),
+    };
+    Report::usage(format!("`{word}` is not a command")).hint(hint)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_command_stands_in_one_group() {
+        let grouped: Vec<&str> = GROUPS.iter().flat_map(|(_, names)| *names).copied().collect();
+        for command in COMMANDS.iter().filter(|command| !command.hidden) {
+            let places = grouped.iter().filter(|name| **name == command.name).count();
+            assert_eq!(places, 1, "{}", command.name);
+        }
+        assert!(grouped.iter().all(|name| COMMANDS.iter().any(|it| it.name == *name)));
+    }
 
     #[test]
     fn a_conversation_needs_no_command() {

@@ -73,9 +73,9 @@ pub fn stored(request: &ApprovalRequest, settings: &Settings) -> String {
     for finding in request.findings.iter().filter(|_| request.widest > Scope::Once) {
         let stores = finding.stores.clone();
         let stores = stores.unwrap_or_else(|| format!("everything under `{}`", finding.key));
-        let lasting = if request.widest == Scope::Always { "session/always" } else { "session" };
+        let lasting = if request.widest == Scope::Always { "Session or always" } else { "Session" };
         let clean = cut(&visible(&redactor.command(&stores)), PLACE_CHARS * 2);
-        writeln!(out, "  {lasting} stores  {clean}").unwrap_or_default();
+        writeln!(out, "  {lasting} would allow: {clean}").unwrap_or_default();
     }
     out
 }

@@ -53,6 +53,13 @@ pub(super) fn told(value: &Value) -> String {
 
 /// What came of it.
 pub(super) fn result(preview: &str) -> String {
+    let told = told_result(preview);
+    // The kind of an error is for the model, and for the log.
+    let plain = told.strip_prefix("Tool execution failed: ").and_then(|it| it.split_once(": "));
+    plain.map_or(told.clone(), |(_, why)| why.to_owned())
+}
+
+fn told_result(preview: &str) -> String {
     match serde_json::from_str::<Value>(preview) {
         Ok(Value::Object(fields)) => {
             let code = fields.get("exit_code").and_then(Value::as_i64).filter(|code| *code != 0);
@@ -149,6 +156,7 @@ mod tests {
             (r#"{"output":"a\nb\n","exit_code":0}"#, "a (+1 lines)"),
             (r#"{"output":"","exit_code":3}"#, "exit 3"),
             (r#"{"error":"no such file","output":""}"#, "no such file"),
+            (r#"{"error":"Tool execution failed: InvalidArguments: no `path`"}"#, "no `path`"),
             (r#"{"output":"one\ntwo\nthr"#, "one (+2 lines)"),
             (r#"{"status":"ok"}"#, "ok"),
             ("plain text", "plain text"),

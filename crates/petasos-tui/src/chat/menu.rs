@@ -151,6 +151,17 @@ impl Menu {
     }
 }
 
+/// An answer as it stays on the screen.
+pub(super) fn said(reply: &QuestionReply) -> String {
+    let offers = [ONCE, SESSION, ALWAYS];
+    let allowed = |scope: &Scope| offers.iter().find(|offer| offer.allows == Some(*scope));
+    match reply {
+        QuestionReply::Allow(scope) => allowed(scope).map_or(ONCE, |offer| *offer).label,
+        _ => DENY.label,
+    }
+    .to_lowercase()
+}
+
 /// People who are used to typing a word and Enter go on typing after its first letter has answered.
 #[derive(Debug, Default)]
 pub(super) struct Swallow(&'static str, bool);

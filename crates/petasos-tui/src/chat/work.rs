@@ -2,8 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use petasos_session::QuestionReply;
-
 use super::menu::{self, Pressed as Chosen, Swallow};
 use super::{Answering, Chat, ChatError, Doing, Done, Mode, busy, event};
 use crate::draft::Key;
@@ -144,9 +142,8 @@ impl Chat {
         };
         match menu.press(key, Instant::now()) {
             Chosen::Answer(reply, rest) => {
-                let word = if matches!(reply, QuestionReply::Deny { .. }) { "no" } else { "yes" };
                 self.swallow = Swallow::expect(rest);
-                self.note(&format!("? {word}"));
+                self.note(&format!("? {}", menu::said(&reply)));
                 self.reply(reply);
             }
             Chosen::Reason(rest) => {

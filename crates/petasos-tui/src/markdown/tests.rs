@@ -116,3 +116,34 @@ fn code_is_finished_line_by_line() {
     assert_eq!(text(&stream.tail(canvas())), "let b");
     assert_eq!(text(&stream.push(" = 2;\n", canvas())), "let b = 2;");
 }
+
+#[test]
+fn a_long_paragraph_is_finished_line_by_line_and_looks_the_same() {
+    let canvas = Canvas { columns: 30, colour: true };
+    let words: Vec<String> = (0..200).map(|number| format!("word{number}")).collect();
+    let items: Vec<String> = (0..30).map(|number| format!("- item {number} of many")).collect();
+    for text in [
+        words.join(" "),
+        format!("**Bold:** {}", words.join(" ")),
+        items.join("\n"),
+        items.join("\n\n"),
+        format!("{}\n\nnext `code` here", words.join(" ")),
+    ] {
+        let mut stream = Stream::default();
+        let (mut lines, mut tallest) = (Vec::new(), 0);
+        for sign in text.chars() {
+            lines.extend(stream.push(sign.encode_utf8(&mut [0; 4]), canvas));
+            tallest = tallest.max(stream.tail(canvas).len());
+        }
+        lines.extend(stream.finish(canvas));
+        let shown = |lines: &[Line]| lines.iter().map(Line::text).collect::<Vec<_>>();
+        let mut at_once =
+            super::block::render(text.split("\n\nnext").next().unwrap_or_default(), canvas);
+        if text.contains("next") {
+            at_once.push(Line::new());
+            at_once.push(Line::of(crate::line::Style::PLAIN, "next code here"));
+        }
+        assert_eq!(shown(&lines), shown(&at_once));
+        assert!(tallest <= 9, "{tallest} rows of {text}");
+    }
+}

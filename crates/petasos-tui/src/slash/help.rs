@@ -19,6 +19,7 @@ fn run(chat: &mut Chat, _words: &str) -> Result<Option<Doing>, String> {
 
 const KEYS: &str = "Enter sends; Alt-Enter, Ctrl-J or a backslash at the end go on in the next \
     line.\nTab completes commands and paths; \
-    Ctrl-R searches earlier messages; Ctrl-G opens your editor.\n!COMMAND runs a command; the model \
+    Ctrl-R searches earlier messages; Ctrl-G opens your editor; Ctrl-V attaches the picture in the \
+    clipboard.\nCtrl-O shows whole what was folded since your last message.\n!COMMAND runs a command; the model \
     reads its output with your next message.\nEsc or Ctrl-C stops the agent; Ctrl-C twice at an \
     empty prompt leaves; Ctrl-Z stops the program until `fg`.\n";

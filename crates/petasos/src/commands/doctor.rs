@@ -7,6 +7,7 @@ mod private;
 mod servers;
 mod turn;
 
+use std::collections::BTreeMap;
 use std::process::ExitCode;
 
 use clap::{ArgMatches, Args};
@@ -250,11 +251,17 @@ fn look_at_tools(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report>
     } else {
         findings.push(Finding::good("tools", format!("{offered} offered on the command line")));
     }
+    let mut hidden: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, fate) in &definitions.fates {
         if let Fate::Unavailable(reason) | Fate::Withdrawn(reason) = fate {
-            let hint = format!("`petasos tools explain {name}` shows each step");
-            findings.push(Finding::note("tools", format!("`{name}` is hidden: {reason}"), hint));
+            hidden.entry(reason.to_string()).or_default().push(name.to_string());
         }
+    }
+    for (reason, names) in hidden {
+        let first = names.first().map(String::as_str).unwrap_or_default();
+        let hint = format!("`petasos tools explain {first}` shows each step");
+        let what = format!("hidden: {} ({reason})", names.join(", "));
+        findings.push(Finding::note("tools", what, hint));
     }
     Ok(())
 }

@@ -28,18 +28,18 @@ const SHOWN: usize = 10;
 
 #[derive(Debug, Subcommand)]
 enum Action {
-    /// List the copies of this folder, newest first
+    /// List the checkpoints of this folder, newest first
     List {
         /// Show at most this many
         #[arg(long, default_value_t = 50)]
         limit: usize,
     },
-    /// Show what changed since a copy
+    /// Show what changed since a checkpoint
     Diff {
         /// Its number; the newest without it
         checkpoint: Option<String>,
     },
-    /// Go back to a copy; the present state is copied first
+    /// Restore the files of a checkpoint; this can be undone the same way
     Restore {
         /// Its number; the newest without it
         checkpoint: Option<String>,
@@ -52,7 +52,7 @@ enum Action {
         #[arg(long)]
         dry_run: bool,
     },
-    /// Remove the copies of folders that are gone
+    /// Remove the checkpoints of folders that are gone
     Prune {
         /// Only list them
         #[arg(long)]
@@ -118,7 +118,7 @@ fn prune(out: Out, host: &Host, dry_run: bool) {
             Ok(()) => folders.push(orphan.workspace),
             Err(error) => {
                 let folder = orphan.workspace.display();
-                out.remark(format!("the copies of `{folder}` stay: {error}"));
+                out.remark(format!("the checkpoints of `{folder}` stay: {error}"));
             }
         }
     }
@@ -130,7 +130,7 @@ fn prune(out: Out, host: &Host, dry_run: bool) {
         out.line(folder.display().to_string());
     }
     let (count, what) = (folders.len(), if dry_run { "would be" } else { "were" });
-    out.remark(format!("the copies of {count} folder(s) that are gone {what} removed"));
+    out.remark(format!("the checkpoints of {count} folder(s) that are gone {what} removed"));
 }
 
 /// The copy that a person means: the newest when none is named.

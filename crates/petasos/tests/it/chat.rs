@@ -1,5 +1,6 @@
 //! `petasos chat` in a real terminal: keys in, screens out, a scripted model behind.
 
+mod complaints;
 mod first;
 mod flow;
 mod golden;
@@ -24,6 +25,11 @@ use pane::{Pane, Start};
 
 const DOCUMENT: &str =
     "# Plan\n\nSome **bold** words:\n\n- one\n- two\n\n```rust\nlet x = 1;\n```\n";
+
+/// The file of a golden screen.
+pub(crate) fn golden_file(scene: &str) -> std::path::PathBuf {
+    golden::file(scene)
+}
 
 fn home(model: &Loopback, more: &str) -> Home {
     let home = Home::temp();

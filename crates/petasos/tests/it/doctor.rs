@@ -114,3 +114,27 @@ fn files_that_others_can_read_are_named_and_made_private() {
     let shown = petasos(&home).run(&["doctor", "--no-test"]).stdout;
     assert!(!shown.contains(".env"), "{shown}");
 }
+
+#[test]
+fn servers_of_others_are_started_and_one_that_fails_is_named() {
+    let home = working();
+    home.write("work/server.py", crate::mcp::SERVER);
+    let config = home.agent().join("config.yaml");
+    let text = std::fs::read_to_string(&config).expect("a file");
+    let servers = "mcp_servers:\n  small: {command: python3, args: [server.py]}\n  \
+        gone: {command: ./no-such-program}\n  off: {command: python3, enabled: false}\n";
+    home.write(".petasos/config.yaml", format!("{text}{servers}"));
+    let told = petasos(&home).run(&["doctor", "--no-test", "--json"]).json();
+    let findings = told["findings"].as_array().expect("findings").clone();
+    let said = |name: &str| {
+        let of = |finding: &&Value| {
+            finding["part"] == "mcp"
+                && finding["what"].as_str().is_some_and(|what| what.starts_with(name))
+        };
+        findings.iter().find(of).cloned().unwrap_or_default()
+    };
+    assert_eq!(said("small")["what"], "small: 1 tools", "{findings:?}");
+    assert_eq!(said("gone")["health"], "bad", "{findings:?}");
+    assert_eq!(said("off")["health"], "good", "{findings:?}");
+    assert_eq!(told["healthy"], false);
+}

@@ -14,7 +14,7 @@ use crate::loopback::{Loopback, Say};
 use crate::petasos;
 
 /// A server of a few lines.
-const SERVER: &str = r#"
+pub(crate) const SERVER: &str = r#"
 import json, sys
 for line in sys.stdin:
     asked = json.loads(line)

@@ -60,3 +60,37 @@ fn output_to_a_pipe_has_no_colour() {
     let finished = run(&["toolsets", "list"]);
     assert!(!finished.stdout.contains('\u{1b}'));
 }
+
+/// The source files below a folder, as one text.
+fn sources(folder: &std::path::Path, whole: &mut String) {
+    for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {
+        let path = entry.path();
+        if path.is_dir() {
+            sources(&path, whole);
+        } else if path.extension().is_some_and(|ending| ending == "rs") {
+            whole.push_str(&std::fs::read_to_string(path).unwrap_or_default());
+        }
+    }
+}
+
+#[test]
+fn what_the_page_of_the_chat_names_is_there() {
+    let root = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/../.."));
+    let page = std::fs::read_to_string(root.join("docs/concepts/chat.md")).expect("the page");
+    let mut code = String::new();
+    sources(&root.join("crates"), &mut code);
+    let mut named = 0;
+    for row in page.lines().filter(|row| row.starts_with("| ")) {
+        let Some(shown) = row.trim_end_matches([' ', '|']).rsplit(" | ").next() else { continue };
+        for name in shown.split('`').skip(1).step_by(2) {
+            let there = match name.strip_suffix(".txt") {
+                Some(scene) => super::chat::golden_file(scene).is_file(),
+                None if name.contains('/') => root.join(name).exists(),
+                None => code.contains(&format!("fn {name}(")),
+            };
+            assert!(there || name.contains(' '), "the page names `{name}`, which is gone");
+            named += 1;
+        }
+    }
+    assert!(named > 60, "{named} names were looked for");
+}

@@ -37,7 +37,7 @@ async fn a_turn_stays_where_it_fell_and_the_next_one_starts_at_the_first_again()
     assert_eq!(
         *scene.heard.notices.lock().unwrap(),
         ["switched to `model-2` at `spare` for this turn: \
-             `main` did not accept the credential (403)"]
+             `main` refused the request (403)"]
     );
     let next = CallContext { turn: TurnId::from("turn-1"), ..cx };
     assert_eq!(texts(&next).await, "back");

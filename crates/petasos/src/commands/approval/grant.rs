@@ -38,7 +38,11 @@ pub(super) struct Grant {
 impl Grant {
     pub(super) fn run(self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
-        let home = session.host.get()?.settings().home();
+        let settings = session.host.get()?.settings();
+        let (home, here) = (settings.home(), settings.workspace());
+        // A folder is meant as it is seen from here, and found again from anywhere.
+        let project = self.project.map(|project| here.join(project));
+        let project = project.map(|it| std::fs::canonicalize(&it).unwrap_or(it));
         let until = |hours: u32| {
             let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             (now + Duration::from_hours(u64::from(hours))).as_secs()
@@ -50,14 +54,15 @@ impl Grant {
             exact: self.exact,
             leaf: None,
             path: self.path,
-            project: self.project,
+            project,
             expires: self.hours.map(until),
         };
         let made = grants::add(home, wanted).map_err(super::records::report)?;
         if out.is_json() {
             out.value(&made);
         } else {
-            out.line(format!("granted; `petasos approval revoke {}` takes it back", made.id));
+            out.line(format!("granted: {made}"));
+            out.line(format!("`petasos approval revoke {}` takes it back", made.id));
         }
         Ok(ExitCode::SUCCESS)
     }

@@ -47,7 +47,7 @@ pub(super) fn list(session: &mut Session) -> Result<ExitCode, Report> {
         return Ok(ExitCode::SUCCESS);
     }
     if listed.is_empty() {
-        out.line("nothing is granted for good");
+        out.line("Nothing is granted; every question is asked. `petasos approval grant` adds one.");
     }
     for one in &listed {
         match one {

@@ -1,9 +1,11 @@
 //! `sessions list`: one line a conversation.
 
+use std::path::Path;
 use std::process::ExitCode;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use clap::Args;
+use petasos_contract::Settings;
 use petasos_store::{Filter, SessionHead, SessionScope, SessionStore as _};
 use serde_json::json;
 
@@ -52,8 +54,10 @@ impl List {
         if heads.is_empty() {
             out.remark("there are no conversations yet");
         }
+        let settings = host.settings();
         for head in &heads {
             line(out, head);
+            elsewhere(out, head, settings);
         }
         Ok(ExitCode::SUCCESS)
     }
@@ -70,6 +74,18 @@ pub(super) fn line(out: Out, head: &SessionHead) {
     }
     let age = out.paint(Style::Faint, &format!("{:>8}", ago(head.updated_ms)));
     out.line(format!("{}  {age}  {:>5}  {name}", head.id, head.messages));
+}
+
+/// Where a conversation is at home, when that is not here.
+fn elsewhere(out: Out, head: &SessionHead, settings: &Settings) {
+    let Some(cwd) = head.cwd.as_deref().map(Path::new) else { return };
+    if cwd != &**settings.workspace() {
+        let shown = match cwd.strip_prefix(settings.user_home()) {
+            Ok(rest) => format!("~/{}", rest.display()),
+            Err(_) => cwd.display().to_string(),
+        };
+        out.line(out.paint(Style::Faint, &format!("    in {shown}")));
+    }
 }
 
 fn shortened(text: &str) -> String {

@@ -16,8 +16,9 @@ use crate::out::{Out, Style};
 use crate::prompt;
 use crate::report::Report;
 
-/// Providers that are listed before anybody searches.
-const LISTED: usize = 10;
+/// Providers that most people look for, before anybody searches.
+const LISTED: [&str; 8] =
+    ["anthropic", "openai-api", "openrouter", "gemini", "xai", "deepseek", "groq", "mistral"];
 /// Models that are listed before anybody searches.
 const MODELS_LISTED: usize = 15;
 
@@ -44,7 +45,8 @@ pub(super) fn run(session: &mut Session) -> Result<bool, Report> {
         let Some(mut choice) = picked else { continue };
         let inputs = choice.inputs(&inputs);
         choice.model(out, &inputs)?;
-        out.remark("trying it …");
+        let model = choice.candidate.model.as_deref().unwrap_or("it");
+        out.remark(format!("Testing {model} …"));
         let tried = trial::all(vec![choice.candidate.clone()], &inputs)?;
         let failed = tried.iter().find_map(|one: &Tried| one.error.clone());
         if let Some(why) = failed {
@@ -72,16 +74,14 @@ fn list(out: Out, found: &[Candidate], providers: &[Provider], table: &Table) {
         out.remark(format!("{:3}. {} {model} ({})", at + 1, one.provider, one.source));
     }
     let names = |row: &Provider| row.id.clone();
-    let usual: Vec<String> = providers.iter().take(LISTED).map(names).collect();
-    out.remark(format!("     With a key: {} and {} more", usual.join(", "), more(providers)));
+    let more = providers.len().saturating_sub(LISTED.len());
+    out.remark(format!("     With a key: {}", LISTED.join(", ")));
+    out.remark(format!("       and {more} more: type a part of a name, or `list`"));
     let logins = table.providers().iter().filter(|row| auth::has_login(&row.id)).map(names);
     let logins: Vec<String> = logins.collect();
-    out.remark(format!("     With a login: `login NAME` for {}", logins.join(", ")));
+    out.remark("     With a login in the browser or on another device: `login NAME`");
+    out.remark(format!("       {}", logins.join(", ")));
     out.remark("     Your own server: its URL, such as http://localhost:8000/v1");
-}
-
-fn more(providers: &[Provider]) -> usize {
-    providers.len().saturating_sub(LISTED)
 }
 
 /// One answer; nothing when the person gave up.
@@ -124,14 +124,14 @@ fn pick(
     let matching = |row: &&Provider| {
         row.id == word || row.aliases.contains(&word) || row.name.to_lowercase() == word
     };
-    let near = |row: &&Provider| row.id.contains(&word) || row.name.to_lowercase().contains(&word);
+    let all = word == "list";
+    let near =
+        |row: &&Provider| all || row.id.contains(&word) || row.name.to_lowercase().contains(&word);
     let exact: Vec<&Provider> = providers.iter().filter(matching).collect();
     let rows = if exact.is_empty() { providers.iter().filter(near).collect() } else { exact };
     match rows.as_slice() {
         [] => {
-            out.remark(format!(
-                "no provider is called `{answer}`; `petasos provider list` has all"
-            ));
+            out.remark(format!("No provider is called `{answer}`; `list` shows all of them."));
         }
         [row] => return keyed(out, row),
         many => {

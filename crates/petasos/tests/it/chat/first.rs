@@ -9,6 +9,7 @@ use crate::loopback::{Loopback, Say};
 use crate::vendor::{self, Asked, Reply, Vendors};
 
 const ASKED: &str = "pasted key or URL";
+const KEY: &str = "sk-or-v1-0123456789abcdef0123456789abcdef";
 
 fn start(variables: &str) -> Start<'_> {
     Start { arguments: "", variables, ..Start::default() }
@@ -34,32 +35,42 @@ fn a_server_that_is_found_needs_one_enter() {
 
 #[test]
 fn a_pasted_key_needs_one_paste_and_two_enters() {
-    let model = Loopback::saying(vec![Say::Text("ready"), Say::Text("hello there")]);
     let home = Home::temp();
-    let variables = format!("OPENROUTER_BASE_URL={}", model.url);
+    let vendors = Vendors::answering(&home, |asked, _| vendor::model(asked, "hello by key"));
+    let variables = vendors.variables();
     let Some(pane) = Pane::open("pasted key", &home, &start(&variables)) else { return };
     pane.see(ASKED);
-    pane.paste("sk-or-v1-0123456789abcdef0123456789abcdef");
+    pane.paste(KEY);
     pane.press(&["Enter"]);
-    pane.see("double answers; saved in");
+    pane.see("Model (Enter takes");
+    pane.press(&["Enter"]);
+    pane.see("answers; saved in");
     pane.ready_after("sandbox off");
     pane.enter("hi");
-    pane.ready_after("hello there");
-    assert!(model.keys().iter().all(|key| key.starts_with("sk-or-v1-")), "{:?}", model.keys());
+    pane.ready_after("hello by key");
+    let said = vendors.asked("/api/v1/chat/completions");
+    let own = |one: &Asked| one.host == "openrouter.ai" && one.authorization == KEY;
+    assert!(!said.is_empty() && said.iter().all(own), "{said:?}");
     let kept = std::fs::read_to_string(home.agent().join(".env")).expect("a file");
     assert!(kept.contains("OPENROUTER_API_KEY"), "{kept}");
 }
 
+fn wrong_key(_: &Asked, _: usize) -> Reply {
+    let error = json!({ "error": { "message": "No auth credentials found", "code": 401 } });
+    (401, error.to_string())
+}
+
 #[test]
 fn a_key_that_does_not_answer_is_not_stored() {
-    let model = Loopback::saying(vec![Say::Fail(401); 9]);
     let home = Home::temp();
-    let variables = format!("OPENROUTER_BASE_URL={}", model.url);
+    let vendors = Vendors::answering(&home, wrong_key);
+    let variables = vendors.variables();
     let Some(pane) = Pane::open("wrong key", &home, &start(&variables)) else { return };
     pane.see(ASKED);
-    pane.paste("sk-or-v1-0123456789abcdef0123456789abcdef");
+    pane.paste(KEY);
     pane.press(&["Enter"]);
-    pane.see("Nothing was saved.");
+    let screen = pane.see("Nothing was saved.");
+    assert!(screen.contains("No auth credentials found"), "in the provider's words: {screen}");
     pane.enter("q");
     pane.see("[ended with 1]");
     assert!(!home.agent().join(".env").exists() && !home.agent().join("config.yaml").exists());

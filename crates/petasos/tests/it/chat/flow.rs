@@ -161,7 +161,7 @@ fn colours_are_those_of_the_skin() {
 
 #[test]
 fn a_chat_that_fails_is_in_the_log_in_the_words_of_the_provider() {
-    let model = Loopback::saying(vec![Say::Fail(403)]);
+    let model = Loopback::saying(vec![Say::Fail(401)]);
     let home = home(&model, "");
     let Some(pane) = Pane::open("failed chat", &home, &Start::default()) else { return };
     pane.see("❯");

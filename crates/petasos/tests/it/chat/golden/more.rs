@@ -1,4 +1,4 @@
-//! More scenes: pages of commands, what was folded, words in another order, and who else works.
+//! More scenes: pages of commands, what was folded, and words in another order.
 
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn status_page() {
 
 #[test]
 fn help_page() {
-    let play = |pane: &Pane| ask(pane, "/help", "until `fg`");
+    let play = |pane: &Pane| ask(pane, "/help", "until fg");
     Scene { name: "help_page", play, ..Scene::USUAL }.holds();
 }
 
@@ -103,21 +103,6 @@ fn earlier_messages() {
         pane.see("the first question\n");
     };
     Scene { name: "earlier_messages", says, play, ..Scene::USUAL }.holds();
-}
-
-#[test]
-fn subagent() {
-    let says = || {
-        let task = json!({ "goal": "Count the files", "context": "Only here." });
-        vec![
-            Say::Calls(vec![("delegate_task", task)]),
-            terminal("ls"),
-            Say::Text("There are two."),
-            Say::Text("The subagent counted two files."),
-        ]
-    };
-    let play = |pane: &Pane| ask(pane, "count them", "counted two files.");
-    Scene { name: "subagent", says, play, ..Scene::USUAL }.holds();
 }
 
 #[test]
