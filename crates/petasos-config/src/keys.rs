@@ -159,6 +159,7 @@ pub static TASKS: &[&str] = &[
     "title_generation",
     "triage_specifier",
     "tts_audio_tags",
+    "video",
     "vision",
     "web_extract",
 ];

@@ -43,6 +43,7 @@ struct Facts {
 fn facts(role: Role) -> Option<Facts> {
     let (key, timeout_s) = match role {
         Role::Vision => ("vision", 120),
+        Role::Video => ("video", 180),
         Role::WebExtract => ("web_extract", 360),
         Role::Compression => ("compression", 300),
         Role::SessionSearch => ("session_search", 30),
@@ -237,6 +238,10 @@ fn cheap(role: Role, table: &Table) -> Vec<Wanted> {
 
 /// The model that a provider would lend to a role.
 fn model_for(role: Role, provider: &Provider) -> Option<String> {
+    if role == Role::Video {
+        // Nobody is known to take films but whom the user names.
+        return None;
+    }
     if role == Role::Vision {
         // Seeing is not a matter of price: only those known to see are asked.
         let sees = matches!(provider.id.as_str(), "openrouter" | "deepinfra");

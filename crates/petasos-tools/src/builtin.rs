@@ -34,6 +34,7 @@ mod ha_get_state;
 mod ha_list_entities;
 mod ha_list_services;
 mod http_request;
+mod image_generate;
 mod kanban_attach;
 mod kanban_attach_url;
 mod kanban_attachments;
@@ -59,6 +60,16 @@ mod project_list;
 mod project_switch;
 mod read_file;
 mod read_terminal;
+mod rl_check_status;
+mod rl_edit_config;
+mod rl_get_current_config;
+mod rl_get_results;
+mod rl_list_environments;
+mod rl_list_runs;
+mod rl_select_environment;
+mod rl_start_training;
+mod rl_stop_training;
+mod rl_test_inference;
 mod search_files;
 mod send_message;
 mod skill_manage;
@@ -74,11 +85,20 @@ mod spotify_search;
 mod sql_query;
 mod terminal;
 mod text_to_speech;
+mod video_analyze;
+mod video_generate;
 mod vision_analyze;
 mod web_extract;
 mod web_search;
 mod write_file;
 mod x_search;
+mod xai_video_edit;
+mod xai_video_extend;
+mod yb_query_group_info;
+mod yb_query_group_members;
+mod yb_search_sticker;
+mod yb_send_dm;
+mod yb_send_sticker;
 
 use petasos_contract::{ToolDef, define};
 
@@ -119,6 +139,7 @@ pub static BUILTIN: &[&ToolDef] = &[
     &ha_list_entities::TOOL,
     &ha_list_services::TOOL,
     &http_request::TOOL,
+    &image_generate::TOOL,
     &kanban_attach::TOOL,
     &kanban_attach_url::TOOL,
     &kanban_attachments::TOOL,
@@ -144,6 +165,16 @@ pub static BUILTIN: &[&ToolDef] = &[
     &project_switch::TOOL,
     &read_file::TOOL,
     &read_terminal::TOOL,
+    &rl_check_status::TOOL,
+    &rl_edit_config::TOOL,
+    &rl_get_current_config::TOOL,
+    &rl_get_results::TOOL,
+    &rl_list_environments::TOOL,
+    &rl_list_runs::TOOL,
+    &rl_select_environment::TOOL,
+    &rl_start_training::TOOL,
+    &rl_stop_training::TOOL,
+    &rl_test_inference::TOOL,
     &search_files::TOOL,
     &send_message::TOOL,
     &skill_manage::TOOL,
@@ -159,11 +190,20 @@ pub static BUILTIN: &[&ToolDef] = &[
     &sql_query::TOOL,
     &terminal::TOOL,
     &text_to_speech::TOOL,
+    &video_analyze::TOOL,
+    &video_generate::TOOL,
     &vision_analyze::TOOL,
     &web_extract::TOOL,
     &web_search::TOOL,
     &write_file::TOOL,
     &x_search::TOOL,
+    &xai_video_edit::TOOL,
+    &xai_video_extend::TOOL,
+    &yb_query_group_info::TOOL,
+    &yb_query_group_members::TOOL,
+    &yb_search_sticker::TOOL,
+    &yb_send_dm::TOOL,
+    &yb_send_sticker::TOOL,
 ];
 
 const _: () = define::unique(BUILTIN);

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::path::{HostPath, TargetPath};
 use petasos_contract::ports::Ports;
-use petasos_contract::{CallContext, ToolOutput};
+use petasos_contract::{Args, CallContext, Plan, ToolOutput};
+use petasos_media::picture::{FILE_BYTES_MAX, Fit, Picture};
 use petasos_media::{Media, MediaError, Source, fetched};
 use petasos_net::Url;
 use petasos_redact::Redactor;
@@ -100,6 +101,32 @@ impl Given {
             (What::File(..), None) => Err(stopped()),
         }
     }
+}
+
+/// The plan of a call with these sources, and what taking them does.
+pub(crate) fn planned(args: Args, given: &[Result<Given, MediaError>]) -> (Plan, Vec<Effect>) {
+    let found: Vec<&Given> = given.iter().flatten().collect();
+    let effects = found.iter().flat_map(|given| given.effects.iter().cloned()).collect();
+    let place = found.iter().find_map(|given| given.place.clone());
+    let plan = match place {
+        Some(place) => place.plan(args),
+        None => Plan::new(args),
+    };
+    (plan, effects)
+}
+
+/// Pictures that may go on to a vendor: decoded within limits and written anew.
+pub(crate) async fn pictures(
+    given: Vec<Result<Given, MediaError>>,
+    media: &Media,
+    cx: &CallContext,
+) -> Result<Vec<Picture>, MediaError> {
+    let mut pictures = Vec::with_capacity(given.len());
+    for given in given {
+        let bytes = given?.bytes(FILE_BYTES_MAX, cx).await?;
+        pictures.push(media.picture(bytes, Fit::RESULT).await?);
+    }
+    Ok(pictures)
 }
 
 fn stopped() -> MediaError {

@@ -13,7 +13,7 @@ mod typed;
 mod work;
 
 use std::collections::{BTreeSet, VecDeque};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -76,7 +76,19 @@ pub struct Setup {
     pub clipboard: Clipboard,
     /// Where they are kept.
     pub pasted: PathBuf,
+    /// How pictures are shown, where the terminal can.
+    pub pictures: Option<Pictures>,
+    /// Listens to the person, where there is a microphone and somebody who hears.
+    pub ears: Ears,
 }
+
+/// A file as what is written to a terminal of so many columns and rows; nothing for what is no
+/// picture.
+pub type Pictures = Arc<dyn Fn(&Path, (usize, usize)) -> Option<String> + Send + Sync>;
+
+/// Records so many seconds, the usual time without a number, and gives what was said.
+pub type Ears =
+    Arc<dyn Fn(Option<u32>) -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
 /// Opens a file in the person's editor, and waits until it is closed.
 pub type Editor = Arc<dyn Fn(PathBuf) -> BoxFuture<'static, Result<(), String>> + Send + Sync>;
@@ -110,6 +122,8 @@ pub(crate) enum Done {
     Offers(&'static str, Result<Vec<Offer>, String>),
     /// The text of the last reply.
     Copy(Result<String, String>),
+    /// What the person said aloud.
+    Spoken(Result<String, String>),
 }
 
 /// A running chat.
@@ -143,6 +157,8 @@ pub(crate) struct Chat {
     next: Next,
     editor: Option<Editor>,
     clipboard: Clipboard,
+    pictures: Option<Pictures>,
+    pub(crate) ears: Ears,
     /// The colours, also of the composer.
     skin: Arc<Mutex<Skin>>,
     /// Held while the chat lives; the terminal gets its former mode back with it.

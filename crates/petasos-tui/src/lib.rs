@@ -36,7 +36,7 @@ mod view;
 pub mod watch;
 
 pub use bidi::Order;
-pub use chat::{ChatError, Clipboard, Editor, Setup, run};
+pub use chat::{ChatError, Clipboard, Ears, Editor, Pictures, Setup, run};
 pub use command::built_in;
 pub use screen::Look;
 pub use skin::Skin;

@@ -162,6 +162,12 @@ impl Screen {
         self.draw(&lines, live);
     }
 
+    /// A picture, as the terminal takes it, on lines of its own.
+    pub(crate) fn picture(&mut self, sequence: &str) {
+        let text = format!("{}{sequence}\r\n", self.erased());
+        self.write(&text);
+    }
+
     /// Lines that stay.
     pub fn lines(&mut self, stay: &[Line]) {
         self.draw(stay, &[]);

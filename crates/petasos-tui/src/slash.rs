@@ -13,6 +13,7 @@ mod resume;
 mod rollback;
 mod skin;
 mod verbose;
+mod voice;
 
 use crate::command::Slash;
 
@@ -32,4 +33,5 @@ pub(crate) static SLASHES: &[&Slash] = &[
     &rollback::SLASH,
     &skin::SLASH,
     &verbose::SLASH,
+    &voice::SLASH,
 ];

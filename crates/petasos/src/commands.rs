@@ -8,6 +8,7 @@ mod chat;
 mod completions;
 mod config;
 mod cron;
+mod curator;
 mod demo;
 mod docs;
 mod doctor;
@@ -53,6 +54,7 @@ pub(crate) static COMMANDS: &[&Command] = &[
     &completions::COMMAND,
     &config::COMMAND,
     &cron::COMMAND,
+    &curator::COMMAND,
     &demo::COMMAND,
     &docs::COMMAND,
     &doctor::COMMAND,

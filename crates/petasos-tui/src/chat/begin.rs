@@ -26,8 +26,19 @@ const FOLD_PASTES_ABOVE: usize = 5;
 
 impl Chat {
     pub(super) fn new(setup: Setup, settings: Arc<Settings>) -> Result<Self, ChatError> {
-        let Setup { session, look, history, first, greeting, emoji, editor, clipboard, pasted } =
-            setup;
+        let Setup {
+            session,
+            look,
+            history,
+            first,
+            greeting,
+            emoji,
+            editor,
+            clipboard,
+            pasted,
+            pictures,
+            ears,
+        } = setup;
         let skin = Arc::new(Mutex::new(look.skin));
         let raw = if look.live { Some(Raw::hold()?) } else { None };
         let flag = |key: &str| settings.get(key).and_then(serde_json::Value::as_bool);
@@ -65,6 +76,8 @@ impl Chat {
             settings,
             editor,
             clipboard,
+            pictures,
+            ears,
             skin,
             raw,
         };

@@ -1,10 +1,12 @@
 //! What an event of the session shows.
 
 use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Instant;
 
 use petasos_contract::ToolName;
+use petasos_contract::call::Status;
 use petasos_contract::event::Event;
 use petasos_contract::message::Message;
 use petasos_session::{
@@ -75,6 +77,9 @@ impl Chat {
                 }
                 self.view.take(event.clone(), canvas);
                 self.flush();
+                if let Event::ToolAnswered { preview, status: Status::Ok, .. } = event {
+                    self.show_picture(preview);
+                }
             }
             SessionEvent::Submitted { id, .. } => {
                 self.pending.insert(*id);
@@ -102,6 +107,18 @@ impl Chat {
             SessionEvent::Ran(ran) => self.view.ran(ran, canvas),
             _ => {}
         }
+    }
+
+    /// The picture that a call made, where the terminal can show one.
+    fn show_picture(&mut self, preview: &str) {
+        let Some(pictures) = self.pictures.clone().filter(|_| !self.input.is_composing()) else {
+            return;
+        };
+        let Some(file) = made(preview) else { return };
+        let Some(sequence) = pictures(Path::new(&file), self.screen.size()) else { return };
+        let stay = self.view.done();
+        self.screen.show(stay, &[]);
+        self.screen.picture(&sequence);
     }
 
     /// A message that another process added.
@@ -307,4 +324,12 @@ fn quoted(text: &str, columns: usize) -> Vec<Line> {
         }
     }
     lines
+}
+
+/// The file of the picture that a result names.
+fn made(preview: &str) -> Option<String> {
+    let (_, rest) = preview.split_once("\"image\":")?;
+    let (_, rest) = rest.split_once('"')?;
+    let (path, _) = rest.split_once('"')?;
+    (path.starts_with('/') && !path.contains('\\')).then(|| path.to_owned())
 }

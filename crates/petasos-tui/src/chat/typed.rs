@@ -184,7 +184,9 @@ impl Chat {
             }
             Done::Offers(title, offers) => self.offered(title, offers),
             Done::Copy(Ok(text)) => self.copy(&text),
-            Done::Copy(Err(why)) => self.complain(&why),
+            Done::Copy(Err(why)) | Done::Spoken(Err(why)) => self.complain(&why),
+            // The person sees what was heard, and sends it or not.
+            Done::Spoken(Ok(text)) => self.draft.put(&text),
             Done::Switch(Err(error)) => {
                 // A session that has ended for one that cannot be opened leaves nothing to chat in.
                 self.next = if self.events.is_some() { Next::Stay } else { Next::Leave };

@@ -9,10 +9,13 @@ use std::sync::Arc;
 
 use clap::{ArgMatches, Args};
 use petasos_config::Inputs;
+use petasos_contract::SessionId;
 use petasos_contract::context::Surface;
+use petasos_media::transcribing::{self, transcribe};
+use petasos_media::{inline, recording};
 use petasos_providers::{Request, Vault, resolve};
 use petasos_session::{Begin, Choice};
-use petasos_tui::{Clipboard, Editor, Look, Setup};
+use petasos_tui::{Clipboard, Ears, Editor, Look, Pictures, Setup};
 
 use crate::command::{Command, Session, parse};
 use crate::conversation::Conversation;
@@ -70,6 +73,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
     let ended = host.wait(async {
         let _warming = host.warm_terminal();
         let _pruning = crate::prune::start(&host);
+        let _upkeep = crate::upkeep::start(&host);
         let guests = crate::guests::open(&host, Some(host.people()), out).await?;
         guests.watch(&inputs);
         let services = Arc::new(Program::new(Arc::clone(&host), inputs, guests));
@@ -97,6 +101,8 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
             editor,
             clipboard: clipboard(pasted.clone()),
             pasted,
+            pictures: pictures(&host, look),
+            ears: ears(&host),
         };
         petasos_tui::run(setup).await.map_err(|error| failed(&error))
     })??;
@@ -131,6 +137,38 @@ fn editor(inputs: &Inputs, workspace: &Path) -> Option<Editor> {
         let (editor, workspace) = (editor.clone(), workspace.clone());
         Box::pin(async move { petasos_terminal::edit(&editor, &file, &workspace).await })
     }))
+}
+
+/// How pictures are shown at this terminal, if at all.
+fn pictures(host: &Host, look: Look) -> Option<Pictures> {
+    let protocol = inline::protocol(host.settings()).filter(|_| look.live)?;
+    Some(Arc::new(move |file, size| match inline::shown(file, protocol, size) {
+        Ok(sequence) => Some(sequence),
+        Err(error) => {
+            tracing::debug!(%error, file = %file.display(), "a picture is not shown");
+            None
+        }
+    }))
+}
+
+/// Records what the person says, and has it heard.
+fn ears(host: &Arc<Host>) -> Ears {
+    let host = Arc::clone(host);
+    Arc::new(move |seconds| {
+        let host = Arc::clone(&host);
+        Box::pin(async move {
+            let cx = host.call_context(Surface::Cli, SessionId::new("voice"));
+            transcribing::ready(&cx.settings)?;
+            let processes = host.ports().processes.as_ref();
+            let seconds = seconds.unwrap_or(recording::SECONDS);
+            let recorded = recording::record(seconds, processes, &cx).await;
+            let file = recorded.map_err(|error| error.to_string())?;
+            let heard = Box::pin(transcribe(&file, None, processes, &cx)).await;
+            // What was said is in the line now; the recording is of no more use.
+            std::fs::remove_file(&file).unwrap_or_default();
+            heard.map(|heard| heard.transcript).map_err(|error| error.to_string())
+        })
+    })
 }
 
 /// The picture in the clipboard of the person, kept where only they can read it.

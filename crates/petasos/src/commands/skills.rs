@@ -44,6 +44,21 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
+    /// Look for skills of others by words, in trusted repositories and those that were added
+    Search(hub::Search),
+    /// Add a repository that `search` looks through, or take it away
+    Tap {
+        /// owner/repo or an address that ends in .git
+        repo: String,
+        /// Take it away
+        #[arg(long)]
+        remove: bool,
+    },
+    /// Say whether a folder could be published: format, limits, scan
+    PublishCheck {
+        /// The folder
+        folder: String,
+    },
     /// Look at a skill of others without installing it
     Inspect(hub::Origin),
     /// Install a skill: owner/repo/name, an address, an archive or a folder
@@ -105,6 +120,9 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Show { name, file } => show(session, &name, file.as_deref()),
         Action::Check { name } => check(session, name.as_deref()),
         Action::Trust { name, yes } => consent::trust(session, name.as_deref(), yes),
+        Action::Search(search) => search.run(session),
+        Action::Tap { repo, remove } => hub::tap(session, &repo, !remove),
+        Action::PublishCheck { folder } => hub::publish_check(session, &folder),
         Action::Inspect(from) => from.inspect(session),
         Action::Install(install) => install.run(session),
         Action::Update(update) => update.run(session),

@@ -124,7 +124,17 @@ fn content(parts: &[Part]) -> Value {
     });
     match texts.collect::<Option<Vec<_>>>() {
         Some(texts) => json!(texts.join("\n\n")),
-        None => json!(parts),
+        None => parts.iter().map(part).collect(),
+    }
+}
+
+/// A part as this dialect writes it; films have a kind of their own.
+fn part(part: &Part) -> Value {
+    match part {
+        Part::ImageUrl { image_url } if image_url.is_film() => {
+            json!({"type": "video_url", "video_url": {"url": image_url.url}})
+        }
+        other => json!(other),
     }
 }
 

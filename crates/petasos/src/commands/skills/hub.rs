@@ -25,6 +25,81 @@ pub(super) struct Origin {
 }
 
 #[derive(Debug, Args)]
+pub(super) struct Search {
+    /// Words that the name or the description has; all skills without
+    words: Vec<String>,
+    /// Only this repository, host (well-known:HOST) or archive
+    #[arg(long = "in", value_name = "PLACE")]
+    place: Option<String>,
+}
+
+impl Search {
+    pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
+        let out = session.out;
+        let host = session.host.shared()?;
+        let settings = host.settings();
+        let places = self.place.clone().map_or_else(|| hub::taps(settings), |one| vec![one]);
+        let fetcher = Fetcher::new(settings, host.ports().processes.clone());
+        let hits = host.wait(Box::pin(fetcher.search(&self.words.join(" "), &places)))?;
+        if out.is_json() {
+            out.value(&json!(hits));
+        } else {
+            for hit in &hits.found {
+                let about: String = hit.description.chars().take(80).collect();
+                out.line(format!("{}  ({})", hit.identifier, hit.trust.as_str()));
+                out.line(format!("    {about}"));
+            }
+            if hits.found.is_empty() {
+                out.line("nothing was found");
+            }
+            for (place, why) in &hits.failed {
+                out.remark(format!("{place} did not answer: {why}"));
+            }
+        }
+        let is_nothing = hits.found.is_empty() && hits.failed.len() == places.len();
+        Ok(if is_nothing { ExitCode::FAILURE } else { ExitCode::SUCCESS })
+    }
+}
+
+/// Adds a repository to those that are looked through, or takes it away.
+pub(super) fn tap(session: &mut Session, repo: &str, wanted: bool) -> Result<ExitCode, Report> {
+    let (out, host) = (session.out, session.host.shared()?);
+    hub::tap(host.settings(), repo, wanted).map_err(refused)?;
+    out.line(hub::taps(host.settings()).join("\n"));
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Whether a folder could be published.
+pub(super) fn publish_check(session: &mut Session, folder: &str) -> Result<ExitCode, Report> {
+    let (out, host) = (session.out, session.host.shared()?);
+    let settings = host.settings();
+    let source = Source::of(folder, settings).map_err(refused)?;
+    let fetcher = Fetcher::new(settings, None);
+    let package = host.wait(Box::pin(fetcher.fetch(&source)))?.map_err(refused)?;
+    let main = package.files.get("SKILL.md").cloned().unwrap_or_default();
+    let checked = petasos_skills::format::check(
+        &String::from_utf8_lossy(&main),
+        std::path::Path::new(&package.folder),
+    );
+    let report = scan::scan(&package.files);
+    let verdict = report.verdict();
+    if out.is_json() {
+        out.value(&json!({ "name": checked.name, "problems": checked.problems,
+            "verdict": verdict, "findings": report.findings }));
+    } else {
+        for problem in &checked.problems {
+            out.line(format!("format: {}", problem.what));
+        }
+        for finding in &report.findings {
+            out.line(format!("scan: {}", finding.what));
+        }
+        out.line(format!("{}: {} files, {verdict:?}", checked.name, package.files.len()));
+    }
+    let is_good = checked.problems.is_empty() && verdict == scan::Verdict::Safe;
+    Ok(if is_good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+#[derive(Debug, Args)]
 pub(super) struct Install {
     #[command(flatten)]
     from: Origin,

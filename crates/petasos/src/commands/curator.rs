@@ -1,0 +1,118 @@
+//! `petasos curator`: the upkeep of skills, and taking it back.
+
+use std::process::ExitCode;
+use std::time::SystemTime;
+
+use clap::{ArgMatches, Subcommand};
+use petasos_contract::SessionId;
+use petasos_contract::context::Surface;
+use petasos_skills::curator::{self, CuratorSettings, Step};
+use petasos_skills::{Library, SkillError, Usage};
+use serde_json::json;
+
+use crate::command::{Command, Session, parse};
+use crate::out::Out;
+use crate::report::Report;
+
+pub(super) static COMMAND: Command = Command::of_actions::<Action>(
+    "curator",
+    "Put away skills that nobody uses, and bring them back",
+    run,
+);
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Say when it last ran, what it would do now, and which copies there are
+    Status,
+    /// Do it now
+    Run,
+    /// Bring back what a run put away
+    Rollback {
+        /// Which copy; the last when absent
+        copy: Option<String>,
+    },
+    /// Keep a skill from being put away
+    Pin {
+        /// Its name
+        name: String,
+    },
+    /// Let a skill be put away again
+    Unpin {
+        /// Its name
+        name: String,
+    },
+    /// Stop it from running by itself
+    Pause,
+    /// Let it run by itself again
+    Resume,
+}
+
+fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> {
+    let (out, host) = (session.out, session.host.shared()?);
+    let library = Library::of(host.ports());
+    let cx = host.call_context(Surface::Cli, SessionId::new("curator"));
+    let (settings, now) = (&cx.settings, SystemTime::now());
+    match parse(matches)? {
+        Action::Status => {
+            let known = curator::status(settings);
+            let steps = curator::plan(&library, &cx, now).map_err(refused)?;
+            let copies = curator::backups(settings);
+            if out.is_json() {
+                let enabled = CuratorSettings::of(settings).enabled;
+                out.value(&json!({ "enabled": enabled, "paused": known.paused,
+                    "last_run_at": known.last_run_at, "would": steps, "backups": copies }));
+                return Ok(ExitCode::SUCCESS);
+            }
+            let last = known.last_run_at.as_deref().unwrap_or("never");
+            let paused = if known.paused { ", paused" } else { "" };
+            out.line(format!("last run: {last}{paused}; copies: {}", copies.len()));
+            told(out, &steps);
+        }
+        Action::Run => {
+            let report = curator::run(&library, &cx, now).map_err(refused)?;
+            if out.is_json() {
+                out.value(&json!(report));
+                return Ok(ExitCode::SUCCESS);
+            }
+            told(out, &report.steps);
+            if let Some(copy) = report.backup {
+                out.remark(format!("`petasos curator rollback {copy}` takes it back"));
+            }
+        }
+        Action::Rollback { copy } => {
+            let back = curator::rollback(settings, copy.as_deref()).map_err(refused)?;
+            out.line(format!("brought back: {}", back.join(", ")));
+        }
+        Action::Pin { name } => pin(out, settings, &name, true)?,
+        Action::Unpin { name } => pin(out, settings, &name, false)?,
+        Action::Pause => curator::pause(settings, true).map_err(refused)?,
+        Action::Resume => curator::pause(settings, false).map_err(refused)?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn told(out: Out, steps: &[Step]) {
+    if steps.is_empty() {
+        out.line("nothing to do");
+    }
+    for step in steps {
+        let since = step.last_touched.as_deref().unwrap_or("nobody counted");
+        let becomes = format!("{:?}", step.becomes).to_lowercase();
+        out.line(format!("{:<28} {becomes:<9} last used {since}", step.name));
+    }
+}
+
+fn pin(
+    out: Out,
+    settings: &petasos_contract::Settings,
+    name: &str,
+    pinned: bool,
+) -> Result<(), Report> {
+    Usage::edit(settings, name, |record| record.pinned = pinned).map_err(refused)?;
+    out.line(format!("{name} is {}", if pinned { "pinned" } else { "no longer pinned" }));
+    Ok(())
+}
+
+fn refused(error: SkillError) -> Report {
+    Report::new(error.message).code(error.kind)
+}
