@@ -24,26 +24,43 @@ pub(crate) fn address(
     let variable = settings.variable("BROWSER_CDP_URL").map(|set| set.value.expose().to_owned());
     let given = variable.filter(|url| !url.trim().is_empty()).or_else(|| own.cdp_url.clone());
     let Some(given) = given.filter(|url| !url.trim().is_empty()) else { return Ok(None) };
-    let bad = |what: &str| {
-        let text =
-            format!("browser.cdp_url {what}; write it as ws://host:port/… or http://host:port");
-        BrowserError::new("missing_setup", text)
-    };
-    let url = given.trim();
-    let spelled = match url.split_once("://") {
-        Some(("ws", rest)) => format!("http://{rest}"),
-        Some(("wss", rest)) => format!("https://{rest}"),
-        Some(("http" | "https", _)) => url.to_owned(),
-        Some(_) | None => return Err(bad("is no ws or http address")),
-    };
-    let url = Url::parse(&spelled).map_err(|_| bad("cannot be read"))?;
-    let origin = Origin::of(&url).ok_or_else(|| bad("names no host"))?;
-    if !origin.is_encrypted() && !origin.is_loopback() && !own.cdp_insecure {
+    let address = Address::of(given.trim())?;
+    let is_safe = address.origin().is_some_and(|it| it.is_encrypted() || it.is_loopback());
+    if !is_safe && !own.cdp_insecure {
         return Err(bad(
             "leads elsewhere without encryption; use wss:// or set browser.cdp_insecure",
         ));
     }
-    Ok(Some(Address(url)))
+    Ok(Some(address))
+}
+
+fn bad(what: &str) -> BrowserError {
+    let text = format!("browser.cdp_url {what}; write it as ws://host:port/… or http://host:port");
+    BrowserError::new("missing_setup", text)
+}
+
+impl Address {
+    /// Reads an address; WebSocket addresses become those that they begin with.
+    pub(crate) fn of(given: &str) -> Result<Self, BrowserError> {
+        let spelled = match given.split_once("://") {
+            Some(("ws", rest)) => format!("http://{rest}"),
+            Some(("wss", rest)) => format!("https://{rest}"),
+            Some(("http" | "https", _)) => given.to_owned(),
+            Some(_) | None => return Err(bad("is no ws or http address")),
+        };
+        let address = Self(Url::parse(&spelled).map_err(|_| bad("cannot be read"))?);
+        address.origin().map(|_| ()).ok_or_else(|| bad("names no host"))?;
+        Ok(address)
+    }
+
+    fn origin(&self) -> Option<Origin> {
+        Origin::of(&self.0)
+    }
+
+    /// Whether the browser is on this machine, so that our proxy can be reached from there.
+    pub(crate) fn is_here(&self) -> bool {
+        self.origin().is_some_and(|origin| origin.is_loopback())
+    }
 }
 
 /// Connects to it.
@@ -60,7 +77,9 @@ pub(crate) async fn connect(
         BrowserError::new("upstream", text)
     };
     let url = match address.0.path() {
-        "/" | "" => websocket_of(&net, &address.0).await.map_err(failed)?,
+        "/" | "" if address.0.query().is_none() => {
+            websocket_of(&net, &address.0).await.map_err(failed)?
+        }
         _ => address.0.clone(),
     };
     let request = Request::new(Method::GET, url).first_byte(CONNECT_WAIT);

@@ -6,11 +6,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::{CallContext, wait};
+use petasos_net::sites::{Neighbourhood, neighbourhood};
 use serde_json::{Map, Value};
 
 use crate::click::{self, ClickKind};
-use crate::engine::Browsers;
+use crate::engine::{Browsers, IsPrivate};
 use crate::error::BrowserError;
+use crate::form::Form;
 use crate::session::Session;
 use crate::snapshot::SnapshotAsk;
 use crate::typing::TypeAsk;
@@ -36,7 +38,7 @@ impl Browsers {
         url: &str,
         opens_private: bool,
     ) -> Answer {
-        let session = self.session(cx, true).await?;
+        let session = self.session(cx, Some(IsPrivate(is_private(url)))).await?;
         if let Some(tab) = url.strip_prefix("tab:") {
             return Ok(finish(&session, Box::pin(navigate::tab(&session, tab)).await?));
         }
@@ -46,13 +48,13 @@ impl Browsers {
 
     /// One step back in the history.
     pub async fn back(self: &Arc<Self>, cx: &CallContext) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, navigate::history(&session, -1)).await
     }
 
     /// The page as text.
     pub async fn snapshot(self: &Arc<Self>, cx: &CallContext, ask: SnapshotAsk) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, snapshot::take(&session, &ask)).await
     }
 
@@ -63,37 +65,37 @@ impl Browsers {
         reference: &str,
         kind: ClickKind,
     ) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, click::click(&session, reference, kind)).await
     }
 
     /// Types into what a reference names.
     pub async fn type_text(self: &Arc<Self>, cx: &CallContext, ask: TypeAsk) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, typing::type_text(&session, &ask, cx)).await
     }
 
     /// Presses a key.
     pub async fn press(self: &Arc<Self>, cx: &CallContext, key: &str) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, typing::press(&session, key)).await
     }
 
     /// Turns the wheel.
     pub async fn scroll(self: &Arc<Self>, cx: &CallContext, ask: click::ScrollAsk) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, click::scroll(&session, &ask)).await
     }
 
     /// The pictures of the page.
     pub async fn images(self: &Arc<Self>, cx: &CallContext) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, look::images(&session)).await
     }
 
     /// A picture of the page: the answer, and the file.
     pub async fn picture(self: &Arc<Self>, cx: &CallContext, annotate: bool) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         self.acts(cx, &session, look::picture(&session, annotate)).await
     }
 
@@ -104,7 +106,7 @@ impl Browsers {
         clear: bool,
         expression: Option<&str>,
     ) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         match expression {
             None => Ok(finish(&session, look::console(&session, clear))),
             Some(code) => self.acts(cx, &session, look::evaluate(&session, code)).await,
@@ -118,7 +120,7 @@ impl Browsers {
         accept: bool,
         (id, prompt): (Option<&str>, Option<&str>),
     ) -> Answer {
-        let session = self.session(cx, false).await?;
+        let session = self.session(cx, None).await?;
         let _turn = turn(cx, &session).await?;
         let work = dialog::answer(&session, accept, id, prompt);
         Ok(finish(&session, cancellable(cx, Box::pin(work)).await?))
@@ -126,7 +128,8 @@ impl Browsers {
 
     /// A bare call of the protocol.
     pub async fn raw(self: &Arc<Self>, cx: &CallContext, ask: raw::RawAsk) -> Answer {
-        let session = self.session(cx, ask.opens()).await?;
+        let opens = ask.opens().then_some(IsPrivate(ask.opens_private));
+        let session = self.session(cx, opens).await?;
         let _turn = turn(cx, &session).await?;
         let work = Box::pin(cancellable(cx, raw::send(&session, &ask)));
         let answer = tokio::select! {
@@ -150,6 +153,30 @@ impl Browsers {
         let number = crate::element::number(reference)?;
         let mut state = session.state();
         Some(state.active_tab()?.refs.get(&number)?.input_type.clone())
+    }
+
+    /// What the form would do that clicking a reference sends, or Enter in it (`by_key`); without
+    /// a reference Enter where something was typed last.
+    pub fn form(&self, cx: &CallContext, reference: Option<&str>, by_key: bool) -> Option<Form> {
+        let session = self.peek(cx)?;
+        let mut state = session.state();
+        let number = match reference {
+            Some(reference) => crate::element::number(reference)?,
+            None => state.typed_last?,
+        };
+        let tab = state.active_tab()?;
+        let record = tab.refs.get(&number)?;
+        let page = tab.frames.get(&record.key.frame).map_or(&tab.url, |frame| &frame.url);
+        let inside = record.form.as_ref().filter(|inside| by_key || inside.submits)?;
+        Form::of(&inside.form, page)
+    }
+
+    /// The service that a call's browser is opened at, and what that costs in cents.
+    pub fn vendor(&self, cx: &CallContext) -> Option<(String, u32)> {
+        let own = cx.settings.section().ok()?;
+        let cloud = crate::cloud::chosen(&own).ok()??;
+        let is_open = self.peek(cx).is_some_and(|session| session.lives());
+        Some((cloud.host(&cx.settings)?, if is_open { 0 } else { cloud.cents }))
     }
 
     /// Does the work of a call on its own turn.
@@ -198,6 +225,13 @@ impl Browsers {
             }
         }
     }
+}
+
+/// Whether an address is plainly one of this machine or of a private network.
+fn is_private(url: &str) -> bool {
+    let url = petasos_net::checked_url(url).ok();
+    let host = url.as_ref().and_then(|url| url.host_str());
+    host.is_some_and(|host| neighbourhood(host) != Neighbourhood::Public)
 }
 
 /// Waits until no other call uses the session.

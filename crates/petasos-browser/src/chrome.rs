@@ -54,10 +54,11 @@ pub(crate) struct Chrome {
     pub(crate) is_unconfined: bool,
 }
 
-/// A folder that exists as long as its process; a lock tells a living owner from a dead one.
+/// The folder of a browser; a lock tells a living owner from a dead one.
 #[derive(Debug)]
 pub(crate) struct Profile {
     folder: PathBuf,
+    lasts: bool,
     _lock: File,
 }
 
@@ -65,22 +66,51 @@ const PREFIX: &str = "profile-";
 const LOCK: &str = "owner.lock";
 
 impl Profile {
-    /// A new empty folder that only we can read; folders of the dead are removed first.
-    fn new(parent: &Path) -> io::Result<Self> {
-        use std::os::unix::fs::DirBuilderExt as _;
-        std::fs::DirBuilder::new().recursive(true).mode(0o700).create(parent)?;
-        remove_dead(parent);
+    /// A new empty folder that only we can read and that goes with its process; folders of the
+    /// dead are removed first.
+    pub(crate) fn passing(settings: &Settings) -> io::Result<Self> {
+        let parent = settings.home().join("cache").join("browser");
+        private(&parent)?;
+        remove_dead(&parent);
         let random = getrandom::u64().map_err(|error| io::Error::other(error.to_string()))?;
         let folder = parent.join(format!("{PREFIX}{random:016x}"));
-        std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
+        private(&folder)?;
         let lock = File::create(folder.join(LOCK))?;
         lock.lock()?;
-        Ok(Self { folder, _lock: lock })
+        Ok(Self { folder, lasts: false, _lock: lock })
     }
+
+    /// The folder of a profile that keeps its logins. Whoever uses it has it alone.
+    pub(crate) fn lasting(settings: &Settings, name: &str) -> Result<Self, BrowserError> {
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if name.len() > 64 || !name.chars().all(is_plain) {
+            let text = format!("`{name}` is no name of a profile: use letters, digits, - and _");
+            return Err(BrowserError::new("bad_argument", text));
+        }
+        let folder = settings.home().join("browser").join("profiles").join(name);
+        let failed = |error: io::Error| {
+            BrowserError::new("upstream", format!("{}: {error}", folder.display()))
+        };
+        private(&folder).map_err(failed)?;
+        let lock = File::create(folder.join(LOCK)).map_err(failed)?;
+        if lock.try_lock().is_err() {
+            let text = format!("the browser profile `{name}` is in use by another program");
+            return Err(BrowserError::new("busy", text));
+        }
+        Ok(Self { folder, lasts: true, _lock: lock })
+    }
+}
+
+fn private(folder: &Path) -> io::Result<()> {
+    use std::os::unix::fs::DirBuilderExt as _;
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(folder)
 }
 
 impl Drop for Profile {
     fn drop(&mut self) {
+        if self.lasts {
+            return;
+        }
         if let Err(error) = std::fs::remove_dir_all(&self.folder) {
             tracing::debug!(%error, "a browser profile was not removed; the next start does it");
         }
@@ -101,11 +131,11 @@ fn remove_dead(parent: &Path) {
     }
 }
 
-/// Starts the browser behind a proxy that refuses everything; sessions bring their own.
+/// Starts the browser in a folder, behind a proxy for all that no session brings its own for.
 pub(crate) async fn start(
     processes: &Arc<dyn Processes>,
-    settings: &Arc<Settings>,
-    own: &BrowserSettings,
+    (settings, own): (&Arc<Settings>, &BrowserSettings),
+    profile: io::Result<Profile>,
     proxy: std::net::SocketAddr,
 ) -> Result<Chrome, BrowserError> {
     let missing = || {
@@ -124,8 +154,7 @@ pub(crate) async fn start(
         let text = format!("{} did not start: {what}", program.display());
         BrowserError::new("crashed", text)
     };
-    let folder = settings.home().join("cache").join("browser");
-    let profile = Profile::new(&folder).map_err(|error| failed(&error.to_string()))?;
+    let profile = profile.map_err(|error| failed(&error.to_string()))?;
     let mut argv = vec![
         "/bin/sh".to_owned(),
         "-c".to_owned(),

@@ -10,6 +10,8 @@ use crate::session::{ActiveTab, Session};
 use crate::{navigate, settle, snapshot};
 
 const NEW_TAB_WAIT: Duration = Duration::from_millis(100);
+/// A tab that opens so soon after our action is its work.
+const TAB_EXPECTED: Duration = Duration::from_secs(1);
 const SCROLL_USUAL: f64 = 500.0;
 
 /// How something is clicked.
@@ -69,7 +71,11 @@ pub(crate) async fn click(
         _ => {}
     }
     let point = element.actionable(session, false).await?;
-    let tabs = session.state().tabs_made;
+    let tabs = {
+        let mut state = session.state();
+        state.tab_expected = Some(Instant::now() + TAB_EXPECTED);
+        state.tabs_made
+    };
     let before = settle::before(session, &element.tab);
     mouse(session, &element.record.key.cdp, point, kind).await?;
     let opened = new_tab(session, tabs).await;

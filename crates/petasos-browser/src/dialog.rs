@@ -9,20 +9,33 @@ use crate::session::{Dialog, Session, State};
 
 /// The open dialog that is overdue is dismissed; else why nothing else can be done now.
 pub(crate) fn open(session: &Session) -> Option<BrowserError> {
-    let state = session.state();
+    let mut state = session.state();
+    dismiss_overdue(session, &mut state);
     let open = waiting(&state);
     let first = *open.first()?;
-    if first.opened.elapsed() > session.options.dialog() {
-        let dismiss = json!({ "accept": false });
-        session.wire.post(Some(&first.cdp), "Page.handleJavaScriptDialog", &dismiss);
-        return None;
-    }
     let text = format!(
         "a {} dialog is open and the page waits for it; answer it with browser_dialog",
         first.kind
     );
     let pending: Vec<Value> = open.iter().map(|dialog| dialog.told()).collect();
     Some(BrowserError::new("dialog_open", text).with("pending_dialogs", pending))
+}
+
+/// What nobody answered in time is dismissed; the page goes on.
+fn dismiss_overdue(session: &Session, state: &mut State) {
+    let most = session.options.dialog();
+    let is_overdue = |dialog: &Dialog| dialog.opened.elapsed() > most;
+    for dialog in state.dialogs.iter().filter(|dialog| is_overdue(dialog)) {
+        let dismiss = json!({ "accept": false });
+        session.wire.post(Some(&dialog.cdp), "Page.handleJavaScriptDialog", &dismiss);
+    }
+    let (overdue, open): (Vec<Dialog>, Vec<Dialog>) =
+        std::mem::take(&mut state.dialogs).into_iter().partition(is_overdue);
+    state.dialogs = open;
+    for dialog in overdue {
+        let note = format!("a {} dialog was dismissed, because nobody answered it", dialog.kind);
+        state.notes.push(note);
+    }
 }
 
 /// Dialogs that the model must answer; those about leaving a page are answered by us.

@@ -1,45 +1,30 @@
-//! The one browser process and its sessions: who has one, who is idle, who is lost.
+//! The browsers of a program and their sessions: who has one, who is idle, who is lost.
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::ports::{Memory, Ports};
-use petasos_contract::processes::{HelperHand, Processes};
+use petasos_contract::processes::Processes;
 use petasos_contract::wait::Owned;
-use petasos_contract::{CallContext, SessionId, Settings};
+use petasos_contract::{CallContext, SessionId, Settings, TaskId};
 use petasos_net::proxy::Proxies;
 use petasos_net::{FilterProxy, SiteRules};
 use serde_json::{Value, json};
 
-use crate::attach;
-use crate::chrome::{self, Profile};
+use crate::cloud;
 use crate::error::BrowserError;
-use crate::events::{Hub, text};
+use crate::events::text;
 use crate::options::BrowserSettings;
+use crate::running::{Running, START_WAIT, Which, beside};
 use crate::session::{Session, SessionKey, SessionParts};
-use crate::wire::{Listener, Wire};
 
-/// A first start reads a hundred megabytes from disk.
-const START_WAIT: Duration = Duration::from_mins(1);
 /// The process outlives its last session by so much.
 const PROCESS_IDLE: Duration = Duration::from_secs(30);
 const REAP_EVERY: Duration = Duration::from_secs(2);
-
-/// A browser that answers.
-struct Running {
-    wire: Arc<Wire>,
-    hub: Arc<Hub>,
-    hand: Option<Arc<dyn HelperHand>>,
-    is_unconfined: bool,
-    idle_since: Mutex<Option<Instant>>,
-    // Dropped last: the folder of a process that is gone.
-    _tasks: Vec<Owned<()>>,
-    _refuses_all: Option<FilterProxy>,
-    _profile: Option<Profile>,
-}
 
 /// What the browser uses, for people and measurements.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,9 +41,12 @@ pub struct Usage {
 pub struct Browsers {
     processes: Option<Arc<dyn Processes>>,
     rules: Option<SiteRules>,
-    running: tokio::sync::Mutex<Option<Arc<Running>>>,
+    running: tokio::sync::Mutex<HashMap<Which, Arc<Running>>>,
     sessions: Mutex<HashMap<SessionKey, Arc<Session>>>,
+    /// Which of its two sessions a caller used last, where one is in a cloud and one is here.
+    last: Mutex<HashMap<SessionKey, SessionKey>>,
     reaper: Mutex<Option<Owned<()>>>,
+    rendered: AtomicU64,
 }
 
 impl fmt::Debug for Browsers {
@@ -72,24 +60,24 @@ impl fmt::Debug for Browsers {
 impl Browsers {
     /// None started yet; processes are started through this port.
     pub fn new(processes: Option<Arc<dyn Processes>>) -> Arc<Self> {
-        Arc::new(Self {
-            processes,
-            rules: None,
-            running: tokio::sync::Mutex::new(None),
-            sessions: Mutex::default(),
-            reaper: Mutex::default(),
-        })
+        Self::made(processes, None)
     }
 
     /// The same over other site rules than those of the settings, for embedders with a resolver of
     /// their own.
     pub fn with_rules(processes: Option<Arc<dyn Processes>>, rules: SiteRules) -> Arc<Self> {
+        Self::made(processes, Some(rules))
+    }
+
+    fn made(processes: Option<Arc<dyn Processes>>, rules: Option<SiteRules>) -> Arc<Self> {
         Arc::new(Self {
             processes,
-            rules: Some(rules),
-            running: tokio::sync::Mutex::new(None),
+            rules,
+            running: tokio::sync::Mutex::default(),
             sessions: Mutex::default(),
+            last: Mutex::default(),
             reaper: Mutex::default(),
+            rendered: AtomicU64::new(0),
         })
     }
 
@@ -99,13 +87,13 @@ impl Browsers {
         (kept as Arc<dyn std::any::Any + Send + Sync>).downcast().ok()
     }
 
-    /// The session of a call. Only a navigation opens one.
+    /// The session of a call. Only a navigation opens one, for an address that may be private.
     pub(crate) async fn session(
         self: &Arc<Self>,
         cx: &CallContext,
-        opens: bool,
+        opens: Option<IsPrivate>,
     ) -> Result<Arc<Session>, BrowserError> {
-        let key = (cx.session.clone(), cx.task.clone());
+        let key = self.key(cx, opens)?;
         let known = self.sessions.lock().get(&key).cloned();
         let was_lost = match known {
             Some(session) if session.lives() => {
@@ -115,42 +103,58 @@ impl Browsers {
             Some(_) => true,
             None => false,
         };
-        if !opens {
+        if opens.is_none() {
             return Err(if was_lost {
                 crate::wire::WireError::Gone.into()
             } else {
                 BrowserError::no_page()
             });
         }
-        self.open(key, cx, was_lost).await
+        let own = options(cx)?;
+        let which = Which::of(&cx.settings, &own, &key)?;
+        self.open(key, cx, was_lost, which).await
+    }
+
+    /// The key of a call's session. Beside one in a cloud there may be one here for private
+    /// addresses; what follows uses the one that was used last.
+    fn key(&self, cx: &CallContext, opens: Option<IsPrivate>) -> Result<SessionKey, BrowserError> {
+        let base = (cx.session.clone(), cx.task.clone());
+        let own = options(cx)?;
+        if cloud::chosen(&own)?.is_none() {
+            return Ok(base);
+        }
+        let mut last = self.last.lock();
+        let key = match opens {
+            Some(IsPrivate(true)) if own.auto_local_for_private_urls => beside(&base),
+            Some(IsPrivate(_)) => base.clone(),
+            None => return Ok(last.get(&base).cloned().unwrap_or(base)),
+        };
+        last.insert(base, key.clone());
+        Ok(key)
     }
 
     /// The session of a call, when there is one, without using it.
     pub(crate) fn peek(&self, cx: &CallContext) -> Option<Arc<Session>> {
-        self.sessions.lock().get(&(cx.session.clone(), cx.task.clone())).cloned()
+        let key = self.key(cx, None).ok()?;
+        self.sessions.lock().get(&key).cloned()
     }
 
-    async fn open(
+    pub(crate) async fn open(
         self: &Arc<Self>,
         key: SessionKey,
         cx: &CallContext,
         was_lost: bool,
+        which: Which,
     ) -> Result<Arc<Session>, BrowserError> {
-        let own: BrowserSettings = cx
-            .settings
-            .section()
-            .map_err(|error| BrowserError::new("missing_setup", error.to_string()))?;
+        let own = options(cx)?;
         self.make_room(own.max_sessions.max(1)).await;
-        let running = self.running(&cx.settings, &own).await?;
+        self.refuse_second(&which)?;
         let rules = self.rules.clone().unwrap_or_else(|| SiteRules::from_settings(&cx.settings));
         let proxies = Proxies::from_settings(&cx.settings);
         let proxy = FilterProxy::start(rules, proxies, own.max_mb.saturating_mul(1_000_000)).await;
         let proxy = proxy.map_err(|error| BrowserError::new("upstream", error.to_string()))?;
-        let context = json!({ "disposeOnDetach": true, "proxyBypassList": "<-loopback>",
-            "proxyServer": format!("http://{}", proxy.address()) });
-        let made =
-            running.wire.call(None, "Target.createBrowserContext", context, START_WAIT).await?;
-        let context = text(&made["browserContextId"]).to_owned();
+        let running = self.running(&which, (&cx.settings, &own), proxy.address()).await?;
+        let context = context(&running, &which, &proxy).await?;
         let folder = folder(&cx.settings, &key).map_err(|error| {
             BrowserError::new("upstream", format!("no folder for downloads: {error}"))
         })?;
@@ -163,14 +167,19 @@ impl Browsers {
         }
         let session = Session::new(SessionParts {
             key: key.clone(),
+            which,
             wire: Arc::clone(&running.wire),
             context,
             proxy,
             hub: Arc::clone(&running.hub),
+            is_remote: running.is_remote,
             folder,
             options: own,
             first,
         });
+        if running.is_remote {
+            session.state().notes.push("addresses are checked afterwards here".to_owned());
+        }
         running.hub.add(&session);
         self.sessions.lock().insert(key, Arc::clone(&session));
         running.idle_since.lock().take();
@@ -182,60 +191,36 @@ impl Browsers {
         opened.map(|()| session)
     }
 
-    async fn running(
-        &self,
-        settings: &Arc<Settings>,
-        own: &BrowserSettings,
-    ) -> Result<Arc<Running>, BrowserError> {
-        let mut running = self.running.lock().await;
-        if let Some(running) = running.as_ref().filter(|running| !running.wire.is_gone()) {
-            return Ok(Arc::clone(running));
+    /// A profile is used by one session at a time: two would see each other's logins.
+    fn refuse_second(&self, which: &Which) -> Result<(), BrowserError> {
+        let Which::Profile(name) = which else { return Ok(()) };
+        let used = self.sessions.lock().values().any(|it| it.which == *which && it.lives());
+        if !used {
+            return Ok(());
         }
-        *running = None;
-        let hub = Arc::new(Hub::default());
-        let new = match attach::address(settings, own)? {
-            Some(address) => attached(settings, &address, hub).await?,
-            None => self.started(settings, own, hub).await?,
-        };
-        let auto = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
-        new.wire.call(None, "Target.setAutoAttach", auto, START_WAIT).await?;
-        let new = Arc::new(new);
-        *running = Some(Arc::clone(&new));
-        Ok(new)
+        let text = format!("the browser profile `{name}` is used by another session; end that one");
+        Err(BrowserError::new("busy", text))
     }
 
-    async fn started(
+    async fn running(
         &self,
-        settings: &Arc<Settings>,
-        own: &BrowserSettings,
-        hub: Arc<Hub>,
-    ) -> Result<Running, BrowserError> {
-        let processes = self.processes.as_ref().ok_or_else(|| {
-            BrowserError::new("missing_setup", "this program cannot start processes")
-        })?;
-        let refuses_all = FilterProxy::start(SiteRules::default(), Proxies::default(), 0)
-            .await
-            .map_err(|error| BrowserError::new("upstream", error.to_string()))?;
-        let chrome = chrome::start(processes, settings, own, refuses_all.address()).await?;
-        let (stdin, stdout) = (chrome.helper.stdin, chrome.helper.stdout);
-        let listener = Arc::clone(&hub) as Arc<dyn Listener>;
-        let (wire, tasks) = Wire::over_pipe(stdout, stdin, listener);
-        hub.speaks_over(&wire);
-        let version = wire.call(None, "Browser.getVersion", json!({}), START_WAIT).await;
-        let version = version.map_err(|error| {
-            BrowserError::new("crashed", format!("the browser did not start: {error}"))
-        })?;
-        tracing::debug!(version = text(&version["product"]), "a browser was started");
-        Ok(Running {
-            wire,
-            hub,
-            hand: Some(chrome.helper.hand),
-            is_unconfined: chrome.is_unconfined,
-            idle_since: Mutex::default(),
-            _tasks: tasks,
-            _refuses_all: Some(refuses_all),
-            _profile: Some(chrome.profile),
-        })
+        which: &Which,
+        (settings, own): (&Arc<Settings>, &BrowserSettings),
+        proxy: std::net::SocketAddr,
+    ) -> Result<Arc<Running>, BrowserError> {
+        let mut all = self.running.lock().await;
+        let known = all.get(which).filter(|running| !running.wire.is_gone());
+        // The process of a profile goes through the proxy of the session that it was started for.
+        if let Some(running) = known.filter(|_| !which.is_alone()) {
+            return Ok(Arc::clone(running));
+        }
+        if let Some(before) = all.remove(which) {
+            before.end().await;
+        }
+        let processes = self.processes.as_ref();
+        let new = Arc::new(Running::open(which, processes, (settings, own), proxy).await?);
+        all.insert(which.clone(), Arc::clone(&new));
+        Ok(new)
     }
 
     /// Closes the session that was idle longest when there are too many.
@@ -251,10 +236,13 @@ impl Browsers {
         }
     }
 
-    /// Ends a session: its context, pages, cookies and proxy.
-    fn close(&self, session: &Arc<Session>) {
-        let dispose = json!({ "browserContextId": session.context });
-        session.wire.post(None, "Target.disposeBrowserContext", &dispose);
+    /// Ends a session: its context, pages, cookies and proxy. A browser that was its alone ends
+    /// with the next look of the reaper.
+    pub(crate) fn close(&self, session: &Arc<Session>) {
+        if !session.which.is_alone() {
+            let dispose = json!({ "browserContextId": session.context });
+            session.wire.post(None, "Target.disposeBrowserContext", &dispose);
+        }
         session.state().is_lost = true;
         session.changed.notify_waiters();
         session.hub.remove(session);
@@ -262,6 +250,12 @@ impl Browsers {
         if sessions.get(&session.key).is_some_and(|kept| Arc::ptr_eq(kept, session)) {
             sessions.remove(&session.key);
         }
+    }
+
+    /// A key that nobody has: for a page that is opened beside all sessions.
+    pub(crate) fn own_key(&self, cx: &CallContext) -> SessionKey {
+        let number = self.rendered.fetch_add(1, Ordering::Relaxed);
+        (cx.session.clone(), TaskId::new(format!("{} page {number}", cx.task.as_str())))
     }
 
     fn watch(self: &Arc<Self>) {
@@ -285,20 +279,51 @@ impl Browsers {
             tracing::debug!("an idle browser session is closed");
             self.close(&session);
         }
-        let is_empty = self.sessions.lock().is_empty();
-        let mut slot = self.running.lock().await;
-        let Some(running) = slot.as_ref() else { return !is_empty };
-        let idle_for = {
-            let mut since = running.idle_since.lock();
-            if is_empty { Some(since.get_or_insert_with(Instant::now).elapsed()) } else { None }
+        self.make_less().await;
+        let used: Vec<Which> =
+            self.sessions.lock().values().map(|session| session.which.clone()).collect();
+        let is_left = {
+            // Ended under the lock: whoever wants the same profile next finds it free.
+            let mut all = self.running.lock().await;
+            let mut ended = Vec::new();
+            all.retain(|which, running| {
+                let mut since = running.idle_since.lock();
+                if used.contains(which) {
+                    *since = None;
+                    return true;
+                }
+                let idle_for = since.get_or_insert_with(Instant::now).elapsed();
+                let most = if which.is_alone() { Duration::ZERO } else { PROCESS_IDLE };
+                let stays = idle_for < most;
+                if !stays {
+                    ended.push(Arc::clone(running));
+                }
+                stays
+            });
+            for running in ended {
+                running.end().await;
+            }
+            !all.is_empty()
         };
-        if idle_for.is_some_and(|idle_for| idle_for > PROCESS_IDLE) {
-            let ended = slot.take();
-            drop(slot);
-            end(ended).await;
-            return false;
+        is_left || !self.sessions.lock().is_empty()
+    }
+
+    /// Closes the session that was idle longest while the browser takes too much memory.
+    async fn make_less(&self) {
+        let most = self.sessions.lock().values().map(|it| it.options.memory_max_mb).min();
+        let Some(most) = most else { return };
+        if self.usage().await.kilobytes <= most.saturating_mul(1024) {
+            return;
         }
-        true
+        let oldest = {
+            let sessions = self.sessions.lock();
+            let resting = sessions.values().filter(|session| session.turn.try_lock().is_ok());
+            resting.min_by_key(|session| *session.used.lock()).cloned()
+        };
+        if let Some(oldest) = oldest {
+            tracing::warn!(most, "the browser takes too much memory; its idlest session is closed");
+            self.close(&oldest);
+        }
     }
 
     /// Ends the browser and waits until no process of it is left.
@@ -308,15 +333,17 @@ impl Browsers {
         for session in sessions {
             self.close(&session);
         }
-        let running = self.running.lock().await.take();
-        end(running).await;
+        let all: Vec<_> = self.running.lock().await.drain().map(|(_, running)| running).collect();
+        for running in all {
+            running.end().await;
+        }
     }
 
     /// What is in use.
     pub async fn usage(&self) -> Usage {
-        let running = self.running.lock().await.clone();
-        let hand = running.and_then(|running| running.hand.clone());
-        let pids = hand.map(|hand| hand.pids()).unwrap_or_default();
+        let hands: Vec<_> =
+            self.running.lock().await.values().filter_map(|it| it.hand.clone()).collect();
+        let pids: Vec<u32> = hands.iter().flat_map(|hand| hand.pids()).collect();
         let kilobytes = pids.iter().filter_map(|pid| proportional(*pid)).sum();
         Usage { sessions: self.sessions.lock().len(), pids, kilobytes }
     }
@@ -344,52 +371,51 @@ async fn reap(browsers: Weak<Browsers>) {
     }
 }
 
-async fn end(running: Option<Arc<Running>>) {
-    const GRACE: Duration = Duration::from_millis(500);
-    let Some(running) = running else { return };
-    if let Some(hand) = &running.hand
-        && let Err(error) = hand.kill(GRACE).await
-    {
-        tracing::warn!(%error, "the browser did not end");
-    }
+fn options(cx: &CallContext) -> Result<BrowserSettings, BrowserError> {
+    let own = cx.settings.section();
+    own.map_err(|error| BrowserError::new("missing_setup", error.to_string()))
 }
 
-async fn attached(
-    settings: &Settings,
-    address: &attach::Address,
-    hub: Arc<Hub>,
-) -> Result<Running, BrowserError> {
-    let halves = attach::connect(settings, address).await?;
-    let (wire, tasks) = Wire::over_websocket(halves, Arc::clone(&hub) as Arc<dyn Listener>);
-    hub.speaks_over(&wire);
-    Ok(Running {
-        wire,
-        hub,
-        hand: None,
-        is_unconfined: false,
-        idle_since: Mutex::default(),
-        _tasks: tasks,
-        _refuses_all: None,
-        _profile: None,
-    })
+/// Whether an address that is opened is one of this machine or of a private network.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct IsPrivate(pub(crate) bool);
+
+/// The context of a session: one of its own behind its proxy, or the browser's only one.
+async fn context(
+    running: &Running,
+    which: &Which,
+    proxy: &FilterProxy,
+) -> Result<String, BrowserError> {
+    if which.is_alone() {
+        return Ok(String::new());
+    }
+    let mut asked = json!({ "disposeOnDetach": true });
+    if let Some(asked) = asked.as_object_mut().filter(|_| !running.is_remote) {
+        asked.insert("proxyBypassList".to_owned(), "<-loopback>".into());
+        asked.insert("proxyServer".to_owned(), format!("http://{}", proxy.address()).into());
+    }
+    let made = running.wire.call(None, "Target.createBrowserContext", asked, START_WAIT).await?;
+    Ok(text(&made["browserContextId"]).to_owned())
 }
 
 /// The first tab of a context, ready to be used.
 async fn begin(session: &Arc<Session>) -> Result<(), BrowserError> {
-    let context = &session.context;
     let wire = &session.wire;
     // Granting nothing denies everything that is asked for.
-    let nothing = json!({ "permissions": [], "browserContextId": context });
-    wire.post(None, "Browser.grantPermissions", &nothing);
-    let downloads = json!({ "behavior": "allowAndName", "browserContextId": context,
-        "downloadPath": session.folder, "eventsEnabled": true });
-    wire.post(None, "Browser.setDownloadBehavior", &downloads);
+    wire.post(None, "Browser.grantPermissions", &session.within(json!({ "permissions": [] })));
+    let downloads = if session.is_remote {
+        // They would end up on a machine that is not ours.
+        json!({ "behavior": "deny", "eventsEnabled": true })
+    } else {
+        json!({ "behavior": "allowAndName", "downloadPath": session.folder, "eventsEnabled": true })
+    };
+    wire.post(None, "Browser.setDownloadBehavior", &session.within(downloads));
     new_tab(session).await.map(|_| ())
 }
 
 /// Opens a tab and makes it the one that calls mean.
 pub(crate) async fn new_tab(session: &Session) -> Result<String, BrowserError> {
-    let params = json!({ "url": "about:blank", "browserContextId": session.context });
+    let params = session.within(json!({ "url": "about:blank" }));
     let made = session.wire.call(None, "Target.createTarget", params, START_WAIT).await?;
     let target = text(&made["targetId"]).to_owned();
     let found = session.until(Instant::now() + START_WAIT, |state| {

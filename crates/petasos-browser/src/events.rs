@@ -7,6 +7,7 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use petasos_net::sites::{Neighbourhood, neighbourhood};
 use serde_json::{Value, json};
 
 use crate::download;
@@ -66,7 +67,12 @@ impl Hub {
     fn page(&self, params: &Value) {
         let info = &params["targetInfo"];
         let (cdp, target) = (text(&params["sessionId"]), text(&info["targetId"]));
-        let session = self.contexts.lock().get(text(&info["browserContextId"])).cloned();
+        let session = {
+            let contexts = self.contexts.lock();
+            // A browser with one context names it as it likes; whoever has it has it alone.
+            let known = contexts.get(text(&info["browserContextId"]));
+            known.or_else(|| contexts.get("")).cloned()
+        };
         let Some(session) = session.filter(|_| info["type"] == "page") else {
             return self.let_go(cdp);
         };
@@ -77,7 +83,8 @@ impl Hub {
         text(&info["url"]).clone_into(&mut tab.url);
         let is_one_too_many = state.tabs.len() >= TABS_MAX;
         state.tabs.push(tab);
-        if state.active.is_none() {
+        let is_ours = state.tab_expected.is_some_and(|until| Instant::now() < until);
+        if state.active.is_none() || is_ours {
             state.active = Some(id.clone());
         }
         if is_one_too_many {
@@ -169,6 +176,9 @@ impl Listener for Hub {
             }
             (Some(cdp), _) => {
                 let Some((session, tab)) = self.route(cdp) else { return };
+                if session.is_remote {
+                    checked_after(&session, cdp, method, params);
+                }
                 if known(&session, (&tab, cdp), method, params) {
                     session.changed.notify_waiters();
                 }
@@ -216,6 +226,35 @@ fn known(session: &Session, at: (&str, &str), method: &str, params: &Value) -> b
         _ => return state.tab(id).is_some_and(|tab| of_tab(tab, method, params)),
     }
     true
+}
+
+/// An answer that came from where pages may not reach: the page goes.
+fn checked_after(session: &Session, cdp: &str, method: &str, params: &Value) {
+    let (told, address) = match method {
+        "Network.requestWillBeSent" => (&params["request"], ""),
+        "Network.responseReceived" => {
+            (&params["response"], text(&params["response"]["remoteIPAddress"]))
+        }
+        _ => return,
+    };
+    let url = petasos_net::Url::parse(text(&told["url"])).ok();
+    let Some(host) = url.as_ref().and_then(|url| url.host_str()).map(str::to_owned) else { return };
+    // Before the answer the host's own spelling is all that is known.
+    let address = if address.is_empty() { host.as_str() } else { address };
+    let address = address.trim_matches(['[', ']']);
+    let spelled = if address.contains(':') { format!("[{address}]") } else { address.to_owned() };
+    if neighbourhood(&spelled) == Neighbourhood::Public {
+        return;
+    }
+    let port = url.as_ref().and_then(petasos_net::Url::port_or_known_default).unwrap_or(0);
+    if session.proxy.is_opened(&host, port) {
+        return;
+    }
+    let why =
+        format!("{host} leads to {address}, which is not public; it is not reached from here");
+    session.state().blanked = Some(why);
+    session.wire.post(Some(cdp), "Page.navigate", &json!({ "url": "about:blank" }));
+    session.changed.notify_waiters();
 }
 
 fn of_tab(tab: &mut Tab, method: &str, params: &Value) -> bool {

@@ -5,9 +5,11 @@
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `engine` | the one browser process, its sessions, who is idle and who is lost |
-//! | `chrome` | finding a browser and the flags it is started with |
+//! | `engine` | the sessions: who has one, who is idle and who is lost |
+//! | `running` | which browser a session lives in, and one that answers |
+//! | `chrome` | finding a browser, the folder and the flags it is started with |
 //! | `attach` | a browser that somebody else runs |
+//! | `cloud`, `clouds/` | browsers that a service runs, one service a file |
 //! | `wire` | the DevTools protocol: calls, answers, events |
 //! | `session`, `tab` | what is known of a session and its tabs |
 //! | `events` | what the browser tells, turned into that knowledge |
@@ -15,7 +17,9 @@
 //! | `call` | one call of a tool: its turn, its deadline, its tab |
 //! | `navigate`, `settle` | going somewhere, and when a page is ready |
 //! | `element`, `click`, `typing`, `keys` | acting on what a reference names |
-//! | `look` | images, pictures, console, scripts |
+//! | `form` | where a form goes, and what it asks for that people keep to themselves |
+//! | `look`, `paint` | images, pictures with numbers on them, console, scripts |
+//! | `render` | a page after its scripts ran, for readers without a browser |
 //! | `dialog`, `download`, `raw` | dialogs, files, the bare protocol |
 //! | `options` | the settings |
 //! | `error` | what can go wrong, in the words of the tools |
@@ -24,17 +28,23 @@ mod attach;
 mod call;
 mod chrome;
 mod click;
+mod cloud;
+mod clouds;
 mod dialog;
 mod download;
 mod element;
 mod engine;
 mod error;
 mod events;
+mod form;
 mod keys;
 mod look;
 mod navigate;
 mod options;
+mod paint;
 mod raw;
+mod render;
+mod running;
 mod session;
 mod settle;
 mod snapshot;
@@ -46,6 +56,7 @@ pub use chrome::find;
 pub use click::{ClickKind, ScrollAsk};
 pub use engine::{Browsers, Usage};
 pub use error::BrowserError;
+pub use form::Form;
 pub use options::BrowserSettings;
 pub use raw::RawAsk;
 pub use snapshot::SnapshotAsk;

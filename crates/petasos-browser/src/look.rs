@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use base64::Engine as _;
+use futures::future::join_all;
 use serde_json::{Map, Value, json};
 
 use crate::error::BrowserError;
 use crate::events::{cut, page_error, text};
-use crate::session::Session;
+use crate::paint::{Label, paint};
+use crate::session::{ActiveTab, Session};
 use crate::snapshot;
 
 const IMAGES_MAX: usize = 100;
@@ -15,6 +17,7 @@ const RESULT_CHARS: usize = 20_000;
 const EVALUATE_WAIT: Duration = Duration::from_secs(10);
 const LONG_SIDE: f64 = 1568.0;
 const PNG_BYTES_MAX: usize = 4 << 20;
+const LABELS_MAX: usize = 200;
 
 /// Words that reach what a page keeps of its user; refused where scripts are restricted.
 const PRIVATE_WORDS: [&str; 7] = [
@@ -48,8 +51,8 @@ pub(crate) async fn images(session: &Session) -> Result<Map<String, Value>, Brow
     Ok(map)
 }
 
-/// A picture of what is visible, kept as a file. With `annotate`, it is told where
-/// the references are.
+/// A picture of what is visible, kept as a file. With `annotate` the numbers of the references are
+/// painted onto it, and it is told where they are.
 pub(crate) async fn picture(
     session: &Session,
     annotate: bool,
@@ -60,7 +63,7 @@ pub(crate) async fn picture(
     let scale = (LONG_SIDE / side("clientWidth").max(side("clientHeight"))).min(1.0);
     let clip = json!({ "x": side("pageX"), "y": side("pageY"), "width": side("clientWidth"),
         "height": side("clientHeight"), "scale": scale });
-    let labels = if annotate { Some(places(session).await?) } else { None };
+    let labels = if annotate { Some(places(session, &tab).await?) } else { None };
     let shot = |format: &str| json!({ "format": format, "clip": clip, "quality": if format == "jpeg" { json!(80) } else { Value::Null } });
     let mut params = shot("png");
     if let Some(object) = params.as_object_mut() {
@@ -73,11 +76,19 @@ pub(crate) async fn picture(
         ending = "jpeg";
     }
     let answer = answer?;
-    let data = text(&answer["data"]);
     let bytes = base64::engine::general_purpose::STANDARD
-        .decode(data)
+        .decode(text(&answer["data"]))
         .map_err(|error| BrowserError::new("upstream", format!("no picture: {error}")))?;
+    let (bytes, labels) = match labels {
+        None => (bytes, None),
+        Some(labels) => {
+            let (painted, told) = painted(bytes, &labels, scale).await;
+            ending = if painted.starts_with(b"\x89PNG") { "png" } else { ending };
+            (painted, Some(told))
+        }
+    };
     let path = store(session, &bytes, ending)?;
+    let data = base64::engine::general_purpose::STANDARD.encode(&bytes);
     let mut map = Map::new();
     map.insert("screenshot_path".to_owned(), path.display().to_string().into());
     map.insert("data_url".to_owned(), format!("data:image/{ending};base64,{data}").into());
@@ -87,21 +98,60 @@ pub(crate) async fn picture(
     Ok(map)
 }
 
-/// Where the elements with references are, so that a picture can be read with them.
-async fn places(session: &Session) -> Result<Value, BrowserError> {
+/// An element with a reference, where it is in the viewport.
+struct Place {
+    number: u32,
+    role: String,
+    sides: [f64; 4],
+}
+
+/// The picture with the numbers of the references on it, and where they are.
+async fn painted(picture: Vec<u8>, places: &[Place], scale: f64) -> (Vec<u8>, Value) {
+    let labels: Vec<Label> = places
+        .iter()
+        .map(|place| {
+            let [x, y, width, height] = place.sides.map(|side| side * scale);
+            Label { number: place.number, x, y, width, height }
+        })
+        .collect();
+    let told: Vec<Value> = places
+        .iter()
+        .map(|place| {
+            let [x, y, width, height] = place.sides.map(f64::round);
+            json!({ "ref": format!("@e{}", place.number), "role": place.role,
+                "x": x, "y": y, "width": width, "height": height })
+        })
+        .collect();
+    let bare = picture.clone();
+    let work = tokio::task::spawn_blocking(move || paint(&picture, &labels));
+    let done = work.await.ok().flatten();
+    (done.unwrap_or(bare), told.into())
+}
+
+/// Where the elements with references are in the viewport, those of the page's own process.
+async fn places(session: &Session, tab: &ActiveTab) -> Result<Vec<Place>, BrowserError> {
     let nodes = snapshot::look(session).await?;
-    let mut labels = Vec::new();
+    let mut found = Vec::new();
     snapshot::visit(&nodes, &mut |node| {
-        if let (Some(number), Some([x, y, width, height])) = (node.reference, node.bounds)
-            && width > 1.0
-            && height > 1.0
+        if let (Some(number), Some(key)) = (node.reference, &node.key)
+            && key.cdp == tab.cdp
+            && !node.is_unseen
         {
-            labels.push(json!({ "ref": format!("@e{number}"), "role": node.role,
-                "x": x, "y": y, "width": width, "height": height }));
+            found.push((number, node.role.clone(), key.backend));
         }
     });
-    labels.truncate(200);
-    Ok(labels.into())
+    let asked = found.into_iter().map(|(number, role, backend)| async move {
+        let params = json!({ "backendNodeId": backend });
+        let quads = session.call(&tab.cdp, "DOM.getContentQuads", params).await.ok()?;
+        let corners: Vec<f64> =
+            quads["quads"][0].as_array()?.iter().filter_map(Value::as_f64).collect();
+        let [left, top, _, _, right, bottom, ..] = corners.as_slice() else { return None };
+        let sides = [*left, *top, right - left, bottom - top];
+        (sides[2] > 1.0 && sides[3] > 1.0).then_some(Place { number, role, sides })
+    });
+    let mut places: Vec<Place> = join_all(asked).await.into_iter().flatten().collect();
+    places.truncate(LABELS_MAX);
+    Ok(places)
 }
 
 fn store(

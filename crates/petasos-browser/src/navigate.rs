@@ -37,13 +37,29 @@ pub(crate) async fn navigate(
         "forward:" => return history(session, 1).await,
         _ => {}
     }
+    match go(session, given, opens_private).await? {
+        Some(settled) => arrival(session, settled).await,
+        None => downloaded(session).await,
+    }
+}
+
+/// Opens an address and waits until its page is ready; `None` when it became a download.
+pub(crate) async fn go(
+    session: &Session,
+    given: &str,
+    opens_private: bool,
+) -> Result<Option<&'static str>, BrowserError> {
     let url = address(given)?;
     permit(session, &url, opens_private).await?;
     let tab = usable_tab(session).await?;
     session.proxy.forget_refused();
     session.proxy.restart_count();
-    if let Some(tab) = session.state().tab(&tab.id) {
-        tab.status = None;
+    {
+        let mut state = session.state();
+        state.blanked = None;
+        if let Some(tab) = state.tab(&tab.id) {
+            tab.status = None;
+        }
     }
     let params = json!({ "url": url.as_str() });
     let wait = OPEN_WAIT.min(session.options.command().max(Duration::from_secs(1)) * 2);
@@ -56,17 +72,21 @@ pub(crate) async fn navigate(
         WireError::Gone | WireError::Refused { .. } => error.into(),
     })?;
     if went["isDownload"] == true {
-        return downloaded(session).await;
+        return Ok(None);
     }
     if let Some(word) = went["errorText"].as_str() {
-        return failed(session, &url, word).await;
+        return failed(session, &url, word);
     }
     let settled = match went["loaderId"].as_str() {
         Some(loader) => settle::ready(session, &tab, loader, session.options.settle()).await?,
         None => "quiet",
     };
+    let blanked = session.state().blanked.take();
+    if let Some(why) = blanked {
+        return Err(BrowserError::new("blocked_address", why));
+    }
     refused_on_the_way(session, &tab, &url).await?;
-    arrival(session, settled).await
+    Ok(Some(settled))
 }
 
 /// Reads an address; what could lead outside the web is refused.
@@ -146,15 +166,11 @@ async fn usable_tab(session: &Session) -> Result<ActiveTab, BrowserError> {
 }
 
 /// A page that did not load: our own refusal, or the browser's word.
-async fn failed(
-    session: &Session,
-    url: &Url,
-    word: &str,
-) -> Result<Map<String, Value>, BrowserError> {
+fn failed(session: &Session, url: &Url, word: &str) -> Result<Option<&'static str>, BrowserError> {
     if word == "net::ERR_ABORTED" {
         let news = session.state().downloads.iter().any(|download| !download.is_told);
         if news {
-            return downloaded(session).await;
+            return Ok(None);
         }
     }
     if let Some(refused) = session.proxy.refused().pop() {

@@ -55,6 +55,10 @@ pub struct BrowserSettings {
     pub(crate) settle_ms: u64,
     pub(crate) max_sessions: usize,
     pub(crate) max_mb: u64,
+    pub(crate) memory_max_mb: u64,
+    pub(crate) profile: Option<String>,
+    pub(crate) cloud_provider: Option<String>,
+    pub(crate) auto_local_for_private_urls: bool,
     pub(crate) download_max_mb: u64,
     pub(crate) secrets: BTreeMap<String, TypedSecret>,
 }
@@ -78,6 +82,10 @@ impl Default for BrowserSettings {
             settle_ms: 8_000,
             max_sessions: 50,
             max_mb: 200,
+            memory_max_mb: 4_096,
+            profile: None,
+            cloud_provider: None,
+            auto_local_for_private_urls: true,
             download_max_mb: 100,
             secrets: BTreeMap::new(),
         }
@@ -92,6 +100,12 @@ impl BrowserSettings {
     /// Whether a browser of somebody else is named.
     pub fn attaches(&self) -> bool {
         self.cdp_url.as_deref().is_some_and(|url| !url.trim().is_empty())
+    }
+
+    /// Whether the browser is one that is not started here.
+    pub fn is_elsewhere(&self) -> bool {
+        let cloud = self.cloud_provider.as_deref().map(str::trim).unwrap_or_default();
+        self.attaches() || !matches!(cloud, "" | "local")
     }
 
     /// Whether the bare protocol is offered.

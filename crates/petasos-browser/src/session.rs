@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::error::BrowserError;
 use crate::events::Hub;
 use crate::options::BrowserSettings;
+use crate::running::Which;
 use crate::tab::Tab;
 use crate::wire::{Wire, WireError};
 
@@ -92,6 +93,12 @@ pub(crate) struct State {
     pub(crate) errors: Ring,
     pub(crate) downloads: Vec<Download>,
     pub(crate) notes: Vec<String>,
+    /// Until when a new tab is taken for the work of our own action.
+    pub(crate) tab_expected: Option<Instant>,
+    /// Why a page was blanked after it had come from where it may not come.
+    pub(crate) blanked: Option<String>,
+    /// The field that was typed into last.
+    pub(crate) typed_last: Option<u32>,
     /// Whether the process went away under it.
     pub(crate) is_lost: bool,
 }
@@ -110,9 +117,12 @@ impl State {
 /// One session of a browser.
 pub(crate) struct Session {
     pub(crate) key: SessionKey,
+    pub(crate) which: Which,
     pub(crate) wire: Arc<Wire>,
-    /// The browser's name for its context.
+    /// The browser's name for its context; empty for the only one that it keeps.
     pub(crate) context: String,
+    /// Whether addresses are checked when answers come, because our proxy cannot be reached.
+    pub(crate) is_remote: bool,
     pub(crate) proxy: FilterProxy,
     /// Who must forget the session when it ends.
     pub(crate) hub: Arc<Hub>,
@@ -130,8 +140,10 @@ pub(crate) struct Session {
 /// What a session is made of.
 pub(crate) struct SessionParts {
     pub(crate) key: SessionKey,
+    pub(crate) which: Which,
     pub(crate) wire: Arc<Wire>,
     pub(crate) context: String,
+    pub(crate) is_remote: bool,
     pub(crate) proxy: FilterProxy,
     pub(crate) hub: Arc<Hub>,
     pub(crate) folder: PathBuf,
@@ -143,8 +155,10 @@ impl Session {
     pub(crate) fn new(parts: SessionParts) -> Arc<Self> {
         Arc::new(Self {
             key: parts.key,
+            which: parts.which,
             wire: parts.wire,
             context: parts.context,
+            is_remote: parts.is_remote,
             proxy: parts.proxy,
             hub: parts.hub,
             folder: parts.folder,
@@ -164,6 +178,14 @@ impl Session {
     /// Whether it can still be used.
     pub(crate) fn lives(&self) -> bool {
         !self.wire.is_gone() && !self.state().is_lost
+    }
+
+    /// Parameters of a call to the browser that mean this session's context.
+    pub(crate) fn within(&self, mut params: Value) -> Value {
+        if let Some(params) = params.as_object_mut().filter(|_| !self.context.is_empty()) {
+            params.insert("browserContextId".to_owned(), self.context.clone().into());
+        }
+        params
     }
 
     /// Sends a call to a target of this session.

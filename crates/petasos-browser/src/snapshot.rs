@@ -13,6 +13,7 @@ use serde_json::{Map, Value};
 
 use crate::element;
 use crate::error::BrowserError;
+use crate::form::InForm;
 use crate::session::Session;
 use crate::tab::{NodeKey, Shown};
 use render::Line;
@@ -48,8 +49,8 @@ pub(crate) struct Node {
     pub(crate) value: Option<String>,
     pub(crate) link: Option<String>,
     pub(crate) input_type: String,
-    pub(crate) bounds: Option<[f64; 4]>,
     pub(crate) is_unseen: bool,
+    pub(crate) form: Option<InForm>,
     pub(crate) children: Vec<Node>,
 }
 
@@ -118,7 +119,7 @@ pub(crate) async fn take(
         }
     }
     if let Some(words) = &ask.find {
-        lines = render::found(&lines, words);
+        lines = render::found(&render::every_line(nodes, ask.full, &host), words);
     }
     let parts = render::parts(&lines, PART_CHARS);
     let head = heading(session, &place, &page, refs);
@@ -146,7 +147,7 @@ pub(crate) async fn take(
 fn extras(session: &Session, page: &Page, answer: &mut Map<String, Value>) {
     if page.hidden_chars > 0 {
         let note = format!("{} invisible characters were removed", page.hidden_chars);
-        answer.insert("note".to_owned(), note.into());
+        session.state().notes.push(note);
     }
     if !page.frames.is_empty() {
         answer.insert("frame_tree".to_owned(), page.frames.clone().into());

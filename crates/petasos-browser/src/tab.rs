@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 use std::time::{Duration, Instant};
 
+use crate::form::InForm;
 use crate::snapshot::Node;
 
 /// Requests older than this no longer keep a page from being ready.
@@ -29,6 +30,8 @@ pub(crate) struct RefRecord {
     pub(crate) name: String,
     /// Whether a password goes in, or a file.
     pub(crate) input_type: String,
+    /// The form that it is in.
+    pub(crate) form: Option<InForm>,
 }
 
 #[derive(Debug, Clone)]
@@ -156,6 +159,7 @@ impl Tab {
                     role: node.role.clone(),
                     name: node.name.clone(),
                     input_type: node.input_type.clone(),
+                    form: node.form.clone(),
                 };
                 self.refs.insert(number, record);
             }

@@ -39,6 +39,7 @@ pub(crate) async fn type_text(
     }
     let (typed, is_secret) = secret(session, &element, &ask.text, cx)?;
     element.actionable(session, true).await?;
+    session.state().typed_last = Some(element.number);
     let before = settle::before(session, &element.tab);
     match kind.as_str() {
         "set" | "select" => set(session, &element, &typed).await?,

@@ -1,16 +1,24 @@
-//! What the browser tools share: the engine, when they are offered, and the shape of an answer.
+//! What the browser tools share: the engine, when they are offered, how they run, and the shape of
+//! an answer. A tool is a name, a schema, its arguments, and one deed ([`Act`]).
 
+use std::marker::PhantomData;
 use std::sync::Arc;
 
 use petasos_browser::{BrowserError, BrowserSettings, Browsers};
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
-use petasos_contract::{CallContext, Settings, ToolOutput};
+use petasos_contract::tool::{Example, Provenance};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, Plan, Settings, Tool, ToolDef, ToolError, ToolOutput,
+};
 use petasos_net::sites::{Neighbourhood, neighbourhood};
 use petasos_net::{Url, checked_url};
 use petasos_redact::Redactor;
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
+
+use crate::waiting::telling;
 
 const NEEDS: &str = "needs a browser: install chromium or google-chrome, or set browser.cdp_url";
 const NEEDS_RAW: &str = "needs browser.cdp_url or browser.raw_cdp: true";
@@ -38,9 +46,93 @@ pub(crate) static RAW: CheckDef = CheckDef {
 };
 
 fn available(settings: &Settings) -> Availability {
+    Availability::when(is_available(settings), NEEDS)
+}
+
+/// Whether a browser is installed or named.
+pub(crate) fn is_available(settings: &Settings) -> bool {
     let own: BrowserSettings = settings.section().unwrap_or_default();
-    let named = own.attaches() || settings.variable("BROWSER_CDP_URL").is_some();
-    Availability::when(named || petasos_browser::find(settings).is_some(), NEEDS)
+    let named = own.is_elsewhere() || settings.variable("BROWSER_CDP_URL").is_some();
+    named || petasos_browser::find(settings).is_some()
+}
+
+/// What every browser tool is declared with.
+pub(crate) const USUAL: ToolDef = ToolDef {
+    toolset: "browser",
+    core: true,
+    provenance: Provenance::Foreign,
+    check: Some(&BROWSER),
+    ..ToolDef::USUAL
+};
+
+/// The example of every browser tool: a call where there is no browser.
+pub(crate) const fn without_browser(args: &'static str) -> Example {
+    Example {
+        title: "says what is missing where there is no browser",
+        args,
+        shows: "needs a browser",
+    }
+}
+
+/// What comes of a deed.
+pub(crate) type Answer = Result<Map<String, Value>, BrowserError>;
+
+/// What one browser tool does.
+pub(crate) trait Act: Send + Sync + 'static {
+    /// Its arguments.
+    type Input: DeserializeOwned + Send;
+
+    /// Does it.
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
+        input: Self::Input,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Answer>;
+
+    /// What it reaches: the open page, unless it says otherwise.
+    fn effects(engine: &Engine, _args: &Args, cx: &CallContext) -> Effects {
+        engine.page(cx)
+    }
+
+    /// The answer as the model gets it.
+    fn output(answer: Answer, _args: &Args, cx: &CallContext) -> ToolOutput {
+        told(answer, cx)
+    }
+}
+
+/// A browser tool: its deed within what all of them have around it.
+pub(crate) struct Frame<A>(Engine, PhantomData<fn() -> A>);
+
+/// Builds the tool of a deed.
+pub(crate) fn frame<A: Act>(ports: &Ports) -> Arc<dyn Tool> {
+    Arc::new(Frame::<A>(Engine::of(ports), PhantomData))
+}
+
+impl<A: Act> Tool for Frame<A> {
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(async move {
+            let args = cleared.into_args();
+            let input: A::Input = args.clone().parse()?;
+            let answer = match self.0.get() {
+                Ok(browsers) => telling(cx, "the page", A::act(browsers, input, cx)).await,
+                Err(error) => Err(error),
+            };
+            Ok(A::output(answer, &args, cx))
+        })
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        let effects = A::effects(&self.0, &args, cx);
+        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
+    }
 }
 
 /// The browsers of the program, as a tool holds them.
@@ -61,10 +153,35 @@ impl Engine {
         host.map_or(Effects::none(), |host| Effects::one(Effect::Reach(host)))
     }
 
+    /// What a navigation reaches and spends besides, where the browser is a service's.
+    pub(crate) fn with_vendor(&self, effects: Effects, cx: &CallContext) -> Effects {
+        match self.0.as_ref().and_then(|browsers| browsers.vendor(cx)) {
+            Some((host, 0)) => effects.and(Effect::Reach(host)),
+            Some((host, cents)) => {
+                effects.and(Effect::Reach(host)).and(Effect::Spend { cents: cents.into() })
+            }
+            None => effects,
+        }
+    }
+
     /// The kind of field that a reference names.
     pub(crate) fn input_type(&self, cx: &CallContext, reference: &str) -> String {
         let kind = self.0.as_ref().and_then(|browsers| browsers.input_type(cx, reference));
         kind.unwrap_or_default()
+    }
+
+    /// What an action that may send a form reaches: the page, the form's own host when that is
+    /// another, and whoever gets what people keep to themselves.
+    pub(crate) fn form(&self, cx: &CallContext, reference: Option<&str>, by_key: bool) -> Effects {
+        let effects = self.page(cx);
+        let form = self.0.as_ref().and_then(|browsers| browsers.form(cx, reference, by_key));
+        let Some(form) = form else { return effects };
+        let effects =
+            if form.elsewhere { effects.and(Effect::Reach(form.host.clone())) } else { effects };
+        if form.elsewhere || form.sensitive.is_some() {
+            return effects.and(Effect::Send { target: form.host });
+        }
+        effects
     }
 }
 

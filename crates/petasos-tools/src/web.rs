@@ -1,20 +1,49 @@
-//! What the web tools share: the pages of a session, and the shape of an answer.
+//! What the web tools share: the pages of a session, a browser for pages that need one, and the
+//! shape of an answer.
 
 use std::any::Any;
 use std::sync::Arc;
 
+use petasos_browser::{BrowserError, Browsers};
 use petasos_contract::ports::Ports;
-use petasos_contract::{CallContext, ToolOutput};
+use petasos_contract::{BoxFuture, CallContext, ToolOutput};
 use petasos_redact::Redactor;
-use petasos_web::{Sources, WebError};
+use petasos_web::{Rendered, Renderer, Sources, WebError};
 use serde_json::{Map, Value};
 
 pub(crate) use petasos_web::secret_free;
+
+use crate::browser;
 
 /// The pages that sessions have read; a list of its own when the program keeps none.
 pub(crate) fn sources(ports: &Ports) -> Arc<Sources> {
     let kept = ports.web_sources.clone().map(|kept| kept as Arc<dyn Any + Send + Sync>);
     kept.and_then(|kept| kept.downcast().ok()).unwrap_or_default()
+}
+
+/// The program's browsers, lent to pages that are empty without their scripts.
+#[derive(Debug)]
+pub(crate) struct Lent(pub(crate) Arc<Browsers>);
+
+impl Renderer for Lent {
+    fn is_there(&self, cx: &CallContext) -> bool {
+        browser::is_available(&cx.settings)
+    }
+
+    fn render<'a>(
+        &'a self,
+        url: &'a str,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Rendered, WebError>> {
+        Box::pin(async move {
+            let failed = |error: BrowserError| {
+                let text = format!("the page needs its scripts, and {}", error.message);
+                WebError { kind: error.kind, message: text, extra: error.extra }
+            };
+            let (url, html) = self.0.render(cx, url).await.map_err(failed)?;
+            Ok(Rendered { url, html })
+        })
+    }
 }
 
 /// The result of a tool, with secrets masked.

@@ -10,6 +10,7 @@ use super::capture::SeenFrame;
 use super::dom::{Dom, Info};
 use super::tidy::{control_names, modal_first, tidy};
 use crate::events::text;
+use crate::form::InForm;
 use crate::tab::NodeKey;
 
 /// Deeper than any page that people read.
@@ -69,6 +70,10 @@ impl<'a> Builder<'a> {
             return;
         }
         let mut node = self.described(tree, seen, raw, info);
+        if node.role == "text" && matches!(node.name.as_str(), "•" | "◦" | "▪" | "‣") {
+            return;
+        }
+        let hidden = hidden || info.is_some_and(|info| info.hides);
         node.is_unseen = unseen;
         if unseen && node.is_referable {
             node.states.push("unseen");
@@ -96,7 +101,7 @@ impl<'a> Builder<'a> {
         if !is_leaf || is_dropped {
             for child in seen["childIds"].as_array().into_iter().flatten() {
                 if let Some(child) = tree.by_id.get(text(child)) {
-                    self.node(tree, child, &mut children, (depth + 1, unseen));
+                    self.node(tree, child, &mut children, (depth + 1, hidden));
                 }
             }
         }
@@ -130,7 +135,8 @@ impl<'a> Builder<'a> {
             "editor".clone_into(&mut role);
         } else if matches!(role.as_str(), "generic" | "none" | "" | "presentation")
             && !ignored
-            && is_clickable
+            && (is_clickable
+                || (has_box && properties.is("focusable") && attribute("tabindex").is_some()))
         {
             "clickable".clone_into(&mut role);
         }
@@ -154,7 +160,6 @@ impl<'a> Builder<'a> {
             level: properties.number("level").filter(|_| role == "heading"),
             states: states(&properties, &role, &input_type),
             link: link(&role, &properties, info),
-            bounds: info.and_then(|info| info.bounds),
             name,
             key,
             is_referable,
@@ -163,6 +168,9 @@ impl<'a> Builder<'a> {
             value,
             input_type,
             is_unseen: false,
+            form: info
+                .and_then(|info| info.form.clone())
+                .map(|form| InForm { form, submits: submits(tag, info) }),
             children: Vec::new(),
             role,
         }
@@ -409,5 +417,15 @@ fn link(role: &str, properties: &Properties<'_>, info: Option<&Info>) -> Option<
                 .filter(|src| !src.starts_with("data:"))
         }
         _ => None,
+    }
+}
+
+/// Whether clicking an element sends the form that it is in.
+fn submits(tag: &str, info: Option<&Info>) -> bool {
+    let kind = info.and_then(|info| info.attributes.get("type")).map(|it| it.to_ascii_lowercase());
+    match tag {
+        "BUTTON" => !matches!(kind.as_deref(), Some("button" | "reset")),
+        "INPUT" => matches!(kind.as_deref(), Some("submit" | "image")),
+        _ => false,
     }
 }

@@ -79,7 +79,7 @@ async fn target(session: &Session, cdp: &str) -> Result<(Vec<SeenFrame>, Dom), W
     let call = |method: &'static str, params: Value| {
         session.wire.call(Some(cdp), method, params, LOOK_WAIT)
     };
-    let styles = json!({ "computedStyles": ["cursor", "opacity", "visibility", "font-size", "clip-path"],
+    let styles = json!({ "computedStyles": ["cursor", "opacity", "visibility", "font-size", "clip-path", "overflow-x"],
         "includePaintOrder": false, "includeDOMRects": false });
     let (frames, dom) = futures::future::join(
         call("Page.getFrameTree", json!({})),

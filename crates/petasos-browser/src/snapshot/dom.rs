@@ -2,10 +2,12 @@
 //! boxes and styles of every element.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use serde_json::Value;
 
 use crate::events::text;
+use crate::form::{self, FormInfo};
 
 /// What the picture of the document says of one element.
 #[derive(Debug, Clone, Default)]
@@ -16,7 +18,11 @@ pub(super) struct Info {
     pub(super) bounds: Option<[f64; 4]>,
     pub(super) is_clickable: bool,
     pub(super) is_unseen: bool,
+    /// Whether what is inside cannot be seen either.
+    pub(super) hides: bool,
     pub(super) link: Option<String>,
+    /// The form that it is in.
+    pub(super) form: Option<Arc<FormInfo>>,
 }
 
 /// The document of one target.
@@ -73,6 +79,7 @@ impl Dom {
                 }
             }
             layout(document, &mut rows, &word, size);
+            in_forms(nodes, &mut rows);
             for (id, mut row) in ids.into_iter().zip(rows) {
                 row.link =
                     row.attributes.get("href").or_else(|| row.attributes.get("src")).cloned();
@@ -80,6 +87,17 @@ impl Dom {
             }
         }
         dom
+    }
+}
+
+/// Which form each element is in.
+fn in_forms(nodes: &Value, rows: &mut [Info]) {
+    let parents: Vec<Option<usize>> =
+        numbers(&nodes["parentIndex"]).into_iter().map(|at| usize::try_from(at).ok()).collect();
+    let tags: Vec<_> = rows.iter().map(|row| (row.tag.as_str(), &row.attributes)).collect();
+    let found = form::forms(&tags, &parents);
+    for (row, form) in rows.iter_mut().zip(found) {
+        row.form = form;
     }
 }
 
@@ -111,11 +129,14 @@ fn layout<'s>(
             "inset(100%)" | "inset(50%)" | "circle(0px)" | "circle(0px at 50% 50%)"
         );
         let is_outside = x + width <= 0.0 || y + height <= 0.0 || x >= size[0].max(1.0);
-        row.is_unseen = number(1).is_some_and(|opacity| opacity <= 0.01)
+        let is_clear = number(1).is_some_and(|opacity| opacity <= 0.01);
+        // A box without a side may hold what is placed outside of it, unless it cuts that off.
+        let is_flat = width <= 1.0 || height <= 1.0;
+        row.hides = is_clear || is_clipped || (is_flat && style(5) != "visible");
+        row.is_unseen = row.hides
             || number(3).is_some_and(|font| font <= 0.5)
             || (width <= 1.0 && height <= 1.0)
-            || is_clipped
-            || is_outside;
+            || (is_outside && width > 0.0 && height > 0.0);
         row.is_clickable |= style(0) == "pointer";
     }
 }

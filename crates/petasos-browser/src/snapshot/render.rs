@@ -32,8 +32,17 @@ pub(super) fn quoted(text: &str, chars: usize) -> String {
 
 /// All lines of a page.
 pub(super) fn lines(nodes: &[Node], full: bool, host: &str) -> Vec<Line> {
+    written(nodes, full, host, !full)
+}
+
+/// All lines of a page, also those of long runs.
+pub(super) fn every_line(nodes: &[Node], full: bool, host: &str) -> Vec<Line> {
+    written(nodes, full, host, false)
+}
+
+fn written(nodes: &[Node], full: bool, host: &str, shortens: bool) -> Vec<Line> {
     let mut lines = Vec::new();
-    let mut writer = Writer { full, host, lines: &mut lines };
+    let mut writer = Writer { full, shortens, host, lines: &mut lines };
     writer.list(nodes, 0, None);
     lines
 }
@@ -41,11 +50,13 @@ pub(super) fn lines(nodes: &[Node], full: bool, host: &str) -> Vec<Line> {
 /// The line of one node alone.
 pub(super) fn line(node: &Node, full: bool, host: &str) -> String {
     let mut lines = Vec::new();
-    Writer { full, host, lines: &mut lines }.line_of(node)
+    Writer { full, shortens: false, host, lines: &mut lines }.line_of(node)
 }
 
 struct Writer<'a> {
     full: bool,
+    /// Whether long runs of alike siblings are cut.
+    shortens: bool,
     host: &'a str,
     lines: &'a mut Vec<Line>,
 }
@@ -60,7 +71,7 @@ impl Writer<'_> {
                 .iter()
                 .take_while(|next| alike(node, next))
                 .count();
-            if !self.full && run > SIMILAR_MAX {
+            if self.shortens && run > SIMILAR_MAX {
                 for node in nodes.iter().skip(at).take(SIMILAR_SHOWN) {
                     self.node(node, depth, parent);
                 }

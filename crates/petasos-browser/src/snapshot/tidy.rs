@@ -37,7 +37,14 @@ pub(super) fn tidy(nodes: &mut Vec<Node>, names: &HashSet<String>) {
             }
             node.name = words(&node.children);
         }
-        let swallows = !node.name.is_empty() && words(&node.children) == node.name;
+        // Structure that has no line of its own keeps its text, or nobody would read it.
+        let is_structure = matches!(
+            node.role.as_str(),
+            "term" | "definition" | "listitem" | "paragraph" | "blockquote" | "code"
+        );
+        let swallows = !node.name.is_empty()
+            && (node.is_referable || !is_structure)
+            && words(&node.children) == node.name;
         if swallows {
             drop_text(&mut node.children);
         }

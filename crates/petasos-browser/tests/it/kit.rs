@@ -89,6 +89,14 @@ impl Server {
         self.pages.lock().insert(path.to_owned(), whole);
         format!("http://127.0.0.1:{}{path}", self.port)
     }
+
+    /// A page of the services' own site, as it is there.
+    pub(crate) fn saved(&self, name: &str) -> String {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../scripts/services/pages/");
+        let html = std::fs::read_to_string(format!("{folder}{name}")).unwrap();
+        self.pages.lock().insert(format!("/{name}"), html);
+        format!("http://127.0.0.1:{}/{name}", self.port)
+    }
 }
 
 /// A browser with one session.
@@ -96,10 +104,10 @@ pub(crate) struct Kit {
     pub(crate) browsers: Arc<Browsers>,
     pub(crate) cx: CallContext,
     pub(crate) server: Server,
-    _home: tempfile::TempDir,
+    pub(crate) home: tempfile::TempDir,
 }
 
-fn settings(home: &std::path::Path, browser: &Value) -> Arc<Settings> {
+fn settings(home: &std::path::Path, browser: &Value, more: &[(&str, &str)]) -> Arc<Settings> {
     let values = json!({ "browser": browser }).as_object().unwrap().clone();
     let variable = |name: &str, value: &str| {
         let source = Source::Environment { variable: name.to_owned() };
@@ -109,13 +117,14 @@ fn settings(home: &std::path::Path, browser: &Value) -> Arc<Settings> {
         variable("PATH", "/usr/local/bin:/usr/bin:/bin"),
         variable("LOGIN_PASSWORD", "hunter2-hunter2"),
     ];
+    let more = more.iter().map(|(name, value)| variable(name, value));
     Arc::new(Settings::new(Parts {
         home: home.to_path_buf(),
         user_home: home.to_path_buf(),
         workspace: home.to_path_buf(),
         temp: home.to_path_buf(),
         values,
-        variables: variables.into(),
+        variables: variables.into_iter().chain(more).collect(),
         ..Parts::default()
     }))
 }
@@ -127,15 +136,23 @@ impl Kit {
     }
 
     pub(crate) async fn with(test: &str, browser: Value) -> Option<Self> {
+        Self::with_variables(test, browser, &[]).await
+    }
+
+    pub(crate) async fn with_variables(
+        test: &str,
+        browser: Value,
+        variables: &[(&str, &str)],
+    ) -> Option<Self> {
         let home = tempfile::tempdir().unwrap();
-        let settings = settings(home.path(), &browser);
+        let settings = settings(home.path(), &browser, variables);
         if find(&settings).is_none() {
             petasos_testkit::skip(test, "chromium", "no browser on the search path");
             return None;
         }
         let browsers = Browsers::new(Some(Helpers::new()));
         let cx = CallContext::new(settings, Surface::Cli, SessionId::new(test));
-        Some(Self { browsers, cx, server: Server::start().await, _home: home })
+        Some(Self { browsers, cx, server: Server::start().await, home })
     }
 
     pub(crate) fn other(&self, session: &str) -> CallContext {

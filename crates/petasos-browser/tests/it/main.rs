@@ -3,9 +3,15 @@
 #[cfg(test)]
 mod acting;
 #[cfg(test)]
+mod clouds;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod life;
+#[cfg(test)]
+mod pages;
+#[cfg(test)]
+mod profiles;
 #[cfg(test)]
 mod reach;
 #[cfg(test)]

@@ -140,3 +140,38 @@ async fn a_name_that_is_bound_again_is_refused() {
     browsers.shut_down().await;
     kit.end().await;
 }
+
+// Issue 23: the whole table of addresses, from inside a page: fetched, as a picture and as a frame.
+#[tokio::test]
+async fn e16_no_address_of_the_table_is_reached_from_inside_a_page() {
+    let Some(kit) = Kit::start("table_inside_a_page").await else { return };
+    let listener = Server::start().await;
+    assert!(petasos_testkit::addresses::REFUSED.len() >= 80);
+    let table = json!(petasos_testkit::addresses::REFUSED);
+    let port = listener.port;
+    let page = format!(
+        "<script>window.told={{}};const table={table};
+        for (const a of table) for (const p of ['', ':{port}']) {{
+          const u='http://'+a+p+'/x';
+          try {{ fetch(u,{{mode:'cors'}}).then(r=>told[u]='status '+r.status,()=>told[u]='refused'); }} catch (e) {{ told[u]='refused'; }}
+          const i=new Image();i.src=u;
+        }}</script>"
+    );
+    kit.open(&page).await;
+    let wanted = petasos_testkit::addresses::REFUSED.len() * 2;
+    let end = std::time::Instant::now() + std::time::Duration::from_secs(60);
+    let told = loop {
+        let told = kit.eval("told").await;
+        if told.as_object().unwrap().len() >= wanted || std::time::Instant::now() > end {
+            break told;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(100)).await;
+    };
+    let told = told.as_object().unwrap();
+    assert_eq!(told.len(), wanted);
+    for (url, outcome) in told {
+        assert_eq!(outcome, "refused", "{url}");
+    }
+    assert_eq!(listener.hits.load(Ordering::SeqCst), 0, "{:?}", listener.lines.lock());
+    kit.end().await;
+}

@@ -2,33 +2,24 @@
 
 use std::sync::Arc;
 
-use petasos_browser::{BrowserError, RawAsk};
+use petasos_browser::{Browsers, RawAsk};
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::tool::{Example, Provenance};
-use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
-};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::browser::{self, Engine, RAW};
+use crate::browser::{self, Act, Answer, Engine, RAW};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "browser_cdp",
-    toolset: "browser-cdp",
     description: "Send a bare call of the DevTools protocol",
     emoji: "🧪",
-    core: true,
-    provenance: Provenance::Foreign,
+    toolset: "browser-cdp",
     check: Some(&RAW),
     schema,
-    examples: &[Example {
-        title: "says what is missing where there is no browser",
-        args: r#"{"method":"Page.getLayoutMetrics"}"#,
-        shows: "needs a browser",
-    }],
-    build: |ports| Arc::new(BrowserCdp(Engine::of(ports))),
-    ..ToolDef::USUAL
+    examples: &[browser::without_browser(r#"{"method":"Page.getLayoutMetrics"}"#)],
+    build: browser::frame::<BrowserCdp>,
+    ..browser::USUAL
 };
 
 fn schema() -> Value {
@@ -67,45 +58,23 @@ impl Input {
     }
 }
 
-struct BrowserCdp(Engine);
+struct BrowserCdp;
 
-impl BrowserCdp {
-    async fn answer(
-        &self,
+impl Act for BrowserCdp {
+    type Input = Input;
+
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
         input: Input,
-        cx: &CallContext,
-    ) -> Result<Map<String, Value>, BrowserError> {
-        self.0.get()?.raw(cx, input.ask(cx)).await
-    }
-}
-
-impl Tool for BrowserCdp {
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
         cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let input: Input = cleared.into_args().parse()?;
-            Ok(browser::told(Box::pin(self.answer(input, cx)).await, cx))
-        })
+    ) -> BoxFuture<'a, Answer> {
+        Box::pin(browsers.raw(cx, input.ask(cx)))
     }
 
-    fn plan<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        let effects = self.touched(&args, cx);
-        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
-    }
-}
-
-impl BrowserCdp {
     /// Methods that reach cookies, storage or the browser itself leave the page's bounds.
-    fn touched(&self, args: &Args, cx: &CallContext) -> Effects {
+    fn effects(engine: &Engine, args: &Args, cx: &CallContext) -> Effects {
         let url = args.get("params").and_then(|params| params.get("url")?.as_str());
-        let effects = url.map_or_else(|| self.0.page(cx), browser::reach);
+        let effects = url.map_or_else(|| engine.page(cx), browser::reach);
         let method = args.text("method").unwrap_or_default().to_owned();
         let ask = RawAsk { method, ..RawAsk::default() };
         let target = format!("browser {}", ask.method);

@@ -2,42 +2,31 @@
 
 use std::sync::Arc;
 
-use petasos_browser::BrowserError;
-use petasos_contract::tool::{Example, Provenance};
-use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
-};
+use petasos_browser::Browsers;
+use petasos_contract::{BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::browser::{self, BROWSER, Engine};
+use crate::browser::{self, Act, Answer};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "browser_console",
-    toolset: "browser",
     description: "What the page logged, or the value of an expression",
     emoji: "🖥️",
-    core: true,
-    provenance: Provenance::Foreign,
-    check: Some(&BROWSER),
     schema,
-    examples: &[Example {
-        title: "says what is missing where there is no browser",
-        args: r#"{"expression":"document.title"}"#,
-        shows: "needs a browser",
-    }],
-    build: |ports| Arc::new(BrowserConsole(Engine::of(ports))),
-    ..ToolDef::USUAL
+    examples: &[browser::without_browser(r#"{"expression":"document.title"}"#)],
+    build: browser::frame::<BrowserConsole>,
+    ..browser::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Read what the page logged and its uncaught errors, or evaluate one JavaScript expression in it.",
+        "description": "Read the page's log and errors, or evaluate JavaScript in it.",
         "parameters": {
             "type": "object",
             "properties": {
-                "clear": { "type": "boolean", "description": "Forget the messages afterwards", "default": false },
-                "expression": { "type": "string", "description": "JavaScript to evaluate; a promise is awaited" },
+                "clear": { "type": "boolean", "default": false },
+                "expression": { "type": "string" },
             },
             "required": [],
         },
@@ -51,36 +40,18 @@ struct Input {
     expression: Option<String>,
 }
 
-struct BrowserConsole(Engine);
+struct BrowserConsole;
 
-impl BrowserConsole {
-    async fn answer(
-        &self,
+impl Act for BrowserConsole {
+    type Input = Input;
+
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
         input: Input,
-        cx: &CallContext,
-    ) -> Result<Map<String, Value>, BrowserError> {
-        self.0.get()?.console(cx, input.clear, input.expression.as_deref()).await
-    }
-}
-
-impl Tool for BrowserConsole {
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
         cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let input: Input = cleared.into_args().parse()?;
-            Ok(browser::told(Box::pin(self.answer(input, cx)).await, cx))
-        })
-    }
-
-    fn plan<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        let effects = self.0.page(cx);
-        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
+    ) -> BoxFuture<'a, Answer> {
+        Box::pin(
+            async move { browsers.console(cx, input.clear, input.expression.as_deref()).await },
+        )
     }
 }

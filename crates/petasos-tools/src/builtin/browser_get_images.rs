@@ -2,37 +2,30 @@
 
 use std::sync::Arc;
 
-use petasos_browser::BrowserError;
-use petasos_contract::tool::{Example, InPlanMode, Provenance};
-use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput};
+use petasos_browser::Browsers;
+use petasos_contract::effect::Effects;
+use petasos_contract::tool::InPlanMode;
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::browser::{self, BROWSER, Engine};
+use crate::browser::{self, Act, Answer, Engine};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "browser_get_images",
-    toolset: "browser",
     description: "The pictures of the page",
     emoji: "🖼️",
-    core: true,
     idempotent: true,
-    provenance: Provenance::Foreign,
-    check: Some(&BROWSER),
     schema,
-    examples: &[Example {
-        title: "says what is missing where there is no browser",
-        args: "{}",
-        shows: "needs a browser",
-    }],
-    build: |ports| Arc::new(BrowserGetImages(Engine::of(ports))),
+    examples: &[browser::without_browser("{}")],
+    build: browser::frame::<BrowserGetImages>,
     in_plan_mode: InPlanMode::ByEffects,
-    ..ToolDef::USUAL
+    ..browser::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "List the pictures of the open page with their addresses, alternative texts and sizes.",
+        "description": "List the pictures of the open page.",
         "parameters": {
             "type": "object",
             "properties": {},
@@ -44,28 +37,20 @@ fn schema() -> Value {
 #[derive(Deserialize)]
 struct Input {}
 
-struct BrowserGetImages(Engine);
+struct BrowserGetImages;
 
-impl BrowserGetImages {
-    async fn answer(
-        &self,
-        input: Input,
-        cx: &CallContext,
-    ) -> Result<Map<String, Value>, BrowserError> {
-        let Input {} = input;
-        self.0.get()?.images(cx).await
-    }
-}
+impl Act for BrowserGetImages {
+    type Input = Input;
 
-impl Tool for BrowserGetImages {
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
+        _: Input,
         cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let input: Input = cleared.into_args().parse()?;
-            Ok(browser::told(Box::pin(self.answer(input, cx)).await, cx))
-        })
+    ) -> BoxFuture<'a, Answer> {
+        Box::pin(browsers.images(cx))
+    }
+
+    fn effects(_: &Engine, _: &Args, _: &CallContext) -> Effects {
+        Effects::none()
     }
 }

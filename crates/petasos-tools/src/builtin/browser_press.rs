@@ -2,40 +2,30 @@
 
 use std::sync::Arc;
 
-use petasos_browser::BrowserError;
-use petasos_contract::tool::{Example, Provenance};
-use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
-};
+use petasos_browser::Browsers;
+use petasos_contract::effect::Effects;
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::browser::{self, BROWSER, Engine};
+use crate::browser::{self, Act, Answer, Engine};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "browser_press",
-    toolset: "browser",
     description: "Press a key",
     emoji: "⌨️",
-    core: true,
-    provenance: Provenance::Foreign,
-    check: Some(&BROWSER),
     schema,
-    examples: &[Example {
-        title: "says what is missing where there is no browser",
-        args: r#"{"key":"Enter"}"#,
-        shows: "needs a browser",
-    }],
-    build: |ports| Arc::new(BrowserPress(Engine::of(ports))),
-    ..ToolDef::USUAL
+    examples: &[browser::without_browser(r#"{"key":"Enter"}"#)],
+    build: browser::frame::<BrowserPress>,
+    ..browser::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Press one key in the page, such as Enter, Tab, Escape, ArrowDown, or a combination such as Control+A.",
+        "description": "Press a key by its DOM name: Enter, ArrowDown, Control+A.",
         "parameters": {
             "type": "object",
-            "properties": { "key": { "type": "string", "description": "The key, by its DOM name" } },
+            "properties": { "key": { "type": "string" } },
             "required": ["key"],
         },
     })
@@ -46,36 +36,24 @@ struct Input {
     key: String,
 }
 
-struct BrowserPress(Engine);
+struct BrowserPress;
 
-impl BrowserPress {
-    async fn answer(
-        &self,
+impl Act for BrowserPress {
+    type Input = Input;
+
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
         input: Input,
-        cx: &CallContext,
-    ) -> Result<Map<String, Value>, BrowserError> {
-        self.0.get()?.press(cx, &input.key).await
-    }
-}
-
-impl Tool for BrowserPress {
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
         cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let input: Input = cleared.into_args().parse()?;
-            Ok(browser::told(Box::pin(self.answer(input, cx)).await, cx))
-        })
+    ) -> BoxFuture<'a, Answer> {
+        Box::pin(async move { browsers.press(cx, &input.key).await })
     }
 
-    fn plan<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        let effects = self.0.page(cx);
-        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
+    /// Enter may send the form of the field that was typed into last.
+    fn effects(engine: &Engine, args: &Args, cx: &CallContext) -> Effects {
+        match args.text("key").unwrap_or_default() {
+            "Enter" | "NumpadEnter" => engine.form(cx, None, true),
+            _ => engine.page(cx),
+        }
     }
 }

@@ -2,44 +2,37 @@
 
 use std::sync::Arc;
 
-use petasos_browser::{BrowserError, SnapshotAsk};
-use petasos_contract::tool::{Example, InPlanMode, Provenance};
-use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput};
+use petasos_browser::{Browsers, SnapshotAsk};
+use petasos_contract::effect::Effects;
+use petasos_contract::tool::InPlanMode;
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::browser::{self, BROWSER, Engine};
+use crate::browser::{self, Act, Answer, Engine};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "browser_snapshot",
-    toolset: "browser",
     description: "The page as text with references",
     emoji: "📸",
-    core: true,
     idempotent: true,
-    provenance: Provenance::Foreign,
-    check: Some(&BROWSER),
     schema,
-    examples: &[Example {
-        title: "says what is missing where there is no browser",
-        args: r#"{"full":true}"#,
-        shows: "needs a browser",
-    }],
-    build: |ports| Arc::new(BrowserSnapshot(Engine::of(ports))),
+    examples: &[browser::without_browser(r#"{"full":true}"#)],
+    build: browser::frame::<BrowserSnapshot>,
     in_plan_mode: InPlanMode::ByEffects,
-    ..ToolDef::USUAL
+    ..browser::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Read the open page as text: one line per element, with references such as @e5. Compact unless `full`. A long page comes in parts: ask for the next with `part`, look for words with `find`, or read one element with `root`.",
+        "description": "Read the open page as text with references such as @e5. A long page comes in parts.",
         "parameters": {
             "type": "object",
             "properties": {
-                "full": { "type": "boolean", "description": "Everything, with addresses and lists", "default": false },
-                "part": { "type": "integer", "description": "Which part of a long page, from 1", "minimum": 1 },
-                "find": { "type": "string", "description": "Only lines with these words" },
-                "root": { "type": "string", "description": "Only what is inside this reference" },
+                "full": { "type": "boolean", "default": false },
+                "part": { "type": "integer", "minimum": 1 },
+                "find": { "type": "string", "description": "Lines with these words" },
+                "root": { "type": "string", "description": "Inside this reference" },
             },
             "required": [],
         },
@@ -55,29 +48,21 @@ struct Input {
     root: Option<String>,
 }
 
-struct BrowserSnapshot(Engine);
+struct BrowserSnapshot;
 
-impl BrowserSnapshot {
-    async fn answer(
-        &self,
+impl Act for BrowserSnapshot {
+    type Input = Input;
+
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
         input: Input,
-        cx: &CallContext,
-    ) -> Result<Map<String, Value>, BrowserError> {
-        let Input { full, part, find, root } = input;
-        let ask = SnapshotAsk { full, part, find, root };
-        self.0.get()?.snapshot(cx, ask).await
-    }
-}
-
-impl Tool for BrowserSnapshot {
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
         cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let input: Input = cleared.into_args().parse()?;
-            Ok(browser::told(Box::pin(self.answer(input, cx)).await, cx))
-        })
+    ) -> BoxFuture<'a, Answer> {
+        let Input { full, part, find, root } = input;
+        Box::pin(browsers.snapshot(cx, SnapshotAsk { full, part, find, root }))
+    }
+
+    fn effects(_: &Engine, _: &Args, _: &CallContext) -> Effects {
+        Effects::none()
     }
 }

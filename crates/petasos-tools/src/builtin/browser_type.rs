@@ -2,44 +2,33 @@
 
 use std::sync::Arc;
 
-use petasos_browser::{BrowserError, TypeAsk};
+use petasos_browser::{Browsers, TypeAsk};
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::tool::{Example, Provenance};
-use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
-};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde::Deserialize;
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use crate::browser::{self, BROWSER, Engine};
+use crate::browser::{self, Act, Answer, Engine};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "browser_type",
-    toolset: "browser",
     description: "Type text into a field",
     emoji: "⌨️",
-    core: true,
-    provenance: Provenance::Foreign,
-    check: Some(&BROWSER),
     schema,
-    examples: &[Example {
-        title: "says what is missing where there is no browser",
-        args: r#"{"ref":"@e5","text":"hello"}"#,
-        shows: "needs a browser",
-    }],
-    build: |ports| Arc::new(BrowserType(Engine::of(ports))),
-    ..ToolDef::USUAL
+    examples: &[browser::without_browser(r#"{"ref":"@e5","text":"hello"}"#)],
+    build: browser::frame::<BrowserType>,
+    ..browser::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Type text into the field that a reference names; what is there is replaced unless `append`. Lists take the label of an option, dates their ISO form, file fields a path of the workspace. The answer says what the field holds when that differs.",
+        "description": "Fill the field of a reference. Lists take an option's label, dates their ISO form, file fields paths, one a line.",
         "parameters": {
             "type": "object",
             "properties": {
-                "ref": { "type": "string", "description": "The reference of the field, such as @e5" },
-                "text": { "type": "string", "description": "The text; for a file field paths, one a line" },
-                "submit": { "type": "boolean", "description": "Press Enter afterwards", "default": false },
+                "ref": { "type": "string" },
+                "text": { "type": "string" },
+                "submit": { "type": "boolean", "description": "Press Enter", "default": false },
                 "append": { "type": "boolean", "description": "Keep what is there", "default": false },
             },
             "required": ["ref", "text"],
@@ -58,59 +47,37 @@ struct Input {
     append: bool,
 }
 
-struct BrowserType(Engine);
+struct BrowserType;
 
-impl BrowserType {
-    async fn answer(
-        &self,
+impl Act for BrowserType {
+    type Input = Input;
+
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
         input: Input,
-        cx: &CallContext,
-    ) -> Result<Map<String, Value>, BrowserError> {
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Answer> {
         let Input { reference, text, submit, append } = input;
-        self.0.get()?.type_text(cx, TypeAsk { reference, text, submit, append }).await
-    }
-}
-
-impl Tool for BrowserType {
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let input: Input = cleared.into_args().parse()?;
-            Ok(browser::told(Box::pin(self.answer(input, cx)).await, cx))
-        })
+        Box::pin(browsers.type_text(cx, TypeAsk { reference, text, submit, append }))
     }
 
-    fn plan<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        let effects = self.typed(&args, cx);
-        Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
-    }
-}
-
-impl BrowserType {
     /// Passwords and files leave for the page's host; so does a file's content.
-    fn typed(&self, args: &Args, cx: &CallContext) -> Effects {
-        let effects = self.0.page(cx);
+    fn effects(engine: &Engine, args: &Args, cx: &CallContext) -> Effects {
         let reference = args.text("ref").unwrap_or_default();
-        let kind = self.0.input_type(cx, reference);
+        let submits = args.get("submit").and_then(Value::as_bool).unwrap_or(false);
+        let effects =
+            if submits { engine.form(cx, Some(reference), true) } else { engine.page(cx) };
         let host = effects.iter().find_map(|effect| match effect {
             Effect::Reach(host) => Some(host.clone()),
             _ => None,
         });
         let target = host.unwrap_or_else(|| "the open page".to_owned());
-        match kind.as_str() {
+        match engine.input_type(cx, reference).as_str() {
             "file" => {
                 let paths = args.text("text").unwrap_or_default().lines();
                 let paths = paths.map(str::trim).filter(|path| !path.is_empty());
                 let reads = paths.map(|path| Effect::Read(cx.workspace.join(path)));
-                let sent = effects.and(Effect::Send { target });
-                reads.fold(sent, Effects::and)
+                reads.fold(effects.and(Effect::Send { target }), Effects::and)
             }
             "password" => effects.and(Effect::Send { target }),
             _ => effects,

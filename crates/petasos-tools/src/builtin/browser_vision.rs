@@ -2,44 +2,35 @@
 
 use std::sync::Arc;
 
+use petasos_browser::Browsers;
+use petasos_contract::effect::Effects;
 use petasos_contract::output::Multimodal;
-use petasos_contract::tool::{Example, Provenance};
-use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput};
+use petasos_contract::{Args, BoxFuture, CallContext, ToolDef, ToolOutput};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
-use crate::browser::{self, BROWSER, Engine};
+use crate::browser::{self, Act, Answer, Engine};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "browser_vision",
-    toolset: "browser",
     description: "Look at a picture of the page",
     emoji: "👁️",
-    core: true,
-    provenance: Provenance::Foreign,
-    check: Some(&BROWSER),
     schema,
-    examples: &[Example {
-        title: "says what is missing where there is no browser",
-        args: r#"{"question":"what is this?"}"#,
-        shows: "needs a browser",
-    }],
-    build: |ports| Arc::new(BrowserVision(Engine::of(ports))),
-    ..ToolDef::USUAL
+    examples: &[browser::without_browser(r#"{"question":"what is this?"}"#)],
+    build: browser::frame::<BrowserVision>,
+    ..browser::USUAL
 };
 
 fn schema() -> Value {
     json!({
-        "description": "Take a picture of what is visible of the open page and look at it with a \
-            question in mind. With `annotate` the answer says where each reference is. Use it for \
-            what text cannot tell: layout, charts, drawings.",
+        "description": "Look at a picture of the open page, for what text cannot tell.",
         "parameters": {
             "type": "object",
             "properties": {
-                "question": { "type": "string", "description": "What to find out" },
+                "question": { "type": "string" },
                 "annotate": {
                     "type": "boolean",
-                    "description": "Say where the references are",
+                    "description": "Say where references are",
                     "default": false
                 }
             },
@@ -55,25 +46,28 @@ struct Input {
     annotate: bool,
 }
 
-struct BrowserVision(Engine);
+struct BrowserVision;
 
-impl Tool for BrowserVision {
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
+impl Act for BrowserVision {
+    type Input = Input;
+
+    fn act<'a>(
+        browsers: &'a Arc<Browsers>,
+        input: Input,
         cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(async move {
-            let input: Input = cleared.into_args().parse()?;
-            let engine = match self.0.get() {
-                Ok(engine) => engine,
-                Err(error) => return Ok(browser::told(Err(error), cx)),
-            };
-            match Box::pin(engine.picture(cx, input.annotate)).await {
-                Ok(answer) => Ok(envelope(&input.question, answer)),
-                Err(error) => Ok(browser::told(Err(error), cx)),
-            }
-        })
+    ) -> BoxFuture<'a, Answer> {
+        Box::pin(browsers.picture(cx, input.annotate))
+    }
+
+    fn effects(_: &Engine, _: &Args, _: &CallContext) -> Effects {
+        Effects::none()
+    }
+
+    fn output(answer: Answer, args: &Args, cx: &CallContext) -> ToolOutput {
+        match answer {
+            Ok(answer) => envelope(args.text("question").unwrap_or_default(), answer),
+            Err(error) => browser::told(Err(error), cx),
+        }
     }
 }
 

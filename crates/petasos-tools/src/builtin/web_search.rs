@@ -12,6 +12,7 @@ use petasos_web::search::{SearchAsk, choose, search};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::waiting::telling;
 use crate::web;
 
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -61,25 +62,22 @@ static SEARCH: CheckDef = CheckDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Search the web. Gives titles, addresses and a few words of each page. \
-            Operators such as site: and quotes go through.",
+        "description": "Search the web: titles, addresses, a few words of each page.",
         "parameters": {
             "type": "object",
             "properties": {
-                "query": { "type": "string", "description": "What to look for" },
+                "query": { "type": "string" },
                 "limit": {
                     "type": "integer",
-                    "description": "How many results",
                     "default": LIMIT_USUAL,
                     "minimum": 1,
                     "maximum": LIMIT_MAX
                 },
                 "freshness": {
                     "type": "string",
-                    "enum": ["day", "week", "month", "year"],
-                    "description": "Only pages of this time"
+                    "enum": ["day", "week", "month", "year"]
                 },
-                "offset": { "type": "integer", "description": "Results to pass over", "minimum": 0 }
+                "offset": { "type": "integer", "minimum": 0 }
             },
             "required": ["query"],
         },
@@ -113,7 +111,7 @@ impl Tool for WebSearch {
                 freshness: input.freshness,
                 offset: input.offset.unwrap_or(0),
             };
-            Ok(web::told(Box::pin(search(&ask, cx)).await, cx))
+            Ok(web::told(telling(cx, "the search service", search(&ask, cx)).await, cx))
         })
     }
 
@@ -122,8 +120,10 @@ impl Tool for WebSearch {
         args: Args,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        let host =
-            choose(&cx.settings).chosen.ok().and_then(|provider| provider.host(&cx.settings));
+        let host = choose(&cx.settings)
+            .chosen
+            .ok()
+            .and_then(|provider| provider.service.host(&cx.settings));
         let effects = host.map_or(Effects::none(), |host| Effects::one(Effect::Reach(host)));
         Box::pin(std::future::ready(Ok(Plan::new(args).with_effects(effects))))
     }

