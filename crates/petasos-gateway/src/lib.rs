@@ -7,6 +7,7 @@
 //! |---|---|
 //! | `platform`, `platforms/` | what a platform is, and one a file |
 //! | `api`, `socket` | JSON over HTTP and WebSockets, as most platforms speak it |
+//! | `token` | keys that are lent for a while |
 //! | `inbound`, `crypt` | a listener for platforms that call us, and how they prove themselves |
 //! | `link`, `account` | what a platform is given, and the task that keeps it connected |
 //! | `options` | the settings, read once |
@@ -24,6 +25,7 @@
 //! | `commands` | slash commands of chats |
 //! | `render` | Markdown in the dialect of a platform, in parts that fit |
 //! | `media` | files that may be sent |
+//! | `bare` | pictures that go out, without their metadata |
 //! | `delivery` | sending what is planned |
 //! | `post`, `targets` | sending to people on request, and where a target leads |
 //! | `recover` | going on after a crash |
@@ -33,6 +35,7 @@
 pub mod access;
 mod account;
 mod api;
+mod bare;
 mod cards;
 mod commands;
 mod crypt;
@@ -60,6 +63,7 @@ mod socket;
 mod stage;
 mod status;
 mod targets;
+mod token;
 mod trying;
 mod turns;
 mod typing;

@@ -8,7 +8,7 @@ use petasos_contract::message::{Content, Part};
 use petasos_session::Input;
 use petasos_store::{InboxRow, MediaFile};
 
-use crate::gateway::GatewayHost;
+use crate::gateway::{GatewayHost, Shared};
 use crate::options::GatewayOptions;
 use crate::platform::SendError;
 
@@ -78,6 +78,33 @@ pub(crate) fn sendable(path: &Path, rules: &MediaRules) -> Result<MediaFile, Str
     Ok(MediaFile { mime: mime_of(&name).to_owned(), path: real.display().to_string(), name })
 }
 
+impl Shared {
+    /// A fresh place for a file that came in.
+    pub(crate) fn media_path(&self, mime: &str) -> Result<PathBuf, String> {
+        let (folder, ending) = match mime.split('/').next() {
+            Some("image") => ("images", mime.rsplit('/').next().unwrap_or("bin")),
+            Some("audio") => ("audio", "audio"),
+            Some("video") => ("videos", "video"),
+            _ => ("documents", "bin"),
+        };
+        let ending: String = ending.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
+        let folder = self.settings.lock().home().join("cache").join(folder);
+        make_private(&folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
+        let mut random = [0_u8; 12];
+        getrandom::fill(&mut random).map_err(|error| error.to_string())?;
+        let number = random.iter().fold(0_u128, |sum, byte| (sum << 8) | u128::from(*byte));
+        Ok(folder.join(format!("{number:024x}.{ending}")))
+    }
+}
+
+fn make_private(folder: &Path) -> std::io::Result<()> {
+    let mut make = std::fs::DirBuilder::new();
+    make.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
+    make.create(folder)
+}
+
 /// Keeps a file that came in; nobody else may read it.
 pub(crate) fn keep(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
     use std::io::Write as _;
@@ -88,9 +115,10 @@ pub(crate) fn keep(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
     open.open(to)?.write_all(bytes)
 }
 
-/// The bytes of a file that is sent.
+/// The bytes of a file that is sent, a picture without its metadata.
 pub(crate) fn read(file: &MediaFile) -> Result<Vec<u8>, SendError> {
     std::fs::read(&file.path)
+        .map(crate::bare::bare)
         .map_err(|error| SendError::Unreachable(format!("`{}`: {error}", file.path)))
 }
 

@@ -1,5 +1,5 @@
 //! Skills of our own, which come with the program. Their scripts need a folder to run in: they are
-//! unpacked into the home's cache, below a name that says what they hold, so that programs of
+//! unpacked beside the skills of the home, below a name that says what they hold, so that programs of
 //! several versions share a home.
 
 use std::collections::BTreeMap;
@@ -40,7 +40,7 @@ pub(crate) fn unpacked(settings: &Settings) -> Option<PathBuf> {
     {
         return None;
     }
-    let folder = settings.home().join("cache/starter-skills").join(mark());
+    let folder = settings.home().join("skills/.starter").join(mark());
     if is_whole(&folder) {
         return Some(folder);
     }

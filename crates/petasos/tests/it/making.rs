@@ -155,7 +155,7 @@ fn a_dozen_skills_come_with_the_program_and_are_called_by_name() {
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let said = model.asked()[0]["messages"].to_string();
     assert!(said.contains("A step without `check:` is a wish") && said.contains("the garden"));
-    assert!(said.contains("cache/starter-skills/"), "scripts have their place");
+    assert!(said.contains("skills/.starter/"), "scripts have their place");
     let status = petasos(&home).run(&["curator", "status", "--json"]).json();
     assert_eq!(status["would"], json!([]), "{status}");
 }
