@@ -7,7 +7,7 @@ use petasos_session::ModelChoice;
 use petasos_store::Filter;
 use schemars::JsonSchema;
 use serde::Serialize;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::answer;
 use crate::routes::Handled;
@@ -32,6 +32,8 @@ pub(crate) struct Ready {
     closed: String,
     runs: usize,
     uptime_seconds: u64,
+    /// Accounts of chats, queues, the oldest message that was not delivered, room on the disk.
+    details: Value,
 }
 
 /// Answers by their status.
@@ -77,6 +79,7 @@ pub(crate) fn ready(call: Call) -> Handled {
             closed: closed.unwrap_or_else(|| "no".to_owned()),
             runs: server.runs.running(),
             uptime_seconds: server.since.elapsed().as_secs(),
+            details: server.host.condition().await,
         };
         let status = if well { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
         Ok(answer::json(status, &view))

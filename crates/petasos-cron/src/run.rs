@@ -77,6 +77,9 @@ impl Runs {
         }
         let mut printed = String::new();
         if let Some(file) = &job.body.script {
+            if let Err(held) = self.harmless(file) {
+                return self.held(job, row, held).await;
+            }
             let limit = self.options().script_timeout;
             let ran =
                 script::run(file, self.host(), limit, job.body.workdir.as_deref(), cancel).await;

@@ -1,5 +1,6 @@
 //! The listeners of a program: the HTTP interface and webhooks, for `serve` and for the gateway.
 
+pub(crate) mod condition;
 pub(crate) mod jobs;
 pub(crate) mod skills;
 pub(crate) mod subscriptions;

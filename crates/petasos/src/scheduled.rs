@@ -2,6 +2,7 @@
 //! where a run works, and who may still have made it.
 
 mod attach;
+mod guard;
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -26,6 +27,7 @@ use petasos_skills::Library;
 use petasos_store::ChatKind;
 use serde_json::{Value, json};
 
+pub(crate) use self::guard::GatewayGuard;
 use crate::everywhere::Everywhere;
 use crate::halt;
 use crate::host::Host;

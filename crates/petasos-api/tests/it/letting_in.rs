@@ -162,3 +162,17 @@ async fn nothing_begins_while_everything_is_stopped() {
     assert_eq!(world.post("/v1/chat/completions", &body).await.error(), (503, "halted".to_owned()));
     assert_eq!(world.get("/ready").await.status, 503);
 }
+
+#[tokio::test]
+async fn s110_a_key_that_asks_too_often_waits_and_others_do_not() {
+    let world = World::with(Scripted::default(), json!({ "rate_limit": 3 })).await;
+    for _ in 0..3 {
+        assert_eq!(world.get("/v1/models").await.status, 200);
+    }
+    let refused = world.get("/v1/models").await;
+    assert_eq!(refused.error(), (429, "rate_limit_exceeded".to_owned()));
+    let wait: u64 = refused.header("retry-after").parse().unwrap();
+    assert!((1..=21).contains(&wait), "{wait}");
+    assert_eq!(world.ask(Ask::get("/v1/models").by(OTHER)).await.status, 200, "another key");
+    assert_eq!(world.get("/health").await.status, 200, "nobody is counted there");
+}

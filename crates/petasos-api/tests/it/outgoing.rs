@@ -94,6 +94,39 @@ async fn s118_a_turn_is_told_signed_again_later_and_in_the_end_given_up() {
     assert_eq!(world.store.deliveries(&[DeliveryState::Sent], 9).await.unwrap().len(), 1);
 }
 
+#[expect(clippy::disallowed_methods, reason = "tests start the library that they test with")]
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_the_library_of_standard_webhooks_accepts_what_is_sent_and_nothing_else() {
+    let Ok(python) = std::env::var("OPENAI_PYTHON") else {
+        return petasos_testkit::skip("s118_the_library", "openai", "OPENAI_PYTHON is not set");
+    };
+    let (url, arrived) = receiver(&[]);
+    let world = World::with(Scripted::new([Act::say("Grüße")]), out(&url)).await;
+    turned(&world).await;
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap();
+    let now = i64::try_from(since.as_millis()).unwrap();
+    world.outgoing.clone().unwrap().send_due(now).await.unwrap();
+    let (headers, body) = arrived.recv_timeout(PATIENCE).unwrap();
+    let headers: std::collections::HashMap<_, _> = headers.into_iter().collect();
+    let program = "import json, sys, standardwebhooks as s\n\
+                   w, (h, b) = s.Webhook(sys.argv[1].encode()), json.load(sys.stdin)\n\
+                   print(w.verify(b, h)['type'])\n\
+                   for bad in (b + ' ', b.replace('Gr', 'gr')):\n    \
+                       try: w.verify(bad, h); print('accepted')\n    \
+                       except s.WebhookVerificationError: print('refused')\n";
+    let mut child = std::process::Command::new(python)
+        .args(["-c", program, SIGNED_WITH])
+        .stdin(std::process::Stdio::piped())
+        .stdout(std::process::Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    stdin.write_all(json!([headers, body]).to_string().as_bytes()).unwrap();
+    drop(stdin);
+    let told = child.wait_with_output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&told.stdout), "turn_ended\nrefused\nrefused\n");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn s118_a_receiver_that_is_gone_is_told_nothing_more() {
     let (url, arrived) = receiver(&[410]);
@@ -116,17 +149,36 @@ async fn s118_an_address_inside_the_network_is_not_reached() {
         let settings = settings(home.path(), out(url));
         Outgoing::read(&settings, Arc::clone(&world.store) as _, Arc::new(Net::default()))
     };
-    assert!(read("http://plain.example/hook").is_err(), "https only");
-    assert!(read("file:///etc/passwd").is_err());
-    let world =
-        World::with(Scripted::new([Act::say("x")]), out("https://169.254.169.254/latest")).await;
-    turned(&world).await;
-    let outgoing = world.outgoing.clone().unwrap();
-    outgoing.send_due(2_000_000_000_000).await.unwrap();
-    let rows = world.store.deliveries(&[DeliveryState::Planned], 9).await.unwrap();
-    assert!(
-        rows[0].error.contains("not reached") || rows[0].error.contains("refused"),
-        "{}",
-        rows[0].error
-    );
+    for odd in [
+        "http://plain.example/hook",
+        "file:///etc/passwd",
+        "ftp://example.org/",
+        "https://una:secret@example.org/",
+        "http://127.0.0.1.evil.example/",
+        "http://0x7f000001.example/",
+    ] {
+        assert!(read(odd).is_err(), "{odd}");
+    }
+    for inside in [
+        "https://169.254.169.254/latest",
+        "https://[fd00:ec2::254]/latest",
+        "https://10.0.0.7/hook",
+        "https://192.168.1.1/hook",
+        "https://172.16.0.1/hook",
+        "https://100.64.0.1/hook",
+        "https://[::ffff:10.0.0.1]/hook",
+        "https://[fe80::1]/hook",
+        "https://0.0.0.0/hook",
+        "https://0x0a000001/hook",
+        "https://167772161/hook",
+        "https://[64:ff9b::a00:1]/hook",
+    ] {
+        let world = World::with(Scripted::new([Act::say("x")]), out(inside)).await;
+        turned(&world).await;
+        let outgoing = world.outgoing.clone().unwrap();
+        outgoing.send_due(2_000_000_000_000).await.unwrap();
+        let rows = world.store.deliveries(&[DeliveryState::Planned], 9).await.unwrap();
+        let error = &rows[0].error;
+        assert!(error.contains("not reached") || error.contains("refused"), "{inside}: {error}");
+    }
 }

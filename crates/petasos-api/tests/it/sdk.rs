@@ -9,7 +9,7 @@ use petasos_contract::model::Reason;
 use petasos_testkit::skip;
 use serde_json::Value;
 
-use crate::world::{KEY, World};
+use crate::world::{KEY, OTHER, World};
 
 /// A model that does what the last message says.
 fn obedient() -> Scripted {
@@ -49,7 +49,7 @@ fn variable(name: &str) -> Option<String> {
 async fn driven(world: &World, program: &str, script: &str, modules: &str) -> Value {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/sdk").join(script);
     let mut command = Command::new(program);
-    command.arg(file).arg(world.url()).env("OPENAI_API_KEY", KEY).env("NODE_MODULES", modules);
+    command.arg(file).args([&world.url(), OTHER]).env("OPENAI_API_KEY", KEY).env("NODE_MODULES", modules);
     let ran = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
     let wrong = String::from_utf8_lossy(&ran.stderr).into_owned();
@@ -64,7 +64,10 @@ async fn s100_the_official_python_client() {
     };
     let world = World::new(obedient()).await;
     let saw = driven(&world, &python, "drive.py", "").await;
-    assert_eq!(saw["passed"].as_u64(), Some(23), "{saw}");
+    assert_eq!(saw["passed"].as_u64(), Some(35), "{saw}");
+    let asked = world.model.asked();
+    let failed = asked.iter().filter(|it| format!("{:?}", it.prompt.messages).contains("\"fail\""));
+    assert_eq!(failed.count(), 1, "a call that failed was one turn, though the client retries");
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -74,7 +77,7 @@ async fn s100_the_official_node_client() {
     };
     let world = World::new(obedient()).await;
     let saw = driven(&world, "node", "drive.mjs", &modules).await;
-    assert_eq!(saw["passed"].as_u64(), Some(14), "{saw}");
+    assert_eq!(saw["passed"].as_u64(), Some(23), "{saw}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

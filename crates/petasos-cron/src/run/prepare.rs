@@ -70,6 +70,18 @@ impl Runs {
         Ok(())
     }
 
+    /// A script does not stop what runs it.
+    pub(super) fn harmless(&self, script: &str) -> Result<(), Held> {
+        let file = crate::script::locate(script, &self.host().settings());
+        let file = file.map_err(|why| Held::new("script", why))?;
+        let text = std::fs::read(file).unwrap_or_default();
+        if scan::stops_gateway(&String::from_utf8_lossy(&text), std::process::id()) {
+            let why = format!("`{script}` would stop the gateway that runs it");
+            return Err(Held::new("scan", why));
+        }
+        Ok(())
+    }
+
     /// Everything that the agent is told, looked at as a whole.
     pub(super) async fn prepare(&self, job: &Job, printed: &str) -> Result<Prepared, Held> {
         let missing = self.host().missing_skills(&job.body.skills).await;

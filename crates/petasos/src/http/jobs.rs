@@ -13,12 +13,18 @@ use crate::scheduled::Scheduled;
 /// So many next instants are told.
 const INSTANTS: usize = 5;
 
-fn failed(error: JobError) -> JobFault {
-    JobFault { kind: error.kind(), message: error.to_string() }
+struct Failed(JobFault);
+
+impl From<JobError> for Failed {
+    fn from(error: JobError) -> Self {
+        Self(JobFault { kind: error.kind(), message: error.to_string() })
+    }
 }
 
-fn broken(error: StoreError) -> JobFault {
-    failed(JobError::Store(error))
+impl From<StoreError> for Failed {
+    fn from(error: StoreError) -> Self {
+        JobError::Store(error).into()
+    }
 }
 
 /// What the key of this name gets.
@@ -27,35 +33,38 @@ pub(crate) async fn ask(
     ask: JobAsk,
     by: &str,
 ) -> Result<Value, JobFault> {
-    let jobs = scheduled
-        .jobs()
-        .map_err(|report| JobFault { kind: "store", message: report.to_string() })?;
+    answered(scheduled, ask, by).await.map_err(|failed| failed.0)
+}
+
+async fn answered(scheduled: &Arc<Scheduled>, ask: JobAsk, by: &str) -> Result<Value, Failed> {
+    let unread = |message: String| Failed(JobFault { kind: "store", message });
+    let jobs = scheduled.jobs().map_err(|report| unread(report.to_string()))?;
     let one = |job: &Job| view::job(job, jobs.now(), INSTANTS);
     match ask {
         JobAsk::List => {
-            let (list, broken) = jobs.list().await.map_err(broken)?;
+            let (list, broken) = jobs.list().await?;
             let data: Vec<Value> = list.iter().map(one).collect();
             let broken: Vec<Value> =
                 broken.iter().map(|(id, why)| json!({ "job_id": id, "error": why })).collect();
             Ok(json!({ "object": "list", "data": data, "broken": broken }))
         }
-        JobAsk::One(job) => Ok(whole(&jobs, &jobs.find(&job).await.map_err(failed)?)),
+        JobAsk::One(job) => Ok(whole(&jobs, &jobs.find(&job).await?)),
         JobAsk::Create(fields) => {
-            let draft = fields::draft(fields).map_err(failed)?;
-            let made = jobs.create(draft, &fields::author(by)).await.map_err(failed)?;
+            let draft = fields::draft(fields)?;
+            let made = jobs.create(draft, &fields::author(by)).await?;
             Ok(json!({ "job": whole(&jobs, &made.job), "told": made.told }))
         }
         JobAsk::Change(job, fields) => {
-            let draft = fields::draft(fields).map_err(failed)?;
-            let made = jobs.update(&job, draft, &fields::author(by)).await.map_err(failed)?;
+            let draft = fields::draft(fields)?;
+            let made = jobs.update(&job, draft, &fields::author(by)).await?;
             Ok(json!({ "job": whole(&jobs, &made.job), "told": made.told }))
         }
         JobAsk::Remove(job) => {
-            let job = jobs.remove(&job).await.map_err(failed)?;
+            let job = jobs.remove(&job).await?;
             Ok(json!({ "job_id": job.id, "name": job.name, "deleted": true }))
         }
-        JobAsk::Pause(job, why) => Ok(one(&jobs.pause(&job, &why).await.map_err(failed)?)),
-        JobAsk::Resume(job) => Ok(one(&jobs.resume(&job).await.map_err(failed)?)),
+        JobAsk::Pause(job, why) => Ok(one(&jobs.pause(&job, &why).await?)),
+        JobAsk::Resume(job) => Ok(one(&jobs.resume(&job).await?)),
         JobAsk::Run(job) => run(scheduled, &jobs, &job).await,
         JobAsk::Runs(job, limit) => runs(&jobs, &job, limit).await,
     }
@@ -69,23 +78,23 @@ fn whole(jobs: &Jobs, job: &Job) -> Value {
     shown
 }
 
-async fn run(scheduled: &Arc<Scheduled>, jobs: &Jobs, job: &str) -> Result<Value, JobFault> {
-    let unavailable = |message: String| JobFault { kind: "unavailable", message };
-    let job = jobs.find(job).await.map_err(failed)?;
+async fn run(scheduled: &Arc<Scheduled>, jobs: &Jobs, job: &str) -> Result<Value, Failed> {
+    let unavailable = |message: String| Failed(JobFault { kind: "unavailable", message });
+    let job = jobs.find(job).await?;
     let owner = scheduled.scheduler("serve");
     let owner = owner.map_err(|report| unavailable(report.to_string()))?;
     let zone = job.schedule.zone.clone();
-    let row = owner.start_now(job).await.map_err(broken)?;
+    let row = owner.start_now(job).await?;
     Ok(view::run(&row, &[], &zone))
 }
 
-async fn runs(jobs: &Jobs, job: &str, limit: u32) -> Result<Value, JobFault> {
-    let job = jobs.find(job).await.map_err(failed)?;
+async fn runs(jobs: &Jobs, job: &str, limit: u32) -> Result<Value, Failed> {
+    let job = jobs.find(job).await?;
     let store = jobs.store();
-    let rows = store.occurrences(Some(&job.id), limit).await.map_err(broken)?;
+    let rows = store.occurrences(Some(&job.id), limit).await?;
     let mut data = Vec::new();
     for row in &rows {
-        let sent = store.deliveries_of(&row.id).await.map_err(broken)?;
+        let sent = store.deliveries_of(&row.id).await?;
         data.push(view::run(row, &sent, &job.schedule.zone));
     }
     Ok(json!({ "object": "list", "data": data }))

@@ -14,13 +14,10 @@ fn file(settings: &Settings) -> PathBuf {
 /// All of them; none when there is no file that can be read.
 pub(crate) fn read(settings: &Settings) -> Map<String, Value> {
     let Ok(text) = std::fs::read_to_string(file(settings)) else { return Map::new() };
-    match serde_json::from_str(&text) {
-        Ok(Value::Object(routes)) => routes,
-        _ => {
-            tracing::warn!("{FILE} holds no routes");
-            Map::new()
-        }
-    }
+    serde_json::from_str(&text).unwrap_or_else(|error| {
+        tracing::warn!(%error, "{FILE} holds no routes");
+        Map::new()
+    })
 }
 
 /// Changes them, one change at a time.

@@ -273,7 +273,7 @@ fn e143_the_tool_makes_lists_and_changes_jobs() {
         "action": "create", "schedule": "every weekday at 9:00", "prompt": "say hello", "name": "Hello"
     }));
     assert_eq!(made["success"], json!(true), "{made}");
-    assert_eq!(made["job"]["next_runs"].as_array().map(Vec::len), Some(3), "{made}");
+    assert_eq!(made["job"]["next_runs"].as_array().map(Vec::len), Some(5), "{made}");
     assert!(made["message"].as_str().is_some_and(|it| it.contains("only saved")), "{made}");
     assert_eq!(call(json!({ "action": "list" }))["count"], json!(1));
     let paused = call(json!({ "action": "pause", "job_id": "hello" }));
@@ -376,7 +376,10 @@ fn s123_a_daemon_that_is_killed_in_a_run_leaves_it_unknown_and_nobody_repeats_it
     }
     assert_eq!((lines(), &last_run(&home)["state"]), (1, &json!("unknown")));
     assert_eq!(shown(&home, &["show", "Old"])["state"], json!("paused"), "taken over at the start");
-    assert!(!home.user().join(".petasos/cron/jobs.json").exists());
+    let mirror = std::fs::read_to_string(home.user().join(".petasos/cron/jobs.json"));
+    let mirror: Value =
+        serde_json::from_str(&mirror.expect("a copy for other programs")).expect("JSON");
+    assert_eq!((&mirror["mirror"], &mirror["jobs"][0]["name"]), (&json!(true), &json!("Old")));
 }
 
 /// A server of topics that keeps what it is told, and answers with this status.
@@ -446,4 +449,100 @@ fn s128_replies_and_failures_are_delivered_and_a_lost_delivery_is_no_failed_run(
             "{told}"
         );
     }
+}
+
+/// A command of schedules under another clock.
+#[expect(clippy::disallowed_methods, reason = "the test starts the program under another clock")]
+fn under(clock: &str, home: &Home, arguments: &[&str]) -> Option<std::process::Output> {
+    let words = ["cron"].iter().chain(arguments).chain(&["--set", "terminal.sandbox=off"]);
+    let ran = std::process::Command::new("faketime")
+        .args(["-f", &format!("@2026-11-18 {clock}")])
+        .arg(env!("CARGO_BIN_EXE_petasos"))
+        .args(words)
+        .env_clear()
+        .env("HOME", home.user())
+        .env("TZ", "UTC")
+        // What waits must not be told that hours have passed.
+        .env("FAKETIME_DONT_FAKE_MONOTONIC", "1")
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .current_dir(home.workspace())
+        .output();
+    ran.ok()
+}
+
+#[test]
+fn s125_the_program_under_a_clock_that_goes_back_ahead_and_to_sleep() {
+    let model = Loopback::saying(Vec::new());
+    let home = model.home();
+    let job = ["create", "0 * * * *", "look at the house", "--tz", "UTC"];
+    let Some(made) = under("09:30:00", &home, &job) else {
+        return petasos_testkit::skip("s125_the_program", "faketime", "faketime is not installed");
+    };
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    // On time; two hours back, where ten o'clock comes again; two hours ahead; nine hours asleep.
+    for (clock, runs) in [
+        ("10:00:05", 1),
+        ("08:00:05", 1),
+        ("10:00:10", 1),
+        ("12:00:20", 2),
+        ("21:10:00", 3),
+        ("21:10:30", 3),
+    ] {
+        let ticked = under(clock, &home, &["tick"]).expect("it was there before");
+        assert!(ticked.status.success(), "{clock}: {}", String::from_utf8_lossy(&ticked.stderr));
+        assert_eq!(model.asked().len(), runs, "at {clock}");
+    }
+    let told = shown(&home, &["logs"]);
+    let runs = told["runs"].as_array().cloned().unwrap_or_default();
+    let due = |run: &Value| run["due_times"].as_u64().unwrap_or(1);
+    let count =
+        |state: &str| -> u64 { runs.iter().filter(|run| run["state"] == state).map(due).sum() };
+    // 10, 12 and 21 ran; 11 and 13 to 20 are noted as missed.
+    assert_eq!((count("succeeded"), count("skipped")), (3, 9), "{told}");
+}
+
+#[test]
+fn a_rule_that_a_person_granted_is_granted_to_its_job_alone() {
+    let push =
+        || Say::Calls(vec![("terminal", json!({ "command": "git push --force origin main" }))]);
+    let model = Loopback::saying(vec![push(), Say::Text("tried"), push(), Say::Text("not tried")]);
+    let home = model.home();
+    let unknown = cron(&home, &["create", "every 1h", "push", "--grants", "anything at all"]);
+    assert!(unknown.code != Some(0) && unknown.stderr.contains("no rule"), "{}", unknown.stderr);
+    let granted =
+        ["create", "every 1h", "push it", "--name", "Granted", "--grants", "git force push"];
+    assert_eq!(cron(&home, &granted).code, Some(0));
+    assert_eq!(cron(&home, &["create", "every 1h", "push it", "--name", "Plain"]).code, Some(0));
+    for name in ["Granted", "Plain"] {
+        let ran = cron(&home, &["run", name, "--set", "terminal.sandbox=off"]);
+        assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    }
+    let asked = model.asked();
+    let told = |at: usize| asked[at]["messages"].to_string();
+    assert!(told(1).contains("not a git repository"), "it was run: {}", told(1));
+    assert!(told(3).contains("cron_mode") && !told(3).contains("not a git"), "{}", told(3));
+    assert_eq!(shown(&home, &["show", "Granted"])["grants"], json!(["git force push"]));
+}
+
+#[test]
+fn s131_a_run_cannot_stop_the_gateway_whatever_the_policy_allows() {
+    let try_it = |command: &str| Say::Calls(vec![("terminal", json!({ "command": command }))]);
+    let model = Loopback::saying(vec![
+        try_it("petasos gateway restart"),
+        try_it("systemctl --user restart petasos-gateway"),
+        try_it("kill -9 $(pgrep -f petasos)"),
+        Say::Text("it goes on"),
+    ]);
+    let home = model.home();
+    let id = made(&home, &["every 1h", "look after yourself"]);
+    let words =
+        ["run", &id, "--set", "approvals.cron_mode=approve", "--set", "terminal.sandbox=off"];
+    let ran = cron(&home, &words);
+    assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "it goes on\n"), "{}", ran.stderr);
+    let told = model.asked()[3]["messages"].to_string();
+    assert_eq!(told.matches("may not stop or restart what runs it").count(), 3, "{told}");
+    home.write(".petasos/scripts/end.sh", "pkill -f petasos\n");
+    let id = made(&home, &["every 1h", "--script", "end.sh", "--no-agent"]);
+    assert_eq!(cron(&home, &["run", &id]).code, Some(1));
+    assert_eq!(shown(&home, &["show", &id])["state"], json!("held"));
 }

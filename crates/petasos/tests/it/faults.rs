@@ -10,9 +10,12 @@ mod many;
 mod mcp;
 mod model;
 mod room;
+mod schedules;
 mod server;
+mod serving;
 mod soak;
 mod started;
+mod streams;
 mod workspaces;
 
 use std::io::Write as _;

@@ -10,20 +10,20 @@ use serde_json::{Value, json};
 use crate::loopback::{Loopback, Say};
 use crate::petasos;
 
-const KEY: &str = "key-of-the-test-0123456789";
+pub(crate) const KEY: &str = "key-of-the-test-0123456789";
 
 /// The program as a server; it ends with the test.
-struct Server {
-    child: Child,
-    address: String,
+pub(crate) struct Server {
+    pub(crate) child: Child,
+    pub(crate) address: String,
     /// What it said when it was ready.
-    line: String,
+    pub(crate) line: String,
 }
 
 impl Server {
     /// Starts it and waits until it says where it listens.
     #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
-    fn start(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> Self {
+    pub(crate) fn start(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_petasos"))
             .args(words)
             .env_clear()
@@ -45,9 +45,9 @@ impl Server {
     }
 
     /// One request; status and body.
-    fn ask(&self, method: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {
+    pub(crate) fn ask(&self, method: &str, path: &str, key: &str, body: &Value) -> (u16, Value) {
         let mut socket = TcpStream::connect(&self.address).expect("a connection");
-        let body = body.to_string();
+        let body = if body.is_null() { String::new() } else { body.to_string() };
         let head = format!(
             "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
              Authorization: Bearer {key}\r\nContent-Type: application/json\r\n\
@@ -60,6 +60,32 @@ impl Server {
         let status = text.split(' ').nth(1).and_then(|word| word.parse().ok()).unwrap_or(0);
         let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
         (status, serde_json::from_str(body).unwrap_or_default())
+    }
+
+    /// A request whose answer is read as it comes, head first; with these further header lines.
+    pub(crate) fn open(
+        &self,
+        method: &str,
+        path: &str,
+        more: &str,
+        body: &Value,
+    ) -> BufReader<TcpStream> {
+        let mut socket = TcpStream::connect(&self.address).expect("a connection");
+        let body = if body.is_null() { String::new() } else { body.to_string() };
+        let head = format!(
+            "{method} {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             Authorization: Bearer {KEY}\r\nContent-Type: application/json\r\n{more}\
+             Content-Length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        socket.write_all(head.as_bytes()).expect("sent");
+        BufReader::new(socket)
+    }
+
+    /// Ends it as a power cut does.
+    pub(crate) fn kill(mut self) {
+        self.child.kill().expect("it runs");
+        self.child.wait().expect("it ended");
     }
 
     fn say(&self, key: &str, text: &str) -> (u16, Value) {

@@ -1,6 +1,6 @@
 // Drives the server with the official Node client, unmodified and with its defaults.
 //
-// drive.mjs URL   prints how many checks passed as JSON; a failed one ends it.
+// drive.mjs URL KEY   (KEY may not answer approvals) prints how many checks passed as JSON; a failed one ends it.
 import { createRequire } from "node:module";
 const require = createRequire(process.env.NODE_MODULES + "/");
 const OpenAI = require("openai").default ?? require("openai");
@@ -59,4 +59,21 @@ for await (const chunk of hanging) {
   if (chunk.choices[0]?.delta?.content) stopped.abort();
 }
 check(stopped.signal.aborted, "aborted");
+// Every refusal has its class; nothing is tried again that became a turn.
+const other = new OpenAI({ baseURL: process.argv[2], apiKey: process.argv[3] });
+await raises(OpenAI.PermissionDeniedError, () => other.get("/approvals"), "insufficient_scope");
+await raises(OpenAI.AuthenticationError, () => new OpenAI({ baseURL: process.argv[2], apiKey: "wrong" }).models.list(), "invalid_api_key");
+await raises(OpenAI.BadRequestError, () => client.chat.completions.create({ model, messages: messages("x"), n: 2 }), "unsupported_parameter");
+const once = (text) => client.chat.completions.create({ model, messages: messages(text) }, { headers: { "Idempotency-Key": "node-1" } });
+check((await once("hello")).id === (await once("hello")).id, "once");
+await raises(OpenAI.UnprocessableEntityError, () => once("other words"), "idempotency_mismatch");
+const named = { headers: { "X-Hermes-Session-Id": "node-busy" } };
+const held = await client.chat.completions.create({ model, messages: messages("hang"), stream: true }, named);
+await raises(OpenAI.ConflictError, () => client.chat.completions.create({ model, messages: messages("x") }, named), "session_busy");
+held.controller.abort();
+await raises(OpenAI.APIConnectionTimeoutError, () => client.chat.completions.create({ model, messages: messages("hang") }, { timeout: 1000, maxRetries: 0 }));
+const talk = (input) => client.responses.create({ model, input, conversation: "node-talk" });
+check((await talk("a")).output_text.includes("1 messages") && (await talk("b")).output_text.includes("3 messages"), "a conversation");
+const { response: head } = await client.chat.completions.create({ model, messages: messages("hello") }).withResponse();
+check(head.headers.get("x-hermes-session-id").startsWith("api-"), "headers");
 console.log(JSON.stringify({ passed }));

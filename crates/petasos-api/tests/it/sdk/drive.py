@@ -1,11 +1,14 @@
 """Drives the server with the official Python client, unmodified and with its defaults.
 
-drive.py URL   prints how many checks passed as JSON; a failed one ends it.
+drive.py URL KEY   (KEY may not answer approvals) prints how many checks passed as JSON; a failed one ends it.
 """
 import asyncio
 import json
+import socket
 import sys
+import threading
 import time
+import urllib.parse
 
 import openai
 from openai import AsyncOpenAI, OpenAI
@@ -125,4 +128,89 @@ async def together():
 asyncio.run(together())
 raises(openai.APITimeoutError, lambda: client.with_options(timeout=1, max_retries=0).chat.completions.create(
     model="petasos", messages=[{"role": "user", "content": "hang"}]))
+# Every refusal has its class, and none of them is tried again by the client.
+other = OpenAI(base_url=url, api_key=sys.argv[2])
+raises(openai.PermissionDeniedError, lambda: other.get("/approvals", cast_to=object), "insufficient_scope")
+once = {"Idempotency-Key": "python-1"}
+check(say("hello", extra_headers=once).id == say("hello", extra_headers=once).id, "once")
+raises(openai.UnprocessableEntityError, lambda: say("other words", extra_headers=once), "idempotency_mismatch")
+raises(openai.BadRequestError, lambda: say("x", n=2), "unsupported_parameter")
+raises(openai.BadRequestError, lambda: say("x", tools=[{"type": "function", "function": {"name": "f"}}]), "unsupported_parameter")
+raises(openai.BadRequestError, lambda: say([{"type": "file", "file": {"file_id": "f"}}]), "unsupported_content_type")
+one_try = client.with_options(max_retries=0)
+
+
+async def busy():
+    speaker = AsyncOpenAI(base_url=url)
+    hang = [{"role": "user", "content": "hang"}]
+    streams = []
+    for number in range(10):
+        session = {"X-Hermes-Session-Id": f"busy-{number}"}
+        stream = await speaker.chat.completions.create(model="petasos", messages=hang, stream=True, extra_headers=session)
+        await anext(stream)
+        streams.append(stream)
+    raises(openai.RateLimitError, lambda: one_try.chat.completions.create(model="petasos", messages=hang), "too_many_runs")
+    await streams.pop().close()
+    until = time.time() + 20
+    while True:
+        try:
+            say("x", extra_headers={"X-Hermes-Session-Id": "busy-0"})
+        except openai.ConflictError as error:
+            check(error.code == "session_busy", "session_busy")
+            break
+        except openai.RateLimitError:
+            if time.time() > until:
+                raise SystemExit("failed: no place becomes free")
+    for stream in streams:
+        await stream.close()
+
+
+asyncio.run(busy())
+until = time.time() + 20
+while True:
+    try:
+        say("hello")
+        break
+    except openai.RateLimitError:
+        if time.time() > until:
+            raise SystemExit("failed: the turns go on")
+
+# A conversation by its name.
+check("1 messages" in client.responses.create(model="petasos", input="a", conversation="talk").output_text, "a conversation")
+check("3 messages" in client.responses.create(model="petasos", input="b", conversation="talk").output_text, "goes on")
+
+
+# Every byte of an answer in a packet of its own.
+def split(listener, host, port):
+    while True:
+        near, _ = listener.accept()
+        near.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        far = socket.create_connection((host, port))
+
+        def up():
+            while data := near.recv(65536):
+                far.sendall(data)
+
+        threading.Thread(target=up, daemon=True).start()
+        while data := far.recv(65536):
+            for at in range(len(data)):
+                near.sendall(data[at : at + 1])
+        near.close()
+
+
+where = urllib.parse.urlparse(url)
+listener = socket.create_server(("127.0.0.1", 0))
+threading.Thread(target=split, args=(listener, where.hostname, where.port), daemon=True).start()
+slow = OpenAI(base_url=f"http://127.0.0.1:{listener.getsockname()[1]}{where.path}")
+pieces = slow.chat.completions.create(model="petasos", messages=[{"role": "user", "content": "hello"}], stream=True)
+text = "".join(chunk.choices[0].delta.content or "" for chunk in pieces if chunk.choices)
+check(text == "Grüße, 1 messages", f"every byte apart: {text!r}")
+
+# The request that Open WebUI makes.
+web = {
+    "stream": False, "model": "petasos", "messages": [{"role": "user", "content": "hello"}], "params": {},
+    "features": {"web_search": False, "image_generation": False, "code_interpreter": False}, "variables": {"{{USER_NAME}}": "Una"},
+    "session_id": "abc", "chat_id": "4a2b", "id": "9f1c", "background_tasks": {"title_generation": True, "tags_generation": True},
+}
+check(client.post("/chat/completions", cast_to=object, body=web)["choices"][0]["message"]["content"].startswith("Grüße"), "Open WebUI")
 print(json.dumps({"passed": passed}))

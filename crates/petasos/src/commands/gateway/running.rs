@@ -81,7 +81,7 @@ pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
             store: Arc::clone(&store) as _,
             conversations: store,
             sessions,
-            host: chats,
+            host: Arc::clone(&chats) as _,
             settings: Arc::clone(host.settings()),
             net: host.net(),
             platforms: PLATFORMS.iter().copied().filter(|def| def.name != "loopback").collect(),
@@ -94,6 +94,7 @@ pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
                 return Ok(ExitCode::from(SETTINGS_CODE));
             }
         };
+        chats.serves(&gateway);
         if gateway.accounts().is_empty() && doors.urls().is_empty() {
             return Err(Report::new("no platform is configured")
                 .code("settings")

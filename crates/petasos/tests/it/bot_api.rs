@@ -1,0 +1,169 @@
+//! A double of Telegram's Bot API for the real program: the few methods that it calls, with their
+//! fields and errors as the published reference states them.
+
+use std::collections::VecDeque;
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+pub(crate) const TOKEN: &str = "4242:AAHsecretsecretsecret";
+const PATIENCE: Duration = Duration::from_mins(1);
+
+#[derive(Default)]
+struct State {
+    updates: Vec<Value>,
+    /// Calls by method, but for polls.
+    called: Vec<(String, Value)>,
+    /// Answers for the next calls of `sendMessage`.
+    faults: VecDeque<(u16, Value)>,
+}
+
+/// The double; it lives as long as the test program.
+pub(crate) struct BotApi {
+    pub(crate) url: String,
+    shared: Arc<(Mutex<State>, Condvar)>,
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl BotApi {
+    pub(crate) fn new() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+        let url = format!("http://{}/bot", listener.local_addr().expect("an address"));
+        let shared: Arc<(Mutex<State>, Condvar)> = Arc::default();
+        let own = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for socket in listener.incoming().flatten() {
+                let shared = Arc::clone(&own);
+                std::thread::spawn(move || serve(socket, &shared).unwrap_or_default());
+            }
+        });
+        Self { url, shared }
+    }
+
+    /// The lines of the settings that lead to it.
+    pub(crate) fn config(&self) -> String {
+        format!("telegram:\n  base_url: {0}\n  base_file_url: {0}\n  poll_seconds: 2\n", self.url)
+    }
+
+    /// Somebody writes, perhaps in a topic.
+    pub(crate) fn message(&self, id: i64, from: i64, text: &str, topic: Option<i64>) {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let mut message = json!({
+            "message_id": id, "date": since.expect("a clock").as_secs(), "text": text,
+            "from": { "id": from, "is_bot": false, "first_name": "Una" },
+            "chat": { "id": from, "type": "private" },
+        });
+        if let Some(topic) = topic {
+            message["message_thread_id"] = json!(topic);
+            message["is_topic_message"] = json!(true);
+        }
+        let (state, news) = &*self.shared;
+        lock(state).updates.push(json!({ "update_id": id, "message": message }));
+        news.notify_all();
+    }
+
+    /// The next message is refused.
+    pub(crate) fn refuse(&self, code: u16, why: &str) {
+        let body = json!({ "ok": false, "error_code": code, "description": why });
+        lock(&self.shared.0).faults.push_back((code, body));
+    }
+
+    /// What was sent, once so much was.
+    pub(crate) fn sent(&self, count: usize) -> Vec<Value> {
+        let late = Instant::now() + PATIENCE;
+        let (state, news) = &*self.shared;
+        let mut state = lock(state);
+        loop {
+            let sent: Vec<Value> = state
+                .called
+                .iter()
+                .filter(|(method, _)| method == "sendMessage")
+                .map(|(_, body)| body.clone())
+                .collect();
+            if sent.len() >= count {
+                return sent;
+            }
+            assert!(Instant::now() < late, "{count} messages: {sent:#?}");
+            let waited = news.wait_timeout(state, Duration::from_millis(200));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Whether a method was called.
+    pub(crate) fn was_called(&self, method: &str) -> bool {
+        lock(&self.shared.0).called.iter().any(|(called, _)| called == method)
+    }
+}
+
+fn serve(socket: TcpStream, shared: &(Mutex<State>, Condvar)) -> std::io::Result<()> {
+    let mut reader = BufReader::new(socket);
+    loop {
+        let mut first = String::new();
+        if reader.read_line(&mut first)? == 0 {
+            return Ok(());
+        }
+        let (mut length, mut line) = (0, String::from("x"));
+        while !line.trim().is_empty() {
+            line.clear();
+            reader.read_line(&mut line)?;
+            if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
+                length = value.trim().parse().unwrap_or(0);
+            }
+        }
+        let mut body = vec![0; length];
+        reader.read_exact(&mut body)?;
+        let method = first.split(' ').nth(1).unwrap_or_default();
+        let method = method.strip_prefix(&format!("/bot{TOKEN}/")).unwrap_or_default().to_owned();
+        let body = serde_json::from_slice(&body).unwrap_or_default();
+        let (status, answer) = answer(shared, &method, body);
+        let text = answer.to_string();
+        let head = format!(
+            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{text}",
+            text.len()
+        );
+        reader.get_mut().write_all(head.as_bytes())?;
+    }
+}
+
+fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) -> (u16, Value) {
+    let ok = |result: Value| (200, json!({ "ok": true, "result": result }));
+    match method {
+        "getMe" => ok(json!({ "id": 4242, "is_bot": true, "username": "petasos_bot" })),
+        "getUpdates" => {
+            let offset = body["offset"].as_i64().unwrap_or(0);
+            let wait = Duration::from_secs(body["timeout"].as_u64().unwrap_or(0));
+            let until = Instant::now() + wait;
+            let mut state = lock(state);
+            loop {
+                state.updates.retain(|update| update["update_id"].as_i64() >= Some(offset));
+                let left = until.saturating_duration_since(Instant::now());
+                if !state.updates.is_empty() || left.is_zero() {
+                    return ok(json!(state.updates));
+                }
+                let waited = news.wait_timeout(state, left);
+                state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            }
+        }
+        "sendMessage" => {
+            let mut state = lock(state);
+            if let Some(fault) = state.faults.pop_front() {
+                return fault;
+            }
+            state.called.push((method.to_owned(), body));
+            let id = 1000 + state.called.len();
+            news.notify_all();
+            ok(json!({ "message_id": id }))
+        }
+        "" => (401, json!({ "ok": false, "error_code": 401, "description": "Unauthorized" })),
+        other => {
+            lock(state).called.push((other.to_owned(), body));
+            ok(json!(true))
+        }
+    }
+}
