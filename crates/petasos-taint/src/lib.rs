@@ -6,10 +6,13 @@
 //! |---|---|
 //! | `words` | the record of one conversation: sources, turns, trust |
 //! | `features` | what a text can be recognised by: words in a row, addresses, paths, commands |
+//! | `ledger` | files that strangers wrote, known again in later conversations |
 //! | `windows` | private text by its windows, also when it was encoded |
 
 mod features;
+mod ledger;
 mod windows;
 mod words;
 
+pub use ledger::Ledger;
 pub use words::Words;

@@ -7,6 +7,7 @@ use petasos_contract::CallContext;
 use petasos_contract::approval::{Answer, Intent, Scope, Settlement, Verdict};
 use petasos_contract::context::{Principal, Surface};
 use petasos_contract::effect::Effect;
+use petasos_contract::taint::Heat;
 use petasos_redact::Redactor;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -63,6 +64,15 @@ pub struct Entry {
     pub at: u64,
     /// The conversation.
     pub session: String,
+    /// Which call of it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub call: String,
+    /// How close strangers' words were, where there were any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heat: Option<String>,
+    /// Where those came from.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub sources: Vec<String>,
     /// Where it lives.
     pub surface: Surface,
     /// Who made the call.
@@ -125,6 +135,16 @@ impl Record {
             seq: 0,
             at: now_millis(),
             session: cut(cx.session.as_str(), WHY_CHARS),
+            call: cut(cx.call.as_str(), WORD_CHARS),
+            heat: Some(cx.words.heat()).filter(|it| *it != Heat::Clean).map(|it| it.to_string()),
+            sources: cx
+                .words
+                .sources()
+                .iter()
+                .rev()
+                .take(COMMANDS_MAX)
+                .map(|source| clean(&source.to_string(), WORD_CHARS))
+                .collect(),
             surface: cx.surface,
             principal: principal(&cx.principal),
             workspace: cut(&cx.workspace.to_string_lossy(), WHY_CHARS),

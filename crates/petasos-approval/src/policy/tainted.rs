@@ -44,6 +44,9 @@ pub(super) fn gates(
     let mut found = Vec::new();
     for effect in intent.plan.effects.iter() {
         found.extend(match effect {
+            Effect::Send { target } if intent.tool.as_str().starts_with("browser_") => {
+                Some(at.form(target))
+            }
             Effect::Send { target } => Some(at.whoever(target)),
             Effect::Spend { .. } => at.when_hot("spend", Scope::Session),
             Effect::Reach(_) | Effect::ReachPrivate(_) => at.when_leaking(),
@@ -124,6 +127,12 @@ impl Gate<'_> {
     /// Whoever is written to must have been agreed to.
     fn whoever(&self, target: &str) -> Observed {
         self.found(&format!("send to {target}"), &self.carried(), Scope::Session)
+    }
+
+    /// A form with what people keep to themselves, or to another host than the page's.
+    fn form(&self, target: &str) -> Observed {
+        let widest = if self.heat == Heat::Hot { Scope::Once } else { Scope::Session };
+        self.found(&format!("form to {target}"), &self.carried(), widest)
     }
 
     fn when_leaking(&self) -> Option<Observed> {

@@ -1,12 +1,15 @@
 //! Whose words a result carries: strangers' are labelled and remembered, private ones are kept, so
 //! that policy sees where both go.
 
+use std::path::PathBuf;
+
 use petasos_contract::approval::{Finding, FindingKind};
 use petasos_contract::call::{Content, Refusal};
 use petasos_contract::effect::Effect;
 use petasos_contract::taint::Carry;
 use petasos_contract::tool::Provenance;
 use petasos_contract::{Args, CallContext, CallId, Plan};
+use petasos_taint::Ledger;
 use serde_json::{Value, json};
 
 use crate::registry::Entry;
@@ -25,17 +28,33 @@ pub(super) struct Origin {
     trusted: bool,
     /// Text of the person's, from outside the workspace.
     private: bool,
+    /// Files that the call writes, and whether strangers' words are in what it writes.
+    written: Vec<PathBuf>,
+    carried: bool,
 }
 
 impl Origin {
     pub(super) fn of(entry: &Entry, plan: &Plan, foreign: bool, cx: &CallContext) -> Self {
-        if !foreign && !is_foreign(entry) {
-            let private = is_private(entry, plan, cx);
-            return Self { private, ..Self::default() };
+        if foreign || is_foreign(entry) {
+            let place = place(entry, &plan.args);
+            let trusted = is_trusted(&place, cx);
+            return Self { foreign: Some(place), trusted, ..Self::default() };
         }
-        let place = place(entry, &plan.args);
-        let trusted = is_trusted(&place, cx);
-        Self { foreign: Some(place), trusted, private: false }
+        if let Some(place) = noted(plan, cx) {
+            let trusted = is_trusted(&place, cx);
+            return Self { foreign: Some(place), trusted, ..Self::default() };
+        }
+        let written: Vec<PathBuf> = plan
+            .effects
+            .iter()
+            .filter_map(|effect| match effect {
+                Effect::Write(path) => Some(cx.workspace.join(path)),
+                _ => None,
+            })
+            .collect();
+        let carried = !written.is_empty()
+            && !cx.words.carried(&plan.args.words(), Carry::Anything).is_empty();
+        Self { private: is_private(entry, plan, cx), written, carried, ..Self::default() }
     }
 
     /// The same, where the tool itself says that strangers wrote into its result.
@@ -51,7 +70,7 @@ impl Origin {
         }
         let place = args.map(|args| place(entry, args)).unwrap_or_default();
         let trusted = is_trusted(&place, cx);
-        Self { foreign: Some(place), trusted, private: false }
+        Self { foreign: Some(place), trusted, ..Self::default() }
     }
 
     /// Labels what strangers wrote and remembers what came in.
@@ -63,6 +82,7 @@ impl Origin {
         cx: &CallContext,
     ) {
         let Some(place) = &self.foreign else {
+            self.note_written(cx);
             if self.private {
                 cx.words.kept(&content.text());
             }
@@ -73,6 +93,39 @@ impl Origin {
         }
         untrusted::label(content, call, &entry.name, &cx.events);
     }
+}
+
+impl Origin {
+    /// Files that now hold strangers' words are noted for later conversations; those that were
+    /// written anew without them are the user's own again.
+    fn note_written(&self, cx: &CallContext) {
+        let ledger = Ledger::of(&cx.settings);
+        for path in self.written.iter().filter(|path| path.is_file()) {
+            let noted = if self.carried {
+                let from: Vec<String> =
+                    cx.words.sources().iter().map(ToString::to_string).collect();
+                ledger.note(path, &from.join(", "))
+            } else {
+                ledger.forgive(path)
+            };
+            if let Err(error) = noted {
+                tracing::warn!(%error, "whose words a file holds was not noted");
+            }
+        }
+    }
+}
+
+/// Where the first file comes from that a call reads and that strangers wrote.
+fn noted(plan: &Plan, cx: &CallContext) -> Option<String> {
+    let ledger = Ledger::of(&cx.settings);
+    plan.effects.iter().find_map(|effect| match effect {
+        Effect::Read(path) => ledger.source(&cx.workspace.join(path)),
+        Effect::Command { script, cwd } => script
+            .split(|letter: char| letter.is_whitespace() || "'\"=(;|&<>".contains(letter))
+            .filter(|word| word.contains(['/', '.']))
+            .find_map(|word| ledger.source(&cwd.join(word))),
+        _ => None,
+    })
 }
 
 /// A refusal because of strangers' words says whose they are and what was repeated.

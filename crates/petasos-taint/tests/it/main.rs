@@ -1,5 +1,8 @@
 //! What a conversation took in, by the questions that a policy asks about it.
 
+#[cfg(test)]
+mod ledger;
+
 use petasos_contract::taint::{Carry, Heat, Provenance};
 use petasos_taint::Words;
 use proptest::prelude::*;

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::process::ExitCode;
 
 use clap::Args;
+use petasos_approval::log::{self, Entry};
 use petasos_approval::policy::decision::Observed;
 use petasos_approval::policy::explain::Explained;
 
@@ -11,20 +12,33 @@ use crate::command::Session;
 use crate::out::{Out, Style};
 use crate::report::Report;
 
+use super::records::report;
+
 #[derive(Debug, Args)]
 pub(super) struct Explain {
     /// The command
-    command: String,
+    #[arg(required_unless_present = "call")]
+    command: Option<String>,
+    /// A call that was decided about, by its id or its number in its conversation
+    #[arg(long, value_name = "CALL", conflicts_with = "command")]
+    call: Option<String>,
+    /// The conversation of that call; the last one without
+    #[arg(long, value_name = "ID", requires = "call")]
+    session: Option<String>,
 }
 
 impl Explain {
     pub(super) fn run(&self, session: &mut Session) -> Result<ExitCode, Report> {
         let out = session.out;
+        if let Some(call) = &self.call {
+            return decided(session, call, self.session.as_deref());
+        }
+        let command = self.command.as_deref().unwrap_or_default();
         let host = session.host.get()?;
         let checker = host.checker()?;
-        let scanned = host.wait(checker.scan(&self.command))?;
+        let scanned = host.wait(checker.scan(command))?;
         let explained = checker
-            .explain(&self.command, scanned)
+            .explain(command, scanned)
             .map_err(|error| Report::new(error.to_string()).code("approval"))?;
         if out.is_json() {
             out.value(&explained);
@@ -37,7 +51,7 @@ impl Explain {
             out.line(format!("scanner {}: {said}", out.paint(Style::Bold, program)));
         }
         for observed in &explained.observed {
-            self.print_finding(out, observed);
+            print_finding(command, out, observed);
         }
         let verdict = explained.verdict;
         let style = match verdict {
@@ -48,20 +62,58 @@ impl Explain {
         out.line(format!("→ {}", out.paint(style, verdict)));
         Ok(ExitCode::SUCCESS)
     }
+}
 
-    fn print_finding(&self, out: Out, observed: &Observed) {
-        let finding = &observed.finding;
-        let waived = match &observed.waived {
-            Some(why) => format!("  (does not count: {why})"),
-            None => String::new(),
-        };
-        let key = out.paint(Style::Bold, &finding.key);
-        out.line(format!("rule {key}: {}{waived}", finding.why));
-        if let Some(span) = &finding.span {
-            let (line, marks) = underlined(&self.command, span);
-            out.line(format!("  {line}"));
-            out.line(format!("  {}", out.paint(Style::Bad, &marks)));
-        }
+/// What was decided about a call, as it was written down then.
+fn decided(
+    session: &mut Session,
+    call: &str,
+    conversation: Option<&str>,
+) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let home = session.host.get()?.settings().home();
+    let entries = log::read(home, usize::MAX).map_err(report)?;
+    let last = entries.iter().rev().map(|entry| entry.session.clone()).next();
+    let conversation = conversation.map(str::to_owned).or(last).unwrap_or_default();
+    let own: Vec<&Entry> = entries.iter().filter(|entry| entry.session == conversation).collect();
+    let by_number = call.parse::<usize>().ok().and_then(|n| own.get(n.checked_sub(1)?));
+    let named = own.iter().rev().find(|entry| entry.call == call);
+    let Some(entry) = named.or(by_number) else {
+        let text = format!("no decision about call `{call}` of `{conversation}` is written down");
+        return Err(Report::new(text).code("approval").hint("`petasos approval log` lists them"));
+    };
+    if out.is_json() {
+        out.value(entry);
+        return Ok(ExitCode::SUCCESS);
+    }
+    out.line(format!("{} {}", out.paint(Style::Bold, &entry.tool), entry.subject));
+    if let Some(heat) = &entry.heat {
+        out.line(format!("words from outside: {heat}, from {}", entry.sources.join(", ")));
+    }
+    for reason in &entry.reasons {
+        let waived = reason.waived.as_ref().map(|why| format!("  (does not count: {why})"));
+        let key = out.paint(Style::Bold, &reason.key);
+        out.line(format!("rule {key}: {}{}", reason.why, waived.unwrap_or_default()));
+    }
+    let outcome = serde_json::to_value(entry.outcome).unwrap_or_default();
+    let outcome = outcome.as_str().unwrap_or_default().to_owned();
+    let by = entry.by.as_ref().map(|by| format!(" by {by}")).unwrap_or_default();
+    out.line(format!("→ {}, {outcome}{by}", entry.verdict));
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print_finding(command: &str, out: Out, observed: &Observed) {
+    let finding = &observed.finding;
+    let waived = match &observed.waived {
+        Some(why) => format!("  (does not count: {why})"),
+        None => String::new(),
+    };
+    let key = out.paint(Style::Bold, &finding.key);
+    out.line(format!("rule {key}: {}{waived}", finding.why));
+    if let Some(span) = &finding.span {
+        let (line, marks) = underlined(command, span);
+        out.line(format!("  {line}"));
+        out.line(format!("  {}", out.paint(Style::Bad, &marks)));
     }
 }
 
