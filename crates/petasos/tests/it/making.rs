@@ -151,7 +151,7 @@ fn a_dozen_skills_come_with_the_program_and_are_called_by_name() {
     let rows = skills["skills"].as_array().expect("a list");
     let ours = rows.iter().filter(|row| row["place"] == "bundled").count();
     assert!(ours >= 12, "{ours}");
-    let finished = petasos(&home).run(&["run", "/plan the garden"]);
+    let finished = petasos(&home).run(&["run", "/skill:plan the garden"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     let said = model.asked()[0]["messages"].to_string();
     assert!(said.contains("A step without `check:` is a wish") && said.contains("the garden"));
