@@ -17,10 +17,9 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use reedline::{
-    Color, EditCommand, EditMode, Emacs, ExampleHighlighter, ExternalPrinter, FileBackedHistory,
-    KeyCode, KeyModifiers, Keybindings, Reedline, ReedlineEvent, ReedlineMenu, Signal,
-    ValidationResult, Validator, Vi, default_emacs_keybindings, default_vi_insert_keybindings,
-    default_vi_normal_keybindings, default_vi_visual_keybindings,
+    Color, EditCommand, Emacs, ExampleHighlighter, ExternalPrinter, FileBackedHistory, KeyCode,
+    KeyModifiers, Keybindings, Reedline, ReedlineEvent, ReedlineMenu, Signal, ValidationResult,
+    Validator, default_emacs_keybindings,
 };
 use tokio::sync::mpsc;
 
@@ -85,8 +84,6 @@ pub struct ComposerOptions {
     pub skin: Arc<Mutex<Skin>>,
     /// Pastes of more lines than this are folded; 0 folds none.
     pub fold_pastes_above: usize,
-    /// The keys of vi.
-    pub vi_keys: bool,
     /// Where pictures from the clipboard are kept.
     pub pasted: PathBuf,
     /// The line above the one that is typed, as it is now.
@@ -207,12 +204,7 @@ fn editor(options: &ComposerOptions, stop: Arc<AtomicBool>, pastes: &Pastes) -> 
     let styled = options.skin.lock().is_styled();
     let sign = look::sign(styled);
     let menu = |menu: QuietMenu| ReedlineMenu::EngineCompleter(Box::new(menu));
-    let inner: Box<dyn EditMode> = if options.vi_keys {
-        let insert = bound(default_vi_insert_keybindings());
-        Box::new(Vi::new(insert, default_vi_normal_keybindings(), default_vi_visual_keybindings()))
-    } else {
-        Box::new(Emacs::new(bound(default_emacs_keybindings())))
-    };
+    let inner = Emacs::new(bound(default_emacs_keybindings()));
     let mode = Folding { inner, pastes: pastes.clone() };
     // The terminal's own colour is legible on whatever the person looks at.
     let mut plain = ExampleHighlighter::default();

@@ -40,7 +40,7 @@ const GROUPS: &[(&str, &[&str])] = &[
         "Decide what it may do",
         &["approval", "tools", "toolsets", "hooks", "backend", "stop", "resume"],
     ),
-    ("Extend it", &["mcp", "skills", "plugins"]),
+    ("Extend it", &["mcp", "skills", "curator", "plugins"]),
     ("Reach it from elsewhere", &["gateway", "serve", "webhook", "cron", "kanban", "acp"]),
     (
         "Look after it",
@@ -272,20 +272,24 @@ fn explain_usage(error: &clap::Error, words: &[OsString]) -> ExitCode {
 fn advise(word: &str, words: &[OsString]) -> Report {
     let prompt: Vec<_> = words.iter().skip(1).map(|word| word.to_string_lossy()).collect();
     let alone = prompt.len() == 1;
-    // Two letters of a short word are half of it.
-    let most = if alone { 2 } else { 1 };
     let near = COMMANDS
         .iter()
         .filter(|command| !command.hidden)
         .map(|command| (strsim::osa_distance(word, command.name), command.name))
-        .filter(|(distance, name)| *distance <= most && *distance < name.len().min(word.len()))
+        .filter(|(distance, name)| *distance <= 2 && *distance < name.len().min(word.len()))
         .min();
     let hint = match near {
-        Some((_, name)) => format!("did you mean `petasos {name}`? `petasos help` lists all"),
+        Some((_, name)) if alone => {
+            format!("did you mean `petasos {name}`? `petasos help` lists all")
+        }
         None if alone => format!(
             "`petasos help` lists the commands; to ask the agent: `petasos chat \"{word}\"`"
         ),
-        None => format!("a prompt needs quotes: `petasos \"{}\"`", prompt.join(" ")),
+        near => {
+            let other = near.map(|(_, name)| format!("; or did you mean `petasos {name}`?"));
+            let other = other.unwrap_or_default();
+            format!("a prompt needs quotes: `petasos \"{}\"`{other}", prompt.join(" "))
+        }
     };
     Report::usage(format!("`{word}` is not a command")).hint(hint)
 }

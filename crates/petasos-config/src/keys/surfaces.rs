@@ -13,7 +13,6 @@ pub(super) static KEYS: &[Key] = &[
     free("display.show_cost", Flag, "false", "Show what a turn costs"),
     free("display.streaming", Flag, "true", "Show words as they come"),
     free("display.skin", Text, "\"default\"", "Colours of the screen: default (the terminal's own), dark, light or mono"),
-    free("display.vi_keys", Flag, "false", "Edit messages with the keys of vi"),
     free("display.bidi", Choice(&["terminal", "reorder"]), "\"terminal\"", "Who puts right-to-left text in order: the terminal, or we"),
     free("display.personality", Text, "", "Named system prompt"),
     free("display.language", Text, "", "Language of messages").reserved("the display options of the chat"),

@@ -140,7 +140,6 @@ fn composed(
         workspace: settings.workspace().to_path_buf(),
         commands: commands.into_iter().map(offered).collect(),
         skin,
-        vi_keys: settings.get("display.vi_keys") == Some(&serde_json::Value::Bool(true)),
         pasted,
         fold_pastes_above: folded
             .and_then(|lines| usize::try_from(lines).ok())

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use reedline::{Color, PromptEditMode, PromptHistorySearch, PromptViMode};
+use reedline::{Color, PromptEditMode, PromptHistorySearch};
 
 use crate::line::Colour;
 use crate::skin::Skin;
@@ -35,10 +35,7 @@ impl reedline::Prompt for Prompt {
         Cow::Borrowed("")
     }
 
-    fn render_prompt_indicator(&self, mode: PromptEditMode) -> Cow<'_, str> {
-        if mode == PromptEditMode::Vi(PromptViMode::Normal) {
-            return Cow::Borrowed(": ");
-        }
+    fn render_prompt_indicator(&self, _: PromptEditMode) -> Cow<'_, str> {
         Cow::Borrowed(sign(self.skin.lock().is_styled()))
     }
 

@@ -95,12 +95,12 @@ fn dropped(text: &str) -> Option<PathBuf> {
 }
 
 /// An edit mode that folds large pastes.
-pub(super) struct Folding {
-    pub(super) inner: Box<dyn EditMode>,
+pub(super) struct Folding<M> {
+    pub(super) inner: M,
     pub(super) pastes: Pastes,
 }
 
-impl EditMode for Folding {
+impl<M: EditMode> EditMode for Folding<M> {
     fn parse_event(&mut self, event: ReedlineRawEvent) -> ReedlineEvent {
         let event = Event::from(event);
         if let Event::Paste(text) = &event {

@@ -143,21 +143,3 @@ fn earlier_messages_are_searched() {
     pane.ready_after("three");
     assert_eq!(told(&model, "user"), "find the heliotrope");
 }
-
-#[test]
-fn the_keys_of_vi_edit_a_message() {
-    let model = Loopback::saying(vec![Say::Text("heard")]);
-    let home = home(&model, "display:\n  vi_keys: true\n");
-    let Some(pane) = Pane::open("vi", &home, &Start::default()) else { return };
-    pane.see("❯");
-    pane.say("one two thrxe");
-    pane.press(&["Escape"]);
-    pane.see(": one two thrxe");
-    pane.press(&["h", "x"]);
-    pane.see(": one two three");
-    pane.press(&["0", "d", "w"]);
-    pane.see(": two three");
-    pane.press(&["Enter"]);
-    pane.ready_after("heard");
-    assert_eq!(told(&model, "user"), "two three");
-}
