@@ -275,7 +275,7 @@ impl Deliveries for Post {
         let accounts = self.accounts()?;
         if accounts.is_empty() {
             return Err(
-                "no chat platform is configured: `petasos gateway platforms` says what each needs"
+                "needs a connected platform: `petasos gateway platforms` says what each needs"
                     .to_owned(),
             );
         }
