@@ -190,23 +190,23 @@ fn bridge_definitions() -> &'static [Definition; 3] {
                 "Find more tools by what they do. Not every tool is listed here: search before \
                  you conclude that something cannot be done.",
                 &json!({
-                    "query": { "type": "string", "description": "Words for what you need." },
-                    "limit": { "type": "integer", "description": "How many matches at most." },
+                    "query": { "type": "string" },
+                    "limit": { "type": "integer" },
                 }),
                 &["query"],
             ),
             bridge(
                 TOOL_DESCRIBE,
-                "Show the full description and parameters of a tool that tool_search found.",
-                &json!({ "name": { "type": "string", "description": "The tool's exact name." } }),
+                "Show description and parameters of a tool that tool_search found.",
+                &json!({ "name": { "type": "string" } }),
                 &["name"],
             ),
             bridge(
                 TOOL_CALL,
-                "Call a tool that tool_search found, with arguments that fit its parameters.",
+                "Call a tool that tool_search found.",
                 &json!({
-                    "name": { "type": "string", "description": "The tool's exact name." },
-                    "arguments": { "type": "object", "description": "Its arguments." },
+                    "name": { "type": "string" },
+                    "arguments": { "type": "object" },
                 }),
                 &["name", "arguments"],
             ),

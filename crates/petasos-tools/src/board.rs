@@ -273,12 +273,12 @@ pub(crate) fn row(task: &Task) -> Value {
 
 /// The parameter that every board tool has.
 pub(crate) fn board_parameter() -> Value {
-    json!({ "type": "string", "description": "The board; yours without" })
+    json!({ "type": "string" })
 }
 
 /// The parameter that names a task.
 pub(crate) fn task_parameter() -> Value {
-    json!({ "type": "string", "description": "The task; your own without" })
+    json!({ "type": "string" })
 }
 
 #[cfg(test)]

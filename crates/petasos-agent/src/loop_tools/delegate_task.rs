@@ -56,7 +56,7 @@ fn schema() -> Value {
                 "role": role,
                 "agent": {
                     "type": "string",
-                    "description": "Another program, of `acp.agents`"
+                    "description": "Of `acp.agents`"
                 },
                 "background": {
                     "type": "boolean",

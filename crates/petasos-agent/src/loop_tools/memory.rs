@@ -36,7 +36,7 @@ fn schema() -> Value {
         "content": { "type": "string" },
         "old_text": {
             "type": "string",
-            "description": "A part that only this entry has"
+            "description": "A part of it alone"
         }
     });
     let mut properties = operation.as_object().cloned().unwrap_or_default();
@@ -45,7 +45,7 @@ fn schema() -> Value {
         json!({
             "type": "string",
             "enum": ["memory", "user"],
-            "description": "The work, or the person"
+            "description": "Of the work, or the person"
         }),
     );
     properties.insert(

@@ -51,10 +51,7 @@ fn schema() -> Value {
                 "session_id": { "type": "string" },
                 "around_message_id": { "type": "integer" },
                 "window": { "type": "integer", "default": WINDOW_USUAL, "maximum": WINDOW_MAX },
-                "role_filter": {
-                    "type": "string",
-                    "description": "user,assistant without"
-                },
+                "role_filter": { "type": "string" },
                 "profile": { "type": "string" }
             }
         }

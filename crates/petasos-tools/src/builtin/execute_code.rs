@@ -64,8 +64,7 @@ fn description(tools: &BTreeSet<ToolName>) -> String {
     } else {
         format!(
             "`from petasos_tools import …` offers the tools {functions}, which take and return \
-             what they do here, and json_parse(text), shell_quote(text), retry(function, \
-             max_attempts=3, delay=2)."
+             what they do here, and json_parse, shell_quote, retry(function)."
         )
     };
     format!(

@@ -34,16 +34,15 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Call a service of the user's house in Home Assistant, such as light.turn_on. \
-            Locks, alarms, covers and the like are asked about each time; services that run \
-            programs are not called.",
+        "description": "Call a service of the user's house: light, turn_on, light.kitchen. Locks, \
+            alarms and covers are asked about each time.",
         "parameters": {
             "type": "object",
             "properties": {
-                "domain": { "type": "string", "description": "The kind, such as light" },
-                "service": { "type": "string", "description": "The service, such as turn_on" },
-                "entity_id": { "type": "string", "description": "The thing it acts on, such as light.kitchen" },
-                "data": { "type": "string", "description": "Further fields as JSON, such as {\"brightness\": 120}" }
+                "domain": { "type": "string" },
+                "service": { "type": "string" },
+                "entity_id": { "type": "string" },
+                "data": { "type": "string", "description": "Further fields, as JSON" }
             },
             "required": ["domain", "service"],
         },

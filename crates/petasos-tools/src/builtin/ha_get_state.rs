@@ -34,11 +34,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Read state and attributes of one thing of the user's house in Home Assistant.",
+        "description": "Read one thing of the user's house, such as light.kitchen.",
         "parameters": {
             "type": "object",
             "properties": {
-                "entity_id": { "type": "string", "description": "Its id, such as light.kitchen" }
+                "entity_id": { "type": "string" }
             },
             "required": ["entity_id"],
         },

@@ -37,16 +37,16 @@ const LIMIT_MAX: usize = 500;
 
 fn schema() -> Value {
     json!({
-        "description": "List things of the user's house in Home Assistant with their states. \
-            Narrow it by domain, area or words; a long list comes in pages.",
+        "description": "List things of the user's house (Home Assistant) with their states, in \
+            pages.",
         "parameters": {
             "type": "object",
             "properties": {
-                "domain": { "type": "string", "description": "Only of this kind: light, switch, sensor, climate…" },
-                "area": { "type": "string", "description": "Only in this room or area: its name, id or alias" },
-                "search": { "type": "string", "description": "Words that id, name or area hold" },
-                "limit": { "type": "integer", "description": "How many", "default": LIMIT_USUAL, "minimum": 1, "maximum": LIMIT_MAX },
-                "offset": { "type": "integer", "description": "How many to pass over", "minimum": 0 }
+                "domain": { "type": "string", "description": "light, sensor…" },
+                "area": { "type": "string", "description": "A room" },
+                "search": { "type": "string" },
+                "limit": { "type": "integer", "default": LIMIT_USUAL, "minimum": 1, "maximum": LIMIT_MAX },
+                "offset": { "type": "integer", "minimum": 0 }
             },
         },
     })

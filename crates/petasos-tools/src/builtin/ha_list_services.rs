@@ -34,12 +34,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "List the services of the user's house in Home Assistant: what it can be \
-            told to do. With a domain, their fields are described.",
+        "description": "List the services of the user's house; with a domain, their fields.",
         "parameters": {
             "type": "object",
             "properties": {
-                "domain": { "type": "string", "description": "Only services of this kind, such as light" }
+                "domain": { "type": "string" }
             },
         },
     })

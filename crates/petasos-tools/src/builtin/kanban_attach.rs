@@ -29,14 +29,14 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Attach a file to a task; its bytes come as base64, at most 25 MB.",
+        "description": "Attach a file to a task, at most 25 MB.",
         "parameters": {
             "type": "object",
             "properties": {
                 "task_id": board::task_parameter(),
-                "filename": { "type": "string", "description": "Its name" },
-                "content_base64": { "type": "string", "description": "Its bytes" },
-                "content_type": { "type": "string", "description": "What it is" },
+                "filename": { "type": "string" },
+                "content_base64": { "type": "string" },
+                "content_type": { "type": "string" },
                 "board": board::board_parameter(),
             },
             "required": ["filename", "content_base64"],

@@ -34,14 +34,14 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Attach a file from a web address to a task, at most 25 MB.",
+        "description": "Attach a file of the web to a task, at most 25 MB.",
         "parameters": {
             "type": "object",
             "properties": {
                 "task_id": board::task_parameter(),
-                "url": { "type": "string", "description": "Where it is" },
-                "filename": { "type": "string", "description": "Another name" },
-                "content_type": { "type": "string", "description": "What it is" },
+                "url": { "type": "string" },
+                "filename": { "type": "string" },
+                "content_type": { "type": "string" },
                 "board": board::board_parameter(),
             },
             "required": ["url"],

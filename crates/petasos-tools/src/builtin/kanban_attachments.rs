@@ -27,7 +27,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "List the files of a task and where they are.",
+        "description": "List the files of a task.",
         "parameters": {
             "type": "object",
             "properties": {

@@ -27,17 +27,16 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Stop work on a task and hand it back. `dependency` waits for other tasks; \
-            the other kinds wait for a person.",
+        "description": "Stop work on a task: `dependency` waits for other tasks, the rest for a \
+            person.",
         "parameters": {
             "type": "object",
             "properties": {
                 "task_id": board::task_parameter(),
-                "reason": { "type": "string", "description": "What is missing" },
+                "reason": { "type": "string" },
                 "kind": {
                     "type": "string",
-                    "enum": KINDS,
-                    "description": "What it waits for; needs_input without"
+                    "enum": KINDS
                 },
                 "board": board::board_parameter(),
             },

@@ -30,8 +30,8 @@ fn schema() -> Value {
         "parameters": {
             "type": "object",
             "properties": {
-                "task_id": { "type": "string", "description": "The task" },
-                "body": { "type": "string", "description": "The comment" },
+                "task_id": { "type": "string" },
+                "body": { "type": "string" },
                 "board": board::board_parameter(),
             },
             "required": ["task_id", "body"],

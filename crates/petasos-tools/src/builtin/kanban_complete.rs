@@ -35,24 +35,21 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Finish a task: say what was done, hand over facts and files. Needs a \
-            summary or a result.",
+        "description": "Finish a task with a summary or a result, and its files.",
         "parameters": {
             "type": "object",
             "properties": {
                 "task_id": board::task_parameter(),
-                "summary": { "type": "string", "description": "What was done, for who goes on" },
-                "metadata": { "type": "object", "description": "Facts about it" },
-                "result": { "type": "string", "description": "The result itself" },
+                "summary": { "type": "string" },
+                "metadata": { "type": "object" },
+                "result": { "type": "string" },
                 "created_cards": {
                     "type": "array",
-                    "items": { "type": "string" },
-                    "description": "Tasks that you made on the way"
+                    "items": { "type": "string" }
                 },
                 "artifacts": {
                     "type": "array",
-                    "items": { "type": "string" },
-                    "description": "Files that belong to the result"
+                    "items": { "type": "string" }
                 },
                 "board": board::board_parameter(),
             },

@@ -28,41 +28,35 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     let text = |what: &str| json!({ "type": "string", "description": what });
-    let texts =
-        |what: &str| json!({ "type": "array", "items": { "type": "string" }, "description": what });
+    let plain = || json!({ "type": "string" });
+    let texts = || json!({ "type": "array", "items": { "type": "string" } });
     json!({
-        "description": "Put a task on the board for another profile. It becomes ready when its \
-            parents are done, and inherits their workspace and project.",
+        "description": "Put a task on the board. It is ready when its parents are done.",
         "parameters": {
             "type": "object",
             "properties": {
-                "title": text("What is to be done, in a line"),
-                "assignee": text("The profile that does it"),
-                "body": text("Everything that it needs to know"),
-                "parents": texts("Tasks that must be done before"),
-                "tenant": text("A name that groups tasks"),
-                "priority": { "type": "integer", "description": "Larger goes first; 0 without" },
+                "title": plain(),
+                "assignee": plain(),
+                "body": text("All it must know"),
+                "parents": texts(),
+                "tenant": plain(),
+                "priority": { "type": "integer" },
                 "workspace_kind": {
                     "type": "string",
-                    "enum": ["scratch", "dir", "worktree"],
-                    "description": "An empty folder, a given folder, or a git worktree of one"
+                    "enum": ["scratch", "dir", "worktree"]
                 },
-                "workspace_path": text("The folder, for dir and worktree"),
-                "project": text("The project"),
-                "triage": { "type": "boolean", "description": "Somebody must look at it first" },
-                "idempotency_key": text("The same key gives the same task"),
-                "max_runtime_seconds": {
-                    "type": "integer",
-                    "description": "How long an attempt may take"
-                },
+                "workspace_path": plain(),
+                "project": plain(),
+                "triage": { "type": "boolean" },
+                "idempotency_key": plain(),
+                "max_runtime_seconds": { "type": "integer" },
                 "initial_status": {
                     "type": "string",
-                    "enum": ["running", "blocked"],
-                    "description": "Blocked waits for kanban help; running is the usual way"
+                    "enum": ["running", "blocked"]
                 },
-                "skills": texts("Skills that the worker loads"),
-                "goal_mode": { "type": "boolean", "description": "A judge decides when it is done" },
-                "goal_max_turns": { "type": "integer", "description": "Turns for the goal" },
+                "skills": texts(),
+                "goal_mode": { "type": "boolean" },
+                "goal_max_turns": { "type": "integer" },
                 "board": board::board_parameter(),
             },
             "required": ["title", "assignee"],

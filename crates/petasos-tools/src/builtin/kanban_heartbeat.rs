@@ -26,13 +26,12 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Tell the board that you still work on your task. Long work without a sign \
-            of life is given to somebody else after 15 minutes.",
+        "description": "Say that you still work on your task, at least every 15 minutes.",
         "parameters": {
             "type": "object",
             "properties": {
                 "task_id": board::task_parameter(),
-                "note": { "type": "string", "description": "How far you are" },
+                "note": { "type": "string" },
                 "board": board::board_parameter(),
             },
         },

@@ -26,12 +26,12 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Make one task wait for another.",
+        "description": "Make a child wait for its parent.",
         "parameters": {
             "type": "object",
             "properties": {
-                "parent_id": { "type": "string", "description": "The task that comes first" },
-                "child_id": { "type": "string", "description": "The task that waits" },
+                "parent_id": { "type": "string" },
+                "child_id": { "type": "string" },
                 "board": board::board_parameter(),
             },
             "required": ["parent_id", "child_id"],

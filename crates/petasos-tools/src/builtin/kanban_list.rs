@@ -24,20 +24,18 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "List tasks of the board, the most urgent first. What no longer waits for \
-            anything becomes ready on the way.",
+        "description": "List tasks of the board, the most urgent first.",
         "parameters": {
             "type": "object",
             "properties": {
-                "assignee": { "type": "string", "description": "Only of this profile" },
+                "assignee": { "type": "string" },
                 "status": {
                     "type": "string",
-                    "enum": ["triage", "todo", "ready", "running", "blocked", "done", "archived"],
-                    "description": "Only in this state"
+                    "enum": ["triage", "todo", "ready", "running", "blocked", "done", "archived"]
                 },
-                "tenant": { "type": "string", "description": "Only of this group" },
-                "include_archived": { "type": "boolean", "description": "Also those put away" },
-                "limit": { "type": "integer", "description": "At most so many: 50, up to 200" },
+                "tenant": { "type": "string" },
+                "include_archived": { "type": "boolean" },
+                "limit": { "type": "integer", "description": "50, at most 200" },
                 "board": board::board_parameter(),
             },
         },

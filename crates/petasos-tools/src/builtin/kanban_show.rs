@@ -28,8 +28,8 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Show a task of the board with its history, comments, links and files; \
-            `worker_context` has all that a worker needs. A worker begins with this.",
+        "description": "Show a task, your own without task_id, with history, comments and files. A \
+            worker begins with it: `worker_context` has all it needs.",
         "parameters": {
             "type": "object",
             "properties": {

@@ -30,7 +30,7 @@ fn schema() -> Value {
         "parameters": {
             "type": "object",
             "properties": {
-                "task_id": { "type": "string", "description": "The task" },
+                "task_id": { "type": "string" },
                 "board": board::board_parameter(),
             },
             "required": ["task_id"],

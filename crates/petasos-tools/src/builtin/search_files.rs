@@ -87,11 +87,7 @@ fn schema() -> Value {
                 "path": { "type": "string", "default": "." },
                 "file_glob": { "type": "string", "description": "Only such files: `*.py`" },
                 "limit": { "type": "integer", "default": LIMIT_USUAL },
-                "offset": {
-                    "type": "integer",
-                    "description": "The next_offset of the last result",
-                    "default": 0
-                },
+                "offset": { "type": "integer", "default": 0 },
                 "output_mode": {
                     "type": "string",
                     "enum": ["content", "files_only", "count"],

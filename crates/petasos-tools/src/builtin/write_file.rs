@@ -66,7 +66,6 @@ fn schema() -> Value {
                 "content": { "type": "string" },
                 "cross_profile": {
                     "type": "boolean",
-                    "description": "The user asked for another profile",
                     "default": false
                 }
             },

@@ -45,7 +45,6 @@ pub(super) fn schema() -> Value {
                 "patch": { "type": "string" },
                 "cross_profile": {
                     "type": "boolean",
-                    "description": "The user asked for another profile",
                     "default": false
                 }
             },

@@ -22,7 +22,7 @@ pub(super) fn schema() -> Value {
                 },
                 "session_id": { "type": "string" },
                 "data": { "type": "string", "description": "What is typed" },
-                "timeout": { "type": "integer", "description": "Of wait", "minimum": 1 },
+                "timeout": { "type": "integer", "minimum": 1 },
                 "offset": { "type": "integer", "description": "Of log; the end without" },
                 "limit": { "type": "integer", "description": "Of log: 200 lines", "minimum": 1 }
             },

@@ -17,10 +17,10 @@ pub(super) const MENTIONS: &[Mention] = &[
 /// The function schema.
 pub(super) fn schema() -> Value {
     json!({
-        "description": "Run a shell command. Directory and exported variables carry over to the \
-            next. Long output is cut in the middle and kept in a file. Input is closed. What does \
-            not end by itself needs background=true, never & or nohup: it returns a session_id \
-            for the process tool. Prefer read_file and search_files to cat and grep.",
+        "description": "Run a shell command. Directory and exports carry over. Long output is cut \
+            and kept in a file. Input is closed. What does not end by itself needs \
+            background=true, never & or nohup: a session_id for the process tool. Prefer \
+            read_file and search_files to cat and grep.",
         "parameters": {
             "type": "object",
             "properties": {
@@ -40,13 +40,13 @@ pub(super) fn schema() -> Value {
                 },
                 "notify_on_complete": {
                     "type": "boolean",
-                    "description": "Tell me when a background one ends",
+                    "description": "Tell me when it ends",
                     "default": false
                 },
                 "watch_patterns": {
                     "type": "array",
                     "items": { "type": "string" },
-                    "description": "Tell me of its lines with these texts; for rare ones"
+                    "description": "Tell me of rare lines with these"
                 },
                 "outside_sandbox": {
                     "type": "boolean",
