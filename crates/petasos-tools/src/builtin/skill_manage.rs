@@ -41,29 +41,28 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     let text = |about: &str| json!({ "type": "string", "description": about });
+    let plain = || json!({ "type": "string" });
     json!({
-        "description": "Keep what you learned for later conversations: make a skill, change one, \
-            put one away. A skill is a folder with SKILL.md (front matter with `name` and \
-            `description`, then instructions) and files under references/, templates/, scripts/ \
-            and assets/. Read a skill before you change it.",
+        "description": "Keep what you learned as a skill: a folder with SKILL.md (front matter \
+            `name`, `description`, then instructions) and files under references/, templates/, \
+            scripts/, assets/. Read one before you change it.",
         "parameters": {
             "type": "object",
             "properties": {
                 "action": {
                     "type": "string",
                     "enum": ["create", "patch", "edit", "delete", "write_file", "remove_file"],
-                    "description": "create a skill; patch part of a file; edit: a whole new \
-                        SKILL.md; delete: put it away; write_file and remove_file: one of its files"
+                    "description": "edit: a whole new SKILL.md; delete: put away"
                 },
-                "name": text("The skill: small letters, digits and hyphens"),
-                "content": text("The whole SKILL.md, for create and edit"),
-                "old_string": text("For patch: the text to replace, unique unless replace_all"),
-                "new_string": text("For patch: the text in its place"),
-                "replace_all": { "type": "boolean", "description": "For patch: every place" },
-                "category": text("For create: a folder to put it in"),
-                "file_path": text("A file of the skill, such as scripts/run.sh; SKILL.md for patch without"),
-                "file_content": text("For write_file: the whole text"),
-                "absorbed_into": text("For delete: the skill that has its content now"),
+                "name": text("Small letters, digits, hyphens"),
+                "content": text("The whole SKILL.md"),
+                "old_string": plain(),
+                "new_string": plain(),
+                "replace_all": { "type": "boolean" },
+                "category": plain(),
+                "file_path": text("scripts/run.sh"),
+                "file_content": plain(),
+                "absorbed_into": text("delete: who has its content now"),
             },
             "required": ["action", "name"],
         },

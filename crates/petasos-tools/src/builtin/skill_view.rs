@@ -28,19 +28,16 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "Read the whole instructions of a skill, with the files that belong to it \
-            and what it still needs here; or one of those files.",
+        "description": "Read the instructions of a skill, or one of its files.",
         "parameters": {
             "type": "object",
             "properties": {
                 "name": {
-                    "type": "string",
-                    "description": "Its name; `category:name` or `plugin:name` where needed"
+                    "type": "string"
                 },
                 "file_path": {
                     "type": "string",
-                    "description": "One of its linked_files, such as references/api.md, instead \
-                        of the instructions"
+                    "description": "One of its linked_files"
                 }
             },
             "required": ["name"],

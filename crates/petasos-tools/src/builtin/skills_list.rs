@@ -28,12 +28,11 @@ pub(super) static TOOL: ToolDef = ToolDef {
 
 fn schema() -> Value {
     json!({
-        "description": "List the skills that are installed: name, description and category of \
-            each. Read one before work it is about.",
+        "description": "List the installed skills. Read one before work it is about.",
         "parameters": {
             "type": "object",
             "properties": {
-                "category": { "type": "string", "description": "Only those of this category" }
+                "category": { "type": "string" }
             },
         },
     })

@@ -56,16 +56,14 @@ const VOICE_PLATFORMS: [&str; 3] = ["telegram", "whatsapp", "matrix"];
 
 fn schema() -> Value {
     json!({
-        "description": "Turn text into a file of speech. Write the `media_tag` of the result on a \
-            line of its own in the answer to deliver it in a chat. Markdown is read as words; code \
-            blocks are left out.",
+        "description": "Turn text into a file of speech. The result's `media_tag` on a line of its \
+            own in your answer delivers it.",
         "parameters": {
             "type": "object",
             "properties": {
-                "text": { "type": "string", "description": "What to say" },
+                "text": { "type": "string" },
                 "output_path": {
-                    "type": "string",
-                    "description": "Where to put the file; without it the media store keeps it"
+                    "type": "string"
                 }
             },
             "required": ["text"],
