@@ -66,6 +66,11 @@ const PREFIX: &str = "profile-";
 const LOCK: &str = "owner.lock";
 
 impl Profile {
+    /// Whether it stays after its process.
+    pub(crate) fn lasts(&self) -> bool {
+        self.lasts
+    }
+
     /// A new empty folder that only we can read and that goes with its process; folders of the
     /// dead are removed first.
     pub(crate) fn passing(settings: &Settings) -> io::Result<Self> {

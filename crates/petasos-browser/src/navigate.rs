@@ -78,13 +78,14 @@ pub(crate) async fn go(
         return failed(session, &url, word);
     }
     let settled = match went["loaderId"].as_str() {
-        Some(loader) => settle::ready(session, &tab, loader, session.options.settle()).await?,
-        None => "quiet",
+        Some(loader) => settle::ready(session, &tab, loader, session.options.settle()).await,
+        None => Ok("quiet"),
     };
     let blanked = session.state().blanked.take();
     if let Some(why) = blanked {
         return Err(BrowserError::new("blocked_address", why));
     }
+    let settled = settled?;
     refused_on_the_way(session, &tab, &url).await?;
     Ok(Some(settled))
 }

@@ -23,6 +23,8 @@ use crate::wire::{Listener, Wire};
 
 /// A first start reads a hundred megabytes from disk.
 pub(crate) const START_WAIT: Duration = Duration::from_mins(1);
+/// A browser that is asked to end may take so long to write down its logins.
+const WRITES_DOWN: Duration = Duration::from_secs(5);
 /// Older browsers lack what we rely on.
 const OLDEST: u32 = 120;
 
@@ -84,7 +86,7 @@ pub(crate) struct Running {
     // Dropped last: the folder of a process that is gone.
     _tasks: Vec<Owned<()>>,
     _refuses_all: Option<FilterProxy>,
-    _profile: Option<Profile>,
+    profile: Option<Profile>,
 }
 
 impl Running {
@@ -99,7 +101,7 @@ impl Running {
             cloud: None,
             _tasks: tasks,
             _refuses_all: None,
-            _profile: None,
+            profile: None,
         }
     }
 
@@ -139,6 +141,11 @@ impl Running {
         if let Some((cloud, settings)) = &self.cloud {
             cloud.end(settings).await;
         }
+        if self.profile.as_ref().is_some_and(Profile::lasts) {
+            // It writes down what it was told to keep before it ends.
+            self.wire.post(None, "Browser.close", &json!({}));
+            self.wire.until_gone(WRITES_DOWN).await;
+        }
         if let Some(hand) = &self.hand
             && let Err(error) = hand.kill(GRACE).await
         {
@@ -168,7 +175,7 @@ async fn started(
     let running = Running {
         hand: Some(chrome.helper.hand),
         is_unconfined: chrome.is_unconfined,
-        _profile: Some(chrome.profile),
+        profile: Some(chrome.profile),
         ..Running::new(wire, hub, tasks)
     };
     let product = text(&version["product"]);

@@ -33,7 +33,10 @@ pub(crate) async fn ready(
 ) -> Result<&'static str, BrowserError> {
     let deadline = Instant::now() + session.options.command();
     let there = session
-        .until(deadline, |state| state.tab(&tab.id)?.ready.contains(loader).then_some(()))
+        .until(deadline, |state| {
+            let is_blanked = state.blanked.is_some();
+            (is_blanked || state.tab(&tab.id)?.ready.contains(loader)).then_some(())
+        })
         .await;
     if there.is_none() {
         return Err(BrowserError::new("timeout", "the page did not get ready in time"));

@@ -135,6 +135,14 @@ impl Wire {
         self.gone.is_cancelled()
     }
 
+    /// Waits until the browser has gone, so long at most.
+    pub(crate) async fn until_gone(&self, within: Duration) {
+        let gone = self.gone.cancelled();
+        if wait::until(Instant::now() + within, "the browser to end", gone).await.is_err() {
+            tracing::debug!("the browser did not end by itself");
+        }
+    }
+
     /// Sends a call whose answer nobody waits for.
     pub(crate) fn post(&self, session: Option<&str>, method: &str, params: &Value) {
         let id = self.next.fetch_add(1, Ordering::Relaxed);
