@@ -110,3 +110,23 @@ fn a_narrow_grant_covers_its_own_words_and_nothing_else() {
     assert_eq!(petasos(&home).run(&["approval", "revoke", id]).code, Some(0));
     assert_eq!(check("rm -rf build"), "ask");
 }
+
+// Acceptance 46: what was decided about a call is told again, with its reason, from the log.
+#[test]
+fn e46_a_decision_is_explained_by_its_call() {
+    let home = Home::temp();
+    let asked = petasos(&home).run(&["tools", "call", "terminal", r#"{"command":"rm -rf build"}"#]);
+    assert_eq!(asked.code, Some(0), "{}", asked.stderr);
+    for call in ["1", "call-1"] {
+        let told = petasos(&home).run(&["approval", "explain", "--call", call]);
+        assert_eq!(told.code, Some(0), "{}", told.stderr);
+        assert!(told.stdout.contains("rule recursive delete"), "{}", told.stdout);
+        assert!(told.stdout.contains("→ ask, undeliverable"), "{}", told.stdout);
+    }
+    let told = petasos(&home).run(&["--json", "approval", "explain", "--call", "1"]);
+    let entry: Value = serde_json::from_str(&told.stdout).unwrap();
+    assert_eq!(entry["reasons"][0]["key"], "recursive delete");
+    let none = petasos(&home).run(&["approval", "explain", "--call", "9", "--session", "x"]);
+    assert_eq!(none.code, Some(1));
+    assert!(none.stderr.contains("approval log"), "{}", none.stderr);
+}

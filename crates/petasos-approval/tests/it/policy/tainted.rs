@@ -146,3 +146,18 @@ fn where_nobody_can_be_asked_no_setting_agrees() {
     let args = json!({ "action": "add", "content": "x" });
     assert_eq!(word(&judged("memory", &args, Effects::none(), &cron)), "block");
 }
+
+#[test]
+fn a_form_with_a_secret_is_asked_about_once_while_hot_and_for_the_session_later() {
+    let place = Place::new();
+    for (later, widest) in [(false, Scope::Once), (true, Scope::Session)] {
+        let cx = after_a_page(&place, &json!({}), later);
+        let effects = Effects::one(Effect::Reach("shop.example".to_owned()))
+            .and(Effect::Send { target: "shop.example".to_owned() });
+        let verdict = judged("browser_click", &json!({ "ref": "@e5" }), effects, &cx);
+        let Verdict::Ask(findings) = verdict else { panic!("not asked: {verdict:?}") };
+        let gate = findings.iter().find(|it| it.kind == FindingKind::Tainted).expect("a gate");
+        assert!(gate.key.contains("form to shop.example"), "{}", gate.key);
+        assert_eq!(gate.widest, widest);
+    }
+}
