@@ -139,6 +139,8 @@ impl Shared {
                 return Ok(());
             }
             if !notes.is_empty() {
+                // This is the word that it waits; no second one follows.
+                self.runners.may_acknowledge(&message.session);
                 let token = format!("note-{}", message.id);
                 let note = message.reply(DeliveryClass::Command, notes);
                 self.say(NewDelivery { inbox: None, token, ..note }).await?;

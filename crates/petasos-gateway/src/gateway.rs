@@ -1,7 +1,6 @@
 //! The gateway: its parts, its accounts, and what they share.
 
 use std::collections::HashMap;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -140,6 +139,13 @@ pub struct Gateway {
 impl std::fmt::Debug for Gateway {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Gateway").field("accounts", &self.shared.accounts).finish_non_exhaustive()
+    }
+}
+
+impl Drop for Gateway {
+    fn drop(&mut self) {
+        self.shared.draining.store(true, Ordering::Release);
+        self.shared.runners.abandon();
     }
 }
 
@@ -397,23 +403,6 @@ impl Shared {
         self.store.deliveries(&waiting, 1).await.is_ok_and(|rows| !rows.is_empty())
     }
 
-    /// A fresh place for a file that came in.
-    pub(crate) fn media_path(&self, mime: &str) -> Result<PathBuf, String> {
-        let (folder, ending) = match mime.split('/').next() {
-            Some("image") => ("images", mime.rsplit('/').next().unwrap_or("bin")),
-            Some("audio") => ("audio", "audio"),
-            Some("video") => ("videos", "video"),
-            _ => ("documents", "bin"),
-        };
-        let ending: String = ending.chars().filter(char::is_ascii_alphanumeric).take(8).collect();
-        let folder = self.settings.lock().home().join("cache").join(folder);
-        make_private(&folder).map_err(|error| format!("`{}`: {error}", folder.display()))?;
-        let mut random = [0_u8; 12];
-        getrandom::fill(&mut random).map_err(|error| error.to_string())?;
-        let number = random.iter().fold(0_u128, |sum, byte| (sum << 8) | u128::from(*byte));
-        Ok(folder.join(format!("{number:024x}.{ending}")))
-    }
-
     /// Tells the owner on another account that this one needs somebody.
     pub(crate) async fn tell_operator(&self, troubled: &Account) {
         let (state, ..) = troubled.state();
@@ -454,14 +443,6 @@ pub(crate) fn blank(lane: &Lane) -> NewDelivery {
         reply_to: None,
         inbox: None,
     }
-}
-
-fn make_private(folder: &Path) -> std::io::Result<()> {
-    let mut make = std::fs::DirBuilder::new();
-    make.recursive(true);
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
-    make.create(folder)
 }
 
 /// Forgets what no platform delivers again.

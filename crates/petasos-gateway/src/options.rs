@@ -202,6 +202,10 @@ pub struct GatewayOptions {
     pub turn_warning: Option<Duration>,
     /// How often a long turn gives a sign of life.
     pub turn_alive: Option<Duration>,
+    /// Whether a turn that a crash cut off between two calls goes on by itself.
+    pub resumes: bool,
+    /// It does when its message is younger than this.
+    pub resume_within: Duration,
     /// Whether every chat shares the notes of the home.
     pub shared_notes: bool,
 }
@@ -290,6 +294,17 @@ impl GatewayOptions {
             turn_idle: wait("agent.gateway_timeout", 1800),
             turn_warning: wait("agent.gateway_timeout_warning", 900),
             turn_alive: wait("agent.gateway_notify_interval", 180),
+            resumes: match settings.text("gateway.resume") {
+                None | Some("auto") => true,
+                Some("ask" | "off") => false,
+                Some(other) => {
+                    return Err(format!("`gateway.resume` is `{other}`: write auto, ask or off"));
+                }
+            },
+            resume_within: Duration::from_secs(number(
+                "agent.gateway_auto_continue_freshness",
+                3600,
+            )),
             shared_notes: flag("gateway.shared_memory", false),
         })
     }
@@ -297,7 +312,9 @@ impl GatewayOptions {
     /// What is said about a platform. An entry of a list that cannot be an identity there is an
     /// error: it would let nobody in, in silence.
     pub fn platform(settings: &Settings, def: &PlatformDef) -> Result<PlatformOptions, String> {
-        let (name, upper) = (def.name, def.name.to_uppercase());
+        let name = def.name;
+        let upper = Some(def.lists.to_owned()).filter(|lists| !lists.is_empty());
+        let upper = upper.unwrap_or_else(|| name.to_uppercase());
         let variable = |suffix: &str| format!("{upper}_{suffix}");
         let at = |key: &str| {
             let full = format!("platforms.{name}.extra.{key}");

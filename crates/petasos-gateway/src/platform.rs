@@ -47,6 +47,8 @@ pub struct PlatformDef {
     pub about: &'static str,
     /// The toolset of its conversations.
     pub toolset: &'static str,
+    /// How variables about people begin, where that is not its name in capitals.
+    pub lists: &'static str,
     /// Variables without which it is not configured.
     pub variables: &'static [&'static str],
     /// How texts must look.
@@ -103,6 +105,7 @@ impl PlatformDef {
         name: "",
         about: "",
         toolset: "",
+        lists: "",
         variables: &[],
         form: Form { dialect: Dialect::Plain, limit: 4096, unit: Unit::Chars },
         rates: Rates {

@@ -1,7 +1,10 @@
 //! Index of the chat platforms. Kept in step with the folder by the build; do not edit.
 
+mod bluebubbles;
+mod dingtalk;
 mod discord;
 mod email;
+mod feishu;
 mod homeassistant;
 mod irc;
 mod loopback;
@@ -9,10 +12,14 @@ mod matrix;
 mod mattermost;
 mod mqtt;
 mod ntfy;
+mod qqbot;
 mod signal;
 mod slack;
 mod sms;
 mod telegram;
+mod wecom;
+mod wecom_callback;
+mod weixin;
 mod whatsapp_cloud;
 mod xmpp;
 
@@ -22,8 +29,11 @@ use crate::platform::PlatformDef;
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
 pub static PLATFORMS: &[&PlatformDef] = &[
+    &bluebubbles::PLATFORM,
+    &dingtalk::PLATFORM,
     &discord::PLATFORM,
     &email::PLATFORM,
+    &feishu::PLATFORM,
     &homeassistant::PLATFORM,
     &irc::PLATFORM,
     &loopback::PLATFORM,
@@ -31,10 +41,14 @@ pub static PLATFORMS: &[&PlatformDef] = &[
     &mattermost::PLATFORM,
     &mqtt::PLATFORM,
     &ntfy::PLATFORM,
+    &qqbot::PLATFORM,
     &signal::PLATFORM,
     &slack::PLATFORM,
     &sms::PLATFORM,
     &telegram::PLATFORM,
+    &wecom::PLATFORM,
+    &wecom_callback::PLATFORM,
+    &weixin::PLATFORM,
     &whatsapp_cloud::PLATFORM,
     &xmpp::PLATFORM,
 ];

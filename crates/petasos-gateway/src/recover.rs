@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use petasos_contract::TurnId;
 use petasos_contract::message::Message;
 use petasos_contract::wait::Owned;
 use petasos_session::command;
-use petasos_session::{Replay, Session, SessionEvent, StreamItem};
+use petasos_session::{Input, Replay, Session, SessionEvent, StreamItem};
 use petasos_store::{
     Amend, DeliveryClass, InboundKind, InboxRow, InboxState, Loaded, NewDelivery, StoreError,
 };
@@ -16,7 +17,7 @@ use crate::account::Account;
 use crate::commands::is_repeatable;
 use crate::gateway::{Shared, blank};
 use crate::offers::go_on_buttons;
-use crate::platform::{Arrival, Sender};
+use crate::platform::{Arrival, Sender, now_ms};
 use crate::turns::{ATTEMPTS_MAX, Ended};
 
 /// Why a command is accepted and not answered: it was begun, in the session that follows.
@@ -37,12 +38,21 @@ pub(crate) enum Reached {
     Replied(String),
 }
 
+/// Whether a turn is that of a message, or goes on with it after a crash.
+fn is_of(id: &str, turn: &str) -> bool {
+    id.strip_prefix(turn).is_some_and(|rest| rest.is_empty() || rest.starts_with('+'))
+}
+
+/// What a turn is told that goes on after a crash.
+const GO_ON: &str = "[The program was restarted while you worked on this. Everything that you \
+                     began has its result above. Go on from there.]";
+
 /// Reads from a transcript how far a turn had come.
 pub(crate) fn reached(loaded: &Loaded, turn: &str) -> Reached {
     let rows: Vec<_> = loaded
         .rows
         .iter()
-        .filter(|row| row.stored.turn.as_ref().is_some_and(|id| id.as_str() == turn))
+        .filter(|row| row.stored.turn.as_ref().is_some_and(|id| is_of(id.as_str(), turn)))
         .collect();
     let Some(first) = rows.first() else { return Reached::Nothing };
     let answered = |id: &petasos_contract::CallId| {
@@ -215,9 +225,32 @@ impl Shared {
                 self.conversations.amend(&session, Amend::Rewind(seq)).await?;
                 self.store.requeue(&row.id).await?;
             }
+            Reached::Between if self.goes_on_by_itself(&row) => {
+                self.store.requeue(&row.id).await?;
+            }
             Reached::Between | Reached::Call(_) => self.go_on(row, far).await?,
         }
         Ok(())
+    }
+
+    /// Whether a turn between two calls goes on without anybody being asked.
+    fn goes_on_by_itself(&self, row: &InboxRow) -> bool {
+        let options = self.options();
+        let age = u64::try_from(now_ms() - row.received_ms).unwrap_or(0);
+        options.resumes && age < u64::try_from(options.resume_within.as_millis()).unwrap_or(0)
+    }
+
+    /// The input of a turn that was begun before and stood between two calls: it goes on.
+    pub(crate) async fn input_of_rest(&self, row: &InboxRow) -> Option<Input> {
+        if row.attempts < 2 {
+            return None;
+        }
+        let loaded = self.conversations.load(row.session.as_ref()?).await.ok()?;
+        if reached(&loaded, &row.id) != Reached::Between {
+            return None;
+        }
+        let turn = TurnId::new(format!("{}+{}", row.id, row.attempts).as_str());
+        Some(Input { turn: Some(turn), ..GO_ON.into() })
     }
 
     /// A turn that had begun calls: one that waits for a person goes on with its question; where an

@@ -105,6 +105,13 @@ impl Runners {
         errands.push(task);
     }
 
+    /// Ends everything at once, as the end of the process would: tasks hold what holds them.
+    pub(crate) fn abandon(&self) {
+        let working = std::mem::take(&mut *self.working.lock());
+        let errands = std::mem::take(&mut *self.errands.lock());
+        drop((working, errands));
+    }
+
     /// Comes back when nothing works.
     pub(crate) async fn idle(&self) {
         loop {
@@ -305,12 +312,16 @@ impl Shared {
 
     async fn carry_out(self: &Arc<Self>, row: &InboxRow, session: &Session) -> Ended {
         let mut events = session.events(Replay::Now);
-        let mut input = match self.with_skill(row, session).await {
-            Ok(input) => input,
-            Err(why) => return Ended::Failed(why),
+        let input = match self.input_of_rest(row).await {
+            Some(rest) => rest,
+            None => match self.with_skill(row, session).await {
+                Ok(input) => {
+                    let input = media::with_words(input, row, &*self.host).await;
+                    petasos_session::Input { turn: Some(TurnId::new(row.id.as_str())), ..input }
+                }
+                Err(why) => return Ended::Failed(why),
+            },
         };
-        input = media::with_words(input, row, &*self.host).await;
-        input.turn = Some(TurnId::new(row.id.as_str()));
         let handle = match session.submit(input, WhenBusy::Queue).await {
             Ok(Admission::Started(handle) | Admission::Queued { turn: handle, .. }) => handle,
             Ok(Admission::Steered) => return Ended::Silent,

@@ -273,3 +273,49 @@ async fn heard(reader: &mut BufReader<OwnedReadHalf>) -> Option<Value> {
         }
     }
 }
+
+/// A port that nobody listens at.
+pub(crate) fn free_port() -> u16 {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// Says something to a listener of ours, once; gives the status and the body.
+pub(crate) fn hit(port: u16, head: &str, body: &[u8]) -> Option<(u16, String)> {
+    use std::io::{Read as _, Write as _};
+    let mut stream = std::net::TcpStream::connect(("127.0.0.1", port)).ok()?;
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(30))).ok()?;
+    let head = format!(
+        "{}\r\nHost: h\r\nConnection: close\r\nContent-Length: {}\r\n\r\n",
+        head.trim_end(),
+        body.len()
+    );
+    stream.write_all(&[head.as_bytes(), body].concat()).ok()?;
+    let mut text = String::new();
+    stream.read_to_string(&mut text).ok()?;
+    let (head, body) = text.split_once("\r\n\r\n")?;
+    Some((head.split(' ').nth(1)?.parse().ok()?, body.to_owned()))
+}
+
+/// The same as vendors do it: again until somebody takes it, beside everything else.
+pub(crate) fn bring(port: u16, head: String, body: Vec<u8>) {
+    std::thread::spawn(move || {
+        for _ in 0..600 {
+            if hit(port, &head, &body).is_some_and(|(status, _)| status == 200) {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(50));
+        }
+    });
+}
+
+/// HMAC-SHA256 in hexadecimal, as vendors sign.
+pub(crate) fn hmac_sha256(key: &str, body: &[u8]) -> String {
+    let key = aws_lc_rs::hmac::Key::new(aws_lc_rs::hmac::HMAC_SHA256, key.as_bytes());
+    let tag = aws_lc_rs::hmac::sign(&key, body);
+    tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().concat()
+}
+
+/// Seconds since 1970.
+pub(crate) fn now() -> u64 {
+    std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs()
+}

@@ -2,11 +2,15 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
 mod access;
+mod brought;
 mod chats;
+mod deaths;
 mod double;
 mod doubles;
+mod explained;
 mod live;
 mod moments;
+mod mortal;
 mod post;
 mod privacy;
 mod real;

@@ -185,3 +185,41 @@ async fn t24_what_a_removed_person_left_in_the_queue_does_not_run() {
     until_counted(&world, InboxState::Ignored, 1).await;
     assert!(world.server.sent().iter().all(|it| it.lane.chat == "c-una"));
 }
+
+#[tokio::test]
+async fn t13_a_command_in_a_quote_is_somebodys_words() {
+    let world = World::new(echo()).await;
+    let quoting = Arrival {
+        quoted: Some("/stop all".to_owned()),
+        ..Arrival::text("c-una", "una", "1", "what does this do?")
+    };
+    assert!(world.server.give(quoting).await);
+    let said = world.texts("c-una", 1).await;
+    assert!(
+        said[0].contains("what does this do?") && said[0].contains("somebody's words"),
+        "{said:?}"
+    );
+    let first_line = Arrival {
+        quoted: Some("/new".to_owned()),
+        ..Arrival::text("c-una", "una", "2", "> /new now\nplease explain")
+    };
+    assert!(world.server.give(first_line).await);
+    assert!(world.texts("c-una", 2).await[1].starts_with("heard: >"));
+}
+
+#[tokio::test]
+async fn t23_a_flood_is_refused_with_one_word_and_others_are_served() {
+    let world = World::new(echo()).await;
+    for at in 0..125 {
+        world.una(&at.to_string(), "/whoami").await;
+    }
+    let told = |sent: &[petasos_gateway::LoopbackMessage]| {
+        sent.iter().filter(|it| it.text.contains("Too many messages")).count()
+    };
+    world.until("one word about it", |sent| told(sent) == 1).await;
+    assert!(world.server.give(Arrival::text("c-ben", "ben", "b", "hello")).await);
+    world.texts("c-ben", 1).await;
+    assert_eq!(told(&world.server.sent()), 1);
+    let depths = world.store.depths().await.unwrap();
+    assert_eq!(depths.iter().map(|it| it.1).sum::<u64>(), 121, "120 of hers and one of his");
+}

@@ -117,7 +117,7 @@ fn script(file: &Path) -> Scripted {
     })
 }
 
-async fn soon<T>(what: &str, side: &dyn Side, mut look: impl FnMut() -> Option<T>) -> T {
+pub(crate) async fn soon<T>(what: &str, side: &dyn Side, mut look: impl FnMut() -> Option<T>) -> T {
     for _ in 0..12_000 {
         if let Some(found) = look() {
             return found;
@@ -128,7 +128,11 @@ async fn soon<T>(what: &str, side: &dyn Side, mut look: impl FnMut() -> Option<T
 }
 
 /// Waits until a message holds, and counts those that do.
-async fn arrives(side: &dyn Side, what: &str, holds: impl Fn(&Arrived) -> bool) -> Arrived {
+pub(crate) async fn arrives(
+    side: &dyn Side,
+    what: &str,
+    holds: impl Fn(&Arrived) -> bool,
+) -> Arrived {
     soon(what, side, || side.arrived().into_iter().find(|it| holds(it))).await
 }
 
@@ -137,7 +141,7 @@ fn count(side: &dyn Side, text: &str) -> usize {
 }
 
 /// A gateway that speaks with this side, in a home of its own.
-async fn begin(side: &dyn Side) -> (tempfile::TempDir, World) {
+pub(crate) async fn begin(side: &dyn Side) -> (tempfile::TempDir, World) {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("cache/documents/out.txt");
     std::fs::create_dir_all(file.parent().unwrap()).unwrap();
@@ -202,7 +206,8 @@ async fn splits(side: &dyn Side) {
     let parts: Vec<Arrived> =
         side.arrived().into_iter().filter(|it| it.text.contains("word")).collect();
     let fits = |it: &Arrived| def.form.unit.measure(&it.text) <= def.form.limit;
-    assert!(parts.len() > 1 && parts.iter().all(fits), "{}: parts", side.name());
+    let divided = parts.len() > 1 || def.form.limit >= 15_000;
+    assert!(divided && parts.iter().all(fits), "{}: parts", side.name());
     assert_eq!(words(), 3000, "{}: joined they are the text", side.name());
 }
 
@@ -253,7 +258,7 @@ async fn comes_back(side: &dyn Side, world: &World) {
     arrives(side, "an answer afterwards", |it| it.text.contains("heard: and now")).await;
 }
 
-async fn bounded(future: impl Future<Output = ()>) {
+pub(crate) async fn bounded(future: impl Future<Output = ()>) {
     let ended = tokio::time::timeout(Duration::from_mins(3), Box::pin(future)).await;
     assert!(ended.is_ok(), "the suite hangs");
 }
@@ -289,6 +294,57 @@ async fn s80_ntfy() {
     bounded(async { Box::pin(conform(&doubles::ntfy::new().await)).await }).await;
 }
 
+#[tokio::test]
+async fn s80_whatsapp_cloud() {
+    bounded(async { Box::pin(conform(&doubles::whatsapp_cloud::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_sms() {
+    bounded(async { Box::pin(conform(&doubles::sms::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_feishu() {
+    bounded(async { Box::pin(conform(&doubles::feishu::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_dingtalk() {
+    bounded(async { Box::pin(conform(&doubles::dingtalk::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_wecom_callback() {
+    bounded(async { Box::pin(conform(&doubles::wecom_callback::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_bluebubbles() {
+    bounded(async { Box::pin(conform(&doubles::bluebubbles::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_weixin() {
+    bounded(async { Box::pin(conform(&doubles::weixin::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_qqbot() {
+    bounded(async {
+        let side = doubles::qqbot::new().await;
+        Box::pin(conform(&side)).await;
+        assert!(*side.vendor.resumed.lock() > 0, "the session was not resumed");
+        assert_eq!(*side.vendor.confirmed.lock(), 1, "a press is confirmed");
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn s80_wecom() {
+    bounded(async { Box::pin(conform(&doubles::wecom::new().await)).await }).await;
+}
+
 /// A token that the vendor refuses ends the tries at once, says so, and disturbs nobody.
 async fn refuses(side: &dyn Side) {
     let Some((name, value)) = side.wrong() else { unreachable!("{} has tokens", side.name()) };
@@ -321,6 +377,15 @@ async fn s83_a_wrong_token_is_fatal_at_once_and_disturbs_nobody() {
         Box::pin(refuses(&doubles::slack::new().await)).await;
         Box::pin(refuses(&doubles::mattermost::new().await)).await;
         Box::pin(refuses(&doubles::ntfy::new().await)).await;
+        Box::pin(refuses(&doubles::whatsapp_cloud::new().await)).await;
+        Box::pin(refuses(&doubles::sms::new().await)).await;
+        Box::pin(refuses(&doubles::wecom::new().await)).await;
+        Box::pin(refuses(&doubles::weixin::new().await)).await;
+        Box::pin(refuses(&doubles::bluebubbles::new().await)).await;
+        Box::pin(refuses(&doubles::qqbot::new().await)).await;
+        Box::pin(refuses(&doubles::wecom_callback::new().await)).await;
+        Box::pin(refuses(&doubles::dingtalk::new().await)).await;
+        Box::pin(refuses(&doubles::feishu::new().await)).await;
     })
     .await;
 }

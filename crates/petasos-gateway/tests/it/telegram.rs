@@ -17,7 +17,7 @@ use tokio::sync::Notify;
 
 use crate::world::{Config, World};
 
-const TOKEN: &str = "4242:AAHsecretsecretsecret";
+pub(crate) const TOKEN: &str = "4242:AAHsecretsecretsecret";
 
 #[derive(Default)]
 struct State {
@@ -30,14 +30,14 @@ struct State {
     news: Notify,
 }
 
-struct BotApi {
-    url: String,
+pub(crate) struct BotApi {
+    pub(crate) url: String,
     state: Arc<State>,
     _task: Owned<()>,
 }
 
 impl BotApi {
-    async fn new() -> Self {
+    pub(crate) async fn new() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let url = format!("http://{}/bot", listener.local_addr().unwrap());
         let state: Arc<State> = Arc::default();
@@ -73,7 +73,25 @@ impl BotApi {
         }}));
     }
 
-    async fn until(&self, what: &str, holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
+    /// What arrived.
+    pub(crate) fn sent(&self) -> Vec<Value> {
+        self.state.sent.lock().clone()
+    }
+
+    /// What a method was called with, once it was.
+    pub(crate) async fn until_called(&self, method: &str) -> Value {
+        for _ in 0..12_000 {
+            let other = self.state.other.lock();
+            if let Some((_, body)) = other.iter().find(|(name, _)| name == method) {
+                return body.clone();
+            }
+            drop(other);
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+        unreachable!("{method} is not called: {:?}", self.state.other.lock());
+    }
+
+    pub(crate) async fn until(&self, what: &str, holds: impl Fn(&[Value]) -> bool) -> Vec<Value> {
         let wait = async {
             loop {
                 let news = self.state.news.notified();

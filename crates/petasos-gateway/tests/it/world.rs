@@ -26,6 +26,8 @@ use petasos_store::Stores;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
+use crate::mortal::{Mortal, When};
+
 /// Longer than anything here takes.
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -163,6 +165,7 @@ pub(crate) struct World {
     pub(crate) around: Arc<Around>,
     pub(crate) model: Arc<Scripted>,
     pub(crate) sessions: Arc<Sessions>,
+    pub(crate) mortal: Arc<Mortal>,
     folder: Option<TempDir>,
 }
 
@@ -173,6 +176,8 @@ pub(crate) struct Config {
     pub(crate) variables: Vec<(&'static str, String)>,
     pub(crate) platforms: Vec<&'static PlatformDef>,
     pub(crate) limits: SessionLimits,
+    /// Where the gateway dies: at which call of its store, before or after, and after how many.
+    pub(crate) dies: Option<(&'static str, When, u32)>,
 }
 
 impl Config {
@@ -244,8 +249,9 @@ impl World {
             extras: Vec::new(),
             new_id: new_session_id,
         });
+        let mortal = Arc::new(Mortal::new(Arc::clone(&store), config.dies));
         let gateway = Gateway::start(GatewayParts {
-            store: Arc::clone(&store) as _,
+            store: Arc::clone(&mortal) as _,
             conversations: Arc::clone(&store) as _,
             sessions: Arc::clone(&sessions),
             host: Arc::clone(&around) as _,
@@ -255,7 +261,7 @@ impl World {
             accounts: vec![(LoopbackServer::def(), server.account("bot"))],
         });
         let gateway = gateway.await.unwrap();
-        Self { gateway, server, store, around, model, sessions, folder: None }
+        Self { gateway, server, store, around, model, sessions, mortal, folder: None }
     }
 
     /// Una writes in her chat.
