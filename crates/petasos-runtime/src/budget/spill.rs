@@ -45,9 +45,9 @@ pub trait Spill: Send + Sync {
         Holds::Nothing
     }
 
-    /// Whether the text of a command or program names a place of kept results.
-    fn named_in(&self, _text: &str, _cx: &CallContext) -> bool {
-        false
+    /// What the text of a command or program has to do with what was kept.
+    fn named_in(&self, _text: &str, _cx: &CallContext) -> Holds {
+        Holds::Nothing
     }
 }
 
@@ -60,20 +60,21 @@ pub(crate) fn reads_untrusted(
 ) -> Result<bool, Refusal> {
     let mut untrusted = false;
     for effect in effects.iter() {
-        match effect {
-            Effect::Read(path) => match spill.holds(path, cx) {
-                Holds::Nothing | Holds::Own => {}
-                Holds::Untrusted => untrusted = true,
-                Holds::Others => {
-                    let message = "This result was kept for another conversation and cannot be \
-                                   read here. Call the tool again to get it.";
-                    return Err(Refusal::new(RefusalKind::OutOfScope, message));
-                }
-            },
+        let holds = match effect {
+            Effect::Read(path) => spill.holds(path, cx),
             Effect::Command { script: text, .. } | Effect::Code { source: text, .. } => {
-                untrusted |= spill.named_in(text, cx);
+                spill.named_in(text, cx)
             }
-            _ => {}
+            _ => Holds::Nothing,
+        };
+        match holds {
+            Holds::Nothing | Holds::Own => {}
+            Holds::Untrusted => untrusted = true,
+            Holds::Others => {
+                let message = "This result was kept for another conversation and cannot be read \
+                               here. Call the tool again to get it.";
+                return Err(Refusal::new(RefusalKind::OutOfScope, message));
+            }
         }
     }
     Ok(untrusted)

@@ -7,6 +7,7 @@
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
+use petasos_contract::context::Surface;
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use sha2::{Digest as _, Sha256};
 
@@ -69,10 +70,23 @@ impl Spill for TempSpill {
         }
     }
 
-    fn named_in(&self, text: &str, cx: &CallContext) -> bool {
+    fn named_in(&self, text: &str, cx: &CallContext) -> Holds {
         let root = root(&cx.settings);
         let name = root.file_name().unwrap_or_default().to_string_lossy();
-        text.contains(&*name) && root.exists()
+        if !text.contains(&*name) || !root.exists() {
+            return Holds::Nothing;
+        }
+        // Whoever sits at the machine may look at everything on it; a chat at its own alone.
+        let own = format!("/{}", safe_name(owner(cx).as_str()));
+        let ends = |rest: &str| {
+            let next = rest.chars().next();
+            next.is_none_or(|c| !(c.is_alphanumeric() || matches!(c, '-' | '_' | '.')))
+        };
+        let is_own = |rest: &str| {
+            rest.strip_prefix(own.as_str()).is_some_and(|rest| ends(rest) && !rest.contains(".."))
+        };
+        let all_own = text.split(&*name).skip(1).all(is_own);
+        if all_own || cx.surface != Surface::Gateway { Holds::Untrusted } else { Holds::Others }
     }
 }
 
@@ -149,4 +163,35 @@ fn is_private(file: &std::fs::File, folders: &[&Path]) -> io::Result<()> {
 #[cfg(not(unix))]
 fn is_private(_: &std::fs::File, _: &[&Path]) -> io::Result<()> {
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use petasos_contract::settings::Parts;
+
+    use super::*;
+
+    #[test]
+    fn a_chat_names_only_its_own_results_in_commands() {
+        let temp = tempfile::tempdir().unwrap();
+        let parts = Parts { temp: temp.path().to_owned(), ..Parts::default() };
+        let settings = Arc::new(Settings::new(parts));
+        let of = |surface, session: &str| {
+            CallContext::new(Arc::clone(&settings), surface, SessionId::new(session))
+        };
+        let (una, home) = (of(Surface::Gateway, "una"), of(Surface::Cli, "una"));
+        let root = root(&settings);
+        let named = |cx: &CallContext, rest: &str| {
+            TempSpill.named_in(&format!("cat {}{rest}", root.display()), cx)
+        };
+        assert_eq!(named(&una, "/una/x.txt"), Holds::Nothing, "nothing was kept yet");
+        std::fs::create_dir(&root).unwrap();
+        assert_eq!(named(&una, "/una/x.txt"), Holds::Untrusted);
+        for others in ["/ben/x.txt", "", "/*/x.txt", "/una-2/x.txt", "/una/../ben/x.txt"] {
+            assert_eq!(named(&una, others), Holds::Others, "{others}");
+            assert_eq!(named(&home, others), Holds::Untrusted, "{others}");
+        }
+    }
 }
