@@ -11,7 +11,9 @@ use clap::{ArgMatches, Subcommand};
 use petasos_gateway::pairing::{self, Confirmed};
 use petasos_gateway::platform::PlatformDef;
 use petasos_gateway::{PLATFORMS, explain};
-use petasos_store::{AccessStore as _, ChatKind, DeliveryState, OutboxStore as _, StoreError};
+use petasos_store::{
+    AccessStore as _, ChatKind, DeliveryState, OutboxRow, OutboxStore as _, StoreError,
+};
 use serde_json::{Value, json};
 
 use crate::command::{Command, Session, actions, parse};
@@ -107,6 +109,11 @@ enum Pair {
 enum Outbox {
     /// List what is not delivered: waiting, uncertain and given up
     List,
+    /// Show one whole: where to, what, what happened to it
+    Show {
+        /// Its number
+        id: i64,
+    },
     /// Try one again that was given up
     Retry {
         /// Its number
@@ -311,11 +318,41 @@ fn outbox(session: &mut Session, action: &Outbox) -> Result<ExitCode, Report> {
             }
             Ok(ExitCode::SUCCESS)
         }
+        Outbox::Show { id } => {
+            let row = host.wait(store.delivery(*id))?.map_err(|error| failed(&error))?;
+            shown(out, *id, row)
+        }
         Outbox::Retry { id } => settled(out, host.wait(store.retry(*id))?, *id, "is tried again"),
         Outbox::Drop { id } => {
             settled(out, host.wait(store.drop_delivery(*id))?, *id, "is given up")
         }
     }
+}
+
+fn shown(out: Out, id: i64, row: Option<OutboxRow>) -> Result<ExitCode, Report> {
+    let Some(row) = row else {
+        return Err(Report::new(format!("there is no delivery {id}"))
+            .code("not_found")
+            .hint("`petasos gateway outbox list` shows them"));
+    };
+    let delivery = &row.delivery;
+    let files: Vec<&str> = delivery.media.iter().map(|it| it.name.as_str()).collect();
+    if out.is_json() {
+        out.value(&json!({
+            "id": row.id, "to": delivery.lane.to_string(), "state": row.state, "class": delivery.class,
+            "attempts": row.attempts, "error": row.error, "created_ms": row.created_ms,
+            "text": delivery.body, "files": files, "parts": row.parts.len(), "arrived": row.sent,
+        }));
+        return Ok(ExitCode::SUCCESS);
+    }
+    let (state, lane) = (row.state.as_str(), &delivery.lane);
+    out.line(format!("{id} {state} {lane} tries {} {}", row.attempts, row.error));
+    out.line(format!("parts: {}, arrived: {}", row.parts.len(), row.sent.len()));
+    if !files.is_empty() {
+        out.line(format!("files: {}", files.join(", ")));
+    }
+    out.line(format!("\n{}", delivery.body));
+    Ok(ExitCode::SUCCESS)
 }
 
 fn settled(

@@ -30,17 +30,26 @@ fn a_gateway_without_platforms_says_what_to_do() {
     assert_eq!(
         names,
         [
+            "bluebubbles",
+            "dingtalk",
             "discord",
             "email",
+            "feishu",
             "homeassistant",
             "irc",
             "matrix",
             "mattermost",
             "mqtt",
             "ntfy",
+            "qqbot",
             "signal",
             "slack",
+            "sms",
             "telegram",
+            "wecom",
+            "wecom_callback",
+            "weixin",
+            "whatsapp_cloud",
             "xmpp",
         ]
     );
@@ -98,8 +107,24 @@ fn s144_the_unit_holds_no_secret_and_is_written_once() {
         "{text}"
     );
     assert!(install().stdout.contains("as it should be"));
+    verified(&unit);
     assert_eq!(petasos(&home).run(&["gateway", "uninstall"]).code, Some(0));
     assert!(!unit.exists());
+}
+
+/// The unit as systemd itself reads it: nothing unknown, nothing that it would leave out.
+fn verified(unit: &std::path::Path) {
+    let check = std::process::Command::new("systemd-analyze")
+        .args(["verify", "--user", "--man=no"])
+        .arg(unit)
+        .env("XDG_RUNTIME_DIR", unit.parent().unwrap())
+        .output();
+    let Ok(check) = check else {
+        petasos_testkit::skip("s144", "systemd-analyze", "the program is not there");
+        return;
+    };
+    let said = String::from_utf8_lossy(&check.stderr).into_owned();
+    assert!(check.status.success() && !said.contains("petasos-gateway"), "{said}");
 }
 
 #[test]
