@@ -225,7 +225,7 @@ fn commands_answer_and_a_wrong_one_names_the_nearest() {
         ("/bg stop 7", "no background task has the number 7"),
         ("/personality", "concise"),
         ("/personality pirate", "no personality is named `pirate`"),
-        ("/skills", "No such skill"),
+        ("/skills", "petasos-help"),
         ("/memory", "nothing yet"),
         ("/copy", "nothing has been said yet"),
     ] {
