@@ -135,7 +135,9 @@ impl Runs {
     ) -> Result<Said, String> {
         let mut choice = self.host().choice(job)?;
         choice.new.id = Some(id.clone());
-        choice.new.title = Some(job.name.clone());
+        // A title belongs to one conversation, and a job has many.
+        let when = id.as_str().strip_prefix(&format!("cron_{}_", job.id)).unwrap_or_default();
+        choice.new.title = Some(format!("{} {when}", job.name));
         choice.new.owner.clone_from(&job.body.origin);
         choice.new.cwd = job.body.workdir.as_ref().map(|path| path.display().to_string());
         let sessions = self.host().sessions()?;

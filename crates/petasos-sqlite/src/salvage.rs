@@ -24,7 +24,7 @@ use crate::{messages, migrations, repair, sessions, verify};
 
 /// The tables whose rows cannot be made again. Leases do not outlive their processes, and questions
 /// are asked again.
-const TABLES: [&str; 10] = [
+const TABLES: [&str; 13] = [
     "sessions",
     "messages",
     "calls",
@@ -35,9 +35,12 @@ const TABLES: [&str; 10] = [
     "board_comments",
     "board_events",
     "board_files",
+    "jobs",
+    "occurrences",
+    "api_tokens",
 ];
-/// Tables that a file of an older format does not have.
-const LATER: &str = "board_";
+/// Tables that a file of an older format does not have begin like this.
+const LATER: [&str; 4] = ["board_", "jobs", "occurrences", "api_"];
 /// Tables whose first column is the number of the row, which the row itself does not hold.
 const NUMBERED: [&str; 5] =
     ["messages", "board_runs", "board_comments", "board_events", "board_files"];
@@ -160,7 +163,7 @@ impl<'a> Saved<'a> {
             let mut rows = Vec::new();
             match roots.remove(table) {
                 Some(root) => pages.walk(root, &mut walk, &mut |record| rows.push(record)),
-                None if table.starts_with(LATER) => {}
+                None if LATER.iter().any(|start| table.starts_with(start)) => {}
                 None => walk.bad += 1,
             }
             for row in rows {
@@ -252,6 +255,9 @@ impl<'a> Saved<'a> {
             count("sessions") + self.headless.len() as u64,
             count("messages")
         )];
+        if count("jobs") > 0 {
+            done.push(format!("{} schedules were saved", count("jobs")));
+        }
         if self.bad > 0 || self.lost > 0 {
             done.push(format!(
                 "{} pages of the file could not be read, and {} rows that were found in others are \
@@ -310,6 +316,23 @@ fn known(row: Record) -> Option<(&'static str, Record)> {
             if row.rowid == 0 && rest.len() == 8 =>
         {
             "usage"
+        }
+        [
+            Text(id),
+            Text(_),
+            Text(_),
+            Text(_),
+            Text(body),
+            Integer(_),
+            _,
+            Integer(_),
+            Text(_),
+            rest @ ..,
+        ] if row.rowid == 0 && rest.len() == 2 && id.len() == 12 && body.starts_with('{') => "jobs",
+        [Text(_), Text(job), Text(_), Integer(_), Integer(_), Text(_), Text(_), rest @ ..]
+            if row.rowid == 0 && rest.len() == 11 && job.len() == 12 =>
+        {
+            "occurrences"
         }
         _ => return None,
     };

@@ -8,6 +8,7 @@ use petasos_contract::delivery::{Deliveries, Destination, Mark, Parcel, Receipt,
 use petasos_contract::{Address, BoxFuture, Settings};
 use petasos_gateway::Post;
 use petasos_net::Net;
+use serde_json::Value;
 
 use crate::post::HomeStore;
 
@@ -67,8 +68,10 @@ impl Everywhere {
 
 impl Deliveries for Everywhere {
     fn ready(&self) -> Result<(), String> {
-        let programs = || self.outgoing().is_ok_and(|it| !it.destinations().is_empty());
-        self.post.ready().or_else(|why| if programs() { Ok(()) } else { Err(why) })
+        // Whoever only asks opens no store.
+        let listed = self.settings.get("gateway.webhooks_out").and_then(Value::as_array);
+        let programs = listed.is_some_and(|listed| !listed.is_empty());
+        self.post.ready().or_else(|why| if programs { Ok(()) } else { Err(why) })
     }
 
     fn destinations(&self) -> BoxFuture<'_, Result<Vec<Destination>, TargetError>> {

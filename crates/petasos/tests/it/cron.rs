@@ -379,7 +379,11 @@ fn s123_a_daemon_that_is_killed_in_a_run_leaves_it_unknown_and_nobody_repeats_it
     let mirror = std::fs::read_to_string(home.user().join(".petasos/cron/jobs.json"));
     let mirror: Value =
         serde_json::from_str(&mirror.expect("a copy for other programs")).expect("JSON");
-    assert_eq!((&mirror["mirror"], &mirror["jobs"][0]["name"]), (&json!(true), &json!("Old")));
+    let named = |job: &Value| job["name"] == "Old";
+    assert!(
+        mirror["mirror"] == true
+            && mirror["jobs"].as_array().is_some_and(|it| it.iter().any(named))
+    );
 }
 
 /// A server of topics that keeps what it is told, and answers with this status.
@@ -539,8 +543,11 @@ fn s131_a_run_cannot_stop_the_gateway_whatever_the_policy_allows() {
         ["run", &id, "--set", "approvals.cron_mode=approve", "--set", "terminal.sandbox=off"];
     let ran = cron(&home, &words);
     assert_eq!((ran.code, ran.stdout.as_str()), (Some(0), "it goes on\n"), "{}", ran.stderr);
-    let told = model.asked()[3]["messages"].to_string();
-    assert_eq!(told.matches("may not stop or restart what runs it").count(), 3, "{told}");
+    let asked = model.asked();
+    let told = asked.last().expect("a question")["messages"].to_string();
+    let refused = told.matches("may not stop or restart what runs it").count();
+    assert_eq!(refused, told.matches("\"role\":\"tool\"").count(), "each of them: {told}");
+    assert!(refused >= 2, "{told}");
     home.write(".petasos/scripts/end.sh", "pkill -f petasos\n");
     let id = made(&home, &["every 1h", "--script", "end.sh", "--no-agent"]);
     assert_eq!(cron(&home, &["run", &id]).code, Some(1));
