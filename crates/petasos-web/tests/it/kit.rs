@@ -145,9 +145,9 @@ async fn one(mut stream: tokio::net::TcpStream, shared: Arc<Shared>) {
     tokio::time::sleep(reply.after).await;
     let mut text = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", reply.status);
     for (name, value) in &reply.headers {
-        text.push_str(&format!("{name}: {value}\r\n"));
+        text = format!("{text}{name}: {value}\r\n");
     }
-    text.push_str(&format!("content-length: {}\r\n\r\n", reply.body.len()));
+    text = format!("{text}content-length: {}\r\n\r\n", reply.body.len());
     shared.open.fetch_sub(1, Ordering::SeqCst);
     if stream.write_all(text.as_bytes()).await.is_ok() {
         stream.write_all(&reply.body).await.ok();
