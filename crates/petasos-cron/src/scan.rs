@@ -20,6 +20,7 @@ const PATTERNS: &[(&str, &str)] = &[
         r"(?i)\b(systemctl|service|launchctl)\b[^\n]{0,60}\b(stop|restart|kill|disable|unload|bootout)\b[^\n]{0,60}\b(petasos|hermes)",
         GATEWAY,
     ),
+    (r"(?i)\bservice\s+\S*(petasos|hermes)\S*\s+(stop|restart|force-reload)\b", GATEWAY),
     (
         r"(?i)\b(pkill|killall)\b[^\n]{0,40}\b(petasos|hermes)|\bkill\b[^\n]{0,60}(pgrep|pidof)[^\n]{0,30}(petasos|hermes)",
         GATEWAY,
