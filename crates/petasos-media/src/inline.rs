@@ -43,7 +43,8 @@ pub fn protocol(settings: &Settings) -> Option<Protocol> {
         settings.variable(name).map(|found| found.value.expose().to_lowercase()).unwrap_or_default()
     };
     let (term, program) = (variable("TERM"), variable("TERM_PROGRAM"));
-    let is_inside = !variable("TMUX").is_empty() || term.starts_with("screen") || term == "dumb";
+    let is_inside = !variable("TMUX").is_empty()
+        || ["screen", "tmux", "dumb"].iter().any(|inner| term.starts_with(inner));
     let other = variable("LC_TERMINAL");
     match () {
         () if is_inside => None,

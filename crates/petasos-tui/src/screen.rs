@@ -305,6 +305,18 @@ mod tests {
     }
 
     #[test]
+    fn a_picture_stands_where_the_live_area_was() {
+        let look = Look { skin: Skin::Bare, live: true, order: Order::Terminal };
+        let line = |text: &str| Line::of(Style::PLAIN, text);
+        let text = written(look, |screen| {
+            screen.draw(&[], &[line("a"), line("b")]);
+            screen.picture("\u{1b}_Gx\u{1b}\\");
+            screen.draw(&[], &[line("c")]);
+        });
+        assert_eq!(text, "a\r\nb\r^[2K^[1A^[2K^_Gx^\\\r\nc");
+    }
+
+    #[test]
     fn what_is_there_already_is_not_drawn_again() {
         let look = Look { skin: Skin::Bare, live: true, order: Order::Terminal };
         let line = Line::of(Style::PLAIN, "a");

@@ -148,6 +148,7 @@ async fn a_terminal_is_known_by_its_variables_and_a_setting_wins() {
         (&[("TERM", "xterm-256color")], None),
         (&[("TERM", "xterm-kitty"), ("TMUX", "/tmp/x")], None),
         (&[("TERM", "dumb"), ("KITTY_WINDOW_ID", "1")], None),
+        (&[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")], None),
     ] {
         assert_eq!(told(none.clone(), variables), protocol, "{variables:?}");
     }

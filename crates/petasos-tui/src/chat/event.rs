@@ -77,7 +77,9 @@ impl Chat {
                 }
                 self.view.take(event.clone(), canvas);
                 self.flush();
-                if let Event::ToolAnswered { preview, status: Status::Ok, .. } = event {
+                if let Event::ToolAnswered { tool, preview, status: Status::Ok, .. } = event
+                    && tool.as_str() == "image_generate"
+                {
                     self.show_picture(preview);
                 }
             }

@@ -11,6 +11,7 @@ mod pane;
 mod pick;
 mod picture;
 mod plan;
+mod seen;
 mod shown;
 mod windows;
 

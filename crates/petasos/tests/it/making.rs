@@ -13,7 +13,7 @@ use crate::{petasos, run};
 const DOT: &str = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
 /// A vendor that answers every request with one picture, and tells what it was asked.
-fn painter() -> (String, std::sync::mpsc::Receiver<String>) {
+pub(crate) fn painter() -> (String, std::sync::mpsc::Receiver<String>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let (told, asked) = std::sync::mpsc::channel();

@@ -45,6 +45,12 @@ impl Pane {
         Self::start(test, home, &command, start.columns)
     }
 
+    /// Keeps what the program writes from here on, as it writes it.
+    pub(crate) fn record(&self, to: &Path) {
+        let command = format!("cat > '{}'", to.display());
+        self.tmux(&["pipe-pane", "-O", &command]).expect("tmux records");
+    }
+
     /// Starts a shell of a person, who can start the program by its name.
     pub(crate) fn shell(test: &str, home: &Home) -> Option<Self> {
         let program = Path::new(env!("CARGO_BIN_EXE_petasos"));
