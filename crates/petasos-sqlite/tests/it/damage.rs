@@ -4,7 +4,11 @@ use std::collections::BTreeMap;
 
 use petasos_contract::taint::Taint;
 use petasos_sqlite::{OpenOptions, Store};
-use petasos_store::{Actor, BoardStore as _, ClaimAsk, NewTask, On, SessionStore, StoreError};
+use petasos_store::{
+    Actor, ApiStore as _, ApiToken, BoardStore as _, ClaimAsk, JobLimits, JobState, NewJob,
+    NewOccurrence, NewTask, OccurrenceState, On, ScheduleStore as _, SessionStore, StoreError,
+    Trigger,
+};
 
 use super::{Place, assistant, begin, calling, result, texts, user};
 
@@ -210,6 +214,67 @@ async fn the_tasks_of_a_damaged_file_are_saved_with_what_belongs_to_them() {
     let saved = place.open();
     assert_eq!(saved.view_task("default", &second.id).await.unwrap(), before);
     assert_eq!(saved.view_task("default", &first.id).await.unwrap(), other);
+}
+
+#[tokio::test]
+async fn the_schedules_of_a_damaged_file_are_saved_with_what_became_of_them() {
+    let place = Place::new();
+    drop(filled(&place).await);
+    let store = place.open();
+    let body = serde_json::Map::from_iter([("prompt".to_owned(), "look".into())]);
+    let job = |number: u32| NewJob {
+        id: format!("{number:012x}"),
+        name: format!("job {number}"),
+        state: JobState::Scheduled,
+        body: body.clone(),
+        cursor_ms: 1,
+        next_ms: Some(2),
+        maker: String::new(),
+        created_ms: 1,
+    };
+    let limits = JobLimits { jobs: 1000, by_maker: 20 };
+    for number in 0..200 {
+        store.add_job(job(number), limits).await.unwrap();
+        let ran = NewOccurrence {
+            job: format!("{number:012x}"),
+            trigger: Trigger::Schedule,
+            scheduled_ms: 1,
+            attempt: 1,
+            state: OccurrenceState::Skipped,
+            reason: "missed".to_owned(),
+            first_ms: 1,
+            folded: 0,
+            late_ms: 0,
+        };
+        store.demand(ran, 1).await.unwrap();
+    }
+    let token = ApiToken {
+        name: "laptop".to_owned(),
+        scopes: vec!["chat".to_owned()],
+        toolsets: None,
+        created_ms: 1,
+        expires_ms: None,
+        used_ms: None,
+    };
+    store.add_token(token, [7; 32]).await.unwrap();
+    let before = store.jobs().await.unwrap();
+    drop(store);
+    let said = Store::salvage(&place.file()).unwrap();
+    assert!(said.iter().any(|line| line == "200 schedules were saved"), "{said:?}");
+    let saved = place.open();
+    assert_eq!(saved.jobs().await.unwrap(), before);
+    assert_eq!(saved.occurrences(None, 1000).await.unwrap().len(), 200);
+    assert!(saved.token([7; 32], 1).await.unwrap().is_some(), "whoever was let in still is");
+    // A bad page costs its own rows and no others.
+    drop(saved);
+    let mut bytes = std::fs::read(place.file()).unwrap();
+    let last = bytes.len() / 4096 - 2;
+    bytes[4096 * last..4096 * (last + 1)].fill(0xff);
+    let here = Place::new();
+    put(&here.file(), &bytes);
+    Store::salvage(&here.file()).unwrap();
+    let left = here.open().jobs().await.unwrap().len();
+    assert!((100..=200).contains(&left), "{left} of 200");
 }
 
 #[tokio::test]
