@@ -11,6 +11,7 @@ use crate::form::{self, FormInfo};
 
 /// What the picture of the document says of one element.
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a fact that the picture tells")]
 pub(super) struct Info {
     pub(super) tag: String,
     pub(super) attributes: HashMap<String, String>,

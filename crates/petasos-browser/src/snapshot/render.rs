@@ -32,15 +32,15 @@ pub(super) fn quoted(text: &str, chars: usize) -> String {
 
 /// All lines of a page.
 pub(super) fn lines(nodes: &[Node], full: bool, host: &str) -> Vec<Line> {
-    written(nodes, full, host, !full)
+    written(nodes, (full, !full), host)
 }
 
 /// All lines of a page, also those of long runs.
 pub(super) fn every_line(nodes: &[Node], full: bool, host: &str) -> Vec<Line> {
-    written(nodes, full, host, false)
+    written(nodes, (full, false), host)
 }
 
-fn written(nodes: &[Node], full: bool, host: &str, shortens: bool) -> Vec<Line> {
+fn written(nodes: &[Node], (full, shortens): (bool, bool), host: &str) -> Vec<Line> {
     let mut lines = Vec::new();
     let mut writer = Writer { full, shortens, host, lines: &mut lines };
     writer.list(nodes, 0, None);
