@@ -46,9 +46,10 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
     target: |text| {
         let text = text.trim();
         let whole = text.contains(";-;") || text.contains(";+;");
-        match whole {
-            true => Some(TargetId::chat(text)),
-            false => canonical(text).map(|id| TargetId::chat(&format!("iMessage;-;{id}"))),
+        if whole {
+            Some(TargetId::chat(text))
+        } else {
+            canonical(text).map(|id| TargetId::chat(&format!("iMessage;-;{id}")))
         }
     },
     canonical,
@@ -190,7 +191,7 @@ impl BlueBubbles {
             match self.file(link, &file).await {
                 Ok(file) => arrival.media.push(file),
                 Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"))
+                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
                 }
             }
         }
@@ -249,16 +250,15 @@ impl Platform for BlueBubbles {
 
     fn send<'a>(&'a self, message: Outgoing<'a>) -> BoxFuture<'a, Result<String, SendError>> {
         Box::pin(async move {
-            let answer = match message.media {
-                Some(file) => self.send_file(&message, file).await?,
-                None => {
-                    let method = if *self.helper.lock() { "private-api" } else { "apple-script" };
-                    let body = json!({
-                        "chatGuid": message.lane.chat, "tempGuid": message.token,
-                        "message": message.text, "method": method,
-                    });
-                    self.call(Method::POST, "message/text", Some(&body)).await?
-                }
+            let answer = if let Some(file) = message.media {
+                self.send_file(&message, file).await?
+            } else {
+                let method = if *self.helper.lock() { "private-api" } else { "apple-script" };
+                let body = json!({
+                    "chatGuid": message.lane.chat, "tempGuid": message.token,
+                    "message": message.text, "method": method,
+                });
+                self.call(Method::POST, "message/text", Some(&body)).await?
             };
             let said = answer.body.pointer("/error/message").or_else(|| answer.body.get("message"));
             let said = said.and_then(Value::as_str).unwrap_or("no description");

@@ -49,7 +49,7 @@ pub(super) static PLATFORM: PlatformDef = PlatformDef {
 const CALL: Duration = Duration::from_secs(20);
 const TOPIC: &str = "/v1.0/im/bot/messages/get";
 /// The server pings at least this often.
-const SILENCE: Duration = Duration::from_secs(180);
+const SILENCE: Duration = Duration::from_mins(3);
 const FILE_BYTES_MAX: u64 = 20_000_000;
 /// An address for answers is not used so shortly before it lapses.
 const EARLY_MS: i64 = 60_000;
@@ -249,15 +249,12 @@ impl DingTalk {
         let param = json!({ "title": title(text), "text": text }).to_string();
         let mut body =
             json!({ "robotCode": self.robot, "msgKey": "sampleMarkdown", "msgParam": param });
-        let path = match chat.strip_prefix(PERSON) {
-            Some(person) => {
-                body["userIds"] = json!([person]);
-                "v1.0/robot/oToMessages/batchSend"
-            }
-            None => {
-                body["openConversationId"] = json!(chat);
-                "v1.0/robot/groupMessages/send"
-            }
+        let path = if let Some(person) = chat.strip_prefix(PERSON) {
+            body["userIds"] = json!([person]);
+            "v1.0/robot/oToMessages/batchSend"
+        } else {
+            body["openConversationId"] = json!(chat);
+            "v1.0/robot/groupMessages/send"
         };
         let answer = self.keyed().await?.call(Method::POST, path, Some(&body), CALL).await;
         let answer = answer.map_err(|error| send_error(&error))?;

@@ -214,7 +214,7 @@ impl Feishu {
             match self.file(link, [id, key, kind], (mime, name)).await {
                 Ok(file) => arrival.media.push(file),
                 Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"))
+                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
                 }
             }
         }
@@ -380,15 +380,13 @@ impl Platform for Feishu {
             let uuid = hex(&sha256(message.token.as_bytes()));
             let uuid: String = uuid.chars().take(40).collect();
             let mut body = json!({ "msg_type": kind, "content": content, "uuid": uuid });
-            let path = match message.reply_to.filter(|_| message.lane.thread.is_some()) {
-                Some(to) => {
-                    body["reply_in_thread"] = json!(true);
-                    format!("im/v1/messages/{}/reply", segment(to))
-                }
-                None => {
-                    body["receive_id"] = json!(message.lane.chat);
-                    "im/v1/messages?receive_id_type=chat_id".to_owned()
-                }
+            let threaded = message.reply_to.filter(|_| message.lane.thread.is_some());
+            let path = if let Some(to) = threaded {
+                body["reply_in_thread"] = json!(true);
+                format!("im/v1/messages/{}/reply", segment(to))
+            } else {
+                body["receive_id"] = json!(message.lane.chat);
+                "im/v1/messages?receive_id_type=chat_id".to_owned()
             };
             let data = self.call(Method::POST, &path, &body).await?;
             Ok(data.get("message_id").and_then(Value::as_str).unwrap_or_default().to_owned())

@@ -206,7 +206,7 @@ impl QqBot {
                 let chat = format!("{GROUP}{}", text("/d/group_openid"));
                 (chat, text("/d/author/member_openid"), ChatKind::Group)
             }
-            "INTERACTION_CREATE" => return pressed(frame),
+            "INTERACTION_CREATE" => return Some(pressed(frame)),
             _ => return None,
         };
         let mut arrival = Arrival {
@@ -223,7 +223,7 @@ impl QqBot {
             match self.file(link, &file).await {
                 Ok(file) => arrival.media.push(file),
                 Err(why) => {
-                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"))
+                    add(&mut arrival.text, format_args!("\n[a file did not arrive: {why}]"));
                 }
             }
         }
@@ -283,7 +283,7 @@ fn place_of(chat: &str) -> String {
 }
 
 /// A pressed button.
-fn pressed(frame: &Value) -> Option<Arrival> {
+fn pressed(frame: &Value) -> Arrival {
     let text = |path: &str| frame.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let group = text("/d/group_openid");
     let (chat, from) = match group {
@@ -292,12 +292,12 @@ fn pressed(frame: &Value) -> Option<Arrival> {
     };
     let data = text("/d/data/resolved/button_data");
     let kind = if group.is_empty() { ChatKind::Dm } else { ChatKind::Group };
-    Some(Arrival {
+    Arrival {
         kind: ArrivalKind::Button(data.to_owned()),
         chat_kind: kind,
         addressed: true,
         ..Arrival::text(&chat, from, text("/d/id"), "")
-    })
+    }
 }
 
 /// The same answer has the same number, and another has another.

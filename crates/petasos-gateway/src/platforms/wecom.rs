@@ -71,6 +71,11 @@ fn open(opening: &Opening<'_>) -> Opened {
         return Ok(Vec::new());
     };
     let url = word("WEBSOCKET_URL").unwrap_or_else(|| "wss://openws.work.weixin.qq.com".to_owned());
+    if !url.starts_with("ws://") && !url.starts_with("wss://") {
+        return Err(format!(
+            "WECOM_WEBSOCKET_URL `{url}` is no address of a socket: write wss://…"
+        ));
+    }
     let (secret, net) = (Secret::new(secret), Arc::clone(opening.net));
     Ok(vec![Arc::new(WeCom { account, secret, url, net, out: Mutex::default() })])
 }
@@ -133,7 +138,7 @@ impl WeCom {
                     let reason = "another socket of this bot took over: stop it".to_owned();
                     return Err(LinkError::Taken { reason, after: REPLACED });
                 }
-                "template_card_event" => pressed(&heard),
+                "template_card_event" => Some(pressed(&heard)),
                 _ => None,
             },
             _ => {
@@ -200,7 +205,8 @@ impl WeCom {
         let own = checked_url(&own).is_ok_and(|own| own.origin() == url.origin());
         let host = url.host_str().unwrap_or_default();
         let theirs = [".qq.com", ".myqcloud.com"].iter().any(|end| host.ends_with(end));
-        if !own && !(theirs && url.scheme() == "https") {
+        let safe = own || (theirs && url.scheme() == "https");
+        if !safe {
             return Err("it lies with somebody else".to_owned());
         }
         let reply = self.net.send(Request::new(Method::GET, url)).await;
@@ -232,11 +238,11 @@ impl WeCom {
 }
 
 /// A pressed button of a card.
-fn pressed(heard: &Value) -> Option<Arrival> {
+fn pressed(heard: &Value) -> Arrival {
     let text = |path: &str| heard.pointer(path).and_then(Value::as_str).unwrap_or_default();
     let (from, group) = (text("/body/from/userid"), text("/body/chattype") == "group");
     let data = text("/body/event/template_card_event/event_key");
-    Some(Arrival {
+    Arrival {
         kind: ArrivalKind::Button(data.to_owned()),
         chat_kind: if group { ChatKind::Group } else { ChatKind::Dm },
         addressed: true,
@@ -246,7 +252,7 @@ fn pressed(heard: &Value) -> Option<Arrival> {
             text("/body/msgid"),
             "",
         )
-    })
+    }
 }
 
 /// A card whose buttons send their data back.

@@ -81,11 +81,13 @@ impl BotApi {
     /// What a method was called with, once it was.
     pub(crate) async fn until_called(&self, method: &str) -> Value {
         for _ in 0..12_000 {
-            let other = self.state.other.lock();
-            if let Some((_, body)) = other.iter().find(|(name, _)| name == method) {
-                return body.clone();
+            let found = {
+                let other = self.state.other.lock();
+                other.iter().find(|(name, _)| name == method).map(|(_, body)| body.clone())
+            };
+            if let Some(body) = found {
+                return body;
             }
-            drop(other);
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
         unreachable!("{method} is not called: {:?}", self.state.other.lock());

@@ -106,10 +106,10 @@ impl Vendor for DingTalk {
 }
 
 impl Double<DingTalk> {
-    fn deliver(&self, id: u32, frame: String) {
-        self.vendor.said.lock().push((id, frame.clone()));
-        self.vendor.open.lock().push((format!("f{id}"), frame.clone()));
-        self.push(&frame);
+    fn deliver(&self, id: u32, frame: &str) {
+        self.vendor.said.lock().push((id, frame.to_owned()));
+        self.vendor.open.lock().push((format!("f{id}"), frame.to_owned()));
+        self.push(frame);
     }
 }
 
@@ -144,7 +144,7 @@ impl Side for Double<DingTalk> {
 
     fn write(&self, id: u32, text: &str) {
         let frame = self.vendor.frame(id, "text", &json!({ "content": text }));
-        self.deliver(id, frame);
+        self.deliver(id, &frame);
     }
 
     fn again(&self, id: u32) {
@@ -161,7 +161,7 @@ impl Side for Double<DingTalk> {
         };
         let content = json!({ "downloadCode": at.to_string(), "fileName": name });
         let frame = self.vendor.frame(id, "file", &content);
-        self.deliver(id, frame);
+        self.deliver(id, &frame);
     }
 
     fn arrived(&self) -> Vec<Arrived> {

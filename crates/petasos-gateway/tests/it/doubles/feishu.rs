@@ -84,7 +84,7 @@ impl Feishu {
         if std::mem::take(&mut *self.slow.lock()) {
             return Reply::Json(
                 400,
-                json!({ "code": 230020, "msg": "rate limited", "retry_after": 1 }),
+                json!({ "code": 230_020, "msg": "rate limited", "retry_after": 1 }),
             );
         }
         let uuid = body["uuid"].as_str().unwrap().to_owned();
@@ -96,13 +96,16 @@ impl Feishu {
             let mut arrived = Arrived { chat: "oc_una".to_owned(), ..Arrived::default() };
             match body["msg_type"].as_str().unwrap() {
                 "interactive" => {
-                    arrived.text = content["elements"][0]["content"].as_str().unwrap().to_owned();
+                    content["elements"][0]["content"]
+                        .as_str()
+                        .unwrap()
+                        .clone_into(&mut arrived.text);
                     let actions = content["elements"][1]["actions"].as_array();
                     let data = |it: &Value| it["value"]["petasos"].as_str().unwrap().to_owned();
                     arrived.buttons = actions.into_iter().flatten().map(data).collect();
                 }
                 "file" => arrived.file = content["file_key"].as_str().map(str::to_owned),
-                _ => arrived.text = content["text"].as_str().unwrap().to_owned(),
+                _ => content["text"].as_str().unwrap().clone_into(&mut arrived.text),
             }
             self.sent.lock().push(arrived);
         }

@@ -32,7 +32,7 @@ pub(crate) async fn new() -> Double<Qq> {
 }
 
 impl Qq {
-    fn dispatch(&self, kind: &str, data: Value) -> String {
+    fn dispatch(&self, kind: &str, data: &Value) -> String {
         let mut said = self.said.lock();
         let frame = json!({ "op": 0, "s": said.len() + 2, "t": kind, "d": data });
         said.push(frame.clone());
@@ -154,7 +154,7 @@ impl Side for Double<Qq> {
     fn write(&self, id: u32, text: &str) {
         let frame = self.vendor.dispatch(
             "C2C_MESSAGE_CREATE",
-            json!({
+            &json!({
                 "id": format!("in{id}"), "content": text, "timestamp": "2026-11-18T02:00:00+08:00",
                 "author": { "user_openid": "UNA" },
             }),
@@ -171,7 +171,7 @@ impl Side for Double<Qq> {
     fn press(&self, data: &str) {
         let frame = self.vendor.dispatch(
             "INTERACTION_CREATE",
-            json!({
+            &json!({
                 "id": "press1", "chat_type": 2, "user_openid": "UNA",
                 "data": { "resolved": { "button_data": data, "button_id": "0" }, "type": 11 },
             }),
@@ -185,7 +185,7 @@ impl Side for Double<Qq> {
             files.push(bytes.to_vec());
             files.len() - 1
         };
-        let frame = self.vendor.dispatch("C2C_MESSAGE_CREATE", json!({
+        let frame = self.vendor.dispatch("C2C_MESSAGE_CREATE", &json!({
             "id": format!("in{id}"), "content": "", "author": { "user_openid": "UNA" },
             "attachments": [{ "url": format!("{}/file/{at}", self.url), "content_type": "file", "filename": name }],
         }));
