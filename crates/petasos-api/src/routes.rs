@@ -9,7 +9,9 @@ use crate::answer::Answer;
 use crate::error::ApiError;
 use crate::keys::ApiScope;
 use crate::server::Call;
-use crate::{approvals, boards, chat, jobs, models, openapi, responses, run_routes, sessions, state};
+use crate::{
+    approvals, boards, chat, jobs, models, openapi, responses, run_routes, sessions, state,
+};
 
 /// What a handler comes to.
 pub(crate) type Handled = BoxFuture<'static, Result<Answer, ApiError>>;

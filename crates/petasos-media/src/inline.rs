@@ -81,7 +81,7 @@ pub fn shown(
     // A picture takes at most two thirds of the window.
     let cells = |count: usize| u32::try_from(count).unwrap_or(80).max(4);
     let (wide, high) = (cells(columns) - 2, cells(rows) * 2 / 3);
-    let side_max = (wide * CELL.0).min(1_600).max(64);
+    let side_max = (wide * CELL.0).clamp(64, 1_600);
     let fit = Fit { bytes_max: 2 << 20, side_max };
     let seen = picture::normalise(&bytes, survey, fit)?;
     let (columns, rows) = cells_of(&seen, (wide, high.max(1)));

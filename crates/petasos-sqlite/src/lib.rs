@@ -59,9 +59,9 @@ mod store;
 mod verify;
 mod writer;
 
+pub use boards::ImportedBoard;
 pub use export::Format;
 pub use files::SqliteFiles;
-pub use boards::ImportedBoard;
 pub use import::{Imported, Skipped};
 pub use maintain::{Progress, Repaired};
 pub use prune::Pruned;

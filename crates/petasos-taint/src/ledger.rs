@@ -45,20 +45,12 @@ impl Ledger {
     /// Where a file came from, when strangers wrote it: its place says so, it was noted, or what
     /// it holds was.
     pub fn source(&self, path: &Path) -> Option<String> {
-        if let Ok(below) = path.strip_prefix(&self.cache) {
-            let first = below.components().next()?.as_os_str().to_str()?;
-            return FOREIGN.contains(&first).then(|| format!("cache/{}", below.display()));
-        }
-        let lines = self.lines();
-        if let Some(line) = lines.iter().rev().find(|line| line.path == path) {
-            return (!line.source.is_empty()).then(|| line.source.clone());
-        }
-        if lines.is_empty() {
-            return None;
-        }
-        let digest = digest(path)?;
-        let same = lines.iter().rev().find(|line| line.sha256.as_ref() == Some(&digest))?;
-        (!same.source.is_empty()).then(|| same.source.clone())
+        self.snapshot().source(path)
+    }
+
+    /// The list as it is now, for several questions.
+    pub fn snapshot(&self) -> LedgerSnapshot {
+        LedgerSnapshot { cache: self.cache.clone(), lines: self.lines() }
     }
 
     /// Notes that a file holds strangers' words.
@@ -90,6 +82,34 @@ impl Ledger {
         let lines: Vec<&str> = text.lines().collect();
         let newest = lines.get(lines.len().saturating_sub(LINES_MAX)..).unwrap_or_default();
         newest.iter().filter_map(|line| serde_json::from_str(line).ok()).collect()
+    }
+}
+
+/// The list at one moment.
+#[derive(Debug, Clone)]
+pub struct LedgerSnapshot {
+    cache: PathBuf,
+    lines: Vec<Line>,
+}
+
+impl LedgerSnapshot {
+    /// Where a file came from, when strangers wrote it: its place says so, it was noted, or what
+    /// it holds was.
+    pub fn source(&self, path: &Path) -> Option<String> {
+        if let Ok(below) = path.strip_prefix(&self.cache) {
+            let first = below.components().next()?.as_os_str().to_str()?;
+            return FOREIGN.contains(&first).then(|| format!("cache/{}", below.display()));
+        }
+        let lines = &self.lines;
+        if let Some(line) = lines.iter().rev().find(|line| line.path == path) {
+            return (!line.source.is_empty()).then(|| line.source.clone());
+        }
+        if lines.is_empty() {
+            return None;
+        }
+        let digest = digest(path)?;
+        let same = lines.iter().rev().find(|line| line.sha256.as_ref() == Some(&digest))?;
+        (!same.source.is_empty()).then(|| same.source.clone())
     }
 }
 

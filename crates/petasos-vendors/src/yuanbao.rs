@@ -7,6 +7,7 @@ mod media;
 mod stickers;
 mod wire;
 
+use std::fmt::Write as _;
 use std::time::{Duration, Instant};
 
 use aws_lc_rs::hmac;
@@ -380,7 +381,11 @@ fn random_hex(bytes: usize) -> Result<String, VendorError> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        // Writing into a String cannot fail.
+        write!(text, "{byte:02x}").unwrap_or_default();
+        text
+    })
 }
 
 /// A token for the bot, signed with its secret, which itself is not sent.

@@ -49,7 +49,11 @@ fn variable(name: &str) -> Option<String> {
 async fn driven(world: &World, program: &str, script: &str, modules: &str) -> Value {
     let file = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/it/sdk").join(script);
     let mut command = Command::new(program);
-    command.arg(file).args([&world.url(), OTHER]).env("OPENAI_API_KEY", KEY).env("NODE_MODULES", modules);
+    command
+        .arg(file)
+        .args([&world.url(), OTHER])
+        .env("OPENAI_API_KEY", KEY)
+        .env("NODE_MODULES", modules);
     let ran = tokio::task::spawn_blocking(move || command.output().unwrap()).await.unwrap();
     let text = String::from_utf8_lossy(&ran.stdout).into_owned();
     let wrong = String::from_utf8_lossy(&ran.stderr).into_owned();

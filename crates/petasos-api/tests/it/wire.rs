@@ -65,8 +65,14 @@ async fn a_request_hidden_in_another_one_is_never_answered() {
         post("Transfer-Encoding: chunkedchunked\r\n", &format!("0\r\n\r\n{HIDDEN}")),
         post("Transfer-Encoding: cow, chunked\r\nTransfer-Encoding: identity\r\n", HIDDEN),
         post("Transfer_Encoding: chunked\r\nTransfer-Encoding: gzip\r\n", HIDDEN),
-        post("Content-Length: 4\r\nTransfer-Encoding: gzip, chunked\r\n", &format!("0\r\n\r\n{HIDDEN}")),
-        post("Content-Length: 4\r\nTransfer-Encoding:\r\n chunked\r\n", &format!("0\r\n\r\n{HIDDEN}")),
+        post(
+            "Content-Length: 4\r\nTransfer-Encoding: gzip, chunked\r\n",
+            &format!("0\r\n\r\n{HIDDEN}"),
+        ),
+        post(
+            "Content-Length: 4\r\nTransfer-Encoding:\r\n chunked\r\n",
+            &format!("0\r\n\r\n{HIDDEN}"),
+        ),
         // Lengths that are read in more than one way.
         post("Content-Length: 0 0\r\n", HIDDEN),
         post("Content-Length: 1e1\r\n", HIDDEN),

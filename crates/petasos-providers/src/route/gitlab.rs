@@ -57,22 +57,21 @@ impl DirectAccess {
         let Some(personal) = &runtime.credential else { return Ok(runtime) };
         let mark = fingerprint(&personal.secret);
         let held = self.held().get(&mark).filter(|held| now_ms() < held.until_ms).cloned();
-        let exchanged = match held {
-            Some(held) => held,
-            None => {
-                let made = self.ask(&personal.secret, net).await?;
-                self.held().insert(mark, made.clone());
-                made
-            }
+        let exchanged = if let Some(held) = held {
+            held
+        } else {
+            let made = self.ask(&personal.secret, net).await?;
+            self.held().insert(mark, made.clone());
+            made
         };
-        let mut next = runtime.with_secret(exchanged.token, Some(exchanged.until_ms));
-        if let Some(credential) = &mut next.credential {
+        let mut renewed = runtime.with_secret(exchanged.token, Some(exchanged.until_ms));
+        if let Some(credential) = &mut renewed.credential {
             credential.scheme = Scheme::Bearer;
         }
         next.expiry =
             Some(Expiry { at_ms: Some(exchanged.until_ms), skew_ms: 0, refreshable: true });
-        next.headers.extend(exchanged.headers);
-        Ok(next)
+        renewed.headers.extend(exchanged.headers);
+        Ok(renewed)
     }
 
     /// Forgets every token, after one was refused.

@@ -28,9 +28,23 @@ pub(super) struct Origin {
     trusted: bool,
     /// Text of the person's, from outside the workspace.
     private: bool,
-    /// Files that the call writes, and whether strangers' words are in what it writes.
-    written: Vec<PathBuf>,
-    carried: bool,
+    /// What the call writes.
+    written: Written,
+}
+
+/// Files that a call writes, by whose words are in them.
+#[derive(Debug, Clone)]
+enum Written {
+    /// The user's own.
+    Own(Vec<PathBuf>),
+    /// Strangers' words are among them.
+    Carried(Vec<PathBuf>),
+}
+
+impl Default for Written {
+    fn default() -> Self {
+        Self::Own(Vec::new())
+    }
 }
 
 impl Origin {
@@ -54,7 +68,8 @@ impl Origin {
             .collect();
         let carried = !written.is_empty()
             && !cx.words.carried(&plan.args.words(), Carry::Anything).is_empty();
-        Self { private: is_private(entry, plan, cx), written, carried, ..Self::default() }
+        let written = if carried { Written::Carried(written) } else { Written::Own(written) };
+        Self { private: is_private(entry, plan, cx), written, ..Self::default() }
     }
 
     /// The same, where the tool itself says that strangers wrote into its result.
@@ -100,13 +115,18 @@ impl Origin {
     /// written anew without them are the user's own again.
     fn note_written(&self, cx: &CallContext) {
         let ledger = Ledger::of(&cx.settings);
-        for path in self.written.iter().filter(|path| path.is_file()) {
-            let noted = if self.carried {
-                let from: Vec<String> =
-                    cx.words.sources().iter().map(ToString::to_string).collect();
-                ledger.note(path, &from.join(", "))
-            } else {
-                ledger.forgive(path)
+        let (paths, from) = match &self.written {
+            Written::Own(paths) => (paths, None),
+            Written::Carried(paths) => {
+                let sources = cx.words.sources();
+                let from: Vec<String> = sources.iter().map(ToString::to_string).collect();
+                (paths, Some(from.join(", ")))
+            }
+        };
+        for path in paths.iter().filter(|path| path.is_file()) {
+            let noted = match &from {
+                Some(from) => ledger.note(path, from),
+                None => ledger.forgive(path),
             };
             if let Err(error) = noted {
                 tracing::warn!(%error, "whose words a file holds was not noted");
@@ -117,7 +137,10 @@ impl Origin {
 
 /// Where the first file comes from that a call reads and that strangers wrote.
 fn noted(plan: &Plan, cx: &CallContext) -> Option<String> {
-    let ledger = Ledger::of(&cx.settings);
+    if plan.effects.is_empty() {
+        return None;
+    }
+    let ledger = Ledger::of(&cx.settings).snapshot();
     plan.effects.iter().find_map(|effect| match effect {
         Effect::Read(path) => ledger.source(&cx.workspace.join(path)),
         Effect::Command { script, cwd } => script

@@ -59,6 +59,9 @@ const TEXTS: [&str; 12] = [
     "block_kind",
 ];
 
+/// Task, profile, begin, end, outcome and note of a run.
+type ForeignRun = (String, String, i64, Option<i64>, Option<String>, Option<String>);
+
 struct ForeignFile {
     task: String,
     stored: Stored,
@@ -71,7 +74,7 @@ struct Foreign {
     links: Vec<(String, String)>,
     comments: Vec<(String, String, String, i64)>,
     events: Vec<(String, String, String, i64)>,
-    runs: Vec<(String, String, i64, Option<i64>, Option<String>, Option<String>)>,
+    runs: Vec<ForeignRun>,
     files: Vec<ForeignFile>,
     left: Vec<String>,
 }

@@ -8,8 +8,7 @@ use petasos_taint::Ledger;
 #[test]
 fn e37_a_file_is_known_again_by_path_and_content() {
     let home = tempfile::tempdir().unwrap();
-    let settings =
-        Settings::new(Parts { home: home.path().to_path_buf(), ..Parts::default() });
+    let settings = Settings::new(Parts { home: home.path().to_path_buf(), ..Parts::default() });
     let ledger = Ledger::of(&settings);
     let cached = home.path().join("cache/browser/files/s/report.csv");
     assert!(ledger.source(&cached).unwrap().contains("report.csv"));

@@ -1,5 +1,7 @@
 //! What a conversation took in, by the questions that a policy asks about it.
 
+#![expect(clippy::disallowed_methods, reason = "a test lays out files as others leave them")]
+
 #[cfg(test)]
 mod ledger;
 

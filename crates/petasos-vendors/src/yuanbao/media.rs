@@ -153,16 +153,11 @@ fn format_of(kind: &str) -> Option<u64> {
 /// The file as a part of a message: a picture where it is one.
 pub(super) fn element(name: &str, url: &str, bytes: &[u8]) -> Message {
     let size = u64::try_from(bytes.len()).unwrap_or(u64::MAX);
-    match format_of(kind(name)) {
-        Some(format) => {
-            let original = Message::default().count(1, 1).count(2, size).text(5, url);
-            let content = Message::default().text(2, name).count(3, format).message(8, &original);
-            super::element("TIMImageElem", &content)
-        }
-        None => {
-            let content =
-                Message::default().text(2, name).text(10, url).count(11, size).text(12, name);
-            super::element("TIMFileElem", &content)
-        }
-    }
+    let Some(format) = format_of(kind(name)) else {
+        let content = Message::default().text(2, name).text(10, url).count(11, size).text(12, name);
+        return super::element("TIMFileElem", &content);
+    };
+    let original = Message::default().count(1, 1).count(2, size).text(5, url);
+    let content = Message::default().text(2, name).count(3, format).message(8, &original);
+    super::element("TIMImageElem", &content)
 }

@@ -124,16 +124,17 @@ async fn one(mut stream: tokio::net::TcpStream, shared: Arc<Shared>) {
     }
     let head = String::from_utf8_lossy(&head).into_owned();
     let mut lines = head.lines();
-    let mut heard = Heard { line: lines.next().unwrap_or_default().to_owned(), ..Heard::default() };
+    let mut request =
+        Heard { line: lines.next().unwrap_or_default().to_owned(), ..Heard::default() };
     for (name, value) in lines.filter_map(|line| line.split_once(':')) {
-        heard.headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
+        request.headers.insert(name.to_ascii_lowercase(), value.trim().to_owned());
     }
-    let length = heard.headers.get("content-length").and_then(|n| n.parse().ok()).unwrap_or(0);
+    let length = request.headers.get("content-length").and_then(|n| n.parse().ok()).unwrap_or(0);
     let mut body = vec![0; length];
     stream.read_exact(&mut body).await.unwrap();
-    heard.body = String::from_utf8_lossy(&body).into_owned();
-    let path = heard.line.split(' ').nth(1).unwrap_or("/").to_owned();
-    shared.heard.lock().push(heard);
+    request.body = String::from_utf8_lossy(&body).into_owned();
+    let path = request.line.split(' ').nth(1).unwrap_or("/").to_owned();
+    shared.heard.lock().push(request);
     let open = shared.open.fetch_add(1, Ordering::SeqCst) + 1;
     shared.most.fetch_max(open, Ordering::SeqCst);
     let bare = path.split('?').next().unwrap_or("/");
@@ -168,7 +169,7 @@ impl Kit {
         Self::with(json!({}), &[]).await
     }
 
-    pub(crate) async fn with(web: Value, variables: &[(&str, &str)]) -> Self {
+    pub(crate) async fn with(web: &Value, variables: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().unwrap();
         let server = Server::start().await;
         let cx = context(home.path(), &web, variables);
@@ -176,8 +177,8 @@ impl Kit {
     }
 
     /// The same home with other settings.
-    pub(crate) fn set(&mut self, web: Value, variables: &[(&str, &str)]) {
-        self.cx = context(self.home.path(), &web, variables);
+    pub(crate) fn set(&mut self, web: &Value, variables: &[(&str, &str)]) {
+        self.cx = context(self.home.path(), web, variables);
     }
 
     /// Reads pages; the results.

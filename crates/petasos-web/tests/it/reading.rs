@@ -153,10 +153,10 @@ async fn e108_robots_are_followed_where_nobody_asked() {
     assert_eq!(told["error_type"], "blocked_site", "{told}");
     assert!(told["error"].as_str().unwrap().contains("robots.txt"));
     assert_eq!(kit.asked(&ask(&open)).await[0]["error"], Value::Null);
-    kit.set(json!({ "robots": "off" }), &[]);
+    kit.set(&json!({ "robots": "off" }), &[]);
     kit.cx = kit.cx.clone().attended(false);
     assert_eq!(kit.asked(&ask(&shut)).await[0]["error"], Value::Null);
-    kit.set(json!({ "robots": "always" }), &[]);
+    kit.set(&json!({ "robots": "always" }), &[]);
     assert_eq!(kit.asked(&ask(&shut)).await[0]["error_type"], "blocked_site");
 }
 
@@ -217,7 +217,7 @@ async fn e100_a_page_of_scripts_alone_is_rendered_where_that_can_be() {
     assert_eq!(told["rendered"], true, "{told}");
     assert!(told["content"].as_str().unwrap().contains("Also in a component"), "{told}");
     assert_eq!(read(&kit, &Stage(false)).await["error_type"], "no_result");
-    kit.set(json!({ "js_fallback": false }), &[]);
+    kit.set(&json!({ "js_fallback": false }), &[]);
     assert_eq!(read(&kit, &Stage(true)).await["error_type"], "no_result");
 }
 

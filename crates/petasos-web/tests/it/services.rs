@@ -54,7 +54,7 @@ async fn services_read_what_they_are_named_for() {
     for (id, key, path, good, bad) in doubles() {
         let mut kit = Kit::start().await;
         let url = kit.server.url.clone();
-        kit.set(json!({ "extract_backend": id, "endpoints": { id: url } }), &[(key, KEY)]);
+        kit.set(&json!({ "extract_backend": id, "endpoints": { id: url } }), &[(key, KEY)]);
         kit.server.at(path, Reply::json(&good));
         let told = kit.read(&["https://a.example/x"]).await.remove(0);
         assert_eq!(told["content"], "# Read there", "{id}: {told}");
@@ -99,7 +99,7 @@ async fn what_we_may_not_read_is_asked_for_once_elsewhere() {
     let shut = kit.server.at("/shut", Reply::html("go away").status(403));
     assert_eq!(kit.read(&[&shut]).await[0]["error_type"], "blocked_site");
     let url = kit.server.url.clone();
-    kit.set(json!({ "endpoints": { "tavily": url } }), &[("TAVILY_API_KEY", KEY)]);
+    kit.set(&json!({ "endpoints": { "tavily": url } }), &[("TAVILY_API_KEY", KEY)]);
     // Addresses of this machine are never sent to a service: the refusal stays ours.
     let told = kit.read(&[&shut]).await.remove(0);
     assert_eq!(told["error_type"], "blocked_site", "{told}");
