@@ -36,8 +36,15 @@ pub(crate) enum Signal {
     FirewallChange,
     SnapshotDelete,
     Power,
-    HistoryOff,
-    Preload,
+    SecurityOff,
+    KeyImplant,
+    AccountChange,
+    CronChange,
+    DiskFormat,
+    GitDiscard,
+    GitHistory,
+    GitRemote,
+    MountChange,
     CloudDelete,
     ContainerEnd,
     ServiceStop,
@@ -141,9 +148,7 @@ pub fn is_own_file(key: &str) -> bool {
 
 /// Rules that look at calls of `program`.
 pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
-    let family = || CALLS.get("mkfs").filter(|_| program.starts_with("mkfs."));
-    let found = CALLS.get(program).or_else(family);
-    found.map(Vec::as_slice).unwrap_or_default()
+    CALLS.get(program).map(Vec::as_slice).unwrap_or_default()
 }
 
 /// Rules that look at touched paths.

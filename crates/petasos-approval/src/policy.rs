@@ -163,11 +163,6 @@ impl Engine {
         self.memory.end(session);
     }
 
-    /// The keys approved for a session.
-    pub fn session_keys(&self, session: &SessionId) -> Vec<String> {
-        self.memory.keys(session)
-    }
-
     /// Forgets a key that was approved for good in this process; the file is edited by
     /// [`crate::grants::revoke`].
     pub fn forget(&self, home: &Path, key: &str) {

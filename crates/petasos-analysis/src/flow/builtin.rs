@@ -33,7 +33,7 @@ impl Engine<'_> {
             "set" if args.is_empty() => return Some(Stream::unknown(Taint::ENVIRONMENT)),
             "set" => {
                 if matches!(args, [flag, word, ..] if flag.is("+o") && word.is("history")) {
-                    self.report.signal(Signal::HistoryOff, span, "set +o history");
+                    self.report.signal(Signal::SecurityOff, span, "set +o history");
                 }
                 self.set_positional(args);
             }

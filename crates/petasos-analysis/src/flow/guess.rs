@@ -170,10 +170,10 @@ impl Engine<'_> {
         match name {
             "PS0" | "PS1" | "PS2" | "PS4" => self.expand_again(text, span),
             "HISTFILE" if text == "/dev/null" || text.is_empty() => {
-                self.report.signal(Signal::HistoryOff, span, name);
+                self.report.signal(Signal::SecurityOff, span, name);
             }
             "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" if text == "0" => {
-                self.report.signal(Signal::HistoryOff, span, name);
+                self.report.signal(Signal::SecurityOff, span, name);
             }
             _ => {}
         }
@@ -206,7 +206,7 @@ impl Engine<'_> {
                 Inner::File(language, value.clone(), Vec::new())
             }
             Obeyed::Library if text.split([':', ' ']).any(is_own_library) => {
-                self.report.signal(Signal::Preload, span, name);
+                self.report.signal(Signal::KeyImplant, span, name);
                 return;
             }
             Obeyed::Options(language) => match loaded(language, text) {

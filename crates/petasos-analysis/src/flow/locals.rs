@@ -130,7 +130,7 @@ impl Engine<'_> {
             return;
         }
         if name == "HISTFILE" {
-            self.report.signal(Signal::HistoryOff, span, "unset HISTFILE");
+            self.report.signal(Signal::SecurityOff, span, "unset HISTFILE");
         }
         let slot = name.split_once('[').map(|(name, index)| (name, index.trim_end_matches(']')));
         let Some((name, index)) = slot else {

@@ -95,6 +95,8 @@ const ROWS: &[Row] = &[
     ),
     row(&["fsck.xfs", "xfs_repair", "ntfsfix", "btrfsck"], "n", "lrtm", &[]),
     row(&["mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"], "n", "bcCdeEfgGiIJLmMNoOrTUz", &[]),
+    row(&["mkfs", "mkntfs", "mkfs.ntfs"], "n", "t", &[]),
+    row(&["mkfs.xfs"], "N", "bcdilmnprsL", &[]),
     row(&["sfdisk", "wipefs"], "n", "otO", &["--no-act"]),
     row(&["sgdisk"], "P", "ntcu", &["--pretend"]),
     row(&["rsync"], "n", "eBfMT", DRY),

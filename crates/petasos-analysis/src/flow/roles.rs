@@ -129,8 +129,10 @@ impl Engine<'_> {
     pub(super) fn follow_publishing(&mut self, call: &Call<'_>) {
         let rehearsed = call.args.iter().any(|arg| arg.is("-n") || lists(REHEARSED, &arg.text));
         let words = || call.operands().take(4).map(|arg| arg.text.as_str());
-        if lists("flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn swift", call.program)
-            && !rehearsed
+        if lists(
+            "flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn swift bun jsr deno",
+            call.program,
+        ) && !rehearsed
             && words().any(|word| word == "publish")
             && !words()
                 .any(|word| lists("run run-script exec help test add install info view", word))

@@ -3,7 +3,7 @@
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
-use crate::words::lists;
+use crate::words::{begins, lists};
 
 pub(super) static RULE: Rule = Rule {
     key: "cloud resource deletion",
@@ -94,6 +94,12 @@ fn sync_deletes(call: &Call<'_>) -> bool {
         || call.program == "mc" && call.flag_word("--force") && call.flag_word("rm")
 }
 
+/// Verbs that take something away, and how longer ones begin.
+const DELETES: &str = "rm rb destroy delete remove purge terminate deprovision drop wipe reset del undeploy \
+    disable nuke teardown";
+const STEMS: &str = "delete- terminate- destroy- remove- deregister- purge- detach- disable- stop- revoke- \
+    cancel- batch-delete force-delete reset- empty- reboot- release-address schedule-key-deletion";
+
 /// A verb that takes something away, alone or at the head of a longer one.
 fn deletes(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
@@ -101,30 +107,5 @@ fn deletes(word: &str) -> bool {
         return false;
     }
     let tail = lower.rsplit(':').next().unwrap_or_default();
-    lists(
-        "rm rb destroy delete remove purge terminate deprovision drop wipe reset del \
-                undeploy disable nuke teardown",
-        tail,
-    ) || [
-        "delete-",
-        "terminate-",
-        "destroy-",
-        "remove-",
-        "deregister-",
-        "purge-",
-        "detach-",
-        "disable-",
-        "schedule-key-deletion",
-        "stop-",
-        "release-address",
-        "revoke-",
-        "cancel-",
-        "batch-delete",
-        "force-delete",
-        "reset-",
-        "empty-",
-        "reboot-",
-    ]
-    .iter()
-    .any(|stem| tail.starts_with(stem))
+    lists(DELETES, tail) || begins(STEMS, tail)
 }

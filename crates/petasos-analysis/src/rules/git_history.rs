@@ -1,9 +1,7 @@
 //! Rewrites or deletes history, branches or tags.
 
-use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
-use crate::git_words::Git;
-use crate::rule::{Check, Rule};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -11,10 +9,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["git branch force delete"],
     description: "rewrites or deletes history, branches or tags",
     severity: Severity::Ask,
-    checks: &[
-        Check::Touch(internals),
-        Check::Call("git hub git-filter-repo bfg git-filter-branch", check),
-    ],
+    checks: &[Check::Touch(internals), Check::Signal(Signal::GitHistory)],
     matches: &[
         "git filter-branch --tree-filter true HEAD",
         "git branch -D old",
@@ -40,55 +35,6 @@ pub(super) static RULE: Rule = Rule {
         "git pull --rebase origin main",
     ],
 };
-
-fn check(call: &Call<'_>) -> bool {
-    if call.program == "git-filter-repo"
-        || call.program == "bfg"
-        || call.program == "git-filter-branch"
-    {
-        return !call.args.is_empty();
-    }
-    let git = Git::of(call);
-    match git.verb {
-        "filter-repo" => !git.exact("--analyze") && !git.exact("--dry-run"),
-        "filter-branch" | "replace" => true,
-        "branch" => {
-            let force = git.flag('f') || git.long("--force");
-            git.flag('D')
-                || (git.flag('d') || git.long("--delete")) && force
-                || git.flag('M')
-                || git.flag('f')
-                || git.exact("--force")
-        }
-        "tag" => git.flag('d') || git.long("--delete") || git.flag('f') || git.exact("--force"),
-        "reflog" => {
-            matches!(git.operand(0), "expire" | "delete")
-                && !git.long("--dry-run")
-                && !git.flag('n')
-        }
-        "update-ref" => git.flag('d') || git.exact("--stdin") || git.operands().count() > 1,
-        "symbolic-ref" => git.flag('d') || git.long("--delete"),
-        "gc" => {
-            git.args().any(|arg| arg.text.starts_with("--prune="))
-                || git.long("--aggressive") && git.exact("--prune")
-        }
-        "prune" => !git.flag('n') && !git.long("--dry-run"),
-        "rebase" => {
-            !(git.exact("--abort")
-                || git.exact("--continue")
-                || git.exact("--skip")
-                || git.exact("--quit")
-                || git.exact("--show-current-patch"))
-                && (git.flag('i')
-                    || git.exact("--interactive")
-                    || git.exact("--root")
-                    || git.exact("--onto"))
-        }
-        "commit" => git.exact("--amend"),
-        "notes" => git.operand(0) == "prune",
-        _ => false,
-    }
-}
 
 /// Files in which git keeps branches, commits and what is staged.
 fn internals(touch: &Touch<'_>) -> bool {
