@@ -18,7 +18,7 @@ use crate::wrapper::{Inner, Inners, Wrapper};
 pub(crate) const NAMES: [&str; 2] = ["petasos", "hermes"];
 pub(crate) const CALLED: &str = "petasos hermes";
 
-pub(crate) static WRAPPER: Wrapper = Wrapper { names: CALLED, rows: Vec::new, unwrap };
+pub(crate) static WRAPPER: Wrapper = Wrapper { rows: &[], names: CALLED, unwrap };
 
 /// Options in front of a command that take the next word.
 const VALUES: &str = "--home --set --profile -p";

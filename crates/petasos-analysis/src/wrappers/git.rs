@@ -7,7 +7,7 @@ use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
 use crate::wrapper::{Inner, Inners, Wrapper};
 
-pub(super) static WRAPPER: Wrapper = Wrapper { names: "git hub", rows: Vec::new, unwrap };
+pub(super) static WRAPPER: Wrapper = Wrapper { names: "git hub", rows: &[], unwrap };
 
 /// Settings whose value is run.
 fn runs(key: &str) -> bool {
@@ -96,7 +96,7 @@ fn for_each_submodule(call: &Call<'_>, tail: &[Arg], inners: &mut Inners) {
             .filter(|arg| !arg.is("--recursive") && !arg.is("-q"))
             .map(|arg| arg.text.as_str())
             .collect();
-        inners.list.push(Inner::Shell(Arg::new(words.join(" "), call.span), Vec::new()));
+        inners.shell(Arg::new(words.join(" "), call.span));
     }
 }
 
@@ -165,7 +165,7 @@ fn option(tail: &[Arg], names: &[&str], inners: &mut Inners) {
 
 fn push(code: &Arg, inners: &mut Inners) {
     let text = code.text.strip_prefix('!').unwrap_or(&code.text).to_owned();
-    inners.list.push(Inner::Shell(code.with_text(text), Vec::new()));
+    inners.shell(code.with_text(text));
 }
 
 /// An alias that is defined and used on one line.
@@ -175,7 +175,7 @@ fn alias(value: &Arg, tail: &[Arg], inners: &mut Inners) {
         Some(code) => format!("{code} {}", words.join(" ")),
         None => format!("git {} {}", value.text, words.join(" ")),
     };
-    inners.list.push(Inner::Shell(value.with_text(text), Vec::new()));
+    inners.shell(value.with_text(text));
 }
 
 fn alias_value(key: &Arg, value: &Arg, inners: &mut Inners) {

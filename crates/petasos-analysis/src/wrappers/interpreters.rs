@@ -13,7 +13,7 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         janet fennel wish gjs qjs swipl gforth scilab matlab clisp ecl newlisp pike io m4 csi \
         gosh escript rakudo nim ocaml scala-cli amm dart hy sage jrunscript rhino d8 octave-cli \
         perl6 groovysh rust-script rails mix artisan manage.py",
-    rows: Vec::new,
+    rows: &[],
     unwrap,
 };
 
@@ -127,7 +127,7 @@ fn module(args: &[Arg], inners: &mut Inners) {
             if let Some(first) = argv.first_mut() {
                 first.text = first.text.to_ascii_lowercase();
             }
-            inners.list.push(Inner::Argv(argv));
+            inners.argv(argv);
         }
         // A module that is a file of this directory.
         name => {
@@ -160,7 +160,7 @@ fn macros(call: &Call<'_>, inners: &mut Inners) {
         for piece in text.split("syscmd(").skip(1) {
             let code = piece.rsplit_once(')').map_or(piece, |(code, _)| code);
             let code = code.trim_matches(['`', '\'', '[', ']']);
-            inners.list.push(Inner::Shell(Arg::new(code, call.span), Vec::new()));
+            inners.shell(Arg::new(code, call.span));
         }
     }
 }
@@ -177,7 +177,7 @@ fn subcommand(call: &Call<'_>, language: Language, inners: &mut Inners) {
         });
     } else if call.operand(0) == "x" {
         let rest: Vec<Arg> = call.operands().skip(1).cloned().collect();
-        inners.list.push(Inner::Argv(rest));
+        inners.argv(rest);
     } else if let Some(code) = call.operands().nth(1) {
         inners.list.push(Inner::Code(language, code.clone()));
     }
@@ -289,7 +289,7 @@ fn other_code(call: &Call<'_>, inners: &mut Inners) -> bool {
     let mut found = false;
     // `:!command` of an interactive Haskell.
     for command in call.args.iter().filter_map(|arg| arg.text.trim_start().strip_prefix(":!")) {
-        inners.list.push(Inner::Shell(Arg::new(command, call.span), Vec::new()));
+        inners.shell(Arg::new(command, call.span));
         found = true;
     }
     for arg in call.args.iter().filter(code) {
@@ -314,13 +314,13 @@ fn expect_script(code: &Arg, inners: &mut Inners) {
         let piece = piece.trim_start();
         if let Some(path) = piece.strip_prefix("file delete -force") {
             let argv = ["rm", "-rf"].into_iter().chain(path.split_whitespace());
-            let argv = argv.map(|word| code.with_text(word)).collect();
-            inners.list.push(Inner::Argv(argv));
+            let argv: Vec<Arg> = argv.map(|word| code.with_text(word)).collect();
+            inners.argv(argv);
         }
         let command =
             ["spawn ", "exec ", "system "].iter().find_map(|verb| piece.strip_prefix(verb));
         if let Some(command) = command {
-            inners.list.push(Inner::Shell(code.with_text(command), Vec::new()));
+            inners.shell(code.with_text(command));
         }
     }
 }

@@ -6,11 +6,8 @@ use crate::flow::decode;
 use crate::flow::value::{Arg, Taint};
 use crate::wrapper::{Inner, Inners, Wrapper};
 
-pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: "cmd powershell pwsh iex invoke-expression start-process",
-    rows: Vec::new,
-    unwrap,
-};
+pub(super) static WRAPPER: Wrapper =
+    Wrapper { names: "cmd powershell pwsh iex invoke-expression start-process", rows: &[], unwrap };
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if call.program == "cmd" {
