@@ -11,7 +11,7 @@ use crate::effects::Found;
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
-use crate::words::lists;
+use crate::words::{begins, lists};
 use crate::wrapper::{Inner, Inners, Wrapper};
 
 /// The names the program goes by.
@@ -73,16 +73,8 @@ const VARIABLES: &str = "YOLO_MODE ACCEPT_HOOKS BUNDLED_PLUGINS ENABLE_PROJECT_P
 const HOMES: &str = "HOME PROFILE";
 
 /// Settings by which a program of any name shows that it is ours.
-const SETTINGS: [&str; 8] = [
-    "approvals.",
-    "security.",
-    "permissions.",
-    "terminal.",
-    "delegation.",
-    "hooks",
-    "command_allowlist",
-    "mcp_servers",
-];
+const SETTINGS: &str = "approvals. security. permissions. terminal. delegation. hooks command_allowlist \
+    mcp_servers";
 
 /// A command line of ours, as far as it matters here.
 struct Line<'a> {
@@ -164,7 +156,7 @@ fn unprefixed(variable: &str) -> Option<&str> {
 /// Whether a program of an unknown name is called as only ours is.
 pub(crate) fn is_called_like_ours(args: &[Arg]) -> bool {
     let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
-    let ours = |key: &str| SETTINGS.iter().any(|known| key.starts_with(known));
+    let ours = |key: &str| begins(SETTINGS, key);
     let mut pairs = words.windows(2).filter_map(|pair| match pair {
         ["--set", key] => Some(*key),
         _ => None,

@@ -9,6 +9,7 @@ mod disks;
 mod fetching;
 mod firewalls;
 mod git;
+mod leftovers;
 mod mounts;
 mod packages;
 mod power;
@@ -34,6 +35,7 @@ pub(crate) static PROGRAMS: &[&&[Program]] = &[
     &fetching::PROGRAMS,
     &firewalls::PROGRAMS,
     &git::PROGRAMS,
+    &leftovers::PROGRAMS,
     &mounts::PROGRAMS,
     &packages::PROGRAMS,
     &power::PROGRAMS,

@@ -87,17 +87,10 @@ impl Scanner {
     }
 
     fn hash_comments(&self) -> bool {
-        matches!(
-            self.language,
-            Language::Python
-                | Language::Perl
-                | Language::Ruby
-                | Language::Php
-                | Language::Awk
-                | Language::Other
-        ) && !(self.language == Language::Perl
-            && self.at > 0
-            && self.letters.get(self.at - 1) == Some(&'$'))
+        !matches!(self.language, Language::JavaScript | Language::AppleScript | Language::Tcl)
+            && !(self.language == Language::Perl
+                && self.at > 0
+                && self.letters.get(self.at - 1) == Some(&'$'))
     }
 
     fn slash_comments(&self) -> bool {

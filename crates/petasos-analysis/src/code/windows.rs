@@ -4,28 +4,19 @@ use crate::flow::engine::Engine;
 use crate::flow::value::{Arg, Taint};
 use crate::rule::Signal;
 
+/// Parts of a text that fetch something, and parts that run what they are given.
+const FETCHES: &str = "downloadstring,invoke-webrequest,iwr ,downloadfile,invoke-restmethod,irm ,net.webclient,\
+    curl ,wget ";
+const RUNS: &str = "iex,invoke-expression,start-process,| powershell,scriptblock]::create";
+
 /// Looks at every statement as a command.
 pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     let lower = code.text.to_ascii_lowercase();
-    let fetches = [
-        "downloadstring",
-        "invoke-webrequest",
-        "iwr ",
-        "downloadfile",
-        "invoke-restmethod",
-        "irm ",
-        "net.webclient",
-        "curl ",
-        "wget ",
-    ];
-    let runs =
-        ["iex", "invoke-expression", "start-process", "| powershell", "scriptblock]::create"];
-    if fetches.iter().any(|word| lower.contains(word))
-        && runs.iter().any(|word| lower.contains(word))
-    {
+    let runs = || RUNS.split(',').any(|word| lower.contains(word));
+    if FETCHES.split(',').any(|word| lower.contains(word)) && runs() {
         engine.report.signal(Signal::RemoteCode, code.span, code.text.clone());
     }
-    if lower.contains("frombase64string") && runs.iter().any(|word| lower.contains(word)) {
+    if lower.contains("frombase64string") && runs() {
         engine.report.signal(Signal::DecodedCode, code.span, code.text.clone());
     }
     // Methods of the system's classes are read as any code.

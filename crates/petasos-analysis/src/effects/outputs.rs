@@ -153,23 +153,16 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     }
 }
 
+const NAMES: &[&str] =
+    &["-o", "--output", "--output-file", "--outfile", "--out", "--result-file", "--log-file"];
+
 /// Files given to the usual options for an output; every tool calls them so.
 pub(super) fn named(call: &Call<'_>, found: &mut Vec<Found>) {
-    const NAMES: [&str; 8] = [
-        "-o",
-        "--output",
-        "--output-file",
-        "--outfile",
-        "--out",
-        "--result-file",
-        "--log-file",
-        "--logfile",
-    ];
     // Here the letter means something else.
     if lists("ls dir test [ ps ssh mount lsof set shopt stat", call.program) {
         return;
     }
-    for path in call.values(&NAMES).filter(|path| path.text.starts_with(['/', '~', '.'])) {
+    for path in call.values(NAMES).filter(|path| path.text.starts_with(['/', '~', '.'])) {
         push(found, Deed::Write, &path);
     }
     if lists("pg_dump pg_dumpall mongodump script sqlpackage", call.program) {

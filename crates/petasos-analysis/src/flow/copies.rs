@@ -6,20 +6,12 @@ use super::engine::Engine;
 use super::redirect::Outlet;
 use super::value::{Arg, Taint};
 use crate::shell::normalise::UNKNOWN;
+use crate::words::begins;
 use crate::{rule, wrapper};
 
 /// Directories that programs live in.
-const PLACES: [&str; 9] = [
-    "/bin/",
-    "/sbin/",
-    "/usr/bin/",
-    "/usr/sbin/",
-    "/usr/local/bin/",
-    "/usr/local/sbin/",
-    "/opt/homebrew/bin/",
-    "/snap/bin/",
-    "/run/current-system/sw/bin/",
-];
+const PLACES: &str = "/bin/ /sbin/ /usr/bin/ /usr/sbin/ /usr/local/bin/ /usr/local/sbin/ /opt/homebrew/bin/ \
+    /snap/bin/ /run/current-system/sw/bin/";
 
 impl Engine<'_> {
     /// Remembers a program that got another name.
@@ -82,7 +74,7 @@ impl Engine<'_> {
         if let Some(program) = self.copies.get(&path) {
             return Some(program.clone());
         }
-        let placed = PLACES.iter().any(|place| path.starts_with(place));
+        let placed = begins(PLACES, &path);
         let name = source.text.rsplit('/').next().unwrap_or_default();
         ((placed || source.taint.has(Taint::LOCATED))
             && (rule::knows(name) || wrapper::knows(name)))

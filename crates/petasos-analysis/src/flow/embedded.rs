@@ -293,23 +293,7 @@ fn parted(line: &str) -> Vec<(String, bool)> {
     let mut fresh = false;
     let mut open = false;
     for letter in line.chars() {
-        let sign = matches!(
-            letter,
-            '"' | '\''
-                | ','
-                | '('
-                | ')'
-                | '['
-                | ']'
-                | '{'
-                | '}'
-                | '!'
-                | '\\'
-                | '@'
-                | '+'
-                | '='
-                | '%'
-        );
+        let sign = "\"',()[]{}!\\@+=%".contains(letter);
         if sign || letter.is_whitespace() {
             fresh |= sign;
             open = false;

@@ -85,10 +85,8 @@ impl Report {
         };
         let recursive = matches!(touch.deed, Deed::Delete { recursive: true, .. });
         self.add_effect(Effect { kind, target: shown(touch.path), recursive, span });
-        for (rule, check) in rule::on_touch() {
-            if check(touch) {
-                self.raise_at(rule, span, leaf(), Some(shown(touch.path)));
-            }
+        for rule in rule::on_touch(touch) {
+            self.raise_at(rule, span, leaf(), Some(shown(touch.path)));
         }
     }
 

@@ -24,4 +24,10 @@ pub(super) static PROGRAMS: &[Program] = &[
         "delete|destroy|uninstall; _ delete|rollback",
     ),
     act(ClusterDelete, "microk8s", "reset|stop"),
+    verbal(
+        ClusterDelete,
+        "kubectl oc",
+        VALUES,
+        "patch ~replicas\":0|replicas:0|suspend\":true|suspend:true; scale @*replicas=0",
+    ),
 ];

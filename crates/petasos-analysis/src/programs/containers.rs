@@ -40,4 +40,12 @@ pub(super) static PROGRAMS: &[Program] = &[
     ),
     verbal(ContainerEnd, "docker-compose podman-compose", VALUES, ends!()),
     act(ContainerEnd, "wsl", "--unregister; --shutdown; --terminate"),
+    act(
+        ContainerEnd,
+        "docker podman nerdctl docker-compose podman-compose",
+        "run|create @--privileged|--pid=host|/:/*|-v/:/*|--volume=/:/*|/etc:/*|-v/etc:/*|\
+         *source=/,*|*src=/,*; \
+         _ run|create @--privileged|--pid=host|/:/*|-v/:/*|--volume=/:/*|/etc:/*|*source=/,*|\
+         *src=/,*",
+    ),
 ];

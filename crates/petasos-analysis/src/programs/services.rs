@@ -1,7 +1,7 @@
 //! Service managers, supervisors, and daemons that are controlled by their own programs.
 
 use crate::program::{Program, act, verbal};
-use crate::rule::Signal::ServiceStop;
+use crate::rule::Signal::{SelfHarm, ServiceStop};
 
 pub(super) static PROGRAMS: &[Program] = &[
     verbal(
@@ -64,4 +64,6 @@ pub(super) static PROGRAMS: &[Program] = &[
         "busctl dbus-send gdbus qdbus",
         "~stopunit|restartunit|killunit|disableunitfiles|maskunitfiles",
     ),
+    act(SelfHarm, "hermes petasos", "gateway stop|restart|run|start|uninstall; update|uninstall"),
+    act(SelfHarm, "pkill killall launchctl", "..*hermes*|*petasos*"),
 ];

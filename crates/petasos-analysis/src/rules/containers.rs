@@ -11,11 +11,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["docker container lifecycle"],
     description: "stops, removes or prunes containers, images or volumes",
     severity: Severity::Ask,
-    checks: &[
-        Check::Signal(Signal::ContainerEnd),
-        Check::Call("docker podman nerdctl docker-compose podman-compose", privileged),
-        Check::Call("curl http https xh", over_socket),
-    ],
+    checks: &[Check::Signal(Signal::ContainerEnd), Check::Call("curl http https xh", over_socket)],
     matches: &[
         "docker stop web",
         "docker rm -f cache",
@@ -60,20 +56,4 @@ fn over_socket(call: &Call<'_>) -> bool {
     };
     call.args.iter().any(|arg| socket.iter().any(|name| arg.text.contains(name)))
         && (method("delete") || method("post") && call.args.iter().any(ended))
-}
-
-/// A container that can do to the host what it likes.
-fn privileged(call: &Call<'_>) -> bool {
-    let root_mount = |text: &str| {
-        text.starts_with("/:/")
-            || text.contains("source=/,")
-            || text.contains("src=/,")
-            || text.starts_with("/etc:/")
-    };
-    call.operands().take(2).any(|verb| verb.is("run") || verb.is("create"))
-        && (call.flag_word("--privileged")
-            || call.args.iter().any(|arg| {
-                root_mount(arg.text.trim_start_matches("-v").trim_start_matches("--volume="))
-            })
-            || call.flag_word("--pid=host"))
 }

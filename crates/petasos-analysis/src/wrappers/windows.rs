@@ -4,10 +4,15 @@ use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::decode;
 use crate::flow::value::{Arg, Taint};
+use crate::words::lists;
 use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper =
     Wrapper { names: "cmd powershell pwsh iex invoke-expression start-process", rows: &[], unwrap };
+
+/// Options of PowerShell with a value; each may be cut short.
+const VALUES: &str = "-windowstyle -executionpolicy -version -inputformat -outputformat -workingdirectory \
+    -configurationname";
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if call.program == "cmd" {
@@ -35,18 +40,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             ));
             return;
         }
-        let takes_value = [
-            "-windowstyle",
-            "-executionpolicy",
-            "-version",
-            "-inputformat",
-            "-outputformat",
-            "-workingdirectory",
-            "-configurationname",
-        ]
-        .iter()
-        .any(|option| lower.len() > 1 && option.starts_with(&lower))
-            || matches!(lower.as_str(), "-ep" | "-exec" | "-wd");
+        let takes_value = lower.len() > 1
+            && VALUES.split_ascii_whitespace().any(|option| option.starts_with(&lower))
+            || lists("-ep -exec -wd", &lower);
         if takes_value && lower != "-c" {
             rest.next();
             continue;
