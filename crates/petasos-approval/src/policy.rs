@@ -10,11 +10,11 @@ mod layers;
 mod outward;
 mod own;
 pub(crate) mod paths;
-mod readings;
 mod scanning;
 mod scripts;
 mod settle;
 mod tainted;
+mod trees;
 mod waive;
 
 use std::collections::VecDeque;

@@ -84,13 +84,15 @@ impl Engine<'_> {
     /// `argv` with the path of a program that this line wrote into a directory of `PATH`.
     pub(super) fn found_on_path(&mut self, argv: &[Arg]) -> Option<Vec<Arg>> {
         let name = &argv.first()?.text;
-        if self.state.files.is_empty() || name.contains('/') {
+        let nothing = self.state.files.is_empty() && self.facts.scripts.is_none();
+        if nothing || name.contains('/') {
             return None;
         }
         // Directories below one that is not known are looked for where the shell stands.
         let places = self.state.get("PATH")?.text.replace(&format!("{UNKNOWN}/"), "");
         let found = places.split(':').take(16).find_map(|place| {
             let path = self.resolve(&format!("{place}/{name}"));
+            self.recall(&path);
             self.state.files.contains_key(&path).then_some(path)
         })?;
         let mut argv = argv.to_vec();

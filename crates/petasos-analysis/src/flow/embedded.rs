@@ -88,6 +88,13 @@ impl Engine<'_> {
         if !lists("sed gsed", call.program) {
             return;
         }
+        for file in call.values(&["-f", "--file"]) {
+            let path = self.resolve(&file.text);
+            if let Some(script) = self.held(&path).and_then(|held| held.text) {
+                let argv = ["sed", "-e", script.as_str()].map(|text| file.with_text(text));
+                self.run_inner(Inner::Argv(argv.to_vec()), call.span);
+            }
+        }
         let executed = call.args.iter().find_map(|arg| executed(&arg.text).map(|code| (arg, code)));
         if let Some((arg, code)) = executed {
             let input = call.stdin.text.as_deref().unwrap_or_default();

@@ -2,6 +2,7 @@
 
 use crate::code::Language;
 use crate::flow::call::Call;
+use crate::flow::imports::perl_module;
 use crate::flow::value::Arg;
 use crate::wrapper::{Inner, Inners, Wrapper};
 
@@ -122,7 +123,9 @@ fn module(args: &[Arg], inners: &mut Inners) {
                 inners.list.push(Inner::File(Language::Python, file.clone(), Vec::new()));
             }
         }
-        "pip" | "twine" | "flask" | "alembic" | "poetry" | "ansible" | "IPython" | "xonsh" => {
+        "unittest" | "nose2" => inners.argv([module.with_text("pytest")]),
+        "pytest" | "pip" | "twine" | "flask" | "alembic" | "poetry" | "ansible" | "IPython"
+        | "xonsh" => {
             let mut argv = args.to_vec();
             if let Some(first) = argv.first_mut() {
                 first.text = first.text.to_ascii_lowercase();
@@ -131,8 +134,10 @@ fn module(args: &[Arg], inners: &mut Inners) {
         }
         // A module that is a file of this directory.
         name => {
-            let file = module.with_text(format!("{}.py", name.replace('.', "/")));
-            inners.list.push(Inner::File(Language::Python, file, rest.to_vec()));
+            for ending in [".py", "/__main__.py"] {
+                let file = module.with_text(format!("{}{ending}", name.replace('.', "/")));
+                inners.list.push(Inner::File(Language::Python, file, rest.to_vec()));
+            }
         }
     }
 }
@@ -219,9 +224,17 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
         {
             match code_in_flags(flags, language) {
                 Some("") => {
+                    let modules =
+                        call.args.iter().take(at).filter_map(|arg| perl_module(&arg.text));
+                    let uses =
+                        modules.fold(String::new(), |uses, name| format!("{uses}use {name};"));
                     let prints = language == Language::JavaScript && flags.contains('p');
                     let code = call.args.get(at + 1).map(|code| shown(code, prints));
-                    push_code(language, code.as_ref(), inners);
+                    let used = code.map(|code| match language {
+                        Language::Perl => code.with_text(format!("{uses}{}", code.text)),
+                        _ => code,
+                    });
+                    push_code(language, used.as_ref(), inners);
                     found = true;
                     at += 1;
                 }

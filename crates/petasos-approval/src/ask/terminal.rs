@@ -54,7 +54,8 @@ impl<C: Console> TerminalApprover<C> {
     }
 
     async fn put(&self, request: &ApprovalRequest, cx: &CallContext) -> Answer {
-        let patience = Approvals::read(&cx.settings).map_or(PATIENCE, |approvals| approvals.timeout);
+        let patience =
+            Approvals::read(&cx.settings).map_or(PATIENCE, |approvals| approvals.timeout);
         let gone = |reason: String| Answer::Undeliverable { reason };
         // Two questions on one screen would take each other's answers.
         let Ok(_turn) = self.turn.acquire().await else {

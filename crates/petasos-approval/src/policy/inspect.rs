@@ -10,7 +10,7 @@ use petasos_contract::effect::Effect;
 
 use super::outward;
 use super::paths;
-use super::readings::{self, Reading};
+use super::trees;
 use crate::grants::Spot;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Deed, Kind, Touch};
@@ -105,20 +105,11 @@ fn read_further(seen: &mut Seen, facts: &Facts) {
     if facts.elsewhere || facts.scripts.is_none() {
         return;
     }
-    for reading in readings::all(&seen.deed.steps, &seen.deed.touched, facts) {
+    for path in trees::written(&seen.deed.steps, facts) {
         let added = seen.said.len();
-        match reading {
-            Reading::Command(script) => {
-                seen.add(
-                    petasos_analysis::judge(&petasos_analysis::analyse(&script, facts)).findings,
-                );
-            }
-            Reading::Write(path) => {
-                let path = text(&path);
-                seen.add(petasos_analysis::judge_write(&path, facts).findings);
-                seen.deed.touched.push(Touch { access: Access::Write, path, recursive: false });
-            }
-        }
+        let path = text(&path);
+        seen.add(petasos_analysis::judge_write(&path, facts).findings);
+        seen.deed.touched.push(Touch { access: Access::Write, path, recursive: false });
         for said in seen.said.iter_mut().skip(added) {
             // The span is of a text that the person never saw.
             said.span = None;

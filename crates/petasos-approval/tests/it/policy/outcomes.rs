@@ -4,8 +4,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_approval::log::{self, Outcome};
 use petasos_approval::Engine;
+use petasos_approval::log::{self, Outcome};
 use petasos_contract::approval::{Answer, Approver, Nobody, Scope, Who};
 use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::call::{Status, ToolCall};
