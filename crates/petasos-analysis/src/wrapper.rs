@@ -63,7 +63,7 @@ impl Inners {
         if let Some(first) = words.first() {
             let taint = words.iter().fold(first.taint, |taint, arg| taint.with(arg.taint));
             let texts: Vec<&str> = words.iter().map(|arg| arg.text.as_str()).collect();
-            self.shell(Arg { text: texts.join(" "), span: first.span, glob: false, taint });
+            self.shell(Arg::of(texts.join(" "), first.span, taint));
         }
     }
 

@@ -289,7 +289,7 @@ impl Walker<'_, '_, '_> {
             && !text.contains(UNKNOWN)
         {
             let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
-            let code = Arg { text: text.clone(), span: self.span, glob: false, taint };
+            let code = Arg::of(text.clone(), self.span, taint);
             self.engine.run_inner(Inner::Code(self.language, code), self.span);
         }
     }

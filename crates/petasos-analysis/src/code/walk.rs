@@ -352,18 +352,15 @@ impl Walker<'_, '_, '_> {
         }
         let listed = self.engine.stdin.taint.has(Taint::PROCESSES);
         if listed && text.starts_with("kill ") && text.contains(UNKNOWN) {
-            let words = text.split_whitespace().map(|word| Arg {
-                text: word.to_owned(),
-                span: self.span,
-                glob: false,
-                taint: Taint::PROCESSES,
-            });
+            let words = text
+                .split_whitespace()
+                .map(|word| Arg::of(word.to_owned(), self.span, Taint::PROCESSES));
             self.start(Inner::Argv(words.collect()), String::new());
             return;
         }
         let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
         let fed = if is_bare_shell(&text) { self.fed() } else { String::new() };
-        let code = Arg { text, span: self.span, glob: false, taint };
+        let code = Arg::of(text, self.span, taint);
         self.start(Inner::Shell(code, Vec::new()), fed);
     }
 

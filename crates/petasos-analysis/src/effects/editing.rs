@@ -1,7 +1,7 @@
 //! Tools that change settings and texts in place. What they do to a file is known;
 //! which file it is, their arguments say.
 
-use super::{Found, push};
+use super::{Found, each, push};
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
@@ -18,9 +18,7 @@ pub(super) fn edited(call: &Call<'_>, found: &mut Vec<Found>) {
             write(operands().take(1), found);
         }
         "dasel" if matches!(call.operand(0), "put" | "delete") => {
-            for file in call.values(&["-f", "--file", "-o", "--out"]) {
-                push(found, Deed::Write, &file);
-            }
+            found.extend(each(Deed::Write, call.values(&["-f", "--file", "-o", "--out"])));
         }
         "toml" | "ini-file" if matches!(call.operand(0), "set" | "del" | "unset") => {
             write(operands().skip(1).take(1), found);
@@ -33,9 +31,7 @@ pub(super) fn edited(call: &Call<'_>, found: &mut Vec<Found>) {
 }
 
 fn write<'c>(paths: impl Iterator<Item = &'c Arg>, found: &mut Vec<Found>) {
-    for path in paths {
-        push(found, Deed::Write, path);
-    }
+    found.extend(each(Deed::Write, paths));
 }
 
 /// `set /files/etc/hosts/1/alias x`, as an argument or line by line.

@@ -82,7 +82,7 @@ impl Engine<'_> {
                 let code =
                     args.first().filter(|arg| !arg.text.starts_with('-') && args.len() > 1)?;
                 self.traps.push(code.clone());
-                return Some(self.run_inner(Inner::Shell(code.clone(), Vec::new()), span));
+                return Some(self.run_shell(code.clone(), span));
             }
             _ => return None,
         }
@@ -274,6 +274,11 @@ impl Engine<'_> {
         }
     }
 
+    /// Runs text of a shell that is given no arguments.
+    pub(crate) fn run_shell(&mut self, code: Arg, span: Span) -> Stream {
+        self.run_code(Language::Shell, code, Vec::new(), span)
+    }
+
     fn run_stdin(&mut self, language: Language, args: Vec<Arg>, span: Span) -> Stream {
         let stdin = self.copied_stdin();
         match stdin.text {
@@ -283,7 +288,7 @@ impl Engine<'_> {
                     self.doubt_stdin(taint, span);
                     taint = taint.without(Taint::OPAQUE);
                 }
-                let code = Arg { text, span, glob: false, taint };
+                let code = Arg::of(text, span, taint);
                 let outer = std::mem::replace(&mut self.stdin, Stream::empty());
                 let stream = self.run_code(language, code, args, span);
                 self.stdin = outer;
@@ -333,7 +338,7 @@ impl Engine<'_> {
             Some(text) => {
                 let doubt = if is_mixed(&text) { Taint::OPAQUE } else { Taint::NONE };
                 let taint = stream.taint.without(doubt);
-                let code = Arg { text, span: file.span, glob: false, taint };
+                let code = Arg::of(text, file.span, taint);
                 self.run_in_folder(&path, |engine| engine.run_code(language, code, args, span))
             }
             None => {

@@ -427,7 +427,7 @@ impl Engine<'_> {
             whole.push_str(&quote(&arg.text));
         }
         self.running.push(first.text.as_str().into());
-        let stream = self.run_inner(Inner::Shell(Arg::new(whole, span), Vec::new()), span);
+        let stream = self.run_shell(Arg::new(whole, span), span);
         self.running.pop();
         stream
     }

@@ -100,7 +100,7 @@ impl Engine<'_> {
             let input = call.stdin.text.as_deref().unwrap_or_default();
             let line = input.lines().next().unwrap_or_default();
             let code = arg.with_text(format!("{code}{line}"));
-            self.run_inner(Inner::Shell(code, Vec::new()), call.span);
+            self.run_shell(code, call.span);
         }
     }
 
@@ -148,21 +148,21 @@ impl Engine<'_> {
         if lists("let test [ unset read printf wait declare", program) {
             for arg in args.iter().take(16) {
                 if let Some(code) = subscript(&arg.text) {
-                    self.run_inner(Inner::Shell(arg.with_text(code), Vec::new()), span);
+                    self.run_shell(arg.with_text(code), span);
                 }
             }
         }
         if program == "history" && args.first().is_some_and(|flag| flag.is("-s")) {
             let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.text.as_str()).collect();
             let code = Arg::new(words.join(" "), span);
-            self.run_inner(Inner::Shell(code, Vec::new()), span);
+            self.run_shell(code, span);
         }
         if lists("mapfile readarray compgen complete", program) {
             for pair in args.windows(2).take(16) {
                 if let [flag, code] = pair
                     && flag.is("-C")
                 {
-                    self.run_inner(Inner::Shell(code.clone(), Vec::new()), span);
+                    self.run_shell(code.clone(), span);
                 }
             }
         }

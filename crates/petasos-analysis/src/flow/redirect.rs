@@ -7,7 +7,6 @@ use crate::rule::Signal;
 use crate::shell::Span;
 use crate::shell::tree::{Assign, AssignValue, Redirect, RedirectKind, Script};
 use crate::verdict::EffectKind;
-use crate::wrapper::Inner;
 use std::rc::Rc;
 
 /// Where the output of a command goes.
@@ -186,7 +185,7 @@ impl Engine<'_> {
             && let Some(text) = stream.text.clone()
         {
             let code = Arg::new(text, Span::default());
-            self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+            self.run_shell(code, Span::default());
         }
         match self.state.files.get_mut(&path) {
             Some(old) if append => old.append(stream),
@@ -265,12 +264,7 @@ impl Engine<'_> {
         if value.text.len() > super::engine::VALUE_MAX {
             value = Value::unknown(value.taint);
         }
-        let arg = Arg {
-            text: value.text.clone(),
-            span: script.source.span(assign.name),
-            glob: false,
-            taint: value.taint,
-        };
+        let arg = Arg::of(value.text.clone(), script.source.span(assign.name), value.taint);
         self.charge(arg.text.len(), arg.span);
         self.state.set(&name, value);
         arg

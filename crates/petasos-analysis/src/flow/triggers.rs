@@ -8,7 +8,6 @@ use crate::code::Language;
 use crate::rule::Signal;
 use crate::sql;
 use crate::words::lists;
-use crate::wrapper::Inner;
 
 /// The names by which git finds a hook.
 const HOOKS: &str = "pre-commit post-commit pre-push commit-msg prepare-commit-msg post-checkout \
@@ -60,7 +59,7 @@ impl Engine<'_> {
         }
         for command in commands {
             let code = Arg::new(command, call.span);
-            self.run_inner(Inner::Shell(code, Vec::new()), call.span);
+            self.run_shell(code, call.span);
         }
     }
 
@@ -164,7 +163,7 @@ impl Engine<'_> {
             for line in text.lines().filter(|line| line.starts_with([' ', '\t'])) {
                 let code =
                     Arg::new(line.trim_start().trim_start_matches(['@', '-', ' ']), call.span);
-                self.run_inner(Inner::Shell(code, Vec::new()), call.span);
+                self.run_shell(code, call.span);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Stops, removes or prunes containers, images or volumes.
 
+use super::cloud_delete::has_method;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::rule::{Check, Rule, Signal};
@@ -42,18 +43,10 @@ const ENDS: &str = "rm stop kill restart prune remove pause delete";
 /// The engine's own interface, behind its socket.
 fn over_socket(call: &Call<'_>) -> bool {
     let socket = ["docker.sock", "podman.sock", "containerd.sock"];
-    let method = |name: &str| {
-        call.args.iter().any(|arg| {
-            arg.text
-                .trim_start_matches("-X")
-                .trim_start_matches("--request=")
-                .eq_ignore_ascii_case(name)
-        })
-    };
     let ended = |arg: &Arg| {
         let path = arg.text.split('?').next().unwrap_or_default();
         arg.text.contains('/') && path.rsplit('/').next().is_some_and(|verb| lists(ENDS, verb))
     };
     call.args.iter().any(|arg| socket.iter().any(|name| arg.text.contains(name)))
-        && (method("delete") || method("post") && call.args.iter().any(ended))
+        && (has_method(call, "delete") || has_method(call, "post") && call.args.iter().any(ended))
 }

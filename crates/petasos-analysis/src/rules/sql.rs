@@ -1,5 +1,6 @@
 //! Drops, truncates or empties a table or database.
 
+use super::cloud_delete::has_method;
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
 use crate::sql;
@@ -93,10 +94,8 @@ fn wire(call: &Call<'_>) -> bool {
 
 /// `curl -X DELETE` against a data store on its usual port.
 fn deletes_index(call: &Call<'_>) -> bool {
-    let delete =
-        call.values(&["-X", "--request"]).any(|verb| verb.text.eq_ignore_ascii_case("delete"));
     call.args.iter().any(|arg| arg.text.contains("/_delete_by_query"))
-        || delete
+        || has_method(call, "delete")
             && call.args.iter().any(|arg| {
                 [":9200/", ":9201/", "_all", ":8086/", ":5984/"]
                     .iter()

@@ -27,12 +27,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 
 /// The items that arrive on standard input, or one unknown item.
 fn items(call: &Call<'_>, by_line: bool) -> Vec<Arg> {
-    let item = |text: &str| Arg {
-        text: text.to_owned(),
-        span: call.span,
-        glob: false,
-        taint: call.stdin.taint,
-    };
+    let item = |text: &str| Arg::of(text.to_owned(), call.span, call.stdin.taint);
     match &call.stdin.text {
         Some(text) if text.contains('\0') => {
             text.split('\0').filter(|word| !word.is_empty()).map(item).collect()
@@ -135,10 +130,7 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
         } else {
             format!("{text} {}", item.text)
         };
-        inners.list.push(Inner::Shell(
-            Arg { text, span: call.span, glob: false, taint: item.taint },
-            Vec::new(),
-        ));
+        inners.list.push(Inner::Shell(Arg::of(text, call.span, item.taint), Vec::new()));
     }
 }
 

@@ -4,6 +4,7 @@ use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::imports::perl_module;
 use crate::flow::value::Arg;
+use crate::words::lists;
 use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
@@ -18,24 +19,28 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
     unwrap,
 };
 
+/// Languages that are read as themselves: the letters of options whose value is code, and programs.
+const LANGUAGES: &[(Language, &[char], &str)] = &[
+    (
+        Language::Python,
+        &['c'],
+        "python python2 python3 pypy pypy3 ipython bpython micropython sage manage.py",
+    ),
+    (
+        Language::JavaScript,
+        &['e', 'p'],
+        "node nodejs deno bun tsx ts-node gjs qjs jrunscript rhino d8",
+    ),
+    (Language::Perl, &['e', 'E'], "perl perl5 raku perl6"),
+    (Language::Ruby, &['e'], "ruby jruby irb rails"),
+    (Language::Php, &['r', 'B', 'R', 'E'], "php artisan"),
+    (Language::Awk, &['e'], "awk gawk mawk nawk original-awk"),
+    (Language::AppleScript, &['e'], "osascript"),
+];
+
 fn language(program: &str) -> Language {
-    match program {
-        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
-        "perl" | "perl5" | "raku" => Language::Perl,
-        "ruby" | "jruby" | "irb" => Language::Ruby,
-        "gjs" | "qjs" | "jrunscript" | "rhino" | "d8" => Language::JavaScript,
-        "perl6" => Language::Perl,
-        "rails" => Language::Ruby,
-        "artisan" => Language::Php,
-        "sage" | "manage.py" => Language::Python,
-        "php" => Language::Php,
-        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Language::Awk,
-        "osascript" => Language::AppleScript,
-        name if name.starts_with("py") || name.ends_with("python") || name == "micropython" => {
-            Language::Python
-        }
-        _ => Language::Other,
-    }
+    let row = LANGUAGES.iter().find(|(_, _, programs)| lists(programs, program));
+    row.map_or(Language::Other, |row| row.0)
 }
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
@@ -275,21 +280,8 @@ fn code_in_flags(flags: &str, language: Language) -> Option<&str> {
 
 /// Letters of options whose value is code.
 fn code_letters(language: Language) -> &'static [char] {
-    match language {
-        Language::Python => &['c'],
-        Language::Perl => &['e', 'E'],
-        Language::Php => &['r', 'B', 'R', 'E'],
-        Language::JavaScript => &['e', 'p'],
-        Language::Other => &['e', 'c'],
-        Language::Ruby
-        | Language::AppleScript
-        | Language::Shell
-        | Language::Awk
-        | Language::Make
-        | Language::Tcl
-        | Language::OtherShell
-        | Language::PowerShell => &['e'],
-    }
+    let row = LANGUAGES.iter().find(|(known, _, _)| *known == language);
+    row.map_or(if language == Language::Tcl { &['e'] } else { &['e', 'c'] }, |row| row.1)
 }
 
 /// Code of a lesser-known language behind whatever option it has for it.

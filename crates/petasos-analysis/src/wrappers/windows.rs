@@ -34,10 +34,9 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         if lower == "-ec" || lower.len() > 1 && "-encodedcommand".starts_with(&lower) {
             let text = rest.next().map(|arg| arg.text.clone()).unwrap_or_default();
             let plain = decode::base64(&text).unwrap_or_default().replace('\0', "");
-            inners.list.push(Inner::Code(
-                Language::PowerShell,
-                Arg { text: plain, span: arg.span, glob: false, taint: Taint::DECODED },
-            ));
+            inners
+                .list
+                .push(Inner::Code(Language::PowerShell, Arg::of(plain, arg.span, Taint::DECODED)));
             return;
         }
         let takes_value = lower.len() > 1
