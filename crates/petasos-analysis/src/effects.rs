@@ -65,6 +65,8 @@ const TOUCHING: &[(&str, Touching)] = &[
     ("perl ruby", |call, found| {
         if in_place(call) {
             operands(call, Deed::Write, found);
+        } else if call.flag('n') || call.flag('p') {
+            found.extend(each(Deed::Read, call.operands().skip(1)));
         }
     }),
     ("awk gawk", awk),

@@ -278,7 +278,7 @@ const DIRECTORIES: &str = "shm pts fd input snd dri bus net cpu mqueue hugepages
 pub(crate) fn is_disk(path: &str) -> bool {
     const DISKS: &str = "dasd zram ram rbd ublk ubd nvd wd mfid cciss vg sg fd0 st0 raid xd tape sd hd nvme vd \
         xvd mmcblk disk rdisk mapper/ dm- md loop sr nbd zd mem kmem port block/ bcache pmem ubi \
-        mtd drbd zvol/ nst da ada nda vtbd";
+        mtd drbd zvol/ nst da ada nda vtbd root";
     if path.to_ascii_lowercase().contains("\\\\.\\physicaldrive") {
         return true;
     }

@@ -197,6 +197,10 @@ impl Row {
                 .assigns
                 .extend(assigned.map(|(name, value)| (name.to_owned(), arg.with_text(value))));
         }
+        let shell = before.iter().any(|arg| lists("-s -i --shell --login", &arg.text));
+        if rest.is_empty() && shell && self.place == Place::Raised {
+            inners.list.push(Inner::Stdin(Language::Shell, Vec::new()));
+        }
         inners.run(rest);
     }
 }

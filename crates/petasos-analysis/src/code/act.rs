@@ -57,6 +57,11 @@ impl Walker<'_, '_, '_> {
                 if let Some(target) = args.get(1) {
                     self.touch(Deed::Write, &target.text());
                 }
+                if name.ends_with("urlretrieve") {
+                    let path =
+                        self.engine.resolve(&args.get(1).map(Value::text).unwrap_or_default());
+                    self.engine.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
+                }
                 if name.contains("link") || name.contains("ln_s") {
                     let link = args.get(1).map(Value::text).unwrap_or_default();
                     self.engine.link(&link, &first.text(), false);

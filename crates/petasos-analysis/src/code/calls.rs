@@ -95,7 +95,7 @@ const ROWS: &[(Action, &str)] = &[
          dropDatabase dropAllTables",
     ),
     (Action::Enter, "chdir"),
-    (Action::Kill, "kill killpg"),
+    (Action::Kill, "kill killpg posix_kill"),
     (Action::Mode, "chmod chmodSync lchmod chmod_R umask"),
     (Action::Power, "reboot"),
 ];

@@ -262,7 +262,9 @@ impl Reader<'_> {
                 (value, end)
             }
             // `*ARGV`: all of them.
-            Some(Token::Sign('*')) if matches!(self.tokens.get(at + 1), Some(Token::Name(_))) => {
+            Some(Token::Sign('*'))
+                if matches!(self.tokens.get(at + 1), Some(Token::Name(_) | Token::Text(_))) =>
+            {
                 self.operand(at + 1, nesting + 1)
             }
             Some(Token::Sign('[')) => self.list(at, nesting),

@@ -121,6 +121,15 @@ impl Walker<'_, '_, '_> {
                     .into_iter()
                     .any(|token| matches!(token, Token::Name(name) if forks(name)));
         self.seen.loops |= looped;
+        let ahead = |steps: usize| self.reader.tokens.get(at + steps);
+        let endless = match (ahead(1), ahead(2), ahead(3)) {
+            (Some(Token::Sign('(')), Some(Token::Sign(';')), Some(Token::Sign(';'))) => true,
+            (Some(Token::Sign('(')), Some(Token::Number(one)), _) => one == "1",
+            (Some(Token::Sign('(')), Some(Token::Name(word)), _) => word == "true",
+            _ => false,
+        };
+        let own = |token: &Token| matches!(token, Token::Name(name) if lists("__filename process.argv sys.argv __FILE__ sys.executable", name));
+        self.seen.forks |= looped && endless && self.reader.tokens.iter().any(own);
     }
 
     /// What texts mean beside a connection: a request that deletes, a shell at its end.

@@ -43,6 +43,9 @@ pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
     if lists("curl wget http https xh curlie", call.program) {
         uploads(call, found);
     }
+    if call.program == "jq" {
+        found.extend(each(Deed::Read, call.operands().skip(1)));
+    }
     if call.program == "patch" {
         found.extend(each(Deed::Write, call.operands().take(1)));
     }

@@ -8,7 +8,7 @@ use crate::code::Language;
 use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::{Source, Span};
-use crate::words::lists;
+use crate::words::{begins, lists};
 use crate::wrapper::Inner;
 use std::rc::Rc;
 
@@ -318,6 +318,9 @@ impl Engine<'_> {
     fn run_file(&mut self, language: Language, file: &Arg, args: Vec<Arg>, span: Span) -> Stream {
         if matches!(file.text.as_str(), "/dev/stdin" | "-" | "/proc/self/fd/0" | "/dev/fd/0") {
             return self.run_stdin(language, args, span);
+        }
+        if begins("http:// https://", &file.text) {
+            self.report.signal(Signal::RemoteCode, span, render(std::slice::from_ref(file)));
         }
         let path = self.resolve(&file.text).replace("/proc/self/fd/", "/dev/fd/");
         let Some(stream) = self.held(&path) else {

@@ -11,8 +11,8 @@ use crate::path::{Target, is_secret, target};
 use crate::rule::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
-use crate::words::lists;
-use crate::wrapper::Inner;
+use crate::words::{ends, lists};
+use crate::wrapper::{Inner, obeyed};
 
 /// So much of a text is looked at, and so many commands in it are followed.
 const TEXT_MAX: usize = 16_384;
@@ -64,9 +64,10 @@ impl Engine<'_> {
         for arg in call.args.iter().take(24) {
             let about = std::mem::replace(&mut option, arg.text.as_str());
             // Code of a language that no table knows.
-            if lists("-e -c -x -p --eval --exec --execute --expression", about)
-                && arg.text.contains('(')
-            {
+            let code = lists("-e -c -x -p", about)
+                || about.starts_with('-')
+                    && ends("eval exec execute expression string code expr", about);
+            if code && arg.text.contains('(') {
                 self.run_inner(Inner::Code(Language::Other, arg.clone()), call.span);
             }
             let phrase =
@@ -118,6 +119,12 @@ impl Engine<'_> {
         let sets =
             call.args.iter().take(4).any(|arg| lists("alias set-hook bind bind-key", &arg.text));
         for arg in call.args.iter().take(24) {
+            // `ui.editor=…`, `--script-shell=…`: named as variables that programs obey are.
+            if let Some((name, code)) = arg.text.split_once('=')
+                && obeyed(&name.trim_start_matches('-').replace(['.', '-'], "_")).is_some()
+            {
+                self.follow_phrases(code, call.span, false);
+            }
             let command = arg.text.split_once("=!").map(|(_, code)| code);
             let command = command.or_else(|| arg.text.strip_prefix('!'));
             if let Some(command) = command.or((sets && call.program != "git").then_some(&arg.text))
@@ -150,6 +157,11 @@ impl Engine<'_> {
                 if let Some(code) = subscript(&arg.text) {
                     self.run_shell(arg.with_text(code), span);
                 }
+            }
+        }
+        if program == "bind" && args.first().is_some_and(|flag| flag.is("-x")) {
+            for code in args.iter().filter_map(|arg| arg.text.split_once(':')) {
+                self.run_shell(Arg::new(code.1, span), span);
             }
         }
         if program == "history" && args.first().is_some_and(|flag| flag.is("-s")) {

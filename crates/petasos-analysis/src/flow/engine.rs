@@ -402,7 +402,7 @@ impl<'a> Engine<'a> {
             Kind::Test(words) => {
                 let texts: Vec<String> =
                     words.iter().map(|word| self.expand_text(script, word).text).collect();
-                let compares = |text: &String| lists("-eq -ne -lt -le -gt -ge", text);
+                let compares = |text: &String| lists("-v -eq -ne -lt -le -gt -ge", text);
                 if texts.iter().any(compares) {
                     for text in &texts {
                         self.evaluate_subscripts(text);
@@ -484,8 +484,9 @@ impl<'a> Engine<'a> {
 /// Whether `node` runs the script it stands in once more.
 fn starts_itself(script: &Script, node: &Node) -> bool {
     let Node::Simple(simple) = node else { return false };
-    simple.words.first().is_some_and(|word| {
-        let text = script.source.get(word.cut).trim_matches('"');
-        matches!(text.strip_prefix("./").unwrap_or(text), "$0" | "${0}" | "$BASH_SOURCE")
-    })
+    let mut words = simple.words.iter().map(|word| script.source.get(word.cut).trim_matches('"'));
+    let first = words.next().unwrap_or_default();
+    let itself =
+        |text: &str| lists("$0 ${0} $BASH_SOURCE", text.strip_prefix("./").unwrap_or(text));
+    itself(first) || lists("sh bash zsh dash ksh", first) && words.next().is_some_and(itself)
 }

@@ -36,7 +36,7 @@ const LOADED: &[(Language, &str)] = &[
          django-admin scrapy airflow jupyter manim robot behave sphinx-build coverage alembic \
          gdb lldb blender mitmproxy mitmdump python2 pypy pypy3 kedro prefect dagster luigi \
          mkdocs pre-commit snakemake nikola lektor; SConstruct scons; wscript waf; Snakefile \
-         snakemake; Tiltfile tilt",
+         snakemake",
     ),
     (
         Language::JavaScript,
@@ -59,7 +59,7 @@ const LOADED: &[(Language, &str)] = &[
     (Language::Perl, ".pl prove perl; .PL perl; .t prove"),
     (
         Language::Other,
-        "BUILD bazel buck please pants; .go go mage gotestsum tinygo; .rs cargo rustc \
+        "BUILD bazel buck please pants; Snakefile snakemake; Tiltfile tilt; .go go mage gotestsum tinygo; .rs cargo rustc \
          rust-script; .zig zig; .nim nim nimble; .nims nim nimble; .nimble nimble; .cr crystal \
          shards; .kts gradle gradlew kotlin kotlinc; .kt kotlin kotlinc; .gradle gradle gradlew; \
          .java java jshell jbang; .groovy groovy; .scala scala scala-cli amm; .sc scala \
@@ -109,10 +109,16 @@ impl Engine<'_> {
     /// Files of this line that `call` reads as a program.
     pub(super) fn loaded(&mut self, call: &Call<'_>) -> Vec<(Option<Language>, String)> {
         let before = self.facts.scripts.as_ref().map(|scripts| scripts.paths()).unwrap_or_default();
-        if self.state.files.is_empty() && before.is_empty() || lists(CHECKERS, call.program) {
+        let again = self.via.contains(&"loaded");
+        if again
+            || self.state.files.is_empty() && before.is_empty()
+            || lists(CHECKERS, call.program)
+        {
             return Vec::new();
         }
-        let plain = call.program != "ssh"
+        let configured =
+            call.option(&["-F", "--config", "--config-file"]).map(|file| self.resolve(&file.text));
+        let plain = !lists("ssh tmux", call.program)
             && (lists(PLAIN, call.program) || lists(super::embedded::DATA, call.program));
         let neutral = plain || lists(NEUTRAL, call.program);
         let named: Vec<String> = call
@@ -144,15 +150,17 @@ impl Engine<'_> {
                 || path.ends_with(".py") && lists(SHADOWED, stem)
                 || call.args.iter().any(about);
             // A name without an ending, or one that is hidden, is found by a convention.
-            let found_by_name = ends(SETTINGS, name)
-                || call.program == "git" && path.ends_with(".git/config")
-                || row.is_none() && is_conventional(name);
+            let own = call.program == "git" && path.ends_with(".git/config");
+            let found_by_name =
+                own || ends(SETTINGS, name) || row.is_none() && is_conventional(name);
             if reads && entry {
                 found.push((row.map(|row| row.2), text.clone()));
+            } else if configured.as_ref() == Some(path) {
+                found.push((None, text.clone()));
             } else if !plain && named.contains(path) && !document {
                 let language = row.map_or(Language::Other, |row| row.2);
                 found.push((Some(language), text.clone()));
-            } else if !neutral && found_by_name {
+            } else if (!neutral || own) && found_by_name {
                 found.push((row.map(|row| row.2), text.clone()));
             }
         }
@@ -171,6 +179,7 @@ impl Engine<'_> {
 
     pub(super) fn run_loaded(&mut self, language: Option<Language>, text: &str, span: Span) {
         let before = self.report.analysis.findings.len();
+        self.via.push("loaded");
         if let Some(language) = language {
             self.run_code(language, Arg::new(text, span), Vec::new(), span);
         }
@@ -179,6 +188,7 @@ impl Engine<'_> {
         {
             self.run_phrases(text, span);
         }
+        self.via.pop();
     }
 }
 

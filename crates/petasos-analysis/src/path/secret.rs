@@ -48,12 +48,13 @@ fn is_private_key(name: &str) -> bool {
 
 /// Places below a home that hold secrets.
 const WHOLE: &str = ".gnupg .password-store .local/share/keyrings Library/Keychains .aws .azure .config/gcloud \
-    .kube .config/gh/hosts.yml .config/op .vault-token .config/rclone .terraform.d .oci";
+    .kube .config/gh/hosts.yml .config/op .vault-token .config/rclone .terraform.d .oci .config/google-chrome .config/chromium .mozilla \
+    .config/BraveSoftware .thunderbird";
 
 /// Files, and directories as a whole.
 const FILES: &str = ".codex/auth.json .claude/.credentials.json .config/github-copilot/hosts.json \
-    .config/github-copilot/apps.json .config/google-chrome .config/chromium .mozilla/firefox \
-    .config/BraveSoftware .thunderbird .electrum .bitcoin/wallet.dat .ethereum/keystore \
+    .config/github-copilot/apps.json \
+    .electrum .bitcoin/wallet.dat .ethereum/keystore \
     .config/solana/id.json .config/doctl/config.yaml .config/stripe/config.toml \
     .config/sops/age/keys.txt .config/age/keys.txt .age .config/heroku .config/hcloud/cli.toml \
     .fly/config.yml .huggingface/token .cache/huggingface/token .config/openai \

@@ -1,6 +1,6 @@
 //! Backups and snapshots.
 
-use crate::program::{Program, act};
+use crate::program::{Program, act, verbal};
 use crate::rule::Signal::SnapshotDelete;
 
 pub(super) static PROGRAMS: &[Program] = &[
@@ -8,9 +8,10 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(SnapshotDelete, "timeshift", "--delete*"),
     act(SnapshotDelete, "tarsnap", "-d|--nuke"),
     act(SnapshotDelete, "rdiff-backup", "--remove*"),
-    act(
+    verbal(
         SnapshotDelete,
         "restic borg borgmatic snapper duplicity kopia duplicati-cli bup",
+        "-r --repo -p --password-file -o --option --config-file",
         "forget|prune|delete|compact|rm|remove|remove-* !-n; snapshot delete|expire !-n",
     ),
 ];

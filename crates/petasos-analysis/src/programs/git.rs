@@ -11,7 +11,7 @@ const VALUES: &str =
 pub(super) static PROGRAMS: &[Program] = &[
     verbal(
         GitDiscard,
-        "git hub",
+        "git hub dolt",
         VALUES,
         "reset --hard|--merge; clean -f|--force !-n; \
          clean @clean.requireforce=false|clean.requireforce=0 !-n; \
@@ -26,7 +26,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     ),
     verbal(
         GitHistory,
-        "git hub",
+        "git hub dolt",
         VALUES,
         "filter-repo !--analyze; filter-branch; replace; branch -D|-M|-f|--force; \
          tag -d|--delete|-f|--force; reflog expire|delete !-n; update-ref -d|--stdin; \
@@ -38,20 +38,22 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(GitHistory, "git-filter-repo bfg git-filter-branch", "@*"),
     verbal(
         GitRemote,
-        "git hub",
+        "git hub dolt",
         VALUES,
         "push|send-pack -f|-d|--force*|--force|--delete|--mirror|--prune !-n; \
          push|send-pack ..+?*|:?* !-n; fetch|pull ..+*:* !..*refs/remotes/*",
     ),
     verbal(
         KeyImplant,
-        "git hub",
+        "git hub dolt",
         VALUES,
         "config core.hookspath|core.sshcommand|core.fsmonitor|credential.helper|http.sslverify|\
          core.pager|init.templatedir|core.editor _ --global|--system; config core.hookspath /*|~*; \
          config core.sshcommand _",
     ),
     act(GitDiscard, "jj sl", "abandon|hide"),
+    act(GitDiscard, "bzr brz p4 fossil got darcs", "revert|obliterate|uncommit|clean-tree"),
+    act(GitRemote, "svn", "delete|rm|remove|del ..*://*"),
     act(GitDiscard, "hg", "strip|purge; update -C|--clean; revert -a|--all"),
     act(GitDiscard, "svn", "revert -R|--recursive; cleanup --remove-unversioned"),
 ];

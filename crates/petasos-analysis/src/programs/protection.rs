@@ -40,4 +40,5 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(SecurityOff, "ifconfig", "@down"),
     act(SecurityOff, "nmcli", "@off|delete"),
     act(SecurityOff, "authselect", "apply-changes|select|disable-feature"),
+    act(SecurityOff, "update-crypto-policies", "--set"),
 ];

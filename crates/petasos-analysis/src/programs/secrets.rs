@@ -27,6 +27,8 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(SecretRead, "doppler", "secrets"),
     act(SecretRead, "git", "credential fill"),
     act(SecretRead, "heroku", "config*"),
+    act(SecretRead, "keyctl", "print|read|pipe"),
+    act(SecretRead, "kubectl oc", "config view @--raw|--flatten"),
     act(KeyExport, "gpg gpg2", "--export-secret*"),
     act(KeyExport, "getent", "shadow|gshadow"),
 ];

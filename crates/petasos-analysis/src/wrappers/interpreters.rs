@@ -73,8 +73,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         let code = call
             .option(&["-c"])
             .or_else(|| call.stdin.text.as_ref().map(|text| Arg::new(text.as_str(), call.span)));
-        if let Some(code) = code {
-            expect_script(&code, inners);
+        match code {
+            Some(code) => expect_script(&code, inners),
+            None => inners.list.extend(
+                call.operands()
+                    .next()
+                    .map(|file| Inner::File(Language::Tcl, file.clone(), Vec::new())),
+            ),
         }
         return;
     }
@@ -129,16 +134,11 @@ fn module(args: &[Arg], inners: &mut Inners) {
             }
         }
         "unittest" | "nose2" => inners.argv([module.with_text("pytest")]),
-        "pytest" | "pip" | "twine" | "flask" | "alembic" | "poetry" | "ansible" | "IPython"
-        | "xonsh" => {
-            let mut argv = args.to_vec();
-            if let Some(first) = argv.first_mut() {
-                first.text = first.text.to_ascii_lowercase();
-            }
-            inners.argv(argv);
-        }
-        // A module that is a file of this directory.
+        // A program of that name, or a file of this directory.
         name => {
+            if !name.contains('.') || name == "http.server" {
+                inners.argv([&[module.with_text(name.to_ascii_lowercase())], rest].concat());
+            }
             for ending in [".py", "/__main__.py"] {
                 let file = module.with_text(format!("{}{ending}", name.replace('.', "/")));
                 inners.list.push(Inner::File(Language::Python, file, rest.to_vec()));

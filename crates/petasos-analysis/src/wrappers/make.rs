@@ -26,6 +26,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     for text in call.values(&["--eval", "-E"]) {
         inners.list.extend(rules(&text, &[]));
     }
+    inners.cwd = call.option(&["-C", "--directory"]);
     let targets: Vec<Arg> = call.operands_past(VALUES).into_iter().cloned().collect();
     let mut files: Vec<Arg> = call.values(&["-f", "--file", "--makefile"]).collect();
     if files.is_empty() {

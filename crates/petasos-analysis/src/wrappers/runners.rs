@@ -8,7 +8,7 @@ use crate::wrapper::{Inner, Inners, Row, Wrapper, after, behind, command_after, 
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
     rows: ROWS,
-    names: "at batch script screen hyperfine concurrently pee dpkg apt apt-get start-stop-daemon \
+    names: "at batch crontab script screen hyperfine concurrently pee dpkg apt apt-get start-stop-daemon \
         bwrap capsh java go wine mono dotnet rpm installer tcc",
     unwrap,
 };
@@ -57,12 +57,14 @@ const ROWS: &[Row] = &[
         0,
     ),
     behind("pnpm yarn", "node", RUNNING, 0),
+    behind("jj", "..exec", "", 0),
     behind("nix", "..-c ..--command ..--", "", 0),
 ];
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
         "at" | "batch" => inners.list.push(Inner::Stdin(Language::Shell, Vec::new())),
+        "crontab" => schedule(call, inners),
         "script" => typescript(call, inners),
         "screen" => screen(call, inners),
         "hyperfine" | "concurrently" | "pee" => each_operand(call, inners),
@@ -74,6 +76,17 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             opens_program(call, inners);
         }
         _ => opens_program(call, inners),
+    }
+}
+
+/// The command of each line of a schedule, behind its five fields or `@daily`.
+fn schedule(call: &Call<'_>, inners: &mut Inners) {
+    for line in call.stdin.text.iter().flat_map(|text| text.lines()).take(64) {
+        let fields = if line.starts_with('@') { 1 } else { 5 };
+        let words: Vec<&str> = line.split_whitespace().skip(fields).collect();
+        if !words.is_empty() && !line.starts_with('#') {
+            inners.shell(Arg::new(words.join(" "), call.span));
+        }
     }
 }
 

@@ -51,7 +51,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             if !lower.starts_with('-') {
                 words.insert(0, &arg.text);
             }
-            inners.list.push(Inner::Code(Language::PowerShell, arg.with_text(words.join(" "))));
+            inners.list.push(match words.as_slice() {
+                ["-"] => Inner::Stdin(Language::PowerShell, Vec::new()),
+                words => Inner::Code(Language::PowerShell, arg.with_text(words.join(" "))),
+            });
             return;
         }
     }
