@@ -24,7 +24,6 @@ pub(crate) struct Found {
     pub(crate) path: Arg,
 }
 
-const TREE: Deed = Deed::Delete { recursive: true, bulk: false, narrowed: false };
 const ONE: Deed = Deed::Delete { recursive: false, bulk: false, narrowed: false };
 
 /// What a program does to the paths in its arguments.

@@ -27,42 +27,36 @@ const VALUES: &str = "--home --set --profile -p";
 const LOOSENING: &str = "--set --home --accept-hooks --yolo --profile -p";
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
-const CHANGES: [(&str, &[&str]); 27] = [
+const CHANGES: &[(&str, &str)] = &[
     // Whoever drives an editor's server answers its questions.
-    ("acp", &[]),
-    ("approval", &["answer", "grant", "revoke", "allow", "narrow"]),
-    ("approvals", &["answer", "grant", "revoke", "allow", "narrow"]),
-    ("auth", &["login", "logout", "reset", "add", "remove"]),
-    ("config", &["set", "unset", "edit", "migrate"]),
-    (
-        "cron",
-        &[
-            "add", "create", "edit", "update", "remove", "delete", "run", "resume", "import",
-            "daemon",
-        ],
-    ),
-    ("gateway", &["install", "uninstall", "pair", "reload", "outbox", "stop", "restart", "run"]),
-    ("hooks", &["approve", "revoke", "test"]),
-    ("import", &[]),
-    ("kanban", &["dispatch"]),
-    ("login", &[]),
-    ("logout", &[]),
-    ("mcp", &["add", "import", "remove", "login"]),
-    ("memory", &["reset", "clear", "set"]),
-    ("model", &["set"]),
-    ("pairing", &["approve", "revoke", "clear-pending"]),
-    ("plugins", &["install", "enable", "disable", "update", "remove", "run"]),
-    ("profile", &["create", "use", "delete", "import", "rename"]),
-    ("provider", &["set"]),
-    ("resume", &[]),
-    ("rollback", &["restore"]),
-    ("secrets", &["set", "unset"]),
+    ("acp", ""),
+    ("approval", "answer grant revoke allow narrow"),
+    ("approvals", "answer grant revoke allow narrow"),
+    ("auth", "login logout reset add remove"),
+    ("config", "set unset edit migrate"),
+    ("cron", "add create edit update remove delete run resume import daemon"),
+    ("gateway", "install uninstall pair reload outbox stop restart run"),
+    ("hooks", "approve revoke test"),
+    ("import", ""),
+    ("kanban", "dispatch"),
+    ("login", ""),
+    ("logout", ""),
+    ("mcp", "add import remove login"),
+    ("memory", "reset clear set"),
+    ("model", "set"),
+    ("pairing", "approve revoke clear-pending"),
+    ("plugins", "install enable disable update remove run"),
+    ("profile", "create use delete import rename"),
+    ("provider", "set"),
+    ("resume", ""),
+    ("rollback", "restore"),
+    ("secrets", "set unset"),
     // Whoever has a token answers what runs ask.
-    ("serve", &[]),
-    ("sessions", &["delete", "prune", "repair", "import"]),
-    ("setup", &[]),
-    ("skills", &["install", "uninstall", "update", "trust", "allow-env", "approve", "unpin"]),
-    ("tools", &["enable", "disable"]),
+    ("serve", ""),
+    ("sessions", "delete prune repair import"),
+    ("setup", ""),
+    ("skills", "install uninstall update trust allow-env approve unpin"),
+    ("tools", "enable disable"),
 ];
 
 /// Variables, without their prefix, that loosen what the program asks about.
@@ -125,7 +119,7 @@ pub fn change(words: &[&str]) -> Option<String> {
     let line = Line::read(words);
     let (_, actions) = CHANGES.iter().find(|(command, _)| *command == line.command)?;
     let rehearsed = options.clone().any(|word| *word == "--dry-run");
-    let changes = actions.is_empty() || actions.contains(&line.action);
+    let changes = actions.is_empty() || lists(actions, line.action);
     (changes && !rehearsed).then(|| {
         let action = if actions.is_empty() { "" } else { line.action };
         format!("{} {action}", line.command).trim_end().to_owned()

@@ -31,10 +31,7 @@ impl Walker<'_, '_, '_> {
             }
             Action::DeleteTree => {
                 self.seen.deletes |= subject.contains(UNKNOWN);
-                self.touch(
-                    Deed::Delete { recursive: true, bulk: false, narrowed: false },
-                    &subject,
-                );
+                self.touch(Deed::TREE, &subject);
             }
             Action::DeleteMaybeTree if matches!(&first, Value::Text(flags) if flags.starts_with('-')) =>
             {

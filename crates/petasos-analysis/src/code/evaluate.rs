@@ -124,25 +124,16 @@ impl Reader<'_> {
         loop {
             at = self.postfix(&mut value, at, nesting);
             match self.tokens.get(at) {
-                Some(Token::Sign('+' | '.' | '~')) => {
+                Some(Token::Sign(sign @ ('+' | '.' | '~' | '/'))) => {
+                    let between = if *sign == '/' { "/" } else { "" };
                     let (right, next) = self.operand(at + 1, nesting + 1);
-                    value = self.joined(value, &right, "");
-                    at = next;
-                }
-                Some(Token::Sign('/')) => {
-                    let (right, next) = self.operand(at + 1, nesting + 1);
-                    value = self.joined(value, &right, "/");
+                    value = self.joined(value, &right, between);
                     at = next;
                 }
                 // Texts beside each other are one, in AWK also a text and a variable.
-                Some(Token::Name(name))
-                    if matches!(value, Value::Text(_)) && self.constants.contains_key(name) =>
+                Some(Token::Name(_) | Token::Text(_))
+                    if matches!(value, Value::Text(_)) && self.continues(at) =>
                 {
-                    let (right, next) = self.operand(at, nesting + 1);
-                    value = self.joined(value, &right, "");
-                    at = next;
-                }
-                Some(Token::Text(_)) if matches!(value, Value::Text(_)) => {
                     let (right, next) = self.operand(at, nesting + 1);
                     value = self.joined(value, &right, "");
                     at = next;
@@ -173,6 +164,15 @@ impl Reader<'_> {
                 }
                 _ => return (value, at),
             }
+        }
+    }
+
+    /// Whether a text goes on with what stands here.
+    fn continues(&self, at: usize) -> bool {
+        match self.tokens.get(at) {
+            Some(Token::Name(name)) => self.constants.contains_key(name),
+            Some(Token::Text(_)) => true,
+            _ => false,
         }
     }
 
@@ -368,11 +368,21 @@ impl Reader<'_> {
         (self.function(name, name, &args), at)
     }
 
+    /// Plain text that was spelt otherwise.
+    fn decoded_by(&mut self, decoder: fn(&str) -> Option<String>, value: &Value) -> Value {
+        self.decoded = true;
+        match value {
+            Value::Text(text) => decoder(text).map_or(Value::Unknown, Value::Text),
+            _ => Value::Unknown,
+        }
+    }
+
     fn function(&mut self, name: &str, last: &str, args: &[Value]) -> Value {
         if let Some(value) = self.computed(name, last, args) {
             return value;
         }
         let first = args.first().cloned().unwrap_or(Value::Unknown);
+        let second = args.get(1).map(Value::text).unwrap_or_default();
         match last {
             "expanduser" | "expand_path" | "expand" => match first {
                 Value::Text(text) => Value::Text(
@@ -393,36 +403,13 @@ impl Reader<'_> {
             "Path" | "PurePath" | "str" | "String" | "abspath" | "realpath" | "quote" | "bytes"
             | "PosixPath" | "normpath" | "Pathname" => first,
             "b64decode" | "atob" | "base64_decode" | "decode_base64" | "decode64"
-            | "strict_decode64" | "urlsafe_b64decode" => {
-                self.decoded = true;
-                match first {
-                    Value::Text(text) => decode::base64(&text).map_or(Value::Unknown, Value::Text),
-                    _ => Value::Unknown,
-                }
-            }
-            "fromhex" | "unhexlify" | "hex2bin" => {
-                self.decoded = true;
-                match first {
-                    Value::Text(text) => decode::hex(&text).map_or(Value::Unknown, Value::Text),
-                    _ => Value::Unknown,
-                }
-            }
-            "decode" if args.get(1).is_some_and(|value| value.text().contains("rot")) => {
-                Value::Text(decode::rot13(&first.text()))
-            }
-            "from" if args.get(1).is_some_and(|value| value.text() == "base64") => {
-                self.decoded = true;
-                decode::base64(&first.text()).map_or(Value::Unknown, Value::Text)
-            }
-            "from" if args.get(1).is_some_and(|value| value.text() == "hex") => {
-                self.decoded = true;
-                decode::hex(&first.text()).map_or(Value::Unknown, Value::Text)
-            }
+            | "strict_decode64" | "urlsafe_b64decode" => self.decoded_by(decode::base64, &first),
+            "fromhex" | "unhexlify" | "hex2bin" => self.decoded_by(decode::hex, &first),
+            "decode" if second.contains("rot") => Value::Text(decode::rot13(&first.text())),
+            "from" if second == "base64" => self.decoded_by(decode::base64, &first),
+            "from" if second == "hex" => self.decoded_by(decode::hex, &first),
             "pack" | "unpack" if first.text().starts_with(['H', 'h', 'u', 'm']) => {
-                self.decoded = true;
-                args.get(1)
-                    .and_then(|value| decode::hex(&value.text()))
-                    .map_or(Value::Unknown, Value::Text)
+                self.decoded_by(decode::hex, args.get(1).unwrap_or(&Value::Unknown))
             }
             "decompress" | "gzinflate" | "gzuncompress" | "loads" | "inflate" => {
                 self.decoded = true;

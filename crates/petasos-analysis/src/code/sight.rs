@@ -238,11 +238,11 @@ impl Walker<'_, '_, '_> {
             && self.seen.deletes;
         if arriving && let Some(text) = self.engine.copied_stdin().text {
             for line in text.lines() {
-                self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, line);
+                self.touch(Deed::SWEEP, line);
             }
         }
         if sweep {
-            self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, &root);
+            self.touch(Deed::SWEEP, &root);
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Files that tools write by an option or as their last operand, and those they send.
 
-use super::{Found, TREE, each, push};
+use super::{Found, each, push};
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
@@ -143,7 +143,7 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
         _ => call.long("--remove-files"),
     };
     if moves {
-        found.extend(each(TREE, call.operands().skip(usize::from(!first.starts_with('-')))));
+        found.extend(each(Deed::TREE, call.operands().skip(usize::from(!first.starts_with('-')))));
     }
 }
 

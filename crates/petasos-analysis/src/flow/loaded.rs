@@ -59,7 +59,7 @@ const LOADED: &[(Language, &str)] = &[
     (Language::Perl, ".pl prove perl; .PL perl; .t prove"),
     (
         Language::Other,
-        "BUILD bazel buck please pants; Snakefile snakemake; Tiltfile tilt; .go go mage gotestsum tinygo; .rs cargo rustc \
+        "BUILD bazel buck please pants; justfile just; Justfile just; Taskfile.yml task go-task; Taskfile.yaml task go-task; Snakefile snakemake; Tiltfile tilt; .go go mage gotestsum tinygo; .rs cargo rustc \
          rust-script; .zig zig; .nim nim nimble; .nims nim nimble; .nimble nimble; .cr crystal \
          shards; .kts gradle gradlew kotlin kotlinc; .kt kotlin kotlinc; .gradle gradle gradlew; \
          .java java jshell jbang; .groovy groovy; .scala scala scala-cli amm; .sc scala \
@@ -80,7 +80,7 @@ const LOADED: &[(Language, &str)] = &[
     (
         Language::Make,
         "Makefile make gmake bmake checkmake remake; GNUmakefile make gmake remake; .mk make \
-         gmake bmake remake; justfile just",
+         gmake bmake remake",
     ),
 ];
 
@@ -98,7 +98,7 @@ const CHECKERS: &str = "\
     ls code promtool sqlfluff checkov ansible-lint";
 
 /// Programs that are there to run files which they find by name.
-const FINDERS: &str = "pytest tox nox fab inv invoke scons rake rspec bats prove gulp grunt just mage waf \
+const FINDERS: &str = "pytest tox nox fab inv invoke scons rake rspec bats prove gulp grunt just task go-task mage waf \
     snakemake direnv";
 
 /// Programs that only start another command, and builtins that read no file.

@@ -25,6 +25,13 @@ pub(crate) enum Deed {
     Read,
 }
 
+impl Deed {
+    /// Everything below a path goes.
+    pub(crate) const TREE: Self = Self::Delete { recursive: true, bulk: false, narrowed: false };
+    /// All that a search finds goes, with everything below it.
+    pub(crate) const SWEEP: Self = Self::Delete { recursive: true, bulk: true, narrowed: false };
+}
+
 /// A path and what happens to it.
 #[derive(Debug)]
 pub(crate) struct Touch<'a> {

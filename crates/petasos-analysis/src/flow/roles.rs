@@ -117,11 +117,7 @@ impl Engine<'_> {
             return;
         }
         for operand in call.operands().take(16) {
-            self.touch(
-                Deed::Delete { recursive: true, bulk: false, narrowed: false },
-                operand,
-                call,
-            );
+            self.touch(Deed::TREE, operand, call);
         }
     }
 

@@ -4,7 +4,7 @@ use crate::flow::call::Call;
 use crate::flow::value::Taint;
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
-use crate::words::lists;
+use crate::words::{begins, lists};
 
 pub(super) static RULE: Rule = Rule {
     key: "force kill by name",
@@ -50,31 +50,15 @@ fn check(call: &Call<'_>) -> bool {
             !probe
                 && (force
                     || call.options().any(|arg| {
-                        arg.text.starts_with("-f")
-                            || arg.is("--full")
-                            || arg.text.starts_with("-u")
-                            || arg.text.starts_with("-U")
-                            || arg.text.starts_with("-t")
-                            || arg.text.starts_with("-g")
-                            || arg.text.starts_with("-P")
-                            || (!arg.text.starts_with("--")
-                                && arg.text.ends_with('f')
-                                && arg.text.len() < 5)
+                        let short = !arg.text.starts_with("--") && arg.text.len() < 5;
+                        begins("-f -u -U -t -g -P --full", &arg.text)
+                            || short && arg.text.ends_with('f')
                     })
                     || call.operands().any(|arg| arg.text.contains(['.', '*', '[', '|', '^'])))
         }
         "killall" => {
-            let probe = call.flag_word("-l")
-                || call.flag_word("-V")
-                || call.flag_word("-0")
-                || call.flag_word("--list");
-            !probe
-                && (force
-                    || call.flag_word("-r")
-                    || call.flag_word("--regexp")
-                    || call.flag_word("-m")
-                    || call.flag_word("-u")
-                    || call.flag_word("--user"))
+            let has = |words: &str| call.args.iter().any(|arg| lists(words, &arg.text));
+            !has("-l -V -0 --list") && (force || has("-r --regexp -m -u --user"))
         }
         "kill" => {
             force && (call.args.iter().any(|arg| arg.taint.has(Taint::PROCESSES)) || call.bulk)
