@@ -209,6 +209,11 @@ pub(crate) fn covers_all(pattern: &str) -> bool {
 pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().take(256).collect();
     let name: Vec<char> = name.chars().take(4096).collect();
+    glob_fits(&pattern, &name)
+}
+
+/// Whether a pattern of `*`, `?` and `[…]` fits a whole text. Linear but for the last star.
+pub fn glob_fits(pattern: &[char], name: &[char]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
@@ -223,7 +228,7 @@ pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
                 let letter = name.get(n).copied().unwrap_or_default();
                 let (hit, width) = match sign {
                     '?' => (true, 1),
-                    '[' => bracket(&pattern, p, letter),
+                    '[' => bracket(pattern, p, letter),
                     other => (*other == letter, 1),
                 };
                 if hit {

@@ -200,11 +200,20 @@ fn is_given(option: &str, call: &Call<'_>) -> bool {
 fn is_one(words: &str, text: &str) -> bool {
     words.split('|').any(|word| match word {
         "_" => true,
-        word if word.contains(['*', '?', '[']) => {
-            matches_glob(word, text) || matches_glob(word, &text.to_ascii_lowercase())
-        }
+        "*" => true,
+        word if word.contains(['*', '?', '[']) => could_fit(word, text) && fits(word, text),
         word => word.eq_ignore_ascii_case(text),
     })
+}
+
+/// What a pattern says before its first sign, which is cheap to compare.
+fn could_fit(pattern: &str, text: &str) -> bool {
+    let head = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+    text.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head))
+}
+
+fn fits(pattern: &str, text: &str) -> bool {
+    matches_glob(pattern, text) || matches_glob(pattern, &text.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -63,26 +63,48 @@ impl Reader<'_> {
 
     /// The arguments of the call whose parenthesis is at `open`, and where it ends.
     pub(crate) fn arguments(&mut self, open: usize, nesting: u32) -> (Vec<Value>, usize) {
+        self.items(open, (')', 64), nesting)
+    }
+
+    /// What stands between commas up to `close`, so many at most.
+    fn items(
+        &mut self,
+        open: usize,
+        (close, most): (char, usize),
+        nesting: u32,
+    ) -> (Vec<Value>, usize) {
         let mut values = Vec::new();
         let mut at = open + 1;
-        while at < self.tokens.len() && !self.sign(at, ')') && values.len() < 64 {
-            if self.labelled
-                && self.sign(at + 1, ':')
-                && matches!(self.tokens.get(at), Some(Token::Name(_)))
-            {
+        while at < self.tokens.len() && !self.sign(at, close) && values.len() < most {
+            let named = matches!(self.tokens.get(at), Some(Token::Name(_)));
+            if self.labelled && close == ')' && named && self.sign(at + 1, ':') {
                 at += 2;
             }
             let (value, next) = self.expression(at, nesting + 1);
             values.push(value);
             at = next.max(at + 1);
-            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, ')') {
+            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, close) {
                 at = self.skip(at);
             }
-            if self.sign(at, ',') {
-                at += 1;
-            }
+            at += usize::from(self.sign(at, ','));
         }
         (values, at + 1)
+    }
+
+    /// Arguments without parentheses.
+    pub(super) fn loose_items(&mut self, start: usize, nesting: u32) -> (Vec<Value>, usize) {
+        let mut values = Vec::new();
+        let mut at = start;
+        while values.len() < 64 {
+            let (value, next) = self.expression(at, nesting);
+            values.push(value);
+            at = next;
+            if !self.sign(at, ',') {
+                break;
+            }
+            at += 1;
+        }
+        (values, at)
     }
 
     /// Past one token or one bracketed group.
@@ -281,20 +303,8 @@ impl Reader<'_> {
     }
 
     fn list(&mut self, open: usize, nesting: u32) -> (Value, usize) {
-        let mut items = Vec::new();
-        let mut at = open + 1;
-        while at < self.tokens.len() && !self.sign(at, ']') && items.len() < 256 {
-            let (value, next) = self.expression(at, nesting + 1);
-            items.push(value.text());
-            at = next.max(at + 1);
-            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, ']') {
-                at = self.skip(at);
-            }
-            if self.sign(at, ',') {
-                at += 1;
-            }
-        }
-        (Value::List(items), at + 1)
+        let (items, end) = self.items(open, (']', 256), nesting);
+        (Value::List(items.iter().map(Value::text).collect()), end)
     }
 
     fn named(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
@@ -353,18 +363,8 @@ impl Reader<'_> {
 
     /// `join " ", "a", "b"`.
     fn loose_call(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
-        let mut args = Vec::new();
-        let mut at = at + 1;
-        while args.len() < 64 {
-            // Few of these stand inside each other.
-            let (value, next) = self.expression(at, nesting + 4);
-            args.push(value);
-            at = next;
-            if !self.sign(at, ',') {
-                break;
-            }
-            at += 1;
-        }
+        // Few of these stand inside each other.
+        let (args, at) = self.loose_items(at + 1, nesting + 4);
         (self.function(name, name, &args), at)
     }
 

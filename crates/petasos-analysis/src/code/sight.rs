@@ -180,49 +180,24 @@ impl Walker<'_, '_, '_> {
         let span = self.span;
         let seen = &self.seen;
         let decodes = self.reader.decoded || seen.decodes;
-        let mut signals = Vec::new();
-        if seen.network && seen.shell && (seen.duplicates || seen.evaluates)
-            || seen.sockets && seen.network && seen.runs_unknown
-        {
-            signals.push(Signal::ReverseShell);
-        }
-        if seen.evaluates && seen.network {
-            signals.push(Signal::RemoteCode);
-        }
-        if seen.evaluates && decodes {
-            signals.push(Signal::DecodedCode);
-        }
-        if seen.runs_unknown && (seen.computes || decodes) {
-            signals.push(Signal::OpaqueCode);
-        }
         let taint = self.engine.stdin.taint;
-        if seen.reads_stdin && (seen.runs_unknown || seen.evaluates) {
-            if taint.has(Taint::DOWNLOADED) {
-                signals.push(Signal::RemoteCode);
-            }
-            if taint.has(Taint::DECODED) {
-                signals.push(Signal::DecodedCode);
-            }
-        }
-        signals.extend(self.remote_signals());
-        if seen.cloud && seen.takes_away {
-            signals.push(Signal::CloudDelete);
-        }
-        if seen.processes && seen.ends {
-            signals.push(Signal::ForceKill);
-        }
-        if seen.owned && seen.lists {
-            signals.push(Signal::RootOwner);
-        }
-        if seen.engine && seen.ends {
-            signals.push(Signal::ContainerEnd);
-        }
-        if seen.forks && seen.loops || self.forks_itself() {
-            signals.push(Signal::ForkBomb);
-        }
-        if seen.environment && seen.network && seen.sends {
-            signals.push(Signal::Exfiltration);
-        }
+        let fed =
+            |origin| seen.reads_stdin && (seen.runs_unknown || seen.evaluates) && taint.has(origin);
+        let shell = seen.network && seen.shell && (seen.duplicates || seen.evaluates);
+        let together = [
+            (shell || seen.sockets && seen.network && seen.runs_unknown, Signal::ReverseShell),
+            (seen.evaluates && seen.network || fed(Taint::DOWNLOADED), Signal::RemoteCode),
+            (seen.evaluates && decodes || fed(Taint::DECODED), Signal::DecodedCode),
+            (seen.runs_unknown && (seen.computes || decodes), Signal::OpaqueCode),
+            (seen.cloud && seen.takes_away, Signal::CloudDelete),
+            (seen.processes && seen.ends, Signal::ForceKill),
+            (seen.owned && seen.lists, Signal::RootOwner),
+            (seen.engine && seen.ends, Signal::ContainerEnd),
+            (seen.forks && seen.loops || self.forks_itself(), Signal::ForkBomb),
+            (seen.environment && seen.network && seen.sends, Signal::Exfiltration),
+        ];
+        let meant = together.into_iter().filter(|(seen, _)| *seen).map(|(_, signal)| signal);
+        let signals: Vec<Signal> = meant.chain(self.remote_signals()).collect();
         let guessed =
             if seen.runs { alias::possible_commands(self.reader.tokens) } else { Vec::new() };
         let sweep = seen.lists && seen.deletes;

@@ -168,11 +168,9 @@ impl Walker<'_, '_, '_> {
         }
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
-        self.seen.shell |= text.starts_with("sh ")
-            || text.starts_with("bash ")
-            || lists("/bin/sh /bin/bash sh bash cmd.exe /bin/zsh", text)
-            || text.starts_with("/bin/sh -i")
-            || text.starts_with("/bin/bash -i");
+        self.seen.shell |=
+            ["sh ", "bash ", "/bin/sh -i", "/bin/bash -i"].iter().any(|it| text.starts_with(it))
+                || lists("/bin/sh /bin/bash sh bash cmd.exe /bin/zsh", text);
         if self.language == Language::Awk {
             let before = |back: usize, sign: char| at >= back && self.sign(at - back, sign);
             if before(1, '|') || self.sign(at + 1, '|') && !self.sign(at + 2, '|') {
@@ -271,7 +269,7 @@ impl Walker<'_, '_, '_> {
             let handle = matches!(name, "print" | "printf" | "say")
                 && matches!(self.reader.tokens.get(at + 1), Some(Token::Name(_)))
                 && matches!(self.reader.tokens.get(at + 2), Some(Token::Text(_)));
-            self.loose_arguments(at + 1 + usize::from(handle))
+            self.reader.loose_items(at + 1 + usize::from(handle), 0)
         };
         self.note_printed(name, &args);
         if let Some(path) = self.opened.clone().filter(|_| super::print::feeds(name)) {
@@ -328,21 +326,6 @@ impl Walker<'_, '_, '_> {
     fn base_value(&mut self, at: usize) -> Value {
         let (value, _) = self.reader.operand(at, 0);
         value
-    }
-
-    fn loose_arguments(&mut self, start: usize) -> (Vec<Value>, usize) {
-        let mut values = Vec::new();
-        let mut at = start;
-        while values.len() < 16 {
-            let (value, next) = self.reader.expression(at, 0);
-            values.push(value);
-            at = next;
-            if !self.sign(at, ',') {
-                break;
-            }
-            at += 1;
-        }
-        (values, at)
     }
 
     pub(super) fn shell(&mut self, mut text: String) {

@@ -1,5 +1,6 @@
 //! PowerShell and `cmd` text: statements cut at separators, words at blanks.
 
+use super::shells::statements;
 use crate::flow::engine::Engine;
 use crate::flow::value::{Arg, Taint};
 use crate::rule::Signal;
@@ -30,11 +31,9 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     }
     let home = engine.home();
     let mut listed = None;
-    for statement in statements(&code.text) {
-        let mut argv: Vec<Arg> = words(&statement)
-            .into_iter()
-            .map(|word| Arg::new(at_home(word, &home), code.span))
-            .collect();
+    for statement in statements(&code.text, true) {
+        let mut argv: Vec<Arg> =
+            statement.into_iter().map(|word| Arg::new(at_home(word, &home), code.span)).collect();
         if argv.is_empty() || argv.iter().any(|arg| arg.text.eq_ignore_ascii_case("-whatif")) {
             continue;
         }
@@ -79,46 +78,4 @@ fn at_home(word: String, home: &str) -> String {
         Some(tail) => format!("{home}{tail}"),
         None => word,
     }
-}
-
-fn statements(text: &str) -> Vec<String> {
-    let mut output = vec![String::new()];
-    let mut quote = None;
-    for letter in text.chars() {
-        match (quote, letter) {
-            (None, '\'' | '"') => quote = Some(letter),
-            (Some(open), _) if open == letter => quote = None,
-            (None, ';' | '|' | '&' | '\n' | '{' | '}') => {
-                output.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(last) = output.last_mut() {
-            last.push(letter);
-        }
-    }
-    output
-}
-
-fn words(statement: &str) -> Vec<String> {
-    let mut output = Vec::new();
-    let mut word = String::new();
-    let mut quote = None;
-    for letter in statement.chars() {
-        match (quote, letter) {
-            (None, '\'' | '"') => quote = Some(letter),
-            (Some(open), _) if open == letter => quote = None,
-            (None, ' ' | '\t' | '(' | ')' | ',') => {
-                if !word.is_empty() {
-                    output.push(std::mem::take(&mut word));
-                }
-            }
-            _ => word.push(letter),
-        }
-    }
-    if !word.is_empty() {
-        output.push(word);
-    }
-    output
 }

@@ -192,26 +192,26 @@ pub(super) fn disks(call: &Call<'_>, found: &mut Vec<Found>) {
     }
     let operands = call.operands();
     match call.program {
-        "bmaptool" | "balena" | "rpi-imager" | "nwipe" | "zerofree" | "woeusb" | "usbimager"
-        | "syslinux" | "extlinux" => {
+        name if lists(BURNERS, name) => {
             found.extend(each(Deed::Write, operands.filter(|arg| disk(&arg.text))));
         }
-        "dd_rescue" | "safecopy" | "virt-resize" | "virt-sparsify" | "bcp" | "xfs_copy" => {
+        name if lists("dd_rescue safecopy virt-resize virt-sparsify bcp xfs_copy", name) => {
             found.extend(each(Deed::Write, operands.last()));
         }
-        "qemu-img" => match call.operand(0) {
-            "convert" => {
-                found.extend(each(Deed::Write, operands.last()));
-            }
-            "create" | "commit" | "resize" | "rebase" => {
-                found.extend(each(Deed::Write, operands.skip(1)));
-            }
-            _ => {}
-        },
+        "qemu-img" if call.operand(0) == "convert" => {
+            found.extend(each(Deed::Write, operands.last()));
+        }
+        "qemu-img" if lists("create commit resize rebase", call.operand(0)) => {
+            found.extend(each(Deed::Write, operands.skip(1)));
+        }
         "socat" => addresses(call, found),
         _ => {}
     }
 }
+
+/// Programs that put an image on the disk they are given.
+const BURNERS: &str =
+    "bmaptool balena rpi-imager nwipe zerofree woeusb usbimager syslinux extlinux";
 
 /// The two ends of `socat`; which of them is written to depends on its direction.
 fn addresses(call: &Call<'_>, found: &mut Vec<Found>) {

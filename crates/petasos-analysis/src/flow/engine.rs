@@ -387,16 +387,8 @@ impl<'a> Engine<'a> {
             Kind::ForArithmetic { parts, body } => {
                 let text = self.expand_parts_text(script, parts);
                 self.evaluate_subscripts(&text);
-                for piece in text.split([';', ',']) {
-                    // The first pass is looked at, with the values it begins with.
-                    if let Some((name, value)) = piece.split_once('=')
-                        && !name.trim_end().ends_with(['<', '>', '!', '+', '-', '*', '/'])
-                    {
-                        let value = self.number(value).map(|value| value.to_string());
-                        let value = value.map_or(Value::unknown(Taint::NONE), Value::known);
-                        self.state.set(name.trim(), value);
-                    }
-                }
+                // The first pass is looked at, with the values it begins with.
+                self.arithmetic_assign(text.split(';').next().unwrap_or_default());
                 self.steps(script, body)
             }
             Kind::Test(words) => {

@@ -110,10 +110,9 @@ impl Engine<'_> {
     pub(super) fn loaded(&mut self, call: &Call<'_>) -> Vec<(Option<Language>, String)> {
         let before = self.facts.scripts.as_ref().map(|scripts| scripts.paths()).unwrap_or_default();
         let again = self.via.contains(&"loaded");
-        if again
-            || self.state.files.is_empty() && before.is_empty()
-            || lists(CHECKERS, call.program)
-        {
+        let fed = lists(FINDERS, call.program) && call.flag_word("-");
+        let nothing = self.state.files.is_empty() && before.is_empty() && !fed;
+        if again || nothing || lists(CHECKERS, call.program) {
             return Vec::new();
         }
         let configured =
@@ -135,6 +134,9 @@ impl Engine<'_> {
             }
         }
         let mut found = Vec::new();
+        if fed {
+            found.extend(call.stdin.text.clone().map(|text| (None, text)));
+        }
         for (path, stream) in self.state.files.iter().take(FILES_MAX) {
             let Some(text) = &stream.text else { continue };
             let name = path.rsplit('/').next().unwrap_or(path);

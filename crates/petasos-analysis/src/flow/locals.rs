@@ -104,7 +104,7 @@ impl Engine<'_> {
     }
 
     /// Pays for a copy of a variable.
-    fn charge_value(&mut self, name: &str) -> bool {
+    pub(super) fn charge_value(&mut self, name: &str) -> bool {
         let size = self.state.get(name).map_or(0, |value| {
             value.text.len() + value.array.as_ref().map_or(0, |array| array.len() * 32)
         });

@@ -197,10 +197,7 @@ impl Engine<'_> {
 
     /// The value of a variable that is about to be given a new one.
     fn taken(&mut self, name: &str) -> Option<Value> {
-        let size = self.state.get(name).map_or(0, |value| {
-            value.text.len() + value.array.as_ref().map_or(0, |array| array.len() * 32)
-        });
-        if !self.state.is_top() && !self.charge(size, Span::default()) {
+        if !self.state.is_top() && !self.charge_value(name) {
             return None;
         }
         self.state.take(name)

@@ -3,6 +3,7 @@
 use crate::flow::report::{Deed, Touch};
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::lists;
 
 pub(super) static RULE: Rule = Rule {
     key: "git history rewrite",
@@ -44,9 +45,8 @@ fn internals(touch: &Touch<'_>) -> bool {
     let Some((head, rest)) = touch.path.rsplit_once(".git/") else { return false };
     (head.is_empty() || head.ends_with('/'))
         && !rest.ends_with(".lock")
-        && ["refs", "objects", "HEAD", "packed-refs", "index", "logs", "ORIG_HEAD"].iter().any(
-            |part| {
-                rest.strip_prefix(part).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
-            },
+        && lists(
+            "refs objects HEAD packed-refs index logs ORIG_HEAD",
+            rest.split('/').next().unwrap_or_default(),
         )
 }

@@ -58,24 +58,13 @@ SQL",
 };
 
 fn check(call: &Call<'_>) -> bool {
-    let texts = call
-        .args
-        .iter()
-        .filter(|arg| arg.text.len() > 5)
-        .map(|arg| arg.text.as_str())
-        .chain(call.stdin.text.as_deref());
-    let mut texts = texts;
-    texts.any(|text| {
-        let text = text
-            .split_once("--command=")
-            .or_else(|| text.split_once("--execute="))
-            .or_else(|| text.split_once("--query="))
-            .map_or(text, |(_, sql)| sql);
-        let text = text
-            .strip_prefix("-c")
-            .or_else(|| text.strip_prefix("-e"))
-            .or_else(|| text.strip_prefix("-Q"))
-            .unwrap_or(text);
+    let given = call.args.iter().map(|arg| arg.text.as_str()).filter(|text| text.len() > 5);
+    given.chain(call.stdin.text.as_deref()).any(|text| {
+        let long =
+            ["--command=", "--execute=", "--query="].iter().find_map(|it| text.split_once(it));
+        let text = long.map_or(text, |(_, sql)| sql);
+        let short = ["-c", "-e", "-Q"].iter().find_map(|name| text.strip_prefix(name));
+        let text = short.unwrap_or(text);
         sql::is_destructive(text)
     })
 }

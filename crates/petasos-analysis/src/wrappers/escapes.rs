@@ -93,13 +93,9 @@ fn lisp(code: &Arg, inners: &mut Inners) {
     let after = |mark: &str| {
         text.split_once(mark).and_then(|(_, tail)| tail.split('"').nth(1)).map(str::to_owned)
     };
-    for mark in [
-        "(shell-command",
-        "(async-shell-command",
-        "(compile",
-        "(call-process-shell-command",
-        "(start-process-shell-command",
-    ] {
+    let marks = "(shell-command (async-shell-command (compile (call-process-shell-command \
+        (start-process-shell-command";
+    for mark in marks.split_whitespace() {
         if let Some(command) = after(mark) {
             inners.shell(code.with_text(command));
         }

@@ -11,16 +11,8 @@ use crate::permissions::{Access, Deed};
 use crate::settings::{Approvals, Gates};
 
 /// Files that agents take for instructions.
-const INSTRUCTIONS: [&str; 8] = [
-    "agents.md",
-    "claude.md",
-    "gemini.md",
-    "soul.md",
-    ".hermes.md",
-    ".cursorrules",
-    "copilot-instructions.md",
-    "skill.md",
-];
+const INSTRUCTIONS: &str = "agents.md claude.md gemini.md soul.md .hermes.md .cursorrules \
+    copilot-instructions.md skill.md";
 /// Folders of rules and skills, whichever agent's.
 const FOLDERS: [&str; 5] = ["/skills/", "/.cursor/rules/", "/.claude/", "/.codex/", "/.windsurf/"];
 /// Programs that bring in text from the network.
@@ -93,7 +85,8 @@ fn writes_instructions(deed: &Deed) -> bool {
     deed.touched.iter().filter(|touch| touch.access != Access::Read).any(|touch| {
         let path = touch.path.to_lowercase();
         let name = path.rsplit('/').next().unwrap_or_default();
-        INSTRUCTIONS.contains(&name) || FOLDERS.iter().any(|folder| path.contains(folder))
+        INSTRUCTIONS.split(' ').any(|known| known == name)
+            || FOLDERS.iter().any(|folder| path.contains(folder))
     })
 }
 
