@@ -5,6 +5,7 @@ use crate::flow::report::Deed;
 use crate::flow::value::{Arg, Taint};
 use crate::own_program;
 use crate::table::Table;
+use crate::words::lists;
 use crate::wrappers;
 use std::borrow::Borrow;
 use std::sync::LazyLock;
@@ -204,20 +205,16 @@ fn push(found: &mut Vec<Found>, deed: Deed, path: &Arg) {
 fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
     let always = matches!(call.program, "rimraf" | "del-cli" | "remove_directory" | "rmrf");
     let recursive = always || call.flag('r') || call.flag('R') || call.long("--recursive");
-    let deed = Deed::Delete { recursive, bulk: call.bulk, narrowed: call.narrowed };
     if call.program == "shred" && !call.flag('u') && !call.long("--remove") {
         found.extend(each(Deed::Write, call.operands()));
         return;
     }
-    let deed = if matches!(call.program, "srm" | "wipe" | "shred" | "scrub") {
-        Deed::Delete { recursive, bulk: true, narrowed: false }
-    } else {
-        deed
-    };
+    // What these take away does not come back.
+    let for_good = lists("srm wipe shred scrub", call.program);
     for operand in call.operands() {
-        let listed = operand.taint.has(Taint::LISTING);
-        let bulk = Deed::Delete { recursive, bulk: true, narrowed: call.narrowed };
-        push(found, if listed { bulk } else { deed }, operand);
+        let bulk = call.bulk || for_good || operand.taint.has(Taint::LISTING);
+        let narrowed = call.narrowed && !for_good;
+        push(found, Deed::Delete { recursive, bulk, narrowed }, operand);
     }
 }
 

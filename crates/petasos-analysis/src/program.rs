@@ -79,25 +79,36 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// What `call` does, as far as the files of programs say.
 pub(crate) fn acts(call: &Call<'_>) -> Vec<Signal> {
+    found(call, None)
+}
+
+/// Whether `call` does what `signal` stands for.
+pub(crate) fn does(call: &Call<'_>, signal: Signal) -> bool {
+    !found(call, Some(signal)).is_empty()
+}
+
+fn found(call: &Call<'_>, wanted: Option<Signal>) -> Vec<Signal> {
     let mut found = Vec::new();
     let family = || BY_NAME.get("mkfs").filter(|_| call.program.starts_with("mkfs."));
     let Some(programs) = BY_NAME.get(call.program).or_else(family) else { return found };
+    let mut programs =
+        programs.iter().filter(|it| wanted.is_none_or(|act| act == it.act)).peekable();
     let asks = call.operands().take(2).chain(call.args.last()).any(|arg| arg.is("help"));
-    if asks || call.args.iter().any(|arg| lists(REHEARSED, &arg.text)) {
+    let rehearsed = |arg: &Arg| arg.text.starts_with('-') && lists(REHEARSED, &arg.text);
+    if programs.peek().is_none() || asks || call.args.iter().any(rehearsed) {
         return found;
     }
+    let mut known: Option<(&str, Words<'_>)> = None;
     for program in programs {
-        let words = Words::of(call, program.values);
+        let (_, words) = match known.take().filter(|(values, _)| *values == program.values) {
+            Some(same) => known.insert(same),
+            None => known.insert((program.values, Words::of(call, program.values))),
+        };
         if program.patterns.split(';').any(|pattern| words.fit(pattern)) {
             found.push(program.act);
         }
     }
     found
-}
-
-/// Whether `call` does what `signal` stands for.
-pub(crate) fn does(call: &Call<'_>, signal: Signal) -> bool {
-    acts(call).contains(&signal)
 }
 
 /// A call as patterns see it.

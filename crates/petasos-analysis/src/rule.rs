@@ -193,25 +193,3 @@ pub(crate) fn matching(pattern: &str) -> Vec<&'static str> {
 pub(crate) fn matches_everything(pattern: &str) -> bool {
     matches!(pattern, "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*")
 }
-
-/// A rule has a key that no other has.
-pub(crate) const fn unique(rules: &[&Rule]) {
-    let mut left = 0;
-    while left < rules.len() {
-        let mut right = left + 1;
-        while right < rules.len() {
-            assert!(!same(rules[left].key, rules[right].key), "two rules share a key");
-            right += 1;
-        }
-        left += 1;
-    }
-}
-
-const fn same(left: &str, right: &str) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < left.len() && at < right.len() && left[at] == right[at] {
-        at += 1;
-    }
-    at == left.len() && at == right.len()
-}

@@ -316,16 +316,11 @@ impl Walker<'_, '_, '_> {
                     self.required(&first.text(), end);
                     Value::Unknown
                 }
-                _ => self.base_value(at),
+                // Without the methods behind it.
+                _ => self.reader.operand(at, 0).0,
             };
             self.receiver = Some((end, value));
         }
-    }
-
-    /// The value of the expression at `at` without the methods behind it.
-    fn base_value(&mut self, at: usize) -> Value {
-        let (value, _) = self.reader.operand(at, 0);
-        value
     }
 
     pub(super) fn shell(&mut self, mut text: String) {

@@ -310,11 +310,7 @@ impl Engine<'_> {
         let input = match file {
             Some(file) if call.program != "openssl" => {
                 let path = self.resolve(&file.text);
-                self.state
-                    .files
-                    .get(&path)
-                    .cloned()
-                    .unwrap_or_else(|| Stream::unknown(Taint::OPAQUE))
+                self.held(&path).unwrap_or_else(|| Stream::unknown(Taint::OPAQUE))
             }
             _ => self.stdin.clone(),
         };

@@ -122,20 +122,17 @@ impl Engine<'_> {
         span: Span,
         outlet: &mut Outlet,
     ) {
-        if kind == RedirectKind::Read
-            || kind == RedirectKind::ReadWrite
-            || kind == RedirectKind::Duplicate
-            || kind == RedirectKind::Both
-        {
+        use RedirectKind::{Both, Duplicate, Read, ReadWrite};
+        if matches!(kind, Read | ReadWrite | Duplicate | Both) {
             self.stdin = Stream::unknown(Taint::DOWNLOADED);
         }
-        if descriptor.is_some_and(|number| number > 2) || kind == RedirectKind::ReadWrite {
+        if descriptor.is_some_and(|number| number > 2) || kind == ReadWrite {
             self.socket = true;
         }
-        if kind != RedirectKind::Read {
+        if kind != Read {
             outlet.files.push(("/dev/tcp".to_owned(), false));
         }
-        if kind == RedirectKind::Both || kind == RedirectKind::Duplicate {
+        if matches!(kind, Both | Duplicate) {
             self.report.signal(Signal::ReverseShell, span, "/dev/tcp");
         }
     }

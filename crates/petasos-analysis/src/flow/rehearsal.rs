@@ -78,6 +78,7 @@ const ROWS: &[Row] = &[
         "",
         "--dry-run --dryrun",
     ),
+    row("kubectl oc", "", "", "--dry-run"),
     row("logrotate", "d", "sl", "--debug"),
     row("tmpreaper tmpwatch", "t", "", "--test"),
     row("puppet", "", "", "--noop"),
@@ -98,12 +99,6 @@ static BY_NAME: LazyLock<Table<&'static Row>> = LazyLock::new(|| {
 pub(super) fn is(call: &Call<'_>) -> bool {
     if call.program == "gsutil" {
         return call.operand(0) == "rsync" && call.flag('n');
-    }
-    if call.program == "kubectl" || call.program == "oc" {
-        let dry = |arg: &Arg| {
-            arg.is("--dry-run") || arg.is("--dry-run=client") || arg.is("--dry-run=server")
-        };
-        return call.options().any(dry);
     }
     let Some(row) = BY_NAME.get(call.program) else { return false };
     row.idles(call.args) && !still_runs(call)

@@ -36,6 +36,7 @@ const LANGUAGES: &[(Language, &[char], &str)] = &[
     (Language::Php, &['r', 'B', 'R', 'E'], "php artisan"),
     (Language::Awk, &['e'], "awk gawk mawk nawk original-awk"),
     (Language::AppleScript, &['e'], "osascript"),
+    (Language::Tcl, &['e'], "tclsh wish"),
 ];
 
 fn language(program: &str) -> Language {
@@ -65,10 +66,6 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         subcommand(call, language, inners);
         return;
     }
-    if matches!(call.program, "tclsh" | "wish") && call.operands().next().is_none() {
-        inners.list.push(Inner::Stdin(Language::Tcl, Vec::new()));
-        return;
-    }
     if call.program == "expect" {
         let code = call
             .option(&["-c"])
@@ -86,7 +83,6 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if language == Language::Other && other_code(call, inners) {
         return;
     }
-    let language = if matches!(call.program, "tclsh" | "wish") { Language::Tcl } else { language };
     let Some(Options { at, found }) = options(call, language, inners) else { return };
     if found {
         inners.args = call.args.get(at..).unwrap_or_default().to_vec();
@@ -281,7 +277,7 @@ fn code_in_flags(flags: &str, language: Language) -> Option<&str> {
 /// Letters of options whose value is code.
 fn code_letters(language: Language) -> &'static [char] {
     let row = LANGUAGES.iter().find(|(known, _, _)| *known == language);
-    row.map_or(if language == Language::Tcl { &['e'] } else { &['e', 'c'] }, |row| row.1)
+    row.map_or(&['e', 'c'], |row| row.1)
 }
 
 /// Code of a lesser-known language behind whatever option it has for it.

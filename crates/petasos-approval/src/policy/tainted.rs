@@ -7,6 +7,7 @@ use petasos_contract::effect::Effect;
 use petasos_contract::taint::{Carry, Heat};
 
 use super::decision::{Class, Observed};
+use super::layers::finding;
 use crate::permissions::{Access, Deed};
 use crate::settings::{Approvals, Gates};
 
@@ -144,14 +145,8 @@ impl Gate<'_> {
             let words: Vec<String> = carried.iter().map(|words| format!("\"{words}\"")).collect();
             why = format!("{why}. Words taken from there: {}", words.join(", "));
         }
-        let finding = Finding {
-            key: format!("words from outside: {deed}").into(),
-            why,
-            kind: FindingKind::Tainted,
-            span: None,
-            widest,
-            stores: None,
-        };
+        let finding = finding(format!("words from outside: {deed}"), why, widest);
+        let finding = Finding { kind: FindingKind::Tainted, ..finding };
         Observed::new(finding, Class::Tainted)
     }
 }
