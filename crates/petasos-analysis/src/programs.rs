@@ -13,6 +13,7 @@ mod leftovers;
 mod mounts;
 mod packages;
 mod power;
+mod processes;
 mod protection;
 mod publishing;
 mod schedules;
@@ -39,6 +40,7 @@ pub(crate) static PROGRAMS: &[&&[Program]] = &[
     &mounts::PROGRAMS,
     &packages::PROGRAMS,
     &power::PROGRAMS,
+    &processes::PROGRAMS,
     &protection::PROGRAMS,
     &publishing::PROGRAMS,
     &schedules::PROGRAMS,

@@ -9,7 +9,7 @@ use crate::flow::report::Deed;
 use crate::flow::value::Taint;
 use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
-use crate::words::lists;
+use crate::words::{begins, lists};
 
 /// Things seen anywhere in the text that mean something together.
 #[derive(Debug, Default)]
@@ -54,14 +54,11 @@ impl Walker<'_, '_, '_> {
         self.seen.evaluates |= last == "eval";
         self.seen.duplicates |=
             lists("dup2 pty for_fd dup pipe reopen", last) || name.starts_with("pty");
-
         self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
             || name == "codecs.decode";
-        self.seen.sockets |= matches!(last, "socket" | "TCPSocket" | "fsockopen" | "Socket")
+        self.seen.sockets |= lists("socket TCPSocket fsockopen Socket", last)
             || name.contains("IO::Socket")
-            || name == "net.connect"
-            || name == "net.Dial"
-            || name.starts_with("TCPSocket");
+            || begins("net.connect net.Dial TCPSocket", name);
         self.seen.duplicates |= matches!(last, "stdin" | "stdout")
             && self.sign(at + 1, '=')
             && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(value)) if !value.ends_with("PIPE") && !value.starts_with("sys.") && !value.ends_with("DEVNULL") && !value.contains("open"));

@@ -24,7 +24,7 @@ pub(super) fn edited(call: &Call<'_>, found: &mut Vec<Found>) {
             found.extend(each(Deed::Write, operands().skip(1).take(1)));
         }
         "sd" if !call.flag('p') && !call.long("--preview") => {
-            found.extend(each(Deed::Write, operands().skip(2)))
+            found.extend(each(Deed::Write, operands().skip(2)));
         }
         "rpl" | "replace" | "fastmod" => found.extend(each(Deed::Write, operands().skip(2))),
         "augtool" => settings_tree(call, found),

@@ -11,11 +11,7 @@ pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
         "wget" => &["-O", "--output-document", "-o", "-a", "--output-file", "--append-output"],
         "openssl" => &["-out"],
         "curl" => &["-o", "--output", "--dump-header", "-D"],
-        "ssh-keygen"
-            if ["-l", "-y", "-F", "-B", "-L", "-e"].iter().any(|flag| call.flag_word(flag)) =>
-        {
-            &[]
-        }
+        "ssh-keygen" if call.args.iter().any(|arg| lists("-l -y -F -B -L -e", &arg.text)) => &[],
         "ssh-keygen" => &["-f"],
         "crontab" => &[],
         _ => &["-o", "--output"],

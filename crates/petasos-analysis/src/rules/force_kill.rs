@@ -11,10 +11,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["force kill processes", "kill by pattern"],
     description: "kills processes by name or pattern",
     severity: Severity::Ask,
-    checks: &[
-        Check::Signal(Signal::ForceKill),
-        Check::Call("pkill killall kill skill fuser taskkill stop-process xkill spps wmic", check),
-    ],
+    checks: &[Check::Signal(Signal::ForceKill), Check::Call("pkill killall kill skill", check)],
     matches: &[
         "pkill -9 node",
         "killall -9 java",
@@ -63,25 +60,6 @@ fn check(call: &Call<'_>) -> bool {
         "kill" => {
             force && (call.args.iter().any(|arg| arg.taint.has(Taint::PROCESSES)) || call.bulk)
         }
-        "fuser" => {
-            call.flag_word("-k")
-                || call.options().any(|arg| !arg.text.starts_with("--") && arg.text.contains('k'))
-                || call.long("--kill")
-        }
-        "taskkill" => call
-            .args
-            .iter()
-            .any(|arg| arg.text.eq_ignore_ascii_case("/f") || arg.text.eq_ignore_ascii_case("/im")),
-        "wmic" => by_query(call),
-        "stop-process" | "spps" => call.args.iter().any(|arg| {
-            arg.text.eq_ignore_ascii_case("-name") || arg.text.eq_ignore_ascii_case("-force")
-        }),
         _ => false,
     }
-}
-
-/// `wmic process where … delete`.
-fn by_query(call: &Call<'_>) -> bool {
-    let has = |word: &str| call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains(word));
-    has("process") && (has("delete") || has("terminate"))
 }
