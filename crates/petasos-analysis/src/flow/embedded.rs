@@ -14,8 +14,7 @@ use crate::shell::normalise::UNKNOWN;
 use crate::words::{ends, lists};
 use crate::wrapper::{Inner, obeyed};
 
-/// So much of a text is looked at, and so many commands in it are followed.
-const TEXT_MAX: usize = 16_384;
+/// So many commands in a text are followed.
 const COMMANDS_MAX: usize = 8;
 
 /// Programs that store, show, send or look for text, and those whose code is read as code.
@@ -186,7 +185,7 @@ impl Engine<'_> {
     }
 
     fn follow_phrases(&mut self, text: &str, span: Span, anywhere: bool) {
-        if !self.charge(text.len().min(TEXT_MAX) * 4, span) {
+        if !self.charge(text.len() * 4, span) {
             return;
         }
         for words in phrases(text, anywhere) {
@@ -267,7 +266,7 @@ const PROSE: &str = "stop restart format enable trust history security net host 
 /// A command may stand `anywhere`, or only where something in front of it runs it.
 fn phrases(text: &str, anywhere: bool) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for line in text.lines().flat_map(|line| line.split([';', '|', '&', '`'])).take(256) {
+    for line in text.lines().flat_map(|line| line.split([';', '|', '&', '`'])).take(8_192) {
         let words = parted(line);
         let word = |at: usize| words.get(at).map_or("", |(word, _)| word.as_str());
         let start = (0..words.len()).find(|at| {
