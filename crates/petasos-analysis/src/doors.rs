@@ -8,7 +8,6 @@ use crate::flow::value::Arg;
 use crate::shell::normalise;
 use crate::shell::{Cut, Span};
 use crate::verdict::{Analysis, Judgement, judge};
-use crate::wrapper::Inner;
 
 /// Works out what `command` would do in a shell.
 pub fn analyse(command: &str, facts: &Facts) -> Analysis {
@@ -20,7 +19,7 @@ pub fn analyse(command: &str, facts: &Facts) -> Analysis {
     // A trap sees the variables as they are when it runs.
     for code in std::mem::take(&mut engine.traps) {
         let span = code.span;
-        engine.run_inner(Inner::Shell(code, Vec::new()), span);
+        engine.run_shell(code, span);
     }
     engine.report.analysis
 }

@@ -5,7 +5,9 @@ use crate::flow::report::Deed;
 use crate::flow::value::{Arg, Taint};
 use crate::own_program;
 use crate::table::Table;
+use crate::words::lists;
 use crate::wrappers;
+use std::borrow::Borrow;
 use std::sync::LazyLock;
 
 mod copying;
@@ -23,7 +25,6 @@ pub(crate) struct Found {
     pub(crate) path: Arg,
 }
 
-const TREE: Deed = Deed::Delete { recursive: true, bulk: false, narrowed: false };
 const ONE: Deed = Deed::Delete { recursive: false, bulk: false, narrowed: false };
 
 /// What a program does to the paths in its arguments.
@@ -38,9 +39,7 @@ const TOUCHING: &[(&str, Touching)] = &[
     ("remove-item ri rd del erase", windows_delete),
     ("set-content add-content clear-content out-file tee-object", |call, found| {
         let named = call.values(&["-Path", "-FilePath", "-LiteralPath"]).next();
-        if let Some(path) = named.or_else(|| call.operands().next().cloned()) {
-            push(found, Deed::Write, &path);
-        }
+        found.extend(each(Deed::Write, named.or_else(|| call.operands().next().cloned())));
     }),
     ("rmdir", |call, found| operands(call, ONE, found)),
     ("find gfind", search),
@@ -66,22 +65,25 @@ const TOUCHING: &[(&str, Touching)] = &[
     ("perl ruby", |call, found| {
         if in_place(call) {
             operands(call, Deed::Write, found);
+        } else if call.flag('n') || call.flag('p') {
+            found.extend(each(Deed::Read, call.operands().skip(1)));
         }
     }),
     ("awk gawk", awk),
     ("split csplit", pieces),
     ("script", |call, found| {
         let operands = call.operands_past("-c -T -t -m -E -o -I -O -B");
-        if let Some(file) = operands.first() {
-            push(found, Deed::Write, file);
-        }
+        found.extend(each(Deed::Write, operands.first().copied()));
     }),
     ("objcopy convert magick ffmpeg", converted),
     ("yq crudini dasel toml ini-file sd rpl replace fastmod augtool", |call, found| {
         edited(call, found);
         outputs(call, found);
     }),
-    ("curl wget aria2c openssl gpg age jq sort gcc patch crontab ssh-keygen", outputs),
+    (
+        "curl wget http https xh curlie aria2c openssl gpg age jq sort gcc patch crontab ssh-keygen",
+        outputs,
+    ),
     ("tar bsdtar gtar unzip zip 7z cpio", archive),
     (
         "cat head tail less more bat batcat strings xxd od hexdump base64 base32 nl tac rev cut view \
@@ -134,14 +136,10 @@ fn converted(call: &Call<'_>, found: &mut Vec<Found>) {
 fn repository(call: &Call<'_>, found: &mut Vec<Found>) {
     match call.operand(0) {
         "add" | "stage" => {
-            for operand in call.operands().skip(1) {
-                push(found, Deed::Read, operand);
-            }
+            found.extend(each(Deed::Read, call.operands().skip(1)));
         }
         "clone" => {
-            if let Some(place) = call.operands().nth(2) {
-                push(found, Deed::Write, place);
-            }
+            found.extend(each(Deed::Write, call.operands().nth(2)));
         }
         "config" if call.flag_word("--system") && call.operands().count() > 2 => {
             push(found, Deed::Write, &Arg::new("/etc/gitconfig", call.span));
@@ -153,14 +151,10 @@ fn repository(call: &Call<'_>, found: &mut Vec<Found>) {
             push(found, Deed::Write, &Arg::new("~/.gitconfig", call.span));
         }
         "archive" | "format-patch" | "bundle" | "diff" | "show" | "log" => {
-            if let Some(file) = call.option(&["-o", "--output", "--output-directory"]) {
-                push(found, Deed::Write, &file);
-            }
+            found.extend(each(Deed::Write, call.option(&["-o", "--output", "--output-directory"])));
         }
         "config" if call.operands_past("-f --file").len() > 2 => {
-            if let Some(file) = call.option(&["-f", "--file"]) {
-                push(found, Deed::Write, &file);
-            }
+            found.extend(each(Deed::Write, call.option(&["-f", "--file"])));
         }
         _ => {}
     }
@@ -186,46 +180,41 @@ fn pieces(call: &Call<'_>, found: &mut Vec<Found>) {
         "csplit" => call.option(&["-f", "--prefix"]),
         _ => operands.get(1).map(|prefix| (*prefix).clone()),
     };
-    if let Some(file) = operands.first() {
-        push(found, Deed::Read, file);
-    }
-    if let Some(prefix) = prefix {
-        push(found, Deed::Write, &prefix);
-    }
+    found.extend(each(Deed::Read, operands.first().copied()));
+    found.extend(each(Deed::Write, prefix));
 }
 
 /// All operands, with one thing done to them.
 fn operands(call: &Call<'_>, deed: Deed, found: &mut Vec<Found>) {
-    for operand in call.operands() {
-        push(found, deed, operand);
-    }
+    found.extend(each(deed, call.operands()));
+}
+
+/// The same deed, done to each of these paths.
+fn each<A: Borrow<Arg>>(
+    deed: Deed,
+    paths: impl IntoIterator<Item = A>,
+) -> impl Iterator<Item = Found> {
+    let named = |path: &A| !path.borrow().text.is_empty() && !path.borrow().is("-");
+    paths.into_iter().filter(named).map(move |path| Found { deed, path: path.borrow().clone() })
 }
 
 fn push(found: &mut Vec<Found>, deed: Deed, path: &Arg) {
-    if !path.text.is_empty() && !path.is("-") {
-        found.push(Found { deed, path: path.clone() });
-    }
+    found.extend(each(deed, [path]));
 }
 
 fn delete(call: &Call<'_>, found: &mut Vec<Found>) {
     let always = matches!(call.program, "rimraf" | "del-cli" | "remove_directory" | "rmrf");
     let recursive = always || call.flag('r') || call.flag('R') || call.long("--recursive");
-    let deed = Deed::Delete { recursive, bulk: call.bulk, narrowed: call.narrowed };
     if call.program == "shred" && !call.flag('u') && !call.long("--remove") {
-        for operand in call.operands() {
-            push(found, Deed::Write, operand);
-        }
+        found.extend(each(Deed::Write, call.operands()));
         return;
     }
-    let deed = if matches!(call.program, "srm" | "wipe" | "shred" | "scrub") {
-        Deed::Delete { recursive, bulk: true, narrowed: false }
-    } else {
-        deed
-    };
+    // What these take away does not come back.
+    let for_good = lists("srm wipe shred scrub", call.program);
     for operand in call.operands() {
-        let listed = operand.taint.has(Taint::LISTING);
-        let bulk = Deed::Delete { recursive, bulk: true, narrowed: call.narrowed };
-        push(found, if listed { bulk } else { deed }, operand);
+        let bulk = call.bulk || for_good || operand.taint.has(Taint::LISTING);
+        let narrowed = call.narrowed && !for_good;
+        push(found, Deed::Delete { recursive, bulk, narrowed }, operand);
     }
 }
 
@@ -234,9 +223,8 @@ fn searched(call: &Call<'_>, found: &mut Vec<Found>) {
     const VALUES: &str =
         "-e -f -m -A -B -C -g -t -T --include --exclude --exclude-dir --glob --type";
     let given = call.option(&["-e", "-f", "--regexp", "--file"]).is_some();
-    for operand in call.operands_past(VALUES).into_iter().skip(usize::from(!given)) {
-        push(found, Deed::Read, operand);
-    }
+    found
+        .extend(each(Deed::Read, call.operands_past(VALUES).into_iter().skip(usize::from(!given))));
 }
 
 /// `/s` and its like.
@@ -262,14 +250,13 @@ fn windows_delete(call: &Call<'_>, found: &mut Vec<Found>) {
 fn search(call: &Call<'_>, found: &mut Vec<Found>) {
     let narrowed = wrappers::is_narrowed(call.args);
     if wrappers::find_actions(call.args).any(|arg| arg.is("-delete")) {
-        for root in wrappers::find_roots(call.args) {
-            push(found, Deed::Delete { recursive: true, bulk: true, narrowed }, &root);
-        }
+        found.extend(each(
+            Deed::Delete { recursive: true, bulk: true, narrowed },
+            wrappers::find_roots(call.args),
+        ));
     }
     for name in ["-fprint", "-fprintf", "-fls", "-fprint0"] {
-        if let Some(path) = call.option(&[name]) {
-            push(found, Deed::Write, &path);
-        }
+        found.extend(each(Deed::Write, call.option(&[name])));
     }
 }
 
@@ -326,16 +313,12 @@ fn stream_edit(call: &Call<'_>, found: &mut Vec<Found>) {
         operands.remove(0);
     }
     let deed = if in_place(call) { Deed::Write } else { Deed::Read };
-    for operand in operands {
-        push(found, deed, operand);
-    }
+    found.extend(each(deed, operands));
 }
 
 fn awk(call: &Call<'_>, found: &mut Vec<Found>) {
     let in_place = call.values(&["-i", "--include"]).any(|value| value.is("inplace"));
-    for operand in call.operands().skip(1) {
-        push(found, if in_place { Deed::Write } else { Deed::Read }, operand);
-    }
+    found.extend(each(if in_place { Deed::Write } else { Deed::Read }, call.operands().skip(1)));
 }
 
 /// Hosts that `call` reaches, as far as its arguments name them.

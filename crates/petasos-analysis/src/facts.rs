@@ -31,6 +31,9 @@ pub trait Scripts: std::fmt::Debug + Send + Sync {
     /// The text of one that the agent wrote in this session.
     fn written(&self, path: &str) -> Option<String>;
 
+    /// The paths of all that the agent wrote in this session.
+    fn paths(&self) -> Vec<String>;
+
     /// The text of one that is somebody else's.
     fn foreign(&self, path: &str) -> Option<String>;
 }

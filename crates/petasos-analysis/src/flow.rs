@@ -17,7 +17,7 @@ pub(crate) mod engine;
 pub(crate) mod expand;
 pub(crate) mod filter;
 pub(crate) mod guess;
-mod imports;
+pub(crate) mod imports;
 pub(crate) mod links;
 mod loaded;
 mod locals;

@@ -11,7 +11,7 @@
 //! | `own_program` | the grammar of our own program, and what of it loosens |
 //! | `program`, `programs` | what programs do, as data: one file a family |
 //! | `wrapper`, `wrappers`, `code`, `sql` | programs that run others; programs in other languages |
-//! | `effects`, `path`, `git_words` | what a command touches, and what a path means |
+//! | `effects`, `path` | what a command touches, and what a path means |
 //! | `rule`, `rules`, `verdict` | what is asked about or blocked; the weighing of it |
 //! | `facts`, `table`, `words` | what is known beforehand; a small map, lists of words |
 
@@ -28,7 +28,6 @@ mod doors;
 mod effects;
 mod facts;
 mod flow;
-mod git_words;
 pub mod own_program;
 mod path;
 mod program;
@@ -49,7 +48,7 @@ pub use doors::{
 };
 pub use facts::{Facts, Scripts};
 pub use flow::report::FINDINGS_MAX;
-pub use path::is_free;
+pub use path::{glob_fits, is_free};
 pub use rule::{Rule, is_blind, is_own_file};
 pub use rules::RULES;
 pub use shell::Span;

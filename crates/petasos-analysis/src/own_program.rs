@@ -11,14 +11,14 @@ use crate::effects::Found;
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
-use crate::words::lists;
+use crate::words::{begins, lists};
 use crate::wrapper::{Inner, Inners, Wrapper};
 
 /// The names the program goes by.
 pub(crate) const NAMES: [&str; 2] = ["petasos", "hermes"];
 pub(crate) const CALLED: &str = "petasos hermes";
 
-pub(crate) static WRAPPER: Wrapper = Wrapper { names: CALLED, rows: Vec::new, unwrap };
+pub(crate) static WRAPPER: Wrapper = Wrapper { rows: &[], names: CALLED, unwrap };
 
 /// Options in front of a command that take the next word.
 const VALUES: &str = "--home --set --profile -p";
@@ -27,42 +27,36 @@ const VALUES: &str = "--home --set --profile -p";
 const LOOSENING: &str = "--set --home --accept-hooks --yolo --profile -p";
 
 /// Actions that write settings, consents, credentials or records. No action means all of them.
-const CHANGES: [(&str, &[&str]); 27] = [
+const CHANGES: &[(&str, &str)] = &[
     // Whoever drives an editor's server answers its questions.
-    ("acp", &[]),
-    ("approval", &["answer", "grant", "revoke", "allow", "narrow"]),
-    ("approvals", &["answer", "grant", "revoke", "allow", "narrow"]),
-    ("auth", &["login", "logout", "reset", "add", "remove"]),
-    ("config", &["set", "unset", "edit", "migrate"]),
-    (
-        "cron",
-        &[
-            "add", "create", "edit", "update", "remove", "delete", "run", "resume", "import",
-            "daemon",
-        ],
-    ),
-    ("gateway", &["install", "uninstall", "pair", "reload", "outbox", "stop", "restart", "run"]),
-    ("hooks", &["approve", "revoke", "test"]),
-    ("import", &[]),
-    ("kanban", &["dispatch"]),
-    ("login", &[]),
-    ("logout", &[]),
-    ("mcp", &["add", "import", "remove", "login"]),
-    ("memory", &["reset", "clear", "set"]),
-    ("model", &["set"]),
-    ("pairing", &["approve", "revoke", "clear-pending"]),
-    ("plugins", &["install", "enable", "disable", "update", "remove", "run"]),
-    ("profile", &["create", "use", "delete", "import", "rename"]),
-    ("provider", &["set"]),
-    ("resume", &[]),
-    ("rollback", &["restore"]),
-    ("secrets", &["set", "unset"]),
+    ("acp", ""),
+    ("approval", "answer grant revoke allow narrow"),
+    ("approvals", "answer grant revoke allow narrow"),
+    ("auth", "login logout reset add remove"),
+    ("config", "set unset edit migrate"),
+    ("cron", "add create edit update remove delete run resume import daemon"),
+    ("gateway", "install uninstall pair reload outbox stop restart run"),
+    ("hooks", "approve revoke test"),
+    ("import", ""),
+    ("kanban", "dispatch"),
+    ("login", ""),
+    ("logout", ""),
+    ("mcp", "add import remove login"),
+    ("memory", "reset clear set"),
+    ("model", "set"),
+    ("pairing", "approve revoke clear-pending"),
+    ("plugins", "install enable disable update remove run"),
+    ("profile", "create use delete import rename"),
+    ("provider", "set"),
+    ("resume", ""),
+    ("rollback", "restore"),
+    ("secrets", "set unset"),
     // Whoever has a token answers what runs ask.
-    ("serve", &[]),
-    ("sessions", &["delete", "prune", "repair", "import"]),
-    ("setup", &[]),
-    ("skills", &["install", "uninstall", "update", "trust", "allow-env", "approve", "unpin"]),
-    ("tools", &["enable", "disable"]),
+    ("serve", ""),
+    ("sessions", "delete prune repair import"),
+    ("setup", ""),
+    ("skills", "install uninstall update trust allow-env approve unpin"),
+    ("tools", "enable disable"),
 ];
 
 /// Variables, without their prefix, that loosen what the program asks about.
@@ -73,16 +67,8 @@ const VARIABLES: &str = "YOLO_MODE ACCEPT_HOOKS BUNDLED_PLUGINS ENABLE_PROJECT_P
 const HOMES: &str = "HOME PROFILE";
 
 /// Settings by which a program of any name shows that it is ours.
-const SETTINGS: [&str; 8] = [
-    "approvals.",
-    "security.",
-    "permissions.",
-    "terminal.",
-    "delegation.",
-    "hooks",
-    "command_allowlist",
-    "mcp_servers",
-];
+const SETTINGS: &str = "approvals. security. permissions. terminal. delegation. hooks command_allowlist \
+    mcp_servers";
 
 /// A command line of ours, as far as it matters here.
 struct Line<'a> {
@@ -133,7 +119,7 @@ pub fn change(words: &[&str]) -> Option<String> {
     let line = Line::read(words);
     let (_, actions) = CHANGES.iter().find(|(command, _)| *command == line.command)?;
     let rehearsed = options.clone().any(|word| *word == "--dry-run");
-    let changes = actions.is_empty() || actions.contains(&line.action);
+    let changes = actions.is_empty() || lists(actions, line.action);
     (changes && !rehearsed).then(|| {
         let action = if actions.is_empty() { "" } else { line.action };
         format!("{} {action}", line.command).trim_end().to_owned()
@@ -164,7 +150,7 @@ fn unprefixed(variable: &str) -> Option<&str> {
 /// Whether a program of an unknown name is called as only ours is.
 pub(crate) fn is_called_like_ours(args: &[Arg]) -> bool {
     let words: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
-    let ours = |key: &str| SETTINGS.iter().any(|known| key.starts_with(known));
+    let ours = |key: &str| begins(SETTINGS, key);
     let mut pairs = words.windows(2).filter_map(|pair| match pair {
         ["--set", key] => Some(*key),
         _ => None,

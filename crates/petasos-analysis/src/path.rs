@@ -209,6 +209,11 @@ pub(crate) fn covers_all(pattern: &str) -> bool {
 pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().take(256).collect();
     let name: Vec<char> = name.chars().take(4096).collect();
+    glob_fits(&pattern, &name)
+}
+
+/// Whether a pattern of `*`, `?` and `[…]` fits a whole text. Linear but for the last star.
+pub fn glob_fits(pattern: &[char], name: &[char]) -> bool {
     let (mut p, mut n) = (0, 0);
     let mut retry: Option<(usize, usize)> = None;
     loop {
@@ -223,7 +228,7 @@ pub(crate) fn matches_glob(pattern: &str, name: &str) -> bool {
                 let letter = name.get(n).copied().unwrap_or_default();
                 let (hit, width) = match sign {
                     '?' => (true, 1),
-                    '[' => bracket(&pattern, p, letter),
+                    '[' => bracket(pattern, p, letter),
                     other => (*other == letter, 1),
                 };
                 if hit {
@@ -278,7 +283,7 @@ const DIRECTORIES: &str = "shm pts fd input snd dri bus net cpu mqueue hugepages
 pub(crate) fn is_disk(path: &str) -> bool {
     const DISKS: &str = "dasd zram ram rbd ublk ubd nvd wd mfid cciss vg sg fd0 st0 raid xd tape sd hd nvme vd \
         xvd mmcblk disk rdisk mapper/ dm- md loop sr nbd zd mem kmem port block/ bcache pmem ubi \
-        mtd drbd zvol/ nst da ada nda vtbd";
+        mtd drbd zvol/ nst da ada nda vtbd root";
     if path.to_ascii_lowercase().contains("\\\\.\\physicaldrive") {
         return true;
     }

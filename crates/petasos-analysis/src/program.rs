@@ -6,39 +6,51 @@
 //! |---|---|
 //! | `stop\|kill*` | the next operand is one of these; `*` stands for anything, `_` for any operand |
 //! | `..drop` | some operand is one of these |
+//! | `@/s\|drop` | some argument is one of these, operand or option |
 //! | `-f\|--force` | one of these options is given: in a cluster, shortened, with a value |
 //! | `-s=stop\|quit` | the option has one of these values |
-//! | `~text` | some argument holds one of these texts, in any case |
+//! | `--` | something stands behind two dashes |
+//! | `~text` | some argument, or what flows in, holds one of these texts, blanks and case aside |
 //! | `#2` | there are so many operands, or more |
+//! | `%` | some argument names a disk, or may |
+//! | `^` | the call has raised rights |
 //! | `!…` | the test does not hold; an operand stays the next one |
 //!
 //! An empty pattern fits every call. A call that is only rehearsed does nothing of this.
 
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
-use crate::path::matches_glob;
+use crate::path::{self, matches_glob};
 use crate::programs::PROGRAMS;
 use crate::rule::Signal;
 use crate::table::Table;
 use crate::words::lists;
 use std::sync::LazyLock;
 
-/// What programs of these names do.
+/// What programs of these names do, and the patterns of calls that do it.
 #[derive(Debug)]
 pub(crate) struct Program {
-    pub(crate) names: &'static str,
-    /// Options whose value is the next argument.
-    pub(crate) values: &'static str,
-    /// What is done, and the patterns of calls that do it.
-    pub(crate) acts: &'static [(Signal, &'static str)],
+    names: &'static str,
+    /// Options in front of the verb whose value is the next argument. Where there are any, only
+    /// what follows the verb belongs to it.
+    values: &'static str,
+    act: Signal,
+    patterns: &'static str,
 }
 
-pub(crate) const fn program(
+/// Programs whose words stand in any order.
+pub(crate) const fn act(act: Signal, names: &'static str, patterns: &'static str) -> Program {
+    Program { names, values: "", act, patterns }
+}
+
+/// Programs with options of their own in front of the verb.
+pub(crate) const fn verbal(
+    act: Signal,
     names: &'static str,
     values: &'static str,
-    acts: &'static [(Signal, &'static str)],
+    patterns: &'static str,
 ) -> Program {
-    Program { names, values, acts }
+    Program { names, values, act, patterns }
 }
 
 static BY_NAME: LazyLock<Table<Vec<&'static Program>>> = LazyLock::new(|| {
@@ -67,69 +79,117 @@ pub(crate) fn names() -> impl Iterator<Item = &'static str> {
 
 /// What `call` does, as far as the files of programs say.
 pub(crate) fn acts(call: &Call<'_>) -> Vec<Signal> {
+    found(call, None)
+}
+
+/// Whether `call` does what `signal` stands for.
+pub(crate) fn does(call: &Call<'_>, signal: Signal) -> bool {
+    !found(call, Some(signal)).is_empty()
+}
+
+fn found(call: &Call<'_>, wanted: Option<Signal>) -> Vec<Signal> {
     let mut found = Vec::new();
-    let Some(programs) = BY_NAME.get(call.program) else { return found };
-    let asks = call.operand(0) == "help" || call.args.last().is_some_and(|arg| arg.is("help"));
-    if asks || call.args.iter().any(|arg| lists(REHEARSED, &arg.text)) {
+    let family = || BY_NAME.get("mkfs").filter(|_| call.program.starts_with("mkfs."));
+    let Some(programs) = BY_NAME.get(call.program).or_else(family) else { return found };
+    let mut programs =
+        programs.iter().filter(|it| wanted.is_none_or(|act| act == it.act)).peekable();
+    let asks = call.operands().take(2).chain(call.args.last()).any(|arg| arg.is("help"));
+    let rehearsed = |arg: &Arg| arg.text.starts_with('-') && lists(REHEARSED, &arg.text);
+    if programs.peek().is_none() || asks || call.args.iter().any(rehearsed) {
         return found;
     }
+    let mut known: Option<(&str, Words<'_>)> = None;
     for program in programs {
-        let operands = call.operands_past(program.values);
-        for (signal, patterns) in program.acts {
-            if patterns.split(';').any(|pattern| fits(pattern, call, &operands)) {
-                found.push(*signal);
-            }
+        let (_, words) = match known.take().filter(|(values, _)| *values == program.values) {
+            Some(same) => known.insert(same),
+            None => known.insert((program.values, Words::of(call, program.values))),
+        };
+        if program.patterns.split(';').any(|pattern| words.fit(pattern)) {
+            found.push(program.act);
         }
     }
     found
 }
 
-/// Whether `call` does what `signal` stands for.
-pub(crate) fn does(call: &Call<'_>, signal: Signal) -> bool {
-    acts(call).contains(&signal)
+/// A call as patterns see it.
+struct Words<'c> {
+    call: &'c Call<'c>,
+    /// The same call from its verb on.
+    tail: Call<'c>,
+    operands: Vec<&'c Arg>,
 }
 
-fn fits(pattern: &str, call: &Call<'_>, operands: &[&Arg]) -> bool {
-    let mut next = 0;
-    pattern.split_ascii_whitespace().all(|test| {
-        if let Some(test) = test.strip_prefix('!') {
-            return !holds(test, call, operands, next);
+impl<'c> Words<'c> {
+    fn of(call: &'c Call<'c>, values: &str) -> Self {
+        let mut at = 0;
+        while let Some(arg) = call.args.get(at).filter(|arg| arg.text.starts_with('-')) {
+            if values.is_empty() {
+                break;
+            }
+            at += if lists(values, &arg.text) { 2 } else { 1 };
         }
-        let held = holds(test, call, operands, next);
-        next += usize::from(is_next(test));
-        held
-    })
+        let tail = Call { args: call.args.get(at..).unwrap_or_default(), ..*call };
+        let operands = tail.operands_past(values);
+        Self { call, tail, operands }
+    }
+
+    fn fit(&self, pattern: &str) -> bool {
+        let mut next = 0;
+        pattern.split_ascii_whitespace().all(|test| {
+            if let Some(test) = test.strip_prefix('!') {
+                return !self.hold(test, next);
+            }
+            let held = self.hold(test, next);
+            next += usize::from(is_next(test));
+            held
+        })
+    }
+
+    fn hold(&self, test: &str, next: usize) -> bool {
+        let any = |words: &str, args: &[Arg]| args.iter().any(|arg| is_one(words, &arg.text));
+        match test.as_bytes() {
+            [b'.', b'.', ..] => {
+                let words = test.get(2..).unwrap_or_default();
+                self.operands.iter().any(|operand| is_one(words, &operand.text))
+            }
+            [b'@', ..] => any(test.get(1..).unwrap_or_default(), self.call.args),
+            [b'#', count @ ..] => {
+                let count = std::str::from_utf8(count).ok().and_then(|count| count.parse().ok());
+                count.is_some_and(|count: usize| self.operands.len() >= count)
+            }
+            [b'~', ..] => self.says(test.get(1..).unwrap_or_default()),
+            b"%" => self.call.args.iter().any(names_disk),
+            b"^" => self.call.elevated,
+            b"--" => self.tail.args.iter().skip_while(|arg| !arg.is("--")).nth(1).is_some(),
+            [b'-', ..] => match test.split_once('=') {
+                Some((names, words)) => {
+                    let names: Vec<&str> = names.split('|').collect();
+                    self.tail.values(&names).any(|value| is_one(words, &value.text))
+                }
+                None => test.split('|').any(|option| is_given(option, &self.tail)),
+            },
+            _ => self.operands.get(next).is_some_and(|operand| is_one(test, &operand.text)),
+        }
+    }
+
+    /// Whether one of `texts` stands in an argument or in what flows in.
+    fn says(&self, texts: &str) -> bool {
+        let given = self.call.args.iter().map(|arg| arg.text.as_str());
+        given.chain(self.call.stdin.text.as_deref()).any(|text| {
+            let mut lower = text.to_ascii_lowercase();
+            lower.retain(|letter| !letter.is_ascii_whitespace());
+            texts.split('|').any(|text| lower.contains(text))
+        })
+    }
 }
 
 /// Whether a test is about the next operand.
 fn is_next(test: &str) -> bool {
-    !test.starts_with(['-', '~', '#']) && !test.starts_with("..")
+    !test.starts_with(['-', '~', '#', '@', '%', '^']) && !test.starts_with("..")
 }
 
-fn holds(test: &str, call: &Call<'_>, operands: &[&Arg], next: usize) -> bool {
-    if let Some(words) = test.strip_prefix("..") {
-        return operands.iter().any(|operand| is_one(words, &operand.text));
-    }
-    if let Some(count) = test.strip_prefix('#') {
-        return count.parse().is_ok_and(|count: usize| operands.len() >= count);
-    }
-    if let Some(texts) = test.strip_prefix('~') {
-        let within = |arg: &Arg| {
-            let lower = arg.text.to_ascii_lowercase();
-            texts.split('|').any(|text| lower.contains(&text.to_ascii_lowercase()))
-        };
-        return call.args.iter().any(within);
-    }
-    if test.starts_with('-') {
-        return match test.split_once('=') {
-            Some((names, words)) => {
-                let names: Vec<&str> = names.split('|').collect();
-                call.values(&names).any(|value| is_one(words, &value.text))
-            }
-            None => test.split('|').any(|option| is_given(option, call)),
-        };
-    }
-    operands.get(next).is_some_and(|operand| is_one(test, &operand.text))
+fn names_disk(arg: &Arg) -> bool {
+    arg.is_unknown() || path::is_disk(&path::resolve(&arg.text, None, "/"))
 }
 
 /// Whether an option is given, in whatever spelling.
@@ -138,7 +198,10 @@ fn is_given(option: &str, call: &Call<'_>) -> bool {
         return call.options().any(|arg| matches_glob(option, &arg.text));
     }
     match option.strip_prefix('-').map(|rest| (rest, rest.chars().next())) {
-        Some((rest, Some(letter))) if rest.len() == 1 => call.flag(letter),
+        // A longer word has the value of its first letter in it.
+        Some((rest, Some(letter))) if rest.len() == 1 => call.options().any(|arg| {
+            !arg.text.starts_with("--") && arg.text.len() <= 6 && arg.text.contains(letter)
+        }),
         Some((rest, _)) if rest.starts_with('-') => call.long(option),
         _ => call.flag_word(option),
     }
@@ -148,9 +211,20 @@ fn is_given(option: &str, call: &Call<'_>) -> bool {
 fn is_one(words: &str, text: &str) -> bool {
     words.split('|').any(|word| match word {
         "_" => true,
-        word if word.contains('*') => matches_glob(word, text),
+        "*" => true,
+        word if word.contains(['*', '?', '[']) => could_fit(word, text) && fits(word, text),
         word => word.eq_ignore_ascii_case(text),
     })
+}
+
+/// What a pattern says before its first sign, which is cheap to compare.
+fn could_fit(pattern: &str, text: &str) -> bool {
+    let head = pattern.split(['*', '?', '[']).next().unwrap_or_default();
+    text.get(..head.len()).is_some_and(|start| start.eq_ignore_ascii_case(head))
+}
+
+fn fits(pattern: &str, text: &str) -> bool {
+    matches_glob(pattern, text) || matches_glob(pattern, &text.to_ascii_lowercase())
 }
 
 #[cfg(test)]
@@ -160,8 +234,8 @@ mod tests {
     #[test]
     fn every_pattern_can_be_read() {
         for program in PROGRAMS.iter().flat_map(|programs| programs.iter()) {
-            assert!(!program.names.is_empty() && !program.acts.is_empty());
-            for test in program.acts.iter().flat_map(|(_, text)| text.split([' ', ';'])) {
+            assert!(!program.names.is_empty());
+            for test in program.patterns.split([' ', ';']) {
                 let body = test.trim_start_matches('!').trim_start_matches("..");
                 assert!(
                     test.is_empty() || !body.is_empty() && !body.contains("||"),

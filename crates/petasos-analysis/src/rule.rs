@@ -2,8 +2,8 @@
 //! touched, or at something the analysis noticed. The rules themselves are one file each.
 
 use crate::flow::call::Call;
-use crate::flow::report::Touch;
-use crate::path::matches_glob;
+use crate::flow::report::{Deed, Touch};
+use crate::path::{Target, matches_glob};
 use crate::rules::RULES;
 use crate::table::Table;
 use crate::verdict::Severity;
@@ -36,8 +36,17 @@ pub(crate) enum Signal {
     FirewallChange,
     SnapshotDelete,
     Power,
-    HistoryOff,
-    Preload,
+    SecurityOff,
+    KeyImplant,
+    AccountChange,
+    SelfHarm,
+    Emptied,
+    CronChange,
+    DiskFormat,
+    GitDiscard,
+    GitHistory,
+    GitRemote,
+    MountChange,
     CloudDelete,
     ContainerEnd,
     ServiceStop,
@@ -52,6 +61,8 @@ pub(crate) enum Check {
     /// For a touched path, if the function agrees.
     Touch(fn(&Touch<'_>) -> bool),
     Signal(Signal),
+    /// For a path that is written and means this.
+    Write(Target),
 }
 
 impl std::fmt::Debug for Check {
@@ -60,6 +71,7 @@ impl std::fmt::Debug for Check {
             Self::Call(..) => "Call",
             Self::Touch(_) => "Touch",
             Self::Signal(_) => "Signal",
+            Self::Write(_) => "Write",
         })
     }
 }
@@ -83,40 +95,34 @@ pub struct Rule {
 }
 
 type CallCheck = fn(&Call<'_>) -> bool;
-type TouchCheck = fn(&Touch<'_>) -> bool;
-type OnCall = Vec<(&'static Rule, CallCheck)>;
-type OnTouch = Vec<(&'static Rule, TouchCheck)>;
 
-static CALLS: LazyLock<Table<OnCall>> = LazyLock::new(|| {
-    let mut map: Table<OnCall> = Table::default();
-    for rule in RULES {
-        for check in rule.checks {
-            if let Check::Call(programs, check) = check {
-                for program in programs.split_ascii_whitespace() {
-                    map.entry(program).or_default().push((rule, *check));
-                }
+/// Every check with its rule.
+fn checks() -> impl Iterator<Item = (&'static Rule, &'static Check)> {
+    RULES.iter().flat_map(|rule| rule.checks.iter().map(|check| (*rule, check)))
+}
+
+static CALLS: LazyLock<Table<Vec<(&'static Rule, CallCheck)>>> = LazyLock::new(|| {
+    let mut map: Table<Vec<(&'static Rule, CallCheck)>> = Table::default();
+    for (rule, check) in checks() {
+        if let Check::Call(programs, check) = check {
+            for program in programs.split_ascii_whitespace() {
+                map.entry(program).or_default().push((rule, *check));
             }
         }
     }
     map
 });
 
-static TOUCHES: LazyLock<OnTouch> = LazyLock::new(|| {
-    let all = RULES.iter().flat_map(|rule| rule.checks.iter().map(move |check| (*rule, check)));
-    all.filter_map(|(rule, check)| match check {
-        Check::Touch(check) => Some((rule, *check)),
-        _ => None,
-    })
-    .collect()
+static TOUCHES: LazyLock<Vec<(&'static Rule, &'static Check)>> = LazyLock::new(|| {
+    checks().filter(|(_, check)| matches!(check, Check::Touch(_) | Check::Write(_))).collect()
 });
 
 static SIGNALS: LazyLock<Vec<(Signal, &'static Rule)>> = LazyLock::new(|| {
-    let all = RULES.iter().flat_map(|rule| rule.checks.iter().map(move |check| (*rule, check)));
-    all.filter_map(|(rule, check)| match check {
+    let signalled = checks().filter_map(|(rule, check)| match check {
         Check::Signal(signal) => Some((*signal, rule)),
         _ => None,
-    })
-    .collect()
+    });
+    signalled.collect()
 });
 
 /// Whether a rule speaks because something could not be looked at: an answer says nothing about
@@ -141,14 +147,17 @@ pub fn is_own_file(key: &str) -> bool {
 
 /// Rules that look at calls of `program`.
 pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
-    let family = || CALLS.get("mkfs").filter(|_| program.starts_with("mkfs."));
-    let found = CALLS.get(program).or_else(family);
-    found.map(Vec::as_slice).unwrap_or_default()
+    CALLS.get(program).map(Vec::as_slice).unwrap_or_default()
 }
 
-/// Rules that look at touched paths.
-pub(crate) fn on_touch() -> &'static [(&'static Rule, TouchCheck)] {
-    &TOUCHES
+/// Rules that speak about a touched path.
+pub(crate) fn on_touch(touch: &Touch<'_>) -> impl Iterator<Item = &'static Rule> {
+    let speaks = |check: &Check| match check {
+        Check::Touch(check) => check(touch),
+        Check::Write(target) => touch.deed == Deed::Write && touch.target == *target,
+        Check::Call(..) | Check::Signal(_) => false,
+    };
+    TOUCHES.iter().filter(move |(_, check)| speaks(check)).map(|(rule, _)| *rule)
 }
 
 /// The rule for something noticed.
@@ -183,26 +192,4 @@ pub(crate) fn matching(pattern: &str) -> Vec<&'static str> {
 /// Whether a pattern for names fits every name.
 pub(crate) fn matches_everything(pattern: &str) -> bool {
     matches!(pattern, "." | ".*" | "^" | "" | ".+" | "[a-z]*" | "*")
-}
-
-/// A rule has a key that no other has.
-pub(crate) const fn unique(rules: &[&Rule]) {
-    let mut left = 0;
-    while left < rules.len() {
-        let mut right = left + 1;
-        while right < rules.len() {
-            assert!(!same(rules[left].key, rules[right].key), "two rules share a key");
-            right += 1;
-        }
-        left += 1;
-    }
-}
-
-const fn same(left: &str, right: &str) -> bool {
-    let (left, right) = (left.as_bytes(), right.as_bytes());
-    let mut at = 0;
-    while at < left.len() && at < right.len() && left[at] == right[at] {
-        at += 1;
-    }
-    at == left.len() && at == right.len()
 }

@@ -50,7 +50,7 @@ mod system_delete;
 mod system_write;
 mod world_writable;
 
-use crate::rule::{Rule, unique};
+use crate::rule::Rule;
 
 /// Every member, in the order of its file name.
 #[rustfmt::skip]
@@ -105,5 +105,3 @@ pub static RULES: &[&Rule] = &[
     &system_write::RULE,
     &world_writable::RULE,
 ];
-
-const _: () = unique(RULES);

@@ -76,6 +76,9 @@ fn words(text: &str) -> Vec<String> {
     output
 }
 
+/// Words and signs behind which a statement begins.
+const STARTS: &str = "BEGIN DO THEN ELSE ) AS ( * / \\ C GO EXECUTE ! E PUBLIC";
+
 fn statement(words: &[String]) -> bool {
     let mut words = words;
     let mut looked = 0;
@@ -109,28 +112,7 @@ fn statement(words: &[String]) -> bool {
         let before = at.checked_sub(1).and_then(|before| words.get(before)).map(String::as_str);
         let tail = words.get(at + 1..).unwrap_or_default();
         let next = tail.first().map(String::as_str).unwrap_or_default();
-        let starts = at == 0
-            || matches!(
-                before,
-                Some(
-                    "BEGIN"
-                        | "DO"
-                        | "THEN"
-                        | "ELSE"
-                        | ")"
-                        | "AS"
-                        | "("
-                        | "*"
-                        | "/"
-                        | "\\"
-                        | "C"
-                        | "GO"
-                        | "EXECUTE"
-                        | "!"
-                        | "E"
-                        | "PUBLIC"
-                )
-            );
+        let starts = before.is_none_or(|word| lists(STARTS, word));
         match words.get(at).map(String::as_str) {
             Some("DROP") if starts && next.bytes().any(|byte| byte.is_ascii_alphabetic()) => {
                 return true;

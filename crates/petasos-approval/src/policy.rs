@@ -10,12 +10,12 @@ mod layers;
 mod outward;
 mod own;
 pub(crate) mod paths;
-mod readings;
 mod scanning;
 mod scripts;
 mod settle;
 mod spending;
 mod tainted;
+mod trees;
 mod waive;
 
 use std::collections::VecDeque;
@@ -171,11 +171,6 @@ impl Engine {
     /// Forgets what was approved for a session.
     pub fn end_session(&self, session: &SessionId) {
         self.memory.end(session);
-    }
-
-    /// The keys approved for a session.
-    pub fn session_keys(&self, session: &SessionId) -> Vec<String> {
-        self.memory.keys(session)
     }
 
     /// Forgets a key that was approved for good in this process; the file is edited by

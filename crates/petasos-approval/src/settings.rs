@@ -17,7 +17,6 @@ use crate::permissions::{Glob, Permissions, PermissionsError};
 use crate::scan::Wish;
 
 const TIMEOUT: Duration = Duration::from_mins(1);
-const GATEWAY_TIMEOUT: Duration = Duration::from_mins(5);
 
 /// Who judges what the rules flag.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
@@ -91,8 +90,6 @@ pub struct Approvals {
     pub mode: Mode,
     /// How long a question at the terminal stays open.
     pub timeout: Duration,
-    /// How long a question over chat stays open.
-    pub gateway_timeout: Duration,
     /// What becomes of a flagged call in a scheduled run.
     pub cron: Absent,
     /// What becomes of one where nobody can be asked.
@@ -155,7 +152,6 @@ impl Approvals {
         Ok(Self {
             mode: mode(settings)?,
             timeout: seconds(settings, "approvals.timeout", TIMEOUT)?,
-            gateway_timeout: seconds(settings, "approvals.gateway_timeout", GATEWAY_TIMEOUT)?,
             cron: absent("approvals.cron_mode", &["approve", "off", "allow", "yes"])?,
             headless: absent("approvals.headless_mode", &["approve"])?,
             subagents: match settings.get("delegation.subagent_auto_approve") {
@@ -307,7 +303,6 @@ mod tests {
         assert_eq!(found.mode, Mode::Manual);
         assert_eq!((found.cron, found.headless), (Absent::Deny, Absent::Deny));
         assert_eq!(found.timeout, TIMEOUT);
-        assert_eq!(found.gateway_timeout, GATEWAY_TIMEOUT);
         assert_eq!(found.backend, Backend::Local);
     }
 

@@ -157,9 +157,7 @@ impl Engine {
     pub(crate) fn with_vendor(&self, effects: Effects, cx: &CallContext) -> Effects {
         match self.0.as_ref().and_then(|browsers| browsers.vendor(cx)) {
             Some((host, 0)) => effects.and(Effect::Reach(host)),
-            Some((host, cents)) => {
-                effects.and(Effect::Reach(host)).and(Effect::Spend { cents: cents.into() })
-            }
+            Some((host, cents)) => effects.and(Effect::Reach(host)).and(Effect::Spend { cents }),
             None => effects,
         }
     }

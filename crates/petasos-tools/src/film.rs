@@ -76,26 +76,26 @@ impl Studio {
         if ask.prompt.trim().is_empty() {
             return Err(MediaError::new("bad_argument", "`prompt` is empty: say what happens"));
         }
-        let filmed = film(filmer, ask, (&self.media, self.jobs.as_ref()), cx);
-        let filmed = Box::pin(filmed).await?;
-        let elsewhere = media::agent_path(&filmed.path, &self.sites, cx).await;
-        let path = filmed.path.display().to_string();
+        let made = film(filmer, ask, (&self.media, self.jobs.as_ref()), cx);
+        let made = Box::pin(made).await?;
+        let elsewhere = media::agent_path(&made.path, &self.sites, cx).await;
+        let path = made.path.display().to_string();
         let ratio = (ask.task == Task::Create).then(|| ask.aspect_ratio.clone());
-        let notes = (!filmed.notes.is_empty()).then(|| Value::from(filmed.notes));
+        let notes = (!made.notes.is_empty()).then(|| Value::from(made.notes));
         let told = [
             ("success", Some(true.into())),
             ("media_tag", Some(format!("MEDIA:{path}").into())),
             ("video", Some(path.into())),
             ("modality", Some(modality.into())),
-            ("duration", filmed.duration.map(Value::from)),
+            ("duration", made.duration.map(Value::from)),
             ("aspect_ratio", ratio.map(Value::from)),
-            ("resolution", filmed.resolution.map(Value::from)),
-            ("provider", Some(filmed.provider.into())),
-            ("model", Some(filmed.model.into())),
-            ("request_id", filmed.request_id.map(Value::from)),
-            ("public_url", filmed.public_url.map(Value::from)),
+            ("resolution", made.resolution.map(Value::from)),
+            ("provider", Some(made.provider.into())),
+            ("model", Some(made.model.into())),
+            ("request_id", made.request_id.map(Value::from)),
+            ("public_url", made.public_url.map(Value::from)),
             ("agent_path", elsewhere.map(Value::from)),
-            ("cost_cents", filmed.cents.map(Value::from)),
+            ("cost_cents", made.cents.map(Value::from)),
             ("notes", notes),
         ];
         Ok(told.into_iter().filter_map(|(key, value)| Some((key.to_owned(), value?))).collect())

@@ -54,7 +54,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_long_wait_is_told_of_and_a_short_one_is_not() {
         let ear = Arc::new(Ear::default());
-        let settings = Arc::new(Settings::default());
+        let settings = Arc::new(Settings::from_values(serde_json::Map::new()));
         let mut cx = CallContext::new(settings, Surface::Cli, SessionId::new("s"));
         cx.events = EventSink::to(Arc::clone(&ear) as _);
         telling(&cx, "a page", tokio::time::sleep(Duration::from_secs(2))).await;

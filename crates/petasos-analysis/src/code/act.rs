@@ -31,10 +31,7 @@ impl Walker<'_, '_, '_> {
             }
             Action::DeleteTree => {
                 self.seen.deletes |= subject.contains(UNKNOWN);
-                self.touch(
-                    Deed::Delete { recursive: true, bulk: false, narrowed: false },
-                    &subject,
-                );
+                self.touch(Deed::TREE, &subject);
             }
             Action::DeleteMaybeTree if matches!(&first, Value::Text(flags) if flags.starts_with('-')) =>
             {
@@ -56,6 +53,11 @@ impl Walker<'_, '_, '_> {
             Action::WriteSecond => {
                 if let Some(target) = args.get(1) {
                     self.touch(Deed::Write, &target.text());
+                }
+                if name.ends_with("urlretrieve") {
+                    let path =
+                        self.engine.resolve(&args.get(1).map(Value::text).unwrap_or_default());
+                    self.engine.write_file(path, Stream::unknown(Taint::DOWNLOADED), false);
                 }
                 if name.contains("link") || name.contains("ln_s") {
                     let link = args.get(1).map(Value::text).unwrap_or_default();
@@ -289,7 +291,7 @@ impl Walker<'_, '_, '_> {
             && !text.contains(UNKNOWN)
         {
             let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
-            let code = Arg { text: text.clone(), span: self.span, glob: false, taint };
+            let code = Arg::of(text.clone(), self.span, taint);
             self.engine.run_inner(Inner::Code(self.language, code), self.span);
         }
     }

@@ -95,7 +95,7 @@ const ROWS: &[(Action, &str)] = &[
          dropDatabase dropAllTables",
     ),
     (Action::Enter, "chdir"),
-    (Action::Kill, "kill killpg"),
+    (Action::Kill, "kill killpg posix_kill"),
     (Action::Mode, "chmod chmodSync lchmod chmod_R umask"),
     (Action::Power, "reboot"),
 ];
@@ -179,16 +179,11 @@ pub(crate) fn reaches_network(name: &str) -> bool {
 /// Whether a module or package speaks to a cloud or a cluster.
 pub(crate) fn is_cloud_library(name: &str) -> bool {
     let first = name.split(['.', ':']).next().unwrap_or_default();
-    matches!(first, "boto3" | "botocore" | "aioboto3" | "Aws" | "kubernetes" | "azure" | "pulumi")
-        || name.starts_with("google.cloud")
-        || ["@aws-sdk/", "aws-sdk", "@google-cloud/", "@azure/", "@kubernetes/"]
-            .iter()
-            .any(|package| name.starts_with(package))
+    lists("boto3 botocore aioboto3 Aws kubernetes azure pulumi", first)
+        || begins("google.cloud @aws-sdk/ aws-sdk @google-cloud/ @azure/ @kubernetes/", name)
 }
 
 /// Whether a method of such a library takes something away for good.
 pub(crate) fn takes_away(method: &str) -> bool {
-    ["delete", "terminate", "destroy", "purge", "Delete", "Terminate"]
-        .iter()
-        .any(|verb| method.starts_with(verb))
+    begins("delete terminate destroy purge Delete Terminate", method)
 }

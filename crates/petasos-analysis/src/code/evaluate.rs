@@ -63,26 +63,48 @@ impl Reader<'_> {
 
     /// The arguments of the call whose parenthesis is at `open`, and where it ends.
     pub(crate) fn arguments(&mut self, open: usize, nesting: u32) -> (Vec<Value>, usize) {
+        self.items(open, (')', 64), nesting)
+    }
+
+    /// What stands between commas up to `close`, so many at most.
+    fn items(
+        &mut self,
+        open: usize,
+        (close, most): (char, usize),
+        nesting: u32,
+    ) -> (Vec<Value>, usize) {
         let mut values = Vec::new();
         let mut at = open + 1;
-        while at < self.tokens.len() && !self.sign(at, ')') && values.len() < 64 {
-            if self.labelled
-                && self.sign(at + 1, ':')
-                && matches!(self.tokens.get(at), Some(Token::Name(_)))
-            {
+        while at < self.tokens.len() && !self.sign(at, close) && values.len() < most {
+            let named = matches!(self.tokens.get(at), Some(Token::Name(_)));
+            if self.labelled && close == ')' && named && self.sign(at + 1, ':') {
                 at += 2;
             }
             let (value, next) = self.expression(at, nesting + 1);
             values.push(value);
             at = next.max(at + 1);
-            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, ')') {
+            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, close) {
                 at = self.skip(at);
             }
-            if self.sign(at, ',') {
-                at += 1;
-            }
+            at += usize::from(self.sign(at, ','));
         }
         (values, at + 1)
+    }
+
+    /// Arguments without parentheses.
+    pub(super) fn loose_items(&mut self, start: usize, nesting: u32) -> (Vec<Value>, usize) {
+        let mut values = Vec::new();
+        let mut at = start;
+        while values.len() < 64 {
+            let (value, next) = self.expression(at, nesting);
+            values.push(value);
+            at = next;
+            if !self.sign(at, ',') {
+                break;
+            }
+            at += 1;
+        }
+        (values, at)
     }
 
     /// Past one token or one bracketed group.
@@ -124,25 +146,16 @@ impl Reader<'_> {
         loop {
             at = self.postfix(&mut value, at, nesting);
             match self.tokens.get(at) {
-                Some(Token::Sign('+' | '.' | '~')) => {
+                Some(Token::Sign(sign @ ('+' | '.' | '~' | '/'))) => {
+                    let between = if *sign == '/' { "/" } else { "" };
                     let (right, next) = self.operand(at + 1, nesting + 1);
-                    value = self.joined(value, &right, "");
-                    at = next;
-                }
-                Some(Token::Sign('/')) => {
-                    let (right, next) = self.operand(at + 1, nesting + 1);
-                    value = self.joined(value, &right, "/");
+                    value = self.joined(value, &right, between);
                     at = next;
                 }
                 // Texts beside each other are one, in AWK also a text and a variable.
-                Some(Token::Name(name))
-                    if matches!(value, Value::Text(_)) && self.constants.contains_key(name) =>
+                Some(Token::Name(_) | Token::Text(_))
+                    if matches!(value, Value::Text(_)) && self.continues(at) =>
                 {
-                    let (right, next) = self.operand(at, nesting + 1);
-                    value = self.joined(value, &right, "");
-                    at = next;
-                }
-                Some(Token::Text(_)) if matches!(value, Value::Text(_)) => {
                     let (right, next) = self.operand(at, nesting + 1);
                     value = self.joined(value, &right, "");
                     at = next;
@@ -173,6 +186,15 @@ impl Reader<'_> {
                 }
                 _ => return (value, at),
             }
+        }
+    }
+
+    /// Whether a text goes on with what stands here.
+    fn continues(&self, at: usize) -> bool {
+        match self.tokens.get(at) {
+            Some(Token::Name(name)) => self.constants.contains_key(name),
+            Some(Token::Text(_)) => true,
+            _ => false,
         }
     }
 
@@ -262,7 +284,9 @@ impl Reader<'_> {
                 (value, end)
             }
             // `*ARGV`: all of them.
-            Some(Token::Sign('*')) if matches!(self.tokens.get(at + 1), Some(Token::Name(_))) => {
+            Some(Token::Sign('*'))
+                if matches!(self.tokens.get(at + 1), Some(Token::Name(_) | Token::Text(_))) =>
+            {
                 self.operand(at + 1, nesting + 1)
             }
             Some(Token::Sign('[')) => self.list(at, nesting),
@@ -279,20 +303,8 @@ impl Reader<'_> {
     }
 
     fn list(&mut self, open: usize, nesting: u32) -> (Value, usize) {
-        let mut items = Vec::new();
-        let mut at = open + 1;
-        while at < self.tokens.len() && !self.sign(at, ']') && items.len() < 256 {
-            let (value, next) = self.expression(at, nesting + 1);
-            items.push(value.text());
-            at = next.max(at + 1);
-            while at < self.tokens.len() && !self.sign(at, ',') && !self.sign(at, ']') {
-                at = self.skip(at);
-            }
-            if self.sign(at, ',') {
-                at += 1;
-            }
-        }
-        (Value::List(items), at + 1)
+        let (items, end) = self.items(open, (']', 256), nesting);
+        (Value::List(items.iter().map(Value::text).collect()), end)
     }
 
     fn named(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
@@ -351,19 +363,18 @@ impl Reader<'_> {
 
     /// `join " ", "a", "b"`.
     fn loose_call(&mut self, name: &str, at: usize, nesting: u32) -> (Value, usize) {
-        let mut args = Vec::new();
-        let mut at = at + 1;
-        while args.len() < 64 {
-            // Few of these stand inside each other.
-            let (value, next) = self.expression(at, nesting + 4);
-            args.push(value);
-            at = next;
-            if !self.sign(at, ',') {
-                break;
-            }
-            at += 1;
-        }
+        // Few of these stand inside each other.
+        let (args, at) = self.loose_items(at + 1, nesting + 4);
         (self.function(name, name, &args), at)
+    }
+
+    /// Plain text that was spelt otherwise.
+    fn decoded_by(&mut self, decoder: fn(&str) -> Option<String>, value: &Value) -> Value {
+        self.decoded = true;
+        match value {
+            Value::Text(text) => decoder(text).map_or(Value::Unknown, Value::Text),
+            _ => Value::Unknown,
+        }
     }
 
     fn function(&mut self, name: &str, last: &str, args: &[Value]) -> Value {
@@ -371,6 +382,7 @@ impl Reader<'_> {
             return value;
         }
         let first = args.first().cloned().unwrap_or(Value::Unknown);
+        let second = args.get(1).map(Value::text).unwrap_or_default();
         match last {
             "expanduser" | "expand_path" | "expand" => match first {
                 Value::Text(text) => Value::Text(
@@ -391,36 +403,13 @@ impl Reader<'_> {
             "Path" | "PurePath" | "str" | "String" | "abspath" | "realpath" | "quote" | "bytes"
             | "PosixPath" | "normpath" | "Pathname" => first,
             "b64decode" | "atob" | "base64_decode" | "decode_base64" | "decode64"
-            | "strict_decode64" | "urlsafe_b64decode" => {
-                self.decoded = true;
-                match first {
-                    Value::Text(text) => decode::base64(&text).map_or(Value::Unknown, Value::Text),
-                    _ => Value::Unknown,
-                }
-            }
-            "fromhex" | "unhexlify" | "hex2bin" => {
-                self.decoded = true;
-                match first {
-                    Value::Text(text) => decode::hex(&text).map_or(Value::Unknown, Value::Text),
-                    _ => Value::Unknown,
-                }
-            }
-            "decode" if args.get(1).is_some_and(|value| value.text().contains("rot")) => {
-                Value::Text(decode::rot13(&first.text()))
-            }
-            "from" if args.get(1).is_some_and(|value| value.text() == "base64") => {
-                self.decoded = true;
-                decode::base64(&first.text()).map_or(Value::Unknown, Value::Text)
-            }
-            "from" if args.get(1).is_some_and(|value| value.text() == "hex") => {
-                self.decoded = true;
-                decode::hex(&first.text()).map_or(Value::Unknown, Value::Text)
-            }
+            | "strict_decode64" | "urlsafe_b64decode" => self.decoded_by(decode::base64, &first),
+            "fromhex" | "unhexlify" | "hex2bin" => self.decoded_by(decode::hex, &first),
+            "decode" if second.contains("rot") => Value::Text(decode::rot13(&first.text())),
+            "from" if second == "base64" => self.decoded_by(decode::base64, &first),
+            "from" if second == "hex" => self.decoded_by(decode::hex, &first),
             "pack" | "unpack" if first.text().starts_with(['H', 'h', 'u', 'm']) => {
-                self.decoded = true;
-                args.get(1)
-                    .and_then(|value| decode::hex(&value.text()))
-                    .map_or(Value::Unknown, Value::Text)
+                self.decoded_by(decode::hex, args.get(1).unwrap_or(&Value::Unknown))
             }
             "decompress" | "gzinflate" | "gzuncompress" | "loads" | "inflate" => {
                 self.decoded = true;

@@ -19,6 +19,11 @@ impl Reader<'_> {
         if self.loose && name == "shift" {
             return Some((value(0), at + 1));
         }
+        // `ARGV.join(" ")`: all of them in one text.
+        if last == "join" && (name == "ARGV.join" || name.ends_with("argv.join")) {
+            let words: Vec<&str> = arguments.iter().map(|arg| arg.text.as_str()).collect();
+            return Some((Value::Text(words.join(" ")), at + 4));
+        }
         let first = match last.trim_start_matches(['$', '@']) {
             "argv" => 1,
             "ARGV" => 0,

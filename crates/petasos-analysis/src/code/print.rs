@@ -13,6 +13,10 @@ use crate::words::lists;
 /// Longest text that is followed.
 const PRINTED_MAX: usize = 1 << 14;
 
+/// Names that print and do not end the line.
+const PLAIN: &str = "sys.stdout.write process.stdout.write $stdout.write STDOUT.write io.write putStr \
+    $stdout.print STDOUT.print";
+
 /// Whether a name prints, and whether it ends the line.
 fn prints(name: &str, language: Language) -> Option<bool> {
     Some(match (name, language) {
@@ -22,17 +26,7 @@ fn prints(name: &str, language: Language) -> Option<bool> {
             true
         }
         ("echo", Language::Php) => false,
-        (
-            "sys.stdout.write"
-            | "process.stdout.write"
-            | "$stdout.write"
-            | "STDOUT.write"
-            | "io.write"
-            | "putStr"
-            | "$stdout.print"
-            | "STDOUT.print",
-            _,
-        ) => false,
+        (name, _) if lists(PLAIN, name) => false,
         ("STDOUT.puts" | "$stdout.puts", _) => true,
         _ => return None,
     })

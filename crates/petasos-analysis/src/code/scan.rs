@@ -87,17 +87,13 @@ impl Scanner {
     }
 
     fn hash_comments(&self) -> bool {
-        matches!(
-            self.language,
-            Language::Python
-                | Language::Perl
-                | Language::Ruby
-                | Language::Php
-                | Language::Awk
-                | Language::Other
-        ) && !(self.language == Language::Perl
-            && self.at > 0
-            && self.letters.get(self.at - 1) == Some(&'$'))
+        let last = self.at.checked_sub(1).and_then(|at| self.letters.get(at));
+        let variable = self.language == Language::Perl && last == Some(&'$');
+        !variable
+            && !matches!(
+                self.language,
+                Language::JavaScript | Language::AppleScript | Language::Tcl
+            )
     }
 
     fn slash_comments(&self) -> bool {

@@ -26,20 +26,13 @@ struct Reading<'w, 'e> {
 
 /// Looks at every command of a text.
 pub(crate) fn run(engine: &mut Engine<'_>, code: &Arg) {
-    let reading = Reading {
-        engine,
-        code,
-        variables: HashMap::new(),
-        aliases: HashMap::new(),
-        left: STATEMENTS_MAX,
-    };
-    let mut reading = reading;
-    reading.text(&code.text, 0);
+    let (variables, aliases) = (HashMap::new(), HashMap::new());
+    Reading { engine, code, variables, aliases, left: STATEMENTS_MAX }.text(&code.text, 0);
 }
 
 impl Reading<'_, '_> {
     fn text(&mut self, text: &str, nesting: u32) {
-        for words in statements(text) {
+        for words in statements(text, false) {
             let size = words.iter().map(String::len).sum::<usize>() + 400;
             if nesting > 8 || self.left == 0 || !self.engine.charge(size, self.code.span) {
                 return;
@@ -178,8 +171,9 @@ impl Reading<'_, '_> {
     }
 }
 
-/// The words of every statement; quotes are taken off, parentheses stand alone.
-fn statements(text: &str) -> Vec<Vec<String>> {
+/// The words of every statement; quotes are taken off. Parentheses stand alone, but in the texts of
+/// `windows`, where they part words as commas do and a backslash is a letter.
+pub(super) fn statements(text: &str, windows: bool) -> Vec<Vec<String>> {
     let mut found = vec![Vec::new()];
     let mut word = String::new();
     let mut quote = None;
@@ -196,12 +190,14 @@ fn statements(text: &str) -> Vec<Vec<String>> {
                 quote = None;
                 continue;
             }
-            (None, '\\') => {
+            (None, '\\') if !windows => {
                 word.extend(letters.next());
                 continue;
             }
             (Some(_), _) => false,
-            (None, ';' | '|' | '&' | '\n' | '{' | '}' | '[' | ']') => true,
+            (None, ';' | '|' | '&' | '\n' | '{' | '}') => true,
+            (None, '[' | ']') => !windows,
+            (None, ',') => windows,
             (None, '(' | ')' | ' ' | '\t') => true,
             (None, _) => false,
         };
@@ -210,23 +206,24 @@ fn statements(text: &str) -> Vec<Vec<String>> {
             continue;
         }
         // `${x}` and `$[cmd]` are not taken apart at their sign.
-        if letter == '{' && word.ends_with('$') {
+        if letter == '{' && word.ends_with('$') && !windows {
             word.extend(std::iter::from_fn(|| letters.next_if(|next| *next != '}')));
             letters.next();
             continue;
         }
         let whole = std::mem::take(&mut word);
-        let whole = whole.trim_end_matches(['$', '!', '@']).to_owned();
+        let whole =
+            if windows { whole } else { whole.trim_end_matches(['$', '!', '@']).to_owned() };
         if let Some(last) = found.last_mut() {
             if !whole.is_empty() || started {
                 last.push(whole);
             }
-            if matches!(letter, '(' | ')') {
+            if matches!(letter, '(' | ')') && !windows {
                 last.push(letter.to_string());
             }
         }
         started = false;
-        if !matches!(letter, '(' | ')' | ' ' | '\t') {
+        if !matches!(letter, '(' | ')' | ' ' | '\t' | ',') {
             found.push(Vec::new());
         }
     }

@@ -9,7 +9,7 @@ use crate::flow::report::Deed;
 use crate::flow::value::Taint;
 use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
-use crate::words::lists;
+use crate::words::{begins, lists};
 
 /// Things seen anywhere in the text that mean something together.
 #[derive(Debug, Default)]
@@ -54,14 +54,11 @@ impl Walker<'_, '_, '_> {
         self.seen.evaluates |= last == "eval";
         self.seen.duplicates |=
             lists("dup2 pty for_fd dup pipe reopen", last) || name.starts_with("pty");
-
         self.seen.decodes |= matches!(last, "chr" | "fromCharCode" | "unhexlify" | "marshal")
             || name == "codecs.decode";
-        self.seen.sockets |= matches!(last, "socket" | "TCPSocket" | "fsockopen" | "Socket")
+        self.seen.sockets |= lists("socket TCPSocket fsockopen Socket", last)
             || name.contains("IO::Socket")
-            || name == "net.connect"
-            || name == "net.Dial"
-            || name.starts_with("TCPSocket");
+            || begins("net.connect net.Dial TCPSocket", name);
         self.seen.duplicates |= matches!(last, "stdin" | "stdout")
             && self.sign(at + 1, '=')
             && matches!(self.reader.tokens.get(at + 2), Some(Token::Name(value)) if !value.ends_with("PIPE") && !value.starts_with("sys.") && !value.ends_with("DEVNULL") && !value.contains("open"));
@@ -121,6 +118,15 @@ impl Walker<'_, '_, '_> {
                     .into_iter()
                     .any(|token| matches!(token, Token::Name(name) if forks(name)));
         self.seen.loops |= looped;
+        let ahead = |steps: usize| self.reader.tokens.get(at + steps);
+        let endless = match (ahead(1), ahead(2), ahead(3)) {
+            (Some(Token::Sign('(')), Some(Token::Sign(';')), Some(Token::Sign(';'))) => true,
+            (Some(Token::Sign('(')), Some(Token::Number(one)), _) => one == "1",
+            (Some(Token::Sign('(')), Some(Token::Name(word)), _) => word == "true",
+            _ => false,
+        };
+        let own = |token: &Token| matches!(token, Token::Name(name) if lists("__filename process.argv sys.argv __FILE__ sys.executable", name));
+        self.seen.forks |= looped && endless && self.reader.tokens.iter().any(own);
     }
 
     /// What texts mean beside a connection: a request that deletes, a shell at its end.
@@ -171,49 +177,24 @@ impl Walker<'_, '_, '_> {
         let span = self.span;
         let seen = &self.seen;
         let decodes = self.reader.decoded || seen.decodes;
-        let mut signals = Vec::new();
-        if seen.network && seen.shell && (seen.duplicates || seen.evaluates)
-            || seen.sockets && seen.network && seen.runs_unknown
-        {
-            signals.push(Signal::ReverseShell);
-        }
-        if seen.evaluates && seen.network {
-            signals.push(Signal::RemoteCode);
-        }
-        if seen.evaluates && decodes {
-            signals.push(Signal::DecodedCode);
-        }
-        if seen.runs_unknown && (seen.computes || decodes) {
-            signals.push(Signal::OpaqueCode);
-        }
         let taint = self.engine.stdin.taint;
-        if seen.reads_stdin && (seen.runs_unknown || seen.evaluates) {
-            if taint.has(Taint::DOWNLOADED) {
-                signals.push(Signal::RemoteCode);
-            }
-            if taint.has(Taint::DECODED) {
-                signals.push(Signal::DecodedCode);
-            }
-        }
-        signals.extend(self.remote_signals());
-        if seen.cloud && seen.takes_away {
-            signals.push(Signal::CloudDelete);
-        }
-        if seen.processes && seen.ends {
-            signals.push(Signal::ForceKill);
-        }
-        if seen.owned && seen.lists {
-            signals.push(Signal::RootOwner);
-        }
-        if seen.engine && seen.ends {
-            signals.push(Signal::ContainerEnd);
-        }
-        if seen.forks && seen.loops || self.forks_itself() {
-            signals.push(Signal::ForkBomb);
-        }
-        if seen.environment && seen.network && seen.sends {
-            signals.push(Signal::Exfiltration);
-        }
+        let fed =
+            |origin| seen.reads_stdin && (seen.runs_unknown || seen.evaluates) && taint.has(origin);
+        let shell = seen.network && seen.shell && (seen.duplicates || seen.evaluates);
+        let together = [
+            (shell || seen.sockets && seen.network && seen.runs_unknown, Signal::ReverseShell),
+            (seen.evaluates && seen.network || fed(Taint::DOWNLOADED), Signal::RemoteCode),
+            (seen.evaluates && decodes || fed(Taint::DECODED), Signal::DecodedCode),
+            (seen.runs_unknown && (seen.computes || decodes), Signal::OpaqueCode),
+            (seen.cloud && seen.takes_away, Signal::CloudDelete),
+            (seen.processes && seen.ends, Signal::ForceKill),
+            (seen.owned && seen.lists, Signal::RootOwner),
+            (seen.engine && seen.ends, Signal::ContainerEnd),
+            (seen.forks && seen.loops || self.forks_itself(), Signal::ForkBomb),
+            (seen.environment && seen.network && seen.sends, Signal::Exfiltration),
+        ];
+        let meant = together.into_iter().filter(|(seen, _)| *seen).map(|(_, signal)| signal);
+        let signals: Vec<Signal> = meant.chain(self.remote_signals()).collect();
         let guessed =
             if seen.runs { alias::possible_commands(self.reader.tokens) } else { Vec::new() };
         let sweep = seen.lists && seen.deletes;
@@ -229,11 +210,11 @@ impl Walker<'_, '_, '_> {
             && self.seen.deletes;
         if arriving && let Some(text) = self.engine.copied_stdin().text {
             for line in text.lines() {
-                self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, line);
+                self.touch(Deed::SWEEP, line);
             }
         }
         if sweep {
-            self.touch(Deed::Delete { recursive: true, bulk: true, narrowed: false }, &root);
+            self.touch(Deed::SWEEP, &root);
         }
     }
 }

@@ -168,11 +168,9 @@ impl Walker<'_, '_, '_> {
         }
         self.seen.network |= text.starts_with("http://") || text.starts_with("https://");
         self.seen.duplicates |= text.contains("<&") || text.contains(">&");
-        self.seen.shell |= text.starts_with("sh ")
-            || text.starts_with("bash ")
-            || lists("/bin/sh /bin/bash sh bash cmd.exe /bin/zsh", text)
-            || text.starts_with("/bin/sh -i")
-            || text.starts_with("/bin/bash -i");
+        self.seen.shell |=
+            ["sh ", "bash ", "/bin/sh -i", "/bin/bash -i"].iter().any(|it| text.starts_with(it))
+                || lists("/bin/sh /bin/bash sh bash cmd.exe /bin/zsh", text);
         if self.language == Language::Awk {
             let before = |back: usize, sign: char| at >= back && self.sign(at - back, sign);
             if before(1, '|') || self.sign(at + 1, '|') && !self.sign(at + 2, '|') {
@@ -271,7 +269,7 @@ impl Walker<'_, '_, '_> {
             let handle = matches!(name, "print" | "printf" | "say")
                 && matches!(self.reader.tokens.get(at + 1), Some(Token::Name(_)))
                 && matches!(self.reader.tokens.get(at + 2), Some(Token::Text(_)));
-            self.loose_arguments(at + 1 + usize::from(handle))
+            self.reader.loose_items(at + 1 + usize::from(handle), 0)
         };
         self.note_printed(name, &args);
         if let Some(path) = self.opened.clone().filter(|_| super::print::feeds(name)) {
@@ -318,31 +316,11 @@ impl Walker<'_, '_, '_> {
                     self.required(&first.text(), end);
                     Value::Unknown
                 }
-                _ => self.base_value(at),
+                // Without the methods behind it.
+                _ => self.reader.operand(at, 0).0,
             };
             self.receiver = Some((end, value));
         }
-    }
-
-    /// The value of the expression at `at` without the methods behind it.
-    fn base_value(&mut self, at: usize) -> Value {
-        let (value, _) = self.reader.operand(at, 0);
-        value
-    }
-
-    fn loose_arguments(&mut self, start: usize) -> (Vec<Value>, usize) {
-        let mut values = Vec::new();
-        let mut at = start;
-        while values.len() < 16 {
-            let (value, next) = self.reader.expression(at, 0);
-            values.push(value);
-            at = next;
-            if !self.sign(at, ',') {
-                break;
-            }
-            at += 1;
-        }
-        (values, at)
     }
 
     pub(super) fn shell(&mut self, mut text: String) {
@@ -352,18 +330,15 @@ impl Walker<'_, '_, '_> {
         }
         let listed = self.engine.stdin.taint.has(Taint::PROCESSES);
         if listed && text.starts_with("kill ") && text.contains(UNKNOWN) {
-            let words = text.split_whitespace().map(|word| Arg {
-                text: word.to_owned(),
-                span: self.span,
-                glob: false,
-                taint: Taint::PROCESSES,
-            });
+            let words = text
+                .split_whitespace()
+                .map(|word| Arg::of(word.to_owned(), self.span, Taint::PROCESSES));
             self.start(Inner::Argv(words.collect()), String::new());
             return;
         }
         let taint = if self.reader.decoded { Taint::DECODED } else { Taint::NONE };
         let fed = if is_bare_shell(&text) { self.fed() } else { String::new() };
-        let code = Arg { text, span: self.span, glob: false, taint };
+        let code = Arg::of(text, self.span, taint);
         self.start(Inner::Shell(code, Vec::new()), fed);
     }
 

@@ -1,31 +1,23 @@
 //! PowerShell and `cmd` text: statements cut at separators, words at blanks.
 
+use super::shells::statements;
 use crate::flow::engine::Engine;
 use crate::flow::value::{Arg, Taint};
 use crate::rule::Signal;
 
+/// Parts of a text that fetch something, and parts that run what they are given.
+const FETCHES: &str = "downloadstring,invoke-webrequest,iwr ,downloadfile,invoke-restmethod,irm ,net.webclient,\
+    curl ,wget ";
+const RUNS: &str = "iex,invoke-expression,start-process,| powershell,scriptblock]::create";
+
 /// Looks at every statement as a command.
 pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     let lower = code.text.to_ascii_lowercase();
-    let fetches = [
-        "downloadstring",
-        "invoke-webrequest",
-        "iwr ",
-        "downloadfile",
-        "invoke-restmethod",
-        "irm ",
-        "net.webclient",
-        "curl ",
-        "wget ",
-    ];
-    let runs =
-        ["iex", "invoke-expression", "start-process", "| powershell", "scriptblock]::create"];
-    if fetches.iter().any(|word| lower.contains(word))
-        && runs.iter().any(|word| lower.contains(word))
-    {
+    let runs = || RUNS.split(',').any(|word| lower.contains(word));
+    if FETCHES.split(',').any(|word| lower.contains(word)) && runs() {
         engine.report.signal(Signal::RemoteCode, code.span, code.text.clone());
     }
-    if lower.contains("frombase64string") && runs.iter().any(|word| lower.contains(word)) {
+    if lower.contains("frombase64string") && runs() {
         engine.report.signal(Signal::DecodedCode, code.span, code.text.clone());
     }
     // Methods of the system's classes are read as any code.
@@ -39,11 +31,9 @@ pub(super) fn run(engine: &mut Engine<'_>, code: &Arg) {
     }
     let home = engine.home();
     let mut listed = None;
-    for statement in statements(&code.text) {
-        let mut argv: Vec<Arg> = words(&statement)
-            .into_iter()
-            .map(|word| Arg::new(at_home(word, &home), code.span))
-            .collect();
+    for statement in statements(&code.text, true) {
+        let mut argv: Vec<Arg> =
+            statement.into_iter().map(|word| Arg::new(at_home(word, &home), code.span)).collect();
         if argv.is_empty() || argv.iter().any(|arg| arg.text.eq_ignore_ascii_case("-whatif")) {
             continue;
         }
@@ -88,46 +78,4 @@ fn at_home(word: String, home: &str) -> String {
         Some(tail) => format!("{home}{tail}"),
         None => word,
     }
-}
-
-fn statements(text: &str) -> Vec<String> {
-    let mut output = vec![String::new()];
-    let mut quote = None;
-    for letter in text.chars() {
-        match (quote, letter) {
-            (None, '\'' | '"') => quote = Some(letter),
-            (Some(open), _) if open == letter => quote = None,
-            (None, ';' | '|' | '&' | '\n' | '{' | '}') => {
-                output.push(String::new());
-                continue;
-            }
-            _ => {}
-        }
-        if let Some(last) = output.last_mut() {
-            last.push(letter);
-        }
-    }
-    output
-}
-
-fn words(statement: &str) -> Vec<String> {
-    let mut output = Vec::new();
-    let mut word = String::new();
-    let mut quote = None;
-    for letter in statement.chars() {
-        match (quote, letter) {
-            (None, '\'' | '"') => quote = Some(letter),
-            (Some(open), _) if open == letter => quote = None,
-            (None, ' ' | '\t' | '(' | ')' | ',') => {
-                if !word.is_empty() {
-                    output.push(std::mem::take(&mut word));
-                }
-            }
-            _ => word.push(letter),
-        }
-    }
-    if !word.is_empty() {
-        output.push(word);
-    }
-    output
 }

@@ -1,7 +1,7 @@
 //! Copies and moves: what is read, what is written here or on another machine, and
 //! what is gone afterwards.
 
-use super::{Found, ONE, TREE, push};
+use super::{Found, ONE, each, push};
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
@@ -26,9 +26,7 @@ fn place(destination: &Arg) -> Option<Arg> {
 pub(super) fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
     let operands = call.files();
     let Some((destination, sources)) = operands.split_last() else { return };
-    for source in sources {
-        push(found, Deed::Read, source);
-    }
+    found.extend(each(Deed::Read, sources.iter().copied()));
     if sources.is_empty() {
         return;
     }
@@ -36,12 +34,10 @@ pub(super) fn synchronise(call: &Call<'_>, found: &mut Vec<Found>) {
     let path = if remote { place(destination) } else { None };
     let path = path.unwrap_or_else(|| (*destination).clone());
     if call.options().any(|arg| arg.text.starts_with("--del")) {
-        push(found, Deed::Delete { recursive: true, bulk: true, narrowed: false }, &path);
+        push(found, Deed::SWEEP, &path);
     }
     if call.long("--remove-source-files") {
-        for source in sources {
-            push(found, TREE, source);
-        }
+        found.extend(each(Deed::TREE, sources.iter().copied()));
     }
     push(found, Deed::Write, &path);
     into_directory(&path, sources, call, found);
@@ -52,9 +48,7 @@ pub(super) fn mirror(call: &Call<'_>, found: &mut Vec<Found>) {
     let deletes = call.args.iter().any(|arg| {
         arg.text.eq_ignore_ascii_case("/mir") || arg.text.eq_ignore_ascii_case("/purge")
     });
-    if let Some(place) = call.operands().nth(1).filter(|_| deletes) {
-        push(found, Deed::Delete { recursive: true, bulk: true, narrowed: false }, place);
-    }
+    found.extend(each(Deed::SWEEP, call.operands().nth(1).filter(|_| deletes)));
 }
 
 /// Files keep their names in a directory, and some names mean something in a home.
@@ -86,9 +80,7 @@ fn into_directory(place: &Arg, sources: &[&Arg], call: &Call<'_>, found: &mut Ve
 pub(super) fn copy(call: &Call<'_>, found: &mut Vec<Found>) {
     let operands = call.files();
     if matches!(call.program, "install" | "ginstall") && call.flag_word("-d") {
-        for operand in operands {
-            push(found, Deed::Write, operand);
-        }
+        found.extend(each(Deed::Write, operands));
         return;
     }
     let named = call
@@ -158,5 +150,5 @@ fn moved(source: &Arg, destination: &Arg, call: &Call<'_>, found: &mut Vec<Found
     let vital = crate::path::is_vital(source.text.trim_end_matches('/'), call.facts)
         && source.text.starts_with('/')
         || source.is("/");
-    push(found, if away || vital { TREE } else { ONE }, source);
+    push(found, if away || vital { Deed::TREE } else { ONE }, source);
 }

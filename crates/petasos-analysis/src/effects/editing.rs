@@ -1,7 +1,7 @@
 //! Tools that change settings and texts in place. What they do to a file is known;
 //! which file it is, their arguments say.
 
-use super::{Found, push};
+use super::{Found, each, push};
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
@@ -13,28 +13,22 @@ pub(super) fn edited(call: &Call<'_>, found: &mut Vec<Found>) {
         || call.flag('i') || call.flag('w') || call.long("--inplace") || call.long("--in-place");
     let operands = || call.operands();
     match call.program {
-        "yq" if in_place() => write(operands().skip(1), found),
+        "yq" if in_place() => found.extend(each(Deed::Write, operands().skip(1))),
         "crudini" if ["--set", "--del", "--merge"].iter().any(|name| call.flag_word(name)) => {
-            write(operands().take(1), found);
+            found.extend(each(Deed::Write, operands().take(1)));
         }
         "dasel" if matches!(call.operand(0), "put" | "delete") => {
-            for file in call.values(&["-f", "--file", "-o", "--out"]) {
-                push(found, Deed::Write, &file);
-            }
+            found.extend(each(Deed::Write, call.values(&["-f", "--file", "-o", "--out"])));
         }
         "toml" | "ini-file" if matches!(call.operand(0), "set" | "del" | "unset") => {
-            write(operands().skip(1).take(1), found);
+            found.extend(each(Deed::Write, operands().skip(1).take(1)));
         }
-        "sd" if !call.flag('p') && !call.long("--preview") => write(operands().skip(2), found),
-        "rpl" | "replace" | "fastmod" => write(operands().skip(2), found),
+        "sd" if !call.flag('p') && !call.long("--preview") => {
+            found.extend(each(Deed::Write, operands().skip(2)));
+        }
+        "rpl" | "replace" | "fastmod" => found.extend(each(Deed::Write, operands().skip(2))),
         "augtool" => settings_tree(call, found),
         _ => {}
-    }
-}
-
-fn write<'c>(paths: impl Iterator<Item = &'c Arg>, found: &mut Vec<Found>) {
-    for path in paths {
-        push(found, Deed::Write, path);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Files that tools write by an option or as their last operand, and those they send.
 
-use super::{Found, TREE, push};
+use super::{Found, each, push};
 use crate::flow::call::Call;
 use crate::flow::report::Deed;
 use crate::flow::value::Arg;
@@ -11,11 +11,7 @@ pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
         "wget" => &["-O", "--output-document", "-o", "-a", "--output-file", "--append-output"],
         "openssl" => &["-out"],
         "curl" => &["-o", "--output", "--dump-header", "-D"],
-        "ssh-keygen"
-            if ["-l", "-y", "-F", "-B", "-L", "-e"].iter().any(|flag| call.flag_word(flag)) =>
-        {
-            &[]
-        }
+        "ssh-keygen" if call.args.iter().any(|arg| lists("-l -y -F -B -L -e", &arg.text)) => &[],
         "ssh-keygen" => &["-f"],
         "crontab" => &[],
         _ => &["-o", "--output"],
@@ -26,9 +22,7 @@ pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
         _ => None,
     };
     let headers = call.clustered('D').filter(|_| call.program == "curl");
-    for path in call.values(names).chain(clustered).chain(headers) {
-        push(found, Deed::Write, &path);
-    }
+    found.extend(each(Deed::Write, call.values(names).chain(clustered).chain(headers)));
     if let Some(folder) = call
         .option(&["-P", "--directory-prefix", "--output-dir"])
         .filter(|_| matches!(call.program, "wget" | "curl"))
@@ -42,21 +36,23 @@ pub(super) fn outputs(call: &Call<'_>, found: &mut Vec<Found>) {
     {
         push(found, Deed::Read, &path);
     }
-    if call.program == "curl" || call.program == "wget" {
+    if lists("curl wget http https xh curlie", call.program) {
         uploads(call, found);
     }
+    if call.program == "jq" {
+        found.extend(each(Deed::Read, call.operands().skip(1)));
+    }
     if call.program == "patch" {
-        for operand in call.operands().take(1) {
-            push(found, Deed::Write, operand);
-        }
+        found.extend(each(Deed::Write, call.operands().take(1)));
     }
 }
 
 /// Files that `curl` and `wget` send.
 fn uploads(call: &Call<'_>, found: &mut Vec<Found>) {
-    for path in call.values(&["-T", "--upload-file", "--post-file", "--body-file"]) {
-        push(found, Deed::Read, &path);
-    }
+    found.extend(each(
+        Deed::Read,
+        call.values(&["-T", "--upload-file", "--post-file", "--body-file"]),
+    ));
     let mut encoded = false;
     for arg in call.args {
         if let Some(path) = arg.text.split_once("=<").map(|(_, path)| path) {
@@ -122,17 +118,13 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
     } else {
         call.option(&["-f", "--file", "-O"]).or_else(|| call.clustered('f'))
     };
-    if let Some(path) = written.filter(|_| !matches!(call.program, "zip" | "7z")) {
-        push(found, Deed::Write, &path);
-    }
+    found.extend(each(Deed::Write, written.filter(|_| !matches!(call.program, "zip" | "7z"))));
     let made = match call.program {
         "zip" => call.operands().next(),
         "7z" if call.operand(0) == "a" => call.operands().nth(1),
         _ => None,
     };
-    if let Some(path) = made {
-        push(found, Deed::Write, path);
-    }
+    found.extend(each(Deed::Write, made));
     let folder = call.option(&["-C", "--directory"]);
     for operand in call.operands() {
         push(found, Deed::Read, operand);
@@ -147,35 +139,25 @@ pub(super) fn archive(call: &Call<'_>, found: &mut Vec<Found>) {
         _ => call.long("--remove-files"),
     };
     if moves {
-        for operand in call.operands().skip(usize::from(!first.starts_with('-'))) {
-            push(found, TREE, operand);
-        }
+        found.extend(each(Deed::TREE, call.operands().skip(usize::from(!first.starts_with('-')))));
     }
 }
 
+const NAMES: &[&str] =
+    &["-o", "--output", "--output-file", "--outfile", "--out", "--result-file", "--log-file"];
+
 /// Files given to the usual options for an output; every tool calls them so.
 pub(super) fn named(call: &Call<'_>, found: &mut Vec<Found>) {
-    const NAMES: [&str; 8] = [
-        "-o",
-        "--output",
-        "--output-file",
-        "--outfile",
-        "--out",
-        "--result-file",
-        "--log-file",
-        "--logfile",
-    ];
     // Here the letter means something else.
     if lists("ls dir test [ ps ssh mount lsof set shopt stat", call.program) {
         return;
     }
-    for path in call.values(&NAMES).filter(|path| path.text.starts_with(['/', '~', '.'])) {
-        push(found, Deed::Write, &path);
-    }
+    found.extend(each(
+        Deed::Write,
+        call.values(NAMES).filter(|path| path.text.starts_with(['/', '~', '.'])),
+    ));
     if lists("pg_dump pg_dumpall mongodump script sqlpackage", call.program) {
-        for path in call.values(&["-f", "--file", "--archive"]) {
-            push(found, Deed::Write, &path);
-        }
+        found.extend(each(Deed::Write, call.values(&["-f", "--file", "--archive"])));
     }
 }
 
@@ -206,34 +188,26 @@ pub(super) fn disks(call: &Call<'_>, found: &mut Vec<Found>) {
     }
     let operands = call.operands();
     match call.program {
-        "bmaptool" | "balena" | "rpi-imager" | "nwipe" | "zerofree" | "woeusb" | "usbimager"
-        | "syslinux" | "extlinux" => {
-            for operand in operands.filter(|arg| disk(&arg.text)) {
-                push(found, Deed::Write, operand);
-            }
+        name if lists(BURNERS, name) => {
+            found.extend(each(Deed::Write, operands.filter(|arg| disk(&arg.text))));
         }
-        "dd_rescue" | "safecopy" | "virt-resize" | "virt-sparsify" | "bcp" | "xfs_copy" => {
-            if let Some(last) = operands.last() {
-                push(found, Deed::Write, last);
-            }
+        name if lists("dd_rescue safecopy virt-resize virt-sparsify bcp xfs_copy", name) => {
+            found.extend(each(Deed::Write, operands.last()));
         }
-        "qemu-img" => match call.operand(0) {
-            "convert" => {
-                if let Some(last) = operands.last() {
-                    push(found, Deed::Write, last);
-                }
-            }
-            "create" | "commit" | "resize" | "rebase" => {
-                for operand in operands.skip(1) {
-                    push(found, Deed::Write, operand);
-                }
-            }
-            _ => {}
-        },
+        "qemu-img" if call.operand(0) == "convert" => {
+            found.extend(each(Deed::Write, operands.last()));
+        }
+        "qemu-img" if lists("create commit resize rebase", call.operand(0)) => {
+            found.extend(each(Deed::Write, operands.skip(1)));
+        }
         "socat" => addresses(call, found),
         _ => {}
     }
 }
+
+/// Programs that put an image on the disk they are given.
+const BURNERS: &str =
+    "bmaptool balena rpi-imager nwipe zerofree woeusb usbimager syslinux extlinux";
 
 /// The two ends of `socat`; which of them is written to depends on its direction.
 fn addresses(call: &Call<'_>, found: &mut Vec<Found>) {

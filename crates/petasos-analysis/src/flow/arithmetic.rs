@@ -4,7 +4,6 @@ use super::engine::Engine;
 use super::value::{Arg, Taint, Value};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
-use crate::wrapper::Inner;
 
 const LENGTH_MAX: usize = 4096;
 const NESTING_MAX: u32 = 32;
@@ -27,7 +26,7 @@ impl Engine<'_> {
         }
         if let Some(code) = super::embedded::subscript(text) {
             let code = Arg::new(code, Span::default());
-            self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+            self.run_shell(code, Span::default());
         }
         let names = text.split(|letter: char| !letter.is_ascii_alphanumeric() && letter != '_');
         for name in names.filter(|name| !name.is_empty()) {

@@ -8,7 +8,7 @@ use crate::code::Language;
 use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::{Source, Span};
-use crate::words::lists;
+use crate::words::{begins, lists};
 use crate::wrapper::Inner;
 use std::rc::Rc;
 
@@ -33,7 +33,7 @@ impl Engine<'_> {
             "set" if args.is_empty() => return Some(Stream::unknown(Taint::ENVIRONMENT)),
             "set" => {
                 if matches!(args, [flag, word, ..] if flag.is("+o") && word.is("history")) {
-                    self.report.signal(Signal::HistoryOff, span, "set +o history");
+                    self.report.signal(Signal::SecurityOff, span, "set +o history");
                 }
                 self.set_positional(args);
             }
@@ -82,7 +82,7 @@ impl Engine<'_> {
                 let code =
                     args.first().filter(|arg| !arg.text.starts_with('-') && args.len() > 1)?;
                 self.traps.push(code.clone());
-                return Some(self.run_inner(Inner::Shell(code.clone(), Vec::new()), span));
+                return Some(self.run_shell(code.clone(), span));
             }
             _ => return None,
         }
@@ -274,6 +274,11 @@ impl Engine<'_> {
         }
     }
 
+    /// Runs text of a shell that is given no arguments.
+    pub(crate) fn run_shell(&mut self, code: Arg, span: Span) -> Stream {
+        self.run_code(Language::Shell, code, Vec::new(), span)
+    }
+
     fn run_stdin(&mut self, language: Language, args: Vec<Arg>, span: Span) -> Stream {
         let stdin = self.copied_stdin();
         match stdin.text {
@@ -283,7 +288,7 @@ impl Engine<'_> {
                     self.doubt_stdin(taint, span);
                     taint = taint.without(Taint::OPAQUE);
                 }
-                let code = Arg { text, span, glob: false, taint };
+                let code = Arg::of(text, span, taint);
                 let outer = std::mem::replace(&mut self.stdin, Stream::empty());
                 let stream = self.run_code(language, code, args, span);
                 self.stdin = outer;
@@ -314,6 +319,9 @@ impl Engine<'_> {
         if matches!(file.text.as_str(), "/dev/stdin" | "-" | "/proc/self/fd/0" | "/dev/fd/0") {
             return self.run_stdin(language, args, span);
         }
+        if begins("http:// https://", &file.text) {
+            self.report.signal(Signal::RemoteCode, span, render(std::slice::from_ref(file)));
+        }
         let path = self.resolve(&file.text).replace("/proc/self/fd/", "/dev/fd/");
         let Some(stream) = self.held(&path) else {
             self.run_foreign(Some(language), &path, &args, span);
@@ -333,7 +341,7 @@ impl Engine<'_> {
             Some(text) => {
                 let doubt = if is_mixed(&text) { Taint::OPAQUE } else { Taint::NONE };
                 let taint = stream.taint.without(doubt);
-                let code = Arg { text, span: file.span, glob: false, taint };
+                let code = Arg::of(text, file.span, taint);
                 self.run_in_folder(&path, |engine| engine.run_code(language, code, args, span))
             }
             None => {

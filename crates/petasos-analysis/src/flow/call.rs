@@ -64,7 +64,7 @@ impl Engine<'_> {
             if argv.is_empty() {
                 self.only_redirected(simple)
             } else {
-                self.captured_dispatch(&argv, span, &outlet)
+                self.captured_dispatch(&argv, span, &outlet, &[])
             }
         } else {
             self.prefixed(script, simple, &argv, &outlet)
@@ -84,10 +84,11 @@ impl Engine<'_> {
         argv: &[Arg],
         span: Span,
         outlet: &super::redirect::Outlet,
+        assigns: &[(String, Arg)],
     ) -> Stream {
         let captured = self.captured;
         self.captured |= !outlet.files.is_empty();
-        let stream = self.dispatch(argv, span, &[]);
+        let stream = self.dispatch(argv, span, assigns);
         self.captured = captured;
         stream
     }
@@ -109,10 +110,7 @@ impl Engine<'_> {
             let value = self.assign(script, assign);
             assigns.push((name, value));
         }
-        let captured = self.captured;
-        self.captured |= !outlet.files.is_empty();
-        let stream = self.dispatch(argv, span, &assigns);
-        self.captured = captured;
+        let stream = self.captured_dispatch(argv, span, outlet, &assigns);
         for (name, old) in saved.into_iter().rev() {
             self.state.restore(&name, old);
         }
@@ -427,7 +425,7 @@ impl Engine<'_> {
             whole.push_str(&quote(&arg.text));
         }
         self.running.push(first.text.as_str().into());
-        let stream = self.run_inner(Inner::Shell(Arg::new(whole, span), Vec::new()), span);
+        let stream = self.run_shell(Arg::new(whole, span), span);
         self.running.pop();
         stream
     }

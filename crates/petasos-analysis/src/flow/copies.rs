@@ -6,20 +6,12 @@ use super::engine::Engine;
 use super::redirect::Outlet;
 use super::value::{Arg, Taint};
 use crate::shell::normalise::UNKNOWN;
+use crate::words::begins;
 use crate::{rule, wrapper};
 
 /// Directories that programs live in.
-const PLACES: [&str; 9] = [
-    "/bin/",
-    "/sbin/",
-    "/usr/bin/",
-    "/usr/sbin/",
-    "/usr/local/bin/",
-    "/usr/local/sbin/",
-    "/opt/homebrew/bin/",
-    "/snap/bin/",
-    "/run/current-system/sw/bin/",
-];
+const PLACES: &str = "/bin/ /sbin/ /usr/bin/ /usr/sbin/ /usr/local/bin/ /usr/local/sbin/ /opt/homebrew/bin/ \
+    /snap/bin/ /run/current-system/sw/bin/";
 
 impl Engine<'_> {
     /// Remembers a program that got another name.
@@ -82,7 +74,7 @@ impl Engine<'_> {
         if let Some(program) = self.copies.get(&path) {
             return Some(program.clone());
         }
-        let placed = PLACES.iter().any(|place| path.starts_with(place));
+        let placed = begins(PLACES, &path);
         let name = source.text.rsplit('/').next().unwrap_or_default();
         ((placed || source.taint.has(Taint::LOCATED))
             && (rule::knows(name) || wrapper::knows(name)))
@@ -92,13 +84,15 @@ impl Engine<'_> {
     /// `argv` with the path of a program that this line wrote into a directory of `PATH`.
     pub(super) fn found_on_path(&mut self, argv: &[Arg]) -> Option<Vec<Arg>> {
         let name = &argv.first()?.text;
-        if self.state.files.is_empty() || name.contains('/') {
+        let nothing = self.state.files.is_empty() && self.facts.scripts.is_none();
+        if nothing || name.contains('/') {
             return None;
         }
         // Directories below one that is not known are looked for where the shell stands.
         let places = self.state.get("PATH")?.text.replace(&format!("{UNKNOWN}/"), "");
         let found = places.split(':').take(16).find_map(|place| {
             let path = self.resolve(&format!("{place}/{name}"));
+            self.recall(&path);
             self.state.files.contains_key(&path).then_some(path)
         })?;
         let mut argv = argv.to_vec();

@@ -2,46 +2,37 @@
 
 /// Base64, standard or URL alphabet, blanks ignored.
 pub(crate) fn base64(text: &str) -> Option<String> {
-    let mut bits = 0u32;
-    let mut held = 0;
-    let mut bytes = Vec::with_capacity(text.len() * 3 / 4);
-    for byte in text.bytes() {
-        let value = match byte {
+    gathered(text, 6, |byte| {
+        Some(match byte {
             b'A'..=b'Z' => byte - b'A',
             b'a'..=b'z' => byte - b'a' + 26,
             b'0'..=b'9' => byte - b'0' + 52,
             b'+' | b'-' => 62,
             b'/' | b'_' => 63,
-            b'=' => break,
-            b' ' | b'\n' | b'\t' | b'\r' => continue,
             _ => return None,
-        };
-        bits = bits << 6 | u32::from(value);
-        held += 6;
-        if held >= 8 {
-            held -= 8;
-            bytes.push(u8::try_from(bits >> held & 0xff).unwrap_or_default());
-        }
-    }
-    readable(bytes)
+        })
+    })
 }
 
 /// Base32, blanks ignored.
 pub(crate) fn base32(text: &str) -> Option<String> {
-    let mut bits = 0u64;
-    let mut held = 0;
-    let mut bytes = Vec::new();
-    for byte in text.bytes() {
-        let value = match byte {
-            b'A'..=b'Z' => byte - b'A',
-            b'a'..=b'z' => byte - b'a',
+    gathered(text, 5, |byte| {
+        Some(match byte.to_ascii_uppercase() {
+            upper @ b'A'..=b'Z' => upper - b'A',
             b'2'..=b'7' => byte - b'2' + 26,
-            b'=' => break,
-            b' ' | b'\n' => continue,
             _ => return None,
-        };
-        bits = (bits << 5 | u64::from(value)) & 0xff_ffff;
-        held += 5;
+        })
+    })
+}
+
+/// The bytes whose bits the letters of a text hold, so many each.
+fn gathered(text: &str, width: u32, value: fn(u8) -> Option<u8>) -> Option<String> {
+    let (mut bits, mut held) = (0u32, 0);
+    let mut bytes = Vec::with_capacity(text.len());
+    let letters = text.bytes().filter(|byte| !byte.is_ascii_whitespace());
+    for byte in letters.take_while(|byte| *byte != b'=') {
+        bits = (bits << width | u32::from(value(byte)?)) & 0xff_ffff;
+        held += width;
         if held >= 8 {
             held -= 8;
             bytes.push(u8::try_from(bits >> held & 0xff).unwrap_or_default());

@@ -11,11 +11,10 @@ use crate::path::{Target, is_secret, target};
 use crate::rule::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
-use crate::words::lists;
-use crate::wrapper::Inner;
+use crate::words::{ends, lists};
+use crate::wrapper::{Inner, obeyed};
 
-/// So much of a text is looked at, and so many commands in it are followed.
-const TEXT_MAX: usize = 16_384;
+/// So many commands in a text are followed.
 const COMMANDS_MAX: usize = 8;
 
 /// Programs that store, show, send or look for text, and those whose code is read as code.
@@ -64,9 +63,10 @@ impl Engine<'_> {
         for arg in call.args.iter().take(24) {
             let about = std::mem::replace(&mut option, arg.text.as_str());
             // Code of a language that no table knows.
-            if lists("-e -c -x -p --eval --exec --execute --expression", about)
-                && arg.text.contains('(')
-            {
+            let code = lists("-e -c -x -p", about)
+                || about.starts_with('-')
+                    && ends("eval exec execute expression string code expr", about);
+            if code && arg.text.contains('(') {
                 self.run_inner(Inner::Code(Language::Other, arg.clone()), call.span);
             }
             let phrase =
@@ -88,12 +88,19 @@ impl Engine<'_> {
         if !lists("sed gsed", call.program) {
             return;
         }
+        for file in call.values(&["-f", "--file"]) {
+            let path = self.resolve(&file.text);
+            if let Some(script) = self.held(&path).and_then(|held| held.text) {
+                let argv = ["sed", "-e", script.as_str()].map(|text| file.with_text(text));
+                self.run_inner(Inner::Argv(argv.to_vec()), call.span);
+            }
+        }
         let executed = call.args.iter().find_map(|arg| executed(&arg.text).map(|code| (arg, code)));
         if let Some((arg, code)) = executed {
             let input = call.stdin.text.as_deref().unwrap_or_default();
             let line = input.lines().next().unwrap_or_default();
             let code = arg.with_text(format!("{code}{line}"));
-            self.run_inner(Inner::Shell(code, Vec::new()), call.span);
+            self.run_shell(code, call.span);
         }
     }
 
@@ -111,6 +118,12 @@ impl Engine<'_> {
         let sets =
             call.args.iter().take(4).any(|arg| lists("alias set-hook bind bind-key", &arg.text));
         for arg in call.args.iter().take(24) {
+            // `ui.editor=…`, `--script-shell=…`: named as variables that programs obey are.
+            if let Some((name, code)) = arg.text.split_once('=')
+                && obeyed(&name.trim_start_matches('-').replace(['.', '-'], "_")).is_some()
+            {
+                self.follow_phrases(code, call.span, false);
+            }
             let command = arg.text.split_once("=!").map(|(_, code)| code);
             let command = command.or_else(|| arg.text.strip_prefix('!'));
             if let Some(command) = command.or((sets && call.program != "git").then_some(&arg.text))
@@ -141,21 +154,26 @@ impl Engine<'_> {
         if lists("let test [ unset read printf wait declare", program) {
             for arg in args.iter().take(16) {
                 if let Some(code) = subscript(&arg.text) {
-                    self.run_inner(Inner::Shell(arg.with_text(code), Vec::new()), span);
+                    self.run_shell(arg.with_text(code), span);
                 }
+            }
+        }
+        if program == "bind" && args.first().is_some_and(|flag| flag.is("-x")) {
+            for code in args.iter().filter_map(|arg| arg.text.split_once(':')) {
+                self.run_shell(Arg::new(code.1, span), span);
             }
         }
         if program == "history" && args.first().is_some_and(|flag| flag.is("-s")) {
             let words: Vec<&str> = args.iter().skip(1).map(|arg| arg.text.as_str()).collect();
             let code = Arg::new(words.join(" "), span);
-            self.run_inner(Inner::Shell(code, Vec::new()), span);
+            self.run_shell(code, span);
         }
         if lists("mapfile readarray compgen complete", program) {
             for pair in args.windows(2).take(16) {
                 if let [flag, code] = pair
                     && flag.is("-C")
                 {
-                    self.run_inner(Inner::Shell(code.clone(), Vec::new()), span);
+                    self.run_shell(code.clone(), span);
                 }
             }
         }
@@ -167,7 +185,7 @@ impl Engine<'_> {
     }
 
     fn follow_phrases(&mut self, text: &str, span: Span, anywhere: bool) {
-        if !self.charge(text.len().min(TEXT_MAX) * 4, span) {
+        if !self.charge(text.len() * 4, span) {
             return;
         }
         for words in phrases(text, anywhere) {
@@ -248,7 +266,7 @@ const PROSE: &str = "stop restart format enable trust history security net host 
 /// A command may stand `anywhere`, or only where something in front of it runs it.
 fn phrases(text: &str, anywhere: bool) -> Vec<Vec<String>> {
     let mut found = Vec::new();
-    for line in text.lines().flat_map(|line| line.split([';', '|', '&', '`'])).take(256) {
+    for line in text.lines().flat_map(|line| line.split([';', '|', '&', '`'])).take(8_192) {
         let words = parted(line);
         let word = |at: usize| words.get(at).map_or("", |(word, _)| word.as_str());
         let start = (0..words.len()).find(|at| {
@@ -293,23 +311,7 @@ fn parted(line: &str) -> Vec<(String, bool)> {
     let mut fresh = false;
     let mut open = false;
     for letter in line.chars() {
-        let sign = matches!(
-            letter,
-            '"' | '\''
-                | ','
-                | '('
-                | ')'
-                | '['
-                | ']'
-                | '{'
-                | '}'
-                | '!'
-                | '\\'
-                | '@'
-                | '+'
-                | '='
-                | '%'
-        );
+        let sign = "\"',()[]{}!\\@+=%".contains(letter);
         if sign || letter.is_whitespace() {
             fresh |= sign;
             open = false;

@@ -387,22 +387,14 @@ impl<'a> Engine<'a> {
             Kind::ForArithmetic { parts, body } => {
                 let text = self.expand_parts_text(script, parts);
                 self.evaluate_subscripts(&text);
-                for piece in text.split([';', ',']) {
-                    // The first pass is looked at, with the values it begins with.
-                    if let Some((name, value)) = piece.split_once('=')
-                        && !name.trim_end().ends_with(['<', '>', '!', '+', '-', '*', '/'])
-                    {
-                        let value = self.number(value).map(|value| value.to_string());
-                        let value = value.map_or(Value::unknown(Taint::NONE), Value::known);
-                        self.state.set(name.trim(), value);
-                    }
-                }
+                // The first pass is looked at, with the values it begins with.
+                self.arithmetic_assign(text.split(';').next().unwrap_or_default());
                 self.steps(script, body)
             }
             Kind::Test(words) => {
                 let texts: Vec<String> =
                     words.iter().map(|word| self.expand_text(script, word).text).collect();
-                let compares = |text: &String| lists("-eq -ne -lt -le -gt -ge", text);
+                let compares = |text: &String| lists("-v -eq -ne -lt -le -gt -ge", text);
                 if texts.iter().any(compares) {
                     for text in &texts {
                         self.evaluate_subscripts(text);
@@ -484,8 +476,9 @@ impl<'a> Engine<'a> {
 /// Whether `node` runs the script it stands in once more.
 fn starts_itself(script: &Script, node: &Node) -> bool {
     let Node::Simple(simple) = node else { return false };
-    simple.words.first().is_some_and(|word| {
-        let text = script.source.get(word.cut).trim_matches('"');
-        matches!(text.strip_prefix("./").unwrap_or(text), "$0" | "${0}" | "$BASH_SOURCE")
-    })
+    let mut words = simple.words.iter().map(|word| script.source.get(word.cut).trim_matches('"'));
+    let first = words.next().unwrap_or_default();
+    let itself =
+        |text: &str| lists("$0 ${0} $BASH_SOURCE", text.strip_prefix("./").unwrap_or(text));
+    itself(first) || lists("sh bash zsh dash ksh", first) && words.next().is_some_and(itself)
 }

@@ -299,7 +299,7 @@ impl Engine<'_> {
             _ => {
                 let taint = args.iter().fold(Taint::NONE, |taint, arg| taint.with(arg.taint));
                 let texts: Vec<String> = args.into_iter().map(|arg| arg.text).collect();
-                Arg { text: texts.join(" "), span, glob: false, taint }
+                Arg::of(texts.join(" "), span, taint)
             }
         }
     }

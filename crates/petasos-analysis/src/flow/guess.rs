@@ -12,7 +12,7 @@ use crate::rule::{self, Signal};
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{RedirectKind, Simple};
-use crate::words::{holds, lists};
+use crate::words::{begins, ends, holds, lists};
 use crate::wrapper::{self, Inner, Obeyed};
 
 /// Programs whose arguments are words to show, to look for or to name files.
@@ -162,6 +162,12 @@ impl Engine<'_> {
             self.obey(obeyed, name, value, span);
             return;
         }
+        if ends("CONFIG CONFIG_GLOBAL CONFIG_SYSTEM CONFIG_FILE CONF RC RCFILE", name) {
+            let path = self.resolve(text);
+            if let Some(held) = self.held(&path).and_then(|held| held.text) {
+                self.run_phrases(&held, span);
+            }
+        }
         // Logs and dumps are written where a variable says.
         if holds("HIST LOG OUT DUMP TRACE", name) && text.starts_with(['/', '~']) {
             let path = self.resolve(text);
@@ -170,10 +176,10 @@ impl Engine<'_> {
         match name {
             "PS0" | "PS1" | "PS2" | "PS4" => self.expand_again(text, span),
             "HISTFILE" if text == "/dev/null" || text.is_empty() => {
-                self.report.signal(Signal::HistoryOff, span, name);
+                self.report.signal(Signal::SecurityOff, span, name);
             }
             "HISTSIZE" | "HISTFILESIZE" | "SAVEHIST" if text == "0" => {
-                self.report.signal(Signal::HistoryOff, span, name);
+                self.report.signal(Signal::SecurityOff, span, name);
             }
             _ => {}
         }
@@ -192,6 +198,13 @@ impl Engine<'_> {
 
     fn obey(&mut self, obeyed: Obeyed, name: &str, value: &Arg, span: Span) {
         let text = value.text.as_str();
+        // Where everybody can write, nobody keeps what programs load.
+        let loose = text.split([' ', ':', '=', ',']).map(|word| word.trim_start_matches("-r"));
+        if !name.ends_with("FLAGS")
+            && loose.clone().any(|word| begins("/tmp/ /var/tmp/ /dev/shm/", word))
+        {
+            self.report.signal(Signal::KeyImplant, span, name);
+        }
         let inner = match obeyed {
             Obeyed::Text => {
                 self.run_phrases(text, span);
@@ -206,7 +219,7 @@ impl Engine<'_> {
                 Inner::File(language, value.clone(), Vec::new())
             }
             Obeyed::Library if text.split([':', ' ']).any(is_own_library) => {
-                self.report.signal(Signal::Preload, span, name);
+                self.report.signal(Signal::KeyImplant, span, name);
                 return;
             }
             Obeyed::Options(language) => match loaded(language, text) {

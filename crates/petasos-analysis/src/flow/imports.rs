@@ -19,8 +19,16 @@ impl Engine<'_> {
         if self.state.files.is_empty() && self.facts.scripts.is_none() {
             return;
         }
-        let folders = [self.folder.clone(), self.state.cwd.clone().unwrap_or_default()];
-        let names = names(language, text);
+        let variable = |name: &str| self.state.get(name).map_or("", |value| value.text.as_str());
+        let cwd = self.state.cwd.as_deref().unwrap_or_default();
+        let paths = ["PYTHONPATH", "PERL5LIB", "NODE_PATH", "RUBYLIB"].map(variable);
+        let mut folders = vec![self.folder.clone(), cwd.to_owned(), format!("{cwd}/lib")];
+        folders.extend(paths.iter().flat_map(|path| path.split(':').take(8)).map(str::to_owned));
+        folders.dedup();
+        let mut names = names(language, text);
+        if language == Language::Perl {
+            names.extend(variable("PERL5OPT").split_whitespace().filter_map(perl_module));
+        }
         for file in names.iter().flat_map(|name| candidates(language, name)) {
             for folder in &folders {
                 if !self.charge(200, span) {
@@ -50,6 +58,12 @@ impl Engine<'_> {
         self.folder = outer;
         done
     }
+}
+
+/// The module of `-MName=list`.
+pub(crate) fn perl_module(option: &str) -> Option<String> {
+    let name = option.strip_prefix("-M").or_else(|| option.strip_prefix("-m"))?;
+    Some(name.split('=').next().unwrap_or(name).to_owned())
 }
 
 /// The modules that a text names.

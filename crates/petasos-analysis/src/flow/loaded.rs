@@ -20,10 +20,6 @@ const ENTRIES: &str = "config test spec file setup main app build index mod conf
 const DOCUMENTS: &str = "\
     .md .txt .rst .log .adoc .csv .html .patch .diff";
 
-const PYTHON: &str = "pip pip3 pytest tox nox gunicorn uvicorn flask hypercorn celery python python3 fab inv \
-    invoke scons doit locust mypy ipython streamlit conan waf poetry uv hatch pdm django-admin scrapy \
-    airflow jupyter manim robot behave sphinx-build coverage alembic gdb lldb blender mitmproxy mitmdump \
-    python2 pypy pypy3 kedro prefect dagster luigi mkdocs pre-commit snakemake nikola lektor";
 /// Modules that programs import most: a file of that name beside them comes first.
 const SHADOWED: &str = "abc argparse ast asyncio base64 bisect calendar collections copy csv dataclasses \
     datetime decimal email enum functools glob hashlib heapq html http inspect io ipaddress itertools json \
@@ -31,104 +27,61 @@ const SHADOWED: &str = "abc argparse ast asyncio base64 bisect calendar collecti
     select shutil signal site sitecustomize socket ssl statistics string struct subprocess sys tempfile \
     textwrap threading time token tokenize traceback types typing unittest urllib usercustomize uuid \
     warnings weakref xml yaml requests numpy pandas dotenv";
-const JAVASCRIPT: &str = "npx npm yarn pnpm bun gulp grunt jest vitest mocha webpack vite rollup eslint \
-    prettier babel node deno tsx ts-node ava tap karma cypress playwright next nuxt astro jasmine \
-    esbuild parcel pm2 k6 mongosh mongo metro snowpack gatsby lint-staged commitlint postcss \
-    tailwindcss bunx hardhat truffle";
-/// Files that a program finds by their name or ending: the language, and who reads them.
-const LOADED: &[(&str, &str, Language)] = &[
-    (".py", PYTHON, Language::Python),
-    (".js", JAVASCRIPT, Language::JavaScript),
+/// Files that a program finds by their name or ending, by language: the ending, and who reads it.
+const LOADED: &[(Language, &str)] = &[
     (
-        ".mjs",
-        "npx npm yarn pnpm bun vite eslint node webpack rollup vitest next",
-        Language::JavaScript,
-    ),
-    (".cjs", "npx npm yarn pnpm bun vite eslint node webpack rollup jest", Language::JavaScript),
-    (
-        ".ts",
-        "npx npm yarn pnpm bun bunx deno tsx ts-node vite vitest playwright jest swc-node node",
-        Language::JavaScript,
+        Language::Python,
+        ".py pip pip3 pytest py.test tox nox gunicorn uvicorn flask hypercorn celery python python3 fab \
+         inv invoke scons doit locust mypy ipython streamlit conan waf poetry uv hatch pdm \
+         django-admin scrapy airflow jupyter manim robot behave sphinx-build coverage alembic \
+         gdb lldb blender mitmproxy mitmdump python2 pypy pypy3 kedro prefect dagster luigi \
+         mkdocs pre-commit snakemake nikola lektor; SConstruct scons; wscript waf; Snakefile \
+         snakemake",
     ),
     (
-        ".rb",
-        "rake rspec bundle rails rackup ruby cap thor guard puma brew vagrant chef-apply chef-client minitest irb jekyll chef-solo test-kitchen",
+        Language::JavaScript,
+        ".js npx npm yarn pnpm bun gulp grunt jest vitest mocha webpack vite rollup eslint \
+         prettier babel node deno tsx ts-node ava tap karma cypress playwright next nuxt astro \
+         jasmine esbuild parcel pm2 k6 mongosh mongo metro snowpack gatsby lint-staged \
+         commitlint postcss tailwindcss bunx hardhat truffle; .mjs npx npm yarn pnpm bun vite \
+         eslint node webpack rollup vitest next; .cjs npx npm yarn pnpm bun vite eslint node \
+         webpack rollup jest; .ts npx npm yarn pnpm bun bunx deno tsx ts-node vite vitest \
+         playwright jest swc-node node",
+    ),
+    (
         Language::Ruby,
+        ".rb rake rspec bundle rails rackup ruby cap thor guard puma brew vagrant chef-apply \
+         chef-client minitest irb jekyll chef-solo test-kitchen; Rakefile rake bundle; Gemfile \
+         bundle; Vagrantfile vagrant; Guardfile guard bundle; Capfile cap; Fastfile fastlane \
+         bundle; Brewfile brew; .gemspec gem bundle; .ru rackup puma unicorn",
     ),
-    ("Rakefile", "rake bundle", Language::Ruby),
-    ("Gemfile", "bundle", Language::Ruby),
-    ("Vagrantfile", "vagrant", Language::Ruby),
-    ("Guardfile", "guard bundle", Language::Ruby),
-    ("Capfile", "cap", Language::Ruby),
-    ("Fastfile", "fastlane bundle", Language::Ruby),
-    ("Brewfile", "brew", Language::Ruby),
-    (".gemspec", "gem bundle", Language::Ruby),
-    (".ru", "rackup puma unicorn", Language::Ruby),
-    (".php", "php phpunit composer artisan pest psysh", Language::Php),
-    (".pl", "prove perl", Language::Perl),
-    (".PL", "perl", Language::Perl),
-    (".t", "prove", Language::Perl),
-    ("SConstruct", "scons", Language::Python),
-    ("wscript", "waf", Language::Python),
-    ("Snakefile", "snakemake", Language::Python),
-    ("Tiltfile", "tilt", Language::Python),
-    ("BUILD", "bazel buck please pants", Language::Other),
-    (".go", "go mage gotestsum tinygo", Language::Other),
-    (".rs", "cargo rustc rust-script", Language::Other),
-    (".zig", "zig", Language::Other),
-    (".nim", "nim nimble", Language::Other),
-    (".nims", "nim nimble", Language::Other),
-    (".nimble", "nimble", Language::Other),
-    (".cr", "crystal shards", Language::Other),
-    (".kts", "gradle gradlew kotlin kotlinc", Language::Other),
-    (".kt", "kotlin kotlinc", Language::Other),
-    (".gradle", "gradle gradlew", Language::Other),
-    (".java", "java jshell jbang", Language::Other),
-    (".groovy", "groovy", Language::Other),
-    (".scala", "scala scala-cli amm", Language::Other),
-    (".sc", "scala scala-cli amm mill", Language::Other),
-    (".sbt", "sbt", Language::Other),
-    (".swift", "swift swiftc", Language::Other),
-    (".cs", "dotnet csharp", Language::Other),
-    (".csx", "dotnet csi", Language::Other),
-    (".fsx", "dotnet fsharpi", Language::Other),
-    (".d", "dmd rdmd dub ldc2", Language::Other),
-    (".v", "v", Language::Other),
-    (".hs", "runhaskell runghc stack cabal ghc ghci", Language::Other),
-    (".ml", "ocaml dune utop", Language::Other),
-    (".ex", "elixir mix iex", Language::Other),
-    (".exs", "elixir mix iex", Language::Other),
-    (".erl", "erl escript erlc rebar3", Language::Other),
-    (".clj", "clojure clj bb lein", Language::Other),
-    (".cljs", "clojure shadow-cljs lumo", Language::Other),
-    (".edn", "clojure clj bb", Language::Other),
-    (".lisp", "sbcl clisp ecl", Language::Other),
-    (".el", "emacs emacsclient", Language::Other),
-    (".scm", "guile racket csi", Language::Other),
-    (".rkt", "racket raco", Language::Other),
+    (Language::Php, ".php php phpunit composer artisan pest psysh"),
+    (Language::Perl, ".pl prove perl; .PL perl; .t prove"),
     (
-        ".lua",
-        "lua luajit nvim texlua busted wrk love redis-cli lapis premake5 xmake",
         Language::Other,
+        "BUILD bazel buck please pants; justfile just; Justfile just; Taskfile.yml task go-task; Taskfile.yaml task go-task; Snakefile snakemake; Tiltfile tilt; .go go mage gotestsum tinygo; .rs cargo rustc \
+         rust-script; .zig zig; .nim nim nimble; .nims nim nimble; .nimble nimble; .cr crystal \
+         shards; .kts gradle gradlew kotlin kotlinc; .kt kotlin kotlinc; .gradle gradle gradlew; \
+         .java java jshell jbang; .groovy groovy; .scala scala scala-cli amm; .sc scala \
+         scala-cli amm mill; .sbt sbt; .swift swift swiftc; .cs dotnet csharp; .csx dotnet csi; \
+         .fsx dotnet fsharpi; .d dmd rdmd dub ldc2; .v v; .hs runhaskell runghc stack cabal ghc \
+         ghci; .ml ocaml dune utop; .ex elixir mix iex; .exs elixir mix iex; .erl erl escript \
+         erlc rebar3; .clj clojure clj bb lein; .cljs clojure shadow-cljs lumo; .edn clojure clj \
+         bb; .lisp sbcl clisp ecl; .el emacs emacsclient; .scm guile racket csi; .rkt racket \
+         raco; .lua lua luajit nvim texlua busted wrk love redis-cli lapis premake5 xmake; .jl \
+         julia; .R R r rscript; .Rmd r rscript; .qmd quarto; .m octave matlab; .raku raku",
     ),
-    (".jl", "julia", Language::Other),
-    (".R", "R r rscript", Language::Other),
-    (".Rmd", "r rscript", Language::Other),
-    (".qmd", "quarto", Language::Other),
-    (".m", "octave matlab", Language::Other),
-    (".raku", "raku", Language::Other),
-    (".tcl", "tclsh wish expect vivado", Language::Tcl),
-    (".ps1", "pwsh powershell", Language::PowerShell),
-    (".psm1", "pwsh powershell", Language::PowerShell),
-    (".bats", "bats", Language::Shell),
-    ("PKGBUILD", "makepkg", Language::Shell),
-    ("APKBUILD", "abuild", Language::Shell),
-    (".envrc", "direnv", Language::Shell),
-    ("configure", "autoreconf", Language::Shell),
-    ("Makefile", "make gmake bmake checkmake remake", Language::Make),
-    ("GNUmakefile", "make gmake remake", Language::Make),
-    (".mk", "make gmake bmake remake", Language::Make),
-    ("justfile", "just", Language::Make),
+    (Language::Tcl, ".tcl tclsh wish expect vivado"),
+    (Language::PowerShell, ".ps1 pwsh powershell; .psm1 pwsh powershell"),
+    (
+        Language::Shell,
+        ".bats bats; PKGBUILD makepkg; APKBUILD abuild; .envrc direnv; configure autoreconf",
+    ),
+    (
+        Language::Make,
+        "Makefile make gmake bmake checkmake remake; GNUmakefile make gmake remake; .mk make \
+         gmake bmake remake",
+    ),
 ];
 
 /// Endings and names of settings whose readers run commands out of them.
@@ -144,6 +97,10 @@ const CHECKERS: &str = "\
     jq yq yamllint jsonlint taplo hadolint actionlint tflint cat xmllint kubeval kubeconform \
     ls code promtool sqlfluff checkov ansible-lint";
 
+/// Programs that are there to run files which they find by name.
+const FINDERS: &str = "pytest tox nox fab inv invoke scons rake rspec bats prove gulp grunt just task go-task mage waf \
+    snakemake direnv";
+
 /// Programs that only start another command, and builtins that read no file.
 const NEUTRAL: &str = "cd pushd popd chmod chown mkdir touch ls rm cp mv ln export set unset sleep true \
     false test [ pwd sync mktemp dirname basename wait time";
@@ -151,25 +108,39 @@ const NEUTRAL: &str = "cd pushd popd chmod chown mkdir touch ls rm cp mv ln expo
 impl Engine<'_> {
     /// Files of this line that `call` reads as a program.
     pub(super) fn loaded(&mut self, call: &Call<'_>) -> Vec<(Option<Language>, String)> {
-        if self.state.files.is_empty() || lists(CHECKERS, call.program) {
+        let before = self.facts.scripts.as_ref().map(|scripts| scripts.paths()).unwrap_or_default();
+        let again = self.via.contains(&"loaded");
+        let fed = lists(FINDERS, call.program) && call.flag_word("-");
+        let nothing = self.state.files.is_empty() && before.is_empty() && !fed;
+        if again || nothing || lists(CHECKERS, call.program) {
             return Vec::new();
         }
-        let plain = call.program != "ssh"
+        let configured =
+            call.option(&["-F", "--config", "--config-file"]).map(|file| self.resolve(&file.text));
+        let plain = !lists("ssh tmux", call.program)
             && (lists(PLAIN, call.program) || lists(super::embedded::DATA, call.program));
         let neutral = plain || lists(NEUTRAL, call.program);
         let named: Vec<String> = call
             .args
             .iter()
             .take(24)
-            .flat_map(|arg| arg.text.split(['=', ',', '@', ':']).chain([arg.text.as_str()]))
+            .flat_map(|arg| arg.text.split(['=', ',', '@', ':']).chain([told(&arg.text)]))
             .filter(|text| !text.is_empty())
             .map(|text| self.resolve(text))
             .collect();
+        for path in before {
+            if named.contains(&path) && !plain || self.finds(call, &path) {
+                self.recall(&path);
+            }
+        }
         let mut found = Vec::new();
+        if fed {
+            found.extend(call.stdin.text.clone().map(|text| (None, text)));
+        }
         for (path, stream) in self.state.files.iter().take(FILES_MAX) {
             let Some(text) = &stream.text else { continue };
             let name = path.rsplit('/').next().unwrap_or(path);
-            let row = LOADED.iter().find(|(ending, _, _)| name.ends_with(ending));
+            let row = read_by(name);
             let reads = row.is_some_and(|(_, readers, _)| lists(readers, call.program));
             let document = ends(DOCUMENTS, name) && name != "CMakeLists.txt";
             let stem = name.split('.').next().unwrap_or(name);
@@ -181,23 +152,36 @@ impl Engine<'_> {
                 || path.ends_with(".py") && lists(SHADOWED, stem)
                 || call.args.iter().any(about);
             // A name without an ending, or one that is hidden, is found by a convention.
-            let found_by_name = ends(SETTINGS, name)
-                || call.program == "git" && path.ends_with(".git/config")
-                || row.is_none() && is_conventional(name);
+            let own = call.program == "git" && path.ends_with(".git/config");
+            let found_by_name =
+                own || ends(SETTINGS, name) || row.is_none() && is_conventional(name);
             if reads && entry {
                 found.push((row.map(|row| row.2), text.clone()));
+            } else if configured.as_ref() == Some(path) {
+                found.push((None, text.clone()));
             } else if !plain && named.contains(path) && !document {
                 let language = row.map_or(Language::Other, |row| row.2);
                 found.push((Some(language), text.clone()));
-            } else if !neutral && found_by_name {
+            } else if (!neutral || own) && found_by_name {
                 found.push((row.map(|row| row.2), text.clone()));
             }
         }
         found
     }
 
+    /// Whether `call` finds a file below its directory by a convention of its own.
+    fn finds(&self, call: &Call<'_>, path: &str) -> bool {
+        let cwd = self.state.cwd.as_deref().unwrap_or("/");
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let reads = read_by(name).is_some_and(|(_, readers, _)| lists(readers, call.program));
+        path.strip_prefix(cwd).is_some_and(|rest| rest.starts_with('/'))
+            && (call.program == "git" && path.ends_with("/.git/config")
+                || reads && lists(FINDERS, call.program))
+    }
+
     pub(super) fn run_loaded(&mut self, language: Option<Language>, text: &str, span: Span) {
         let before = self.report.analysis.findings.len();
+        self.via.push("loaded");
         if let Some(language) = language {
             self.run_code(language, Arg::new(text, span), Vec::new(), span);
         }
@@ -206,7 +190,22 @@ impl Engine<'_> {
         {
             self.run_phrases(text, span);
         }
+        self.via.pop();
     }
+}
+
+/// The file of `.read FILE` and its like, or the whole word.
+fn told(word: &str) -> &str {
+    let command = word.starts_with(['.', '\\']);
+    word.split_once(' ').filter(|_| command).map_or(word, |(_, file)| file.trim())
+}
+
+/// The ending of a name that some program looks for, its readers, and its language.
+fn read_by(name: &str) -> Option<(&'static str, &'static str, Language)> {
+    LOADED.iter().find_map(|(language, rows)| {
+        let mut rows = rows.split("; ").filter_map(|row| row.split_once(' '));
+        rows.find(|(ending, _)| name.ends_with(ending)).map(|row| (row.0, row.1, *language))
+    })
 }
 
 /// `PKGBUILD`, `.Rprofile`: names that mean something to some program.

@@ -104,7 +104,7 @@ impl Engine<'_> {
     }
 
     /// Pays for a copy of a variable.
-    fn charge_value(&mut self, name: &str) -> bool {
+    pub(super) fn charge_value(&mut self, name: &str) -> bool {
         let size = self.state.get(name).map_or(0, |value| {
             value.text.len() + value.array.as_ref().map_or(0, |array| array.len() * 32)
         });
@@ -130,7 +130,7 @@ impl Engine<'_> {
             return;
         }
         if name == "HISTFILE" {
-            self.report.signal(Signal::HistoryOff, span, "unset HISTFILE");
+            self.report.signal(Signal::SecurityOff, span, "unset HISTFILE");
         }
         let slot = name.split_once('[').map(|(name, index)| (name, index.trim_end_matches(']')));
         let Some((name, index)) = slot else {

@@ -52,7 +52,7 @@ impl<'c> Call<'c> {
             if matches!(value, "false" | "no" | "none" | "off") {
                 return false;
             }
-            stem == name || stem.len() >= 5 && stem.starts_with("--") && name.starts_with(stem)
+            stem == name || stem.len() >= 4 && stem.starts_with("--") && name.starts_with(stem)
         })
     }
 

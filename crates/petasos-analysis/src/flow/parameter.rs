@@ -6,7 +6,6 @@ use crate::path::matches_glob;
 use crate::shell::Span;
 use crate::shell::normalise::UNKNOWN;
 use crate::shell::tree::{Operation, Parameter, Script};
-use crate::wrapper::Inner;
 use std::rc::Rc;
 
 /// Trimming and replacing look at texts up to this length.
@@ -88,7 +87,7 @@ impl Engine<'_> {
     pub(super) fn expand_again(&mut self, text: &str, span: Span) {
         if text.contains("$(") || text.contains('`') {
             let code = Arg::new(format!(": \"{}\"", text.replace('"', "\\\"")), span);
-            self.run_inner(Inner::Shell(code, Vec::new()), span);
+            self.run_shell(code, span);
         }
     }
 
@@ -145,12 +144,12 @@ impl Engine<'_> {
             return vec![Arg::new(UNKNOWN.to_string(), span)];
         };
         let Some(array) = &value.array else {
-            return vec![Arg { text: value.text.clone(), span, glob: false, taint: value.taint }];
+            return vec![Arg::of(value.text.clone(), span, value.taint)];
         };
         let taint = value.taint;
-        let arg = |text: &String| Arg { text: text.clone(), span, glob: false, taint };
+        let arg = |text: &String| Arg::of(text.clone(), span, taint);
         if index == "*" && quoted {
-            return vec![Arg { text: array.join(&self.joiner()), span, glob: false, taint }];
+            return vec![Arg::of(array.join(&self.joiner()), span, taint)];
         }
         if index == "@" || index == "*" {
             return array.iter().map(arg).collect();
@@ -160,7 +159,7 @@ impl Engine<'_> {
         let mut items = array.iter().rev().take(if keyed { array.len() } else { 0 });
         let found = items.find_map(|item| item.strip_prefix(&entry));
         if let Some(found) = found {
-            return vec![Arg { text: found.to_owned(), span, glob: false, taint }];
+            return vec![Arg::of(found.to_owned(), span, taint)];
         }
         match number {
             Some(number) => {
@@ -209,7 +208,7 @@ impl Engine<'_> {
                 None => value.text.clone(),
             };
             self.choices = self.choices.max(count);
-            return Arg { text, span, glob: false, taint };
+            return Arg::of(text, span, taint);
         }
         let text = match name {
             "HOME" => self.facts.home.clone(),

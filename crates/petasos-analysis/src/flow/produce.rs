@@ -5,7 +5,8 @@ use super::engine::Engine;
 use super::printed::{echo, json_text, lists_every_process, picks, seq, split_path, swept, which};
 use super::value::{Arg, Stream, Taint};
 use super::{decode, filter, printf};
-use crate::path::{self, is_vital};
+use crate::facts::Facts;
+use crate::path::{self, is_secret, is_vital};
 use crate::program;
 use crate::rule::Signal;
 use crate::shell::normalise::UNKNOWN;
@@ -69,8 +70,8 @@ impl Engine<'_> {
             _ if program::does(call, Signal::SecretRead) => {
                 Stream::unknown(Taint::TOKEN.with(Taint::PROGRAM))
             }
-            "find" if self.sweeps(call) => swept(call, "/**\n"),
-            "find" if self.lists_secrets(call) => swept(call, "/*\n"),
+            "find" if self.sweeps(call, is_vital) => swept(call, "/**\n"),
+            "find" if self.sweeps(call, is_secret) => swept(call, "/*\n"),
             "jq" | "gojq" if call.flag('n') && call.flag('r') => json_text(call),
             // Names without a directory, in one that must stay.
             "ls" if self.captured
@@ -259,7 +260,7 @@ impl Engine<'_> {
 
     /// Where the text of a file that this line did not write is from.
     pub(super) fn file_taint(&self, path: &str) -> Taint {
-        if crate::path::is_secret(path, self.facts) || crate::path::is_environment_file(path) {
+        if is_secret(path, self.facts) || path::is_environment_file(path) {
             Taint::SECRET.with(Taint::OPAQUE)
         } else if path.starts_with("/proc/") && path.ends_with("/environ")
             || path.ends_with("_history")
@@ -277,13 +278,12 @@ impl Engine<'_> {
         packs && call.operands().take(16).any(secret)
     }
 
-    /// Whether a `find` lists all of the root, a home or a system directory.
-    fn sweeps(&self, call: &Call<'_>) -> bool {
+    /// Whether a `find` lists all files of a place of that kind.
+    fn sweeps(&self, call: &Call<'_>, kind: fn(&str, &Facts) -> bool) -> bool {
+        let roots = || crate::wrappers::find_roots(call.args);
         self.captured
             && !crate::wrappers::is_narrowed(call.args)
-            && crate::wrappers::find_roots(call.args)
-                .iter()
-                .any(|root| crate::path::is_vital(&self.resolve(&root.text), self.facts))
+            && roots().iter().any(|root| kind(&self.resolve(&root.text), self.facts))
     }
 
     /// Whether `ls` prints names of disks, or all names in the root, a home or the like.
@@ -293,15 +293,6 @@ impl Engine<'_> {
             crate::path::is_disk(&path) || arg.glob && crate::path::is_vital(&path, self.facts)
         };
         self.captured && call.operands().next().is_some() && call.operands().all(listed)
-    }
-
-    /// Whether a `find` lists all files in a place of keys.
-    fn lists_secrets(&self, call: &Call<'_>) -> bool {
-        self.captured
-            && !crate::wrappers::is_narrowed(call.args)
-            && crate::wrappers::find_roots(call.args)
-                .iter()
-                .any(|root| crate::path::is_secret(&self.resolve(&root.text), self.facts))
     }
 
     fn decoder(&mut self, call: &Call<'_>) -> Stream {
@@ -319,11 +310,7 @@ impl Engine<'_> {
         let input = match file {
             Some(file) if call.program != "openssl" => {
                 let path = self.resolve(&file.text);
-                self.state
-                    .files
-                    .get(&path)
-                    .cloned()
-                    .unwrap_or_else(|| Stream::unknown(Taint::OPAQUE))
+                self.held(&path).unwrap_or_else(|| Stream::unknown(Taint::OPAQUE))
             }
             _ => self.stdin.clone(),
         };

@@ -7,7 +7,6 @@ use crate::rule::Signal;
 use crate::shell::Span;
 use crate::shell::tree::{Assign, AssignValue, Redirect, RedirectKind, Script};
 use crate::verdict::EffectKind;
-use crate::wrapper::Inner;
 use std::rc::Rc;
 
 /// Where the output of a command goes.
@@ -123,20 +122,17 @@ impl Engine<'_> {
         span: Span,
         outlet: &mut Outlet,
     ) {
-        if kind == RedirectKind::Read
-            || kind == RedirectKind::ReadWrite
-            || kind == RedirectKind::Duplicate
-            || kind == RedirectKind::Both
-        {
+        use RedirectKind::{Both, Duplicate, Read, ReadWrite};
+        if matches!(kind, Read | ReadWrite | Duplicate | Both) {
             self.stdin = Stream::unknown(Taint::DOWNLOADED);
         }
-        if descriptor.is_some_and(|number| number > 2) || kind == RedirectKind::ReadWrite {
+        if descriptor.is_some_and(|number| number > 2) || kind == ReadWrite {
             self.socket = true;
         }
-        if kind != RedirectKind::Read {
+        if kind != Read {
             outlet.files.push(("/dev/tcp".to_owned(), false));
         }
-        if kind == RedirectKind::Both || kind == RedirectKind::Duplicate {
+        if matches!(kind, Both | Duplicate) {
             self.report.signal(Signal::ReverseShell, span, "/dev/tcp");
         }
     }
@@ -186,7 +182,7 @@ impl Engine<'_> {
             && let Some(text) = stream.text.clone()
         {
             let code = Arg::new(text, Span::default());
-            self.run_inner(Inner::Shell(code, Vec::new()), Span::default());
+            self.run_shell(code, Span::default());
         }
         match self.state.files.get_mut(&path) {
             Some(old) if append => old.append(stream),
@@ -198,10 +194,7 @@ impl Engine<'_> {
 
     /// The value of a variable that is about to be given a new one.
     fn taken(&mut self, name: &str) -> Option<Value> {
-        let size = self.state.get(name).map_or(0, |value| {
-            value.text.len() + value.array.as_ref().map_or(0, |array| array.len() * 32)
-        });
-        if !self.state.is_top() && !self.charge(size, Span::default()) {
+        if !self.state.is_top() && !self.charge_value(name) {
             return None;
         }
         self.state.take(name)
@@ -265,12 +258,7 @@ impl Engine<'_> {
         if value.text.len() > super::engine::VALUE_MAX {
             value = Value::unknown(value.taint);
         }
-        let arg = Arg {
-            text: value.text.clone(),
-            span: script.source.span(assign.name),
-            glob: false,
-            taint: value.taint,
-        };
+        let arg = Arg::of(value.text.clone(), script.source.span(assign.name), value.taint);
         self.charge(arg.text.len(), arg.span);
         self.state.set(&name, value);
         arg

@@ -4,142 +4,95 @@
 use super::call::Call;
 use super::value::Arg;
 use crate::table::Table;
+use crate::words::lists;
 use std::sync::LazyLock;
 
 /// Options that make a program idle.
 struct Row {
-    names: &'static [&'static str],
+    names: &'static str,
     /// Letters, alone or among other short options.
     letters: &'static str,
     /// Letters whose value is the rest of the word, so that nothing behind them is an option.
     values: &'static str,
     /// Whole words, also with a value behind `=`.
-    words: &'static [&'static str],
+    words: &'static str,
     /// Only options in front of the first operand count.
     leading: bool,
 }
 
 const fn row(
-    names: &'static [&'static str],
+    names: &'static str,
     letters: &'static str,
     values: &'static str,
-    words: &'static [&'static str],
+    words: &'static str,
 ) -> Row {
     Row { names, letters, values, words, leading: false }
 }
 
-const fn leading(
-    names: &'static [&'static str],
-    letters: &'static str,
-    values: &'static str,
-    words: &'static [&'static str],
-) -> Row {
-    Row { names, letters, values, words, leading: true }
-}
-
-const DRY: &[&str] = &["--dry-run", "--dryrun"];
-
 const ROWS: &[Row] = &[
-    leading(
-        &["bash", "sh", "zsh", "dash", "ksh", "ash", "mksh", "rbash", "yash", "ksh93", "oksh"],
-        "n",
-        "",
-        &["noexec"],
-    ),
-    leading(&["csh", "tcsh"], "n", "", &[]),
-    leading(&["fish"], "n", "cCdfDo", &["--no-execute"]),
-    leading(&["ruby", "jruby"], "c", "IreEKTxCFi0W", &[]),
-    leading(&["perl", "perl5", "raku"], "c", "eEIMmiFxCD0V", &[]),
-    leading(&["php"], "l", "rBRFEdczgSt", &["--syntax-check"]),
-    leading(&["node", "nodejs"], "c", "epr", &["--check"]),
+    row("bash sh zsh dash ksh ash mksh rbash yash ksh93 oksh", "n", "", "noexec").leading(),
+    row("csh tcsh", "n", "", "").leading(),
+    row("fish", "n", "cCdfDo", "--no-execute").leading(),
+    row("ruby jruby", "c", "IreEKTxCFi0W", "").leading(),
+    row("perl perl5 raku", "c", "eEIMmiFxCD0V", "").leading(),
+    row("php", "l", "rBRFEdczgSt", "--syntax-check").leading(),
+    row("node nodejs", "c", "epr", "--check").leading(),
+    row("make gmake bmake", "nq", "CfIjlOoWE", "--dry-run --just-print --recon --question"),
     row(
-        &["make", "gmake", "bmake"],
-        "nq",
-        "CfIjlOoWE",
-        &["--dry-run", "--just-print", "--recon", "--question"],
-    ),
-    row(
-        &["ninja", "just", "task", "stow", "rename", "prename", "mmv", "detox"],
+        "ninja just task stow rename prename mmv detox",
         "n",
         "Cfdtj",
-        &["--dry-run", "--dry", "--no", "--simulate", "--nono", "--no-act"],
+        "--dry-run --dry --no --simulate --nono --no-act",
     ),
-    leading(&["parallel"], "", "jnNIaSP", DRY),
-    row(&["ansible"], "C", "amiutflMePcBT", &["--check", "--list-hosts", "--syntax-check"]),
+    row("parallel", "", "jnNIaSP", "--dry-run --dryrun").leading(),
+    row("ansible", "C", "amiutflMePcBT", "--check --list-hosts --syntax-check"),
     row(
-        &["ansible-playbook"],
+        "ansible-playbook",
         "C",
         "iutflMecT",
-        &["--check", "--list-hosts", "--list-tasks", "--list-tags", "--syntax-check"],
+        "--check --list-hosts --list-tasks --list-tags --syntax-check",
     ),
-    row(&["dnf", "dnf5", "yum", "tdnf", "microdnf"], "", "", &["--assumeno"]),
+    row("dnf dnf5 yum tdnf microdnf", "", "", "--assumeno"),
+    row("apt apt-get aptitude", "s", "otac", "--simulate --just-print --dry-run --recon --no-act"),
+    row("dpkg", "", "", "--dry-run --no-act --simulate"),
+    row("zypper", "D", "", "--dry-run --dryrun"),
+    row("pacman yay paru", "p", "", "--print"),
+    row("rpm", "", "", "--test"),
+    row("bq", "", "", "--dry_run"),
+    row("apk opkg", "s", "", "--simulate --noaction"),
+    row("emerge", "p", "", "--pretend"),
+    row("brew xbps-remove pkg pkg_delete", "n", "", "--dry-run --dryrun"),
+    row("e2fsck fsck fsck.ext4 fsck.ext3 fsck.ext2 fsck.fat", "nN", "bBECjlLt", ""),
+    row("fsck.xfs xfs_repair ntfsfix btrfsck", "n", "lrtm", ""),
+    row("mke2fs mkfs.ext2 mkfs.ext3 mkfs.ext4", "n", "bcCdeEfgGiIJLmMNoOrTUz", ""),
+    row("mkfs mkntfs mkfs.ntfs", "n", "t", ""),
+    row("mkfs.xfs", "N", "bcdilmnprsL", ""),
+    row("sfdisk wipefs", "n", "otO", "--no-act"),
+    row("sgdisk", "P", "ntcu", "--pretend"),
+    row("rsync", "n", "eBfMT", "--dry-run --dryrun"),
+    row("rclone restic borg chezmoi duplicity git-annex", "n", "", "--dry-run --dryrun"),
     row(
-        &["apt", "apt-get", "aptitude"],
-        "s",
-        "otac",
-        &["--simulate", "--just-print", "--dry-run", "--recon", "--no-act"],
-    ),
-    row(&["dpkg"], "", "", &["--dry-run", "--no-act", "--simulate"]),
-    row(&["zypper"], "D", "", DRY),
-    row(&["pacman", "yay", "paru"], "p", "", &["--print"]),
-    row(&["rpm"], "", "", &["--test"]),
-    row(&["bq"], "", "", &["--dry_run"]),
-    row(&["apk", "opkg"], "s", "", &["--simulate", "--noaction"]),
-    row(&["emerge"], "p", "", &["--pretend"]),
-    row(&["brew", "xbps-remove", "pkg", "pkg_delete"], "n", "", DRY),
-    row(
-        &["e2fsck", "fsck", "fsck.ext4", "fsck.ext3", "fsck.ext2", "fsck.fat"],
-        "nN",
-        "bBECjlLt",
-        &[],
-    ),
-    row(&["fsck.xfs", "xfs_repair", "ntfsfix", "btrfsck"], "n", "lrtm", &[]),
-    row(&["mke2fs", "mkfs.ext2", "mkfs.ext3", "mkfs.ext4"], "n", "bcCdeEfgGiIJLmMNoOrTUz", &[]),
-    row(&["sfdisk", "wipefs"], "n", "otO", &["--no-act"]),
-    row(&["sgdisk"], "P", "ntcu", &["--pretend"]),
-    row(&["rsync"], "n", "eBfMT", DRY),
-    row(&["rclone", "restic", "borg", "chezmoi", "duplicity", "git-annex"], "n", "", DRY),
-    row(
-        &[
-            "patch",
-            "certbot",
-            "helm",
-            "kubeadm",
-            "systemd-tmpfiles",
-            "systemctl",
-            "pip",
-            "pip3",
-            "conda",
-            "mamba",
-            "micromamba",
-            "s3cmd",
-            "aws",
-            "docker-compose",
-            "gcloud",
-            "azcopy",
-        ],
+        "patch certbot helm kubeadm systemd-tmpfiles systemctl pip pip3 conda mamba micromamba \
+         s3cmd aws docker-compose gcloud azcopy",
         "",
         "",
-        DRY,
+        "--dry-run --dryrun",
     ),
-    row(&["logrotate"], "d", "sl", &["--debug"]),
-    row(&["tmpreaper", "tmpwatch"], "t", "", &["--test"]),
-    row(&["puppet"], "", "", &["--noop"]),
-    row(&["chef-client", "chef-solo"], "W", "cjo", &["--why-run"]),
-    row(&["salt", "salt-call"], "", "", &["test=True", "test=true"]),
-    row(&["sbatch", "srun", "salloc"], "", "", &["--test-only"]),
-    row(&["alembic"], "", "", &["--sql"]),
-    row(
-        &["nft", "iptables-restore", "ip6tables-restore", "visudo"],
-        "c",
-        "f",
-        &["--check", "--test"],
-    ),
-    row(&["git-filter-repo"], "", "", &["--analyze", "--dry-run"]),
+    row("kubectl oc", "", "", "--dry-run"),
+    row("logrotate", "d", "sl", "--debug"),
+    row("tmpreaper tmpwatch", "t", "", "--test"),
+    row("puppet", "", "", "--noop"),
+    row("chef-client chef-solo", "W", "cjo", "--why-run"),
+    row("salt salt-call", "", "", "test=True test=true"),
+    row("sbatch srun salloc", "", "", "--test-only"),
+    row("alembic", "", "", "--sql"),
+    row("nft iptables-restore ip6tables-restore visudo", "c", "f", "--check --test"),
+    row("git-filter-repo", "", "", "--analyze --dry-run"),
 ];
 
 static BY_NAME: LazyLock<Table<&'static Row>> = LazyLock::new(|| {
-    ROWS.iter().flat_map(|row| row.names.iter().map(move |name| (*name, row))).collect()
+    let names = |row: &'static Row| row.names.split_ascii_whitespace().map(move |name| (name, row));
+    ROWS.iter().flat_map(names).collect()
 });
 
 /// Whether `call` only checks or shows, and carries nothing out.
@@ -147,17 +100,16 @@ pub(super) fn is(call: &Call<'_>) -> bool {
     if call.program == "gsutil" {
         return call.operand(0) == "rsync" && call.flag('n');
     }
-    if call.program == "kubectl" || call.program == "oc" {
-        let dry = |arg: &Arg| {
-            arg.is("--dry-run") || arg.is("--dry-run=client") || arg.is("--dry-run=server")
-        };
-        return call.options().any(dry);
-    }
     let Some(row) = BY_NAME.get(call.program) else { return false };
     row.idles(call.args) && !still_runs(call)
 }
 
 impl Row {
+    /// The same, where what follows the first operand belongs to a script.
+    const fn leading(self) -> Self {
+        Self { leading: true, ..self }
+    }
+
     fn idles(&self, args: &[Arg]) -> bool {
         let mut value_next = false;
         for arg in args.iter().take(256) {
@@ -166,7 +118,7 @@ impl Row {
                 return false;
             }
             let stem = text.split('=').next().unwrap_or_default();
-            if self.words.iter().any(|word| *word == text || *word == stem) {
+            if lists(self.words, text) || lists(self.words, stem) {
                 return !text.ends_with("=false") && !text.ends_with("=none");
             }
             if std::mem::take(&mut value_next) {

@@ -25,6 +25,13 @@ pub(crate) enum Deed {
     Read,
 }
 
+impl Deed {
+    /// Everything below a path goes.
+    pub(crate) const TREE: Self = Self::Delete { recursive: true, bulk: false, narrowed: false };
+    /// All that a search finds goes, with everything below it.
+    pub(crate) const SWEEP: Self = Self::Delete { recursive: true, bulk: true, narrowed: false };
+}
+
 /// A path and what happens to it.
 #[derive(Debug)]
 pub(crate) struct Touch<'a> {
@@ -85,10 +92,8 @@ impl Report {
         };
         let recursive = matches!(touch.deed, Deed::Delete { recursive: true, .. });
         self.add_effect(Effect { kind, target: shown(touch.path), recursive, span });
-        for (rule, check) in rule::on_touch() {
-            if check(touch) {
-                self.raise_at(rule, span, leaf(), Some(shown(touch.path)));
-            }
+        for rule in rule::on_touch(touch) {
+            self.raise_at(rule, span, leaf(), Some(shown(touch.path)));
         }
     }
 

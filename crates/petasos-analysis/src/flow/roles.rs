@@ -15,9 +15,9 @@ use crate::words::lists;
 /// Verbs that take something away for good.
 const DELETES: &str = "delete deleteall deletecollection destroy purge wipe drop nuke terminate erase teardown undeploy \
     decommission deprovision flushall flushdb flush truncate obliterate rmr unlink-all destroy-all expunge trash \
-    deregister down reset-all wipeall removeall clear-all zap deallocate unregister dropdb rmtree";
+    deregister down reset-all wipeall removeall clear-all zap deallocate unregister dropdb rmtree gc";
 /// Verbs that do so where they are forced, or where a noun stands in front of them.
-const TAKES: &str = "rm remove reset uninstall prune";
+const TAKES: &str = "rm remove reset uninstall prune empty forget cleanup clean";
 /// Options that are such a verb.
 const ENDING: &str = "--destroy --purge --wipe --down --terminate --force-delete --nuke --drop --delete \
     --unregister --remove-all --erase --delete-branch";
@@ -30,7 +30,7 @@ const HARMLESS: &str = "help list ls show describe get info status plan diff exp
     completion docs man run test exec new init create add config set log logs version check lint build \
     generate install edit format fmt watch serve start preview validate read query inspect";
 const REHEARSED: &str = "--dry-run --dry_run --dryrun --help --whatif -whatif --check --preview --plan \
-    --noop --simulate help --list --print --no-act --dry -help --list-targets --version";
+    --noop --simulate help --list --print --no-act --dry -help --list-targets --version --snapshot";
 /// Programs whose words are names of tasks, packages, tests, topics or text.
 const NAMERS: &str = "make gmake bmake ninja just task rake npm yarn pnpm npx bunx bun gradle gradlew mvn \
     mvnw ant sbt mill lein mix cargo go poetry uv pip pip3 pipx conda mamba brew apt apt-get dnf yum \
@@ -117,11 +117,7 @@ impl Engine<'_> {
             return;
         }
         for operand in call.operands().take(16) {
-            self.touch(
-                Deed::Delete { recursive: true, bulk: false, narrowed: false },
-                operand,
-                call,
-            );
+            self.touch(Deed::TREE, operand, call);
         }
     }
 
@@ -129,8 +125,10 @@ impl Engine<'_> {
     pub(super) fn follow_publishing(&mut self, call: &Call<'_>) {
         let rehearsed = call.args.iter().any(|arg| arg.is("-n") || lists(REHEARSED, &arg.text));
         let words = || call.operands().take(4).map(|arg| arg.text.as_str());
-        if lists("flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn swift", call.program)
-            && !rehearsed
+        if lists(
+            "flutter dart cargo yarn pnpm npm npx lerna nx gradle mvn swift bun jsr deno",
+            call.program,
+        ) && !rehearsed
             && words().any(|word| word == "publish")
             && !words()
                 .any(|word| lists("run run-script exec help test add install info view", word))
@@ -169,7 +167,8 @@ impl Engine<'_> {
         };
         let made =
             lists(MAKERS, call.program) || call.program.split_once('2').is_some_and(converts);
-        let last = call.operands().last().filter(|_| made);
+        let puts = lists(PUTS, call.operand(0)) && call.operands().count() > 2;
+        let last = call.operands().last().filter(|_| made || puts);
         let mut before = "";
         for arg in call.args.iter().take(32) {
             let (name, value) = attached(&arg.text).unwrap_or((before, arg.text.as_str()));
@@ -195,6 +194,10 @@ impl Engine<'_> {
         }
     }
 }
+
+/// Verbs whose last operand is where something is put.
+const PUTS: &str = "export checkout co clone copy cp put extract download pull get fetch restore unpack write \
+    save dump render generate convert decrypt";
 
 /// Programs that make their last operand.
 const MAKERS: &str = "uniq zip xxd script iconv unsquashfs pdftk qpdf gs inkscape sox lame mksquashfs \
@@ -230,7 +233,7 @@ fn is_sensitive(path: &str, call: &Call<'_>) -> bool {
 fn meaning(word: &str) -> Option<Signal> {
     // A word in capitals is the method of a request, or a name.
     let capitals = word.len() > 1 && !word.bytes().any(|byte| byte.is_ascii_lowercase());
-    let parts = verbs::words(word);
+    let parts = verbs::words(word.rsplit(':').next().unwrap_or(word));
     let first = parts.first().filter(|_| !capitals)?;
     let last = parts.last().unwrap_or(first);
     let means = |list: &str| lists(list, word) || lists(list, first) || lists(list, last);
@@ -284,7 +287,10 @@ fn verb(call: &Call<'_>) -> Option<Signal> {
             }
             break;
         }
-        if lists(TAKES, word) && (forced || seen > 0) && !behind || word.contains("scale") && idle {
+        let named = word == "rm" && call.args.len() > 1;
+        if lists(TAKES, word) && (forced || named || seen > 0) && !behind
+            || word.contains("scale") && idle
+        {
             return Some(Signal::CloudDelete);
         }
         if let Some(signal) = meaning(word).filter(|_| !behind) {

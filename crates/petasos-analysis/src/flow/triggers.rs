@@ -1,5 +1,5 @@
 //! Files that this line wrote and that a later program runs by itself: scripts of a
-//! `package.json`, hooks of `git`, recipes, and statements for a database.
+//! `package.json`, hooks of `git`, and statements for a database.
 
 use super::call::Call;
 use super::engine::Engine;
@@ -8,7 +8,6 @@ use crate::code::Language;
 use crate::rule::Signal;
 use crate::sql;
 use crate::words::lists;
-use crate::wrapper::Inner;
 
 /// The names by which git finds a hook.
 const HOOKS: &str = "pre-commit post-commit pre-push commit-msg prepare-commit-msg post-checkout \
@@ -20,7 +19,6 @@ impl Engine<'_> {
         match call.program {
             "npm" | "pnpm" | "yarn" | "bun" => self.package_script(call),
             "git" => self.hooks(call),
-            "just" | "rake" | "task" | "go-task" => self.recipes(call),
             "psql" | "mysql" | "mariadb" | "sqlite3" | "sqlcmd" | "duckdb" | "cockroach"
             | "clickhouse-client" | "cqlsh" | "usql" | "sqlplus" => self.statements(call),
             _ => {}
@@ -60,7 +58,7 @@ impl Engine<'_> {
         }
         for command in commands {
             let code = Arg::new(command, call.span);
-            self.run_inner(Inner::Shell(code, Vec::new()), call.span);
+            self.run_shell(code, call.span);
         }
     }
 
@@ -133,40 +131,14 @@ impl Engine<'_> {
             let (name, folder) = line.split_once('=')?;
             name.trim().eq_ignore_ascii_case("hookspath").then(|| folder.trim().to_owned())
         });
-        for folder in [".git/hooks", ".husky"].into_iter().chain(setting.as_deref()) {
-            for name in HOOKS.split_whitespace() {
-                let path = self.resolve(&format!("{folder}/{name}"));
-                self.recall(&path);
-            }
+        let near = |path: &String| path.contains("/.git/hooks/") || path.contains("/.husky/");
+        let named = |path: &String| {
+            setting.is_some() && path.rsplit('/').next().is_some_and(|name| lists(HOOKS, name))
+        };
+        for path in scripts.paths().iter().filter(|path| near(path) || named(path)) {
+            self.recall(path);
         }
         setting.is_some()
-    }
-
-    fn recipes(&mut self, call: &Call<'_>) {
-        let (names, language): (&[&str], _) = match call.program {
-            "rake" => (&["Rakefile", "rakefile", "Rakefile.rb"], Language::Ruby),
-            "task" | "go-task" => (&["Taskfile.yml", "Taskfile.yaml"], Language::Shell),
-            _ => (&["justfile", "Justfile", ".justfile"], Language::Shell),
-        };
-        let names = names.iter().map(|name| (*name).to_owned());
-        let given = call.option(&["-f", "--justfile", "--rakefile", "-t", "--taskfile"]);
-        for name in names.chain(given.map(|file| file.text)) {
-            let path = self.resolve(&name);
-            let held = match name.as_str() {
-                "-" | "/dev/stdin" => Some(self.copied_stdin()),
-                _ => self.held(&path),
-            };
-            let Some(text) = held.and_then(|stream| stream.text) else { continue };
-            if language == Language::Ruby {
-                self.run_code(language, Arg::new(text, call.span), Vec::new(), call.span);
-                continue;
-            }
-            for line in text.lines().filter(|line| line.starts_with([' ', '\t'])) {
-                let code =
-                    Arg::new(line.trim_start().trim_start_matches(['@', '-', ' ']), call.span);
-                self.run_inner(Inner::Shell(code, Vec::new()), call.span);
-            }
-        }
     }
 
     /// Statements in a file, by option or by a command that reads it.

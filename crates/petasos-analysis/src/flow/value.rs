@@ -69,6 +69,11 @@ impl Arg {
         Self { text: text.into(), span, glob: false, taint: Taint::NONE }
     }
 
+    /// A text of that origin.
+    pub(crate) fn of(text: impl Into<String>, span: Span, taint: Taint) -> Self {
+        Self { text: text.into(), span, glob: false, taint }
+    }
+
     /// Another text of the same origin.
     pub(crate) fn with_text(&self, text: impl Into<String>) -> Self {
         Self { text: text.into(), span: self.span, glob: self.glob, taint: self.taint }

@@ -3,7 +3,7 @@
 use super::matches_glob;
 use super::target::{Target, agent_target, below_home};
 use crate::facts::Facts;
-use crate::words::lists;
+use crate::words::{begins, ends, holds, lists};
 
 /// Whether the content of `path` (resolved) is a key, a token or a password.
 pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
@@ -21,10 +21,8 @@ pub(crate) fn is_secret(path: &str, facts: &Facts) -> bool {
         path,
     ) || path.starts_with("/etc/ssl/private/")
         || path.starts_with("/etc/ssh/ssh_host_") && !path.ends_with(".pub")
-        || path.starts_with("/proc/") && path.ends_with("/environ")
-        || path.starts_with("/var/run/secrets/")
-        || path.starts_with("/run/secrets/")
-        || path.starts_with("/proc/") && path.ends_with("/mem")
+        || path.starts_with("/proc/") && ends("/environ /mem", path)
+        || begins("/var/run/secrets/ /run/secrets/", path)
     {
         return true;
     }
@@ -48,12 +46,13 @@ fn is_private_key(name: &str) -> bool {
 
 /// Places below a home that hold secrets.
 const WHOLE: &str = ".gnupg .password-store .local/share/keyrings Library/Keychains .aws .azure .config/gcloud \
-    .kube .config/gh/hosts.yml .config/op .vault-token .config/rclone .terraform.d .oci";
+    .kube .config/gh/hosts.yml .config/op .vault-token .config/rclone .terraform.d .oci .config/google-chrome .config/chromium .mozilla \
+    .config/BraveSoftware .thunderbird";
 
 /// Files, and directories as a whole.
 const FILES: &str = ".codex/auth.json .claude/.credentials.json .config/github-copilot/hosts.json \
-    .config/github-copilot/apps.json .config/google-chrome .config/chromium .mozilla/firefox \
-    .config/BraveSoftware .thunderbird .electrum .bitcoin/wallet.dat .ethereum/keystore \
+    .config/github-copilot/apps.json \
+    .electrum .bitcoin/wallet.dat .ethereum/keystore \
     .config/solana/id.json .config/doctl/config.yaml .config/stripe/config.toml \
     .config/sops/age/keys.txt .config/age/keys.txt .age .config/heroku .config/hcloud/cli.toml \
     .fly/config.yml .huggingface/token .cache/huggingface/token .config/openai \
@@ -66,13 +65,10 @@ const FILES: &str = ".codex/auth.json .claude/.credentials.json .config/github-c
 
 fn home_secret(rest: &str) -> bool {
     if lists(FILES, rest.trim_end_matches('/'))
-        || rest.contains("Cookies")
         || rest.contains("Login Data")
-        || rest.ends_with("Bitwarden CLI/data.json")
+        || holds("Cookies", rest)
+        || ends("CLI/data.json logins.json key4.db", rest)
     {
-        return true;
-    }
-    if rest.ends_with("logins.json") || rest.ends_with("key4.db") {
         return true;
     }
     if let Some(name) = rest.strip_prefix(".ssh/") {

@@ -130,12 +130,14 @@ const PERSISTENCE: &str = ".local/share/bash-completion .bash_completion .bash_c
     .config/fish/functions .local/share/systemd/user .gitconfig .config/git/config \
     .config/git/hooks .vimrc .config/environment.d .local/share/dbus-1/services";
 
+/// Whether a path is one of a list, or below one.
+fn is_under(list: &str, path: &str) -> bool {
+    let below = |tail: &str| tail.is_empty() || tail.starts_with('/');
+    list.split_ascii_whitespace().any(|entry| path.strip_prefix(entry).is_some_and(below))
+}
+
 fn home_target(rest: &str) -> Target {
-    let under = |list: &str| {
-        list.split_ascii_whitespace().any(|entry| {
-            rest.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
-        })
-    };
+    let under = |list: &str| is_under(list, rest);
     let globbed = |list: &str| {
         let mut entries = list.split_ascii_whitespace();
         has_glob(rest) && !covers_all(rest) && entries.any(|entry| matches_glob(rest, entry))
@@ -180,11 +182,7 @@ fn system_target(path: &str) -> Target {
         /var/lib/dpkg /proc/sysrq-trigger /lib/modules /opt/homebrew/etc";
     const FILES: &str = "/usr/bin /usr/sbin /usr/lib /usr/lib64 /usr/share /usr/libexec /bin /sbin /lib /lib64 \
         /proc /usr/include /lib32";
-    let under = |list: &str| {
-        list.split_ascii_whitespace().any(|entry| {
-            path.strip_prefix(entry).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
-        })
-    };
+    let under = |list: &str| is_under(list, path);
     let mirror = path.starts_with("/private/var/")
         && !path.starts_with("/private/var/tmp")
         && !path.starts_with("/private/var/folders");

@@ -1,19 +1,17 @@
 //! Backups and snapshots.
 
-use crate::program::{Program, program};
+use crate::program::{Program, act, verbal};
 use crate::rule::Signal::SnapshotDelete;
 
 pub(super) static PROGRAMS: &[Program] = &[
-    program("btrfs", "", &[(SnapshotDelete, "subvolume|sub delete|del")]),
-    program("timeshift", "", &[(SnapshotDelete, "--delete*")]),
-    program("tarsnap", "", &[(SnapshotDelete, "-d|--nuke")]),
-    program("rdiff-backup", "", &[(SnapshotDelete, "--remove*")]),
-    program(
+    act(SnapshotDelete, "btrfs", "subvolume|sub delete|del"),
+    act(SnapshotDelete, "timeshift", "--delete*"),
+    act(SnapshotDelete, "tarsnap", "-d|--nuke"),
+    act(SnapshotDelete, "rdiff-backup", "--remove*"),
+    verbal(
+        SnapshotDelete,
         "restic borg borgmatic snapper duplicity kopia duplicati-cli bup",
-        "",
-        &[(
-            SnapshotDelete,
-            "forget|prune|delete|compact|rm|remove|remove-* !-n; snapshot delete|expire !-n",
-        )],
+        "-r --repo -p --password-file -o --option --config-file",
+        "forget|prune|delete|compact|rm|remove|remove-* !-n; snapshot delete|expire !-n",
     ),
 ];

@@ -1,28 +1,33 @@
 //! Clusters and what is deployed to them.
 
-use crate::program::{Program, program};
+use crate::program::{Program, act, verbal};
 use crate::rule::Signal::ClusterDelete;
 
 const VALUES: &str = "-n --namespace --context --kubeconfig --cluster -s --server --as --user --token \
     --kube-context";
 
 pub(super) static PROGRAMS: &[Program] = &[
-    program(
+    verbal(
+        ClusterDelete,
         "kubectl oc k3s kubectl.exe k",
         VALUES,
-        &[(
-            ClusterDelete,
-            "delete|drain|cordon|taint|evict; scale --replicas=0; rollout undo|restart; replace --force; \
-             apply --prune; config delete-*|set-credentials",
-        )],
+        "delete|drain|cordon|taint|evict; scale --replicas=0; rollout undo|restart; \
+         replace --force; apply --prune; config delete-*|set-credentials",
     ),
-    program("helm", VALUES, &[(ClusterDelete, "uninstall|delete|del|un|rollback")]),
-    program("kubeadm rke talosctl", "", &[(ClusterDelete, "reset|remove|reboot|shutdown")]),
-    program("k3s-uninstall.sh k3s-agent-uninstall.sh", "", &[(ClusterDelete, "")]),
-    program(
+    verbal(ClusterDelete, "helm", VALUES, "uninstall|delete|del|un|rollback"),
+    act(ClusterDelete, "kubeadm rke talosctl", "reset|remove|reboot|shutdown"),
+    act(ClusterDelete, "k3s-uninstall.sh k3s-agent-uninstall.sh", ""),
+    verbal(
+        ClusterDelete,
         "velero argocd flux kops linkerd tanzu skaffold helmfile istioctl",
         VALUES,
-        &[(ClusterDelete, "delete|destroy|uninstall; _ delete|rollback")],
+        "delete|destroy|uninstall; _ delete|rollback",
     ),
-    program("microk8s", "", &[(ClusterDelete, "reset|stop")]),
+    act(ClusterDelete, "microk8s", "reset|stop"),
+    verbal(
+        ClusterDelete,
+        "kubectl oc",
+        VALUES,
+        "patch ~replicas\":0|replicas:0|suspend\":true|suspend:true; scale @*replicas=0",
+    ),
 ];

@@ -1,6 +1,6 @@
 //! Engines of containers and virtual machines.
 
-use crate::program::{Program, program};
+use crate::program::{Program, act, verbal};
 use crate::rule::Signal::ContainerEnd;
 
 /// Verbs that end or take away what they name.
@@ -24,22 +24,28 @@ const VALUES: &str = "-H --host -c --context -f --file -p --project-name --profi
     --namespace";
 
 pub(super) static PROGRAMS: &[Program] = &[
-    program(
+    verbal(
+        ContainerEnd,
         "docker podman nerdctl runc crun crictl ctr lxc incus vagrant virsh multipass colima limactl buildah \
          minikube kind k3d compose machinectl qm pct vboxmanage prlctl ddev lando tart skopeo finch",
         VALUES,
-        &[(
-            ContainerEnd,
-            concat!(
-                ends!(),
-                "; ",
-                groups!(),
-                " ",
-                ends!(),
-                "; swarm leave; service scale|update ~=0; --down"
-            ),
-        )],
+        concat!(
+            ends!(),
+            "; ",
+            groups!(),
+            " ",
+            ends!(),
+            "; swarm leave; service scale|update ~=0; --down"
+        ),
     ),
-    program("docker-compose podman-compose", VALUES, &[(ContainerEnd, ends!())]),
-    program("wsl", "", &[(ContainerEnd, "--unregister; --shutdown; --terminate")]),
+    verbal(ContainerEnd, "docker-compose podman-compose", VALUES, ends!()),
+    act(ContainerEnd, "wsl", "--unregister; --shutdown; --terminate"),
+    act(
+        ContainerEnd,
+        "docker podman nerdctl docker-compose podman-compose",
+        "run|create @--privileged|--pid=host|/:/*|-v/:/*|--volume=/:/*|/etc:/*|-v/etc:/*|\
+         *source=/,*|*src=/,*; \
+         _ run|create @--privileged|--pid=host|/:/*|-v/:/*|--volume=/:/*|/etc:/*|*source=/,*|\
+         *src=/,*",
+    ),
 ];

@@ -1,30 +1,26 @@
 //! Firewalls.
 
-use crate::program::{Program, program};
+use crate::program::{Program, act};
 use crate::rule::Signal::FirewallChange;
 
 pub(super) static PROGRAMS: &[Program] = &[
-    program(
+    act(
+        FirewallChange,
         "iptables ip6tables iptables-legacy iptables-nft ebtables arptables",
-        "",
-        &[(FirewallChange, "-F|--flush|-X|--delete-chain|-D|--delete|-Z|-P|--policy")],
+        "-F|--flush|-X|--delete-chain|-D|--delete|-Z|-P|--policy",
     ),
-    program("nft", "", &[(FirewallChange, "..flush|delete|destroy|reset; -f|--file")]),
-    program("ufw", "", &[(FirewallChange, "..disable|reset|delete; default ..allow")]),
-    program(
+    act(FirewallChange, "nft", "..flush|delete|destroy|reset; -f|--file"),
+    act(FirewallChange, "ufw", "..disable|reset|delete; default ..allow"),
+    act(
+        FirewallChange,
         "firewall-cmd",
-        "",
-        &[(FirewallChange, "--remove*|--delete*|--set-default-zone*|--panic*|--complete-reload*")],
+        "--remove*|--delete*|--set-default-zone*|--panic*|--complete-reload*",
     ),
-    program("pfctl", "", &[(FirewallChange, "-d|-F|-f")]),
-    program("netsh", "", &[(FirewallChange, "..advfirewall|firewall ..off|reset|delete|disable")]),
-    program(
-        "iptables-restore ip6tables-restore set-netfirewallprofile",
-        "",
-        &[(FirewallChange, "")],
-    ),
-    program("ipset", "", &[(FirewallChange, "..flush|destroy; -F|-X")]),
-    program("shorewall csf", "", &[(FirewallChange, "..stop|clear; -x|-f")]),
-    program("ipfw", "", &[(FirewallChange, "..flush|delete|disable")]),
-    program("socketfilterfw", "", &[(FirewallChange, "..off")]),
+    act(FirewallChange, "pfctl", "-d|-F|-f"),
+    act(FirewallChange, "netsh", "..advfirewall|firewall ..off|reset|delete|disable"),
+    act(FirewallChange, "iptables-restore ip6tables-restore set-netfirewallprofile", ""),
+    act(FirewallChange, "ipset", "..flush|destroy; -F|-X"),
+    act(FirewallChange, "shorewall csf", "..stop|clear; -x|-f"),
+    act(FirewallChange, "ipfw", "..flush|delete|disable"),
+    act(FirewallChange, "socketfilterfw", "..off"),
 ];

@@ -1,25 +1,22 @@
 //! Package managers of systems.
 
-use crate::program::{Program, program};
+use crate::program::{Program, act};
 use crate::rule::Signal::PackageRemove;
 
 pub(super) static PROGRAMS: &[Program] = &[
-    program("dpkg", "", &[(PackageRemove, "-r|-P|--remove|--purge|--force-all")]),
-    program("rpm", "", &[(PackageRemove, "-e*|--erase")]),
-    program("pacman yay paru", "", &[(PackageRemove, "-R*|--remove")]),
-    program("emerge", "", &[(PackageRemove, "-C|--unmerge|--depclean|-c")]),
-    program("nix-env", "", &[(PackageRemove, "-e|--uninstall")]),
-    program("nix-collect-garbage", "", &[(PackageRemove, "-d")]),
-    program("xbps-remove pkg_delete do-release-upgrade", "", &[(PackageRemove, "")]),
-    program("pkgutil", "", &[(PackageRemove, "--forget")]),
-    program(
-        "apt apt-get aptitude yum dnf zypper apk brew snap flatpak port pkg winget choco scoop tdnf \
-         microdnf guix rpm-ostree opkg swupd eopkg",
-        "",
-        &[(
-            PackageRemove,
-            "remove|purge|autoremove|erase|uninstall|del|rm|delete|autopurge|dist-upgrade|full-upgrade|\
-             distro-sync|bundle-remove|downgrade|zap",
-        )],
+    act(PackageRemove, "dpkg", "-r|-P|--remove|--purge|--force-all"),
+    act(PackageRemove, "rpm", "-e*|--erase"),
+    act(PackageRemove, "pacman yay paru", "-R*|--remove"),
+    act(PackageRemove, "emerge", "-C|--unmerge|--depclean|-c"),
+    act(PackageRemove, "nix-env", "-e|--uninstall"),
+    act(PackageRemove, "nix-collect-garbage", "-d"),
+    act(PackageRemove, "xbps-remove pkg_delete do-release-upgrade", ""),
+    act(PackageRemove, "pkgutil", "--forget"),
+    act(
+        PackageRemove,
+        "apt apt-get aptitude yum dnf zypper apk brew snap flatpak port pkg winget choco scoop \
+         tdnf microdnf guix rpm-ostree opkg swupd eopkg",
+        "remove|purge|autoremove|erase|uninstall|del|rm|delete|autopurge|dist-upgrade|\
+         full-upgrade|distro-sync|bundle-remove|downgrade|zap",
     ),
 ];

@@ -1,53 +1,53 @@
 //! Tools that publish packages, images and releases.
 
-use crate::program::{Program, program};
+use crate::program::{Program, act};
 use crate::rule::Signal::Publish;
 
 pub(super) static PROGRAMS: &[Program] = &[
-    program(
+    act(
+        Publish,
         "npm pnpm yarn bun jsr deno",
-        "",
-        &[(
-            Publish,
-            "publish|unpublish|deprecate !-n; dist-tag|access|owner !ls|list|get #2; npm publish; \
-             workspace ..publish",
-        )],
+        "publish|unpublish|deprecate !-n; dist-tag|access|owner !ls|list|get #2; npm publish; \
+         workspace ..publish",
     ),
-    program(
+    act(
+        Publish,
         "cargo",
-        "",
-        &[(
-            Publish,
-            "publish|yank !-n; +* publish|yank !-n; owner !--list; +* owner !--list; \
-             release --execute|-x; +* release --execute|-x",
-        )],
+        "publish|yank !-n; +* publish|yank !-n; owner !--list; +* owner !--list; \
+         release --execute|-x; +* release --execute|-x",
     ),
-    program("ansible-galaxy", "", &[(Publish, "publish; _ publish")]),
-    program("twine", "", &[(Publish, "upload")]),
-    program("gem", "", &[(Publish, "push|yank")]),
-    program(
+    act(Publish, "ansible-galaxy", "publish; _ publish"),
+    act(Publish, "npm", "pub|publ|publi|publis !-n"),
+    act(
+        Publish,
+        "gradle gradlew",
+        "..publish*|*:publish* !-n !..*Local*; ..*uploadArchives|*closeAndReleaseRepository !-n",
+    ),
+    act(Publish, "twine", "upload"),
+    act(Publish, "gem", "push|yank"),
+    act(
+        Publish,
         "poetry uv flit hatch pdm vsce ovsx lerna mix dart flutter changeset maturin",
-        "",
-        &[(Publish, "publish|hex.publish|unpublish !-n; _ publish !-n")],
+        "publish|hex.publish|unpublish !-n; _ publish !-n",
     ),
-    program("docker podman crane", "", &[(Publish, "push; image|manifest|compose push; --push")]),
-    program("mvn", "", &[(Publish, "..deploy|*:deploy|release:perform")]),
-    program("dotnet nuget", "", &[(Publish, "..push; ..nuget ..delete")]),
-    program("pod", "", &[(Publish, "trunk push|delete")]),
-    program("helm", "", &[(Publish, "push")]),
-    program("conda anaconda", "", &[(Publish, "upload")]),
-    program("luarocks snapcraft cabal stack charmcraft", "", &[(Publish, "upload|push|release")]),
-    program("gh glab", "", &[(Publish, "release create|delete|upload|edit; gist create --public")]),
-    program("np semantic-release release-it", "", &[(Publish, "!-n")]),
-    program("goreleaser", "", &[(Publish, "release !--snapshot")]),
-    program("sbt", "", &[(Publish, "..publish* !..*Local*")]),
-    program("python python3", "", &[(Publish, "-m=twine ..upload; ..*setup.py ..upload")]),
-    program("npx", "", &[(Publish, "np|semantic-release|release-it; !nx _ publish")]),
-    program("nx", "", &[(Publish, "release publish")]),
-    program("rake", "", &[(Publish, "release")]),
-    program("fastlane", "", &[(Publish, "release|deliver|supply|pilot")]),
-    program("lein", "", &[(Publish, "deploy")]),
-    program("skopeo", "", &[(Publish, "copy _ docker://*")]),
-    program("eas", "", &[(Publish, "submit")]),
-    program("opam buf", "", &[(Publish, "publish|push")]),
+    act(Publish, "docker podman crane", "push; image|manifest|compose push; --push"),
+    act(Publish, "mvn", "..deploy|*:deploy|release:perform"),
+    act(Publish, "dotnet nuget", "..push; ..nuget ..delete"),
+    act(Publish, "pod", "trunk push|delete"),
+    act(Publish, "helm", "push"),
+    act(Publish, "conda anaconda", "upload"),
+    act(Publish, "luarocks snapcraft cabal stack charmcraft", "upload|push|release"),
+    act(Publish, "gh glab", "release create|delete|upload|edit; gist create --public"),
+    act(Publish, "np semantic-release release-it", "!-n"),
+    act(Publish, "goreleaser", "release !--snapshot"),
+    act(Publish, "sbt", "..publish* !..*Local*"),
+    act(Publish, "python python3", "-m=twine ..upload; ..*setup.py ..upload"),
+    act(Publish, "npx", "np|semantic-release|release-it; !nx _ publish"),
+    act(Publish, "nx", "release publish"),
+    act(Publish, "rake", "release"),
+    act(Publish, "fastlane", "release|deliver|supply|pilot"),
+    act(Publish, "lein", "deploy"),
+    act(Publish, "skopeo", "copy _ docker://*"),
+    act(Publish, "eas", "submit"),
+    act(Publish, "opam buf", "publish|push"),
 ];

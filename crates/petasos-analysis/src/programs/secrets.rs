@@ -1,37 +1,34 @@
 //! Tools that print a token or a secret of their own store.
 
-use crate::program::{Program, program};
+use crate::program::{Program, act, verbal};
 use crate::rule::Signal::{KeyExport, SecretRead};
 
 pub(super) static PROGRAMS: &[Program] = &[
-    program("gh", "", &[(SecretRead, "auth token")]),
-    program("gcloud", "", &[(SecretRead, "auth print-*")]),
-    program("az", "", &[(SecretRead, "account get-access-token")]),
-    program(
+    act(SecretRead, "gh", "auth token"),
+    act(SecretRead, "gcloud", "auth print-*"),
+    act(SecretRead, "az", "account get-access-token"),
+    verbal(
+        SecretRead,
         "aws",
         "--profile --region --output",
-        &[(
-            SecretRead,
-            "configure get|export-credentials; secretsmanager get-secret*; ssm get-parameter*",
-        )],
+        "configure get|export-credentials; secretsmanager get-secret*; ssm get-parameter*",
     ),
-    program(
+    verbal(
+        SecretRead,
         "kubectl oc",
         "-n --namespace --context --kubeconfig",
-        &[(SecretRead, "get secret* -o|--output|--template; get _ secret* -o|--output|--template")],
+        "get secret* -o|--output|--template; get _ secret* -o|--output|--template",
     ),
-    program("vault", "", &[(SecretRead, "read; kv get")]),
-    program("op", "", &[(SecretRead, "read|item")]),
-    program(
-        "pass gopass bw keyring",
-        "",
-        &[(SecretRead, "!ls|list|git|insert|generate|edit|find _")],
-    ),
-    program("security", "", &[(KeyExport, "find-* -w|-g; dump-keychain|export")]),
-    program("secret-tool", "", &[(KeyExport, "lookup|search")]),
-    program("doppler", "", &[(SecretRead, "secrets")]),
-    program("git", "", &[(SecretRead, "credential fill")]),
-    program("heroku", "", &[(SecretRead, "config*")]),
-    program("gpg gpg2", "", &[(KeyExport, "--export-secret*")]),
-    program("getent", "", &[(KeyExport, "shadow|gshadow")]),
+    act(SecretRead, "vault", "read; kv get"),
+    act(SecretRead, "op", "read|item"),
+    act(SecretRead, "pass gopass bw keyring", "!ls|list|git|insert|generate|edit|find _"),
+    act(KeyExport, "security", "find-* -w|-g; dump-keychain|export"),
+    act(KeyExport, "secret-tool", "lookup|search"),
+    act(SecretRead, "doppler", "secrets"),
+    act(SecretRead, "git", "credential fill"),
+    act(SecretRead, "heroku", "config*"),
+    act(SecretRead, "keyctl", "print|read|pipe"),
+    act(SecretRead, "kubectl oc", "config view @--raw|--flatten"),
+    act(KeyExport, "gpg gpg2", "--export-secret*"),
+    act(KeyExport, "getent", "shadow|gshadow"),
 ];

@@ -1,6 +1,5 @@
 //! Writes the agent's own settings, rules or credentials.
 
-use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
 use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
@@ -10,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "writes the agent's own settings, rules or credentials",
     severity: Severity::Ask,
-    checks: &[Check::Touch(check)],
+    checks: &[Check::Write(Target::Agent)],
     matches: &[
         "echo x > ~/.petasos/config.yaml",
         "sed -i 's/manual/off/' ~/.hermes/config.yaml",
@@ -18,7 +17,3 @@ pub(super) static RULE: Rule = Rule {
     ],
     passes: &["cat ~/.petasos/config.yaml", "echo x > config.yaml"],
 };
-
-fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && touch.target == Target::Agent
-}

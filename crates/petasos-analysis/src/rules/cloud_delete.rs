@@ -1,9 +1,10 @@
 //! Deletes resources of a cloud account.
 
 use crate::flow::call::Call;
+use crate::flow::value::Arg;
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
-use crate::words::lists;
+use crate::words::{begins, ends, lists};
 
 pub(super) static RULE: Rule = Rule {
     key: "cloud resource deletion",
@@ -12,7 +13,7 @@ pub(super) static RULE: Rule = Rule {
     severity: Severity::Ask,
     checks: &[
         Check::Signal(Signal::CloudDelete),
-        Check::Call("curl http https xh wget", deletes_remote),
+        Check::Call("curl http https xh wget curlie hurl", deletes_remote),
         Check::Call(
             "aws gcloud az bq doctl heroku fly flyctl vercel netlify wrangler firebase sam \
              serverless sls eksctl linode-cli hcloud ibmcloud oci s3cmd mc az.cmd railway \
@@ -63,29 +64,30 @@ fn check(call: &Call<'_>) -> bool {
 
 /// A `DELETE` request to another machine.
 fn deletes_remote(call: &Call<'_>) -> bool {
-    let verb = match call.program {
-        "curl" => call.option(&["-X", "--request"]).or_else(|| call.clustered('X')),
-        "wget" => call.option(&["--method"]),
-        _ => call.operands().next().cloned(),
+    let away = |arg: &Arg| {
+        arg.text.starts_with(":9200")
+            || (arg.text.contains("://") || arg.text.starts_with("api.")) && !is_local(&arg.text)
     };
-    let local = |text: &str| {
-        let place = text.split_once("://").map_or(text, |(_, rest)| rest);
-        let host = place.split(['/', '?']).next().unwrap_or_default();
-        let host = host.rsplit('@').next().unwrap_or_default();
-        let name =
-            if host.starts_with('[') { host } else { host.split(':').next().unwrap_or_default() };
-        matches!(name, "localhost" | "0.0.0.0" | "")
-            || name.starts_with("127.")
-            || name.starts_with("[::1]")
-            || name.ends_with(".local")
-            || name.ends_with(".test")
-            || name.ends_with(".localhost")
-    };
-    verb.is_some_and(|verb| verb.is("DELETE") || verb.is("delete"))
-        && call.args.iter().any(|arg| {
-            arg.text.starts_with(":9200")
-                || (arg.text.contains("://") || arg.text.starts_with("api.")) && !local(&arg.text)
-        })
+    has_method(call, "delete") && call.args.iter().any(away)
+}
+
+/// Whether a request is made with this method: by an option, or as the first word.
+pub(super) fn has_method(call: &Call<'_>, method: &str) -> bool {
+    let named = call.values(&["-X", "--request", "--method"]).chain(call.clustered('X'));
+    named.chain(call.operands().next().cloned()).any(|verb| verb.text.eq_ignore_ascii_case(method))
+}
+
+/// Whether an address is of this machine, or of one that only this network knows.
+fn is_local(text: &str) -> bool {
+    let place = text.split_once("://").map_or(text, |(_, rest)| rest);
+    let host = place.split(['/', '?']).next().unwrap_or_default();
+    let host = host.rsplit('@').next().unwrap_or_default();
+    let name =
+        if host.starts_with('[') { host } else { host.split(':').next().unwrap_or_default() };
+    lists("localhost 0.0.0.0", name)
+        || name.is_empty()
+        || begins("127. [::1]", name)
+        || ends(".local .test .localhost", name)
 }
 
 fn sync_deletes(call: &Call<'_>) -> bool {
@@ -94,6 +96,12 @@ fn sync_deletes(call: &Call<'_>) -> bool {
         || call.program == "mc" && call.flag_word("--force") && call.flag_word("rm")
 }
 
+/// Verbs that take something away, and how longer ones begin.
+const DELETES: &str = "rm rb destroy delete remove purge terminate deprovision drop wipe reset del undeploy \
+    disable nuke teardown";
+const STEMS: &str = "delete- terminate- destroy- remove- deregister- purge- detach- disable- stop- revoke- \
+    cancel- batch-delete force-delete reset- empty- reboot- release-address schedule-key-deletion";
+
 /// A verb that takes something away, alone or at the head of a longer one.
 fn deletes(word: &str) -> bool {
     let lower = word.to_ascii_lowercase();
@@ -101,30 +109,5 @@ fn deletes(word: &str) -> bool {
         return false;
     }
     let tail = lower.rsplit(':').next().unwrap_or_default();
-    lists(
-        "rm rb destroy delete remove purge terminate deprovision drop wipe reset del \
-                undeploy disable nuke teardown",
-        tail,
-    ) || [
-        "delete-",
-        "terminate-",
-        "destroy-",
-        "remove-",
-        "deregister-",
-        "purge-",
-        "detach-",
-        "disable-",
-        "schedule-key-deletion",
-        "stop-",
-        "release-address",
-        "revoke-",
-        "cancel-",
-        "batch-delete",
-        "force-delete",
-        "reset-",
-        "empty-",
-        "reboot-",
-    ]
-    .iter()
-    .any(|stem| tail.starts_with(stem))
+    lists(DELETES, tail) || begins(STEMS, tail)
 }

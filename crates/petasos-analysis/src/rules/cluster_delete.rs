@@ -1,6 +1,5 @@
 //! Deletes, drains or replaces resources of a cluster.
 
-use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
@@ -9,7 +8,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "deletes, drains or replaces resources of a cluster",
     severity: Severity::Ask,
-    checks: &[Check::Signal(Signal::ClusterDelete), Check::Call("kubectl oc", check)],
+    checks: &[Check::Signal(Signal::ClusterDelete)],
     matches: &[
         "kubectl delete namespace staging",
         "kubectl delete -f deploy.yaml",
@@ -31,21 +30,3 @@ pub(super) static RULE: Rule = Rule {
         "kubectl apply -f x.yaml",
     ],
 };
-
-/// A patch after which nothing runs.
-fn idles(patch: &str) -> bool {
-    let plain: String =
-        patch.chars().filter(|letter| !letter.is_whitespace() && *letter != '"').collect();
-    plain.contains("replicas:0") || plain.contains("suspend:true")
-}
-
-fn check(call: &Call<'_>) -> bool {
-    let dry = call
-        .args
-        .iter()
-        .any(|arg| arg.text.starts_with("--dry-run") && !arg.text.ends_with("none"));
-    let first = call.operand(0);
-    let idle = first == "patch" && call.args.iter().any(|arg| idles(&arg.text))
-        || first == "scale" && call.args.iter().any(|arg| arg.text.ends_with("replicas=0"));
-    idle && !dry
-}

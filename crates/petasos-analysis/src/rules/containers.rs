@@ -1,5 +1,6 @@
 //! Stops, removes or prunes containers, images or volumes.
 
+use super::cloud_delete::has_method;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::rule::{Check, Rule, Signal};
@@ -11,11 +12,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["docker container lifecycle"],
     description: "stops, removes or prunes containers, images or volumes",
     severity: Severity::Ask,
-    checks: &[
-        Check::Signal(Signal::ContainerEnd),
-        Check::Call("docker podman nerdctl docker-compose podman-compose", privileged),
-        Check::Call("curl http https xh", over_socket),
-    ],
+    checks: &[Check::Signal(Signal::ContainerEnd), Check::Call("curl http https xh", over_socket)],
     matches: &[
         "docker stop web",
         "docker rm -f cache",
@@ -46,34 +43,10 @@ const ENDS: &str = "rm stop kill restart prune remove pause delete";
 /// The engine's own interface, behind its socket.
 fn over_socket(call: &Call<'_>) -> bool {
     let socket = ["docker.sock", "podman.sock", "containerd.sock"];
-    let method = |name: &str| {
-        call.args.iter().any(|arg| {
-            arg.text
-                .trim_start_matches("-X")
-                .trim_start_matches("--request=")
-                .eq_ignore_ascii_case(name)
-        })
-    };
     let ended = |arg: &Arg| {
         let path = arg.text.split('?').next().unwrap_or_default();
         arg.text.contains('/') && path.rsplit('/').next().is_some_and(|verb| lists(ENDS, verb))
     };
     call.args.iter().any(|arg| socket.iter().any(|name| arg.text.contains(name)))
-        && (method("delete") || method("post") && call.args.iter().any(ended))
-}
-
-/// A container that can do to the host what it likes.
-fn privileged(call: &Call<'_>) -> bool {
-    let root_mount = |text: &str| {
-        text.starts_with("/:/")
-            || text.contains("source=/,")
-            || text.contains("src=/,")
-            || text.starts_with("/etc:/")
-    };
-    call.operands().take(2).any(|verb| verb.is("run") || verb.is("create"))
-        && (call.flag_word("--privileged")
-            || call.args.iter().any(|arg| {
-                root_mount(arg.text.trim_start_matches("-v").trim_start_matches("--volume="))
-            })
-            || call.flag_word("--pid=host"))
+        && (has_method(call, "delete") || has_method(call, "post") && call.args.iter().any(ended))
 }

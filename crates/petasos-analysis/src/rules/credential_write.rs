@@ -1,6 +1,5 @@
 //! Writes SSH keys, tokens or other credentials.
 
-use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
 use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
@@ -10,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &["write to the SSH folder"],
     description: "writes SSH keys, tokens or other credentials",
     severity: Severity::Ask,
-    checks: &[Check::Touch(check)],
+    checks: &[Check::Write(Target::Credential)],
     matches: &[
         "cat key >> ~/.ssh/authorized_keys",
         "cp k ~/.ssh/authorized_keys",
@@ -20,7 +19,3 @@ pub(super) static RULE: Rule = Rule {
     ],
     passes: &["cp ~/.ssh/config /tmp", "ls -la ~/.ssh", "cat ~/.ssh/id_rsa.pub"],
 };
-
-fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && touch.target == Target::Credential
-}

@@ -1,6 +1,8 @@
 //! Sends credentials or the environment to another machine.
 
+use crate::effects::{self, Found};
 use crate::flow::call::Call;
+use crate::flow::report::Deed;
 use crate::flow::value::Taint;
 use crate::path;
 use crate::rule::{Check, Rule, Signal};
@@ -68,42 +70,27 @@ fn check(call: &Call<'_>) -> bool {
             || path.ends_with("_history")
             || path.ends_with(".kdbx")
     };
+    let given = |names: &'static [&'static str]| call.values(names).any(|file| holds(&file.text));
+    let reads = |found: &Found| found.deed == Deed::Read && holds(&found.path.text);
     match call.program {
-        "curl" | "http" | "https" | "xh" | "wget" | "curlie" => {
-            let mut encoded = false;
-            call.args.iter().any(|arg| {
-                let behind = std::mem::replace(&mut encoded, arg.is("--data-urlencode"));
-                let named = behind || arg.text.starts_with("--data-urlencode=");
-                let file = arg
-                    .text
-                    .split_once('@')
-                    .filter(|(head, _)| head.is_empty() || head.ends_with('=') || named)
-                    .or_else(|| arg.text.split_once("=<"));
-                file.is_some_and(|(_, file)| holds(file.split(';').next().unwrap_or_default()))
-            }) || call
-                .values(&["-T", "--upload-file", "--post-file", "--body-file"])
-                .any(|file| holds(&file.text))
-        }
-        _ if matches!(call.program, "sftp" | "ftp" | "lftp" | "tftp")
-            && call.stdin.text.as_deref().is_some_and(|text| {
+        "sftp" | "ftp" | "lftp" | "tftp" => {
+            call.stdin.text.as_deref().is_some_and(|text| {
                 text.lines().any(|line| {
                     let mut words = line.split_whitespace();
                     words.next().is_some_and(|verb| verb.ends_with("put")) && words.any(holds)
                 })
-            }) =>
-        {
-            true
+            }) || sources(call).any(holds)
         }
-        "scp" | "rsync" | "aws" | "gsutil" | "gcloud" | "rclone" | "gh" | "croc" | "wormhole"
-        | "s3cmd" | "mc" | "az" | "sftp" | "gist" | "lftp" => {
-            let operands: Vec<&str> =
-                call.files().into_iter().map(|arg| arg.text.as_str()).collect();
-            let sources = operands.split_last().map(|(_, rest)| rest).unwrap_or_default();
-            sources.iter().any(|text| holds(text))
-                || matches!(call.program, "gh" | "croc" | "wormhole" | "gist")
-                    && operands.iter().any(|text| holds(text))
-        }
-        "mail" | "mailx" | "mutt" => call.values(&["-a", "-A"]).any(|file| holds(&file.text)),
-        _ => call.values(&["-f", "--file", "-a", "--attach"]).any(|file| holds(&file.text)),
+        "aws" | "gsutil" | "gcloud" | "rclone" | "s3cmd" | "mc" | "az" => sources(call).any(holds),
+        "gh" | "croc" | "wormhole" | "gist" => call.files().iter().any(|arg| holds(&arg.text)),
+        "mail" | "mailx" | "mutt" => given(&["-a", "-A"]),
+        _ => effects::of(call).iter().any(reads) || given(&["-f", "--file", "-a", "--attach"]),
     }
+}
+
+/// All operands but the last, which is where they go.
+fn sources<'c>(call: &Call<'c>) -> impl Iterator<Item = &'c str> + use<'c> {
+    let mut operands = call.files();
+    operands.pop();
+    operands.into_iter().map(|arg| arg.text.as_str())
 }

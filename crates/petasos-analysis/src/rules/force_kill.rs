@@ -4,17 +4,14 @@ use crate::flow::call::Call;
 use crate::flow::value::Taint;
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
-use crate::words::lists;
+use crate::words::{begins, lists};
 
 pub(super) static RULE: Rule = Rule {
     key: "force kill by name",
     aliases: &["force kill processes", "kill by pattern"],
     description: "kills processes by name or pattern",
     severity: Severity::Ask,
-    checks: &[
-        Check::Signal(Signal::ForceKill),
-        Check::Call("pkill killall kill skill fuser taskkill stop-process xkill spps wmic", check),
-    ],
+    checks: &[Check::Signal(Signal::ForceKill), Check::Call("pkill killall kill skill", check)],
     matches: &[
         "pkill -9 node",
         "killall -9 java",
@@ -50,54 +47,19 @@ fn check(call: &Call<'_>) -> bool {
             !probe
                 && (force
                     || call.options().any(|arg| {
-                        arg.text.starts_with("-f")
-                            || arg.is("--full")
-                            || arg.text.starts_with("-u")
-                            || arg.text.starts_with("-U")
-                            || arg.text.starts_with("-t")
-                            || arg.text.starts_with("-g")
-                            || arg.text.starts_with("-P")
-                            || (!arg.text.starts_with("--")
-                                && arg.text.ends_with('f')
-                                && arg.text.len() < 5)
+                        let short = !arg.text.starts_with("--") && arg.text.len() < 5;
+                        begins("-f -u -U -t -g -P --full", &arg.text)
+                            || short && arg.text.ends_with('f')
                     })
                     || call.operands().any(|arg| arg.text.contains(['.', '*', '[', '|', '^'])))
         }
         "killall" => {
-            let probe = call.flag_word("-l")
-                || call.flag_word("-V")
-                || call.flag_word("-0")
-                || call.flag_word("--list");
-            !probe
-                && (force
-                    || call.flag_word("-r")
-                    || call.flag_word("--regexp")
-                    || call.flag_word("-m")
-                    || call.flag_word("-u")
-                    || call.flag_word("--user"))
+            let has = |words: &str| call.args.iter().any(|arg| lists(words, &arg.text));
+            !has("-l -V -0 --list") && (force || has("-r --regexp -m -u --user"))
         }
         "kill" => {
             force && (call.args.iter().any(|arg| arg.taint.has(Taint::PROCESSES)) || call.bulk)
         }
-        "fuser" => {
-            call.flag_word("-k")
-                || call.options().any(|arg| !arg.text.starts_with("--") && arg.text.contains('k'))
-                || call.long("--kill")
-        }
-        "taskkill" => call
-            .args
-            .iter()
-            .any(|arg| arg.text.eq_ignore_ascii_case("/f") || arg.text.eq_ignore_ascii_case("/im")),
-        "wmic" => by_query(call),
-        "stop-process" | "spps" => call.args.iter().any(|arg| {
-            arg.text.eq_ignore_ascii_case("-name") || arg.text.eq_ignore_ascii_case("-force")
-        }),
         _ => false,
     }
-}
-
-/// `wmic process where … delete`.
-fn by_query(call: &Call<'_>) -> bool {
-    let has = |word: &str| call.args.iter().any(|arg| arg.text.to_ascii_lowercase().contains(word));
-    has("process") && (has("delete") || has("terminate"))
 }

@@ -1,20 +1,16 @@
 //! Rewrites or deletes history, branches or tags.
 
-use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
-use crate::git_words::Git;
-use crate::rule::{Check, Rule};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::lists;
 
 pub(super) static RULE: Rule = Rule {
     key: "git history rewrite",
     aliases: &["git branch force delete"],
     description: "rewrites or deletes history, branches or tags",
     severity: Severity::Ask,
-    checks: &[
-        Check::Touch(internals),
-        Check::Call("git hub git-filter-repo bfg git-filter-branch", check),
-    ],
+    checks: &[Check::Touch(internals), Check::Signal(Signal::GitHistory)],
     matches: &[
         "git filter-branch --tree-filter true HEAD",
         "git branch -D old",
@@ -41,55 +37,6 @@ pub(super) static RULE: Rule = Rule {
     ],
 };
 
-fn check(call: &Call<'_>) -> bool {
-    if call.program == "git-filter-repo"
-        || call.program == "bfg"
-        || call.program == "git-filter-branch"
-    {
-        return !call.args.is_empty();
-    }
-    let git = Git::of(call);
-    match git.verb {
-        "filter-repo" => !git.exact("--analyze") && !git.exact("--dry-run"),
-        "filter-branch" | "replace" => true,
-        "branch" => {
-            let force = git.flag('f') || git.long("--force");
-            git.flag('D')
-                || (git.flag('d') || git.long("--delete")) && force
-                || git.flag('M')
-                || git.flag('f')
-                || git.exact("--force")
-        }
-        "tag" => git.flag('d') || git.long("--delete") || git.flag('f') || git.exact("--force"),
-        "reflog" => {
-            matches!(git.operand(0), "expire" | "delete")
-                && !git.long("--dry-run")
-                && !git.flag('n')
-        }
-        "update-ref" => git.flag('d') || git.exact("--stdin") || git.operands().count() > 1,
-        "symbolic-ref" => git.flag('d') || git.long("--delete"),
-        "gc" => {
-            git.args().any(|arg| arg.text.starts_with("--prune="))
-                || git.long("--aggressive") && git.exact("--prune")
-        }
-        "prune" => !git.flag('n') && !git.long("--dry-run"),
-        "rebase" => {
-            !(git.exact("--abort")
-                || git.exact("--continue")
-                || git.exact("--skip")
-                || git.exact("--quit")
-                || git.exact("--show-current-patch"))
-                && (git.flag('i')
-                    || git.exact("--interactive")
-                    || git.exact("--root")
-                    || git.exact("--onto"))
-        }
-        "commit" => git.exact("--amend"),
-        "notes" => git.operand(0) == "prune",
-        _ => false,
-    }
-}
-
 /// Files in which git keeps branches, commits and what is staged.
 fn internals(touch: &Touch<'_>) -> bool {
     if !matches!(touch.deed, Deed::Write | Deed::Delete { .. }) {
@@ -98,9 +45,8 @@ fn internals(touch: &Touch<'_>) -> bool {
     let Some((head, rest)) = touch.path.rsplit_once(".git/") else { return false };
     (head.is_empty() || head.ends_with('/'))
         && !rest.ends_with(".lock")
-        && ["refs", "objects", "HEAD", "packed-refs", "index", "logs", "ORIG_HEAD"].iter().any(
-            |part| {
-                rest.strip_prefix(part).is_some_and(|tail| tail.is_empty() || tail.starts_with('/'))
-            },
+        && lists(
+            "refs objects HEAD packed-refs index logs ORIG_HEAD",
+            rest.split('/').next().unwrap_or_default(),
         )
 }

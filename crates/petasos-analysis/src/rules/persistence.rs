@@ -1,6 +1,5 @@
 //! Leaves something behind that starts by itself.
 
-use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
 use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
@@ -10,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "leaves something behind that starts by itself",
     severity: Severity::Ask,
-    checks: &[Check::Touch(check)],
+    checks: &[Check::Write(Target::Persistence)],
     matches: &[
         "cp upd.service ~/.config/systemd/user/",
         "echo x > ~/.config/autostart/a.desktop",
@@ -19,7 +18,3 @@ pub(super) static RULE: Rule = Rule {
     ],
     passes: &["ls ~/.config/systemd/user", "cat .git/hooks/pre-commit.sample"],
 };
-
-fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && touch.target == Target::Persistence
-}

@@ -3,6 +3,8 @@
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
+use crate::words::lists;
+use crate::wrapper::{self, Inner};
 
 pub(super) static RULE: Rule = Rule {
     key: "read tool runs a program",
@@ -20,27 +22,12 @@ pub(super) static RULE: Rule = Rule {
     passes: &["rg foo", "sort f", "man ls", "rg --pretty foo"],
 };
 
+/// Programs that readers are usually told to start.
+const USUAL: &str = "less more cat gzip zstd lz4 bzip2 xz pdftotext bat most";
+
 fn check(call: &Call<'_>) -> bool {
-    let names: &[&str] = match call.program {
-        "rg" => &["--pre", "--hostname-bin"],
-        "sort" => &["--compress-program"],
-        "man" => &["-P", "--pager", "-H", "--html"],
-        _ => &["--pager"],
-    };
-    let usual = [
-        "less",
-        "more",
-        "cat",
-        "gzip",
-        "zstd",
-        "lz4",
-        "bzip2",
-        "xz",
-        "pdftotext",
-        "less -R",
-        "bat",
-        "most",
-        "",
-    ];
-    call.option(names).is_some_and(|program| !usual.contains(&program.text.as_str()))
+    let usual = |text: &str| text.is_empty() || text == "less -R" || lists(USUAL, text);
+    wrapper::unwrap(call).is_some_and(|inners| {
+        inners.list.iter().any(|inner| matches!(inner, Inner::Shell(code, _) if !usual(&code.text)))
+    })
 }

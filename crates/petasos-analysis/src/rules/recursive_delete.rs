@@ -3,7 +3,7 @@
 use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
-use crate::rule::{Check, Rule};
+use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
@@ -14,7 +14,7 @@ pub(super) static RULE: Rule = Rule {
     checks: &[
         Check::Touch(check),
         Check::Call("rm rmdir rd del erase ri remove-item", windows),
-        Check::Call("trash-empty gio gvfs-trash ansible", emptied),
+        Check::Signal(Signal::Emptied),
     ],
     matches: &[
         "rm -r build",
@@ -54,22 +54,4 @@ fn windows(call: &Call<'_>) -> bool {
         lower == "/s" && (quiet || !matches!(call.program, "rm" | "rmdir"))
             || lower.len() > 3 && "-recurse".starts_with(&lower) && lower.starts_with("-rec")
     })
-}
-
-/// What was put aside is gone for good, here or on the machines of an inventory.
-fn emptied(call: &Call<'_>) -> bool {
-    match call.program {
-        "gio" => call.operand(0) == "trash" && call.long("--empty"),
-        "gvfs-trash" => call.long("--empty"),
-        "ansible" => {
-            call.values(&["-a", "--args"]).any(|args| {
-                ["state=absent", "state=stopped", "state=restarted", "state=reloaded"]
-                    .iter()
-                    .any(|state| args.text.contains(state))
-            }) || call
-                .values(&["-m", "--module-name"])
-                .any(|module| module.is("reboot") || module.is("ansible.builtin.reboot"))
-        }
-        _ => true,
-    }
 }

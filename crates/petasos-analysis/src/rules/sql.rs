@@ -1,5 +1,6 @@
 //! Drops, truncates or empties a table or database.
 
+use super::cloud_delete::has_method;
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
 use crate::sql;
@@ -19,20 +20,9 @@ pub(super) static RULE: Rule = Rule {
                 turso supabase vertica vsql athena heroku",
             check,
         ),
-        Check::Call(
-            "influx dropdb dropuser mysqladmin redis-cli valkey-cli keydb-cli mongosh mongo \
-                etcdctl memcached-tool mongorestore pg_restore nodetool rabbitmqctl kafka-topics \
-                kafka-topics.sh curl rabbitmqadmin influxd neo4j-admin cypher-shell consul nats \
-                nc ncat netcat telnet socat",
-            tools,
-        ),
-        Check::Call(
-            "rails rake prisma artisan php python python3 django-admin alembic flask knex \
-                sequelize sequelize-cli typeorm mix npx yarn pnpm bin/rails diesel sqlx flyway \
-                liquibase drizzle-kit atlas ecto bundle manage.py console symfony sail ddev \
-                lando dotnet spark heroku doctrine sea-orm-cli goose migrate dbmate wp drush",
-            frameworks,
-        ),
+        Check::Call("redis-cli valkey-cli keydb-cli", redis),
+        Check::Call("curl", deletes_index),
+        Check::Call("nc ncat netcat telnet socat", wire),
         Check::Signal(Signal::DestructiveSql),
     ],
     matches: &[
@@ -68,84 +58,15 @@ SQL",
 };
 
 fn check(call: &Call<'_>) -> bool {
-    let texts = call
-        .args
-        .iter()
-        .filter(|arg| arg.text.len() > 5)
-        .map(|arg| arg.text.as_str())
-        .chain(call.stdin.text.as_deref());
-    let mut texts = texts;
-    texts.any(|text| {
-        let text = text
-            .split_once("--command=")
-            .or_else(|| text.split_once("--execute="))
-            .or_else(|| text.split_once("--query="))
-            .map_or(text, |(_, sql)| sql);
-        let text = text
-            .strip_prefix("-c")
-            .or_else(|| text.strip_prefix("-e"))
-            .or_else(|| text.strip_prefix("-Q"))
-            .unwrap_or(text);
+    let given = call.args.iter().map(|arg| arg.text.as_str()).filter(|text| text.len() > 5);
+    given.chain(call.stdin.text.as_deref()).any(|text| {
+        let long =
+            ["--command=", "--execute=", "--query="].iter().find_map(|it| text.split_once(it));
+        let text = long.map_or(text, |(_, sql)| sql);
+        let short = ["-c", "-e", "-Q"].iter().find_map(|name| text.strip_prefix(name));
+        let text = short.unwrap_or(text);
         sql::is_destructive(text)
     })
-}
-
-fn has(call: &Call<'_>, words: &[&str]) -> bool {
-    let texts = call.args.iter().map(|arg| arg.text.as_str()).chain(call.stdin.text.as_deref());
-    let mut texts = texts;
-    texts.any(|text| {
-        let mut lower = text.to_ascii_lowercase();
-        lower.retain(|letter| !letter.is_ascii_whitespace());
-        words.iter().any(|word| lower.contains(word))
-    })
-}
-
-fn tools(call: &Call<'_>) -> bool {
-    match call.program {
-        "dropdb" | "dropuser" => call.operands().next().is_some(),
-        "mysqladmin" => call.flag_word("drop") || call.flag_word("shutdown"),
-        "redis-cli" | "valkey-cli" | "keydb-cli" => redis(call),
-        "mongosh" | "mongo" => {
-            has(
-                call,
-                &[
-                    "dropdatabase(",
-                    "dropdatabase:",
-                    "runcommand({drop",
-                    ".drop(",
-                    "deletemany({})",
-                    "remove({})",
-                    "dropindexes(",
-                    "deletemany( {} )",
-                    "dropuser(",
-                    "shutdownserver(",
-                    "dropdatabase\"](",
-                    "dropdatabase'](",
-                ],
-            ) || call.stdin.text.as_deref().is_some_and(|text| text.contains("dropDatabase"))
-        }
-        "mongorestore" => call.flag_word("--drop"),
-        "pg_restore" => call.flag_word("--clean") || call.flag_word("-c"),
-        "etcdctl" => {
-            call.flag_word("del")
-                && (call.flag_word("--prefix")
-                    || call.flag_word("--from-key")
-                    || call.operands().any(|arg| arg.text.is_empty()))
-        }
-        "nodetool" => matches!(
-            call.operand(0),
-            "decommission" | "removenode" | "assassinate" | "clearsnapshot"
-        ),
-        "rabbitmqctl" | "rabbitmqadmin" => has(call, &["reset", "delete", "purge"]),
-        "kafka-topics" | "kafka-topics.sh" => call.flag_word("--delete"),
-        "consul" => call.operand(0) == "kv" && call.operand(1) == "delete" && call.long("-recurse"),
-        "cypher-shell" => has(call, &["detach delete", "drop database", "drop constraint"]),
-        "curl" => deletes_index(call),
-        "influx" => call.operand(0) == "delete",
-        "nc" | "ncat" | "netcat" | "telnet" | "socat" => wire(call),
-        "nats" => matches!(call.operand(1), "rm" | "purge" | "del"),
-        _ => false,
-    }
 }
 
 /// Commands of a data store typed into a bare connection.
@@ -162,10 +83,8 @@ fn wire(call: &Call<'_>) -> bool {
 
 /// `curl -X DELETE` against a data store on its usual port.
 fn deletes_index(call: &Call<'_>) -> bool {
-    let delete =
-        call.values(&["-X", "--request"]).any(|verb| verb.text.eq_ignore_ascii_case("delete"));
     call.args.iter().any(|arg| arg.text.contains("/_delete_by_query"))
-        || delete
+        || has_method(call, "delete")
             && call.args.iter().any(|arg| {
                 [":9200/", ":9201/", "_all", ":8086/", ":5984/"]
                     .iter()
@@ -205,48 +124,4 @@ fn redis(call: &Call<'_>) -> bool {
             && call.args.iter().any(|arg| {
                 arg.text.eq_ignore_ascii_case("del") || arg.text.eq_ignore_ascii_case("unlink")
             })
-}
-
-fn frameworks(call: &Call<'_>) -> bool {
-    let script = call.args.iter().any(|arg| arg.text.ends_with("manage.py"))
-        || call.program == "manage.py"
-        || call.program == "django-admin";
-    if call.args.iter().take(2).any(|arg| arg.is("help")) {
-        return false;
-    }
-    call.args.iter().take(6).any(|arg| {
-        lists(
-            "db:drop db:reset db:drop:all db:purge migrate:fresh migrate:rollback \
-                migrate:reset db:wipe schema:drop ecto.drop ecto.reset db:migrate:undo:all \
-                doctrine:database:drop doctrine:schema:drop db:schema:load migrate:refresh \
-                sql:drop sql-drop pg:reset db:truncate_all doctrine:schema:drop:full \
-                orm:schema-tool:drop",
-            &arg.text,
-        )
-    }) || script
-        && call
-            .args
-            .iter()
-            .any(|arg| matches!(arg.text.as_str(), "flush" | "reset_db" | "sqlflush" | "zero"))
-        && !call.flag_word("test")
-        || matches!(call.program, "prisma" | "npx" | "yarn" | "pnpm")
-            && (call.flag_word("prisma") || call.program == "prisma")
-            && (call.flag_word("reset") || call.flag_word("--force-reset"))
-        || matches!(call.program, "alembic" | "flask")
-            && call.flag_word("downgrade")
-            && call.flag_word("base")
-        || matches!(call.program, "diesel" | "sqlx" | "dbmate" | "sea-orm-cli")
-            && (call.flag_word("reset") || call.flag_word("drop") || call.flag_word("fresh"))
-        || call.program == "dotnet"
-            && call.flag_word("ef")
-            && call.flag_word("database")
-            && call.flag_word("drop")
-        || matches!(call.program, "flyway") && call.flag_word("clean")
-        || matches!(call.program, "liquibase")
-            && (call.flag_word("drop-all") || call.flag_word("dropAll"))
-        || matches!(call.program, "migrate" | "goose")
-            && (call.flag_word("drop") || call.flag_word("reset"))
-        || call.program == "wp"
-            && call.flag_word("db")
-            && (call.flag_word("reset") || call.flag_word("drop") || call.flag_word("clean"))
 }

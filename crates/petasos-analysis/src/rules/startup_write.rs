@@ -1,6 +1,5 @@
 //! Writes a file that every new shell runs.
 
-use crate::flow::report::{Deed, Touch};
 use crate::path::Target;
 use crate::rule::{Check, Rule};
 use crate::verdict::Severity;
@@ -10,7 +9,7 @@ pub(super) static RULE: Rule = Rule {
     aliases: &[],
     description: "writes a file that every new shell runs",
     severity: Severity::Ask,
-    checks: &[Check::Touch(check)],
+    checks: &[Check::Write(Target::Startup)],
     matches: &[
         "echo 'export A=1' >> ~/.bashrc",
         "sed -i 's/a/b/' ~/.zshrc",
@@ -19,7 +18,3 @@ pub(super) static RULE: Rule = Rule {
     ],
     passes: &["cat ~/.bashrc", "source ~/.bashrc", "grep alias ~/.zshrc"],
 };
-
-fn check(touch: &Touch<'_>) -> bool {
-    touch.deed == Deed::Write && touch.target == Target::Startup
-}

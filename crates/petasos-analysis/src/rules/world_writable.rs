@@ -3,6 +3,7 @@
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
 use crate::verdict::Severity;
+use crate::words::begins;
 
 pub(super) static RULE: Rule = Rule {
     key: "world-writable permissions",
@@ -37,10 +38,7 @@ fn check(call: &Call<'_>) -> bool {
         "setfacl" => call.args.iter().any(|arg| {
             arg.text.split(',').any(|entry| {
                 let entry = entry.strip_prefix("d:").unwrap_or(entry);
-                (entry.starts_with("o:")
-                    || entry.starts_with("other:")
-                    || entry.starts_with("o::")
-                    || entry.starts_with("other::"))
+                begins("o: other:", entry)
                     && entry
                         .rsplit(':')
                         .next()

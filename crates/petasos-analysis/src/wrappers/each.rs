@@ -5,13 +5,10 @@ use crate::flow::value::{Arg, Taint};
 use crate::path::covers_all;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
-use crate::wrapper::{Inner, Inners, Wrapper};
+use crate::wrapper::{Inner, Inners, Wrapper, command_after_options};
 
-pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: "xargs gxargs parallel find gfind fd fdfind rush apply",
-    rows: Vec::new,
-    unwrap,
-};
+pub(super) static WRAPPER: Wrapper =
+    Wrapper { names: "xargs gxargs parallel find gfind fd fdfind rush apply", rows: &[], unwrap };
 
 /// Bytes of commands made by filling items into one.
 const FILLED_MAX: usize = 1 << 18;
@@ -30,12 +27,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 
 /// The items that arrive on standard input, or one unknown item.
 fn items(call: &Call<'_>, by_line: bool) -> Vec<Arg> {
-    let item = |text: &str| Arg {
-        text: text.to_owned(),
-        span: call.span,
-        glob: false,
-        taint: call.stdin.taint,
-    };
+    let item = |text: &str| Arg::of(text.to_owned(), call.span, call.stdin.taint);
     match &call.stdin.text {
         Some(text) if text.contains('\0') => {
             text.split('\0').filter(|word| !word.is_empty()).map(item).collect()
@@ -54,7 +46,7 @@ fn xargs(call: &Call<'_>, inners: &mut Inners) {
     const VALUES: &str =
         "-I -n -P -L -d -s -a -E -R -S -J --max-args --max-procs --delimiter --arg-file";
     inners.bulk = true;
-    let rest = super::prefix::command_after_options(call.args, VALUES);
+    let rest = command_after_options(call.args, VALUES);
     if rest.is_empty() {
         return;
     }
@@ -78,7 +70,7 @@ fn xargs(call: &Call<'_>, inners: &mut Inners) {
         None => {
             let mut argv = rest.to_vec();
             argv.extend(items);
-            inners.list.push(Inner::Argv(argv));
+            inners.argv(argv);
         }
     }
 }
@@ -107,7 +99,7 @@ fn filled(argv: &[Arg], mark: &str, item: &Arg) -> Vec<Arg> {
 fn parallel(call: &Call<'_>, inners: &mut Inners) {
     const VALUES: &str = "-j --jobs -n -N -I -a --timeout -S --colsep";
     inners.bulk = true;
-    let rest = super::prefix::command_after_options(call.args, VALUES);
+    let rest = command_after_options(call.args, VALUES);
     let split = rest.iter().position(|arg| arg.text.starts_with(":::"));
     let (command, given) = match split {
         Some(at) => (rest.get(..at).unwrap_or_default(), rest.get(at + 1..).unwrap_or_default()),
@@ -116,7 +108,7 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
     let items = if split.is_some() { given.to_vec() } else { items(call, true) };
     if command.is_empty() {
         for item in items {
-            inners.list.push(Inner::Shell(item, Vec::new()));
+            inners.shell(item);
         }
         return;
     }
@@ -138,10 +130,7 @@ fn parallel(call: &Call<'_>, inners: &mut Inners) {
         } else {
             format!("{text} {}", item.text)
         };
-        inners.list.push(Inner::Shell(
-            Arg { text, span: call.span, glob: false, taint: item.taint },
-            Vec::new(),
-        ));
+        inners.list.push(Inner::Shell(Arg::of(text, call.span, item.taint), Vec::new()));
     }
 }
 

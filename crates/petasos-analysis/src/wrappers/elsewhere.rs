@@ -1,19 +1,16 @@
 //! Commands that run in another place: over `ssh`, in containers, clusters,
 //! virtual machines, as another user.
 
-use super::prefix::{command_after, command_after_options};
+use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::words::lists;
-use crate::wrapper::{Inner, Inners, Wrapper};
+use crate::wrapper::{Inner, Inners, Wrapper, command_after, command_after_options};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: "ssh autossh mosh slogin rsh dropbear dbclient plink pdsh pssh parallel-ssh clush su \
-        runuser sg docker podman nerdctl kubectl oc k3s microk8s lxc incus lxc-attach \
-        docker-compose podman-compose crictl ctr multipass machinectl systemd-nspawn apptainer \
-        singularity gcloud ansible adb limactl colima flatpak snap jexec kubectl.exe minikube \
-        buildah orb az aws",
-    rows: Vec::new,
+    rows: &[],
+    names: "ssh autossh mosh slogin rsh dropbear dbclient plink su runuser sg docker podman nerdctl \
+        kubectl oc k3s microk8s docker-compose podman-compose kubectl.exe minikube buildah",
     unwrap,
 };
 
@@ -21,49 +18,12 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.elsewhere = true;
     inners.opaque = true;
     match call.program {
-        "ssh" | "autossh" | "mosh" | "slogin" | "rsh" | "dropbear" | "dbclient" | "plink" => {
-            ssh(call, inners);
-        }
-        "pdsh" | "pssh" | "parallel-ssh" | "clush" => {
-            let rest = command_after(call.args, "-w -h -H -l -t -g -x -f -p -o -e -u -R", 0);
-            joined(rest, inners);
-        }
         "su" | "runuser" | "sg" => switch_user(call, inners),
         "docker" | "podman" | "nerdctl" | "docker-compose" | "podman-compose" | "buildah" => {
             container(call, inners);
         }
         "kubectl" | "oc" | "k3s" | "microk8s" | "kubectl.exe" | "minikube" => cluster(call, inners),
-        "gcloud" => {
-            if let Some(code) = call.option(&["--command", "-c", "-C"]) {
-                inners.list.push(Inner::Shell(code, Vec::new()));
-            }
-        }
-        "az" | "aws" => {
-            if let Some(code) = call.option(&["--scripts", "--command-line"]) {
-                inners.list.push(Inner::Shell(code, Vec::new()));
-            }
-            if let Some(code) = call.option(&["--parameters"])
-                && let Some((_, code)) = code.text.split_once("commands=")
-            {
-                let text = code.trim_matches(['[', ']', '"', '\'']).to_owned();
-                inners.list.push(Inner::Shell(Arg::new(text, call.span), Vec::new()));
-            }
-        }
-        "ansible" => {
-            if let Some(code) = call.option(&["-a", "--args"]) {
-                inners.list.push(Inner::Shell(code, Vec::new()));
-            }
-        }
-        _ => keyword(call, inners),
-    }
-}
-
-fn joined(rest: &[Arg], inners: &mut Inners) {
-    if let Some(first) = rest.first() {
-        let words: Vec<&str> = rest.iter().map(|arg| arg.text.as_str()).collect();
-        let taint = rest.iter().fold(first.taint, |taint, arg| taint.with(arg.taint));
-        let code = Arg { text: words.join(" "), span: first.span, glob: false, taint };
-        inners.list.push(Inner::Shell(code, Vec::new()));
+        _ => ssh(call, inners),
     }
 }
 
@@ -73,8 +33,7 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
     for arg in call.args.iter().take(host.saturating_add(4)) {
         for key in ["ProxyCommand=", "ProxyCommand ", "LocalCommand=", "KnownHostsCommand="] {
             if let Some((_, code)) = arg.text.split_once(key) {
-                let code = arg.with_text(code);
-                inners.list.push(Inner::Shell(code, Vec::new()));
+                inners.shell(arg.with_text(code));
             }
         }
     }
@@ -89,11 +48,11 @@ fn ssh(call: &Call<'_>, inners: &mut Inners) {
     if rest.is_empty() {
         // Without a command the remote shell reads what is piped in.
         if call.stdin.text.is_some() {
-            inners.list.push(Inner::Stdin(crate::code::Language::Shell, Vec::new()));
+            inners.list.push(Inner::Stdin(Language::Shell, Vec::new()));
         }
         return;
     }
-    joined(rest, inners);
+    inners.joined(rest);
 }
 
 fn switch_user(call: &Call<'_>, inners: &mut Inners) {
@@ -102,16 +61,16 @@ fn switch_user(call: &Call<'_>, inners: &mut Inners) {
     if let Some(code) =
         call.option(&["--command", "--session-command"]).or_else(|| call.clustered('c'))
     {
-        inners.list.push(Inner::Shell(code, Vec::new()));
+        inners.shell(code);
         return;
     }
     if call.program == "runuser" && call.option(&["-u", "--user"]).is_some() {
         let rest = command_after(call.args, "-u --user -g -G", 0);
-        inners.list.push(Inner::Argv(rest.to_vec()));
+        inners.argv(rest);
         return;
     }
     if call.stdin.text.is_some() {
-        inners.list.push(Inner::Stdin(crate::code::Language::Shell, Vec::new()));
+        inners.list.push(Inner::Stdin(Language::Shell, Vec::new()));
     }
 }
 
@@ -163,12 +122,9 @@ fn container(call: &Call<'_>, inners: &mut Inners) {
     let command: Vec<Arg> = command.iter().skip(1).map(|arg| on_host(arg, &mounts)).collect();
     match entry {
         Some(entry) if !entry.text.is_empty() => {
-            let mut argv = vec![entry];
-            argv.extend(command.iter().cloned());
-            inners.list.push(Inner::Argv(argv));
+            inners.argv([&[entry], command.as_slice()].concat());
         }
-        _ if !command.is_empty() => inners.list.push(Inner::Argv(command)),
-        _ => {}
+        _ => inners.run(&command),
     }
 }
 
@@ -243,49 +199,13 @@ fn cluster(call: &Call<'_>, inners: &mut Inners) {
     }
     inners.throwaway = call.operand(0) == "run";
     if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
-        inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
+        inners.argv(call.args.get(at + 1..).unwrap_or_default());
     } else {
         let rest = command_after(
             call.args,
             "-n --namespace -c --container --context --image",
             if call.program == "minikube" { 1 } else { 2 },
         );
-        match rest {
-            [code] if code.text.contains(' ') => joined(rest, inners),
-            rest => inners.list.push(Inner::Argv(rest.to_vec())),
-        }
-    }
-}
-
-/// Tools with a verb such as `exec`, then a place, then the command.
-fn keyword(call: &Call<'_>, inners: &mut Inners) {
-    const VERBS: &str = "exec run shell enter attach ssh t --command -e";
-    if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
-        inners.list.push(Inner::Argv(call.args.get(at + 1..).unwrap_or_default().to_vec()));
-        return;
-    }
-    let Some(at) = call.args.iter().position(|arg| lists(VERBS, &arg.text)) else {
-        if matches!(call.program, "jexec" | "systemd-nspawn" | "orb") {
-            inners.list.push(Inner::Argv(
-                command_after(
-                    call.args,
-                    "-D -M -u --directory -i --image --machine",
-                    usize::from(call.program == "jexec"),
-                )
-                .to_vec(),
-            ));
-        }
-        return;
-    };
-    let skip = usize::from(call.program != "adb");
-    let rest = command_after(
-        call.args.get(at + 1..).unwrap_or_default(),
-        "-a --app -u -w --bind -B -n",
-        skip,
-    );
-    if call.program == "adb" || matches!(rest, [code] if code.text.contains(' ')) {
-        joined(rest, inners);
-    } else if !rest.is_empty() {
-        inners.list.push(Inner::Argv(rest.to_vec()));
+        inners.run(rest);
     }
 }

@@ -1,25 +1,40 @@
 //! Ways out to a shell from programs that are for something else: editors,
 //! archivers, pagers, build tools, debuggers, databases.
 
-use super::prefix::command_after;
 use crate::code::{Language, sed};
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
-use crate::wrapper::{Inner, Inners, Wrapper};
+use crate::wrapper::{Inner, Inners, Row, Wrapper, command_after, option};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: "vim vi nvim ex view rvim gvim emacs ed red tar bsdtar gtar zip rsync scp rg ag sort man \
-        less more cmake nmap gdb lldb psql sqlite3 mysql mariadb sed gsed socat ncat nc dc mail \
-        mailx mutt gp",
-    rows: Vec::new,
+    rows: ROWS,
+    names: "vim vi nvim ex view rvim gvim emacs ed red tar bsdtar gtar scp less more cmake nmap gdb lldb \
+        psql sqlite3 mysql mariadb duckdb sed gsed socat ncat nc dc mail mailx mutt gp telnet",
     unwrap,
 };
 
-pub(super) fn shell(code: Arg, inners: &mut Inners) {
-    inners.list.push(Inner::Shell(code, Vec::new()));
-}
+/// Options of programs that are for something else, and that name a program to run.
+const ROWS: &[Row] = &[
+    option("zip", "-TT --unzip-command"),
+    option("rsync", "-e --rsh --rsync-path"),
+    option("scp sftp", "-S"),
+    option("rg", "--pre --hostname-bin"),
+    option("ag", "--pager"),
+    option("sort", "--compress-program"),
+    option("man", "-P --pager -H --html"),
+    option(
+        "tar bsdtar gtar",
+        "--to-command -I --use-compress-program --info-script --new-volume-script -F --rsh-command",
+    ),
+    option("tcpdump", "-z"),
+    option("split", "--filter"),
+    option("openvpn", "--up --down"),
+    option("gcc", "-wrapper"),
+    option("wget", "--use-askpass"),
+    option("socat ncat nc", "-e --exec -c --sh-exec"),
+];
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match call.program {
@@ -29,48 +44,21 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                 lisp(&code, inners);
             }
         }
-        "ed" | "red" => lines_after_mark(call, "!", inners),
-        "mail" | "mailx" | "mutt" => lines_after_mark(call, "~!", inners),
+        "ed" | "red" | "telnet" => inners.lines_after("!", call),
+        "mail" | "mailx" | "mutt" => inners.lines_after("~!", call),
         "dc" => {
-            lines_after_mark(call, "!", inners);
+            inners.lines_after("!", call);
             for code in call.values(&["-e", "--expression"]) {
                 if let Some(command) = code.text.trim_start().strip_prefix('!') {
-                    shell(code.with_text(command), inners);
+                    inners.shell(code.with_text(command));
                 }
             }
         }
         "gp" => inners.list.push(Inner::Stdin(Language::Other, Vec::new())),
-        "tar" | "bsdtar" | "gtar" => archive(call, inners),
-        "zip" => option_shell(call, &["-TT", "--unzip-command"], inners),
-        "rsync" => option_shell(call, &["-e", "--rsh", "--rsync-path"], inners),
-        "scp" => {
-            option_shell(call, &["-S"], inners);
-            for arg in call.args {
-                if let Some((_, code)) = arg.text.split_once("ProxyCommand=") {
-                    shell(arg.with_text(code), inners);
-                }
-            }
-        }
-        "rg" => option_shell(call, &["--pre", "--hostname-bin"], inners),
-        "ag" => option_shell(call, &["--pager"], inners),
-        "sort" => option_shell(call, &["--compress-program"], inners),
-        "man" => option_shell(call, &["-P", "--pager", "-H", "--html"], inners),
-        "less" | "more" => {
-            for arg in call.args {
-                if let Some(code) = arg.text.strip_prefix("+!") {
-                    shell(arg.with_text(code), inners);
-                }
-            }
-        }
         "cmake" if call.flag_word("-E") => {
             let rest = command_after(call.args, "", 0);
-            let rest = match rest.first().map(|arg| arg.text.as_str()) {
-                Some("env" | "time" | "chdir") => {
-                    command_after(rest.get(1..).unwrap_or_default(), "", 0)
-                }
-                _ => rest,
-            };
-            inners.list.push(Inner::Argv(rest.to_vec()));
+            let skip = rest.first().is_some_and(|arg| lists("env time chdir", &arg.text));
+            inners.argv(command_after(rest.get(usize::from(skip)..).unwrap_or_default(), "", 0));
         }
         "nmap" => {
             for script in call.values(&["--script"]) {
@@ -78,16 +66,24 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             }
         }
         "gdb" | "lldb" => debugger(call, inners),
-        "psql" | "sqlite3" | "mysql" | "mariadb" => database(call, inners),
+        "psql" | "sqlite3" | "mysql" | "mariadb" | "duckdb" => database(call, inners),
         "sed" | "gsed" => stream_editor(call, inners),
         "socat" | "ncat" | "nc" => network(call, inners),
-        _ => {}
+        _ => marked(call, inners),
     }
 }
 
-pub(super) fn option_shell(call: &Call<'_>, names: &[&str], inners: &mut Inners) {
-    if let Some(code) = call.option(names) {
-        shell(code, inners);
+/// Commands that an argument holds behind a mark.
+fn marked(call: &Call<'_>, inners: &mut Inners) {
+    for arg in call.args {
+        let code = match call.program {
+            "less" | "more" => arg.text.strip_prefix("+!"),
+            "scp" => arg.text.split_once("ProxyCommand=").map(|(_, code)| code),
+            _ => arg.text.trim_start_matches("--checkpoint-action=").strip_prefix("exec="),
+        };
+        if let Some(code) = code {
+            inners.shell(arg.with_text(code));
+        }
     }
 }
 
@@ -97,15 +93,11 @@ fn lisp(code: &Arg, inners: &mut Inners) {
     let after = |mark: &str| {
         text.split_once(mark).and_then(|(_, tail)| tail.split('"').nth(1)).map(str::to_owned)
     };
-    for mark in [
-        "(shell-command",
-        "(async-shell-command",
-        "(compile",
-        "(call-process-shell-command",
-        "(start-process-shell-command",
-    ] {
+    let marks = "(shell-command (async-shell-command (compile (call-process-shell-command \
+        (start-process-shell-command";
+    for mark in marks.split_whitespace() {
         if let Some(command) = after(mark) {
-            shell(code.with_text(command), inners);
+            inners.shell(code.with_text(command));
         }
     }
     if let Some((_, tail)) =
@@ -113,11 +105,11 @@ fn lisp(code: &Arg, inners: &mut Inners) {
     {
         let argv: Vec<Arg> =
             tail.split('"').skip(1).step_by(2).map(|word| code.with_text(word)).collect();
-        inners.list.push(Inner::Argv(argv));
+        inners.argv(argv);
     }
     if let Some(path) = after("(delete-directory") {
         let argv = ["rm", "-rf", path.as_str()].map(|word| code.with_text(word));
-        inners.list.push(Inner::Argv(argv.to_vec()));
+        inners.argv(argv);
     }
 }
 
@@ -153,7 +145,7 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
         .split_once('!')
         .filter(|(head, _)| head.is_empty() || lists("r w read write term", head.trim()));
     if let Some((_, command)) = command {
-        shell(code.with_text(command), inners);
+        inners.shell(code.with_text(command));
     }
     if let Some(code) = text.strip_prefix("call ").map(|text| code.with_text(text)) {
         inners.list.push(Inner::Code(Language::Other, code));
@@ -163,12 +155,12 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
     {
         let path = tail.split(['"', '\'']).nth(1).unwrap_or_default();
         let argv = ["rm", "-rf", path].map(|word| code.with_text(word));
-        inners.list.push(Inner::Argv(argv.to_vec()));
+        inners.argv(argv);
     }
     if let Some((_, tail)) = text.split_once("system(") {
         let command = tail.trim_start().trim_start_matches(['"', '\'']);
         let command = command.split(['"', '\'']).next().unwrap_or_default();
-        shell(code.with_text(command), inners);
+        inners.shell(code.with_text(command));
     }
     for (mark, language) in [
         ("py3 ", Language::Python),
@@ -184,44 +176,11 @@ fn editor_command(code: &Arg, inners: &mut Inners) {
     }
 }
 
-pub(super) fn lines_after_mark(call: &Call<'_>, mark: &str, inners: &mut Inners) {
-    for line in call.stdin.text.iter().flat_map(|text| text.lines()) {
-        if let Some(code) = line.trim_start().strip_prefix(mark) {
-            shell(Arg::new(code, call.span), inners);
-        }
-    }
-}
-
-fn archive(call: &Call<'_>, inners: &mut Inners) {
-    for arg in call.args {
-        if let Some(code) = arg
-            .text
-            .strip_prefix("--checkpoint-action=exec=")
-            .or_else(|| arg.text.strip_prefix("exec="))
-        {
-            shell(arg.with_text(code), inners);
-        }
-    }
-    option_shell(
-        call,
-        &[
-            "--to-command",
-            "-I",
-            "--use-compress-program",
-            "--info-script",
-            "--new-volume-script",
-            "-F",
-            "--rsh-command",
-        ],
-        inners,
-    );
-}
-
 fn debugger(call: &Call<'_>, inners: &mut Inners) {
     let mut rest = call.args.iter();
     while let Some(arg) = rest.next() {
         if arg.is("--args") || arg.is("--") {
-            inners.list.push(Inner::Argv(rest.cloned().collect()));
+            inners.argv(rest.as_slice());
             return;
         }
         if lists("-ex -iex --eval-command -o --one-line -eval-command", &arg.text)
@@ -233,7 +192,7 @@ fn debugger(call: &Call<'_>, inners: &mut Inners) {
                 .or_else(|| text.strip_prefix("shell "))
                 .or_else(|| text.strip_prefix("platform shell "));
             if let Some(body) = body {
-                shell(code.with_text(body), inners);
+                inners.shell(code.with_text(body));
             }
             if let Some(body) =
                 text.strip_prefix("python ").or_else(|| text.strip_prefix("script "))
@@ -243,7 +202,7 @@ fn debugger(call: &Call<'_>, inners: &mut Inners) {
             for mark in ["system(\"", "system ("] {
                 if let Some((_, tail)) = text.split_once(mark) {
                     let body = tail.split('"').next().unwrap_or_default();
-                    shell(code.with_text(body), inners);
+                    inners.shell(code.with_text(body));
                 }
             }
         }
@@ -257,14 +216,14 @@ fn database(call: &Call<'_>, inners: &mut Inners) {
             let line = line.trim();
             for mark in ["\\!", ".shell ", ".system ", "system "] {
                 if let Some(code) = line.strip_prefix(mark) {
-                    shell(Arg::new(code, call.span), inners);
+                    inners.shell(Arg::new(code, call.span));
                 }
             }
             let lower = line.to_ascii_lowercase();
             if let Some(at) = lower.find("to program '").or_else(|| lower.find("from program '")) {
                 let code =
                     line.get(at..).and_then(|tail| tail.split('\'').nth(1)).unwrap_or_default();
-                shell(Arg::new(code, call.span), inners);
+                inners.shell(Arg::new(code, call.span));
             }
         }
     }
@@ -277,14 +236,14 @@ fn stream_editor(call: &Call<'_>, inners: &mut Inners) {
         for step in sed::steps(&script.text) {
             match step {
                 sed::Step::Run(text) if !text.trim().is_empty() => {
-                    shell(script.with_text(text), inners);
+                    inners.shell(script.with_text(text));
                 }
                 sed::Step::Replace { to, flags, .. }
                     if flags.split('w').next().is_some_and(|flags| flags.contains('e')) =>
                 {
                     // What the pattern found is filled in.
                     let found = UNKNOWN.to_string();
-                    shell(script.with_text(to.replace('&', &found)), inners);
+                    inners.shell(script.with_text(to.replace('&', &found)));
                 }
                 _ => {}
             }
@@ -299,11 +258,8 @@ fn network(call: &Call<'_>, inners: &mut Inners) {
             if let Some(at) = upper.find(mark) {
                 let code = arg.text.get(at + mark.len()..).unwrap_or_default();
                 let code = code.trim_matches(['\'', '"']).split(',').next().unwrap_or_default();
-                shell(arg.with_text(code), inners);
+                inners.shell(arg.with_text(code));
             }
         }
-    }
-    for code in call.values(&["-e", "--exec", "-c", "--sh-exec"]) {
-        shell(code, inners);
     }
 }

@@ -5,9 +5,9 @@ use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::shell::normalise::UNKNOWN;
 use crate::words::lists;
-use crate::wrapper::{Inner, Inners, Wrapper};
+use crate::wrapper::{Inners, Wrapper};
 
-pub(super) static WRAPPER: Wrapper = Wrapper { names: "git hub", rows: Vec::new, unwrap };
+pub(super) static WRAPPER: Wrapper = Wrapper { names: "git hub", rows: &[], unwrap };
 
 /// Settings whose value is run.
 fn runs(key: &str) -> bool {
@@ -52,32 +52,24 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         alias(&value, &tail, inners);
         return;
     }
+    let behind = Call { args: &tail, ..*call };
+    let row = OPTIONS.iter().find(|(verbs, _)| lists(verbs, &verb.text));
+    let names: Vec<&str> =
+        row.map(|row| row.1.split_ascii_whitespace().collect()).unwrap_or_default();
+    for code in behind.values(&names) {
+        // What is run on files is given their names.
+        let on_files = lists("grep difftool mergetool", &verb.text);
+        let text = if on_files { format!("{} {UNKNOWN}", code.text) } else { code.text.clone() };
+        push(&code.with_text(text), inners);
+    }
     match verb.text.as_str() {
         "bisect" if tail.first().is_some_and(|arg| arg.is("run")) => {
-            inners.list.push(Inner::Argv(tail.get(1..).unwrap_or_default().to_vec()));
+            inners.argv(tail.get(1..).unwrap_or_default());
         }
         "submodule" => for_each_submodule(call, &tail, inners),
-        "rebase" => option(&tail, &["-x", "--exec"], inners),
-        "grep" => on_files(&tail, &["-O", "--open-files-in-pager"], inners),
-        "filter-branch" => {
-            for name in [
-                "--tree-filter",
-                "--index-filter",
-                "--msg-filter",
-                "--env-filter",
-                "--commit-filter",
-                "--tag-name-filter",
-            ] {
-                option(&tail, &[name], inners);
-            }
-        }
-        "difftool" | "mergetool" => on_files(&tail, &["-x", "--extcmd"], inners),
-        "archive" => option(&tail, &["--exec"], inners),
-        "send-email" => option(&tail, &["--sendmail-cmd", "--to-cmd", "--cc-cmd"], inners),
-        "clone" | "fetch" | "pull" | "ls-remote" | "push" => remote(&tail, inners),
+        "clone" | "fetch" | "pull" | "ls-remote" | "push" => remote(&behind, inners),
         "config" => {
-            let words: Vec<&Arg> = tail.iter().filter(|arg| !arg.text.starts_with('-')).collect();
-            if let [key, value, ..] = words.as_slice()
+            if let [key, value, ..] = behind.operands().collect::<Vec<_>>().as_slice()
                 && runs(&key.text)
             {
                 alias_value(key, value, inners);
@@ -86,6 +78,20 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         _ => {}
     }
 }
+
+/// Options whose value is a command, by verb.
+const OPTIONS: &[(&str, &str)] = &[
+    ("rebase", "-x --exec"),
+    ("grep", "-O --open-files-in-pager"),
+    (
+        "filter-branch",
+        "--tree-filter --index-filter --msg-filter --env-filter --commit-filter --tag-name-filter",
+    ),
+    ("difftool mergetool", "-x --extcmd"),
+    ("archive", "--exec"),
+    ("send-email", "--sendmail-cmd --to-cmd --cc-cmd"),
+    ("clone fetch pull ls-remote push", "--upload-pack -u --receive-pack --exec"),
+];
 
 /// `submodule foreach` joins its words to a command of the shell.
 fn for_each_submodule(call: &Call<'_>, tail: &[Arg], inners: &mut Inners) {
@@ -96,30 +102,20 @@ fn for_each_submodule(call: &Call<'_>, tail: &[Arg], inners: &mut Inners) {
             .filter(|arg| !arg.is("--recursive") && !arg.is("-q"))
             .map(|arg| arg.text.as_str())
             .collect();
-        inners.list.push(Inner::Shell(Arg::new(words.join(" "), call.span), Vec::new()));
+        inners.shell(Arg::new(words.join(" "), call.span));
     }
 }
 
-/// Programs run on either end of a connection.
-fn remote(tail: &[Arg], inners: &mut Inners) {
-    option(tail, &["--upload-pack", "-u", "--receive-pack", "--exec"], inners);
-    settings(tail, inners);
-    for arg in tail {
-        if let Some(command) = arg.text.strip_prefix("ext::") {
-            inners.list.push(Inner::Argv(external(command, arg)));
-        }
-    }
-}
-
-/// `-c key=value` behind the verb, as `clone` takes it.
-fn settings(tail: &[Arg], inners: &mut Inners) {
-    let values = tail.windows(2).filter_map(|pair| match pair {
-        [flag, value] if flag.is("-c") || flag.is("--config") => Some(value),
-        _ => None,
-    });
-    for setting in values {
+/// Programs run on either end of a connection, and settings that `clone` takes behind the verb.
+fn remote(tail: &Call<'_>, inners: &mut Inners) {
+    for setting in tail.values(&["-c", "--config"]) {
         if let Some((_, value)) = setting.text.split_once('=').filter(|(key, _)| runs(key)) {
             push(&setting.with_text(value), inners);
+        }
+    }
+    for arg in tail.args {
+        if let Some(command) = arg.text.strip_prefix("ext::") {
+            inners.argv(external(command, arg));
         }
     }
 }
@@ -130,42 +126,9 @@ fn external(command: &str, arg: &Arg) -> Vec<Arg> {
     joined.split_whitespace().map(|word| arg.with_text(word.replace('\u{1}', " "))).collect()
 }
 
-/// An option whose command is given the names of files.
-fn on_files(tail: &[Arg], names: &[&str], inners: &mut Inners) {
-    let mut found = Inners::default();
-    option(tail, names, &mut found);
-    for inner in found.list {
-        if let Inner::Shell(code, args) = inner {
-            let text = format!("{} {UNKNOWN}", code.text);
-            inners.list.push(Inner::Shell(code.with_text(text), args));
-        }
-    }
-}
-
-fn option(tail: &[Arg], names: &[&str], inners: &mut Inners) {
-    let mut rest = tail.iter();
-    while let Some(arg) = rest.next() {
-        for name in names {
-            if arg.is(name)
-                && let Some(code) = rest.next()
-            {
-                push(code, inners);
-                break;
-            }
-            let short = !name.starts_with("--");
-            let attached = arg.text.strip_prefix(name).filter(|text| !text.is_empty());
-            if let Some(code) =
-                attached.and_then(|text| if short { Some(text) } else { text.strip_prefix('=') })
-            {
-                push(&arg.with_text(code), inners);
-            }
-        }
-    }
-}
-
 fn push(code: &Arg, inners: &mut Inners) {
     let text = code.text.strip_prefix('!').unwrap_or(&code.text).to_owned();
-    inners.list.push(Inner::Shell(code.with_text(text), Vec::new()));
+    inners.shell(code.with_text(text));
 }
 
 /// An alias that is defined and used on one line.
@@ -175,7 +138,7 @@ fn alias(value: &Arg, tail: &[Arg], inners: &mut Inners) {
         Some(code) => format!("{code} {}", words.join(" ")),
         None => format!("git {} {}", value.text, words.join(" ")),
     };
-    inners.list.push(Inner::Shell(value.with_text(text), Vec::new()));
+    inners.shell(value.with_text(text));
 }
 
 fn alias_value(key: &Arg, value: &Arg, inners: &mut Inners) {

@@ -2,7 +2,9 @@
 
 use crate::code::Language;
 use crate::flow::call::Call;
+use crate::flow::imports::perl_module;
 use crate::flow::value::Arg;
+use crate::words::lists;
 use crate::wrapper::{Inner, Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper = Wrapper {
@@ -13,28 +15,33 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
         janet fennel wish gjs qjs swipl gforth scilab matlab clisp ecl newlisp pike io m4 csi \
         gosh escript rakudo nim ocaml scala-cli amm dart hy sage jrunscript rhino d8 octave-cli \
         perl6 groovysh rust-script rails mix artisan manage.py",
-    rows: Vec::new,
+    rows: &[],
     unwrap,
 };
 
+/// Languages that are read as themselves: the letters of options whose value is code, and programs.
+const LANGUAGES: &[(Language, &[char], &str)] = &[
+    (
+        Language::Python,
+        &['c'],
+        "python python2 python3 pypy pypy3 ipython bpython micropython sage manage.py",
+    ),
+    (
+        Language::JavaScript,
+        &['e', 'p'],
+        "node nodejs deno bun tsx ts-node gjs qjs jrunscript rhino d8",
+    ),
+    (Language::Perl, &['e', 'E'], "perl perl5 raku perl6"),
+    (Language::Ruby, &['e'], "ruby jruby irb rails"),
+    (Language::Php, &['r', 'B', 'R', 'E'], "php artisan"),
+    (Language::Awk, &['e'], "awk gawk mawk nawk original-awk"),
+    (Language::AppleScript, &['e'], "osascript"),
+    (Language::Tcl, &['e'], "tclsh wish"),
+];
+
 fn language(program: &str) -> Language {
-    match program {
-        "node" | "nodejs" | "deno" | "bun" | "tsx" | "ts-node" => Language::JavaScript,
-        "perl" | "perl5" | "raku" => Language::Perl,
-        "ruby" | "jruby" | "irb" => Language::Ruby,
-        "gjs" | "qjs" | "jrunscript" | "rhino" | "d8" => Language::JavaScript,
-        "perl6" => Language::Perl,
-        "rails" => Language::Ruby,
-        "artisan" => Language::Php,
-        "sage" | "manage.py" => Language::Python,
-        "php" => Language::Php,
-        "awk" | "gawk" | "mawk" | "nawk" | "original-awk" => Language::Awk,
-        "osascript" => Language::AppleScript,
-        name if name.starts_with("py") || name.ends_with("python") || name == "micropython" => {
-            Language::Python
-        }
-        _ => Language::Other,
-    }
+    let row = LANGUAGES.iter().find(|(_, _, programs)| lists(programs, program));
+    row.map_or(Language::Other, |row| row.0)
 }
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
@@ -59,23 +66,23 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         subcommand(call, language, inners);
         return;
     }
-    if matches!(call.program, "tclsh" | "wish") && call.operands().next().is_none() {
-        inners.list.push(Inner::Stdin(Language::Tcl, Vec::new()));
-        return;
-    }
     if call.program == "expect" {
         let code = call
             .option(&["-c"])
             .or_else(|| call.stdin.text.as_ref().map(|text| Arg::new(text.as_str(), call.span)));
-        if let Some(code) = code {
-            expect_script(&code, inners);
+        match code {
+            Some(code) => expect_script(&code, inners),
+            None => inners.list.extend(
+                call.operands()
+                    .next()
+                    .map(|file| Inner::File(Language::Tcl, file.clone(), Vec::new())),
+            ),
         }
         return;
     }
     if language == Language::Other && other_code(call, inners) {
         return;
     }
-    let language = if matches!(call.program, "tclsh" | "wish") { Language::Tcl } else { language };
     let Some(Options { at, found }) = options(call, language, inners) else { return };
     if found {
         inners.args = call.args.get(at..).unwrap_or_default().to_vec();
@@ -122,17 +129,16 @@ fn module(args: &[Arg], inners: &mut Inners) {
                 inners.list.push(Inner::File(Language::Python, file.clone(), Vec::new()));
             }
         }
-        "pip" | "twine" | "flask" | "alembic" | "poetry" | "ansible" | "IPython" | "xonsh" => {
-            let mut argv = args.to_vec();
-            if let Some(first) = argv.first_mut() {
-                first.text = first.text.to_ascii_lowercase();
-            }
-            inners.list.push(Inner::Argv(argv));
-        }
-        // A module that is a file of this directory.
+        "unittest" | "nose2" => inners.argv([module.with_text("pytest")]),
+        // A program of that name, or a file of this directory.
         name => {
-            let file = module.with_text(format!("{}.py", name.replace('.', "/")));
-            inners.list.push(Inner::File(Language::Python, file, rest.to_vec()));
+            if !name.contains('.') || name == "http.server" {
+                inners.argv([&[module.with_text(name.to_ascii_lowercase())], rest].concat());
+            }
+            for ending in [".py", "/__main__.py"] {
+                let file = module.with_text(format!("{}{ending}", name.replace('.', "/")));
+                inners.list.push(Inner::File(Language::Python, file, rest.to_vec()));
+            }
         }
     }
 }
@@ -160,7 +166,7 @@ fn macros(call: &Call<'_>, inners: &mut Inners) {
         for piece in text.split("syscmd(").skip(1) {
             let code = piece.rsplit_once(')').map_or(piece, |(code, _)| code);
             let code = code.trim_matches(['`', '\'', '[', ']']);
-            inners.list.push(Inner::Shell(Arg::new(code, call.span), Vec::new()));
+            inners.shell(Arg::new(code, call.span));
         }
     }
 }
@@ -177,7 +183,7 @@ fn subcommand(call: &Call<'_>, language: Language, inners: &mut Inners) {
         });
     } else if call.operand(0) == "x" {
         let rest: Vec<Arg> = call.operands().skip(1).cloned().collect();
-        inners.list.push(Inner::Argv(rest));
+        inners.argv(rest);
     } else if let Some(code) = call.operands().nth(1) {
         inners.list.push(Inner::Code(language, code.clone()));
     }
@@ -219,9 +225,17 @@ fn options(call: &Call<'_>, language: Language, inners: &mut Inners) -> Option<O
         {
             match code_in_flags(flags, language) {
                 Some("") => {
+                    let modules =
+                        call.args.iter().take(at).filter_map(|arg| perl_module(&arg.text));
+                    let uses =
+                        modules.fold(String::new(), |uses, name| format!("{uses}use {name};"));
                     let prints = language == Language::JavaScript && flags.contains('p');
                     let code = call.args.get(at + 1).map(|code| shown(code, prints));
-                    push_code(language, code.as_ref(), inners);
+                    let used = code.map(|code| match language {
+                        Language::Perl => code.with_text(format!("{uses}{}", code.text)),
+                        _ => code,
+                    });
+                    push_code(language, used.as_ref(), inners);
                     found = true;
                     at += 1;
                 }
@@ -262,21 +276,8 @@ fn code_in_flags(flags: &str, language: Language) -> Option<&str> {
 
 /// Letters of options whose value is code.
 fn code_letters(language: Language) -> &'static [char] {
-    match language {
-        Language::Python => &['c'],
-        Language::Perl => &['e', 'E'],
-        Language::Php => &['r', 'B', 'R', 'E'],
-        Language::JavaScript => &['e', 'p'],
-        Language::Other => &['e', 'c'],
-        Language::Ruby
-        | Language::AppleScript
-        | Language::Shell
-        | Language::Awk
-        | Language::Make
-        | Language::Tcl
-        | Language::OtherShell
-        | Language::PowerShell => &['e'],
-    }
+    let row = LANGUAGES.iter().find(|(known, _, _)| *known == language);
+    row.map_or(&['e', 'c'], |row| row.1)
 }
 
 /// Code of a lesser-known language behind whatever option it has for it.
@@ -289,7 +290,7 @@ fn other_code(call: &Call<'_>, inners: &mut Inners) -> bool {
     let mut found = false;
     // `:!command` of an interactive Haskell.
     for command in call.args.iter().filter_map(|arg| arg.text.trim_start().strip_prefix(":!")) {
-        inners.list.push(Inner::Shell(Arg::new(command, call.span), Vec::new()));
+        inners.shell(Arg::new(command, call.span));
         found = true;
     }
     for arg in call.args.iter().filter(code) {
@@ -314,13 +315,13 @@ fn expect_script(code: &Arg, inners: &mut Inners) {
         let piece = piece.trim_start();
         if let Some(path) = piece.strip_prefix("file delete -force") {
             let argv = ["rm", "-rf"].into_iter().chain(path.split_whitespace());
-            let argv = argv.map(|word| code.with_text(word)).collect();
-            inners.list.push(Inner::Argv(argv));
+            let argv: Vec<Arg> = argv.map(|word| code.with_text(word)).collect();
+            inners.argv(argv);
         }
         let command =
             ["spawn ", "exec ", "system "].iter().find_map(|verb| piece.strip_prefix(verb));
         if let Some(command) = command {
-            inners.list.push(Inner::Shell(code.with_text(command), Vec::new()));
+            inners.shell(code.with_text(command));
         }
     }
 }

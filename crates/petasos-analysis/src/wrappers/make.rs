@@ -1,7 +1,6 @@
 //! What `make` runs: the recipes of the targets that are asked for and of all that
 //! these need, with plain variables filled in.
 
-use super::escapes::shell;
 use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
@@ -9,7 +8,7 @@ use crate::shell::normalise::UNKNOWN;
 use crate::wrapper::{Inner, Inners, Wrapper};
 use std::collections::{HashMap, HashSet};
 
-pub(super) static WRAPPER: Wrapper = Wrapper { names: "make gmake", rows: Vec::new, unwrap };
+pub(super) static WRAPPER: Wrapper = Wrapper { names: "make gmake", rows: &[], unwrap };
 
 /// Options whose value is the next argument.
 const VALUES: &str = "-f --file --makefile -C -I -o -W --eval";
@@ -21,12 +20,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             inners.list.extend(rules(&arg.with_text(text), &[]));
         }
         if let Some(code) = arg.text.strip_prefix("SHELL=") {
-            shell(arg.with_text(code), inners);
+            inners.shell(arg.with_text(code));
         }
     }
     for text in call.values(&["--eval", "-E"]) {
         inners.list.extend(rules(&text, &[]));
     }
+    inners.cwd = call.option(&["-C", "--directory"]);
     let targets: Vec<Arg> = call.operands_past(VALUES).into_iter().cloned().collect();
     let mut files: Vec<Arg> = call.values(&["-f", "--file", "--makefile"]).collect();
     if files.is_empty() {
@@ -110,14 +110,14 @@ pub(crate) fn rules(code: &Arg, targets: &[Arg]) -> Vec<Inner> {
             });
         }
         if let Some((_, tail)) = line.split_once("$(shell ") {
-            shell(code.with_text(tail.trim_end_matches(')')), &mut inners);
+            inners.shell(code.with_text(tail.trim_end_matches(')')));
         }
     }
     for rule in wanted(&found, targets, variables.contains_key(".DEFAULT_GOAL")) {
         for recipe in &rule.recipes {
             let recipe = recipe.trim_start_matches(['@', '-', '+', ' ']);
             let text = filled(recipe, &variables, 0).replace("$$", "$");
-            shell(code.with_text(text), &mut inners);
+            inners.shell(code.with_text(text));
         }
     }
     inners.list

@@ -1,128 +1,72 @@
 //! Fleets, schedulers and platforms: the command behind a verb, an option or a place.
 //! A row each; what needs more than a row is below.
 
-use super::prefix::command_after;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
-use crate::words::lists;
-use crate::wrapper::{Inner, Inners, Wrapper};
+use crate::wrapper::{Inners, Row, Wrapper, after, behind, option};
 
-/// Where the command of a program is.
-struct Row {
-    name: &'static str,
-    /// The words that announce a command, any of them.
-    verbs: &'static str,
-    /// Options with a value between the verb and the command.
-    values: &'static str,
-    /// Operands between the verb and the command.
-    skip: usize,
-    /// Options whose value is the command.
-    options: &'static [&'static str],
-}
-
-const fn row(
-    name: &'static str,
-    verbs: &'static str,
-    values: &'static str,
-    skip: usize,
-    options: &'static [&'static str],
-) -> Row {
-    Row { name, verbs, values, skip, options }
-}
+pub(super) static WRAPPER: Wrapper =
+    Wrapper { rows: ROWS, names: "salt salt-ssh salt-call chezmoi az aws", unwrap };
 
 const ROWS: &[Row] = &[
-    row("nomad", "exec", "-task -job -namespace -region -address", 1, &[]),
-    row("knife", "ssh winrm", "-x -i -a -P -A -m", 1, &[]),
-    row("bolt", "run", "-t --targets -i -u --inventoryfile", 0, &[]),
-    row("heroku", "run run:detached", "-a --app -s -r -e", 0, &[]),
-    row("toolbox", "run", "-c --container -d --distro -r --release", 0, &[]),
-    row("distrobox", "enter", "-n --name -H -a", 1, &["-e"]),
-    row("fly", "exec", "-a --app", 1, &["-C", "--command", "-c"]),
-    row("flyctl", "exec", "-a --app", 1, &["-C", "--command", "-c"]),
-    row("railway", "run ssh", "-s -e", 0, &["--command", "-c"]),
-    row("vagrant", "", "", 0, &["-c", "--command"]),
-    row("dokku", "run enter run:detached", "", 1, &[]),
-    row("kamal", "exec", "-d -c --primary", 0, &[]),
-    row("scalingo", "run", "-a --app --size", 0, &[]),
-    row("cf", "", "", 0, &["-c", "--command"]),
-    row("eb", "", "", 0, &["-c", "--command"]),
-    row("tsh", "ssh", "-l --login -p --cluster", 1, &[]),
-    row("coder", "ssh", "", 1, &[]),
-    row("devcontainer", "exec", "--workspace-folder --container-id", 0, &[]),
-    row("runc", "exec", "-u -e --cwd", 1, &[]),
-    row("crun", "exec", "-u -e --cwd", 1, &[]),
-    row("docker-machine", "ssh", "", 1, &[]),
-    row("virtctl", "", "", 0, &["-c", "--command"]),
-    row("sbatch", "", "", 0, &["--wrap"]),
-    row("qsub", "*", "-b -q -N -l -o -e -P -pe", 0, &[]),
-    row("bsub", "*", "-q -n -o -e -J -W -R", 0, &[]),
-    row("condor_run", "*", "-a", 0, &[]),
-    row("dsh", "*", "-m -g -f -r -o", 0, &[]),
-    row("mssh", "*", "-u -o -p -l", 1, &[]),
-    row("pueue", "add", "-g --group -w -l --label", 0, &[]),
-    row("zellij", "run", "-n --name --cwd", 0, &[]),
+    behind("nomad", "..exec", "-task -job -namespace -region -address", 1).away(),
+    behind("knife", "..ssh ..winrm", "-x -i -a -P -A -m", 1).away(),
+    behind("bolt", "..run", "-t --targets -i -u --inventoryfile", 0).away(),
+    behind("heroku", "..run ..run:detached", "-a --app -s -r -e", 0).away(),
+    behind("toolbox", "..run", "-c --container -d --distro -r --release", 0),
+    behind("distrobox", "..enter", "-n --name -H -a", 1).or("-e"),
+    behind("fly flyctl", "..exec", "-a --app", 1).or("-C --command -c").away(),
+    behind("railway", "..run ..ssh", "-s -e", 0).or("--command -c").away(),
+    behind("dokku", "..run ..enter ..run:detached", "", 1).away(),
+    behind("kamal", "..exec", "-d -c --primary", 0).away(),
+    behind("scalingo", "..run", "-a --app --size", 0).away(),
+    behind("tsh", "..ssh", "-l --login -p --cluster", 1).away(),
+    behind("coder", "..ssh", "", 1).away(),
+    behind("devcontainer", "..exec", "--workspace-folder --container-id", 0).away(),
+    behind("runc crun", "..exec", "-u -e --cwd", 1).away(),
+    behind("docker-machine", "..ssh", "", 1).away(),
+    option("sbatch", "--wrap").away(),
+    after("qsub", "-b -q -N -l -o -e -P -pe", 0).away(),
+    after("bsub", "-q -n -o -e -J -W -R", 0).away(),
+    after("condor_run", "-a", 0).away(),
+    after("dsh", "-m -g -f -r -o", 0).away(),
+    after("mssh", "-u -o -p -l", 1).away(),
+    behind("pueue", "..add", "-g --group -w -l --label", 0),
+    behind("zellij", "..run", "-n --name --cwd", 0),
+    option("vagrant cf eb virtctl", "-c --command").away(),
+    after("pdsh pssh parallel-ssh clush", "-w -h -H -l -t -g -x -f -p -o -e -u -R", 0).away(),
+    behind(
+        "lxc incus lxc-attach crictl ctr multipass machinectl systemd-nspawn apptainer \
+         singularity limactl colima flatpak snap orb",
+        "..exec ..run ..shell ..enter ..attach ..ssh ..t ..--command ..-e",
+        "-a --app -u -w --bind -B -n",
+        1,
+    )
+    .away(),
+    behind("adb", "..exec ..run ..shell ..enter ..attach ..ssh ..t ..--command ..-e", "-s", 0)
+        .away(),
+    after("systemd-nspawn orb lxc-attach", "-D -M -u --directory -i --image --machine", 0).away(),
+    after("jexec", "-u -U", 1).away(),
+    option("gcloud", "--command -c -C").away(),
+    option("az aws", "--scripts --command-line").away(),
+    option("ansible", "-a --args").away(),
 ];
-
-pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: "salt salt-ssh salt-call chezmoi",
-    rows: || ROWS.iter().map(|row| row.name).collect(),
-    unwrap,
-};
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.opaque = true;
     match call.program {
-        "salt" | "salt-ssh" | "salt-call" => {
+        "chezmoi" => template(call, inners),
+        "az" | "aws" => {
+            if let Some(code) = call.option(&["--parameters"])
+                && let Some((_, code)) = code.text.split_once("commands=")
+            {
+                inners.shell(Arg::new(code.trim_matches(['[', ']', '"', '\'']), call.span));
+            }
+        }
+        _ => {
             inners.elsewhere = true;
             salt(call, inners);
-            return;
         }
-        "chezmoi" => {
-            template(call, inners);
-            return;
-        }
-        _ => {}
-    }
-    let Some(row) = ROWS.iter().find(|row| row.name == call.program) else { return };
-    inners.elsewhere = !matches!(row.name, "pueue" | "zellij" | "toolbox" | "distrobox");
-    if let Some(code) = call.option(row.options) {
-        inners.list.push(Inner::Shell(code, Vec::new()));
-        return;
-    }
-    let behind = match row.verbs {
-        "*" => Some(call.args),
-        verbs => call
-            .args
-            .iter()
-            .position(|arg| lists(verbs, &arg.text))
-            .and_then(|at| call.args.get(at + 1..)),
-    };
-    let Some(behind) = behind else {
-        tail(call, inners);
-        return;
-    };
-    if let Some(at) = behind.iter().position(|arg| arg.is("--")) {
-        run(behind.get(at + 1..).unwrap_or_default(), inners);
-    } else {
-        run(command_after(behind, row.values, row.skip), inners);
-    }
-}
-
-/// Everything behind `--`.
-fn tail(call: &Call<'_>, inners: &mut Inners) {
-    if let Some(at) = call.args.iter().position(|arg| arg.is("--")) {
-        run(call.args.get(at + 1..).unwrap_or_default(), inners);
-    }
-}
-
-/// One word is text for a shell, more are a command with its arguments.
-fn run(words: &[Arg], inners: &mut Inners) {
-    match words {
-        [] => {}
-        [code] | [code, _, _] if code.text.contains(' ') => {
-            inners.list.push(Inner::Shell(code.clone(), Vec::new()));
-        }
-        words => inners.list.push(Inner::Argv(words.to_vec())),
     }
 }
 
@@ -137,21 +81,19 @@ fn salt(call: &Call<'_>, inners: &mut Inners) {
     let rest = call.args.get(at + 1..).unwrap_or_default();
     let word = |text: &str| Arg::new(text, call.span);
     let argv = |head: &[&str]| {
-        let mut argv: Vec<Arg> = head.iter().map(|text| word(text)).collect();
-        argv.extend(rest.iter().cloned());
-        Inner::Argv(argv)
+        let head = head.iter().map(|text| word(text));
+        head.chain(rest.iter().cloned()).collect::<Vec<Arg>>()
     };
     match function {
         "system.reboot" | "system.shutdown" | "system.poweroff" | "system.halt" => {
-            inners.list.push(Inner::Argv(vec![word("reboot")]));
+            inners.argv([word("reboot")]);
         }
-        "file.remove" | "file.rmdir" => inners.list.push(argv(&["rm", "-rf"])),
-        "service.stop" => inners.list.push(argv(&["systemctl", "stop"])),
-        "service.restart" => inners.list.push(argv(&["systemctl", "restart"])),
-        "service.disable" => inners.list.push(argv(&["systemctl", "disable"])),
+        "file.remove" | "file.rmdir" => inners.argv(argv(&["rm", "-rf"])),
+        "service.stop" => inners.argv(argv(&["systemctl", "stop"])),
+        "service.restart" => inners.argv(argv(&["systemctl", "restart"])),
+        "service.disable" => inners.argv(argv(&["systemctl", "disable"])),
         name if name.starts_with("cmd.") => {
-            let words: Vec<&str> = rest.iter().map(|arg| arg.text.as_str()).collect();
-            inners.list.push(Inner::Shell(word(&words.join(" ")), Vec::new()));
+            inners.joined(rest);
         }
         _ => {}
     }
@@ -172,7 +114,7 @@ fn template(call: &Call<'_>, inners: &mut Inners) {
                 .step_by(2)
                 .map(|word| Arg::new(word, call.span))
                 .collect();
-            inners.list.push(Inner::Argv(argv));
+            inners.argv(argv);
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::wrapper::{Inner, Inners, Wrapper};
 pub(super) static WRAPPER: Wrapper = Wrapper {
     names: "bash sh zsh dash ksh ash fish mksh rbash csh tcsh yash posh oksh ksh93 elvish nu hush rc \
         osh ysh xonsh",
-    rows: Vec::new,
+    rows: &[],
     unwrap,
 };
 

@@ -3,19 +3,19 @@
 
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
-use crate::wrapper::{Inner, Inners, Wrapper};
+use crate::wrapper::{Inners, Wrapper};
 
 pub(super) static WRAPPER: Wrapper =
-    Wrapper { names: "sftp ftp lftp ncftp tnftp", rows: Vec::new, unwrap };
+    Wrapper { names: "sftp ftp lftp ncftp tnftp", rows: &[], unwrap };
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     inners.elsewhere = true;
     if let Some(code) = call.option(&["-S"]).filter(|_| call.program == "sftp") {
-        inners.list.push(Inner::Shell(code, Vec::new()));
+        inners.shell(code);
     }
     for arg in call.args {
         if let Some((_, code)) = arg.text.split_once("ProxyCommand=") {
-            inners.list.push(Inner::Shell(arg.with_text(code), Vec::new()));
+            inners.shell(arg.with_text(code));
         }
     }
     let given: Vec<Arg> = call.values(&["-e", "-c"]).filter(|_| call.program == "lftp").collect();
@@ -29,7 +29,7 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
 
 fn command(line: &str, call: &Call<'_>, inners: &mut Inners) {
     if let Some(code) = line.strip_prefix('!') {
-        inners.list.push(Inner::Shell(Arg::new(code, call.span), Vec::new()));
+        inners.shell(Arg::new(code, call.span));
         return;
     }
     let mut words: Vec<&str> =
@@ -48,6 +48,6 @@ fn command(line: &str, call: &Call<'_>, inners: &mut Inners) {
         "mirror" => [&["rsync"][..], rest].concat(),
         _ => return,
     };
-    let argv = argv.into_iter().map(|word| Arg::new(word, call.span)).collect();
-    inners.list.push(Inner::Argv(argv));
+    let argv = argv.into_iter().map(|word| Arg::new(word, call.span)).collect::<Vec<_>>();
+    inners.argv(argv);
 }

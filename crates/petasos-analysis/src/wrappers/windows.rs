@@ -4,13 +4,15 @@ use crate::code::Language;
 use crate::flow::call::Call;
 use crate::flow::decode;
 use crate::flow::value::{Arg, Taint};
+use crate::words::lists;
 use crate::wrapper::{Inner, Inners, Wrapper};
 
-pub(super) static WRAPPER: Wrapper = Wrapper {
-    names: "cmd powershell pwsh iex invoke-expression start-process",
-    rows: Vec::new,
-    unwrap,
-};
+pub(super) static WRAPPER: Wrapper =
+    Wrapper { names: "cmd powershell pwsh iex invoke-expression start-process", rows: &[], unwrap };
+
+/// Options of PowerShell with a value; each may be cut short.
+const VALUES: &str = "-windowstyle -executionpolicy -version -inputformat -outputformat -workingdirectory \
+    -configurationname";
 
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     if call.program == "cmd" {
@@ -32,24 +34,14 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         if lower == "-ec" || lower.len() > 1 && "-encodedcommand".starts_with(&lower) {
             let text = rest.next().map(|arg| arg.text.clone()).unwrap_or_default();
             let plain = decode::base64(&text).unwrap_or_default().replace('\0', "");
-            inners.list.push(Inner::Code(
-                Language::PowerShell,
-                Arg { text: plain, span: arg.span, glob: false, taint: Taint::DECODED },
-            ));
+            inners
+                .list
+                .push(Inner::Code(Language::PowerShell, Arg::of(plain, arg.span, Taint::DECODED)));
             return;
         }
-        let takes_value = [
-            "-windowstyle",
-            "-executionpolicy",
-            "-version",
-            "-inputformat",
-            "-outputformat",
-            "-workingdirectory",
-            "-configurationname",
-        ]
-        .iter()
-        .any(|option| lower.len() > 1 && option.starts_with(&lower))
-            || matches!(lower.as_str(), "-ep" | "-exec" | "-wd");
+        let takes_value = lower.len() > 1
+            && VALUES.split_ascii_whitespace().any(|option| option.starts_with(&lower))
+            || lists("-ep -exec -wd", &lower);
         if takes_value && lower != "-c" {
             rest.next();
             continue;
@@ -59,7 +51,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
             if !lower.starts_with('-') {
                 words.insert(0, &arg.text);
             }
-            inners.list.push(Inner::Code(Language::PowerShell, arg.with_text(words.join(" "))));
+            inners.list.push(match words.as_slice() {
+                ["-"] => Inner::Stdin(Language::PowerShell, Vec::new()),
+                words => Inner::Code(Language::PowerShell, arg.with_text(words.join(" "))),
+            });
             return;
         }
     }

@@ -87,13 +87,14 @@ fn the_white_box_corpus_is_judged_as_labelled() {
     assert_eq!(missed, [""; 0]);
 }
 
-/// Lines written class by class before the code was changed for them. At first sight 518 and 489
-/// of 644 and 547 dangerous ones were caught, 85 and 84 of 93 and 87 blocks blocked, 13 and 2 of 137
-/// and 123 ordinary ones flagged. What is still judged otherwise stays in here.
+/// Lines written class by class before the code was changed for them, in five lots. At first sight
+/// 518 of 644, 489 of 547, 886 of 930, 358 of 392 and 188 of 190 dangerous ones were caught, 85 of 93,
+/// 84 of 87, 217 of 224, 112 of 115 and 26 of 26 blocks blocked; 13 of 137, 2 of 123, 1 of 246, none
+/// of 150 and none of 89 ordinary ones flagged. What is still judged otherwise stays in here.
 #[test]
 fn lines_written_beforehand_score_as_measured() {
     let score = score(include_str!("../data/held-out.jsonl"), &Facts::default());
-    assert!(score.caught * 100 >= score.dangerous * 92, "recall below 92 %: {score:?}");
+    assert!(score.caught * 100 >= score.dangerous * 95, "recall below 95 %: {score:?}");
     assert!(score.blocked * 100 >= score.blocks * 96, "blocks judged as ask: {score:?}");
-    assert!(score.alarms * 100 <= score.ordinary * 2, "more than 2 % false alarms: {score:?}");
+    assert!(score.alarms * 100 <= score.ordinary, "more than 1 % false alarms: {score:?}");
 }

@@ -11,6 +11,7 @@ use petasos_contract::{BoxFuture, CallContext};
 use tokio::sync::Semaphore;
 
 use super::show::{Look, shown, stored};
+use crate::settings::Approvals;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
@@ -53,7 +54,8 @@ impl<C: Console> TerminalApprover<C> {
     }
 
     async fn put(&self, request: &ApprovalRequest, cx: &CallContext) -> Answer {
-        let patience = super::patience(&cx.settings, |it| it.timeout, PATIENCE);
+        let patience =
+            Approvals::read(&cx.settings).map_or(PATIENCE, |approvals| approvals.timeout);
         let gone = |reason: String| Answer::Undeliverable { reason };
         // Two questions on one screen would take each other's answers.
         let Ok(_turn) = self.turn.acquire().await else {

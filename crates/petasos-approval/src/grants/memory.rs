@@ -76,13 +76,6 @@ impl Memory {
         sessions.get(session).is_some_and(|it| it.keys.iter().any(|known| same_key(known, key)))
     }
 
-    pub(crate) fn keys(&self, session: &SessionId) -> Vec<String> {
-        let sessions = self.sessions.lock();
-        let Some(session) = sessions.get(session) else { return Vec::new() };
-        let grants = session.grants.iter().map(|held| held.grant.what.to_string());
-        session.keys.iter().cloned().chain(grants).collect()
-    }
-
     /// Counts what a call may cost.
     pub(crate) fn spend(&self, session: &SessionId, cents: u32) {
         if cents == 0 {

@@ -28,7 +28,7 @@ pub(crate) struct Step {
 }
 
 /// What kind of effect it was.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// A shell command or a program: only a rule that names its commands can allow it.
     Program,
@@ -39,11 +39,12 @@ pub(crate) enum Kind {
     /// Somebody who is written to, or something that is moved.
     Target,
     /// Something that only the tool names.
+    #[default]
     Other,
 }
 
 /// One effect.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Deed {
     pub(crate) tool: String,
     pub(crate) kind: Kind,
@@ -58,15 +59,7 @@ pub(crate) struct Deed {
 
 impl Deed {
     pub(crate) fn new(tool: &str, kind: Kind) -> Self {
-        Self {
-            tool: tool.to_owned(),
-            kind,
-            script: None,
-            steps: Vec::new(),
-            touched: Vec::new(),
-            hosts: Vec::new(),
-            targets: Vec::new(),
-        }
+        Self { tool: tool.to_owned(), kind, ..Self::default() }
     }
 }
 
@@ -78,19 +71,10 @@ pub(crate) fn is_compound(script: &str) -> bool {
 /// Whether a command writes or reads beside its commands: redirections and substitutions. What goes
 /// to nowhere, or joins two streams, does not count.
 pub(crate) fn has_side_channel(script: &str) -> bool {
-    const HARMLESS: [&str; 9] = [
-        "2>&1",
-        "1>&2",
-        ">&2",
-        "2>/dev/null",
-        "2> /dev/null",
-        "&>/dev/null",
-        "&> /dev/null",
-        ">/dev/null",
-        "> /dev/null",
-    ];
+    const HARMLESS: &str =
+        "2>&1,1>&2,>&2,2>/dev/null,2> /dev/null,&>/dev/null,&> /dev/null,>/dev/null,> /dev/null";
     let mut rest = Cow::Borrowed(script);
-    for text in HARMLESS {
+    for text in HARMLESS.split(',') {
         if rest.contains(text) {
             rest = Cow::Owned(without(&rest, text));
         }

@@ -61,18 +61,20 @@ pub(super) fn check(
 fn deed(rule: &Rule, example: &Value, anchors: Anchors<'_>) -> Result<Deed, String> {
     let spelled = match example {
         Value::String(text) => {
-            let text = Some(text.clone());
-            if !rule.command.is_empty() {
-                Spelled { command: text, ..Spelled::default() }
+            let mut spelled = Spelled::default();
+            let part = if !rule.command.is_empty() {
+                &mut spelled.command
             } else if !rule.paths.is_empty() {
-                Spelled { path: text, ..Spelled::default() }
+                &mut spelled.path
             } else if !rule.hosts.is_empty() {
-                Spelled { host: text, ..Spelled::default() }
+                &mut spelled.host
             } else if !rule.targets.is_empty() {
-                Spelled { target: text, ..Spelled::default() }
+                &mut spelled.target
             } else {
-                Spelled { tool: text, ..Spelled::default() }
-            }
+                &mut spelled.tool
+            };
+            *part = Some(text.clone());
+            spelled
         }
         other => serde_json::from_value(other.clone())
             .map_err(|error| format!("its example {other} cannot be read: {error}"))?,

@@ -1,6 +1,8 @@
-//! Patterns for texts, paths and hosts. Linear but for the last star; nothing is looked up.
+//! Patterns for texts, paths and hosts; nothing is looked up.
 
 use std::path::Path;
+
+use petasos_analysis::glob_fits;
 
 /// A pattern over one text: `*`, `?` and `[...]`, where a star crosses everything.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,71 +36,13 @@ impl Glob {
         } else {
             text.chars().collect()
         };
-        fits(&self.pattern, &subject)
+        glob_fits(&self.pattern, &subject)
     }
 }
 
 /// Whether a text has a sign that makes it a pattern.
 pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
-}
-
-fn fits(pattern: &[char], subject: &[char]) -> bool {
-    let (mut p, mut s) = (0, 0);
-    let mut retry: Option<(usize, usize)> = None;
-    loop {
-        if pattern.get(p) == Some(&'*') {
-            retry = Some((p + 1, s));
-            p += 1;
-            continue;
-        }
-        match (pattern.get(p), subject.get(s)) {
-            (None, None) => return true,
-            (Some(sign), Some(letter)) => {
-                let (hit, width) = match sign {
-                    '?' => (true, 1),
-                    '[' => bracket(pattern.get(p..).unwrap_or_default(), *letter),
-                    other => (other == letter, 1),
-                };
-                if hit {
-                    p += width;
-                    s += 1;
-                    continue;
-                }
-            }
-            _ => {}
-        }
-        let Some((after, from)) = retry.filter(|(_, from)| *from < subject.len()) else {
-            return false;
-        };
-        retry = Some((after, from + 1));
-        p = after;
-        s = from + 1;
-    }
-}
-
-/// Whether a bracket expression takes the letter, and how wide it is. One without an end is a plain
-/// bracket.
-fn bracket(pattern: &[char], letter: char) -> (bool, usize) {
-    let negated = matches!(pattern.get(1), Some('!' | '^'));
-    let first = if negated { 2 } else { 1 };
-    let (mut at, mut hit) = (first, false);
-    while let Some(sign) = pattern.get(at) {
-        if *sign == ']' && at > first {
-            return (hit != negated, at + 1);
-        }
-        match (pattern.get(at + 1), pattern.get(at + 2)) {
-            (Some('-'), Some(end)) if *end != ']' => {
-                hit |= (*sign..=*end).contains(&letter);
-                at += 3;
-            }
-            _ => {
-                hit |= *sign == letter;
-                at += 1;
-            }
-        }
-    }
-    (letter == '[', 1)
 }
 
 /// Where a path pattern begins.

@@ -167,33 +167,26 @@ fn deciding(decision: &Decision) -> Vec<String> {
 /// Every rule in force: the built-in ones, then the user's and the project's.
 pub fn rules(settings: &Settings) -> Result<Vec<Listed>, ApprovalSettingsError> {
     let approvals = Approvals::read(settings)?;
-    let mut listed: Vec<Listed> = RULES
-        .iter()
-        .map(|rule| Listed {
-            source: "built-in",
-            key: rule.key.to_owned(),
-            description: rule.description.to_owned(),
-            severity: match rule.severity {
-                Severity::Ask => "ask",
-                Severity::Block => "block",
-            },
-        })
-        .collect();
-    listed.extend(approvals.deny.iter().map(|glob| Listed {
-        source: "approvals.deny",
-        key: glob.as_str().to_owned(),
-        description: "a command that is never run".to_owned(),
-        severity: "block",
-    }));
-    listed.extend(approvals.permissions.listed().map(|(list, rule)| Listed {
-        source: list.key(),
-        key: rule,
-        description: "a rule of the user or the project".to_owned(),
-        severity: match list {
+    let listed = |source, key: &str, about: &str, severity| Listed {
+        source,
+        key: key.to_owned(),
+        description: about.to_owned(),
+        severity,
+    };
+    let built_in = RULES.iter().map(|rule| {
+        let severity = if rule.severity == Severity::Block { "block" } else { "ask" };
+        listed("built-in", rule.key, rule.description, severity)
+    });
+    let denied = approvals.deny.iter().map(|glob| {
+        listed("approvals.deny", glob.as_str(), "a command that is never run", "block")
+    });
+    let own = approvals.permissions.listed().map(|(list, rule)| {
+        let severity = match list {
             crate::permissions::List::Allow => "allow",
             crate::permissions::List::Ask => "ask",
             crate::permissions::List::Deny => "block",
-        },
-    }));
-    Ok(listed)
+        };
+        listed(list.key(), &rule, "a rule of the user or the project", severity)
+    });
+    Ok(built_in.chain(denied).chain(own).collect())
 }

@@ -10,7 +10,7 @@ use petasos_contract::effect::Effect;
 
 use super::outward;
 use super::paths;
-use super::readings::{self, Reading};
+use super::trees;
 use crate::grants::Spot;
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Deed, Kind, Touch};
@@ -39,6 +39,13 @@ pub(crate) struct Said {
     pub(crate) blocks: bool,
 }
 
+impl Said {
+    /// Something that is about one thing and no place in a text.
+    pub(super) fn about(key: &'static str, leaf: &str, why: String, spots: Vec<Spot>) -> Self {
+        Self { key, why, leaf: leaf.to_owned(), spots, span: None, blocks: false }
+    }
+}
+
 /// One effect with what was said about it.
 #[derive(Debug)]
 pub(crate) struct Seen {
@@ -62,14 +69,12 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
         }
         Effect::Unconfined => Seen {
             deed: Deed::new(tool, Kind::Other),
-            said: vec![Said {
-                key: UNCONFINED,
-                why: "leaves the sandbox that the settings ask for".to_owned(),
-                leaf: tool.to_owned(),
-                spots: Vec::new(),
-                span: None,
-                blocks: false,
-            }],
+            said: vec![Said::about(
+                UNCONFINED,
+                tool,
+                "leaves the sandbox that the settings ask for".to_owned(),
+                Vec::new(),
+            )],
         },
         Effect::Write(path) => file(path, Access::Write, tool, facts),
         Effect::Read(path) => file(path, Access::Read, tool, facts),
@@ -84,15 +89,7 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
             deed.hosts.push(host.to_owned());
             let why = format!("opens `{place}`, which is on a private network");
             let spot = Spot { leaf: place.clone(), target: None, cwd: None };
-            let said = Said {
-                key: PRIVATE_ADDRESS,
-                why,
-                leaf: place.clone(),
-                spots: vec![spot],
-                span: None,
-                blocks: false,
-            };
-            Seen { deed, said: vec![said] }
+            Seen { deed, said: vec![Said::about(PRIVATE_ADDRESS, place, why, vec![spot])] }
         }
         Effect::Send { target } => outward::sent(target, tool, facts),
         Effect::Actuate { target, guarded } => outward::moved(target, *guarded, tool, facts),
@@ -105,20 +102,11 @@ fn read_further(seen: &mut Seen, facts: &Facts) {
     if facts.elsewhere || facts.scripts.is_none() {
         return;
     }
-    for reading in readings::all(&seen.deed.steps, &seen.deed.touched, facts) {
+    for path in trees::written(&seen.deed.steps, facts) {
         let added = seen.said.len();
-        match reading {
-            Reading::Command(script) => {
-                seen.add(
-                    petasos_analysis::judge(&petasos_analysis::analyse(&script, facts)).findings,
-                );
-            }
-            Reading::Write(path) => {
-                let path = text(&path);
-                seen.add(petasos_analysis::judge_write(&path, facts).findings);
-                seen.deed.touched.push(Touch { access: Access::Write, path, recursive: false });
-            }
-        }
+        let path = text(&path);
+        seen.add(petasos_analysis::judge_write(&path, facts).findings);
+        seen.deed.touched.push(Touch { access: Access::Write, path, recursive: false });
         for said in seen.said.iter_mut().skip(added) {
             // The span is of a text that the person never saw.
             said.span = None;

@@ -306,7 +306,7 @@ fn left(observed: &[Observed], wanted: impl Fn(&Observed) -> bool) -> Vec<Findin
         .collect()
 }
 
-fn finding(key: impl Into<Cow<'static, str>>, why: String, widest: Scope) -> Finding {
+pub(super) fn finding(key: impl Into<Cow<'static, str>>, why: String, widest: Scope) -> Finding {
     Finding {
         key: key.into(),
         why,

@@ -27,14 +27,7 @@ pub(super) fn sent(target: &str, tool: &str, facts: &Facts) -> Seen {
         return Seen { deed: aimed(tool, target), said: Vec::new() };
     }
     let spot = Spot { leaf: target.to_owned(), target: None, cwd: facts.cwd.clone() };
-    let said = Said {
-        key: MESSAGE,
-        why: format!("sends to `{target}`"),
-        leaf: target.to_owned(),
-        spots: vec![spot],
-        span: None,
-        blocks: false,
-    };
+    let said = Said::about(MESSAGE, target, format!("sends to `{target}`"), vec![spot]);
     Seen { deed: aimed(tool, target), said: vec![said] }
 }
 
@@ -48,7 +41,7 @@ pub(super) fn moved(target: &str, guarded: bool, tool: &str, facts: &Facts) -> S
         Some(("sql", name)) => (SAFETY, format!("changes the database `{name}`"), Vec::new()),
         _ => (SAFETY, format!("moves `{target}`, which people are kept safe by"), Vec::new()),
     };
-    let said = Said { key, why, leaf: target.to_owned(), spots, span: None, blocks: false };
+    let said = Said::about(key, target, why, spots);
     let asks = guarded || key == DESKTOP;
     Seen { deed: aimed(tool, target), said: asks.then_some(said).into_iter().collect() }
 }

@@ -58,6 +58,10 @@ impl Scripts for Disk {
         self.read(path, true)
     }
 
+    fn paths(&self) -> Vec<String> {
+        self.written.iter().filter_map(|path| path.to_str().map(str::to_owned)).collect()
+    }
+
     fn foreign(&self, path: &str) -> Option<String> {
         self.read(path, false)
     }

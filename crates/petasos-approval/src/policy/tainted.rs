@@ -7,20 +7,13 @@ use petasos_contract::effect::Effect;
 use petasos_contract::taint::{Carry, Heat};
 
 use super::decision::{Class, Observed};
+use super::layers::finding;
 use crate::permissions::{Access, Deed};
 use crate::settings::{Approvals, Gates};
 
 /// Files that agents take for instructions.
-const INSTRUCTIONS: [&str; 8] = [
-    "agents.md",
-    "claude.md",
-    "gemini.md",
-    "soul.md",
-    ".hermes.md",
-    ".cursorrules",
-    "copilot-instructions.md",
-    "skill.md",
-];
+const INSTRUCTIONS: &str = "agents.md claude.md gemini.md soul.md .hermes.md .cursorrules \
+    copilot-instructions.md skill.md";
 /// Folders of rules and skills, whichever agent's.
 const FOLDERS: [&str; 5] = ["/skills/", "/.cursor/rules/", "/.claude/", "/.codex/", "/.windsurf/"];
 /// Programs that bring in text from the network.
@@ -96,7 +89,8 @@ fn writes_instructions(deed: &Deed) -> bool {
     deed.touched.iter().filter(|touch| touch.access != Access::Read).any(|touch| {
         let path = touch.path.to_lowercase();
         let name = path.rsplit('/').next().unwrap_or_default();
-        INSTRUCTIONS.contains(&name) || FOLDERS.iter().any(|folder| path.contains(folder))
+        INSTRUCTIONS.split(' ').any(|known| known == name)
+            || FOLDERS.iter().any(|folder| path.contains(folder))
     })
 }
 
@@ -160,14 +154,8 @@ impl Gate<'_> {
             let words: Vec<String> = carried.iter().map(|words| format!("\"{words}\"")).collect();
             why = format!("{why}. Words taken from there: {}", words.join(", "));
         }
-        let finding = Finding {
-            key: format!("words from outside: {deed}").into(),
-            why,
-            kind: FindingKind::Tainted,
-            span: None,
-            widest,
-            stores: None,
-        };
+        let finding = finding(format!("words from outside: {deed}"), why, widest);
+        let finding = Finding { kind: FindingKind::Tainted, ..finding };
         Observed::new(finding, Class::Tainted)
     }
 }

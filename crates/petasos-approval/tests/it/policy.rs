@@ -2,7 +2,6 @@
 
 mod asking;
 mod corpus;
-mod desk;
 mod files;
 mod grants;
 mod kills;

@@ -58,10 +58,11 @@ async fn e131_e136_what_espeak_says_is_heard_word_for_word() {
 
 #[tokio::test]
 async fn e131_a_voice_message_in_opus_is_heard_word_for_word() {
-    let test = "e131_a_voice_message_in_opus_is_heard_word_for_word";
     let voice = json!({ "tts": { "provider": "espeak",
         "espeak": { "voice": "en-us", "speed": 0.8 } } });
-    let Some(desk) = hearing(test, voice) else { return };
+    let Some(desk) = hearing("e131_a_voice_message_in_opus_is_heard_word_for_word", voice) else {
+        return;
+    };
     let text = "Open the window and close the door.";
     let ask = SpeechAsk { text: text.to_owned(), voice_message: true };
     let speech = speak(&ask, desk.processes.as_ref(), &desk.cx).await.unwrap();
@@ -95,17 +96,20 @@ async fn e134_the_real_piper_speaks_with_the_voice_that_it_is_given() {
 
 #[tokio::test]
 async fn what_is_said_into_a_microphone_is_heard() {
-    let test = "what_is_said_into_a_microphone_is_heard";
     let voice = json!({ "tts": { "provider": "espeak",
         "espeak": { "voice": "en-us", "speed": 0.8 } } });
-    let Some(speaker) = hearing(test, voice) else { return };
+    let Some(speaker) = hearing("what_is_said_into_a_microphone_is_heard", voice) else { return };
     let text = "What is the weather in Berlin today?";
     let ask = SpeechAsk { text: text.to_owned(), voice_message: false };
     let spoken = speak(&ask, speaker.processes.as_ref(), &speaker.cx).await.unwrap();
     // The recorder's double copies a file and takes the length that it is asked for.
     let command =
         format!("test {{seconds}} = 4 && cp \"{}\" {{output_path}}", spoken.path.display());
-    let desk = hearing(test, json!({ "voice": { "record_command": command } })).unwrap();
+    let desk = hearing(
+        "what_is_said_into_a_microphone_is_heard",
+        json!({ "voice": { "record_command": command } }),
+    )
+    .unwrap();
     let file = recording::record(4, desk.processes.as_ref(), &desk.cx).await.unwrap();
     let heard = transcribe(&file, None, desk.processes.as_ref(), &desk.cx).await.unwrap();
     assert_eq!(words(&heard.transcript), words(text));
@@ -130,8 +134,8 @@ async fn a_recorder_that_is_not_there_or_records_nothing_says_so() {
     assert_eq!(said.trim(), format!("-q -f S16_LE -r 16000 -c 1 -d 5 {}", file.display()));
 }
 
-fn told(values: Value, variables: &[(&str, &str)]) -> Option<inline::Protocol> {
-    inline::protocol(&Desk::with(&values, variables).cx.settings)
+fn told(values: &Value, variables: &[(&str, &str)]) -> Option<inline::Protocol> {
+    inline::protocol(&Desk::with(values, variables).cx.settings)
 }
 
 #[tokio::test]

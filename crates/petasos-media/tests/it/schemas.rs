@@ -44,7 +44,9 @@ fn names(outgoing: &Outgoing) -> BTreeSet<String> {
 #[track_caller]
 fn fits(operation: &str, outgoing: &Outgoing) {
     let all = published();
-    let schema = all.get(operation).unwrap_or_else(|| panic!("`{operation}` is not in the data"));
+    let schema = all.get(operation);
+    assert!(schema.is_some(), "`{operation}` is not in the data");
+    let schema = schema.unwrap();
     let sent = names(outgoing);
     let strange: Vec<_> = sent.difference(&schema.properties).collect();
     assert!(strange.is_empty(), "{operation} does not know {strange:?}");

@@ -68,7 +68,7 @@ impl DirectAccess {
         if let Some(credential) = &mut renewed.credential {
             credential.scheme = Scheme::Bearer;
         }
-        next.expiry =
+        renewed.expiry =
             Some(Expiry { at_ms: Some(exchanged.until_ms), skew_ms: 0, refreshable: true });
         renewed.headers.extend(exchanged.headers);
         Ok(renewed)

@@ -41,7 +41,6 @@ fn schema() -> Value {
 
 #[derive(Deserialize)]
 struct Input {
-    question: String,
     #[serde(default)]
     annotate: bool,
 }

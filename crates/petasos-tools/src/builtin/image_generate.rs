@@ -106,8 +106,8 @@ impl ImageGenerate {
             let told = "`prompt` is empty: say what the picture shows";
             return Err(MediaError::new("bad_argument", told));
         }
-        let word = work.aspect.unwrap_or_default();
-        let aspect = Aspect::of(&word);
+        let ratio = work.aspect.unwrap_or_default();
+        let aspect = Aspect::of(&ratio);
         let sources = pictures(work.sources, &self.media, cx).await?;
         let modality = if sources.is_empty() { "text" } else { "image" };
         let ask = Draw {

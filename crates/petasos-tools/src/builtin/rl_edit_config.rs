@@ -38,6 +38,6 @@ fn act(seat: Seat<'_>, args: Args) -> BoxFuture<'_, Result<Value, Trouble>> {
     Box::pin(async move {
         seat.chosen()?;
         let value = args.get("value").cloned().unwrap_or_default();
-        Choice::edit(&seat, args.text("field").unwrap_or_default(), value)
+        Choice::edit(&seat, args.text("field").unwrap_or_default(), &value)
     })
 }

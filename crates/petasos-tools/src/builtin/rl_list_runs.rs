@@ -17,7 +17,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     schema,
     examples: &[Example {
         title: "without a trainer nothing is done",
-        args: r#"{}"#,
+        args: r"{}",
         shows: "needs TINKER_API_KEY",
     }],
     build: |ports| RlTool::plain(ports, act),

@@ -74,7 +74,7 @@ impl Choice {
     }
 
     /// Sets one field.
-    pub(crate) fn edit(seat: &Seat<'_>, field: &str, value: Value) -> Result<Value, Trouble> {
+    pub(crate) fn edit(seat: &Seat<'_>, field: &str, value: &Value) -> Result<Value, Trouble> {
         let locked = locked::environment(&locked::Servers::of(&seat.cx.settings));
         let changed = Self::record(&seat.place).edit(|kept: &mut Self| {
             if let Some(locked) = locked.get(field) {

@@ -14,7 +14,7 @@ use tokio::io::{AsyncRead, AsyncReadExt as _};
 use super::{Environment, Seat, word};
 use crate::trouble::Trouble;
 
-const WITHIN: Duration = Duration::from_secs(60);
+const WITHIN: Duration = Duration::from_mins(1);
 const OUTPUT_MAX: u64 = 1 << 20;
 const GRACE: Duration = Duration::from_millis(300);
 /// Before the answer, so that what an import prints is not taken for it.

@@ -88,7 +88,7 @@ impl Runs {
         for run in left {
             self.change(run, |record| {
                 if record.is_live() {
-                    record.status = "interrupted".to_owned();
+                    "interrupted".clone_into(&mut record.status);
                     let why = "the process that owned the run ended, and its programs with it";
                     record.error = Some(why.to_owned());
                     record.ended_s = Some(now_s());

@@ -104,7 +104,7 @@ pub(crate) fn launch(seat: &Seat<'_>) -> Result<Value, Trouble> {
         settings: Arc::clone(&seat.cx.settings),
         processes,
         runs,
-        run_id: run_id.clone(),
+        id: run_id.clone(),
         lock,
     };
     let mut owned = seat.owned.lock();
@@ -159,7 +159,7 @@ struct Run {
     settings: Arc<Settings>,
     processes: Arc<dyn Processes>,
     runs: Runs,
-    run_id: String,
+    id: String,
     /// Says that the owner lives.
     lock: Lock,
 }
@@ -216,7 +216,7 @@ impl Run {
                 return end;
             }
         }
-        self.note(|record| record.status = "running".to_owned());
+        self.note(|record| "running".clone_into(&mut record.status));
         loop {
             if let Some(end) = self.look(live).await {
                 return end;
@@ -252,7 +252,7 @@ impl Run {
 
     /// Whether the run is over. Takes a moment.
     async fn look(&self, live: &[Live]) -> Option<End> {
-        if self.runs.one(&self.run_id).is_ok_and(|record| record.is_to_stop) {
+        if self.runs.one(&self.id).is_ok_and(|record| record.is_to_stop) {
             return Some(End::Stopped);
         }
         let exits = live.iter().map(|part| async {
@@ -278,7 +278,7 @@ impl Run {
     }
 
     async fn start(&self, part: &Part) -> Result<Live, String> {
-        let name = format!("{} of training run {}", part.name, self.run_id);
+        let name = format!("{} of training run {}", part.name, self.id);
         let mut spec = HelperSpec::new(name, part.argv.clone(), &self.settings);
         spec.cwd.clone_from(&self.place.folder);
         spec.env.insert("PYTHONUNBUFFERED".to_owned(), "1".to_owned());
@@ -287,14 +287,14 @@ impl Run {
         let helper = self.processes.start(spec).await.map_err(|error| error.to_string())?;
         let Helper { stdin, stdout, stderr, hand } = helper;
         drop(stdin);
-        let log = self.place.log(part.name, &self.run_id);
+        let log = self.place.log(part.name, &self.id);
         let logs = [Owned::start(keep(stdout, log.clone())), Owned::start(keep(stderr, log))];
         Ok(Live { name: part.name, hand, _logs: logs })
     }
 
     /// A record that cannot be written does not end hours of training.
     fn note(&self, change: impl FnOnce(&mut Record)) {
-        self.runs.change(&self.run_id, change).unwrap_or_default();
+        self.runs.change(&self.id, change).unwrap_or_default();
     }
 }
 

@@ -151,23 +151,23 @@ async fn run(
     let locked = locked::environment(&Servers::of(&seat.cx.settings));
     let mut argv =
         vec![word(&seat.place.python), environment.file_path.clone(), "process".to_owned()];
-    let mut set = |name: &str, value: String| argv.extend([format!("--{name}"), value]);
-    set("env.total_steps", input.num_steps.to_string());
-    set("env.group_size", input.group_size.to_string());
-    set("env.use_wandb", "false".to_owned());
-    set("env.data_path_to_save_groups", word(output));
+    let mut option = |name: &str, value: String| argv.extend([format!("--{name}"), value]);
+    option("env.total_steps", input.num_steps.to_string());
+    option("env.group_size", input.group_size.to_string());
+    option("env.use_wandb", "false".to_owned());
+    option("env.data_path_to_save_groups", word(output));
     for name in ["tokenizer_name", "max_token_length", "max_num_workers", "max_batches_offpolicy"] {
         let value = locked.get(name).cloned().unwrap_or_default();
-        set(
+        option(
             &format!("env.{name}"),
             value.as_str().map_or_else(|| value.to_string(), str::to_owned),
         );
     }
     let base = seat.cx.settings.text("services.endpoints.openrouter").unwrap_or(BASE);
-    set("openai.base_url", base.to_owned());
-    set("openai.model_name", model.to_owned());
-    set("openai.server_type", "openai".to_owned());
-    set("openai.health_check", "false".to_owned());
+    option("openai.base_url", base.to_owned());
+    option("openai.model_name", model.to_owned());
+    option("openai.server_type", "openai".to_owned());
+    option("openai.health_check", "false".to_owned());
     let mut spec = HelperSpec::new("trial of an environment", argv, &seat.cx.settings);
     spec.cwd.clone_from(&seat.place.folder);
     spec.env.insert("PYTHONPATH".to_owned(), word(&seat.place.folder));

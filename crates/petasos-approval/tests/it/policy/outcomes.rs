@@ -4,12 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use petasos_approval::Engine;
 use petasos_approval::log::{self, Outcome};
-use petasos_approval::{Engine, ask::Desk};
 use petasos_contract::approval::{Answer, Approver, Nobody, Scope, Who};
 use petasos_contract::bridging::{PlannedTool, Planning};
 use petasos_contract::call::{Status, ToolCall};
-use petasos_contract::context::Surface;
 use petasos_contract::tool::ToolError;
 use petasos_contract::{Args, CallContext, Plan, ToolOutput};
 use petasos_runtime::registry::{Entry, Intent, Origin};
@@ -107,24 +106,4 @@ async fn a_session_answer_through_the_door_silences_the_next_question() {
     assert_eq!(first.dispatch(call("a"), &cx).await.status, Status::Ok);
     let second = dispatcher(engine, Arc::new(Nobody));
     assert_eq!(second.dispatch(call("b"), &cx).await.status, Status::Ok);
-}
-
-#[tokio::test]
-async fn an_unacknowledged_chat_is_undeliverable_through_the_door() {
-    struct Gone;
-    impl petasos_approval::ask::Notifier for Gone {
-        fn deliver<'a>(
-            &'a self,
-            _: &'a petasos_approval::ask::Card,
-        ) -> petasos_contract::BoxFuture<'a, Result<(), String>> {
-            Box::pin(std::future::ready(Err("no channel".to_owned())))
-        }
-    }
-    let place = Place::new();
-    let desk = Arc::new(Desk::open(&place.home(), Arc::new(Gone)).unwrap());
-    let cx = place.cx_on(Surface::Gateway, &empty(), &[]);
-    let dispatcher = dispatcher(Arc::new(Engine::default()), desk);
-    let call = ToolCall::new("a", "terminal", json!({"command": "rm -r x"}).to_string());
-    let text = dispatcher.dispatch(call, &cx).await.content.text();
-    assert!(text.contains("no channel") && text.contains("undeliverable"), "{text}");
 }

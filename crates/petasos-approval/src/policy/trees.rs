@@ -1,10 +1,15 @@
-//! Trees that are copied or unpacked, and links that are made on the line: judged by what is written.
+//! What a command writes that only the disk tells: the files of trees that are copied, and what an
+//! archive over a home may hold.
 
 use std::path::{Path, PathBuf};
 
-use super::{Reading, ReadingPlace, operands, option, writes};
+use petasos_analysis::Facts;
+
+use super::paths;
 use crate::permissions::deed::Step;
-use crate::permissions::{Access, Touch};
+
+/// So many writes a command may come to.
+const WRITES_MAX: usize = 256;
 
 /// So many files of a tree are looked at, and so deep.
 const FILES_MAX: usize = 200;
@@ -12,13 +17,35 @@ const DEPTH_MAX: usize = 6;
 /// What an archive that is unpacked over a home may hold.
 const STAND_INS: [&str; 4] = [".bashrc", ".profile", ".ssh/authorized_keys", "config.yaml"];
 
+/// The place that steps are read in.
+struct Place<'a> {
+    facts: &'a Facts,
+    cwd: &'a Path,
+    home: &'a Path,
+}
+
+impl Place<'_> {
+    /// A path as the command means it.
+    fn at(&self, path: &str) -> PathBuf {
+        paths::folded(Path::new(path), self.cwd, self.home)
+    }
+}
+
+/// Every path that these steps write besides what their text says.
+pub(super) fn written(steps: &[Step], facts: &Facts) -> Vec<PathBuf> {
+    let cwd = Path::new(facts.cwd.as_deref().unwrap_or("/"));
+    let place = Place { facts, cwd, home: Path::new(&facts.home) };
+    let mut found = Vec::new();
+    for step in steps {
+        let Some((program, arguments)) = step.argv.split_first() else { continue };
+        read(&place, program.rsplit('/').next().unwrap_or_default(), arguments, &mut found);
+    }
+    found.truncate(WRITES_MAX);
+    found
+}
+
 /// What one program writes of a tree.
-pub(super) fn read(
-    place: &ReadingPlace<'_>,
-    name: &str,
-    arguments: &[String],
-    found: &mut Vec<Reading>,
-) {
+fn read(place: &Place<'_>, name: &str, arguments: &[String], found: &mut Vec<PathBuf>) {
     match name {
         "cp" if is_recursive(arguments) => copied(place, arguments, found),
         "rsync" => copied(place, arguments, found),
@@ -65,7 +92,7 @@ fn is_unpacking(arguments: &[String]) -> bool {
         || arguments.iter().any(|word| bundled(word) || word == "--extract" || word == "--get")
 }
 
-fn copied(place: &ReadingPlace<'_>, arguments: &[String], found: &mut Vec<Reading>) {
+fn copied(place: &Place<'_>, arguments: &[String], found: &mut Vec<PathBuf>) {
     let mut sources = operands(arguments);
     let named = option(arguments, "-t", "--target-directory");
     let Some(target) = named.or_else(|| sources.pop()) else { return };
@@ -84,7 +111,7 @@ fn copied(place: &ReadingPlace<'_>, arguments: &[String], found: &mut Vec<Readin
         };
         let mut files = Vec::new();
         walk(&from, &from, 0, &mut files);
-        found.extend(files.into_iter().map(|file| Reading::Write(below.join(file))));
+        found.extend(files.into_iter().map(|file| below.join(file)));
     }
 }
 
@@ -104,51 +131,32 @@ fn walk(root: &Path, folder: &Path, depth: usize, files: &mut Vec<PathBuf>) {
 }
 
 /// What is in an archive is not looked at: over a home it may be anything.
-fn unpacked(place: &ReadingPlace<'_>, folder: Option<&str>, found: &mut Vec<Reading>) {
+fn unpacked(place: &Place<'_>, folder: Option<&str>, found: &mut Vec<PathBuf>) {
     let folder = folder.map_or(place.cwd.to_path_buf(), |folder| place.at(folder));
     let own = place.facts.agent_home.as_deref().map(Path::new);
     if place.home.starts_with(&folder) || own.is_some_and(|own| folder.starts_with(own)) {
-        found.extend(STAND_INS.iter().map(|name| Reading::Write(folder.join(name))));
+        found.extend(STAND_INS.iter().map(|name| folder.join(name)));
     }
 }
 
-/// Writes through links that earlier steps make.
-pub(super) fn links(
-    place: &ReadingPlace<'_>,
-    steps: &[Step],
-    touched: &[Touch],
-    found: &mut Vec<Reading>,
-) {
-    let made: Vec<(PathBuf, PathBuf)> = steps.iter().filter_map(|step| link(place, step)).collect();
-    for touch in touched.iter().filter(|touch| writes(touch)) {
-        let path = place.at(&touch.path);
-        for (link, target) in &made {
-            // What removes a link leaves alone what is behind it.
-            let through =
-                |rest: &Path| touch.access == Access::Write || rest.components().count() > 0;
-            if let Some(rest) = path.strip_prefix(link).ok().filter(|rest| through(rest))
-                && path != *target
-            {
-                let real =
-                    if rest.as_os_str().is_empty() { target.clone() } else { target.join(rest) };
-                found.push(Reading::Write(real));
-            }
+/// The arguments that are no options.
+fn operands(arguments: &[String]) -> Vec<&str> {
+    arguments.iter().map(String::as_str).filter(|word| !word.starts_with('-')).collect()
+}
+
+/// The value of an option: behind it, or joined to it.
+fn option<'a>(arguments: &'a [String], short: &str, long: &str) -> Option<&'a str> {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        if word == short || word == long {
+            return words.next().map(String::as_str);
+        }
+        let joined = word.strip_prefix(long).and_then(|rest| rest.strip_prefix('='));
+        let short =
+            word.strip_prefix(short).filter(|rest| !rest.is_empty() && !word.starts_with("--"));
+        if let Some(value) = joined.or(short) {
+            return Some(value);
         }
     }
-}
-
-/// The link that a step makes, and where it leads.
-fn link(place: &ReadingPlace<'_>, step: &Step) -> Option<(PathBuf, PathBuf)> {
-    let (program, arguments) = step.argv.split_first()?;
-    let names = operands(arguments);
-    let ([target, rest @ ..], "ln") = (names.as_slice(), program.rsplit('/').next()?) else {
-        return None;
-    };
-    let target = place.at(target);
-    let link = match rest {
-        [link] => place.at(link),
-        _ => place.cwd.to_path_buf(),
-    };
-    let link = if link.is_dir() { link.join(target.file_name()?) } else { link };
-    Some((link, target))
+    None
 }

@@ -1,0 +1,16 @@
+//! What was put aside and is now gone for good, here or on the machines of an inventory.
+
+use crate::program::{Program, act};
+use crate::rule::Signal::Emptied;
+
+pub(super) static PROGRAMS: &[Program] = &[
+    act(Emptied, "trash-empty", ""),
+    act(Emptied, "gio", "trash --empty"),
+    act(Emptied, "gvfs-trash", "--empty"),
+    act(
+        Emptied,
+        "ansible",
+        "-a|--args=*state=absent*|*state=stopped*|*state=restarted*|*state=reloaded*; \
+         -m|--module-name=reboot|*.reboot",
+    ),
+];
