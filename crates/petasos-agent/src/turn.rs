@@ -360,9 +360,8 @@ impl Agent {
                     self.compressor.learn(stated);
                 }
                 let Self { engine, transcript, compressor, seat, .. } = self;
-                let done = compressor
-                    .now(Bench { engine, transcript, todo: &seat.todo }, None, &turn.cx)
-                    .await;
+                let bench = Bench { engine, transcript, todo: &seat.todo };
+                let done = compressor.now(bench, None, &turn.cx).await;
                 done.map_err(|stopped| TurnError::TooLong { why: stopped.to_string() })?;
                 turn.budget.refund();
                 Ok(Step::Next)
@@ -387,9 +386,8 @@ impl Agent {
             if !compressor.is_due(preamble, transcript.tokens()) {
                 break;
             }
-            let done = compressor
-                .now(Bench { engine, transcript, todo: &seat.todo }, None, &turn.cx)
-                .await;
+            let bench = Bench { engine, transcript, todo: &seat.todo };
+            let done = compressor.now(bench, None, &turn.cx).await;
             if let Err(stopped) = done {
                 // The provider will say when it really does not fit; until then work goes on.
                 let text = format!("the conversation was not shortened: {stopped}");

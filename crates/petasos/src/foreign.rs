@@ -219,12 +219,11 @@ fn entry(name: &str, settings: &Settings) -> Result<AgentEntry, String> {
     let agents = settings.get(KEY).and_then(Value::as_object);
     let Some(found) = agents.and_then(|agents| agents.get(name)) else {
         let known: Vec<&String> = agents.map(|agents| agents.keys().collect()).unwrap_or_default();
-        return Err(match known.as_slice() {
-            [] => format!("no agent is configured: `{KEY}.{name}` would name its command"),
-            _ => {
-                let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
-                format!("no agent is named `{name}`; there are {}", known.join(", "))
-            }
+        return Err(if known.is_empty() {
+            format!("no agent is configured: `{KEY}.{name}` would name its command")
+        } else {
+            let known: Vec<&str> = known.iter().map(|name| name.as_str()).collect();
+            format!("no agent is named `{name}`; there are {}", known.join(", "))
         });
     };
     let entry: AgentEntry = serde_json::from_value(found.clone())

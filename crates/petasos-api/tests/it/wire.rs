@@ -42,7 +42,6 @@ async fn a_request_hidden_in_another_one_is_never_answered() {
     }
 }
 
-#[expect(clippy::too_many_lines, reason = "a table")]
 fn hidden_requests() -> Vec<String> {
     let auth = format!("Authorization: Bearer {KEY}\r\n");
     let post = |headers: &str, body: &str| {

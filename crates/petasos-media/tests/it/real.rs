@@ -154,11 +154,11 @@ async fn a_terminal_is_known_by_its_variables_and_a_setting_wins() {
         (&[("TERM", "dumb"), ("KITTY_WINDOW_ID", "1")], None),
         (&[("TERM", "tmux-256color"), ("KITTY_WINDOW_ID", "1")], None),
     ] {
-        assert_eq!(told(none.clone(), variables), protocol, "{variables:?}");
+        assert_eq!(told(&none, variables), protocol, "{variables:?}");
     }
     let set = |word: &str| json!({ "display": { "inline_images": word } });
-    assert_eq!(told(set("sixel"), &[("TERM", "xterm")]), Some(Sixel));
-    assert_eq!(told(set("off"), &[("TERM", "xterm-kitty")]), None);
+    assert_eq!(told(&set("sixel"), &[("TERM", "xterm")]), Some(Sixel));
+    assert_eq!(told(&set("off"), &[("TERM", "xterm-kitty")]), None);
 }
 
 #[tokio::test]

@@ -119,8 +119,8 @@ impl ImageGenerate {
         let drawn = Box::pin(draw(&ask, cx)).await?;
         let elsewhere = media::agent_path(&drawn.path, &self.sites, cx).await;
         let path = drawn.path.display().to_string();
-        let note = (aspect.is_none() && !word.trim().is_empty())
-            .then(|| format!("`aspect_ratio` {word} is not known: landscape was taken"));
+        let note = (aspect.is_none() && !ratio.trim().is_empty())
+            .then(|| format!("`aspect_ratio` {ratio} is not known: landscape was taken"));
         let fell = (!drawn.fell_back_from.is_empty()).then(|| json!(drawn.fell_back_from));
         let told = [
             ("success", Some(true.into())),

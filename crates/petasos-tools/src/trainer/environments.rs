@@ -112,7 +112,10 @@ mod tests {
     #[test]
     fn environments_are_read_and_not_run() {
         let folder = tempfile::tempdir().unwrap();
-        let put = |name: &str, text: &str| std::fs::write(folder.path().join(name), text).unwrap();
+        let put = |name: &str, text: &str| {
+            let mode = petasos_fs::Mode::Exactly(0o600);
+            petasos_fs::write(&folder.path().join(name), text.as_bytes(), mode).unwrap();
+        };
         put(
             "math.py",
             "import os\nos.remove('/nowhere')\n\nclass MathEnv(BaseEnv):\n    \"\"\"Sums.\n\n    More.\"\"\"\n    \

@@ -138,7 +138,7 @@ async fn ask(tool: &dyn Tool, args: Value, bench: &Bench) -> Value {
 
 async fn until(bench: &Bench, run: &str, status: &str) -> Value {
     let list = bench.tool("rl_list_runs");
-    let deadline = Instant::now() + Duration::from_secs(60);
+    let deadline = Instant::now() + Duration::from_mins(1);
     loop {
         let told = ask(&*list, json!({}), bench).await;
         let runs = told["runs"].as_array().unwrap();

@@ -41,7 +41,7 @@ fn number(field: u8, value: u8) -> Vec<u8> {
 fn fields(mut raw: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut all = Vec::new();
     while let [tag, rest @ ..] = raw {
-        if tag & 7 == 0 {
+        if tag.trailing_zeros() >= 3 {
             let end = rest.iter().position(|byte| byte & 0x80 == 0).unwrap() + 1;
             raw = &rest[end..];
             continue;

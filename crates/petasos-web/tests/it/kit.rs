@@ -166,13 +166,13 @@ pub(crate) struct Kit {
 
 impl Kit {
     pub(crate) async fn start() -> Self {
-        Self::with(json!({}), &[]).await
+        Self::with(&json!({}), &[]).await
     }
 
     pub(crate) async fn with(web: &Value, variables: &[(&str, &str)]) -> Self {
         let home = tempfile::tempdir().unwrap();
         let server = Server::start().await;
-        let cx = context(home.path(), &web, variables);
+        let cx = context(home.path(), web, variables);
         Self { server, sources: Arc::default(), cx, home }
     }
 

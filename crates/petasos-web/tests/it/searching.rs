@@ -117,7 +117,7 @@ fn choose(kit: &mut Kit, double: &Double) {
     let url = kit.server.url.clone();
     let web = json!({ "search_backend": double.id, "endpoints": { double.id: url } });
     let variables: Vec<_> = double.key.into_iter().map(|name| (name, KEY)).collect();
-    kit.set(web, &variables);
+    kit.set(&web, &variables);
 }
 
 fn ask(query: &str, limit: usize) -> SearchAsk {
@@ -222,7 +222,7 @@ const DUCK: &str = r#"<div class="result"><a rel="nofollow" class="result__a" hr
 async fn e97_a_challenge_is_left_alone() {
     let mut kit = Kit::start().await;
     let web = json!({ "endpoints": { "ddgs": kit.server.url } });
-    kit.set(web, &[]);
+    kit.set(&web, &[]);
     kit.server.at("/html/", Reply::html(DUCK));
     let found = search(&ask("ducks", 1), &kit.cx).await.unwrap();
     assert_eq!(found["data"]["web"][0]["url"], "https://a.example/x");
@@ -241,7 +241,7 @@ async fn rows_that_a_model_wrote_say_so() {
     let mut kit = Kit::start().await;
     let web = json!({ "search_backend": "xai", "endpoints": { "xai": kit.server.url },
         "xai": { "excluded_domains": ["bad.example"] } });
-    kit.set(web, &[("XAI_API_KEY", KEY)]);
+    kit.set(&web, &[("XAI_API_KEY", KEY)]);
     let text = "```json\n{\"results\":[{\"title\":\"A\",\"url\":\"https://a.example/\",\"description\":\"b\"}]}\n```";
     let answer = json!({ "id": "r", "output": [{ "type": "web_search_call" },
         { "type": "message", "content": [{ "type": "output_text", "text": text }] }] });
@@ -258,7 +258,7 @@ async fn e5_e7_nothing_falls_back_in_silence() {
     let mut kit = Kit::start().await;
     let url = kit.server.url.clone();
     kit.set(
-        json!({ "search_backend": "exa", "endpoints": { "brave": url } }),
+        &json!({ "search_backend": "exa", "endpoints": { "brave": url } }),
         &[("BRAVE_API_KEY", KEY)],
     );
     let error = search(&ask("q", 1), &kit.cx).await.unwrap_err();
@@ -266,7 +266,7 @@ async fn e5_e7_nothing_falls_back_in_silence() {
     assert!(kit.server.heard().is_empty());
     let web = json!({ "search_backend": "exa", "fallback": ["brave"],
         "endpoints": { "brave": url, "exa": url } });
-    kit.set(web, &[("BRAVE_API_KEY", KEY), ("EXA_API_KEY", KEY)]);
+    kit.set(&web, &[("BRAVE_API_KEY", KEY), ("EXA_API_KEY", KEY)]);
     kit.server.at("/res/v1/web/search", Reply::json(&(DOUBLES[0].answer)(0, 1)));
     kit.server.at("/search", Reply::json(&json!({})).status(429));
     let found = search(&ask("q", 1), &kit.cx).await.unwrap();

@@ -82,11 +82,11 @@ async fn services_read_what_they_are_named_for() {
 // E5.2: a search service named for pages is an error, and so is one without its key.
 #[tokio::test]
 async fn a_service_that_only_searches_reads_nothing() {
-    let kit = Kit::with(json!({ "extract_backend": "brave" }), &[]).await;
+    let kit = Kit::with(&json!({ "extract_backend": "brave" }), &[]).await;
     let ask = ExtractAsk { urls: vec!["https://a.example/".to_owned()], ..ExtractAsk::default() };
     let reading = Reading { sources: &kit.sources, renderer: None };
     assert_eq!(extract(&ask, reading, &kit.cx).await.unwrap_err().kind, "missing_setup");
-    let kit = Kit::with(json!({ "extract_backend": "exa" }), &[]).await;
+    let kit = Kit::with(&json!({ "extract_backend": "exa" }), &[]).await;
     let reading = Reading { sources: &kit.sources, renderer: None };
     let error = extract(&ask, reading, &kit.cx).await.unwrap_err();
     assert!(error.message.contains("EXA_API_KEY"), "{error}");

@@ -254,7 +254,7 @@ fn look_at_tools(host: &Host, findings: &mut Vec<Finding>) -> Result<(), Report>
     let mut hidden: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for (name, fate) in &definitions.fates {
         if let Fate::Unavailable(reason) | Fate::Withdrawn(reason) = fate {
-            hidden.entry(reason.to_string()).or_default().push(name.to_string());
+            hidden.entry(reason.clone()).or_default().push(name.to_string());
         }
     }
     for (reason, names) in hidden {

@@ -151,9 +151,9 @@ fn test(session: &mut Session, event: &str, tool: &str, args: &str) -> Result<Ex
             out.value(&shown);
         } else {
             let result = shown.get("result").and_then(Value::as_str).unwrap_or_default();
-            let took = shown.get("took_ms").and_then(Value::as_u64);
-            let took = took.map(|took| format!(" ({took} ms)")).unwrap_or_default();
-            out.line(format!("{}: {result}{took}", hook.command));
+            let span = shown.get("took_ms").and_then(Value::as_u64);
+            let span = span.map(|ms| format!(" ({ms} ms)")).unwrap_or_default();
+            out.line(format!("{}: {result}{span}", hook.command));
             if let Ok(Some(ran)) = &ran
                 && !ran.said.stderr.trim().is_empty()
             {

@@ -123,9 +123,8 @@ fn subscribe(
         .subscribed(&asked.route, &entry)
         .map_err(|error| Report::new(error.to_string()).code("usage"))?;
     let name = asked.route.clone();
-    let kept = subscriptions::change(settings, |routes| match routes.contains_key(&name) {
-        true => false,
-        false => routes.insert(name, entry).is_none(),
+    let kept = subscriptions::change(settings, |routes| {
+        !routes.contains_key(&name) && routes.insert(name, entry).is_none()
     });
     if !kept.map_err(|why| Report::new(why).code("files"))? {
         return Err(Report::new(format!("`{}` is subscribed already", asked.route)).code("taken"));

@@ -169,88 +169,8 @@ fn keeper() -> (String, Receiver<(String, Value)>) {
     (url, arrived)
 }
 
-#[test]
-fn an_answer_becomes_a_comment_and_a_job_tells_another_program() {
-    let model = Loopback::saying(vec![Say::Text("Looks good.")]);
-    let (github, comments) = keeper();
-    let (ops, told) = keeper();
-    let home = model.home();
-    home.write(".petasos/scripts/house.sh", "echo the house stands\n");
-    home.write(".petasos/scripts/only.sh", "sed 's/secret/***/'\n");
-    home.write(
-        ".petasos/config.yaml",
-        format!(
-            "{}gateway:\n  webhooks_out:\n    - name: ops\n      url: {ops}/hook\n      \
-             secret_env: OPS_SECRET\n      events: [cron_finished]\nplatforms:\n  webhook:\n    \
-             enabled: true\n    extra:\n      port: 0\n      github_api: {github}\n",
-            model.config()
-        ),
-    );
-    let variables = [
-        ("API_SERVER_KEY", KEY),
-        ("WEBHOOK_SECRET", SECRET),
-        ("GITHUB_TOKEN", "ghp_0123456789abcdef0123456789abcdef0123"),
-        ("OPS_SECRET", SECRET),
-    ];
-    let server = Server::start(&home, &["serve", "--port", "0"], &variables);
-    let hooks = server.line.split("http://").nth(2).and_then(|rest| rest.split('/').next());
-    let hooks = hooks.expect("the address of webhooks").to_owned();
-    // A route that is made while the server runs.
-    let with = |words: &[&str]| {
-        let program =
-            variables.iter().fold(petasos(&home), |it, (name, value)| it.with(name, value));
-        program.run(words)
-    };
-    let words = [
-        "webhook",
-        "subscribe",
-        "pulls",
-        "--prompt",
-        "Review {title}",
-        "--deliver",
-        "github_comment",
-        "--deliver-extra",
-        "repo={repo}",
-        "--deliver-extra",
-        "pr_number={number}",
-        "--script",
-        "only.sh",
-        "--json",
-    ];
-    let made = with(&words).json();
-    let secret = made["secret"].as_str().expect("a secret").to_owned();
-    assert_eq!(with(&words).code, Some(1), "once");
-    let listed = with(&["webhook", "list", "--json"]).json();
-    assert_eq!(listed["subscribed"], json!(["pulls"]), "{listed}");
-    assert!(!listed.to_string().contains(&secret));
-    let body = json!({ "title": "a secret change", "repo": "una/tool", "number": 12 });
-    let (status, _) = hook(&hooks, "pulls", "p1", &body);
-    assert_eq!(status, 401, "another secret");
-    let signed = |body: &Value| {
-        let mut socket = TcpStream::connect(&hooks).expect("a connection");
-        let body = body.to_string();
-        let head = format!(
-            "POST /webhooks/pulls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
-             X-Gitlab-Token: {secret}\r\nX-Gitlab-Event-UUID: {}\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len(),
-            body.len()
-        );
-        socket.write_all(head.as_bytes()).expect("sent");
-        let mut text = String::new();
-        socket.read_to_string(&mut text).expect("an answer");
-        text
-    };
-    let evil = signed(&json!({ "title": "x", "repo": "una/tool/../../x", "number": "1/../2" }));
-    assert!(evil.starts_with("HTTP/1.1 502"), "{evil}");
-    let good = signed(&body);
-    assert!(good.starts_with("HTTP/1.1 202"), "{good}");
-    let (head, comment) = comments.recv_timeout(PATIENCE).expect("a comment");
-    assert!(head.starts_with("POST /repos/una/tool/issues/12/comments "), "{head}");
-    assert!(head.to_lowercase().contains("authorization: bearer ghp_"), "{head}");
-    assert_eq!(comment, json!({ "body": "Looks good." }));
-    let prompt = model.asked()[0]["messages"].to_string();
-    assert!(prompt.contains("a *** change"), "the script saw it first: {prompt}");
-    // A job whose target is the other program, made, run and looked at over HTTP.
+/// A job whose target is the other program, made, run and looked at over HTTP.
+fn job_over_http(server: &Server, told: &Receiver<(String, Value)>) {
     let job = json!({
         "name": "House", "schedule": "every day at 9", "tz": "Europe/Berlin", "script": "house.sh",
         "no_agent": true, "deliver": "webhook:ops",
@@ -288,6 +208,77 @@ fn an_answer_becomes_a_comment_and_a_job_tells_another_program() {
         let (status, told) = server.ask(method, &path(rest), KEY, &body);
         assert_eq!(status, wanted, "{method} {rest}: {told}");
     }
+}
+
+#[test]
+fn an_answer_becomes_a_comment_and_a_job_tells_another_program() {
+    let model = Loopback::saying(vec![Say::Text("Looks good.")]);
+    let (github, comments) = keeper();
+    let (ops, told) = keeper();
+    let home = model.home();
+    home.write(".petasos/scripts/house.sh", "echo the house stands\n");
+    home.write(".petasos/scripts/only.sh", "sed 's/secret/***/'\n");
+    home.write(
+        ".petasos/config.yaml",
+        format!(
+            "{}gateway:\n  webhooks_out:\n    - name: ops\n      url: {ops}/hook\n      \
+             secret_env: OPS_SECRET\n      events: [cron_finished]\nplatforms:\n  webhook:\n    \
+             enabled: true\n    extra:\n      port: 0\n      github_api: {github}\n",
+            model.config()
+        ),
+    );
+    let variables = [
+        ("API_SERVER_KEY", KEY),
+        ("WEBHOOK_SECRET", SECRET),
+        ("GITHUB_TOKEN", "ghp_0123456789abcdef0123456789abcdef0123"),
+        ("OPS_SECRET", SECRET),
+    ];
+    let server = Server::start(&home, &["serve", "--port", "0"], &variables);
+    let hooks = server.line.split("http://").nth(2).and_then(|rest| rest.split('/').next());
+    let hooks = hooks.expect("the address of webhooks").to_owned();
+    // A route that is made while the server runs.
+    let with = |words: &[&str]| {
+        let program =
+            variables.iter().fold(petasos(&home), |it, (name, value)| it.with(name, value));
+        program.run(words)
+    };
+    let words = "webhook subscribe pulls --deliver github_comment --deliver-extra repo={repo} \
+                 --deliver-extra pr_number={number} --script only.sh --json --prompt";
+    let words: Vec<&str> = words.split_whitespace().chain(["Review {title}"]).collect();
+    let made = with(&words).json();
+    let secret = made["secret"].as_str().expect("a secret").to_owned();
+    assert_eq!(with(&words).code, Some(1), "once");
+    let listed = with(&["webhook", "list", "--json"]).json();
+    assert_eq!(listed["subscribed"], json!(["pulls"]), "{listed}");
+    assert!(!listed.to_string().contains(&secret));
+    let body = json!({ "title": "a secret change", "repo": "una/tool", "number": 12 });
+    let (status, _) = hook(&hooks, "pulls", "p1", &body);
+    assert_eq!(status, 401, "another secret");
+    let signed = |body: &Value| {
+        let mut socket = TcpStream::connect(&hooks).expect("a connection");
+        let body = body.to_string();
+        let head = format!(
+            "POST /webhooks/pulls HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\
+             X-Gitlab-Token: {secret}\r\nX-Gitlab-Event-UUID: {}\r\nContent-Length: {}\r\n\r\n{body}",
+            body.len(),
+            body.len()
+        );
+        socket.write_all(head.as_bytes()).expect("sent");
+        let mut text = String::new();
+        socket.read_to_string(&mut text).expect("an answer");
+        text
+    };
+    let evil = signed(&json!({ "title": "x", "repo": "una/tool/../../x", "number": "1/../2" }));
+    assert!(evil.starts_with("HTTP/1.1 502"), "{evil}");
+    let good = signed(&body);
+    assert!(good.starts_with("HTTP/1.1 202"), "{good}");
+    let (head, comment) = comments.recv_timeout(PATIENCE).expect("a comment");
+    assert!(head.starts_with("POST /repos/una/tool/issues/12/comments "), "{head}");
+    assert!(head.to_lowercase().contains("authorization: bearer ghp_"), "{head}");
+    assert_eq!(comment, json!({ "body": "Looks good." }));
+    let prompt = model.asked()[0]["messages"].to_string();
+    assert!(prompt.contains("a *** change"), "the script saw it first: {prompt}");
+    job_over_http(&server, &told);
     let mirror = std::fs::read_to_string(home.user().join(".petasos/cron/jobs.json"));
     assert!(mirror.is_ok_and(|text| text.contains("\"mirror\": true")), "jobs are mirrored");
 }

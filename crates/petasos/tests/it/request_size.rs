@@ -35,7 +35,8 @@ fn first_request(settings: &str, keys: &[(&str, &str)]) -> Value {
     model.asked().first().cloned().expect("a request")
 }
 
-fn size(request: &Value) -> usize {
+/// The bytes of a request, and what they are for.
+fn size(request: &Value) -> (usize, String) {
     let mut costs: Vec<(usize, String)> = request["tools"]
         .as_array()
         .into_iter()
@@ -44,21 +45,22 @@ fn size(request: &Value) -> usize {
         .collect();
     costs.sort_by(|a, b| b.cmp(a));
     let (whole, told) = (request.to_string().len(), request["messages"].to_string().len());
-    println!("{whole} bytes, {told} of them messages, {} tools: {costs:?}", costs.len());
-    whole
+    let figures = format!("{told} of them messages, {} tools: {costs:?}", costs.len());
+    (whole, figures)
 }
 
 #[test]
 fn a_first_request_is_small_and_tool_search_keeps_it_so() {
-    let usual = size(&first_request("", &[]));
-    assert!(usual <= USUAL_MAX, "{usual} bytes, at most {USUAL_MAX}");
+    let (usual, figures) = size(&first_request("", &[]));
+    assert!(usual <= USUAL_MAX, "{usual} bytes, at most {USUAL_MAX}: {figures}");
     let all = "toolsets: [all, kanban, moa, rl, hermes-yuanbao]\n\
                platform_toolsets: {cli: [all, kanban, moa, rl, hermes-yuanbao]}\n\
                tools: {tool_search: {enabled: \"on\"}}\n";
     let request = first_request(all, &KEYS);
     let names = request["tools"].to_string();
     assert!(names.contains("\"tool_search\""), "{names}");
-    let whole = size(&request);
-    assert!(whole <= USUAL_MAX + SEARCH_MAX, "{whole} bytes, at most {}", USUAL_MAX + SEARCH_MAX);
+    let (whole, figures) = size(&request);
+    let most = USUAL_MAX + SEARCH_MAX;
+    assert!(whole <= most, "{whole} bytes, at most {most}: {figures}");
     assert_ne!(request, json!(null));
 }

@@ -23,7 +23,7 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
         let name = entry.file_name().to_string_lossy().into_owned();
         if path.is_dir() {
             sources(&path, found);
-        } else if name.ends_with(".rs") && !LISTS.contains(&name.as_str()) {
+        } else if path.extension().is_some_and(|it| it == "rs") && !LISTS.contains(&name.as_str()) {
             found.push(path);
         }
     }
@@ -33,11 +33,11 @@ fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
 /// its arguments.
 fn calls(text: &str, name: &str) -> bool {
     let quoted = format!("\"{name}\"");
-    text.match_indices(&quoted).any(|(at, _)| {
-        let before = text[..at].trim_end();
-        let after = text[at + quoted.len()..].trim_start();
-        let opens = before.ends_with('(') || before.ends_with(',') || before.ends_with('[');
-        opens && (after.starts_with(',') || after.starts_with(')'))
+    let pieces: Vec<&str> = text.split(&quoted).collect();
+    pieces.windows(2).any(|around| {
+        let [before, after] = around else { return false };
+        let opens = before.trim_end().ends_with(['(', ',', '[']);
+        opens && after.trim_start().starts_with([',', ')'])
     })
 }
 

@@ -95,15 +95,7 @@ pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
             }
         };
         chats.serves(&gateway);
-        if gateway.accounts().is_empty() && doors.urls().is_empty() {
-            return Err(Report::new("no platform is configured")
-                .code("settings")
-                .hint("`petasos gateway platforms` says what each needs"));
-        }
-        let mut names: Vec<String> =
-            gateway.accounts().iter().map(|account| account.name()).collect();
-        names.extend(doors.urls());
-        out.line(format!("gateway: ready; {}", names.join(", ")));
+        out.line(format!("gateway: ready; {}", served(&gateway, doors.urls())?.join(", ")));
         let stop = CancellationToken::new();
         let firing = Firing::start(&host, &inputs).await?;
         let doors = doors.open(&stop);
@@ -121,6 +113,18 @@ pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
             _ => ExitCode::SUCCESS,
         })
     })
+}
+
+/// What is served: accounts by name, and addresses; nothing at all is a mistake.
+fn served(gateway: &Gateway, urls: Vec<String>) -> Result<Vec<String>, Report> {
+    let mut names: Vec<String> = gateway.accounts().iter().map(|account| account.name()).collect();
+    names.extend(urls);
+    if names.is_empty() {
+        return Err(Report::new("no platform is configured")
+            .code("settings")
+            .hint("`petasos gateway platforms` says what each needs"));
+    }
+    Ok(names)
 }
 
 /// Tells other programs when an account is in another state, where any wants to know.

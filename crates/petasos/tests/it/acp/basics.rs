@@ -229,14 +229,14 @@ fn plan_mode_is_the_sessions_own() {
     let mut editor = Editor::greeted(&home, &json!({}));
     let session = editor.session(&home.workspace());
     editor.turn(&session, "/plan on");
-    let modes = |editor: &Editor| -> Vec<String> {
-        let modes = editor.updates("current_mode_update");
-        modes.iter().filter_map(|it| it["currentModeId"].as_str().map(str::to_owned)).collect()
+    let shown = |editor: &Editor| -> Vec<String> {
+        let updates = editor.updates("current_mode_update");
+        updates.iter().filter_map(|it| it["currentModeId"].as_str().map(str::to_owned)).collect()
     };
-    assert_eq!(modes(&editor), ["plan"]);
+    assert_eq!(shown(&editor), ["plan"]);
     editor.ask("session/set_mode", json!({ "sessionId": session, "modeId": "accept_edits" }));
     editor.turn(&session, "/status");
-    assert_eq!(modes(&editor), ["plan", "accept_edits"]);
+    assert_eq!(shown(&editor), ["plan", "accept_edits"]);
 }
 
 /// Words for a running turn reach it, and words for later have a turn of their own.

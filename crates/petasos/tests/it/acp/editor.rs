@@ -254,7 +254,9 @@ impl Editor {
             "fs/write_text_file" => {
                 let path = params["path"].as_str().unwrap_or_default().to_owned();
                 let text = params["content"].as_str().unwrap_or_default().to_owned();
-                std::fs::write(&path, &text).expect("an editor saves what it is given");
+                let mode = petasos_fs::Mode::Exactly(0o644);
+                petasos_fs::write(std::path::Path::new(&path), text.as_bytes(), mode)
+                    .expect("an editor saves what it is given");
                 self.buffers.insert(path, text);
                 json!({ "result": {} })
             }
