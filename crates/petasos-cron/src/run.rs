@@ -218,7 +218,8 @@ fn cost_of(item: &StreamItem) -> f64 {
 /// Whether a turn came to a reply.
 fn outcome(end: &TurnEnd) -> OccurrenceState {
     match end.outcome {
-        Outcome::Interrupted => OccurrenceState::Failed,
+        // What was stopped, filtered or given up is no reply, whatever stands in its place.
+        Outcome::Interrupted | Outcome::Refused | Outcome::Halted => OccurrenceState::Failed,
         _ if end.text.trim().is_empty() => OccurrenceState::Failed,
         _ => OccurrenceState::Succeeded,
     }

@@ -122,12 +122,30 @@ impl Store {
         if let Some(finding) = findings.iter().find(|finding| !in_index(finding)) {
             return Err(StoreError::Damaged { detail: finding.what.clone() });
         }
+        self.look_for_unsound(&progress).await?;
         let mut repaired = Repaired::default();
         self.rebuild(&progress).await?;
         repaired.done.push("search indexes were rebuilt".to_owned());
         self.close_turns(&mut repaired, &progress).await?;
         repaired.findings = self.verify(None, &progress).await?.findings;
         Ok(repaired)
+    }
+
+    /// A message that is not what was written means that pages of the file were, and only a
+    /// salvage leaves it out.
+    async fn look_for_unsound(&self, progress: &impl Fn(Progress)) -> Result<(), StoreError> {
+        let ids = self.readers.read("the conversations", verify::sessions).await?;
+        let total = ids.len() as u64;
+        for (at, id) in ids.into_iter().enumerate() {
+            progress(Progress { what: "conversations", done: at as u64, total });
+            let session = id.clone();
+            let look = move |connection: &Connection| verify::unsound(connection, &session);
+            if let Some(seq) = self.readers.read_within(STEP_MAX, "a conversation", look).await? {
+                let detail = format!("{id}: message {seq} is not what was written");
+                return Err(StoreError::Damaged { detail });
+            }
+        }
+        Ok(())
     }
 
     async fn close_turns(

@@ -108,3 +108,17 @@ pub(crate) fn check_session(
     found.messages = count;
     Ok(found)
 }
+
+/// The first message of a conversation that cannot be read or is not what was written.
+pub(crate) fn unsound(connection: &Connection, id: &SessionId) -> Result<Option<i64>, StoreError> {
+    let columns = messages::columns();
+    let sql = format!("SELECT {columns} FROM messages WHERE session = ?1 ORDER BY place, id");
+    let mut statement = connection.prepare_cached(&sql).map_err(failed)?;
+    let mut rows = statement.query([id.as_str()]).map_err(failed)?;
+    while let Some(row) = rows.next().map_err(failed)? {
+        if !matches!(messages::read_row(row), Ok((_, true))) {
+            return Ok(Some(row.get(0).map_err(failed)?));
+        }
+    }
+    Ok(None)
+}

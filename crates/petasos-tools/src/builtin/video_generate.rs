@@ -26,9 +26,9 @@ pub(super) static TOOL: ToolDef = ToolDef {
     check: Some(&VIDEO_GEN),
     schema,
     examples: &[Example {
-        title: "without words nothing is asked",
-        args: r#"{"prompt":""}"#,
-        shows: "`prompt` is empty",
+        title: "without a service it says what is missing",
+        args: r#"{"prompt":"a cat on a fence"}"#,
+        shows: "needs video_gen.provider",
     }],
     build: |ports| Arc::new(VideoGenerate(Studio::new(ports))),
     ..ToolDef::USUAL

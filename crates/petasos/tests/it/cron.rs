@@ -174,7 +174,12 @@ fn s126_a_run_that_is_silent_or_long_is_ended() {
 
 #[test]
 fn s128_silence_is_kept_and_an_empty_reply_is_a_failure() {
-    let model = Loopback::saying(vec![Say::Text("Nothing new.\n[SILENT]"), Say::Text("")]);
+    let model = Loopback::saying(
+        [Say::Text("Nothing new.\n[SILENT]")]
+            .into_iter()
+            .chain(std::iter::repeat_n(Say::Text(""), 12))
+            .collect(),
+    );
     let home = model.home();
     let id = made(&home, &["every 1h", "look"]);
     assert_eq!(cron(&home, &["run", &id]).code, Some(0));
@@ -494,15 +499,19 @@ fn s125_the_program_under_a_clock_that_goes_back_ahead_and_to_sleep() {
     ] {
         let ticked = under(clock, &home, &["tick"]).expect("it was there before");
         assert!(ticked.status.success(), "{clock}: {}", String::from_utf8_lossy(&ticked.stderr));
-        assert_eq!(model.asked().len(), runs, "at {clock}");
+        let told = shown(&home, &["logs"]);
+        let done = told["runs"].as_array().into_iter().flatten();
+        let done = done.filter(|run| run["state"] == "succeeded").count();
+        assert_eq!(done, runs, "at {clock}: {told}");
     }
     let told = shown(&home, &["logs"]);
     let runs = told["runs"].as_array().cloned().unwrap_or_default();
     let due = |run: &Value| run["due_times"].as_u64().unwrap_or(1);
     let count =
         |state: &str| -> u64 { runs.iter().filter(|run| run["state"] == state).map(due).sum() };
-    // 10, 12 and 21 ran; 11 and 13 to 20 are noted as missed.
-    assert_eq!((count("succeeded"), count("skipped")), (3, 9), "{told}");
+    // 10, 12 and 21 ran; 9, which came again when the clock had gone back, 11 and 13 to 20 are
+    // noted as missed.
+    assert_eq!((count("succeeded"), count("skipped")), (3, 10), "{told}");
 }
 
 #[test]

@@ -24,7 +24,7 @@ fn the_answer_alone_is_printed_and_progress_is_beside_it() {
     let finished = run(&home, &["what does a.txt say?"]);
     assert_eq!(finished.code, Some(0), "{}", finished.stderr);
     assert_eq!(finished.stdout, "It says *one*.\n");
-    assert!(finished.stderr.contains("read_file a.txt"), "{}", finished.stderr);
+    assert!(finished.stderr.contains("Read a.txt"), "{}", finished.stderr);
 }
 
 #[test]

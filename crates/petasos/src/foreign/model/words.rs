@@ -21,7 +21,8 @@ impl Told {
 
     /// Whether the conversation still begins with what was heard.
     pub(super) fn covers(&self, messages: &[Message]) -> bool {
-        messages.get(..self.count).is_some_and(|before| mark(before) == self.mark)
+        let before = messages.get(..self.count);
+        self.count == 0 || before.is_some_and(|before| mark(before) == self.mark)
     }
 
     /// What is to be said now, and the pictures of it: the last words of the user, and before them

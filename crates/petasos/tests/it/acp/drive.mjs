@@ -26,7 +26,15 @@ function start() {
   });
   const input = new ReadableStream({
     start(controller) {
-      child.stdout.on("data", (chunk) => { log(chunk); controller.enqueue(new Uint8Array(chunk)); });
+      // Whole lines alone: what the client writes meanwhile must not stand inside one.
+      let rest = Buffer.alloc(0);
+      child.stdout.on("data", (chunk) => {
+        rest = Buffer.concat([rest, chunk]);
+        const end = rest.lastIndexOf(10) + 1;
+        if (end) log(rest.subarray(0, end));
+        rest = rest.subarray(end);
+        controller.enqueue(new Uint8Array(chunk));
+      });
       child.stdout.on("end", () => { try { controller.close(); } catch {} });
     },
   });

@@ -20,17 +20,22 @@ const calls = {};
 
 function start() {
   const child = spawn(program, ["acp"], { cwd, stdio: ["pipe", "pipe", "ignore"] });
-  const log = (chunk) => appendFileSync(trace, chunk);
+  // Both sides number their requests on their own, so each frame says whose it is.
+  const log = (from, lines) => {
+    const marked = (line) => { try { return JSON.stringify({ ...JSON.parse(line), _from: from }); } catch { return line; } };
+    appendFileSync(trace, lines.filter((line) => line.trim()).map((line) => `${marked(line)}\n`).join(""));
+  };
   const output = new WritableStream({
-    write: (chunk) => new Promise((done, fail) => { log(chunk); child.stdin.write(chunk, (error) => (error ? fail(error) : done())); }),
+    write: (chunk) => new Promise((done, fail) => { log("client", new TextDecoder().decode(chunk).split("\n")); child.stdin.write(chunk, (error) => (error ? fail(error) : done())); }),
   });
   const input = new ReadableStream({
     start(controller) {
       let rest = "";
       child.stdout.on("data", (chunk) => {
-        log(chunk);
         const lines = (rest + chunk).split("\n");
         rest = lines.pop();
+        // Whole lines alone: what the client writes meanwhile must not stand inside one.
+        log("agent", lines);
         for (const line of lines) { try { if (JSON.parse(line).jsonrpc !== "2.0") saw.stray++; } catch { saw.stray++; } }
         controller.enqueue(new Uint8Array(chunk));
       });
