@@ -42,7 +42,7 @@ impl Judge {
                     cwd: Some(cx.workspace.to_path_buf()),
                     findings: findings.clone(),
                     edits: action.edits.clone(),
-                    digest: Digest(Sha256::digest(action.title.as_bytes()).into()),
+                    digest: digest(action),
                     widest,
                 };
                 Some(cx.pauses.during(self.people.ask(&request, cx)).await)
@@ -93,6 +93,12 @@ impl Judge {
         };
         Some(whys.into_iter().map(finding).collect())
     }
+}
+
+/// What was asked about, whole: a title alone may stand for two different commands.
+fn digest(action: &WantedAction) -> Digest {
+    let whole = json!([action.title, action.command, action.writes]);
+    Digest(Sha256::digest(whole.to_string().as_bytes()).into())
 }
 
 fn plan(action: &WantedAction, cx: &CallContext) -> (ToolName, Plan) {
