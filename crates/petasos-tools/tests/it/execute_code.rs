@@ -271,14 +271,17 @@ fn the_description_names_only_tools_that_are_there() {
         };
         patch["description"].as_str().unwrap().to_owned()
     };
+    let names = |text: &str, tool: &str| {
+        text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').any(|it| it == tool)
+    };
     let some = patched(&["read_file", "terminal", "memory"]);
     for tool in CODE_TOOLS {
-        let is_named = some.contains(&format!("{tool}("));
+        let is_named = names(&some, tool);
         assert_eq!(is_named, ["read_file", "terminal"].contains(tool), "{tool}");
     }
     assert!(!some.contains("memory") && !some.contains("web"));
     assert!(patched(&[]).contains("No tools can be called"));
-    assert!(CODE_TOOLS.iter().all(|tool| patched(CODE_TOOLS).contains(&format!("{tool}("))));
+    assert!(CODE_TOOLS.iter().all(|tool| names(&patched(CODE_TOOLS), tool)));
 }
 
 struct Allows;
