@@ -82,7 +82,10 @@ fn serve(
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket);
     let (mut line, mut length, mut key) = (String::new(), 0, String::new());
-    reader.read_line(&mut line)?;
+    if reader.read_line(&mut line)? == 0 {
+        // A connection that was given up before it asked for anything.
+        return Ok(());
+    }
     let is_list = line.starts_with("GET");
     loop {
         line.clear();

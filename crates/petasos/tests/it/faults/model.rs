@@ -110,7 +110,10 @@ fn serve(
 ) -> std::io::Result<()> {
     let mut reader = BufReader::new(socket);
     let (mut line, mut length) = (String::new(), 0);
-    reader.read_line(&mut line)?;
+    if reader.read_line(&mut line)? == 0 {
+        // A connection that was given up before it asked for anything.
+        return Ok(());
+    }
     let is_list = line.starts_with("GET");
     while !line.trim().is_empty() {
         line.clear();
