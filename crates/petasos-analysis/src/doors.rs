@@ -38,12 +38,12 @@ pub fn analyse_code(language: Language, text: &str, facts: &Facts) -> Analysis {
 
 /// Judges a shell command.
 pub fn judge_command(command: &str, facts: &Facts) -> Judgement {
-    judge(&analyse(command, facts))
+    judge(analyse(command, facts))
 }
 
 /// Judges a program text by its visible effects.
 pub fn judge_code(language: Language, text: &str, facts: &Facts) -> Judgement {
-    judge(&analyse_code(language, text, facts))
+    judge(analyse_code(language, text, facts))
 }
 
 /// Judges writing to `path`, which the caller has resolved through links.
@@ -68,5 +68,5 @@ fn judge_path(deed: Deed, path: &str, facts: &Facts) -> Judgement {
     let span = Cut::new(0, path.len());
     let leaf = || path.to_owned();
     engine.report.touch(&touch, Span { start: span.start, end: span.end }, &leaf);
-    judge(&engine.report.analysis)
+    judge(engine.report.analysis)
 }

@@ -49,7 +49,7 @@ pub use doors::{
 pub use facts::{Facts, Scripts};
 pub use flow::report::FINDINGS_MAX;
 pub use path::{glob_fits, is_free};
-pub use rule::{Rule, is_blind, is_own_file};
+pub use rule::{Nature, Rule};
 pub use rules::RULES;
 pub use shell::Span;
 pub use verdict::{

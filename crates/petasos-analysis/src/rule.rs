@@ -63,16 +63,48 @@ pub(crate) enum Check {
     Signal(Signal),
     /// For a path that is written and means this.
     Write(Target),
+    /// For flags of sudo, if the function agrees.
+    Sudo(fn(&Call<'_>) -> bool),
+}
+
+/// What a rule is about, for whoever decides what may set it aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Nature {
+    /// Something that was looked at.
+    Plain,
+    /// Something could not be looked at: an answer says nothing about the next time.
+    Blind,
+    /// The agent's own settings, rules, hooks or credentials.
+    OwnFiles,
+    /// Keys, tokens and passwords reach the output.
+    SecretRead,
+    /// Sudo is fed a password, or asked for a shell.
+    Sudo,
+    /// The agent itself is stopped.
+    SelfHarm,
+}
+
+impl Check {
+    fn nature(&self) -> Nature {
+        use Signal::{DecodedCode, HiddenName, KeyExport, Limit, Malformed};
+        use Signal::{OpaqueCode, OwnPolicy, RemoteCode, SecretRead, SelfHarm, UnknownProgram};
+        match self {
+            Self::Signal(
+                Limit | Malformed | HiddenName | UnknownProgram | RemoteCode | DecodedCode
+                | OpaqueCode,
+            ) => Nature::Blind,
+            Self::Signal(OwnPolicy) | Self::Write(Target::Agent) => Nature::OwnFiles,
+            Self::Signal(SecretRead | KeyExport) => Nature::SecretRead,
+            Self::Signal(SelfHarm) => Nature::SelfHarm,
+            Self::Sudo(_) => Nature::Sudo,
+            _ => Nature::Plain,
+        }
+    }
 }
 
 impl std::fmt::Debug for Check {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Call(..) => "Call",
-            Self::Touch(_) => "Touch",
-            Self::Signal(_) => "Signal",
-            Self::Write(_) => "Write",
-        })
+        formatter.write_str("Check")
     }
 }
 
@@ -94,6 +126,25 @@ pub struct Rule {
     pub passes: &'static [&'static str],
 }
 
+impl Rule {
+    /// One that asks, without older keys.
+    pub(crate) const ASK: Self = Self {
+        key: "",
+        aliases: &[],
+        description: "",
+        severity: Severity::Ask,
+        checks: &[],
+        matches: &[],
+        passes: &[],
+    };
+
+    /// What it is about.
+    pub fn nature(&self) -> Nature {
+        let mut natures = self.checks.iter().map(Check::nature);
+        natures.find(|nature| *nature != Nature::Plain).unwrap_or(Nature::Plain)
+    }
+}
+
 type CallCheck = fn(&Call<'_>) -> bool;
 
 /// Every check with its rule.
@@ -104,7 +155,12 @@ fn checks() -> impl Iterator<Item = (&'static Rule, &'static Check)> {
 static CALLS: LazyLock<Table<Vec<(&'static Rule, CallCheck)>>> = LazyLock::new(|| {
     let mut map: Table<Vec<(&'static Rule, CallCheck)>> = Table::default();
     for (rule, check) in checks() {
-        if let Check::Call(programs, check) = check {
+        let found = match check {
+            Check::Call(programs, check) => Some((*programs, check)),
+            Check::Sudo(check) => Some(("sudo doas", check)),
+            _ => None,
+        };
+        if let Some((programs, check)) = found {
             for program in programs.split_ascii_whitespace() {
                 map.entry(program).or_default().push((rule, *check));
             }
@@ -125,26 +181,6 @@ static SIGNALS: LazyLock<Vec<(Signal, &'static Rule)>> = LazyLock::new(|| {
     signalled.collect()
 });
 
-/// Whether a rule speaks because something could not be looked at: an answer says nothing about
-/// the next time.
-pub fn is_blind(key: &str) -> bool {
-    const BLIND: [Signal; 7] = [
-        Signal::Limit,
-        Signal::Malformed,
-        Signal::HiddenName,
-        Signal::UnknownProgram,
-        Signal::RemoteCode,
-        Signal::DecodedCode,
-        Signal::OpaqueCode,
-    ];
-    SIGNALS.iter().any(|(signal, rule)| rule.key == key && BLIND.contains(signal))
-}
-
-/// Whether a rule is about the agent's own settings, rules, hooks or credentials.
-pub fn is_own_file(key: &str) -> bool {
-    ["write to agent settings", "change to agent policy"].contains(&key)
-}
-
 /// Rules that look at calls of `program`.
 pub(crate) fn on_call(program: &str) -> &'static [(&'static Rule, CallCheck)] {
     CALLS.get(program).map(Vec::as_slice).unwrap_or_default()
@@ -155,7 +191,7 @@ pub(crate) fn on_touch(touch: &Touch<'_>) -> impl Iterator<Item = &'static Rule>
     let speaks = |check: &Check| match check {
         Check::Touch(check) => check(touch),
         Check::Write(target) => touch.deed == Deed::Write && touch.target == *target,
-        Check::Call(..) | Check::Signal(_) => false,
+        Check::Call(..) | Check::Signal(_) | Check::Sudo(_) => false,
     };
     TOUCHES.iter().filter(move |(_, check)| speaks(check)).map(|(rule, _)| *rule)
 }

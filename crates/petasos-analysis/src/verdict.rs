@@ -1,5 +1,6 @@
 //! What the judge says: the verdict, the findings behind it, and the effects seen.
 
+use crate::rule::Nature;
 use crate::shell::Span;
 
 /// What is to happen with a command.
@@ -24,15 +25,6 @@ pub enum Severity {
     Block,
 }
 
-impl From<Severity> for Verdict {
-    fn from(severity: Severity) -> Self {
-        match severity {
-            Severity::Ask => Self::Ask,
-            Severity::Block => Self::Block,
-        }
-    }
-}
-
 /// One reason for a verdict.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct Finding {
@@ -40,6 +32,9 @@ pub struct Finding {
     pub rule: &'static str,
     /// What the rule is about, for a person.
     pub description: &'static str,
+    /// What the rule is about, for whoever decides.
+    #[serde(skip)]
+    pub nature: Nature,
     /// What the rule asks for, after softening.
     pub severity: Severity,
     /// Where in the original text.
@@ -93,6 +88,9 @@ pub struct Leaf {
     pub via: Vec<String>,
     /// Where in the original text.
     pub span: Span,
+    /// The directory it runs in, when that is known.
+    #[serde(skip)]
+    pub cwd: Option<String>,
 }
 
 /// Everything the analysis saw.
@@ -118,9 +116,13 @@ pub struct Judgement {
 }
 
 /// Weighs an analysis: the gravest finding decides.
-pub fn judge(analysis: &Analysis) -> Judgement {
-    let mut findings = analysis.findings.clone();
+pub fn judge(analysis: Analysis) -> Judgement {
+    let Analysis { effects, mut findings, .. } = analysis;
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
-    let verdict = findings.first().map_or(Verdict::Allow, |finding| finding.severity.into());
-    Judgement { verdict, findings, effects: analysis.effects.clone() }
+    let verdict = match findings.first().map(|finding| finding.severity) {
+        None => Verdict::Allow,
+        Some(Severity::Ask) => Verdict::Ask,
+        Some(Severity::Block) => Verdict::Block,
+    };
+    Judgement { verdict, findings, effects }
 }

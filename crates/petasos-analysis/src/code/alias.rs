@@ -63,7 +63,8 @@ pub(super) fn loops(tokens: &[Token]) -> HashMap<String, Vec<String>> {
         else {
             continue;
         };
-        if word != "for" || !matches!(within.as_str(), "in" | "of") || found.len() >= 16 {
+        let begins = matches!(word.as_str(), "for" | "const" | "let" | "var");
+        if !begins || !matches!(within.as_str(), "in" | "of") || found.len() >= 16 {
             continue;
         }
         let inside = tokens.iter().skip(at + 4);

@@ -228,6 +228,8 @@ impl Engine<'_> {
         assigns: &[(String, Arg)],
     ) -> Stream {
         let Some((first, args)) = argv.split_first() else { return Stream::empty() };
+        let cwd = self.state.cwd.clone();
+        self.report.cwd.clone_from(&cwd);
         self.report.leaf(argv, &self.via, span);
         self.report.effect(EffectKind::Run, &first.text, first.span);
         for (name, value) in assigns {
@@ -241,8 +243,6 @@ impl Engine<'_> {
         }
         // So many words are looked at by each rule for this program.
         self.charge(args.len().saturating_sub(64) * 60, span);
-        let cwd = self.state.cwd.clone();
-        self.report.cwd.clone_from(&cwd);
         let call = Call {
             program,
             name: first,

@@ -70,6 +70,7 @@ impl Report {
                 argv: argv.iter().take(64).map(|arg| shown(&arg.text)).collect(),
                 via: via.iter().map(|name| (*name).to_owned()).collect(),
                 span,
+                cwd: self.cwd.clone(),
             });
         }
     }
@@ -112,6 +113,7 @@ impl Report {
         let finding = Finding {
             rule: rule.key,
             description: rule.description,
+            nature: rule.nature(),
             severity,
             span,
             leaf,
@@ -129,6 +131,10 @@ impl Report {
 
 /// Text for a person: unknown stretches shown as an ellipsis, length capped.
 pub(crate) fn shown(text: &str) -> String {
+    // Nearly all text is short and plain; what is unknown is marked by a sign beyond ASCII.
+    if text.len() <= 200 && text.is_ascii() {
+        return text.to_owned();
+    }
     let mut shown: String =
         text.chars().take(200).map(|letter| if letter == UNKNOWN { '…' } else { letter }).collect();
     if text.len() > 800 {

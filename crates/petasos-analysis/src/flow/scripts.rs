@@ -7,7 +7,7 @@ use super::engine::{Engine, WORK_PER_BYTE};
 use super::value::{Arg, Stream, Taint};
 use crate::code::Language;
 use crate::facts::Facts;
-use crate::rule::{self, Signal};
+use crate::rule::{Nature, Signal};
 use crate::shell::Span;
 use crate::verdict::{Finding, Severity};
 
@@ -112,8 +112,8 @@ fn reaches_out(finding: &Finding, facts: &Facts) -> bool {
         let loose = ["/tmp", "/var/tmp", "/dev"].iter().any(|root| below(path, root));
         path.starts_with('/') && !own && (!loose || below(path, &facts.home))
     };
-    !rule::is_blind(finding.rule)
+    finding.nature != Nature::Blind
         && (finding.severity == Severity::Block
-            || rule::is_own_file(finding.rule)
+            || finding.nature == Nature::OwnFiles
             || finding.target.as_ref().is_some_and(outside))
 }

@@ -12,6 +12,7 @@ pub(super) static PROGRAMS: &[Program] = &[
         "@*",
     ),
     act(AccountChange, "chpasswd newusers vipw vigr", ""),
+    act(AccountChange, "kadmin kadmin.local", "~delprinc|delete_principal|addprinc|cpw"),
     act(AccountChange, "passwd", "!@-S|--status"),
     act(AccountChange, "visudo", "!-c"),
     act(AccountChange, "chage", "!@-l"),

@@ -7,6 +7,10 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(Emptied, "trash-empty", ""),
     act(Emptied, "gio", "trash --empty"),
     act(Emptied, "gvfs-trash", "--empty"),
+    act(Emptied, "postsuper", "-d=ALL"),
+    act(Emptied, "exim exim4", "@-Mrm"),
+    act(Emptied, "conda mamba micromamba", "env remove|delete"),
+    act(Emptied, "puppet", "~ensure=>absent"),
     act(
         Emptied,
         "ansible",

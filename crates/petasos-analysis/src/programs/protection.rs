@@ -6,6 +6,9 @@ use crate::rule::Signal::SecurityOff;
 pub(super) static PROGRAMS: &[Program] = &[
     act(SecurityOff, "dmesg", "-C|-c|--clear"),
     act(SecurityOff, "tccutil", "reset"),
+    act(SecurityOff, "gpg gpg2", "--delete-secret*|--delete-keys"),
+    act(SecurityOff, "mkcert", "@-uninstall|--uninstall"),
+    act(SecurityOff, "step", "ca revoke"),
     act(SecurityOff, "setenforce", "@0|permissive"),
     act(
         SecurityOff,

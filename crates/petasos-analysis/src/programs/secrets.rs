@@ -26,6 +26,7 @@ pub(super) static PROGRAMS: &[Program] = &[
     act(KeyExport, "secret-tool", "lookup|search"),
     act(SecretRead, "doppler", "secrets"),
     act(SecretRead, "git", "credential fill"),
+    act(SecretRead, "npm pnpm yarn", "config get *_auth*|*_password*"),
     act(SecretRead, "heroku", "config*"),
     act(SecretRead, "keyctl", "print|read|pipe"),
     act(SecretRead, "kubectl oc", "config view @--raw|--flatten"),

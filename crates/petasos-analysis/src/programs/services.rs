@@ -4,6 +4,8 @@ use crate::program::{Program, act, verbal};
 use crate::rule::Signal::{SelfHarm, ServiceStop};
 
 pub(super) static PROGRAMS: &[Program] = &[
+    act(ServiceStop, "mongod mongos", "--shutdown"),
+    act(ServiceStop, "jboss-cli jboss-cli.sh", "~:shutdown|:stop|undeploy"),
     verbal(
         ServiceStop,
         "systemctl machinectl",

@@ -18,6 +18,8 @@ pub(super) static PROGRAMS: &[Program] = &[
         "config set *_auth*|script-shell*; config set strict-ssl* @*false",
     ),
     act(KeyImplant, "loginctl", "enable-linger"),
+    act(KeyImplant, "pip pip3 uv", "config set *index-url*|*trusted-host*"),
+    act(KeyImplant, "defaults", "write _ LoginHook|LogoutHook"),
     act(KeyImplant, "systemctl", "enable"),
     act(KeyImplant, "update-alternatives", "@--install|--set"),
     act(KeyImplant, "hash", "@-p"),

@@ -1,13 +1,10 @@
 //! Changes users, groups, passwords or sudo rights.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "account or privilege change",
-    aliases: &[],
     description: "changes users, groups, passwords or sudo rights",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::AccountChange)],
     matches: &[
         "userdel -r bob",
@@ -26,4 +23,5 @@ pub(super) static RULE: Rule = Rule {
         "aws iam list-users",
         "kubectl get rolebinding",
     ],
+    ..Rule::ASK
 };

@@ -3,13 +3,10 @@
 use crate::flow::call::Call;
 use crate::own_program;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "change to agent policy",
-    aliases: &[],
     description: "changes or gets round the agent's own rules, consents or records",
-    severity: Severity::Ask,
     checks: &[Check::Call(own_program::CALLED, check), Check::Signal(Signal::OwnPolicy)],
     matches: &[
         "petasos --set approvals.mode=off term 'ls'",
@@ -46,6 +43,7 @@ pub(super) static RULE: Rule = Rule {
         "HERMES_YOLO_MODE=0 hermes chat",
         "echo petasos --set approvals.mode=off",
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -1,13 +1,10 @@
 //! Stops, restarts or updates the agent that is running.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "agent self-harm",
-    aliases: &[],
     description: "stops, restarts or updates the agent that is running",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::SelfHarm)],
     matches: &[
         "hermes gateway restart",
@@ -17,4 +14,5 @@ pub(super) static RULE: Rule = Rule {
         "petasos gateway stop",
     ],
     passes: &["hermes --help", "petasos doctor", "petasos approval list", "ps aux | grep hermes"],
+    ..Rule::ASK
 };

@@ -2,13 +2,10 @@
 
 use crate::path::Target;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "write to agent settings",
-    aliases: &[],
     description: "writes the agent's own settings, rules or credentials",
-    severity: Severity::Ask,
     checks: &[Check::Write(Target::Agent)],
     matches: &[
         "echo x > ~/.petasos/config.yaml",
@@ -16,4 +13,5 @@ pub(super) static RULE: Rule = Rule {
         "cp env ~/.petasos/.env",
     ],
     passes: &["cat ~/.petasos/config.yaml", "echo x > config.yaml"],
+    ..Rule::ASK
 };

@@ -2,13 +2,11 @@
 
 use crate::flow::report::{Deed, Touch};
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "bulk delete",
     aliases: &["find -delete", "find -exec rm", "xargs with rm"],
     description: "deletes files chosen by a search",
-    severity: Severity::Ask,
     checks: &[Check::Touch(check)],
     matches: &[
         "find . -delete",
@@ -26,6 +24,7 @@ pub(super) static RULE: Rule = Rule {
         "ls | xargs wc -l",
         "find . -name '*-delete*'",
     ],
+    ..Rule::ASK
 };
 
 fn check(touch: &Touch<'_>) -> bool {

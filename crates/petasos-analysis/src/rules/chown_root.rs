@@ -3,13 +3,10 @@
 use crate::flow::call::Call;
 use crate::path;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "recursive change of owner to root",
-    aliases: &[],
     description: "gives a whole tree to root",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::RootOwner), Check::Call("chown gchown", check)],
     matches: &[
         "chown -R root x",
@@ -20,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
         "find /srv -print0 | xargs -0 chown root:root",
     ],
     passes: &["chown root file", "chown -R me:me .", "chown --help"],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -3,14 +3,11 @@
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::words::{begins, ends, lists};
 
 pub(super) static RULE: Rule = Rule {
     key: "cloud resource deletion",
-    aliases: &[],
     description: "deletes resources of a cloud account",
-    severity: Severity::Ask,
     checks: &[
         Check::Signal(Signal::CloudDelete),
         Check::Call("curl http https xh wget curlie hurl", deletes_remote),
@@ -51,6 +48,7 @@ pub(super) static RULE: Rule = Rule {
         "curl -X DELETE http://localhost:3000/items/1",
         "terraform destroy -help",
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {
@@ -59,7 +57,13 @@ fn check(call: &Call<'_>) -> bool {
         return false;
     }
     let most = if lists("rosa ocm oci ibmcloud openstack", call.program) { usize::MAX } else { 6 };
-    call.operands().take(most).any(|arg| deletes(&arg.text)) || sync_deletes(call)
+    // What follows a verb that only looks is a name.
+    let mut verbs = call.operands().take(most).take_while(|arg| !looks(&arg.text));
+    verbs.any(|arg| deletes(&arg.text)) || sync_deletes(call)
+}
+
+fn looks(word: &str) -> bool {
+    lists("list ls describe show", word) || begins("describe- list- get-", word)
 }
 
 /// A `DELETE` request to another machine.

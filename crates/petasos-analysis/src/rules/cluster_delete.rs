@@ -1,13 +1,10 @@
 //! Deletes, drains or replaces resources of a cluster.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "cluster resource deletion",
-    aliases: &[],
     description: "deletes, drains or replaces resources of a cluster",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::ClusterDelete)],
     matches: &[
         "kubectl delete namespace staging",
@@ -29,4 +26,5 @@ pub(super) static RULE: Rule = Rule {
         "helm uninstall api --dry-run",
         "kubectl apply -f x.yaml",
     ],
+    ..Rule::ASK
 };

@@ -4,14 +4,12 @@ use super::cloud_delete::has_method;
 use crate::flow::call::Call;
 use crate::flow::value::Arg;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::words::lists;
 
 pub(super) static RULE: Rule = Rule {
     key: "container lifecycle",
     aliases: &["docker container lifecycle"],
     description: "stops, removes or prunes containers, images or volumes",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::ContainerEnd), Check::Call("curl http https xh", over_socket)],
     matches: &[
         "docker stop web",
@@ -35,6 +33,7 @@ pub(super) static RULE: Rule = Rule {
         "docker images",
         "curl --unix-socket /run/docker.sock http://d/containers/json",
     ],
+    ..Rule::ASK
 };
 
 /// What the engine is asked to do to a container that ends.

@@ -2,13 +2,11 @@
 
 use crate::path::Target;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "write to a credential file",
     aliases: &["write to the SSH folder"],
     description: "writes SSH keys, tokens or other credentials",
-    severity: Severity::Ask,
     checks: &[Check::Write(Target::Credential)],
     matches: &[
         "cat key >> ~/.ssh/authorized_keys",
@@ -18,4 +16,5 @@ pub(super) static RULE: Rule = Rule {
         "tar xf keys.tar -C ~/.ssh",
     ],
     passes: &["cp ~/.ssh/config /tmp", "ls -la ~/.ssh", "cat ~/.ssh/id_rsa.pub"],
+    ..Rule::ASK
 };

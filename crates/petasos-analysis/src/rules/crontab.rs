@@ -3,13 +3,10 @@
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "crontab replacement",
-    aliases: &[],
     description: "replaces, edits or removes scheduled jobs",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::CronChange), Check::Call("crontab incrontab", check)],
     matches: &[
         "crontab -r",
@@ -19,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         "crontab -u root -r",
     ],
     passes: &["crontab -l", "atq", "crontab -u me -l"],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -1,13 +1,11 @@
 //! Runs code that was encoded, encrypted or compressed.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "decoded code execution",
     aliases: &["encoded command execution"],
     description: "runs code that was encoded, encrypted or compressed",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::DecodedCode)],
     matches: &[
         "echo cm0gLXJmIC4vYnVpbGQ= | base64 -d | bash",
@@ -20,4 +18,5 @@ pub(super) static RULE: Rule = Rule {
         "openssl enc -d -base64 <<< bHMK | sh",
     ],
     passes: &["echo aGk= | base64 -d", "base64 -d x.b64 > x.bin", "gunzip -c x.gz | head"],
+    ..Rule::ASK
 };

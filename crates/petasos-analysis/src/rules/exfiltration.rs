@@ -6,13 +6,10 @@ use crate::flow::report::Deed;
 use crate::flow::value::Taint;
 use crate::path;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "credential exfiltration",
-    aliases: &[],
     description: "sends credentials or the environment to another machine",
-    severity: Severity::Ask,
     checks: &[
         Check::Signal(Signal::Exfiltration),
         Check::Call(
@@ -49,6 +46,7 @@ pub(super) static RULE: Rule = Rule {
         "rsync -av --exclude .ssh src/ h:/srv/src/",
         r#"curl -H "Authorization: Bearer $(gh auth token)" https://api.github.com/user"#,
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

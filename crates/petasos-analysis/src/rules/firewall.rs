@@ -1,13 +1,10 @@
 //! Flushes or switches off a firewall.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "firewall change",
-    aliases: &[],
     description: "flushes or switches off a firewall",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::FirewallChange)],
     matches: &[
         "iptables -F",
@@ -25,4 +22,5 @@ pub(super) static RULE: Rule = Rule {
         "firewall-cmd --list-all",
         "pfctl -s rules",
     ],
+    ..Rule::ASK
 };

@@ -3,14 +3,12 @@
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::words::{begins, lists};
 
 pub(super) static RULE: Rule = Rule {
     key: "force kill by name",
     aliases: &["force kill processes", "kill by pattern"],
     description: "kills processes by name or pattern",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::ForceKill), Check::Call("pkill killall kill skill", check)],
     matches: &[
         "pkill -9 node",
@@ -29,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
         "kill -HUP 1",
         "pgrep node",
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -1,13 +1,11 @@
 //! Throws away uncommitted work or stashes.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "git discard of work",
     aliases: &["git reset --hard", "git clean -f"],
     description: "throws away uncommitted work or stashes",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::GitDiscard)],
     matches: &[
         "git reset --hard",
@@ -30,4 +28,5 @@ pub(super) static RULE: Rule = Rule {
         "git status",
         "git checkout main",
     ],
+    ..Rule::ASK
 };

@@ -2,14 +2,12 @@
 
 use crate::flow::report::{Deed, Touch};
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::words::lists;
 
 pub(super) static RULE: Rule = Rule {
     key: "git history rewrite",
     aliases: &["git branch force delete"],
     description: "rewrites or deletes history, branches or tags",
-    severity: Severity::Ask,
     checks: &[Check::Touch(internals), Check::Signal(Signal::GitHistory)],
     matches: &[
         "git filter-branch --tree-filter true HEAD",
@@ -35,6 +33,7 @@ pub(super) static RULE: Rule = Rule {
         "rm -f .git/index.lock",
         "git pull --rebase origin main",
     ],
+    ..Rule::ASK
 };
 
 /// Files in which git keeps branches, commits and what is staged.

@@ -1,13 +1,10 @@
 //! Overwrites or deletes refs of a remote.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "git force push",
-    aliases: &[],
     description: "overwrites or deletes refs of a remote",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::GitRemote)],
     matches: &[
         "git push --force",
@@ -27,4 +24,5 @@ pub(super) static RULE: Rule = Rule {
         "git push --follow-tags",
         "git push --tags",
     ],
+    ..Rule::ASK
 };

@@ -1,13 +1,10 @@
 //! Adds a trusted key, certificate or hook.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "key or trust implant",
-    aliases: &[],
     description: "adds a trusted key, certificate or hook",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::KeyImplant)],
     matches: &[
         "ssh-import-id gh:eve",
@@ -27,4 +24,5 @@ pub(super) static RULE: Rule = Rule {
         "LD_PRELOAD=/usr/lib/libjemalloc.so ./server",
         "npm config get registry",
     ],
+    ..Rule::ASK
 };

@@ -1,13 +1,10 @@
 //! Mounts over, remounts or unmounts a file system.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "mount change",
-    aliases: &[],
     description: "mounts over, remounts or unmounts a file system",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::MountChange)],
     matches: &[
         "mount -o remount,rw /",
@@ -17,4 +14,5 @@ pub(super) static RULE: Rule = Rule {
         "grub-install /dev/sda",
     ],
     passes: &["mount", "mount -l", "losetup -a", "efibootmgr -v", "e2fsck -fn disk.img"],
+    ..Rule::ASK
 };

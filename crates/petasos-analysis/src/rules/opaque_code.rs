@@ -1,13 +1,11 @@
 //! Runs text that cannot be read beforehand.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "opaque code execution",
     aliases: &["inline program"],
     description: "runs text that cannot be read beforehand",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::OpaqueCode), Check::Signal(Signal::UnknownProgram)],
     matches: &[
         r#"eval "$(cat payload)""#,
@@ -23,4 +21,5 @@ pub(super) static RULE: Rule = Rule {
         r#""$PYTHON" -m pytest"#,
         "$(npm bin)/eslint .",
     ],
+    ..Rule::ASK
 };

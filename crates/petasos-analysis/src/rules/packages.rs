@@ -1,13 +1,10 @@
 //! Removes packages of the system.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "system package removal",
-    aliases: &[],
     description: "removes packages of the system",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::PackageRemove)],
     matches: &[
         "apt-get remove -y nginx",
@@ -28,4 +25,5 @@ pub(super) static RULE: Rule = Rule {
         "apt-get install -y curl",
         "rpm -qa",
     ],
+    ..Rule::ASK
 };

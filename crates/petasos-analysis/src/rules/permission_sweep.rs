@@ -3,13 +3,10 @@
 use crate::flow::call::Call;
 use crate::path;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "permission sweep of a system directory",
-    aliases: &[],
     description: "changes permissions or owners of the root, a home or a system directory, with everything in it",
-    severity: Severity::Ask,
     checks: &[Check::Call("chmod chown chgrp setfacl chattr chcon", check)],
     matches: &[
         "chmod -R 000 /",
@@ -24,6 +21,7 @@ pub(super) static RULE: Rule = Rule {
         "chmod 755 /usr/local/bin/x",
         "chmod -R go-w dist",
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

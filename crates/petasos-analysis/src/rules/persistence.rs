@@ -2,13 +2,10 @@
 
 use crate::path::Target;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "persistence",
-    aliases: &[],
     description: "leaves something behind that starts by itself",
-    severity: Severity::Ask,
     checks: &[Check::Write(Target::Persistence)],
     matches: &[
         "cp upd.service ~/.config/systemd/user/",
@@ -17,4 +14,5 @@ pub(super) static RULE: Rule = Rule {
         "cp hook .git/hooks/pre-commit",
     ],
     passes: &["ls ~/.config/systemd/user", "cat .git/hooks/pre-commit.sample"],
+    ..Rule::ASK
 };

@@ -1,13 +1,10 @@
 //! Publishes a package or release to the world.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "package publish",
-    aliases: &[],
     description: "publishes a package or release to the world",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::Publish)],
     matches: &[
         "npm publish --access public",
@@ -34,4 +31,5 @@ pub(super) static RULE: Rule = Rule {
         "gh release list",
         "npm run publish",
     ],
+    ..Rule::ASK
 };

@@ -2,15 +2,12 @@
 
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 use crate::words::lists;
 use crate::wrapper::{self, Inner};
 
 pub(super) static RULE: Rule = Rule {
     key: "read tool runs a program",
-    aliases: &[],
     description: "a reading tool is told to start a program",
-    severity: Severity::Ask,
     checks: &[Check::Call("rg sort man ag", check)],
     matches: &[
         "rg --pre ./x.sh foo",
@@ -20,6 +17,7 @@ pub(super) static RULE: Rule = Rule {
         "ag --pager=./x foo",
     ],
     passes: &["rg foo", "sort f", "man ls", "rg --pretty foo"],
+    ..Rule::ASK
 };
 
 /// Programs that readers are usually told to start.

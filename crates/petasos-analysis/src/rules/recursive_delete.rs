@@ -4,13 +4,11 @@ use crate::flow::call::Call;
 use crate::flow::report::{Deed, Touch};
 use crate::path;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "recursive delete",
     aliases: &["recursive delete (long flag)", "delete in root path", "delete"],
     description: "deletes a directory with everything in it",
-    severity: Severity::Ask,
     checks: &[
         Check::Touch(check),
         Check::Call("rm rmdir rd del erase ri remove-item", windows),
@@ -41,6 +39,7 @@ pub(super) static RULE: Rule = Rule {
         "echo rm -rf x",
         r#"d=$(mktemp -d); cp a "$d"; rm -rf "$d""#,
     ],
+    ..Rule::ASK
 };
 
 fn check(touch: &Touch<'_>) -> bool {

@@ -3,13 +3,10 @@
 use crate::flow::call::Call;
 use crate::flow::value::Taint;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "reverse shell",
-    aliases: &[],
     description: "hands a shell to another machine",
-    severity: Severity::Ask,
     checks: &[
         Check::Signal(Signal::ReverseShell),
         Check::Call(
@@ -31,6 +28,7 @@ pub(super) static RULE: Rule = Rule {
         r#"bash -c "echo hi""#,
         "openssl s_client -connect e.com:443",
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -3,13 +3,10 @@
 use crate::flow::report::{Deed, Touch};
 use crate::path;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "read of a secret",
-    aliases: &[],
     description: "shows a private key, token or password",
-    severity: Severity::Ask,
     checks: &[
         Check::Touch(check),
         Check::Signal(Signal::SecretRead),
@@ -29,6 +26,7 @@ pub(super) static RULE: Rule = Rule {
         "cat /etc/passwd",
         "ssh -i ~/.ssh/id_rsa host uptime",
     ],
+    ..Rule::ASK
 };
 
 fn check(touch: &Touch<'_>) -> bool {

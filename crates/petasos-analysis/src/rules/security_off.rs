@@ -2,14 +2,12 @@
 
 use crate::flow::report::{Deed, Touch};
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::words::lists;
 
 pub(super) static RULE: Rule = Rule {
     key: "security tooling switched off",
     aliases: &["security tooling"],
     description: "switches off auditing, mandatory access control or protection",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::SecurityOff), Check::Touch(traces)],
     matches: &[
         "setenforce 0",
@@ -40,6 +38,7 @@ pub(super) static RULE: Rule = Rule {
         "grep ssh ~/.bash_history",
         "echo x >> /var/log/app/app.log",
     ],
+    ..Rule::ASK
 };
 
 /// Logs and histories that tell who did what.

@@ -3,13 +3,10 @@
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "delete of a system or credential file",
-    aliases: &[],
     description: "deletes a file of the system, a start-up file or a credential",
-    severity: Severity::Ask,
     checks: &[Check::Touch(check)],
     matches: &[
         "rm -f /etc/nginx/nginx.conf",
@@ -19,6 +16,7 @@ pub(super) static RULE: Rule = Rule {
         "mv ~/.zshrc /tmp/",
     ],
     passes: &["rm /tmp/patch.diff", "rm notes.txt", "rm -f readme.txt"],
+    ..Rule::ASK
 };
 
 fn check(touch: &Touch<'_>) -> bool {

@@ -2,13 +2,11 @@
 
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "stop or restart of a service",
     aliases: &["stop/restart system service"],
     description: "stops, restarts, disables or masks a service",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::ServiceStop), Check::Call("stop restart", check)],
     matches: &[
         "systemctl stop nginx",
@@ -36,6 +34,7 @@ pub(super) static RULE: Rule = Rule {
         "/etc/init.d/apache2 status",
         "heroku ps",
     ],
+    ..Rule::ASK
 };
 
 /// `stop x`, the command of an old service manager.

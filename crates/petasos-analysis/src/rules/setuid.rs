@@ -2,16 +2,14 @@
 
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "set-uid bit or capability",
-    aliases: &[],
     description: "lets a program run with the rights of another user",
-    severity: Severity::Ask,
     checks: &[Check::Call("chmod setcap install", check)],
     matches: &["chmod u+s /tmp/sh", "chmod 4755 x", "setcap cap_setuid+ep ./x", "chmod +s x"],
     passes: &["chmod 755 x", "chmod u+x x", "getcap x"],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

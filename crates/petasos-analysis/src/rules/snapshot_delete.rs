@@ -1,13 +1,10 @@
 //! Deletes backups or snapshots.
 
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "backup or snapshot deletion",
-    aliases: &[],
     description: "deletes backups or snapshots",
-    severity: Severity::Ask,
     checks: &[Check::Signal(Signal::SnapshotDelete)],
     matches: &[
         "restic forget --prune --keep-last 1",
@@ -23,4 +20,5 @@ pub(super) static RULE: Rule = Rule {
         "restic forget --dry-run --keep-last 1",
         "borg prune -n repo",
     ],
+    ..Rule::ASK
 };

@@ -4,14 +4,12 @@ use super::cloud_delete::has_method;
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
 use crate::sql;
-use crate::verdict::Severity;
 use crate::words::lists;
 
 pub(super) static RULE: Rule = Rule {
     key: "destructive SQL",
     aliases: &["SQL DROP", "SQL TRUNCATE", "SQL DELETE without WHERE"],
     description: "drops, truncates or empties a table or database",
-    severity: Severity::Ask,
     checks: &[
         Check::Call(
             "psql mysql mariadb sqlite3 sqlite sqlcmd duckdb clickhouse-client clickhouse \
@@ -55,6 +53,7 @@ SQL",
         "python manage.py test",
         r#"sqlite3 app.db "SELECT 'drop table x'""#,
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

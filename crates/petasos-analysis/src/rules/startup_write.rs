@@ -2,13 +2,10 @@
 
 use crate::path::Target;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "write to a shell start-up file",
-    aliases: &[],
     description: "writes a file that every new shell runs",
-    severity: Severity::Ask,
     checks: &[Check::Write(Target::Startup)],
     matches: &[
         "echo 'export A=1' >> ~/.bashrc",
@@ -17,4 +14,5 @@ pub(super) static RULE: Rule = Rule {
         ": > ~/.bash_profile",
     ],
     passes: &["cat ~/.bashrc", "source ~/.bashrc", "grep alias ~/.zshrc"],
+    ..Rule::ASK
 };

@@ -2,15 +2,13 @@
 
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 use crate::words::lists;
 
 pub(super) static RULE: Rule = Rule {
     key: "sudo with stdin or askpass",
     aliases: &["sudo with privilege flag"],
     description: "feeds sudo a password, or asks it for a shell",
-    severity: Severity::Ask,
-    checks: &[Check::Call("sudo doas", check)],
+    checks: &[Check::Sudo(check)],
     matches: &[
         "echo pwd | sudo -S whoami",
         "sudo -A id",
@@ -29,6 +27,7 @@ pub(super) static RULE: Rule = Rule {
         "echo -S hello",
         "sudo -E make",
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -3,7 +3,6 @@
 use crate::flow::report::{Deed, Touch};
 use crate::path::{self, Target};
 use crate::rule::{Check, Rule};
-use crate::verdict::Severity;
 
 pub(super) static RULE: Rule = Rule {
     key: "write to system configuration",
@@ -14,7 +13,6 @@ pub(super) static RULE: Rule = Rule {
         "in-place edit of system config",
     ],
     description: "writes system configuration or programs",
-    severity: Severity::Ask,
     checks: &[Check::Touch(check)],
     matches: &[
         "echo x > /etc/hosts",
@@ -33,6 +31,7 @@ pub(super) static RULE: Rule = Rule {
         "diff /etc/fstab fstab.new",
         "echo x > out.txt",
     ],
+    ..Rule::ASK
 };
 
 fn check(touch: &Touch<'_>) -> bool {

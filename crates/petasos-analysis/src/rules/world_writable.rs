@@ -2,14 +2,11 @@
 
 use crate::flow::call::Call;
 use crate::rule::{Check, Rule, Signal};
-use crate::verdict::Severity;
 use crate::words::begins;
 
 pub(super) static RULE: Rule = Rule {
     key: "world-writable permissions",
-    aliases: &[],
     description: "lets everybody write",
-    severity: Severity::Ask,
     checks: &[
         Check::Call("chmod gchmod setfacl install mkdir umask icacls find rsync", check),
         Check::Signal(Signal::WorldWritable),
@@ -31,6 +28,7 @@ pub(super) static RULE: Rule = Rule {
         "chmod u+w f",
         "chmod 1777 --help",
     ],
+    ..Rule::ASK
 };
 
 fn check(call: &Call<'_>) -> bool {

@@ -33,6 +33,7 @@ const ROWS: &[Row] = &[
     option("openvpn", "--up --down"),
     option("gcc", "-wrapper"),
     option("wget", "--use-askpass"),
+    option("scp sftp", "-S"),
     option("socat ncat nc", "-e --exec -c --sh-exec"),
 ];
 

@@ -28,6 +28,7 @@ fn runs(key: &str) -> bool {
 fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     let mut rest = call.args.iter().peekable();
     let mut aliases: Vec<(String, Arg)> = Vec::new();
+    let mut place = None;
     while let Some(arg) = rest.next_if(|arg| arg.text.starts_with('-')) {
         if matches!(arg.text.as_str(), "-c" | "--config-env")
             && let Some(setting) = rest.next()
@@ -43,7 +44,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
                 }
             }
         } else if lists("-C --git-dir --work-tree --namespace --exec-path", &arg.text) {
-            rest.next();
+            let value = rest.next();
+            place = value.filter(|_| lists("-C --work-tree", &arg.text)).cloned().or(place);
+        } else if let Some(path) = arg.text.strip_prefix("--work-tree=") {
+            place = Some(arg.with_text(path));
         }
     }
     let Some(verb) = rest.next() else { return };
@@ -65,6 +69,13 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
     match verb.text.as_str() {
         "bisect" if tail.first().is_some_and(|arg| arg.is("run")) => {
             inners.argv(tail.get(1..).unwrap_or_default());
+        }
+        // What is cleaned is what lies there.
+        "clean" if behind.flag('f') && behind.flag('d') && !behind.flag('n') => {
+            if let Some(place) = place.map(|it| it.with_text(format!("{}/*", it.text))) {
+                let words = ["rm", "-rf"].map(|word| verb.with_text(word));
+                inners.argv([words.as_slice(), &[place]].concat());
+            }
         }
         "submodule" => for_each_submodule(call, &tail, inners),
         "clone" | "fetch" | "pull" | "ls-remote" | "push" => remote(&behind, inners),

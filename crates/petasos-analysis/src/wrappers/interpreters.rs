@@ -11,7 +11,7 @@ pub(super) static WRAPPER: Wrapper = Wrapper {
     names: "python python2 python3 pypy pypy3 ipython perl perl5 ruby jruby irb node nodejs deno bun \
         tsx ts-node php lua luajit awk gawk mawk nawk original-awk rscript r tclsh expect \
         osascript groovy julia elixir scala guile sbcl ghc jshell swift micropython racket \
-        bpython raku ghci runghc runhaskell erl octave gnuplot clojure clj bb kotlin crystal \
+        bpython raku ghci runghc runhaskell erl octave gnuplot clojure clj bb kotlin kotlinc crystal \
         janet fennel wish gjs qjs swipl gforth scilab matlab clisp ecl newlisp pike io m4 csi \
         gosh escript rakudo nim ocaml scala-cli amm dart hy sage jrunscript rhino d8 octave-cli \
         perl6 groovysh rust-script rails mix artisan manage.py",
@@ -97,7 +97,10 @@ fn unwrap(call: &Call<'_>, inners: &mut Inners) {
         }
         Some(file) => {
             let rest = call.args.get(at + 1..).unwrap_or_default().to_vec();
-            inners.list.push(Inner::File(language, file.clone(), rest));
+            inners.list.push(match file.text.as_str() {
+                "-" => Inner::Stdin(language, rest),
+                _ => Inner::File(language, file.clone(), rest),
+            });
         }
         None => inners.list.push(Inner::Stdin(language, Vec::new())),
     }

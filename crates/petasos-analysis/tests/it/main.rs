@@ -7,6 +7,7 @@ mod differential;
 mod doors;
 mod examples;
 mod families;
+mod fuzzed;
 mod padding;
 mod shapes;
 mod spans;
