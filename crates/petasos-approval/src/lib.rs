@@ -9,10 +9,9 @@
 //! | `policy` | the verdict on a call, from its effects, rules, permissions and grants |
 //! | `permissions`, `grants`, `keys` | what the user has allowed, and how keys compare |
 //! | `settings` | the sections `approvals`, `permissions` and `security` |
-//! | `ask`, `smart`, `scan` | questions to a person, to a model, to a scanner |
+//! | `smart`, `scan` | questions to a model, to a scanner |
 //! | `log`, `suggest`, `id` | the decision log, what it suggests, names in it |
 
-pub mod ask;
 pub mod grants;
 mod id;
 mod keys;

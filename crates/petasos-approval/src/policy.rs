@@ -1,12 +1,13 @@
 //! The policy: every effect of every tool, judged in layers, with memory and a log.
 //!
 //! [`Engine::decide`] is pure and takes microseconds; [`Policy::judge`] is its verdict alone, and
-//! the command line explains with the same function. Asking is not done here (see `ask`).
+//! the command line explains with the same function. Asking is not done here.
 
+mod archives;
 pub mod decision;
 pub mod explain;
 pub(crate) mod inspect;
-mod layers;
+pub(crate) mod layers;
 mod outward;
 mod own;
 pub(crate) mod paths;
@@ -65,28 +66,7 @@ pub struct Engine {
 type Called = (SessionId, TurnId, CallId);
 
 /// Which call was judged, and with what to agree to.
-#[derive(Debug, PartialEq)]
-struct Judged {
-    session: SessionId,
-    turn: TurnId,
-    call: CallId,
-    tool: ToolName,
-    effects: Effects,
-    escalated: Vec<Finding>,
-}
-
-impl Judged {
-    fn of(intent: &Intent<'_>, cx: &CallContext) -> Self {
-        Self {
-            session: cx.session.clone(),
-            turn: cx.turn.clone(),
-            call: cx.call.clone(),
-            tool: intent.tool.clone(),
-            effects: intent.plan.effects.clone(),
-            escalated: intent.escalated.to_vec(),
-        }
-    }
-}
+type Judged = (Called, ToolName, Effects, Vec<Finding>);
 
 impl Engine {
     /// A policy that refuses to start with settings it cannot use.
@@ -121,15 +101,16 @@ impl Engine {
         let mut observed: Vec<Observed> = Vec::new();
         let (mut deeds, mut written) = (Vec::new(), Vec::new());
         // An answer that nobody sees need not be a sentence of any language.
+        let confined = intent.plan.confined.as_ref();
         let hidden = intent.plan.effects.iter().any(|effect| *effect == Effect::HiddenInput);
         for mut seen in inspected(intent, &facts) {
-            seen.said.retain(|said| !(hidden && petasos_analysis::is_blind(said.key)));
+            seen.said.retain(|said| !(hidden && said.is_blind()));
             let cwd = facts.cwd.as_deref().unwrap_or("/");
             if local {
                 inspect::follow_links(&mut seen, &facts, Path::new(cwd));
                 written.extend(inspect::written(&seen.deed, &facts));
             }
-            let place = layers::Place { approvals, facts: &facts, cx };
+            let place = layers::Place { approvals, facts: &facts, cx, confined };
             let mut here = layers::observe(&seen, &place);
             self.waive(&mut here, &seen.deed, &place);
             observed.append(&mut here);
@@ -207,6 +188,11 @@ impl Engine {
     }
 }
 
+fn known(intent: &Intent<'_>, cx: &CallContext) -> Judged {
+    let (tool, effects) = (intent.tool.clone(), intent.plan.effects.clone());
+    (called(cx), tool, effects, intent.escalated.to_vec())
+}
+
 fn called(cx: &CallContext) -> Called {
     (cx.session.clone(), cx.turn.clone(), cx.call.clone())
 }
@@ -244,7 +230,7 @@ impl Policy for Engine {
         let mut decision = self.decide(intent, cx);
         let verdict = decision.verdict.clone();
         self.note(std::mem::take(&mut decision.reading), cx);
-        *self.judged.lock() = Some((Judged::of(intent, cx), decision));
+        *self.judged.lock() = Some((known(intent, cx), decision));
         verdict
     }
 

@@ -23,6 +23,7 @@ use petasos_contract::{CallContext, wait};
 use serde::Serialize;
 use tokio::io::{AsyncRead, AsyncReadExt, copy, sink};
 
+use crate::policy::layers::finding;
 use said::Said;
 pub use wish::Wish;
 
@@ -155,14 +156,7 @@ impl fmt::Debug for Scanner {
 }
 
 fn unavailable(why: &str) -> Finding {
-    Finding {
-        key: "tirith:unavailable".into(),
-        why: format!("the scanner did not judge it: {why}"),
-        kind: petasos_contract::approval::FindingKind::Rule,
-        span: None,
-        widest: Scope::Session,
-        stores: None,
-    }
+    finding("tirith:unavailable", format!("the scanner did not judge it: {why}"), Scope::Session)
 }
 
 /// Runs the program on one command; gives its exit code and what it printed.

@@ -39,21 +39,12 @@ pub enum Absent {
     Approve,
 }
 
-/// What becomes of a plain `git push`.
+/// Something that is on or off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GitPush {
-    /// It runs.
-    Allow,
-    /// It is asked about.
-    Ask,
-}
-
-/// Whether words of strangers raise the gate for what outlasts or leaves a conversation.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Gates {
-    /// Yes.
+pub enum Switch {
+    /// It happens.
     On,
-    /// It is noted where they came from, and that is all.
+    /// It does not.
     Off,
 }
 
@@ -100,8 +91,8 @@ pub struct Approvals {
     pub deny: Vec<Glob>,
     /// Keys and command texts that need no question.
     pub allowlist: Vec<String>,
-    /// What becomes of a plain `git push`.
-    pub git_push: GitPush,
+    /// Whether a plain `git push` is asked about.
+    pub asks_push: Switch,
     /// Whether sudo has a password from the user.
     pub sudo_password: bool,
     /// Whether this process is the gateway.
@@ -114,8 +105,8 @@ pub struct Approvals {
     pub permissions: Permissions,
     /// What is wanted of somebody else's scanner, where it is on.
     pub scan: Option<Wish>,
-    /// Whether strangers' words raise the gate.
-    pub taint: Gates,
+    /// Whether words of strangers raise the gate for what outlasts or leaves a conversation.
+    pub taint: Switch,
     /// What may be spent without a question.
     pub spending: Spending,
 }
@@ -163,9 +154,9 @@ impl Approvals {
                 .map(|text| Glob::ignoring_case(text))
                 .collect(),
             allowlist: names(settings, "command_allowlist")?,
-            git_push: match settings.text("approvals.git_push") {
-                None | Some("allow") => GitPush::Allow,
-                Some("ask") => GitPush::Ask,
+            asks_push: match settings.text("approvals.git_push") {
+                None | Some("allow") => Switch::Off,
+                Some("ask") => Switch::On,
                 Some(other) => return Err(unknown("approvals.git_push", other, "allow, ask")),
             },
             sudo_password: settings.variable("SUDO_PASSWORD").is_some(),
@@ -177,8 +168,8 @@ impl Approvals {
             permissions: Permissions::read(settings)?,
             scan: Wish::read(settings)?,
             taint: match settings.text("security.taint") {
-                None | Some("on") => Gates::On,
-                Some("warn" | "off") => Gates::Off,
+                None | Some("on") => Switch::On,
+                Some("warn" | "off") => Switch::Off,
                 Some(other) => return Err(unknown("security.taint", other, "on, warn, off")),
             },
             spending: Spending::read(settings),
@@ -189,7 +180,7 @@ impl Approvals {
     #[must_use]
     pub(crate) fn tightened(mut self) -> Self {
         self.mode = Mode::Manual;
-        self.taint = Gates::On;
+        self.taint = Switch::On;
         (self.cron, self.headless, self.subagents) = (Absent::Deny, Absent::Deny, Absent::Deny);
         self.allowlist.clear();
         self.permissions.forget_allowed();

@@ -9,11 +9,12 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Finding, Scope, Who};
+use petasos_contract::approval::{Answer, ApprovalRequest, Approver, Scope, Who};
 use petasos_contract::{BoxFuture, CallContext};
 
 pub use prompt::Question;
 
+use crate::policy::layers::finding;
 use crate::settings::{Approvals, Mode};
 
 const REVIEW_MAX: Duration = Duration::from_secs(30);
@@ -115,14 +116,8 @@ impl Approver for SmartApprover {
 fn advised_against(request: &ApprovalRequest) -> ApprovalRequest {
     let mut advised = request.clone();
     advised.widest = Scope::Once;
-    advised.findings.push(Finding {
-        key: "reviewing model".into(),
-        why: "the reviewing model advises against this".to_owned(),
-        kind: petasos_contract::approval::FindingKind::Rule,
-        span: None,
-        widest: Scope::Once,
-        stores: None,
-    });
+    let why = "the reviewing model advises against this".to_owned();
+    advised.findings.push(finding("reviewing model", why, Scope::Once));
     advised
 }
 

@@ -206,24 +206,22 @@ fn is_hidden(intent: &Intent<'_>) -> bool {
 
 /// What would happen, in one text.
 fn subject(intent: &Intent<'_>) -> String {
-    let lines: Vec<String> = intent
-        .plan
-        .effects
-        .iter()
-        .map(|effect| match effect {
-            Effect::Command { script, .. } => script.clone(),
-            Effect::Code { source, .. } => source.clone(),
-            Effect::Write(path) => format!("write {}", path.display()),
-            Effect::Read(path) => format!("read {}", path.display()),
-            Effect::Reach(host) => format!("reach {host}"),
-            Effect::Send { target } => format!("send to {target}"),
-            Effect::Actuate { target, .. } => format!("move {target}"),
-            Effect::Remember { store } => format!("keep in {store}"),
-            Effect::Spend { cents } => format!("spend {cents} cents"),
-            other => format!("{other:?}"),
-        })
-        .collect();
-    lines.join("\n")
+    intent.plan.effects.iter().map(told).collect::<Vec<_>>().join("\n")
+}
+
+fn told(effect: &Effect) -> String {
+    match effect {
+        Effect::Command { script, .. } => script.clone(),
+        Effect::Code { source, .. } => source.clone(),
+        Effect::Write(path) => format!("write {}", path.display()),
+        Effect::Read(path) => format!("read {}", path.display()),
+        Effect::Reach(host) => format!("reach {host}"),
+        Effect::Send { target } => format!("send to {target}"),
+        Effect::Actuate { target, .. } => format!("move {target}"),
+        Effect::Remember { store } => format!("keep in {store}"),
+        Effect::Spend { cents } => format!("spend {cents} cents"),
+        other => format!("{other:?}"),
+    }
 }
 
 fn principal(principal: &Principal) -> String {

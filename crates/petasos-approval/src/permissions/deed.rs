@@ -25,6 +25,8 @@ pub(crate) struct Touch {
 pub(crate) struct Step {
     pub(crate) argv: Vec<String>,
     pub(crate) via: Vec<String>,
+    /// Where it runs, when that is known.
+    pub(crate) cwd: Option<String>,
 }
 
 /// What kind of effect it was.

@@ -8,6 +8,7 @@ use petasos_contract::approval::{Finding, FindingKind, Reading, Verdict};
 use serde::Serialize;
 
 use crate::grants::Spot;
+use petasos_analysis::Nature;
 
 /// What kind of reason it is; this decides what can set it aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -77,6 +78,8 @@ impl Class {
 pub enum Waiver {
     /// Nothing of the host can be reached.
     Isolated,
+    /// The sandbox of the command refuses it, and then somebody is asked.
+    Confined,
     /// Approvals are off, for everything or for this session.
     Off,
     /// The command text stands in `command_allowlist`.
@@ -97,6 +100,7 @@ impl fmt::Display for Waiver {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Isolated => f.write_str("nothing of this machine can be reached"),
+            Self::Confined => f.write_str("the sandbox refuses it first"),
             Self::Off => f.write_str("approvals are off"),
             Self::Allowlist(text) => write!(f, "`{text}` stands in command_allowlist"),
             Self::AllowRule(rule) => write!(f, "your rule `{rule}` allows it"),
@@ -122,12 +126,15 @@ pub struct Observed {
     /// What made it speak, as far as a grant can name it.
     #[serde(skip)]
     pub(crate) spots: Vec<Spot>,
+    /// What the rule is about, where a rule speaks.
+    #[serde(skip)]
+    pub(crate) nature: Nature,
 }
 
 impl Observed {
     /// Something that counts, for now.
     pub(crate) fn new(finding: Finding, class: Class) -> Self {
-        Self { finding, class, waived: None, spots: Vec::new() }
+        Self { finding, class, waived: None, spots: Vec::new(), nature: Nature::Plain }
     }
 }
 

@@ -126,7 +126,7 @@ impl Checker {
             command: command.to_owned(),
             verdict: word(&decision.verdict),
             deciding: deciding(&decision),
-            rules_say: petasos_analysis::judge(&analysis).verdict,
+            rules_say: petasos_analysis::judge(analysis.clone()).verdict,
             mode: approvals.mode,
             backend: approvals.backend,
             observed: decision.observed,

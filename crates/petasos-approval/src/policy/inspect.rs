@@ -16,21 +16,38 @@ use crate::permissions::deed::Step;
 use crate::permissions::{Access, Deed, Kind, Touch};
 use petasos_analysis::Facts;
 use petasos_analysis::Language;
-use petasos_analysis::{Analysis, EffectKind, Finding, Severity};
+use petasos_analysis::{Analysis, EffectKind, Finding, Leaf, Nature, Severity};
 
 /// More paths than this are judged as text only: a command may name hundreds.
 const LINKS_FOLLOWED_MAX: usize = 64;
 
+/// So many paths of one command are told apart.
+const TOUCHED_MAX: usize = 512;
+
 /// What leaving the sandbox is called.
-pub(crate) const UNCONFINED: &str = "run outside the sandbox";
+const UNCONFINED: &str = "run outside the sandbox";
 
 /// What opening a private address is called.
-pub(crate) const PRIVATE_ADDRESS: &str = "private address";
+const PRIVATE_ADDRESS: &str = "private address";
+
+/// Whose rule speaks, which decides what may set it aside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sort {
+    /// The analyser's.
+    Rule(Nature),
+    /// The sandbox is left.
+    Unconfined,
+    /// Something moves that people are kept safe by.
+    Guarded,
+    /// Somebody is written to, or their desktop used: agreed to for a session at most.
+    Passing,
+}
 
 /// What a built-in rule says.
 #[derive(Debug, Clone)]
 pub(crate) struct Said {
     pub(crate) key: &'static str,
+    pub(crate) sort: Sort,
     pub(crate) why: String,
     pub(crate) leaf: String,
     /// Everything that made the rule speak.
@@ -41,8 +58,18 @@ pub(crate) struct Said {
 
 impl Said {
     /// Something that is about one thing and no place in a text.
-    pub(super) fn about(key: &'static str, leaf: &str, why: String, spots: Vec<Spot>) -> Self {
-        Self { key, why, leaf: leaf.to_owned(), spots, span: None, blocks: false }
+    pub(super) fn about(
+        (key, sort): (&'static str, Sort),
+        leaf: &str,
+        why: String,
+        spots: Vec<Spot>,
+    ) -> Self {
+        Self { key, sort, why, leaf: leaf.to_owned(), spots, span: None, blocks: false }
+    }
+
+    /// Whether something could not be looked at.
+    pub(super) fn is_blind(&self) -> bool {
+        self.sort == Sort::Rule(Nature::Blind)
     }
 }
 
@@ -70,7 +97,7 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
         Effect::Unconfined => Seen {
             deed: Deed::new(tool, Kind::Other),
             said: vec![Said::about(
-                UNCONFINED,
+                (UNCONFINED, Sort::Unconfined),
                 tool,
                 "leaves the sandbox that the settings ask for".to_owned(),
                 Vec::new(),
@@ -89,7 +116,8 @@ pub(crate) fn effect(effect: &Effect, tool: &str, facts: &Facts) -> Seen {
             deed.hosts.push(host.to_owned());
             let why = format!("opens `{place}`, which is on a private network");
             let spot = Spot { leaf: place.clone(), target: None, cwd: None };
-            Seen { deed, said: vec![Said::about(PRIVATE_ADDRESS, place, why, vec![spot])] }
+            let named = (PRIVATE_ADDRESS, Sort::Rule(Nature::Plain));
+            Seen { deed, said: vec![Said::about(named, place, why, vec![spot])] }
         }
         Effect::Send { target } => outward::sent(target, tool, facts),
         Effect::Actuate { target, guarded } => outward::moved(target, *guarded, tool, facts),
@@ -103,9 +131,14 @@ fn read_further(seen: &mut Seen, facts: &Facts) {
         return;
     }
     for path in trees::written(&seen.deed.steps, facts) {
-        let added = seen.said.len();
         let path = text(&path);
-        seen.add(petasos_analysis::judge_write(&path, facts).findings);
+        let judged = petasos_analysis::judge_write(&path, facts).findings;
+        // A tree has many files: all are judged, and the first are remembered as written.
+        if judged.is_empty() && seen.deed.touched.len() >= TOUCHED_MAX {
+            continue;
+        }
+        let added = seen.said.len();
+        seen.add(judged);
         seen.deed.touched.push(Touch { access: Access::Write, path, recursive: false });
         for said in seen.said.iter_mut().skip(added) {
             // The span is of a text that the person never saw.
@@ -178,10 +211,10 @@ fn command(script: &str, tool: &str, facts: &Facts) -> Seen {
     judged(petasos_analysis::analyse(script, facts), deed)
 }
 
-fn judged(analysis: Analysis, mut deed: Deed) -> Seen {
-    let judged = petasos_analysis::judge(&analysis);
-    deed.steps =
-        analysis.leaves.into_iter().map(|leaf| Step { argv: leaf.argv, via: leaf.via }).collect();
+fn judged(mut analysis: Analysis, mut deed: Deed) -> Seen {
+    let step = |leaf: Leaf| Step { argv: leaf.argv, via: leaf.via, cwd: leaf.cwd };
+    deed.steps = std::mem::take(&mut analysis.leaves).into_iter().map(step).collect();
+    let judged = petasos_analysis::judge(analysis);
     let mut seen = Seen { deed, said: Vec::new() };
     seen.add_effects(judged.effects);
     seen.add(judged.findings);
@@ -225,7 +258,8 @@ impl Seen {
                 said.spots.push(spot);
             } else {
                 let spots = vec![spot];
-                self.said.push(Said { key, why, leaf, spots, span: Some(span), blocks });
+                let sort = Sort::Rule(finding.nature);
+                self.said.push(Said { key, sort, why, leaf, spots, span: Some(span), blocks });
             }
         }
     }

@@ -6,17 +6,18 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use petasos_contract::CallContext;
-use petasos_contract::approval::{Finding, Scope, Verdict};
+use petasos_contract::approval::{Finding, Reading, Scope, Verdict};
 use petasos_contract::context::{Principal, Surface};
+use petasos_contract::environment::Sandbox;
 
 use super::decision::{Class, Decision, Observed, Waiver};
-use super::inspect::{Said, Seen};
+use super::inspect::{Said, Seen, Sort};
 use super::{own, paths};
 use crate::grants::{self, Spot};
 use crate::permissions::deed::Step;
 use crate::permissions::{Access, Anchors, Deed, Kind, List, rule};
-use crate::settings::{Absent, ApprovalSettingsError, Approvals, GitPush};
-use petasos_analysis::Facts;
+use crate::settings::{Absent, ApprovalSettingsError, Approvals, Switch};
+use petasos_analysis::{Facts, Nature};
 
 /// The tool whose whole program is put up for approval over chat.
 const CODE_TOOL: &str = "execute_code";
@@ -26,6 +27,8 @@ pub(super) struct Place<'a> {
     pub(super) approvals: &'a Approvals,
     pub(super) facts: &'a Facts,
     pub(super) cx: &'a CallContext,
+    /// The confinement that the call is sure to have.
+    pub(super) confined: Option<&'a Sandbox>,
 }
 
 impl Place<'_> {
@@ -43,7 +46,7 @@ pub(super) fn broken(error: &ApprovalSettingsError) -> Decision {
         observed,
         commands: Vec::new(),
         written: Vec::new(),
-        reading: petasos_contract::approval::Reading::default(),
+        reading: Reading::default(),
     }
 }
 
@@ -59,33 +62,40 @@ pub(super) fn observe(seen: &Seen, place: &Place<'_>) -> Vec<Observed> {
 
 fn built_in(said: &Said, place: &Place<'_>) -> Observed {
     let inside = place.approvals.in_gateway || place.cx.surface == Surface::Gateway;
-    let class = if inside && crate::keys::stops_gateway(said.key) {
-        Class::Gateway
-    } else if said.blocks {
-        Class::Hardline
-    } else if crate::keys::feeds_sudo(said.key, &said.leaf) && !place.approvals.sudo_password {
-        Class::Sudo
-    } else if said.key == super::inspect::UNCONFINED {
-        Class::Unconfined
-    } else if said.key == super::outward::SAFETY {
-        Class::Guarded
-    } else if petasos_analysis::is_own_file(said.key) {
-        Class::OwnFiles
-    } else {
-        Class::Rule
+    let nature = if let Sort::Rule(nature) = said.sort { nature } else { Nature::Plain };
+    let class = match said.sort {
+        Sort::Rule(Nature::SelfHarm) if inside => Class::Gateway,
+        _ if said.blocks => Class::Hardline,
+        Sort::Rule(Nature::Sudo) if is_fed(&said.leaf) && !place.approvals.sudo_password => {
+            Class::Sudo
+        }
+        Sort::Rule(Nature::OwnFiles) => Class::OwnFiles,
+        Sort::Rule(_) | Sort::Passing => Class::Rule,
+        Sort::Unconfined => Class::Unconfined,
+        Sort::Guarded => Class::Guarded,
     };
     let mut observed = Observed::new(finding(said.key, said.why.clone(), Scope::Once), class);
     observed.finding.span.clone_from(&said.span);
+    observed.spots.clone_from(&said.spots);
+    observed.nature = nature;
     if class == Class::Rule {
-        let outward = [super::outward::MESSAGE, super::outward::DESKTOP];
-        let passing = crate::keys::reads_secret(said.key) || outward.contains(&said.key);
-        let lasting = if passing { Scope::Session } else { Scope::Always };
-        observed.spots.clone_from(&said.spots);
-        observed.finding.widest =
-            if petasos_analysis::is_blind(said.key) { Scope::Once } else { lasting };
+        observed.finding.widest = match nature {
+            Nature::Blind => Scope::Once,
+            Nature::SecretRead => Scope::Session,
+            _ if said.sort == Sort::Passing => Scope::Session,
+            _ => Scope::Always,
+        };
         offer(&mut observed, place);
     }
     observed
+}
+
+/// Whether a command hands sudo a password, which is a guess where none was configured.
+fn is_fed(leaf: &str) -> bool {
+    leaf.split_whitespace().any(|word| match word.strip_prefix("--") {
+        Some(long) => long.len() > 2 && "stdin".starts_with(long),
+        None => word.strip_prefix('-').is_some_and(|flags| flags.contains('S')),
+    })
 }
 
 /// Says what an answer for longer than once would store; where nothing narrow can be named, it
@@ -104,7 +114,7 @@ fn offer(observed: &mut Observed, place: &Place<'_>) {
 /// A path of the agent's own that a built-in rule saw otherwise keeps that rule's key.
 fn own_files(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
     if own::reads_credentials(deed, place.facts) {
-        for it in found.iter_mut().filter(|it| crate::keys::reads_secret(&it.finding.key)) {
+        for it in found.iter_mut().filter(|it| it.nature == Nature::SecretRead) {
             (it.class, it.finding.widest) = (Class::OwnFiles, Scope::Once);
         }
     }
@@ -113,7 +123,9 @@ fn own_files(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
         return;
     }
     let why = format!("`{path}` holds the agent's own settings, rules or credentials");
-    found.push(Observed::new(finding(own::KEY, why, Scope::Once), Class::OwnFiles));
+    let mut observed = Observed::new(finding(own::KEY, why, Scope::Once), Class::OwnFiles);
+    observed.spots.push(Spot { leaf: path.clone(), target: Some(path), cwd: None });
+    found.push(observed);
 }
 
 fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
@@ -147,7 +159,7 @@ fn user_rules(found: &mut Vec<Observed>, deed: &Deed, place: &Place<'_>) {
             push(class, format!("{}: {rule}", list.key()), why, widest);
         }
     }
-    if place.approvals.git_push == GitPush::Ask && deed.steps.iter().any(is_git_push) {
+    if place.approvals.asks_push == Switch::On && deed.steps.iter().any(is_git_push) {
         let why = "`approvals.git_push` is `ask`".to_owned();
         push(Class::Rule, "git push".to_owned(), why, Scope::Always);
     }
@@ -279,7 +291,8 @@ const SUBAGENT: &str = "delegation.subagent_auto_approve";
 const HEADLESS: &str = "approvals.headless_mode";
 
 fn absent(approvals: &Approvals, cx: &CallContext) -> Option<(&'static str, Absent)> {
-    if cx.surface == Surface::Cron {
+    // A scheduled run is attended where its questions are led to a chat.
+    if cx.surface == Surface::Cron && !cx.attended {
         Some((CRON, approvals.cron))
     } else if cx.principal == Principal::Subagent || cx.depth > 0 {
         Some((SUBAGENT, approvals.subagents))
@@ -306,7 +319,7 @@ fn left(observed: &[Observed], wanted: impl Fn(&Observed) -> bool) -> Vec<Findin
         .collect()
 }
 
-pub(super) fn finding(key: impl Into<Cow<'static, str>>, why: String, widest: Scope) -> Finding {
+pub(crate) fn finding(key: impl Into<Cow<'static, str>>, why: String, widest: Scope) -> Finding {
     Finding {
         key: key.into(),
         why,

@@ -4,22 +4,22 @@
 //! asked about each time, and no answer is remembered. Where nobody can be asked, only a rule of
 //! the user's own lets either through.
 
-use super::inspect::{Said, Seen};
+use super::inspect::{Said, Seen, Sort};
 use crate::grants::Spot;
 use crate::permissions::{Deed, Kind};
 use petasos_analysis::Facts;
 
 /// What writing to somebody is called.
-pub(super) const MESSAGE: &str = "message to others";
+const MESSAGE: &str = "message to others";
 
 /// What moving something that people are kept safe by is called.
-pub(super) const SAFETY: &str = "safety device";
+const SAFETY: &str = "safety device";
 
 /// The person themself, by a way that they set up.
 const SELF: &str = "self:";
 
 /// What acting on somebody's desktop is called.
-pub(super) const DESKTOP: &str = "desktop";
+const DESKTOP: &str = "desktop";
 
 /// A message, or anything else that leaves for somebody.
 pub(super) fn sent(target: &str, tool: &str, facts: &Facts) -> Seen {
@@ -27,22 +27,25 @@ pub(super) fn sent(target: &str, tool: &str, facts: &Facts) -> Seen {
         return Seen { deed: aimed(tool, target), said: Vec::new() };
     }
     let spot = Spot { leaf: target.to_owned(), target: None, cwd: facts.cwd.clone() };
-    let said = Said::about(MESSAGE, target, format!("sends to `{target}`"), vec![spot]);
+    let said =
+        Said::about((MESSAGE, Sort::Passing), target, format!("sends to `{target}`"), vec![spot]);
     Seen { deed: aimed(tool, target), said: vec![said] }
 }
 
 /// Something in the world. A program on the desktop is asked about once a session.
 pub(super) fn moved(target: &str, guarded: bool, tool: &str, facts: &Facts) -> Seen {
     let spot = || Spot { leaf: target.to_owned(), target: None, cwd: facts.cwd.clone() };
-    let (key, why, spots) = match target.split_once(':') {
-        Some(("desktop", app)) => {
-            (DESKTOP, format!("acts on the desktop, in `{app}`"), vec![spot()])
-        }
-        Some(("sql", name)) => (SAFETY, format!("changes the database `{name}`"), Vec::new()),
-        _ => (SAFETY, format!("moves `{target}`, which people are kept safe by"), Vec::new()),
+    let why = match target.split_once(':') {
+        Some(("desktop", app)) => format!("acts on the desktop, in `{app}`"),
+        Some(("sql", name)) => format!("changes the database `{name}`"),
+        _ => format!("moves `{target}`, which people are kept safe by"),
     };
-    let said = Said::about(key, target, why, spots);
-    let asks = guarded || key == DESKTOP;
+    let said = if target.starts_with("desktop:") {
+        Said::about((DESKTOP, Sort::Passing), target, why, vec![spot()])
+    } else {
+        Said::about((SAFETY, Sort::Guarded), target, why, Vec::new())
+    };
+    let asks = guarded || said.sort == Sort::Passing;
     Seen { deed: aimed(tool, target), said: asks.then_some(said).into_iter().collect() }
 }
 

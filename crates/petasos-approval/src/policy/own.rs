@@ -26,8 +26,10 @@ pub(super) fn written(deed: &Deed, facts: &Facts) -> Option<String> {
         .find(|touch| {
             let path = paths::folded(Path::new(&touch.path), cwd, Path::new(&facts.home));
             let gone = touch.access == Access::Delete;
+            let free = |rest: &Path| petasos_analysis::is_free(&rest.to_string_lossy());
             [home, real.as_path()].into_iter().any(|home| {
-                path.strip_prefix(home).is_ok_and(is_own) || gone && home.starts_with(&path)
+                path.strip_prefix(home).is_ok_and(|rest| !free(rest))
+                    || gone && home.starts_with(&path)
             })
         })
         .map(|touch| touch.path.clone())
@@ -42,8 +44,4 @@ pub(super) fn reads_credentials(deed: &Deed, facts: &Facts) -> bool {
         let rest = Path::new(&touch.path).strip_prefix(home);
         rest.is_ok_and(|rest| CREDENTIALS.iter().any(|name| rest.starts_with(name)))
     })
-}
-
-fn is_own(rest: &Path) -> bool {
-    !petasos_analysis::is_free(&rest.to_string_lossy())
 }

@@ -11,17 +11,7 @@ const LINKS_MAX: usize = 40;
 
 /// An absolute path without `.` and `..`, as text alone can tell.
 pub(crate) fn folded(path: &Path, cwd: &Path, home: &Path) -> PathBuf {
-    let mut out = PathBuf::new();
-    for part in absolute(path, cwd, home).components() {
-        match part {
-            Component::CurDir => {}
-            Component::ParentDir => {
-                out.pop();
-            }
-            other => out.push(other),
-        }
-    }
-    out
+    petasos_contract::path::folded(&absolute(path, cwd, home))
 }
 
 /// The path with every link on the way followed, whether or not its end exists.

@@ -5,7 +5,7 @@ use petasos_contract::approval::{Answer, Intent, Scope, Settlement, Verdict};
 use petasos_contract::effect::Effect;
 
 use super::decision::Decision;
-use super::{Engine, Judged, spending};
+use super::{Engine, known, spending};
 use crate::grants::{self, GrantError};
 use crate::log::{self, LogError, Record};
 
@@ -35,18 +35,15 @@ impl Engine {
             (settled.verdict, settled.answer),
             (Verdict::Allow, _) | (Verdict::Ask(_), Some(Answer::Allowed { .. }))
         );
+        let effects = &settled.intent.plan.effects;
         if runs {
             self.memory.wrote(&cx.session, &decision.written);
-            self.memory.spend(&cx.session, spending::cents(&settled.intent.plan.effects));
+            self.memory.spend(&cx.session, spending::cents(effects));
         }
-        let runs_something = settled
-            .intent
-            .plan
-            .effects
-            .iter()
-            .any(|effect| matches!(effect, Effect::Command { .. } | Effect::Code { .. }));
+        let is_run =
+            |effect: &Effect| matches!(effect, Effect::Command { .. } | Effect::Code { .. });
         let plain = *settled.verdict == Verdict::Allow && decision.observed.is_empty();
-        if plain && !runs_something || cx.settings.home().as_os_str().is_empty() {
+        if plain && !effects.iter().any(is_run) || cx.settings.home().as_os_str().is_empty() {
             return Ok(());
         }
         log::append(cx.settings.home(), Record::new(settled, &decision, cx))?;
@@ -57,7 +54,7 @@ impl Engine {
     fn judged(&self, intent: &Intent<'_>, cx: &CallContext) -> Decision {
         let last = self.judged.lock().take();
         match last {
-            Some((judged, decision)) if judged == Judged::of(intent, cx) => decision,
+            Some((judged, decision)) if judged == known(intent, cx) => decision,
             _ => self.decide(intent, cx),
         }
     }

@@ -5,10 +5,11 @@
 //! unattended runs holds and everything above it is refused.
 
 use petasos_contract::CallContext;
-use petasos_contract::approval::{Finding, FindingKind, Intent, Scope};
+use petasos_contract::approval::{Intent, Scope};
 use petasos_contract::effect::{Effect, Effects};
 
 use super::decision::{Class, Observed};
+use super::layers::finding;
 use crate::settings::Spending;
 
 /// What spending money is called.
@@ -34,42 +35,19 @@ pub(super) fn gates(
     if cents == 0 {
         return None;
     }
-    let whole = spent.saturating_add(cents);
-    let why = if cx.attended {
-        if cents > limits.ask_above {
-            format!(
-                "may cost {}; more than {} a call is asked about",
-                told(cents),
-                told(limits.ask_above)
-            )
-        } else if whole > limits.session_max {
-            format!(
-                "may cost {}, and this conversation has spent up to {} of {}",
-                told(cents),
-                told(spent),
-                told(limits.session_max)
-            )
-        } else {
-            return None;
-        }
-    } else if whole > limits.unattended_max {
-        format!(
-            "may cost {}, and a run that nobody watches may spend {} in all",
-            told(cents),
-            told(limits.unattended_max)
-        )
+    let (whole, cost) = (spent.saturating_add(cents), told(cents));
+    let why = if cx.attended && cents > limits.ask_above {
+        format!("may cost {cost}; more than {} a call is asked about", told(limits.ask_above))
+    } else if cx.attended && whole > limits.session_max {
+        let (spent, most) = (told(spent), told(limits.session_max));
+        format!("may cost {cost}, and this conversation has spent up to {spent} of {most}")
+    } else if !cx.attended && whole > limits.unattended_max {
+        let most = told(limits.unattended_max);
+        format!("may cost {cost}, and a run that nobody watches may spend {most} in all")
     } else {
         return None;
     };
-    let finding = Finding {
-        key: MONEY.into(),
-        why,
-        kind: FindingKind::Rule,
-        span: None,
-        widest: Scope::Once,
-        stores: None,
-    };
-    Some(Observed::new(finding, Class::Guarded))
+    Some(Observed::new(finding(MONEY, why, Scope::Once), Class::Guarded))
 }
 
 fn told(cents: u32) -> String {

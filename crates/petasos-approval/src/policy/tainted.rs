@@ -3,13 +3,15 @@
 
 use petasos_contract::CallContext;
 use petasos_contract::approval::{Finding, FindingKind, Intent, Scope};
+use petasos_contract::context::Surface;
 use petasos_contract::effect::Effect;
 use petasos_contract::taint::{Carry, Heat};
+use serde_json::Value;
 
 use super::decision::{Class, Observed};
 use super::layers::finding;
 use crate::permissions::{Access, Deed};
-use crate::settings::{Approvals, Gates};
+use crate::settings::{Approvals, Switch};
 
 /// Files that agents take for instructions.
 const INSTRUCTIONS: &str = "agents.md claude.md gemini.md soul.md .hermes.md .cursorrules \
@@ -30,7 +32,7 @@ pub(super) fn gates(
     cx: &CallContext,
 ) -> Vec<Observed> {
     let heat = cx.words.heat();
-    if heat == Heat::Clean || approvals.taint != Gates::On {
+    if heat == Heat::Clean || approvals.taint == Switch::Off {
         return Vec::new();
     }
     let at = Gate { heat, cx, text: intent.plan.args.words() };
@@ -48,7 +50,8 @@ pub(super) fn gates(
             _ => None,
         });
     }
-    if deeds.iter().any(writes_instructions) {
+    // Changes of skills are kept for a person to decide, by the tool itself.
+    if intent.tool.as_str() != "skill_manage" && deeds.iter().any(writes_instructions) {
         found.extend(at.unless_own("instruction file"));
     }
     if deeds.iter().flat_map(|deed| &deed.steps).any(|step| fetches(&step.argv)) {
@@ -56,12 +59,22 @@ pub(super) fn gates(
     }
     let action = intent.plan.args.text("action").unwrap_or_default();
     found.extend(match (intent.tool.as_str(), action) {
-        ("memory", "add" | "replace") => at.unless_own("memory"),
-        ("skill_manage", _) => at.unless_own("skill"),
+        // Elsewhere the tool keeps them for a person to decide.
+        ("memory", _) if cx.surface == Surface::Cli && cx.attended && keeps(intent) => {
+            at.unless_own("memory")
+        }
         ("cronjob", "create" | "update" | "resume") => at.unless_own("schedule"),
         _ => None,
     });
     found
+}
+
+/// Whether a call of `memory` keeps anything, alone or among others.
+fn keeps(intent: &Intent<'_>) -> bool {
+    let object = intent.plan.args.object();
+    let several = object.get("operations").and_then(Value::as_array).into_iter().flatten();
+    let words = several.map(|one| &one["action"]).chain(object.get("action"));
+    words.into_iter().any(|word| matches!(word.as_str(), Some("add" | "replace")))
 }
 
 /// Whether the output of a call holds words from the network.

@@ -1,8 +1,13 @@
 //! What sets an observation aside: isolation, approvals that are off, the allow-list, the user's
 //! rules, and what was approved before. What is never runnable stays, whatever is said here.
 
+use std::path::Path;
+
+use petasos_analysis::{FINDINGS_MAX, Nature};
 use petasos_contract::CallContext;
 use petasos_contract::approval::Scope;
+use petasos_contract::environment::Sandbox;
+use petasos_contract::path::TargetPath;
 
 use super::Engine;
 use super::decision::{Class, Observed, Waiver};
@@ -26,6 +31,9 @@ impl Engine {
             set(observed, &Waiver::Isolated, |it| {
                 matches!(it.class, Class::Hardline | Class::Sudo | Class::Rule | Class::Code)
             });
+        }
+        if let Some(sandbox) = place.confined {
+            set(observed, &Waiver::Confined, |it| is_held(it, sandbox));
         }
         self.waive_off(observed, approvals, cx);
         if let Some(entry) = allowlisted(&approvals.allowlist, deed) {
@@ -105,6 +113,25 @@ fn is_rememberable(class: Class) -> bool {
 
 fn is_ruled(it: &Observed) -> bool {
     it.waived.is_none() && matches!(it.class, Class::Rule | Class::Code | Class::Guarded)
+}
+
+/// Whether all that made a rule speak is a path that the sandbox keeps from being changed.
+fn is_held(it: &Observed, sandbox: &Sandbox) -> bool {
+    let below = |path: &Path, roots: &[TargetPath]| {
+        roots.iter().any(|root| path.starts_with(root.as_path()))
+    };
+    let held = |target: &str| {
+        let path = Path::new(target);
+        let known = target.starts_with('/') && !target.contains(['*', '?', '[', '…', '$', '~']);
+        // Below a folder that goes with everything in it may lie what can be written.
+        let above = sandbox.writable.iter().any(|root| root.as_path().starts_with(path));
+        let outside = !above && !below(path, &sandbox.writable) && !path.starts_with("/dev");
+        known && (outside || below(path, &sandbox.protected))
+    };
+    let changes = matches!(it.class, Class::Rule | Class::OwnFiles)
+        && !matches!(it.nature, Nature::SecretRead | Nature::Blind);
+    let all = !it.spots.is_empty() && it.spots.len() < FINDINGS_MAX;
+    changes && all && it.spots.iter().all(|spot| spot.target.as_deref().is_some_and(held))
 }
 
 fn is_grantable(it: &Observed) -> bool {

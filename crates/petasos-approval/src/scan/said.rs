@@ -4,6 +4,7 @@ use petasos_contract::approval::{Finding, Scope};
 use serde_json::Value;
 
 use super::Outcome;
+use crate::policy::layers::finding;
 
 /// A sentence for people; a scanner may quote the whole command.
 const WORDS_MAX: usize = 300;
@@ -36,11 +37,12 @@ pub(super) fn read(code: i32, printed: &[u8]) -> Result<Said, String> {
         let Some((rule, words)) = named(entry) else { continue };
         let key = format!("tirith:{}", if rule.is_empty() { whole } else { &rule });
         if findings.iter().all(|known| *known.key != key) {
-            findings.push(finding(key, format!("the scanner {does}: {words}")));
+            findings.push(finding(key, format!("the scanner {does}: {words}"), Scope::Session));
         }
     }
     if findings.is_empty() {
-        findings.push(finding(format!("tirith:{whole}"), format!("the scanner {does}")));
+        let why = format!("the scanner {does}");
+        findings.push(finding(format!("tirith:{whole}"), why, Scope::Session));
     }
     Ok(Said { outcome, findings })
 }
@@ -59,17 +61,6 @@ fn named(entry: &Value) -> Option<(String, String)> {
         words.chars().filter(|letter| !letter.is_control()).take(WORDS_MAX).collect();
     let shown = if shown.is_empty() { rule.clone() } else { shown };
     Some((rule, shown))
-}
-
-fn finding(key: String, why: String) -> Finding {
-    Finding {
-        key: key.into(),
-        why,
-        kind: petasos_contract::approval::FindingKind::Rule,
-        span: None,
-        widest: Scope::Session,
-        stores: None,
-    }
 }
 
 #[cfg(test)]

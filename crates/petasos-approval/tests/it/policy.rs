@@ -1,6 +1,6 @@
 //! Behaviour of the policy through its public doors: what is judged, asked, remembered, recorded.
 
-mod asking;
+mod confined;
 mod corpus;
 mod files;
 mod grants;

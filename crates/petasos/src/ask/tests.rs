@@ -2,16 +2,52 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use petasos_approval::ask::{Console, Input, Look, TerminalApprover, shown};
-use petasos_contract::BoxFuture;
-use petasos_contract::approval::{Answer, Approver, Scope, Who};
+use petasos_contract::approval::{
+    Answer, ApprovalRequest, Approver, Digest, Finding, FindingKind, Scope, Who,
+};
 use petasos_contract::context::Surface;
-use serde_json::json;
+use petasos_contract::settings::{Parts, Source, Variable};
+use petasos_contract::{BoxFuture, CallContext, Secret, SessionId, Settings, ToolName};
+use serde_json::{Value, json};
 
-use super::{Place, empty, request, yes};
+use super::{Console, Input, Look, TerminalApprover, shown};
+
+fn cx(values: &Value) -> CallContext {
+    let source = Source::Environment { variable: "BOX_TOKEN".to_owned() };
+    let variable = Variable { value: Secret::new("swordfish-0123"), source };
+    let settings = Settings::new(Parts {
+        values: values.as_object().cloned().unwrap_or_default(),
+        variables: [("BOX_TOKEN".to_owned(), variable)].into(),
+        ..Parts::default()
+    });
+    CallContext::new(Arc::new(settings), Surface::Cli, SessionId::new("one"))
+}
+
+fn request(subject: &str, widest: Scope) -> ApprovalRequest {
+    ApprovalRequest {
+        tool: ToolName::new("terminal"),
+        subject: subject.to_owned(),
+        cwd: Some("/srv/app".into()),
+        findings: vec![Finding {
+            key: "recursive delete".into(),
+            why: "deletes a directory".to_owned(),
+            kind: FindingKind::Rule,
+            span: subject.find("rm").map(|start| start..subject.len()),
+            widest,
+            stores: Some("recursive delete: only /srv/app/build and below".to_owned()),
+        }],
+        edits: Vec::new(),
+        digest: Digest([7; 32]),
+        widest,
+    }
+}
+
+fn yes(scope: Scope) -> Answer {
+    Answer::Allowed { scope, by: Who::Person(None) }
+}
 
 #[derive(Default)]
 struct Keyboard {
@@ -43,10 +79,9 @@ impl Console for &Keyboard {
 }
 
 async fn answer(input: Input, widest: Scope) -> Answer {
-    let place = Place::new();
     let keyboard = Keyboard::with(&[input]);
     let approver = TerminalApprover::new(&keyboard);
-    approver.ask(&request("rm -r x", widest), &place.cx(&empty())).await
+    approver.ask(&request("rm -r x", widest), &cx(&json!({}))).await
 }
 
 #[tokio::test]
@@ -73,22 +108,20 @@ async fn nothing_agrees_by_itself() {
 
 #[tokio::test(start_paused = true)]
 async fn silence_expires_after_the_configured_time() {
-    let place = Place::new();
     let keyboard = Keyboard::default();
     let approver = TerminalApprover::new(&keyboard);
-    for (values, seconds) in [(empty(), 60), (json!({"approvals": {"timeout": 5}}), 5)] {
-        let got = approver.ask(&request("rm -r x", Scope::Always), &place.cx(&values)).await;
+    for (values, seconds) in [(json!({}), 60), (json!({"approvals": {"timeout": 5}}), 5)] {
+        let got = approver.ask(&request("rm -r x", Scope::Always), &cx(&values)).await;
         assert_eq!(got, Answer::Expired { after: Duration::from_secs(seconds) });
     }
 }
 
 #[tokio::test(start_paused = true)]
 async fn one_question_at_a_time() {
-    let place = Place::new();
     let line = |text: &str| Input::Line(text.to_owned());
     let keyboard = Keyboard::with(&[line("o"), line("d not this")]);
     let approver = TerminalApprover::new(&keyboard);
-    let cx = place.cx(&empty());
+    let cx = cx(&json!({}));
     let (first, second) = (request("rm -r a", Scope::Always), request("rm -r b", Scope::Always));
     let (one, two) = tokio::join!(approver.ask(&first, &cx), approver.ask(&second, &cx));
     assert_eq!(one, yes(Scope::Once));
@@ -98,9 +131,7 @@ async fn one_question_at_a_time() {
 
 #[test]
 fn a_person_sees_the_place_the_reasons_and_nothing_secret_or_hidden() {
-    let place = Place::new();
-    let variables = [("BOX_TOKEN", "swordfish-0123")];
-    let settings = place.cx_on(Surface::Cli, &empty(), &variables).settings;
+    let settings = cx(&json!({})).settings;
     let subject = "echo swordfish-0123 \u{1b}[2K\u{202e}; rm -r build";
     let text = shown(&request(subject, Scope::Always), &settings, Look::Plain);
     assert!(text.contains("»rm -r build«"), "{text}");
@@ -114,13 +145,10 @@ fn a_person_sees_the_place_the_reasons_and_nothing_secret_or_hidden() {
 
 #[tokio::test]
 async fn always_is_offered_only_where_it_may_be_granted() {
-    let place = Place::new();
     for (widest, offered) in [(Scope::Once, false), (Scope::Session, false), (Scope::Always, true)]
     {
         let keyboard = Keyboard::with(&[Input::End]);
-        TerminalApprover::new(&keyboard)
-            .ask(&request("rm -r x", widest), &place.cx(&empty()))
-            .await;
+        TerminalApprover::new(&keyboard).ask(&request("rm -r x", widest), &cx(&json!({}))).await;
         assert_eq!(keyboard.screen.lock().unwrap().contains("[a]lways"), offered);
     }
 }

@@ -16,7 +16,7 @@ const PLACE_CHARS: usize = 200;
 
 /// How a place is marked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub(crate) enum Look {
     /// With signs around it.
     Plain,
     /// In colour.
@@ -33,7 +33,7 @@ impl Look {
 }
 
 /// The question as text, without the choices.
-pub fn shown(request: &ApprovalRequest, settings: &Settings, look: Look) -> String {
+pub(crate) fn shown(request: &ApprovalRequest, settings: &Settings, look: Look) -> String {
     let text = &request.subject;
     let hidden = Redactor::of(settings).command_ranges(text);
     let spans: Vec<Range<usize>> = request
@@ -67,7 +67,7 @@ pub fn shown(request: &ApprovalRequest, settings: &Settings, look: Look) -> Stri
 }
 
 /// What an answer for longer than once would store, a line each.
-pub fn stored(request: &ApprovalRequest, settings: &Settings) -> String {
+pub(crate) fn stored(request: &ApprovalRequest, settings: &Settings) -> String {
     let redactor = Redactor::of(settings);
     let mut out = String::new();
     for finding in request.findings.iter().filter(|_| request.widest > Scope::Once) {

@@ -6,6 +6,8 @@
 
 mod show;
 mod terminal;
+#[cfg(test)]
+mod tests;
 
-pub use show::{Look, shown, stored};
-pub use terminal::{Console, Input, TerminalApprover};
+pub(crate) use show::{Look, shown, stored};
+pub(crate) use terminal::{Console, Input, TerminalApprover};

@@ -11,13 +11,13 @@ use petasos_contract::{BoxFuture, CallContext};
 use tokio::sync::Semaphore;
 
 use super::show::{Look, shown, stored};
-use crate::settings::Approvals;
+use petasos_approval::settings::Approvals;
 
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// What came from the keyboard.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub(crate) enum Input {
     /// A line.
     Line(String),
     /// There will be no more.
@@ -27,7 +27,7 @@ pub enum Input {
 }
 
 /// A terminal with a person at it.
-pub trait Console: Send + Sync {
+pub(crate) trait Console: Send + Sync {
     /// Writes text at once.
     fn show(&self, text: &str) -> io::Result<()>;
 
@@ -42,14 +42,14 @@ pub trait Console: Send + Sync {
 
 /// Asks at a console.
 #[derive(Debug)]
-pub struct TerminalApprover<C> {
+pub(crate) struct TerminalApprover<C> {
     console: C,
     turn: Semaphore,
 }
 
 impl<C: Console> TerminalApprover<C> {
     /// Asks at this console.
-    pub fn new(console: C) -> Self {
+    pub(crate) fn new(console: C) -> Self {
         Self { console, turn: Semaphore::new(1) }
     }
 
