@@ -50,6 +50,9 @@ fn orphan(store: PathBuf) -> Option<Orphan> {
     let workspace = fs::read(store.join("workspace")).unwrap_or_default();
     let workspace = PathBuf::from(OsStr::from_bytes(&workspace));
     if is_going(&store) {
+        // Half of it may be gone, the name of its folder first.
+        let named = !workspace.as_os_str().is_empty();
+        let workspace = if named { workspace } else { store.clone() };
         return Some(Orphan { workspace, store, used: SystemTime::UNIX_EPOCH });
     }
     let is_gone = workspace.is_absolute()

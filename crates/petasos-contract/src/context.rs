@@ -78,6 +78,8 @@ pub enum Principal {
     Model,
     /// A model working for another one.
     Subagent,
+    /// A model that looks over a turn after its end, and may keep what was learned.
+    Review,
     /// A script run by `execute_code`.
     Code,
     /// A person, directly.

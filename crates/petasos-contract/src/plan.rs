@@ -12,7 +12,7 @@ use crate::BoxFuture;
 use crate::args::Args;
 use crate::context::CallContext;
 use crate::effect::Effects;
-use crate::environment::{Exports, Located};
+use crate::environment::{Exports, Located, Sandbox};
 use crate::path::TargetPath;
 use crate::tool::ToolError;
 
@@ -89,6 +89,8 @@ pub struct Plan {
     pub home: Option<TargetPath>,
     /// What the session exported to the commands that it runs.
     pub exports: Exports,
+    /// The confinement that it is sure to have, with real paths.
+    pub confined: Option<Sandbox>,
     /// What it would change in files, for those who want to see it.
     pub edits: Option<Arc<dyn EditPreview>>,
     work: Option<Box<dyn Any + Send + Sync>>,

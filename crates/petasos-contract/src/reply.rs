@@ -32,6 +32,8 @@ pub enum Delta {
         index: usize,
         /// The tool; may still be empty with some servers.
         name: String,
+        /// The model's own name of the call; empty while it has given none.
+        id: String,
     },
     /// A piece of a call's arguments.
     CallArguments {

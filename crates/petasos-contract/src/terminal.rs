@@ -3,6 +3,7 @@
 //! The engine behind it keeps working directories and exports, ends trees, decodes, masks and
 //! cuts output. Checks of the command's text and the shape of results belong to the tool.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -122,6 +123,21 @@ pub struct Limits {
     pub timeout_max: Duration,
 }
 
+/// What is lent to commands: variables of this program, and files by their path below its home.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Lent {
+    /// Names of variables.
+    pub variables: Vec<String>,
+    /// Files, for places that do not see the home.
+    pub files: Vec<String>,
+}
+
+/// Whoever lends is asked before each command, so that what was taken back is not used again.
+pub trait Lender: Send + Sync {
+    /// What may be used now. May look at the disk.
+    fn lent(&self) -> Lent;
+}
+
 /// Runs commands for sessions.
 pub trait Terminal: Send + Sync {
     /// Whether commands could run with these settings, and why not; starts nothing.
@@ -136,15 +152,30 @@ pub trait Terminal: Send + Sync {
     /// The confinement that the commands of this call should have.
     fn sandbox(&self, cx: &CallContext) -> Result<Sandbox, EnvError>;
 
+    /// The confinement that the commands of this call are sure to have on this machine, with real
+    /// paths; nothing where a layer of it may be missing.
+    fn held(&self, _cx: &CallContext) -> Option<Sandbox> {
+        None
+    }
+
+    /// What such a confinement seems to have refused a program that failed in this directory.
+    fn refused(&self, _sandbox: &Sandbox, _cwd: &Path, _output: &str) -> Option<String> {
+        None
+    }
+
     /// Whether the commands of this call are confined.
     fn confines(&self, cx: &CallContext) -> bool {
         // Settings that cannot be read refuse the command itself.
         self.sandbox(cx).is_ok_and(|sandbox| sandbox.level != SandboxLevel::Off)
     }
 
-    /// Lets the commands of a session see more of this program's variables, as a skill that was
-    /// loaded into it declares. Credentials of model providers stay out all the same.
-    fn pass_variables(&self, session: &SessionId, names: &[String]);
+    /// Lends to the commands of a session what a skill that was loaded into it declares; takes the
+    /// place of what was lent from there before. Credentials of model providers stay out all the
+    /// same.
+    fn lend(&self, session: &SessionId, from: &str, lender: Arc<dyn Lender>);
+
+    /// Takes back what is lent to a session from places that are no longer in use.
+    fn take_back(&self, session: &SessionId, in_use: &dyn Fn(&str) -> bool);
 
     /// The limits in force for this call.
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError>;

@@ -254,6 +254,12 @@ pub trait Tool: Send + Sync {
         refusal.output()
     }
 
+    /// The arguments of the same call outside a sandbox that refused a part of it, and the path or
+    /// host that was refused. The dispatcher asks a person before it runs that.
+    fn outside(&self, _: &Args, _: &ToolOutput, _: &CallContext) -> Option<(Args, String)> {
+        None
+    }
+
     /// How the handler wants to be called.
     fn mode(&self) -> Mode {
         Mode::Async

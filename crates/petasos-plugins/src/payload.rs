@@ -127,6 +127,7 @@ fn principal(cx: &CallContext) -> String {
     match &cx.principal {
         Principal::Model => "model".to_owned(),
         Principal::Subagent => "subagent".to_owned(),
+        Principal::Review => "review".to_owned(),
         Principal::Code => "code".to_owned(),
         Principal::Person => "person".to_owned(),
         Principal::McpClient => "mcp_client".to_owned(),

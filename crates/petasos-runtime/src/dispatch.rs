@@ -15,6 +15,7 @@ mod guard;
 mod layers;
 mod origin;
 mod outcome;
+mod outside;
 mod pins;
 mod plan;
 mod planning;
@@ -192,8 +193,27 @@ impl Dispatcher {
         self.guards.before(&call, cx)?;
         let Granted { id, entry, args, .. } = call;
         let plan = plan::make(&entry, args, cx).await?;
-        let planned = PlannedCall { id, entry, plan };
-        let mut cleared = clear::check(planned, escalated, self, cx).await?;
+        // Only what is confined can be refused by its confinement.
+        let inside = plan.confined.is_some().then(|| plan.args.clone());
+        let planned = PlannedCall { id: id.clone(), entry: Arc::clone(&entry), plan };
+        let cleared = clear::check(planned, escalated, self, cx).await?;
+        let output = self.start(cleared, &clock, trail, cx).await?;
+        let outside = inside.and_then(|args| outside::wanted(&entry, &args, &output, cx));
+        let Some(outside) = outside else { return Ok(output) };
+        match outside::asked(outside, (id, entry), self, cx).await {
+            Ok(cleared) => self.start(cleared, &clock, trail, cx).await,
+            Err(refusal) => Ok(outside::declined(output, &refusal)),
+        }
+    }
+
+    /// Runs what was cleared.
+    async fn start(
+        &self,
+        mut cleared: ClearedCall,
+        clock: &run::Clock,
+        trail: &mut Trail,
+        cx: &CallContext,
+    ) -> Result<ToolOutput, Refusal> {
         let cx = &clock.moved(&cleared, cx);
         run::in_time(&cleared.entry, cx)?;
         if let Some(seat) = &cx.seat {

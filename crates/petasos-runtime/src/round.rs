@@ -1,8 +1,10 @@
 //! Runs a batch of calls as planned: one result per call, in call order, whatever happens.
 
+mod heartbeat;
 #[cfg(test)]
 mod tests;
 
+use std::convert::Infallible;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -25,28 +27,67 @@ const GRACE: Duration = Duration::from_secs(3);
 /// The same for interrupted ones, all together: a tool that stops, its hooks, and a moment.
 const INTERRUPTED_GRACE: Duration = Duration::from_millis(700);
 
+/// What is noted between the steps of a round, so that a crash leaves known which calls ended.
+pub trait RoundJournal: Send + Sync {
+    /// Why nothing could be noted; the round stops there.
+    type Error: Send;
+
+    /// The context of the next step: the place to give it a deadline of its own.
+    fn step(&self, cx: &CallContext) -> CallContext {
+        cx.clone()
+    }
+
+    /// These calls ended and others of the round follow.
+    fn ended(&self, results: &[ToolResult])
+    -> impl Future<Output = Result<(), Self::Error>> + Send;
+}
+
+/// For callers that keep no journal.
+struct Unjournaled;
+
+impl RoundJournal for Unjournaled {
+    type Error = Infallible;
+
+    async fn ended(&self, _: &[ToolResult]) -> Result<(), Infallible> {
+        Ok(())
+    }
+}
+
 /// Runs a batch. Results are in call order and within the turn's budget.
 pub async fn run(
     dispatcher: &Arc<Dispatcher>,
     calls: Vec<ToolCall>,
     cx: &CallContext,
 ) -> Vec<ToolResult> {
+    match run_journaled(dispatcher, calls, cx, &Unjournaled).await {
+        Ok(results) => results,
+        Err(never) => match never {},
+    }
+}
+
+/// As [`run`], with a journal of the calls that ended. The last step is left out of it: its results
+/// are stored right behind the round.
+///
+/// # Errors
+/// When the journal cannot be written; calls that ended by then have run.
+pub async fn run_journaled<J: RoundJournal>(
+    dispatcher: &Arc<Dispatcher>,
+    calls: Vec<ToolCall>,
+    cx: &CallContext,
+    journal: &J,
+) -> Result<Vec<ToolResult>, J::Error> {
     let tools = dispatcher.registry().seen_by(cx.origin());
     let segments = plan(&calls, &tools, &dispatcher.base(cx), cx);
     let mut results: Vec<Option<ToolResult>> = calls.iter().map(|_| None).collect();
-    for segment in segments {
-        match segment {
-            Segment::Sequential(order) => {
-                for at in order {
-                    results[at] = Some(one(dispatcher, &calls[at], cx).await);
-                }
-            }
-            Segment::Parallel(members) => {
-                let together = members.iter().map(|at| (*at, calls[*at].clone())).collect();
-                for (at, result) in parallel(dispatcher, together, cx).await {
-                    results[at] = Some(result);
-                }
-            }
+    let mut steps = segments.into_iter().flat_map(steps).peekable();
+    while let Some(members) = steps.next() {
+        let interrupted = cx.cancel.is_cancelled();
+        let done = step(dispatcher, &calls, &members, &journal.step(cx)).await;
+        if !interrupted && steps.peek().is_some() {
+            journal.ended(&done).await?;
+        }
+        for (at, result) in members.into_iter().zip(done) {
+            results[at] = Some(result);
         }
     }
     let lost = || "no result came back";
@@ -56,7 +97,33 @@ pub async fn run(
         .map(|(result, call)| result.unwrap_or_else(|| missing(call, lost())))
         .collect();
     budget::fit_turn(&mut results, dispatcher, cx).await;
-    results
+    Ok(results)
+}
+
+/// What is begun and ended together: a parallel segment, or each call of a sequence by itself.
+fn steps(segment: Segment) -> Vec<Vec<usize>> {
+    match segment {
+        Segment::Parallel(members) => vec![members],
+        Segment::Sequential(order) => order.into_iter().map(|at| vec![at]).collect(),
+    }
+}
+
+/// Runs one step; a long wait is reported from time to time with what is waited for.
+async fn step(
+    dispatcher: &Arc<Dispatcher>,
+    calls: &[ToolCall],
+    members: &[usize],
+    cx: &CallContext,
+) -> Vec<ToolResult> {
+    let batch: Vec<ToolCall> = members.iter().map(|at| calls[*at].clone()).collect();
+    let names: Vec<String> = batch.iter().map(|call| format!("`{}`", call.name)).collect();
+    let work = async {
+        match batch.as_slice() {
+            [call] => vec![one(dispatcher, call, cx).await],
+            _ => parallel(dispatcher, batch, cx).await,
+        }
+    };
+    heartbeat::during(&names.join(", "), work, cx).await
 }
 
 /// One call of a sequence; after an interrupt the rest is skipped without being started.
@@ -70,14 +137,14 @@ async fn one(dispatcher: &Dispatcher, call: &ToolCall, cx: &CallContext) -> Tool
 
 async fn parallel(
     dispatcher: &Arc<Dispatcher>,
-    calls: Vec<(usize, ToolCall)>,
+    calls: Vec<ToolCall>,
     cx: &CallContext,
-) -> Vec<(usize, ToolResult)> {
+) -> Vec<ToolResult> {
     let (paused, now) = (cx.pauses.total(), tokio::time::Instant::now().into_std());
     let workers = Arc::new(Semaphore::new(WORKERS_MAX));
     let started: Vec<_> = calls
         .into_iter()
-        .map(|(at, call)| {
+        .map(|call| {
             let limit = batch_limit(dispatcher.time_limit(&call, cx), cx);
             let deadline = limit.map_or(cx.deadline, |limit| cx.deadline.min(now + limit));
             let worker = Worker {
@@ -86,13 +153,13 @@ async fn parallel(
                 cx: CallContext { deadline, ..cx.for_call(call.id.clone()) },
                 paused,
             };
-            (at, call.clone(), Owned::start(worker.work(call)), deadline)
+            (call.clone(), Owned::start(worker.work(call)), deadline)
         })
         .collect();
     // Together, so that what they may take to wind up is shared.
-    let collected = started.into_iter().map(|(at, call, worker, deadline)| async move {
-        (at, collect(&call, worker, deadline, cx).await)
-    });
+    let collected = started
+        .into_iter()
+        .map(|(call, worker, deadline)| async move { collect(&call, worker, deadline, cx).await });
     join_all(collected).await
 }
 

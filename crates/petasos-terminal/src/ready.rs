@@ -14,11 +14,12 @@ pub(crate) fn register(fd: OwnedFd, interest: Interest) -> io::Result<AsyncFd<Ow
     Ok(unsafe { AsyncFd::register_with_interest(fd, interest) }?)
 }
 
-/// Waits until something can be read; for ever without a descriptor.
-pub(crate) async fn readable(fd: Option<&AsyncFd<OwnedFd>>) {
+/// Waits until something can be read; for ever without a descriptor. False when the runtime that
+/// registered the descriptor has ended: then there is nothing to wait for, and whoever asked again
+/// would never yield.
+pub(crate) async fn readable(fd: Option<&AsyncFd<OwnedFd>>) -> bool {
     let Some(fd) = fd else { return std::future::pending().await };
-    // An error of the reactor shows again in the read that follows.
-    drop(fd.readable().await);
+    fd.readable().await.is_ok()
 }
 
 /// Reads once into the spare room of `into`, without waiting; 0 at the end, `None` when there is

@@ -14,6 +14,7 @@ mod frames;
 mod host;
 mod jobs;
 mod kill;
+mod loan;
 mod outside;
 mod place;
 mod probe;

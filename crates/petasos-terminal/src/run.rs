@@ -3,6 +3,7 @@
 //! A foreground command is over when its program is, plus a short grace for its last words.
 //! What it left running becomes a job, so that nothing runs that nobody can name and end.
 
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -11,7 +12,9 @@ use petasos_contract::environment::{
     SandboxLevel, Size, Stdin, Step,
 };
 use petasos_contract::jobs::{JobId, Jobs, Notify};
-use petasos_contract::terminal::{Command, Ended, Limits, OnTimeout, Ran, Started, Terminal};
+use petasos_contract::terminal::{
+    Command, Ended, Lender, Limits, OnTimeout, Ran, Started, Terminal,
+};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
 
 use crate::engine::Engine;
@@ -70,8 +73,20 @@ impl Terminal for Engine {
         Ok(sandbox::wanted(&terminal, cx))
     }
 
-    fn pass_variables(&self, session: &SessionId, names: &[String]) {
-        self.shells.pass(session, names);
+    fn held(&self, cx: &CallContext) -> Option<Sandbox> {
+        sandbox::attained(&TerminalSettings::of(&cx.settings).ok()?, cx)
+    }
+
+    fn refused(&self, sandbox: &Sandbox, cwd: &Path, output: &str) -> Option<String> {
+        sandbox::denial(sandbox, cwd, output)
+    }
+
+    fn lend(&self, session: &SessionId, from: &str, lender: Arc<dyn Lender>) {
+        self.shells.lend(session, from, lender);
+    }
+
+    fn take_back(&self, session: &SessionId, in_use: &dyn Fn(&str) -> bool) {
+        self.shells.take_back(session, in_use);
     }
 
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError> {
@@ -208,8 +223,10 @@ impl Engine {
         };
         let mut launch = Launch::shell(command.script.clone(), cwd);
         launch.directory = directory;
-        launch.exports = self.shells.passed(cx);
+        let lent = self.shells.lent(cx).await;
+        launch.exports = shell::values(&lent.variables, cx);
         launch.exports.extend(located.exports);
+        launch.lent = shell::files(lent.files, cx);
         launch.unset = located.unset;
         launch.pty = command.pty.then_some(Size::USUAL);
         launch.lifetime = lifetime;
@@ -265,7 +282,9 @@ impl Engine {
         output = run.prepared.hide(output);
         let calls = run.command.contains("sudo");
         let sudo = calls.then(|| self.sudo.judge(&output, &run.prepared, cx)).flatten();
-        let denied = sandbox::denial(&run.launch.sandbox, &ended, &output);
+        let failed = !matches!(ended, Ended::Exited(0));
+        let (confined, cwd) = (&run.launch.sandbox, run.launch.cwd.as_path());
+        let denied = failed.then(|| sandbox::denial(confined, cwd, &output)).flatten();
         Ran {
             output,
             whole: collected.whole,

@@ -19,6 +19,7 @@ use std::sync::OnceLock;
 
 use petasos_contract::CallContext;
 use petasos_contract::environment::{EnvError, Launch, Sandbox, SandboxLevel};
+use petasos_contract::path::TargetPath;
 
 use crate::keeper::{self, FLAG_POWERLESS, FLAG_USERNS, Namespaces};
 use crate::settings::{By, TerminalSettings};
@@ -86,6 +87,31 @@ pub(crate) fn level() -> String {
         return "no sandbox".to_owned();
     }
     format!("sandbox by {} and seccomp", parts.join(", "))
+}
+
+/// The confinement of a call's commands with real paths, where every layer of it can be had.
+pub(crate) fn attained(terminal: &TerminalSettings, cx: &CallContext) -> Option<Sandbox> {
+    /// Before its third version Landlock does not see that a file is cut off.
+    const LANDLOCK_MIN: u32 = 3;
+    let mut wanted = wanted(terminal, cx);
+    if wanted.level == SandboxLevel::Off || terminal.backend != "local" {
+        return None;
+    }
+    let ability = Ability::of_this_machine();
+    let landlock = ability.landlock >= LANDLOCK_MIN && ability.namespaces != Namespaces::Refused;
+    let holds = match terminal.sandbox_by {
+        By::Bwrap => Ability::bwrap().is_some(),
+        By::Auto if ability.landlock == 0 => Ability::bwrap().is_some(),
+        By::Auto | By::Landlock => landlock,
+    };
+    let real = |paths: &mut Vec<TargetPath>| {
+        let found = paths.iter().filter_map(|path| std::fs::canonicalize(path.as_path()).ok());
+        let found: Vec<TargetPath> = found.map(TargetPath::new).collect();
+        paths.extend(found);
+    };
+    real(&mut wanted.writable);
+    real(&mut wanted.protected);
+    holds.then_some(wanted)
 }
 
 /// Makes the confinement of a launch ready, or says why it must not start.

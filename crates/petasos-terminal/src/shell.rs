@@ -3,22 +3,34 @@
 //! Kept by session and task, never by process: two sessions of one program do not see each
 //! other's directory. Parallel commands of one session each add what they changed.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use parking_lot::Mutex;
 use petasos_contract::environment::{Exports, Facts, Isolation, Located, Session};
 use petasos_contract::path::{TargetPath, resolve};
+use petasos_contract::terminal::{Lender, Lent};
 use petasos_contract::{CallContext, SessionId, TaskId};
 
 use crate::childenv;
 use crate::settings::TerminalSettings;
 
+/// Whoever lends to the commands of a session, by name.
+type Lenders = BTreeMap<String, Arc<dyn Lender>>;
+
 /// The records of all sessions.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct Shells {
     records: Mutex<HashMap<(SessionId, TaskId), Record>>,
-    /// Names of this program's variables that a session may see besides the usual ones.
-    passed: Mutex<HashMap<SessionId, BTreeSet<String>>>,
+    /// Who lends to the commands of a session, by where it lends from.
+    lenders: Mutex<HashMap<SessionId, Lenders>>,
+}
+
+impl std::fmt::Debug for Shells {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Shells").field("records", &self.records).finish_non_exhaustive()
+    }
 }
 
 /// What one session carries from command to command.
@@ -52,18 +64,46 @@ impl Shells {
         }
     }
 
-    /// Lets a session see more variables.
-    pub(crate) fn pass(&self, session: &SessionId, names: &[String]) {
-        let allowed = names.iter().filter(|name| !childenv::is_provider_secret(name)).cloned();
-        self.passed.lock().entry(session.clone()).or_default().extend(allowed);
+    /// Somebody lends to the commands of a session.
+    pub(crate) fn lend(&self, session: &SessionId, from: &str, lender: Arc<dyn Lender>) {
+        self.lenders.lock().entry(session.clone()).or_default().insert(from.to_owned(), lender);
     }
 
-    /// Those variables, as far as they are set.
-    pub(crate) fn passed(&self, cx: &CallContext) -> Exports {
-        let passed = self.passed.lock();
-        let names = passed.get(&cx.session).into_iter().flatten();
-        let value = |name: &String| Some(cx.settings.variable(name)?.value.expose().to_owned());
-        names.filter_map(|name| Some((name.clone(), value(name)?))).collect()
+    /// Only those who are still in use go on lending.
+    pub(crate) fn take_back(&self, session: &SessionId, in_use: &dyn Fn(&str) -> bool) {
+        if let Some(lenders) = self.lenders.lock().get_mut(session) {
+            lenders.retain(|from, _| in_use(from));
+        }
+    }
+
+    /// What is lent to a session now. Lenders look at the disk, so they are asked where that may
+    /// take its time.
+    pub(crate) async fn lent(&self, cx: &CallContext) -> Lent {
+        let lenders: Vec<Arc<dyn Lender>> = self
+            .lenders
+            .lock()
+            .get(&cx.session)
+            .into_iter()
+            .flat_map(BTreeMap::values)
+            .cloned()
+            .collect();
+        if lenders.is_empty() {
+            return Lent::default();
+        }
+        let asked = tokio::task::spawn_blocking(move || {
+            let mut all = Lent::default();
+            for lent in lenders.iter().map(|lender| lender.lent()) {
+                all.variables.extend(lent.variables);
+                all.files.extend(lent.files);
+            }
+            all.files.sort();
+            all.files.dedup();
+            all
+        });
+        asked.await.unwrap_or_else(|error| {
+            tracing::warn!(%error, "nothing is lent to this command");
+            Lent::default()
+        })
     }
 
     /// Sends a session somewhere.
@@ -74,12 +114,36 @@ impl Shells {
     /// Forgets a session.
     pub(crate) fn forget(&self, session: &SessionId) {
         self.records.lock().retain(|(owner, _), _| owner != session);
-        self.passed.lock().remove(session);
+        self.lenders.lock().remove(session);
     }
 }
 
 fn key(cx: &CallContext) -> (SessionId, TaskId) {
     (cx.session.clone(), cx.task.clone())
+}
+
+/// The values of variables that are lent, as far as they are set. A model provider's credential is
+/// lent to nobody.
+pub(crate) fn values(names: &[String], cx: &CallContext) -> Exports {
+    let value = |name: &String| Some(cx.settings.variable(name)?.value.expose().to_owned());
+    let allowed = names.iter().filter(|name| !childenv::is_provider_secret(name));
+    allowed.filter_map(|name| Some((name.clone(), value(name)?))).collect()
+}
+
+/// Files of the home that are lent. One behind a link is not: it would be another one.
+pub(crate) fn files(names: Vec<String>, cx: &CallContext) -> Vec<(PathBuf, String)> {
+    let here = |name: String| {
+        let mut path = cx.settings.home().to_owned();
+        for part in name.split('/') {
+            path.push(part);
+            if path.is_symlink() {
+                tracing::warn!(name, "a file behind a link is not lent");
+                return None;
+            }
+        }
+        Some((path, name))
+    };
+    names.into_iter().filter_map(here).collect()
 }
 
 /// Where a session is: its record, else the configured place, else where the program was started.

@@ -14,8 +14,8 @@ const NAMES: [&str; 2] = ["(petasos-keep)", "(petasos-sit)"];
 const ANCESTORS_MAX: usize = 512;
 
 /// Makes this process private, once its surroundings were read: nothing of the same user can look
-/// at its memory or descriptors, and the secrets among the variables that it began with are gone
-/// from where the system shows them. Must run before there is a second thread.
+/// at its memory or descriptors, and the secrets among the variables and words that it began with
+/// are gone from where the system shows them. Must run before there is a second thread.
 pub fn make_private() {
     keeper::hide();
     keeper::forget_values(|name, value| {
@@ -24,6 +24,23 @@ pub fn make_private() {
             || childenv::is_provider_secret(&name)
             || childenv::carries_login(&value)
     });
+    keeper::forget_words(|before, word| {
+        secret_part(&String::from_utf8_lossy(before), &String::from_utf8_lossy(word))
+    });
+}
+
+/// Where the secret of a word on the command line begins: behind a telling name and `=`, or at its
+/// start when the option before it tells.
+fn secret_part(before: &str, word: &str) -> Option<usize> {
+    let option = before.strip_prefix("--").filter(|name| !name.contains('='));
+    if option.is_some_and(petasos_redact::is_secret_name) && !word.starts_with('-') {
+        return Some(0);
+    }
+    let named = word.split_once('=').filter(|(name, value)| {
+        petasos_redact::is_secret_name(name) || childenv::carries_login(value)
+    });
+    let behind = named.map(|(name, _)| name.len() + 1);
+    behind.or_else(|| childenv::carries_login(word).then_some(0))
 }
 
 /// Whether a supervisor of ours is above this process.
@@ -73,6 +90,21 @@ fn in_group_of_ours(proc: &Path) -> bool {
 #[expect(clippy::disallowed_methods, reason = "a test's own file needs no atomic writer")]
 mod tests {
     use super::*;
+
+    #[test]
+    fn words_that_tell_a_secret_are_cut_where_it_begins() {
+        for (before, word, from) in [
+            ("--set", "tts.elevenlabs.api_key=abc", Some(23)),
+            ("--set", "model.default=x", None),
+            ("--api-key", "abc", Some(0)),
+            ("--api-key=abc", "run", None),
+            ("x", "--token=abc", Some(8)),
+            ("--base-url", "https://me:pw@example.org", Some(0)),
+            ("--token", "--json", None),
+        ] {
+            assert_eq!(secret_part(before, word), from, "{before} {word}");
+        }
+    }
 
     fn process(proc: &Path, number: u32, name: &str, parent: u32) {
         let folder = proc.join(number.to_string());

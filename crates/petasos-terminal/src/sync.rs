@@ -24,6 +24,7 @@ use petasos_contract::environment::EnvError;
 use rustix::fs::{FlockOperation, flock};
 
 use crate::remote::Carrier;
+pub(crate) use far::ROOT;
 use far::{CarrierFar, Far};
 use host::{Host, Kept};
 use plan::{Back, Manifest};

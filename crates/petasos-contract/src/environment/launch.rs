@@ -1,6 +1,7 @@
 //! What is to be started, in a place: everything a backend needs and nothing it must look up.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
@@ -113,6 +114,9 @@ pub struct Launch {
     pub exports: Exports,
     /// Names of the base that the session has unset.
     pub unset: Vec<String>,
+    /// Files of this machine that are there while it runs, by their path below the folder of the
+    /// agent in a place that does not see them.
+    pub lent: Vec<(PathBuf, String)>,
     /// A folder of programs that are found before all others.
     pub programs: Option<TargetPath>,
     /// What it reads.
@@ -141,6 +145,7 @@ impl Launch {
             directory: None,
             exports: Exports::new(),
             unset: Vec::new(),
+            lent: Vec::new(),
             programs: None,
             stdin: Stdin::Closed,
             stderr: Stderr::Joined,

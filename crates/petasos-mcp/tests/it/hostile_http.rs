@@ -39,7 +39,11 @@ async fn a_call_whose_reply_drips_ends_at_its_deadline_and_others_go_on() {
     let begun = Instant::now();
     let (late, soon) = tokio::join!(kit.echo("slow", "x"), kit.echo("good", "x"));
     assert!(late.contains("did not answer within 1"), "{late}");
-    assert!(soon.contains("heard") && begun.elapsed() < Duration::from_secs(5), "{soon}");
+    assert!(
+        soon.contains("heard")
+            && begun.elapsed() < petasos_testkit::pace::fair(Duration::from_secs(5)),
+        "{soon}"
+    );
     assert_eq!(view(&servers, "good").state, State::Ready);
 }
 

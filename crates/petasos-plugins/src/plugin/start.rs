@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use petasos_contract::processes::{HelperHand, HelperSpec};
+use petasos_contract::processes::{HelperHand, HelperSandbox, HelperSpec};
 use petasos_contract::wait::{self, Owned};
 use serde_json::{Value, json};
 
@@ -155,6 +155,11 @@ impl Plugin {
             HelperSpec::new(format!("plugin `{}`", manifest.key), argv, &self.host.settings);
         if !manifest.folder.as_os_str().is_empty() {
             spec.cwd.clone_from(&manifest.folder);
+        }
+        // One plugin serves attended sessions and others: what a person chose holds for all.
+        let off = [json!(false), json!("off")];
+        if !self.setting("sandbox").is_some_and(|set| off.contains(set)) {
+            spec.sandbox = HelperSandbox::LikeCommands { attended: true };
         }
         let home = self.host.settings.home().display().to_string();
         spec.env = BTreeMap::from([

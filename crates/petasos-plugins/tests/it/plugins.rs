@@ -316,3 +316,41 @@ async fn an_installed_package_is_found_by_its_entry_point_with_the_configured_in
     assert_eq!(plugins.get("weather").unwrap().state(), State::Ready);
     assert_eq!(stage.text("sky", json!({})).await, "blue");
 }
+
+const WRITER: &str = r#"
+def write(args, **context):
+    try:
+        open(args["path"], "w").write("x")
+        return "written"
+    except OSError as error:
+        return "refused: " + str(error)
+
+def register(ctx):
+    params = {"type": "object", "properties": {"path": {"type": "string"}}}
+    ctx.register_tool("put", "test", {"name": "put", "description": "Puts", "parameters": params}, write)
+"#;
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_plugin_is_confined_like_commands_unless_its_entry_says_otherwise() {
+    let chosen = |own: Value| {
+        json!({
+            "terminal": {"sandbox": "workspace"},
+            "plugins": {"enabled": ["writer"], "entries": {"writer": own}},
+        })
+    };
+    for (values, outside) in [(chosen(json!({})), false), (chosen(json!({"sandbox": "off"})), true)]
+    {
+        let stage = Stage::new(values);
+        std::fs::create_dir_all(stage.home.path().join("tmp")).unwrap();
+        stage.plugin("writer", &[("plugin.yaml", "name: writer\n"), ("__init__.py", WRITER)]);
+        let plugins = stage.plugins().await;
+        let out = stage.home.path().join("out.txt");
+        let inside = stage.workspace.path().join("in.txt");
+        let put = |path: &std::path::Path| json!({ "path": path });
+        assert_eq!(stage.text("put", put(&inside)).await, "written");
+        let told = stage.text("put", put(&out)).await;
+        assert_eq!(told == "written", outside, "{told}");
+        assert_eq!(out.exists(), outside);
+        drop(plugins);
+    }
+}

@@ -4,6 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use petasos_contract::call::{Refusal, RefusalKind};
+use petasos_contract::context::Surface;
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::{BoxFuture, CallContext};
 
@@ -61,8 +62,12 @@ pub(crate) fn reads_untrusted(
     let mut untrusted = false;
     for effect in effects.iter() {
         let holds = match effect {
-            Effect::Read(path) => spill.holds(path, cx),
+            Effect::Read(path) => {
+                unkept(|home| is_kept(path, home), cx)?;
+                spill.holds(path, cx)
+            }
             Effect::Command { script: text, .. } | Effect::Code { source: text, .. } => {
+                unkept(|home| is_named(text, home), cx)?;
                 spill.named_in(text, cx)
             }
             _ => Holds::Nothing,
@@ -78,4 +83,56 @@ pub(crate) fn reads_untrusted(
         }
     }
     Ok(untrusted)
+}
+
+/// Where the home keeps things of every conversation: what jobs printed, snapshots, notes, logs.
+const KEPT: [&str; 4] = ["jobs", "checkpoints", "memories", "logs"];
+/// How the names of the store begin.
+const STORE: &str = "petasos.db";
+
+/// Refused when a call from a chat or over HTTP would read what the home keeps for conversations:
+/// several people may be there, and each has tools for what is theirs.
+fn unkept(reads: impl Fn(&Path) -> bool, cx: &CallContext) -> Result<(), Refusal> {
+    if !matches!(cx.surface, Surface::Gateway | Surface::ApiServer) {
+        return Ok(());
+    }
+    let home = cx.settings.home();
+    let real = std::fs::canonicalize(home).unwrap_or_else(|_| home.to_owned());
+    if !reads(home) && !reads(&real) {
+        return Ok(());
+    }
+    let message = "This is kept for conversations, perhaps of other people, and is not read from \
+                   here. `process`, `memory` and `session_search` give what is yours.";
+    Err(Refusal::new(RefusalKind::OutOfScope, message))
+}
+
+fn is_kept(path: &Path, home: &Path) -> bool {
+    let first = path.strip_prefix(home).ok().and_then(|below| below.components().next());
+    first.is_some_and(|first| {
+        let name = first.as_os_str().to_string_lossy();
+        KEPT.contains(&name.as_ref()) || name.starts_with(STORE)
+    })
+}
+
+fn is_named(text: &str, home: &Path) -> bool {
+    KEPT.iter().chain([&STORE]).any(|name| text.contains(&home.join(name).display().to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_the_home_keeps_for_conversations_is_known_by_its_place() {
+        let home = Path::new("/h/.petasos");
+        for kept in ["jobs/proc_1.log", "memories/x/USER.md", "petasos.db-wal", "checkpoints"] {
+            assert!(is_kept(&home.join(kept), home), "{kept}");
+        }
+        for other in ["/h/.petasos/cache/images/1.png", "/h/.petasos/skills/a/SKILL.md", "/h/jobs"]
+        {
+            assert!(!is_kept(Path::new(other), home), "{other}");
+        }
+        assert!(is_named("cat /h/.petasos/jobs/proc_1.log", home));
+        assert!(!is_named("ls /h/.petasos/skills", home));
+    }
 }

@@ -1,7 +1,7 @@
 //! Edits that a person wants to see before they are made, whatever the rules say.
 //!
-//! A session chooses (an editor's does); everywhere else policy alone decides. What cannot be shown
-//! to somebody who wants to see it is not done.
+//! A session or the user's settings (`approvals.edits`) choose; else policy alone decides. What cannot
+//! be shown to somebody who wants to see it is not done.
 
 use std::path::Path;
 
@@ -25,7 +25,7 @@ pub(super) fn wanted(plan: &Plan, cx: &CallContext) -> Option<Finding> {
         Effect::Write(path) => Some(path.as_path()),
         _ => None,
     });
-    let is_wanted = match cx.edit_approval {
+    let is_wanted = match chosen(cx) {
         EditApproval::ByPolicy => false,
         EditApproval::Each => true,
         EditApproval::OutsideWorkspace => {
@@ -41,6 +41,16 @@ pub(super) fn wanted(plan: &Plan, cx: &CallContext) -> Option<Finding> {
         widest: Scope::Once,
         stores: None,
     })
+}
+
+/// What the session chose, or else the user's own settings.
+fn chosen(cx: &CallContext) -> EditApproval {
+    match (cx.edit_approval, cx.settings.text("approvals.edits")) {
+        (EditApproval::ByPolicy, Some("each")) => EditApproval::Each,
+        (EditApproval::ByPolicy, Some("outside")) => EditApproval::OutsideWorkspace,
+        (EditApproval::ByPolicy, Some("sensitive")) => EditApproval::Sensitive,
+        (of_the_session, _) => of_the_session,
+    }
 }
 
 /// The files of a call before and after, for whoever is asked; `must` when they want to see them.

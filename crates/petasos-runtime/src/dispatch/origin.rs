@@ -9,7 +9,7 @@ use petasos_contract::effect::Effect;
 use petasos_contract::taint::Carry;
 use petasos_contract::tool::Provenance;
 use petasos_contract::{Args, CallContext, CallId, Plan};
-use petasos_taint::Ledger;
+use petasos_taint::{Ledger, is_trusted, place_of};
 use serde_json::{Value, json};
 
 use crate::registry::Entry;
@@ -51,11 +51,11 @@ impl Origin {
     pub(super) fn of(entry: &Entry, plan: &Plan, foreign: bool, cx: &CallContext) -> Self {
         if foreign || is_foreign(entry) {
             let place = place(entry, &plan.args);
-            let trusted = is_trusted(&place, cx);
+            let trusted = is_trusted(&place, &cx.settings);
             return Self { foreign: Some(place), trusted, ..Self::default() };
         }
         if let Some(place) = noted(plan, cx) {
-            let trusted = is_trusted(&place, cx);
+            let trusted = is_trusted(&place, &cx.settings);
             return Self { foreign: Some(place), trusted, ..Self::default() };
         }
         let written: Vec<PathBuf> = plan
@@ -84,7 +84,7 @@ impl Origin {
             return self.clone();
         }
         let place = args.map(|args| place(entry, args)).unwrap_or_default();
-        let trusted = is_trusted(&place, cx);
+        let trusted = is_trusted(&place, &cx.settings);
         Self { foreign: Some(place), trusted, ..Self::default() }
     }
 
@@ -188,19 +188,7 @@ fn place(entry: &Entry, args: &Args) -> String {
         Value::Array(items) => items.first().and_then(Value::as_str),
         _ => None,
     });
-    let text = text.unwrap_or_default();
-    let host = text.split_once("://").map(|(_, rest)| rest.split(['/', '?', '#']).next());
-    host.flatten().unwrap_or(text).chars().take(100).collect()
-}
-
-/// Hosts, servers and folders that the user's own settings trust.
-fn is_trusted(place: &str, cx: &CallContext) -> bool {
-    let Some(Value::Array(trusted)) = cx.settings.get("security.taint_trust") else { return false };
-    let host = place.split(':').next().unwrap_or_default();
-    trusted.iter().filter_map(Value::as_str).any(|name| {
-        let below = std::path::Path::new(place).starts_with(name);
-        name == place || name.starts_with('/') && below || !name.contains(':') && name == host
-    })
+    place_of(text.unwrap_or_default())
 }
 
 /// Notes, earlier conversations, and files outside the workspace.

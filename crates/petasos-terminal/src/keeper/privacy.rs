@@ -41,6 +41,37 @@ pub(crate) fn forget_values(is_secret: impl Fn(&[u8], &[u8]) -> bool) {
     });
 }
 
+/// Overwrites a part of some of the words that this process was started with. For the program
+/// itself, once it has read them. `from` says where that part of a word begins, given the word
+/// before it.
+pub(crate) fn forget_words(from: impl Fn(&[u8], &[u8]) -> Option<usize>) {
+    let Some((start, length)) = words_at() else { return };
+    // SAFETY: the kernel says that the words of this process lie there, in memory that is its own,
+    // and the content was compared with what it shows of them.
+    let words = unsafe { std::slice::from_raw_parts_mut(start as *mut u8, length) };
+    let mut before: Vec<u8> = Vec::new();
+    for word in words.split_mut(|byte| *byte == 0) {
+        let own = word.to_vec();
+        if let Some(secret) = from(&before, &own).and_then(|at| word.get_mut(at..)) {
+            secret.fill(b'*');
+        }
+        before = own;
+    }
+}
+
+/// Where the words lie: two of the numbers behind the name in brackets.
+fn words_at() -> Option<(usize, usize)> {
+    let stat = std::fs::read_to_string("/proc/self/stat").ok()?;
+    let mut numbers = stat.rsplit_once(')')?.1.split_whitespace().skip(45);
+    let first: usize = numbers.next()?.parse().ok()?;
+    let behind: usize = numbers.next()?.parse().ok()?;
+    let shown = std::fs::read("/proc/self/cmdline").ok()?;
+    let length = behind.checked_sub(first).filter(|length| *length == shown.len() && first != 0)?;
+    // SAFETY: as long as the kernel's account of this process is right, which is compared.
+    let lying = unsafe { std::slice::from_raw_parts(first as *const u8, length) };
+    (lying == shown).then_some((first, length))
+}
+
 fn each_variable(act: impl Fn(*mut c_char)) {
     // SAFETY: set by the C library before any of our code, and never changed by this program.
     let mut at = unsafe { environ };

@@ -16,6 +16,7 @@ use super::control::Link;
 use super::files::RemoteFiles;
 use super::frames::Word;
 use super::jobs::{Handle, JobInput};
+use super::loan::Loan;
 use super::probe::{self, Target};
 use super::process::{Parts, RemoteProcess};
 use super::spare::{Spare, Spares};
@@ -117,6 +118,20 @@ impl Remote {
             return Err(EnvError::Sandbox { level: level.as_str(), why });
         }
         Ok(format!("off ({} cannot be attained: {why})", level.as_str()))
+    }
+
+    /// The files that the command may use. They are taken back when the target sees the end of an
+    /// input, so where it does not see that they stay here.
+    async fn loan(&self, launch: &Launch) -> Result<Option<Loan>, EnvError> {
+        if launch.lent.is_empty() {
+            return Ok(None);
+        }
+        if !self.profile.lifeline {
+            let backend = self.profile.backend;
+            tracing::warn!(backend, "files are not lent there: nothing would take them back");
+            return Ok(None);
+        }
+        Loan::take(&*self.link.carrier, &launch.lent).await
     }
 
     /// What the command is given, on top of what every program there has.
@@ -340,6 +355,7 @@ impl Environment for Remote {
     ) -> BoxFuture<'a, Result<Box<dyn Process>, EnvError>> {
         Box::pin(async move {
             self.link.carrier.before().await?;
+            let loan = self.loan(&launch).await?;
             let mut started = self.start(&launch, cx).await;
             for _ in 0..AGAIN_MAX {
                 // Nothing has run for certain, so it may be tried again.
@@ -347,7 +363,9 @@ impl Environment for Remote {
                 self.link.carrier.revive(why).await?;
                 started = self.start(&launch, cx).await;
             }
-            Ok(Box::new(started?) as Box<dyn Process>)
+            let mut process = started?;
+            process.borrows(loan);
+            Ok(Box::new(process) as Box<dyn Process>)
         })
     }
 

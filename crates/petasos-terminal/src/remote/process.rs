@@ -13,6 +13,7 @@ use petasos_contract::{BoxFuture, wait};
 use super::boot;
 use super::control::{Link, RemoteControl};
 use super::frames::{Piece, Splitter, Word, word};
+use super::loan::Loan;
 use crate::exports;
 
 /// How long output that was written before the end may take to come after it.
@@ -60,6 +61,8 @@ pub(super) struct RemoteProcess {
     /// Kept open: its end would tell the target that we are gone.
     lifeline: Option<Box<dyn Input>>,
     input: Option<Box<dyn Input>>,
+    /// Files that are there as long as it runs.
+    loan: Option<Loan>,
 }
 
 impl RemoteProcess {
@@ -85,7 +88,13 @@ impl RemoteProcess {
             control: None,
             lifeline: None,
             input: None,
+            loan: None,
         }
+    }
+
+    /// Files are lent to it.
+    pub(super) fn borrows(&mut self, loan: Option<Loan>) {
+        self.loan = loan;
     }
 
     /// Asks a shell that was started ahead whether it is there. After `false` nothing has run.
@@ -256,6 +265,11 @@ impl RemoteProcess {
                     && (self.parts.stderr == Stderr::Joined || self.parts.is_terminal);
                 if let Some(control) = &self.control {
                     control.lives.store(exit.survivors > 0, Ordering::Relaxed);
+                }
+                if exit.survivors == 0
+                    && let Some(loan) = self.loan.take()
+                {
+                    loan.give_back().await;
                 }
                 return Ok(Step::Exited(exit));
             }

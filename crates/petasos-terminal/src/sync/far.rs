@@ -16,7 +16,7 @@ use crate::remote::{Carrier, Order, capture};
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// Where the files are over there, below its home.
-const ROOT: &str = ".hermes";
+pub(crate) const ROOT: &str = ".hermes";
 
 /// What sync needs of a target.
 pub(super) trait Far: Send + Sync {

@@ -3,6 +3,7 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use petasos_contract::environment::{EnvError, Environments, Launch};
 use petasos_contract::jobs::Notify;
 use petasos_contract::terminal::Terminal;
 
@@ -165,4 +166,27 @@ async fn what_is_left_when_all_are_killed_at_once_is_ended_by_the_next_start() {
         // Without control groups nobody can tell whose it was.
         signal(left, rustix::process::Signal::KILL);
     }
+}
+
+/// A program that ends clears its places away with another runtime than the one that started them.
+/// What was started before says so at once; it spun for ever, and no deadline could interrupt it.
+#[test]
+fn a_process_whose_runtime_has_ended_is_lost_and_never_spins() {
+    let runtime = || tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let first = runtime();
+    let stage = Stage::new();
+    let mut process = first.block_on(async {
+        let cx = stage.cx();
+        let place = stage.engine.of(&cx).await.unwrap();
+        let launch = Launch::shell("sleep 60", place.facts().temp.clone());
+        place.spawn(launch, &cx).await.unwrap()
+    });
+    drop(first);
+    let next = runtime().block_on(async {
+        let mut output = Vec::new();
+        let next = process.next(&mut output);
+        tokio::time::timeout(Duration::from_secs(30), next).await
+    });
+    let error = next.unwrap().unwrap_err();
+    assert!(matches!(error, EnvError::Lost { .. }), "{error}");
 }

@@ -229,7 +229,7 @@ async fn a_session_that_comes_back_finds_its_own_jobs_and_no_others() {
     jobs.recall(&cx).await;
     let found: Vec<_> =
         jobs.list(&cx).into_iter().map(|view| (view.session_id, view.exit_code)).collect();
-    assert_eq!(found.len(), 2);
+    assert_eq!(found.len(), 2, "{found:?}");
     assert!(found.contains(&(running.clone(), None)), "{found:?}");
     assert!(found.contains(&(over, Some(7))), "{found:?}");
     assert_eq!(jobs.list_all().len(), 2);

@@ -7,6 +7,7 @@ mod death;
 mod docker;
 mod hosted;
 mod jobs;
+mod lent;
 mod places;
 mod processes;
 mod pty;

@@ -1,10 +1,12 @@
 //! What outlives a command, and what no command can break.
 
+use std::sync::Arc;
+
 use petasos_contract::environment::{Environments, Launch, Program};
 use petasos_contract::path::TargetPath;
 use petasos_contract::terminal::{Command, Ended, Terminal};
 
-use crate::stage::{CANARY, Stage, at, command, within};
+use crate::stage::{CANARY, Lending, Stage, at, command, within};
 
 #[tokio::test]
 async fn a_directory_and_exports_outlive_a_command_in_their_own_session() {
@@ -194,8 +196,9 @@ async fn what_a_skill_declares_is_passed_to_its_session_and_no_provider_s_key_is
     let mut stage = Stage::new();
     stage.variable("WEATHER_STATION", "station-7");
     let (one, two) = (stage.session("one"), stage.session("two"));
-    let names = ["WEATHER_STATION", "OPENAI_API_KEY", "NOT_SET"].map(str::to_owned);
-    stage.engine.pass_variables(&one.session, &names);
+    let names = ["WEATHER_STATION", "OPENAI_API_KEY", "NOT_SET"];
+    let skill = Lending::of(&names, &[]);
+    stage.engine.lend(&one.session, "a skill", Arc::clone(&skill) as _);
     let show = "echo \"${WEATHER_STATION-none} ${OPENAI_API_KEY-none} ${NOT_SET-none}\"";
     let seen = async |cx| stage.run_in(cx, command(show)).await.output;
     assert_eq!(seen(&one).await, "station-7 none none\n");
@@ -204,6 +207,27 @@ async fn what_a_skill_declares_is_passed_to_its_session_and_no_provider_s_key_is
     assert_eq!(seen(&one).await, "mine none none\n", "what the session says counts more");
     stage.engine.forget_session(&one.session);
     assert_eq!(seen(&one).await, "none none none\n");
+}
+
+#[tokio::test]
+async fn what_a_skill_lends_ends_with_its_use() {
+    let mut stage = Stage::new();
+    stage.variable("WEATHER_STATION", "station-7");
+    let cx = stage.session("one");
+    let seen = async || stage.run_in(&cx, command("echo \"${WEATHER_STATION-none}\"")).await.output;
+    let skill = Lending::of(&["WEATHER_STATION"], &[]);
+    stage.engine.lend(&cx.session, "skills/weather", Arc::clone(&skill) as _);
+    assert_eq!(seen().await, "station-7\n");
+    // Nobody told the terminal: it asks before each command.
+    skill.end();
+    assert_eq!(seen().await, "none\n");
+    let skill = Lending::of(&["WEATHER_STATION"], &[]);
+    stage.engine.lend(&cx.session, "skills/weather", Arc::clone(&skill) as _);
+    assert_eq!(seen().await, "station-7\n");
+    stage.engine.take_back(&cx.session, &|from| from == "skills/weather");
+    assert_eq!(seen().await, "station-7\n", "its text is still in the conversation");
+    stage.engine.take_back(&cx.session, &|_| false);
+    assert_eq!(seen().await, "none\n");
 }
 
 #[tokio::test]

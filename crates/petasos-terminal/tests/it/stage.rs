@@ -1,14 +1,14 @@
 //! What every test needs: an engine, a home, a workspace, a call; and at the end, nothing left.
 
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use petasos_contract::clock::SystemClock;
 use petasos_contract::context::Surface;
 use petasos_contract::path::TargetPath;
 use petasos_contract::settings::{Parts, Source, Variable};
-use petasos_contract::terminal::{Command, Ended, OnTimeout, Ran, Terminal};
+use petasos_contract::terminal::{Command, Ended, Lender, Lent, OnTimeout, Ran, Terminal};
 use petasos_contract::{CallContext, Secret, SessionId, Settings};
 use petasos_terminal::Engine;
 use serde_json::{Value, json};
@@ -101,6 +101,26 @@ impl Stage {
         let ran = self.run(script).await;
         assert_eq!(ran.ended, Ended::Exited(0), "{script}: {}", ran.output);
         ran.output
+    }
+}
+
+/// A skill that lends until it is no longer in use.
+pub(crate) struct Lending(Mutex<Lent>);
+
+impl Lending {
+    pub(crate) fn of(variables: &[&str], files: &[&str]) -> Arc<Self> {
+        let owned = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        Arc::new(Self(Mutex::new(Lent { variables: owned(variables), files: owned(files) })))
+    }
+
+    pub(crate) fn end(&self) {
+        *self.0.lock().unwrap() = Lent::default();
+    }
+}
+
+impl Lender for Lending {
+    fn lent(&self) -> Lent {
+        self.0.lock().unwrap().clone()
     }
 }
 

@@ -278,7 +278,8 @@ impl Control for FoundControl {
     fn emptied(&self) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             if let Some(sitter) = &self.sitter {
-                ready::readable(Some(sitter)).await;
+                // Without a runtime nobody is left who would wait for it.
+                let _: bool = ready::readable(Some(sitter)).await;
             }
         })
     }

@@ -95,9 +95,9 @@ impl LocalProcess {
             let woke = tokio::select! {
                 // Output first, so that what was written before the end comes before it.
                 biased;
-                () = ready::readable(output) => Woke::Output,
-                () = ready::readable(errors) => Woke::Errors,
-                () = ready::readable(self.state.as_ref()) => Woke::State,
+                there = ready::readable(output) => Woke::Output.or_gone(there),
+                there = ready::readable(errors) => Woke::Errors.or_gone(there),
+                there = ready::readable(self.state.as_ref()) => Woke::State.or_gone(there),
                 tree = line.until(|tree| tree.exited.is_some()), if !self.has_exited => {
                     Woke::Ended(tree)
                 }
@@ -115,6 +115,7 @@ impl LocalProcess {
                 },
                 Woke::State => self.hear(),
                 Woke::Ended(tree) => return self.ended(&tree),
+                Woke::Gone => return Err(gone("the runtime that started it has ended")),
             }
         }
     }
@@ -176,6 +177,14 @@ enum Woke {
     Errors,
     State,
     Ended(Tree),
+    /// Nothing can be waited for any more.
+    Gone,
+}
+
+impl Woke {
+    fn or_gone(self, there: bool) -> Self {
+        if there { self } else { Self::Gone }
+    }
 }
 
 impl Process for LocalProcess {
