@@ -282,7 +282,13 @@ impl Model for Client {
     ) -> BoxFuture<'a, Result<Reply, ModelError>> {
         Box::pin(async move {
             let plan = roles::plan(role, prompt, &cx.settings, &self.table);
-            self.run(prompt, role, cx, &plan).await
+            match roles::effort(role, &cx.settings) {
+                Some(effort) if prompt.effort.is_none() => {
+                    let prompt = Prompt { effort: Some(effort), ..prompt.clone() };
+                    self.run(&prompt, role, cx, &plan).await
+                }
+                _ => self.run(prompt, role, cx, &plan).await,
+            }
         })
     }
 

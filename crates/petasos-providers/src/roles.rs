@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use petasos_contract::Secret;
 use petasos_contract::Settings;
-use petasos_contract::model::{Prompt, Role};
+use petasos_contract::model::{Effort, Prompt, Role};
 use serde_json::Value;
 
 use crate::fallback::{self, Wanted, seconds};
@@ -76,6 +76,13 @@ pub fn key(role: Role) -> &'static str {
 /// The role with this key, for `--role`.
 pub fn named(word: &str) -> Option<Role> {
     serde_json::from_value(Value::String(word.to_owned())).ok()
+}
+
+/// How much a side task thinks, where the user says so.
+pub(crate) fn effort(role: Role, settings: &Settings) -> Option<Effort> {
+    let word = Task { settings, key: facts(role)?.key }.text("reasoning_effort")?;
+    let word = if word == "none" { "off".to_owned() } else { word };
+    serde_json::from_value(Value::String(word)).ok()
 }
 
 /// The candidates of a question.
@@ -265,9 +272,21 @@ impl Task<'_> {
     fn text(&self, name: &str) -> Option<String> {
         let variable = format!("AUXILIARY_{}_{name}", self.key).to_ascii_uppercase();
         let variable = self.settings.variable(&variable).map(|set| set.value.expose());
-        let written = self.value(name).and_then(Value::as_str);
-        let text = variable.filter(|text| !text.trim().is_empty()).or(written)?;
+        let filled = |text: &&str| !text.trim().is_empty();
+        let written = self.value(name).and_then(Value::as_str).filter(filled);
+        let text = variable.filter(filled).or(written).or_else(|| self.old_spelling(name))?;
         Some(text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    /// Files of older versions say `compression.summary_model` and the like.
+    fn old_spelling(&self, name: &str) -> Option<&str> {
+        let key = match (self.key, name) {
+            ("compression", "provider") => "compression.summary_provider",
+            ("compression", "model") => "compression.summary_model",
+            ("compression", "base_url") => "compression.summary_base_url",
+            _ => return None,
+        };
+        self.settings.text(key)
     }
 
     fn chain(&self) -> Vec<Wanted> {
@@ -303,6 +322,28 @@ mod tests {
         let (auto, falls) = providers(Role::TitleGeneration, &json!({}));
         assert_eq!((&auto[..2], falls), (&["main".to_owned(), "openrouter".to_owned()][..], true));
         assert!(!auto.iter().any(|name| name == "openai-codex" || name == "anthropic"));
+    }
+
+    #[test]
+    fn a_side_task_thinks_as_much_as_its_settings_say() {
+        let of = |role, values: Value| {
+            effort(role, &Settings::from_values(values.as_object().cloned().unwrap()))
+        };
+        let set = json!({"auxiliary": {"mcp": {"reasoning_effort": "low"},
+            "curator": {"reasoning_effort": "none"}, "vision": {"reasoning_effort": "lots"}}});
+        assert_eq!(of(Role::Mcp, set.clone()), Some(Effort::Low));
+        assert_eq!(of(Role::Curator, set.clone()), Some(Effort::Off));
+        assert_eq!((of(Role::Vision, set.clone()), of(Role::Main, set)), (None, None));
+    }
+
+    #[test]
+    fn the_old_spelling_of_the_summary_model_still_counts_and_the_new_one_wins() {
+        let old = json!({"compression": {"summary_provider": "zai", "summary_model": "glm-5.2"}});
+        assert_eq!(providers(Role::Compression, &old).0[0], "zai");
+        assert_eq!(providers(Role::TitleGeneration, &old).0[0], "main");
+        let both = json!({"compression": {"summary_provider": "zai"},
+            "auxiliary": {"compression": {"provider": "deepseek"}}});
+        assert_eq!(providers(Role::Compression, &both).0[0], "deepseek");
     }
 
     #[test]

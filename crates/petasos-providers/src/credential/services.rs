@@ -1,5 +1,6 @@
-//! Logins to services that are no model providers. They are kept in the same store, renewed under
-//! the same lock, and never become the active provider.
+//! Logins for tools: of services that are no model providers, which are kept in the same store,
+//! renewed under the same lock and never become the active provider; and of providers whose login
+//! or key serves a tool, too.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -133,7 +134,14 @@ impl ServiceLogins {
         refused: Option<&Secret>,
     ) -> Result<Secret, String> {
         let missing = || format!("nobody is signed in: run `petasos auth login {service}`");
-        let renewal = find(service).and_then(|it| it.renewal(settings)).ok_or_else(missing)?;
+        let vault = Vault::of(settings);
+        let renewal = match find(service) {
+            Some(known) => known.renewal(settings),
+            None => Renewal::stored(service, &vault),
+        };
+        let Some(renewal) = renewal else {
+            return key(service, &vault, settings, refused).await.ok_or_else(missing);
+        };
         let current = renewal.holder.read().map_err(|error| error.to_string())?;
         let current = current.ok_or_else(missing)?;
         let due = current.is_due(now_ms(), skew_ms(service, current.life_ms()));
@@ -152,10 +160,35 @@ impl ServiceLogins {
     }
 }
 
+/// A key that is kept for a provider; one that was refused is not given out again.
+async fn key(
+    provider: &str,
+    vault: &Vault,
+    settings: &Settings,
+    refused: Option<&Secret>,
+) -> Option<Secret> {
+    let view = vault.view_soon(settings).await;
+    let mut entries = view.store.pool(provider);
+    entries.sort_by_key(|entry| entry.priority);
+    let usable = entries.into_iter().filter(|entry| entry.is_available(now_ms()));
+    usable.filter_map(|entry| entry.secret).find(|secret| Some(secret) != refused)
+}
+
+/// Whether a login or a key of a provider is kept, wherever its secret is.
+fn is_kept(provider: &str, vault: &Vault) -> bool {
+    let read = |home: &std::path::Path| AuthFile::read(home).unwrap_or_default();
+    let login = read(vault.holder_of(provider)).login(provider);
+    login.is_some_and(|login| login.dead.is_none())
+        || read(vault.pool_holder(provider))
+            .pool(provider)
+            .iter()
+            .any(|entry| entry.is_rested(now_ms()))
+}
+
 impl Logins for ServiceLogins {
     fn is_signed_in(&self, service: &str, settings: &Settings) -> bool {
-        let Some(known) = find(service) else { return false };
         let vault = Vault::of(settings);
+        let Some(known) = find(service) else { return is_kept(service, &vault) };
         let login = AuthFile::read(vault.holder_of(service)).ok().and_then(|it| it.login(service));
         known.client(settings).is_some() && login.is_some_and(|login| login.dead.is_none())
     }

@@ -7,10 +7,13 @@ use std::time::Duration;
 use petasos_contract::Settings;
 use petasos_net::{Allowed, Scope};
 
-use crate::credential::Vault;
+use crate::credential::store::AuthFile;
+use crate::credential::{Vault, now_ms};
 use crate::runtime::{PoolRef, ProviderRuntime, Source};
 
 const MINUTE_MS: u64 = 60_000;
+/// How long one attempt to renew may take.
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// How long before its end a token is renewed; `life_ms` is the span it was issued for, when known.
 pub fn skew_ms(provider: &str, life_ms: Option<u64>) -> u64 {
@@ -140,6 +143,24 @@ fn facts(provider: &str) -> Option<Facts> {
 }
 
 impl Renewal {
+    /// How a login that our own store keeps is renewed, for whoever has no runtime; nothing where
+    /// nobody is logged in. A login that was added beside others is an entry of a pool.
+    pub(crate) fn stored(provider: &str, vault: &Vault) -> Option<Self> {
+        let facts = facts(provider)?;
+        let home = vault.holder_of(provider).to_owned();
+        let holder = if AuthFile::read(&home).ok()?.login(provider).is_some() {
+            Holder::Store { home, provider: provider.to_owned() }
+        } else {
+            let home = vault.pool_holder(provider).to_owned();
+            let entries = AuthFile::read(&home).ok()?.pool(provider);
+            let entry =
+                entries.into_iter().find(|entry| entry.oauth && entry.is_available(now_ms()))?;
+            let place = PoolRef { pool: provider.to_owned(), entry: entry.id };
+            Holder::Pool { home, place }
+        };
+        Some(facts.renewal(provider, holder, TIMEOUT))
+    }
+
     /// How the login behind a runtime is renewed; nothing for plain keys and for logins that only
     /// their owner may renew.
     pub fn of(runtime: &ProviderRuntime, vault: &Vault, settings: &Settings) -> Option<Self> {
@@ -157,17 +178,23 @@ impl Renewal {
             (Source::QwenCli, _) => Holder::Qwen { path: vault.qwen_cli().to_owned() },
             (_, None) => return None,
         };
-        let facts = facts(provider)?;
         let seconds = settings.role("CODEX_REFRESH_TIMEOUT_SECONDS");
         let seconds = seconds.and_then(|variable| variable.value.expose().trim().parse().ok());
-        Some(Self {
+        let timeout = seconds.map_or(TIMEOUT, Duration::from_secs);
+        Some(facts(provider)?.renewal(provider, holder, timeout))
+    }
+}
+
+impl Facts {
+    fn renewal(&self, provider: &str, holder: Holder, timeout: Duration) -> Renewal {
+        Renewal {
             provider: provider.to_owned(),
             holder,
-            token_urls: facts.token_urls.iter().map(|url| (*url).to_owned()).collect(),
-            client_id: facts.client_id.to_owned(),
-            style: facts.style,
-            scope: Scope::new(facts.hosts.iter().map(|host| Allowed::from_pattern(host))),
-            timeout: Duration::from_secs(seconds.unwrap_or(20)),
-        })
+            token_urls: self.token_urls.iter().map(|url| (*url).to_owned()).collect(),
+            client_id: self.client_id.to_owned(),
+            style: self.style,
+            scope: Scope::new(self.hosts.iter().map(|host| Allowed::from_pattern(host))),
+            timeout,
+        }
     }
 }

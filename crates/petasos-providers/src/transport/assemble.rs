@@ -88,7 +88,8 @@ impl Assembly {
         }
         self.grow(&slot.arguments)?;
         let index = self.slots.len();
-        out.push(Delta::CallStarted { index, name: slot.name.clone() });
+        let (name, id) = (slot.name.clone(), slot.id.clone());
+        out.push(Delta::CallStarted { index, name, id });
         if !slot.arguments.is_empty() {
             out.push(Delta::CallArguments { index, text: slot.arguments.clone() });
         }
