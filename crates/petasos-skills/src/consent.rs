@@ -1,4 +1,4 @@
-//! What a person agreed to about skills: folders of a project, and variables for a skill.
+//! What a person agreed to about skills: folders of a project, variables and files for a skill.
 //!
 //! Kept beside the configuration and not among the skills, which a model may write to: consent is
 //! given by a person, with `petasos skills trust` and `petasos skills allow-env`.
@@ -22,6 +22,8 @@ struct Given {
     folders: BTreeMap<String, String>,
     /// The variables that a skill may pass on, by its digest.
     variables: BTreeMap<String, BTreeSet<String>>,
+    /// The files of the home that are lent where commands run, by the digest of a skill.
+    files: BTreeMap<String, BTreeSet<String>>,
 }
 
 /// What was agreed to, as it is now.
@@ -54,6 +56,11 @@ impl Consent {
         self.0.variables.get(digest.as_str()).cloned().unwrap_or_default()
     }
 
+    /// The files that a skill with this content may use where commands run.
+    pub fn files(&self, digest: &Digest) -> BTreeSet<String> {
+        self.0.files.get(digest.as_str()).cloned().unwrap_or_default()
+    }
+
     /// A person agrees to a folder as it is.
     pub fn agree(settings: &Settings, folder: &Path, digest: &Digest) -> Result<(), SkillError> {
         let (folder, digest) = (folder.display().to_string(), digest.as_str().to_owned());
@@ -73,12 +80,25 @@ impl Consent {
         })
     }
 
+    /// A person lets a skill with this content use files of the home.
+    pub fn allow_files(
+        settings: &Settings,
+        digest: &Digest,
+        names: impl IntoIterator<Item = String>,
+    ) -> Result<(), SkillError> {
+        edit(settings, |given| {
+            given.files.entry(digest.as_str().to_owned()).or_default().extend(names);
+        })
+    }
+
     /// What was let through for one content holds for another, as after an update that a person
     /// has seen.
     pub fn carry(settings: &Settings, old: &Digest, new: &Digest) -> Result<(), SkillError> {
         edit(settings, |given| {
-            if let Some(names) = given.variables.remove(old.as_str()) {
-                given.variables.insert(new.as_str().to_owned(), names);
+            for granted in [&mut given.variables, &mut given.files] {
+                if let Some(names) = granted.remove(old.as_str()) {
+                    granted.insert(new.as_str().to_owned(), names);
+                }
             }
         })
     }

@@ -44,7 +44,7 @@ pub fn files_of(folder: &Path) -> Result<BTreeMap<String, PathBuf>, SkillError> 
                     folder.display()
                 )));
             };
-            if matches!(name, ".git" | "__pycache__" | ".DS_Store") {
+            if is_passed_over(name) {
                 continue;
             }
             let path = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}/{name}") };
@@ -64,6 +64,11 @@ pub fn files_of(folder: &Path) -> Result<BTreeMap<String, PathBuf>, SkillError> 
     Ok(found)
 }
 
+/// Version control and caches, which come and go.
+fn is_passed_over(name: &str) -> bool {
+    matches!(name, ".git" | "__pycache__" | ".DS_Store")
+}
+
 /// The digest of a folder.
 pub fn digest_of(folder: &Path) -> Result<Digest, SkillError> {
     let mut whole = Sha256::new();
@@ -76,6 +81,17 @@ pub fn digest_of(folder: &Path) -> Result<Digest, SkillError> {
         whole.update(hash);
     }
     Ok(Digest(hex(&whole.finalize())))
+}
+
+/// The digest that a folder with these files has.
+pub(crate) fn digest_of_files(files: &BTreeMap<String, Vec<u8>>) -> Digest {
+    let mut whole = Sha256::new();
+    for (name, data) in files.iter().filter(|(name, _)| !name.split('/').any(is_passed_over)) {
+        whole.update(name.as_bytes());
+        whole.update([0]);
+        whole.update(Sha256::digest(data));
+    }
+    Digest(hex(&whole.finalize()))
 }
 
 fn hash_file(path: &Path, most: u64) -> Result<(Vec<u8>, u64), SkillError> {

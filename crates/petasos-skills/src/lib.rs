@@ -13,6 +13,7 @@
 //! | `disclose` | the index in the prompt, within its budget |
 //! | `lookup`, `view` | one skill by name; its text, its files |
 //! | `inline` | variables and commands inside a text |
+//! | `lending` | variables and files that commands have while a skill is in use |
 //! | `change`, `writer`, `pending` | changes: what may be done, doing it whole, those that wait for a person |
 //! | `hub`, `lock` | getting skills of others; what was installed from where |
 //! | `scan` | what speaks against a skill |
@@ -32,6 +33,7 @@ pub mod format;
 mod front;
 pub mod hub;
 mod inline;
+mod lending;
 mod library;
 pub mod lock;
 mod lookup;
@@ -53,6 +55,7 @@ pub use format::{Checked, Level, Problem};
 pub use front::Front;
 pub use library::Library;
 pub use places::{Place, PlaceKind};
+pub use readiness::may_be_offered;
 pub use settings::SkillSettings;
 pub use starter::names as starter_names;
 pub use usage::{Record as UsageRecord, Usage};

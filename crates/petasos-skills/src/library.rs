@@ -1,13 +1,14 @@
 //! All of it behind one handle: what sessions, tools and commands ask about skills.
 
 use std::any::Any;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use parking_lot::Mutex;
+use petasos_contract::context::Principal;
 use petasos_contract::ports::{BroughtSkill, CalledSkill, Door, Ports, SkillLine, Skills};
 use petasos_contract::terminal::Terminal;
-use petasos_contract::{BoxFuture, CallContext, Settings};
+use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use petasos_redact::Redactor;
 use serde_json::{Value, json};
 
@@ -15,11 +16,15 @@ use crate::consent::Consent;
 use crate::disclose;
 use crate::discover::{Brought, Cache, Skill, Survey, Surveyor, Why};
 use crate::error::SkillError;
+use crate::lending::Lending;
 use crate::pending::{self, Pending};
 use crate::places::PlaceKind;
 use crate::settings::SkillSettings;
 use crate::usage::{Happened, Usage};
 use crate::{format, inline, lock, lookup, places, view};
+
+/// So many reviews are remembered at once.
+const REVIEWS_MAX: usize = 32;
 
 /// The skills of a program. Cheap to clone.
 #[derive(Clone, Default)]
@@ -34,6 +39,8 @@ struct Inner {
     door: Option<Arc<dyn Door>>,
     /// Whose commands see the variables of a skill.
     terminal: Option<Arc<dyn Terminal>>,
+    /// What whoever looks over a turn has read so far, by its conversation.
+    viewed: Mutex<BTreeMap<SessionId, BTreeSet<(String, String)>>>,
 }
 
 impl std::fmt::Debug for Library {
@@ -127,6 +134,9 @@ impl Library {
 
     /// What `skill_view` tells of a skill, or of one file of it.
     pub async fn view(&self, name: &str, file: Option<&str>, cx: &CallContext) -> Value {
+        if cx.principal == Principal::Review {
+            self.note_viewed(name, file.filter(|file| !file.is_empty()), cx);
+        }
         let told = match file.filter(|file| !file.is_empty()) {
             Some(file) => self.file(name, file, cx).await,
             None => self.main(name, Happened::Viewed, cx).await.map(|(_, told)| told),
@@ -134,6 +144,22 @@ impl Library {
         let mut told = told.unwrap_or_else(SkillError::told);
         Redactor::of(&cx.settings).value(&mut told);
         told
+    }
+
+    fn note_viewed(&self, name: &str, file: Option<&str>, cx: &CallContext) {
+        let Ok(skill) = self.find(name, cx) else { return };
+        let mut viewed = self.0.viewed.lock();
+        if viewed.len() >= REVIEWS_MAX && !viewed.contains_key(&cx.session) {
+            viewed.pop_first();
+        }
+        let file = file.unwrap_or(format::MAIN_FILE).to_owned();
+        viewed.entry(cx.session.clone()).or_default().insert((skill.name.clone(), file));
+    }
+
+    /// Whether whoever looks over a turn has read a file in this run.
+    pub(crate) fn has_viewed(&self, name: &str, file: &str, cx: &CallContext) -> bool {
+        let viewed = self.0.viewed.lock();
+        viewed.get(&cx.session).is_some_and(|it| it.contains(&(name.to_owned(), file.to_owned())))
     }
 
     async fn file(&self, name: &str, file: &str, cx: &CallContext) -> Result<Value, SkillError> {
@@ -171,8 +197,8 @@ impl Library {
         Ok(CalledSkill { context, words })
     }
 
-    /// The text of a skill and all that is told with it; from here on its session sees the
-    /// variables that a person let it have.
+    /// The text of a skill and all that is told with it; from here on it is in use, and commands of
+    /// its session have what a person let it have.
     async fn main(
         &self,
         name: &str,
@@ -180,15 +206,16 @@ impl Library {
         cx: &CallContext,
     ) -> Result<(String, Value), SkillError> {
         let (library, name, there) = (self.clone(), name.to_owned(), cx.clone());
-        let (skill, mut loaded) = blocking(move || {
+        let (skill, mut loaded, lending) = blocking(move || {
             let skill = library.find(&name, &there)?;
             let loaded = view::load(&skill, &there.settings)?;
             Usage::count(&there.settings, &skill.name, what);
-            Ok((skill, loaded))
+            let lending = Lending::of(&skill, &there.settings);
+            Ok((skill, loaded, lending))
         })
         .await?;
-        if let Some(terminal) = self.0.terminal.as_ref().filter(|_| !loaded.granted.is_empty()) {
-            terminal.pass_variables(&cx.session, &loaded.granted);
+        if let (Some(terminal), Some(lending)) = (&self.0.terminal, lending) {
+            terminal.lend(&cx.session, &skill.folder.display().to_string(), Arc::new(lending));
         }
         let settings = SkillSettings::of(cx);
         let mut text = loaded.text;

@@ -53,9 +53,26 @@ pub struct Installed {
     /// Whether it was changed here on purpose.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub modified: bool,
+    /// What takes its place right now. A death in the middle leaves it: the folder then says which
+    /// of the two holds.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub next: Option<Box<Installed>>,
     /// What we do not know.
     #[serde(flatten)]
     pub other: Map<String, Value>,
+}
+
+impl Installed {
+    /// What holds of a folder with this digest: the one that was about to be installed, when its
+    /// files came to be there.
+    pub(crate) fn settled(mut self, digest: Option<&str>) -> Option<Self> {
+        match self.next.take() {
+            Some(next) if digest.is_some() && next.sha256.as_deref() == digest => Some(*next),
+            // Nothing was installed before.
+            Some(_) if self.source.is_empty() => None,
+            _ => Some(self),
+        }
+    }
 }
 
 /// The whole file.
@@ -112,6 +129,12 @@ pub(crate) fn forget(settings: &Settings, name: &str) -> Result<(), SkillError> 
     edit(settings, |file| {
         file.installed.remove(name);
     })
+}
+
+/// Whether a skill came from a hub.
+pub(crate) fn is_installed(settings: &Settings, name: &str) -> bool {
+    // What cannot be read guards whatever it may name.
+    read(settings).map_or(true, |file| file.installed.contains_key(name))
 }
 
 /// Whether an installed skill was changed here.

@@ -7,15 +7,18 @@ use petasos_contract::Settings;
 use crate::front::Front;
 
 /// Files of the home that no skill gets, whatever it declares.
-const MASTER_STORES: [&str; 7] = [
-    ".env",
+const MASTER_STORES: [&str; 8] = [
     "auth.json",
     "config.yaml",
     "approvals.json",
     "skill_consent.json",
     "providers.yaml",
-    "state.db",
+    "credentials.json",
+    "processes.json",
+    "ssh_known_hosts",
 ];
+/// Folders of the home with secrets of others.
+const MASTER_FOLDERS: [&str; 4] = ["mcp-tokens", "pairing", "sessions", "logs"];
 
 /// What is missing.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -33,7 +36,7 @@ impl Readiness {
         let set = |name: &String| {
             settings.variable(name).is_some_and(|known| !known.value.expose().is_empty())
         };
-        let here = settings.text("terminal.backend").is_none_or(|backend| backend == "local");
+        let here = is_local(settings);
         let path = settings.variable("PATH").map_or("", |path| path.value.expose());
         let found = |name: &String| !here || is_program(name, path);
         let (files, refused_files): (Vec<&String>, Vec<&String>) =
@@ -70,11 +73,22 @@ impl Readiness {
     }
 }
 
+/// Whether commands run on this machine.
+pub(crate) fn is_local(settings: &Settings) -> bool {
+    settings.text("terminal.backend").is_none_or(|backend| backend == "local")
+}
+
 /// Whether a file of the home may be handed to a skill: below it, and none of the home's own.
-pub(crate) fn may_be_offered(file: &str) -> bool {
-    let path = Path::new(file);
-    let inside = path.components().all(|part| matches!(part, Component::Normal(_)));
-    inside && !file.is_empty() && !MASTER_STORES.contains(&file)
+pub fn may_be_offered(file: &str) -> bool {
+    let inside = Path::new(file).components().all(|part| matches!(part, Component::Normal(_)));
+    // File systems differ in whether capitals do.
+    let lower = file.to_lowercase();
+    let first = lower.split('/').next().unwrap_or_default();
+    let is_store = MASTER_STORES.contains(&lower.as_str())
+        || MASTER_FOLDERS.contains(&first)
+        || first.starts_with(".env")
+        || first.contains(".db");
+    inside && !file.is_empty() && !file.contains(char::is_control) && !is_store
 }
 
 fn is_program(name: &str, path: &str) -> bool {

@@ -109,6 +109,8 @@ pub struct Report {
     pub hosts: BTreeSet<String>,
     /// The variables that it asks for.
     pub variables: BTreeSet<String>,
+    /// The files of the home that it asks for.
+    pub credential_files: BTreeSet<String>,
     /// Files that could not be read as text.
     pub binaries: Vec<String>,
 }
@@ -172,6 +174,7 @@ pub fn scan(files: &BTreeMap<String, Vec<u8>>) -> Report {
 fn front(text: &str, report: &mut Report) {
     let checked = format::check(text, std::path::Path::new("skill"));
     report.variables.extend(checked.front.variable_names());
+    report.credential_files.extend(checked.front.credential_files.iter().cloned());
     let about = checked.front.description.unwrap_or_default();
     for what in orders::ordered(&about) {
         let what = format!("the description {what}");

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use petasos_contract::Settings;
 use petasos_fs::Mode;
@@ -53,10 +54,13 @@ pub(crate) fn unpacked(settings: &Settings) -> Option<PathBuf> {
     }
 }
 
-/// What they hold, as a name.
-fn mark() -> String {
-    let whole: String = FILES.iter().flat_map(|(path, text)| [*path, "\0", *text, "\0"]).collect();
-    sha256(whole.as_bytes()).chars().take(16).collect()
+/// What they hold, as a name. It is asked for with every turn and never changes.
+fn mark() -> &'static str {
+    static MARK: LazyLock<String> = LazyLock::new(|| {
+        let parts = FILES.iter().flat_map(|(path, text)| [*path, "\0", *text, "\0"]);
+        sha256(parts.collect::<String>().as_bytes()).chars().take(16).collect()
+    });
+    &MARK
 }
 
 /// Whether every file is there as it was put there: whoever changes one gets ours back.

@@ -5,15 +5,16 @@ use std::io::Read as _;
 use std::path::{Component, Path, PathBuf};
 
 use petasos_contract::Settings;
+use petasos_contract::terminal::Lent;
 use serde_json::{Map, Value, json};
 
-use crate::consent::Consent;
 use crate::digest::{Digest, digest_of};
 use crate::discover::{Skill, read_main};
 use crate::error::SkillError;
 use crate::format::{MAIN_FILE, SUPPORT};
+use crate::lending;
 use crate::places::PlaceKind;
-use crate::readiness::Readiness;
+use crate::readiness::{Readiness, is_local, may_be_offered};
 
 /// The most characters of a file that are shown at once.
 const FILE_CHARS_MAX: usize = 100_000;
@@ -26,8 +27,6 @@ const LISTED_MAX: usize = 100;
 pub(crate) struct Loaded {
     pub(crate) text: String,
     pub(crate) shown: Map<String, Value>,
-    /// Variables that reach commands from now on.
-    pub(crate) granted: Vec<String>,
 }
 
 /// Whose words these are, in one word.
@@ -48,7 +47,9 @@ pub(crate) fn load(skill: &Skill, settings: &Settings) -> Result<Loaded, SkillEr
     let front = &skill.checked.front;
     let ready = Readiness::of(front, settings);
     let wanted = front.variable_names();
-    let granted = granted(skill, &wanted, settings);
+    // A folder that cannot be looked at as a whole has no digest, and so no consent.
+    let Lent { variables: granted, files: lent } =
+        digest(skill).map_or_else(|_| Lent::default(), |it| lending::granted(skill, &it, settings));
     let mut shown = Map::new();
     let mut put = |key: &str, value: Value| {
         shown.insert(key.to_owned(), value);
@@ -90,6 +91,10 @@ pub(crate) fn load(skill: &Skill, settings: &Settings) -> Result<Loaded, SkillEr
         );
         put("environment_hint", hint.into());
     }
+    if let Some((files, hint)) = not_lent(skill, &lent, &ready, settings) {
+        put("credential_files_not_granted", json!(files));
+        put("credential_files_hint", hint.into());
+    }
     for (key, value) in [("compatibility", &front.compatibility), ("license", &front.license)] {
         if let Some(value) = value {
             put(key, value.as_str().into());
@@ -101,18 +106,31 @@ pub(crate) fn load(skill: &Skill, settings: &Settings) -> Result<Loaded, SkillEr
     if !front.allowed_tools.is_empty() {
         put("allowed_tools", json!(front.allowed_tools));
     }
-    Ok(Loaded { text, shown, granted })
+    Ok(Loaded { text, shown })
 }
 
-/// The wanted variables that a person let this very content of the skill pass on.
-fn granted(skill: &Skill, wanted: &[String], settings: &Settings) -> Vec<String> {
-    if wanted.is_empty() {
-        return Vec::new();
+/// Files that commands elsewhere would need and nobody let the skill have, and what to do. Commands
+/// of this machine see the home as it is.
+fn not_lent(
+    skill: &Skill,
+    lent: &[String],
+    ready: &Readiness,
+    settings: &Settings,
+) -> Option<(Vec<String>, String)> {
+    let wanted = skill.checked.front.credential_files.iter().filter(|file| may_be_offered(file));
+    let files: Vec<String> = wanted
+        .filter(|file| !lent.contains(file) && !ready.files.contains(file))
+        .cloned()
+        .collect();
+    if files.is_empty() || is_local(settings) {
+        return None;
     }
-    // A folder that cannot be looked at as a whole has no digest, and so no consent.
-    let Ok(digest) = digest(skill) else { return Vec::new() };
-    let agreed = Consent::of(settings).variables(&digest);
-    wanted.iter().filter(|name| agreed.contains(*name)).cloned().collect()
+    let hint = format!(
+        "commands there do not have these files before the user runs: petasos skills allow-file {} {}",
+        skill.name,
+        files.join(" ")
+    );
+    Some((files, hint))
 }
 
 /// What consent is given to: the folder, or the one file of a plugin's skill.

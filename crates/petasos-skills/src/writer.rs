@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use petasos_contract::context::Principal;
+use petasos_contract::taint::{Carry, Heat};
 use petasos_contract::{CallContext, Settings};
 use serde_json::{Value, json};
 
@@ -89,6 +90,9 @@ impl Library {
     /// The change that does what somebody wants, with every rule about it held.
     pub fn change(&self, name: &str, wish: Wish, cx: &CallContext) -> Result<Change, SkillError> {
         let survey = self.survey(cx);
+        if cx.principal == Principal::Review {
+            self.reviewed(&survey, name, &wish, cx)?;
+        }
         let change = match wish {
             Wish::Create { content, category } => {
                 create(&survey, name, content, category.as_deref(), &cx.settings)
@@ -119,6 +123,39 @@ impl Library {
     }
 }
 
+impl Library {
+    /// Whoever looks over a turn touches skills that models made, and files that it has read.
+    fn reviewed(
+        &self,
+        survey: &Survey,
+        name: &str,
+        wish: &Wish,
+        cx: &CallContext,
+    ) -> Result<(), SkillError> {
+        if matches!(wish, Wish::Create { .. }) {
+            return Ok(());
+        }
+        let skill = changeable(survey, name)?;
+        let usage = Usage::of(&cx.settings);
+        let made = usage.get(&skill.name).and_then(|record| record.created_by.clone());
+        if made.as_deref() != Some("agent") || lock::is_installed(&cx.settings, &skill.name) {
+            let said = format!("skill `{}` was made by a person: leave it as it is", skill.name);
+            return Err(SkillError::denied(said));
+        }
+        let file = match wish {
+            Wish::Put { file, .. } => file.as_deref().filter(|file| !file.is_empty()),
+            Wish::RemoveFile { file } => Some(file.as_str()),
+            Wish::Create { .. } | Wish::Delete { .. } => None,
+        };
+        let file = file.unwrap_or(MAIN_FILE);
+        let is_new = fs::symlink_metadata(skill.folder.join(file)).is_err();
+        if is_new || self.has_viewed(&skill.name, file, cx) {
+            return Ok(());
+        }
+        Err(SkillError::denied(format!("read `{file}` of `{}` with skill_view first", skill.name)))
+    }
+}
+
 /// Nothing dangerous is written: looked for after text from outside was read, and always where
 /// `skills.guard_agent_created` is on.
 fn guarded(change: Change, cx: &CallContext) -> Result<Change, SkillError> {
@@ -136,15 +173,29 @@ fn guarded(change: Change, cx: &CallContext) -> Result<Change, SkillError> {
         .with("findings", json!(report.findings)))
 }
 
-/// Why a change is kept for a person to decide instead of being made.
-pub fn staged_because(cx: &CallContext) -> Option<&'static str> {
+/// Why a change is kept for a person to decide instead of being made. After the turn that read
+/// text from outside that is so only for what repeats it.
+pub fn staged_because(change: &Change, cx: &CallContext) -> Option<&'static str> {
     if cx.principal == Principal::Person {
         return None;
     }
-    if cx.settings.get("skills.write_approval") == Some(&Value::Bool(true)) {
+    let approval = cx.settings.get("skills.write_approval");
+    if approval == Some(&Value::Bool(true)) {
         return Some("`skills.write_approval` is on");
     }
-    if cx.words.heat() != petasos_contract::Heat::Clean {
+    let clean = cx.words.heat() == Heat::Clean;
+    if cx.principal == Principal::Review {
+        // Only who wrote down that nobody needs to agree is not asked.
+        let waived = clean && approval == Some(&Value::Bool(false));
+        return (!waived).then_some("it comes from looking over a turn");
+    }
+    let texts: Vec<&str> = change.files.iter().filter_map(|file| file.after.as_deref()).collect();
+    let counts = match cx.words.heat() {
+        Heat::Clean => false,
+        Heat::Warm => !cx.words.carried(&texts.join("\n"), Carry::Anything).is_empty(),
+        Heat::Hot => true,
+    };
+    if counts {
         return Some("this conversation has read text from outside");
     }
     (!cx.attended).then_some("nobody is there to see it")
@@ -324,8 +375,19 @@ fn too_large() -> SkillError {
     SkillError::new("too_large", format!("a file of a skill has {FILE_BYTES_MAX} bytes at most"))
 }
 
-/// Who still names a skill that goes: schedules, by the file that they are kept in.
+/// Who still names a skill that goes: schedules, by the file that they are kept in, and bundles.
 pub fn references(settings: &Settings, name: &str) -> Vec<String> {
+    let mut all = schedules(settings, name);
+    let bundles = settings.get("bundles").and_then(Value::as_object).into_iter().flatten();
+    let names = |bundle: &Value| {
+        let members = bundle.get("skills").unwrap_or(bundle).as_array();
+        members.into_iter().flatten().any(|member| member == name)
+    };
+    all.extend(bundles.filter(|(_, it)| names(it)).map(|(bundle, _)| format!("bundle {bundle}")));
+    all
+}
+
+fn schedules(settings: &Settings, name: &str) -> Vec<String> {
     let file = settings.home().join("cron/jobs.json");
     let Ok(text) = fs::read_to_string(file) else { return Vec::new() };
     let jobs: Value = serde_json::from_str(&text).unwrap_or_default();

@@ -60,8 +60,7 @@ impl Fetcher {
         match source {
             Source::Folder(folder) => from_folder(folder),
             Source::Archive(file) => {
-                let bytes = std::fs::read(file);
-                let bytes = bytes.map_err(|error| SkillError::disk("read", file, &error))?;
+                let bytes = read_within(file, DOWNLOAD_MAX)?;
                 packed(tree::of_archive(&bytes)?, None, stem(&file.to_string_lossy()))
             }
             Source::RemoteArchive(url) => {
@@ -131,10 +130,20 @@ impl Fetcher {
             Some(refused) => SkillError::new("blocked_address", refused.why.clone()),
             None => error,
         })?;
-        let revision = git.run(&["rev-parse", "--verify", "FETCH_HEAD"]).await?;
+        let revision = git.run(&["rev-parse", "--verify", "FETCH_HEAD^{commit}"]).await?;
         let revision = String::from_utf8_lossy(&revision).trim().to_owned();
+        if let Some(pinned) = reference.filter(|it| is_commit(it) && *it != revision) {
+            let said = format!("commit {pinned} was asked for, and {revision} came");
+            return Err(SkillError::denied(said));
+        }
         let archive = git.run(&["archive", "--format=tar", &revision]).await?;
-        Ok((tree::of_tar(&archive)?, revision))
+        let mut tree = tree::of_tar(&archive)?;
+        // An archive has an empty folder for the repository of somebody else.
+        let listed = git.run(&["ls-tree", "-r", "-z", "--full-tree", &revision]).await?;
+        for path in submodules(&listed) {
+            tree.odd.insert(path, "a repository of its own");
+        }
+        Ok((tree, revision))
     }
 
     /// What this one works with.
@@ -151,6 +160,10 @@ impl Fetcher {
             }
             Source::RemoteArchive(url) => {
                 let tree = tree::of_archive(&self.download(url).await?)?;
+                Ok(mains_of(&tree.files, None))
+            }
+            Source::Archive(file) => {
+                let tree = tree::of_archive(&read_within(file, DOWNLOAD_MAX)?)?;
                 Ok(mains_of(&tree.files, None))
             }
             Source::WellKnown { base, name: None } => {
@@ -197,6 +210,20 @@ impl Fetcher {
         }
         Ok(Package { folder: name.to_owned(), files, revision: None })
     }
+}
+
+/// Whether it names a commit, and not a branch or a tag that may move.
+fn is_commit(reference: &str) -> bool {
+    matches!(reference.len(), 40 | 64) && reference.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The paths of a listing that lead to other repositories.
+fn submodules(listed: &[u8]) -> Vec<String> {
+    let listed = String::from_utf8_lossy(listed);
+    let rows = listed.split('\0').filter_map(|row| row.split_once('\t'));
+    rows.filter(|(about, _)| about.starts_with("160000 "))
+        .map(|(_, path)| path.to_owned())
+        .collect()
 }
 
 struct Git<'a> {
@@ -277,8 +304,10 @@ impl Git<'_> {
 fn from_folder(folder: &Path) -> Result<Package, SkillError> {
     let mut files = BTreeMap::new();
     for (name, path) in files_of(folder)? {
-        let data = std::fs::read(&path).map_err(|error| SkillError::disk("read", &path, &error))?;
-        files.insert(name, data);
+        // One byte more than a skill may have is enough to refuse it.
+        let data = read_within(&path, tree::FILE_BYTES_MAX + 1)?;
+        files.insert(tree::plain_path(&name)?, data);
+        tree::within_limits(&files)?;
     }
     if !files.contains_key(MAIN_FILE) {
         return Err(SkillError::missing(format!("`{}` has no {MAIN_FILE}", folder.display())));
@@ -286,6 +315,20 @@ fn from_folder(folder: &Path) -> Result<Package, SkillError> {
     tree::within_limits(&files)?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
     Ok(Package { folder: name, files, revision: None })
+}
+
+/// A file of this machine, however large it is by now.
+fn read_within(path: &Path, most: usize) -> Result<Vec<u8>, SkillError> {
+    let failed = |error: std::io::Error| SkillError::disk("read", path, &error);
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(path).map_err(failed)?;
+    std::io::Read::read_to_end(&mut std::io::Read::take(file, most as u64 + 1), &mut bytes)
+        .map_err(failed)?;
+    if bytes.len() > most {
+        let said = format!("`{}` has more than {most} bytes", path.display());
+        return Err(SkillError::new("too_large", said));
+    }
+    Ok(bytes)
 }
 
 fn packed(tree: Tree, wanted: Option<&str>, fallback: String) -> Result<Package, SkillError> {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use petasos_contract::Settings;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::fetch::Package;
 use super::source::{Source, TrustLevel};
 use crate::change::archived;
 use crate::consent::Consent;
-use crate::digest::{Digest, digest_of};
+use crate::digest::{Digest, digest_of, digest_of_files};
 use crate::error::SkillError;
 use crate::format::{self, MAIN_FILE};
 use crate::lock::{self, Installed};
@@ -24,6 +25,8 @@ use crate::usage::{self, Usage};
 use crate::{discover, places};
 
 const DIFF_CHARS_MAX: usize = 60_000;
+/// Longer than any fetch takes.
+const FETCHING_MAX: Duration = Duration::from_hours(1);
 
 /// What is needed before a package is installed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,6 +79,9 @@ pub struct Review {
     pub diff: Option<String>,
     /// Whether it was changed here since it was installed.
     pub modified: bool,
+    /// What it would replace: the installation is for this and nothing else.
+    #[serde(skip)]
+    base: Option<Digest>,
 }
 
 /// Looks at a package, and at what it would replace.
@@ -101,10 +107,15 @@ pub fn review(
             checked.name
         )));
     }
-    let diff = installed.as_ref().map(|known| {
-        unified_files(&places::home(settings).join(&known.install_path), &package.files)
-    });
+    let (mut diff, mut base) = (None, None);
+    if let Some(known) = &installed {
+        let place = inside(&places::home(settings), &known.install_path)?;
+        base = digest_of(&place).ok();
+        diff = Some(unified_files(&place, &package.files));
+        same_pin(known, package)?;
+    }
     Ok(Review {
+        base,
         description: checked.description.clone(),
         trust,
         verdict,
@@ -117,6 +128,21 @@ pub fn review(
         modified: installed.is_some_and(|installed| installed.modified),
         name: checked.name,
     })
+}
+
+/// A commit has one content. A source that gives another one under the same name lies, or it is
+/// another folder of it.
+fn same_pin(known: &Installed, package: &Package) -> Result<(), SkillError> {
+    let is_pinned = known.revision.is_some() && known.revision == package.revision;
+    let Some(locked) = known.sha256.as_deref().filter(|_| is_pinned) else { return Ok(()) };
+    if digest_of_files(&package.files).as_str() == locked {
+        return Ok(());
+    }
+    let revision = package.revision.as_deref().unwrap_or_default();
+    Err(SkillError::denied(format!(
+        "commit {revision} has another content than when it was installed: the source lies, or it \
+         is another skill of it; `petasos skills uninstall` the old one first"
+    )))
 }
 
 /// What a folder and new files differ in.
@@ -149,49 +175,130 @@ pub fn unified_files(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> String
 }
 
 /// Puts a package into the home. The caller has the decision that the review asks for.
+///
+/// The lock says first what is about to be there, then the folder is exchanged in one step, then
+/// the lock says what is there: a death at any moment leaves the old skill or the new one whole.
 pub fn install(
     package: &Package,
     review: &Review,
-    identifier: (&str, &Source),
+    (typed, source): (&str, &Source),
     settings: &Settings,
 ) -> Result<PathBuf, SkillError> {
     if review.decision == Decision::Refuse {
         return Err(SkillError::denied("the scan found what no skill needs: it is not installed"));
     }
     let root = places::home(settings);
-    fs::create_dir_all(&root).map_err(|error| SkillError::disk("written", &root, &error))?;
-    let lock = petasos_fs::lock(&root.join(".write"));
-    let _lock = lock.map_err(|error| SkillError::disk("locked", &root, &error))?;
-    let known = lock::read(settings)?.installed.get(&review.name).cloned();
-    // What is not moved into place goes with the draft.
-    let draft = drafted(package, settings)?;
-    let digest = digest_of(draft.path())?;
+    let _lock = locked(&root)?;
+    swept(settings);
+    let known = settled(&review.name, settings)?;
     let place = known
         .as_ref()
         .map_or_else(|| PathBuf::from(&review.name), |it| PathBuf::from(&it.install_path));
-    let folder = root.join(&place);
-    if folder.exists() {
-        if known.is_none() {
-            return Err(SkillError::denied(format!("`{}` is taken", folder.display())));
-        }
-        let old = digest_of(&folder).ok();
-        archived(&root, &folder, &review.name)?;
-        if let Some(old) = old {
-            // Variables were agreed to for names that the person saw again in this review.
-            Consent::carry(settings, &old, &digest)?;
-        }
+    let folder = inside(&root, &place.to_string_lossy())?;
+    let draft = drafted(package, settings)?;
+    let digest = digest_of(draft.path())?;
+    let there = fs::symlink_metadata(&folder).is_ok();
+    let old = if there { digest_of(&folder).ok() } else { None };
+    if there && known.is_none() {
+        return Err(SkillError::denied(format!("`{}` is taken", folder.display())));
     }
-    let moved = fs::rename(draft.path(), &folder);
-    moved.map_err(|error| SkillError::disk("written", &folder, &error))?;
-    let (typed, source) = identifier;
+    if let Some(known) = known.as_ref().filter(|_| there && old.as_ref() == Some(&digest))
+        && known.sha256.as_deref() == Some(digest.as_str())
+        && known.revision == review.revision
+        && known.identifier == typed
+    {
+        // Nothing changes; perhaps somebody else has just installed the very same.
+        return Ok(folder);
+    }
+    if review.base != old {
+        let said = format!("`{}` was changed meanwhile: look at the review again", review.name);
+        return Err(SkillError::new("stale", said));
+    }
+    let next = entry(review, (typed, source), &digest, &place, known.as_ref());
+    lock::edit(settings, |file| {
+        let held = file.installed.entry(review.name.clone()).or_default();
+        if held.install_path.is_empty() {
+            held.install_path.clone_from(&next.install_path);
+        }
+        held.next = Some(Box::new(next.clone()));
+    })?;
+    put_in_place(&root, draft.path(), &folder, &review.name)?;
+    lock::edit(settings, |file| {
+        file.installed.insert(review.name.clone(), next);
+    })?;
+    if let Some(old) = old {
+        // Variables were agreed to for names that the person saw again in this review.
+        Consent::carry(settings, &old, &digest)?;
+    }
     let action = if known.is_some() { "UPDATE" } else { "INSTALL" };
-    record(review, (typed, source), &digest, &place, settings)?;
     audit(settings, action, review, source, &digest)?;
     Usage::edit(settings, &review.name, |record| {
         record.state = None;
         record.archived_at = None;
     })?;
     Ok(folder)
+}
+
+/// One process changes the skills of a home at a time.
+fn locked(root: &Path) -> Result<petasos_fs::Lock, SkillError> {
+    fs::create_dir_all(root).map_err(|error| SkillError::disk("written", root, &error))?;
+    let lock = petasos_fs::lock(&root.join(".write"));
+    lock.map_err(|error| SkillError::disk("locked", root, &error))
+}
+
+/// What is known of an installed skill, after whatever a death in the middle left.
+fn settled(name: &str, settings: &Settings) -> Result<Option<Installed>, SkillError> {
+    let Some(known) = lock::read(settings)?.installed.get(name).cloned() else { return Ok(None) };
+    if known.next.is_none() {
+        return Ok(Some(known));
+    }
+    let folder = inside(&places::home(settings), &known.install_path)?;
+    let digest = digest_of(&folder).ok();
+    let known = known.settled(digest.as_ref().map(Digest::as_str));
+    lock::edit(settings, |file| {
+        match known.clone() {
+            Some(known) => file.installed.insert(name.to_owned(), known),
+            None => file.installed.remove(name),
+        };
+    })?;
+    Ok(known)
+}
+
+/// Drafts that killed installations left. Whoever is at work with one holds the lock, but for those
+/// who still fetch.
+fn swept(settings: &Settings) {
+    let quarantine = lock::folder(settings).join("quarantine");
+    for entry in fs::read_dir(quarantine).into_iter().flatten().flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let age = entry.metadata().and_then(|about| about.modified()).ok();
+        let is_old = age.and_then(|at| at.elapsed().ok()).is_some_and(|age| age > FETCHING_MAX);
+        if (name.starts_with("skill-") || is_old)
+            && let Err(error) = fs::remove_dir_all(entry.path())
+        {
+            tracing::warn!(%error, "something stays in the quarantine of skills");
+        }
+    }
+}
+
+/// The draft becomes the skill; what was there goes to the archive. Where the file system cannot
+/// exchange two folders, there is a moment without either, which `verify` tells.
+fn put_in_place(root: &Path, draft: &Path, folder: &Path, name: &str) -> Result<(), SkillError> {
+    use rustix::fs::{CWD, RenameFlags, renameat_with};
+    let failed = |error: std::io::Error| SkillError::disk("written", folder, &error);
+    if fs::symlink_metadata(folder).is_err() {
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent).map_err(failed)?;
+        }
+        return fs::rename(draft, folder).map_err(failed);
+    }
+    match renameat_with(CWD, draft, CWD, folder, RenameFlags::EXCHANGE) {
+        Ok(()) => archived(root, draft, name).map(drop),
+        Err(rustix::io::Errno::INVAL | rustix::io::Errno::NOSYS | rustix::io::Errno::NOTSUP) => {
+            archived(root, folder, name)?;
+            fs::rename(draft, folder).map_err(failed)
+        }
+        Err(error) => Err(failed(error.into())),
+    }
 }
 
 /// Writes a package into the quarantine.
@@ -210,37 +317,36 @@ fn drafted(package: &Package, settings: &Settings) -> Result<TempDir, SkillError
     Ok(draft)
 }
 
-fn record(
+/// What the lock says of it from now on; what older programs wrote there is kept.
+fn entry(
     review: &Review,
     (typed, source): (&str, &Source),
     digest: &Digest,
     place: &Path,
-    settings: &Settings,
-) -> Result<(), SkillError> {
-    lock::edit(settings, |file| {
-        let old = file.installed.remove(&review.name).unwrap_or_default();
-        let now = usage::now();
-        let installed_at =
-            if old.installed_at.is_empty() { now.clone() } else { old.installed_at.clone() };
-        let installed = Installed {
-            source: source.word().to_owned(),
-            identifier: typed.to_owned(),
-            trust_level: review.trust.as_str().to_owned(),
-            scan_verdict: review.verdict.as_str().to_owned(),
-            content_hash: format!("sha256:{}", digest.as_str()),
-            install_path: place.display().to_string(),
-            files: review.files.keys().cloned().collect(),
-            scan_provenance: json!({ "scanner": "petasos", "findings": review.report.findings.len() }),
-            installed_at,
-            updated_at: now,
-            revision: review.revision.clone(),
-            sha256: Some(digest.as_str().to_owned()),
-            approved_by: Some("person".to_owned()),
-            modified: false,
-            ..old
-        };
-        file.installed.insert(review.name.clone(), installed);
-    })
+    known: Option<&Installed>,
+) -> Installed {
+    let old = known.cloned().unwrap_or_default();
+    let now = usage::now();
+    let installed_at =
+        if old.installed_at.is_empty() { now.clone() } else { old.installed_at.clone() };
+    Installed {
+        source: source.word().to_owned(),
+        identifier: typed.to_owned(),
+        trust_level: review.trust.as_str().to_owned(),
+        scan_verdict: review.verdict.as_str().to_owned(),
+        content_hash: format!("sha256:{}", digest.as_str()),
+        install_path: place.display().to_string(),
+        files: review.files.keys().cloned().collect(),
+        scan_provenance: json!({ "scanner": "petasos", "findings": review.report.findings.len() }),
+        installed_at,
+        updated_at: now,
+        revision: review.revision.clone(),
+        sha256: Some(digest.as_str().to_owned()),
+        approved_by: Some("person".to_owned()),
+        modified: false,
+        next: None,
+        ..old
+    }
 }
 
 /// One line for each thing that was done: time, action, name, source and trust, verdict, digest.
@@ -274,7 +380,9 @@ fn audit_line(settings: &Settings, line: &str) -> Result<(), SkillError> {
 
 /// Removes an installed skill; its folder goes to the archive.
 pub fn uninstall(name: &str, settings: &Settings) -> Result<PathBuf, SkillError> {
-    let installed = lock::read(settings)?.installed.get(name).cloned();
+    let root = places::home(settings);
+    let _lock = locked(&root)?;
+    let installed = settled(name, settings)?;
     let installed = installed
         .ok_or_else(|| SkillError::missing(format!("`{name}` was not installed from a hub")))?;
     if Usage::of(settings).get(name).is_some_and(|record| record.pinned) {
@@ -282,7 +390,6 @@ pub fn uninstall(name: &str, settings: &Settings) -> Result<PathBuf, SkillError>
             "`{name}` is pinned: `petasos skills unpin {name}` first"
         )));
     }
-    let root = places::home(settings);
     let folder = inside(&root, &installed.install_path)?;
     let to = if folder.exists() { archived(&root, &folder, name)? } else { folder };
     lock::forget(settings, name)?;
@@ -310,7 +417,10 @@ fn state(root: &Path, installed: &Installed) -> &'static str {
     if !folder.exists() {
         return "missing";
     }
-    match (&installed.sha256, digest_of(&folder)) {
+    let digest = digest_of(&folder);
+    let installed =
+        &installed.clone().settled(digest.as_ref().ok().map(Digest::as_str)).unwrap_or_default();
+    match (&installed.sha256, digest) {
         (Some(known), Ok(digest)) if known == digest.as_str() => "ok",
         _ if installed.modified => "modified",
         (Some(_), _) => "tampered",
@@ -321,10 +431,13 @@ fn state(root: &Path, installed: &Installed) -> &'static str {
 
 /// Why an installed skill is not offered: it is not what was installed.
 pub(crate) fn is_tampered(skill: &discover::Skill, installed: &Installed) -> bool {
-    let Some(known) = installed.sha256.as_deref().filter(|_| !installed.modified) else {
+    if installed.modified || (installed.sha256.is_none() && installed.next.is_none()) {
         return false;
-    };
-    digest_of(&skill.folder).map_or(true, |digest| digest.as_str() != known)
+    }
+    let digest = digest_of(&skill.folder).ok();
+    let holds = installed.clone().settled(digest.as_ref().map(Digest::as_str));
+    let known = holds.and_then(|holds| holds.sha256);
+    known.is_some_and(|known| Some(known.as_str()) != digest.as_ref().map(Digest::as_str))
 }
 
 fn inside(root: &Path, place: &str) -> Result<PathBuf, SkillError> {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read as _;
 
 use serde_json::json;
-use unicode_normalization::is_nfc;
+use unicode_normalization::{UnicodeNormalization as _, is_nfc};
 
 use super::tar::{self, Kind};
 use crate::error::SkillError;
@@ -12,7 +12,7 @@ use crate::format::MAIN_FILE;
 
 /// What one skill may have.
 const FILES_MAX: usize = 50;
-const FILE_BYTES_MAX: usize = 256 * 1024;
+pub(super) const FILE_BYTES_MAX: usize = 256 * 1024;
 const ALL_BYTES_MAX: usize = 1 << 20;
 /// What an archive may have, in which one skill is looked for.
 const UNPACKED_MAX: usize = 64 << 20;
@@ -193,9 +193,20 @@ pub(super) fn within_limits(files: &BTreeMap<String, Vec<u8>>) -> Result<(), Ski
     if all > ALL_BYTES_MAX {
         return Err(large(format!("it has {all} bytes, more than {ALL_BYTES_MAX}")));
     }
-    let folded: BTreeSet<String> = files.keys().map(|path| path.to_lowercase()).collect();
+    // File systems differ in what they take for the same name.
+    let fold = |path: &String| path.nfkc().collect::<String>().to_lowercase();
+    let folded: BTreeSet<String> = files.keys().map(fold).collect();
     if folded.len() != files.len() {
-        return Err(SkillError::denied("two of its files differ only in capital letters"));
+        return Err(SkillError::denied(
+            "two of its files differ only in capital letters or in how a letter is written",
+        ));
+    }
+    let is_folder = |path: &String| {
+        let below = format!("{path}/");
+        folded.range(below.clone()..).next().is_some_and(|next| next.starts_with(&below))
+    };
+    if let Some(path) = folded.iter().find(|path| is_folder(path)) {
+        return Err(SkillError::denied(format!("`{path}` is a file and a folder in it")));
     }
     Ok(())
 }
@@ -212,12 +223,20 @@ pub(super) fn plain_path(path: &str) -> Result<String, SkillError> {
     let odd = path.starts_with('/')
         || path.contains(['\\', '\0', ':'])
         || path.contains(char::is_control)
+        || path.contains(is_invisible)
         || !is_nfc(path)
         || path.split('/').any(|part| part == "..");
     if odd {
         return Err(refused());
     }
     Ok(path.trim_end_matches('/').to_owned())
+}
+
+/// Letters that nobody sees, or that turn the others around.
+fn is_invisible(letter: char) -> bool {
+    matches!(letter, '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{fe00}'..='\u{fe0f}' | '\u{feff}'
+        | '\u{e0000}'..='\u{e0fff}')
 }
 
 fn bomb() -> SkillError {

@@ -51,11 +51,12 @@ fn one(file: &str, first: usize, language: Language, code: &str, report: &mut Re
             // Of other languages only the calls and texts are read, which is no proof.
             severity = severity.min(Severity::High);
         }
-        let what = if petasos_analysis::is_blind(finding.rule) && severity == Severity::High {
-            format!("cannot be judged: {}", finding.description)
-        } else {
-            finding.description.to_owned()
-        };
+        let what =
+            if finding.nature == petasos_analysis::Nature::Blind && severity == Severity::High {
+                format!("cannot be judged: {}", finding.description)
+            } else {
+                finding.description.to_owned()
+            };
         report.add((file, line), (class, severity, &what), &finding.leaf);
     }
 }

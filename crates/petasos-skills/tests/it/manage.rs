@@ -39,7 +39,7 @@ fn create(content: &str, category: Option<&str>) -> Wish {
 /// S119: all six actions, from a new skill to the archive.
 #[tokio::test]
 async fn s119_a_skill_is_made_changed_and_put_away() {
-    let world = World::new();
+    let world = World::with(json!({ "bundles": { "morning": ["tea"], "night": ["milk"] } }));
     let folder = world.done("tea", create(TEA, Some("kitchen")));
     assert_eq!(folder, world.home.agent().join("skills/kitchen/tea"));
     world.done("tea", put("write_file", Some("scripts/boil.sh"), "#!/bin/sh\necho hot\n"));
@@ -61,7 +61,7 @@ async fn s119_a_skill_is_made_changed_and_put_away() {
     assert!(there.join("SKILL.md").is_file() && !folder.exists());
     assert_eq!(
         told(&change, &there, &world.settings())["still_named_by"],
-        json!(["schedule breakfast"])
+        json!(["schedule breakfast", "bundle morning"])
     );
     assert_eq!(references(&world.settings(), "coffee"), [""; 0]);
     assert_eq!(world.names(), [""; 0]);
@@ -138,11 +138,15 @@ async fn two_writers_do_not_overwrite_each_other() {
 async fn s35_a_change_from_a_tainted_conversation_waits_for_a_person() {
     let world = World::new();
     let cx = world.cx();
-    assert_eq!(staged_because(&cx), None);
-    let hot = after_a_page(world.cx());
-    let why = staged_because(&hot).expect("it waits");
-    assert!(staged_because(&world.cx().attended(false)).is_some());
     let change = world.wish("tea", create(TEA, None)).unwrap();
+    assert_eq!(staged_because(&change, &cx), None);
+    let hot = after_a_page(world.cx());
+    let why = staged_because(&change, &hot).expect("it waits");
+    assert!(staged_because(&change, &world.cx().attended(false)).is_some());
+    // Later only what repeats the page waits.
+    hot.words.begin_turn();
+    assert_eq!(staged_because(&change, &hot), None);
+    let hot = after_a_page(world.cx());
     let told = Pending::stage(change, why, &hot).unwrap();
     assert_eq!((&told["success"], &told["staged"]), (&json!(true), &json!(true)));
     assert_eq!(world.names(), [""; 0]);

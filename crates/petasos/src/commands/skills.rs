@@ -18,7 +18,13 @@ use crate::host::Host;
 use crate::report::Report;
 
 pub(super) static COMMAND: Command =
-    Command::of_actions::<Action>("skills", "List, check, install and agree to skills", run);
+    Command::of_actions::<Action>("skills", "List, check, install and trust skills", run).examples(
+        &[
+            ("petasos skills list", "the skills, and why some are not offered"),
+            ("petasos skills search pdf", "look for published ones"),
+            ("petasos skills install owner/repo/name", "install one, after a scan"),
+        ],
+    );
 
 #[derive(Debug, Subcommand)]
 enum Action {
@@ -31,12 +37,12 @@ enum Action {
         /// One of its files instead
         file: Option<String>,
     },
-    /// Say what is not as it should be
+    /// Report problems of skills
     Check {
         /// A skill; all when absent
         name: Option<String>,
     },
-    /// Agree to the skills of a project as they are now
+    /// Trust the skills of a project as they are now
     Trust {
         /// One of them; all that wait when absent
         name: Option<String>,
@@ -44,7 +50,7 @@ enum Action {
         #[arg(long)]
         yes: bool,
     },
-    /// Look for skills of others by words, in trusted repositories and those that were added
+    /// Search trusted and added repositories for skills
     Search(hub::Search),
     /// Add a repository that `search` looks through, or take it away
     Tap {
@@ -54,63 +60,71 @@ enum Action {
         #[arg(long)]
         remove: bool,
     },
-    /// Say whether a folder could be published: format, limits, scan
+    /// Check whether a folder could be published: format, limits, scan
     PublishCheck {
         /// The folder
         folder: String,
     },
-    /// Look at a skill of others without installing it
+    /// Show a published skill without installing it
     Inspect(hub::Origin),
     /// Install a skill: owner/repo/name, an address, an archive or a folder
     Install(hub::Install),
-    /// Bring an installed skill up to date, after showing what changes
+    /// Update an installed skill, after showing the changes
     Update(hub::Update),
     /// Remove an installed skill; its folder goes to the archive
     Uninstall {
         /// Its name
         name: String,
     },
-    /// Say whether installed skills are what was installed
+    /// Check installed skills against what was installed
     Verify,
-    /// Scan a folder for what speaks against it
+    /// Scan a folder for risks
     Scan {
         /// The folder
         folder: String,
     },
-    /// Keep a skill from being removed
+    /// Protect a skill from removal
     Pin {
         /// Its name
         name: String,
     },
-    /// Let a skill be removed again
+    /// Allow a skill to be removed again
     Unpin {
         /// Its name
         name: String,
     },
-    /// List changes of skills that wait for you
+    /// List changes of skills that wait for your decision
     Pending,
-    /// Show what a waiting change does
+    /// Show a pending change
     Diff {
         /// Its number
         id: String,
     },
-    /// Make a waiting change
+    /// Apply a pending change
     Approve {
         /// Its number
         id: String,
     },
-    /// Drop a waiting change
+    /// Reject a pending change
     Reject {
         /// Its number
         id: String,
     },
-    /// Let the commands of a conversation that reads a skill see variables
+    /// Let commands of a skill see environment variables
     AllowEnv {
         /// The skill
         name: String,
         /// The variables
         #[arg(required = true)]
         variables: Vec<String>,
+    },
+    /// Let commands elsewhere have files of the home while a conversation uses a skill
+    AllowFile {
+        /// The skill
+        name: String,
+        /// The files, by their path below the home
+        #[arg(required = true)]
+        files: Vec<String>,
     },
 }
 
@@ -136,6 +150,7 @@ fn run(matches: &ArgMatches, session: &mut Session) -> Result<ExitCode, Report> 
         Action::Approve { id } => waiting::approve(session, &id),
         Action::Reject { id } => waiting::reject(session, &id),
         Action::AllowEnv { name, variables } => consent::allow_env(session, &name, &variables),
+        Action::AllowFile { name, files } => consent::allow_file(session, &name, &files),
     }
 }
 

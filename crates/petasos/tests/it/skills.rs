@@ -3,6 +3,7 @@
 use petasos_testkit::Home;
 use serde_json::{Value, json};
 
+use crate::acp::editor::Editor;
 use crate::loopback::{Loopback, Say};
 use crate::petasos;
 
@@ -241,4 +242,367 @@ fn s123_private_addresses_and_links_are_refused() {
     let folder = install(&origin.join("tea").display().to_string());
     assert!(folder["error"].to_string().contains("a link"), "{folder}");
     assert!(!home.agent().join("skills/tea").exists());
+}
+
+/// A repository with one skill in it.
+fn repository(home: &Home, name: &str, body: &str) -> std::path::PathBuf {
+    let origin = home.user().join(format!("{name}.git"));
+    skill(home, &format!("{name}.git/tea"), "", body);
+    git(&origin, &["init", "-q"]);
+    git(&origin, &["add", "."]);
+    git(&origin, &["commit", "-qm", "first"]);
+    origin
+}
+
+/// A repository that is not what it seems: other repositories in it, names that are one on some
+/// disks, names that read backwards, more than a skill has, a commit that is none.
+#[test]
+fn s123_a_repository_that_lies_is_refused() {
+    let home = Home::temp();
+    let install = |from: &str| {
+        let told = petasos(&home).run(&["skills", "install", from, "--confirm", "tea", "--json"]);
+        told.json()["error"].clone()
+    };
+    let from = |origin: &std::path::Path| format!("file://{}/tea", origin.display());
+    let inner = repository(&home, "inner", "x");
+    let commit = git(&inner, &["rev-parse", "HEAD"]);
+    let outer = repository(&home, "outer", "x");
+    let link = format!("160000,{commit},tea/scripts");
+    git(&outer, &["update-index", "--add", "--cacheinfo", &link]);
+    git(&outer, &["commit", "-qm", "a repository inside"]);
+    let told = install(&from(&outer));
+    assert!(told.to_string().contains("a repository of its own"), "{told}");
+    let blob = |origin: &std::path::Path, file: &str, name: &str| {
+        let hash = git(origin, &["hash-object", "-w", file]);
+        let entry = format!("100644,{hash},{name}");
+        git(origin, &["update-index", "--add", "--cacheinfo", &entry]);
+        git(origin, &["commit", "-qm", "more"]);
+    };
+    for (number, name) in
+        ["tea/skill.MD", "tea/run\u{202e}txt.sh", "tea/a\u{301}"].iter().enumerate()
+    {
+        let origin = repository(&home, &format!("odd{number}"), "x");
+        blob(&origin, "tea/SKILL.md", name);
+        let told = install(&from(&origin));
+        assert_eq!(told["code"], "denied", "{name}: {told}");
+    }
+    let large = repository(&home, "large", "x");
+    home.write("large.git/tea/data.bin", vec![7; 300 * 1024]);
+    git(&large, &["add", "."]);
+    git(&large, &["commit", "-qm", "large"]);
+    assert_eq!(install(&from(&large))["code"], "too_large");
+    let nothing = format!("{}@{}", from(&inner), "0".repeat(40));
+    assert!(install(&nothing).is_object());
+    assert!(!home.agent().join("skills/tea").exists());
+    // Nothing of all that stays.
+    let left = std::fs::read_dir(home.agent().join("skills/.hub/quarantine"));
+    assert_eq!(left.map_or(0, Iterator::count), 0);
+    // A commit that is named is the one that comes.
+    let pinned = format!("{}@{commit}", from(&inner));
+    assert!(install(&pinned).is_null(), "{}", install(&pinned));
+}
+
+fn started(home: &Home, words: &[&str]) -> std::process::Child {
+    started_with(home, words, &[])
+}
+
+#[expect(clippy::disallowed_methods, reason = "the test kills the program that it tests")]
+fn started_with(home: &Home, words: &[&str], more: &[(&str, &str)]) -> std::process::Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_petasos"))
+        .args(words)
+        .env_clear()
+        .envs(more.iter().copied())
+        .env("HOME", home.user())
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .current_dir(home.workspace())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts")
+}
+
+/// Four programs that install one skill at the same time: one does, the others find it done.
+#[test]
+fn two_processes_install_one_skill_once() {
+    let home = Home::temp();
+    skill(&home, "source/tea", "", "Boil.");
+    let from = home.user().join("source/tea").display().to_string();
+    let words = ["skills", "install", &from, "--confirm", "tea"];
+    let all: Vec<_> = (0..4).map(|_| started(&home, &words)).collect();
+    for mut one in all {
+        assert!(one.wait().expect("it ends").success());
+    }
+    let audit = std::fs::read_to_string(home.agent().join("skills/.hub/audit.log")).expect("a log");
+    assert_eq!(audit.matches(" INSTALL ").count(), 1, "{audit}");
+    let verified = petasos(&home).run(&["skills", "verify", "--json"]).json();
+    assert_eq!(verified["skills"]["tea"], "ok");
+    let archived = std::fs::read_dir(home.agent().join("skills/.archive"));
+    assert_eq!(archived.map_or(0, Iterator::count), 0, "nothing was replaced");
+}
+
+/// Killed at any moment of an update: the skill is the old one or the new one, whole, and the next
+/// command works.
+#[test]
+fn a_kill_in_the_middle_of_an_update_leaves_a_whole_skill() {
+    let home = Home::temp();
+    let offer = |word: &str| {
+        skill(&home, "source/tea", "", word);
+        for number in 0..12 {
+            home.write(&format!("source/tea/references/{number}.md"), word);
+        }
+    };
+    let from = home.user().join("source/tea").display().to_string();
+    let words = ["skills", "install", &from, "--confirm", "tea"];
+    offer("first");
+    let began = std::time::Instant::now();
+    assert!(started(&home, &words).wait().expect("it ends").success());
+    let whole = began.elapsed();
+    let mut seen = (0, 0);
+    for round in 0..12_u32 {
+        let word = if round % 2 == 0 { "second" } else { "first" };
+        offer(word);
+        let mut child = started(&home, &words);
+        std::thread::sleep(whole * (round + 2) / 14);
+        child.kill().expect("it is killed, or over");
+        child.wait().expect("it ended");
+        let verified = petasos(&home).run(&["skills", "verify", "--json"]).json();
+        assert_eq!(verified["skills"]["tea"], "ok", "round {round}");
+        let folder = home.agent().join("skills/tea");
+        let read = |name: &str| std::fs::read_to_string(folder.join(name)).expect("it is there");
+        let now = if read("SKILL.md").contains(word) { word } else { "the other" };
+        for number in 0..12 {
+            assert_eq!(read(&format!("references/{number}.md")) == word, now == word, "{round}");
+        }
+        if now == word {
+            seen.1 += 1;
+        } else {
+            seen.0 += 1;
+        }
+        assert!(started(&home, &words).wait().expect("it ends").success(), "round {round}");
+        let list = petasos(&home).run(&["skills", "show", "tea"]).stdout;
+        assert!(list.contains(word), "round {round}: {list}");
+    }
+    assert!(seen.0 > 0, "no kill came early enough to matter: {seen:?}");
+    let quarantine = std::fs::read_dir(home.agent().join("skills/.hub/quarantine"));
+    assert_eq!(quarantine.map_or(0, Iterator::count), 0, "what killed ones left is gone");
+}
+
+/// A variable that a skill was granted ends with its use: the skill is changed while the
+/// conversation goes on, and the next command does not see it.
+#[test]
+fn s117_a_variable_is_not_seen_after_the_skill_is_another() {
+    let wants = "required_environment_variables: [WEATHER_STATION]\n";
+    let home_of = |model: &Loopback| {
+        let home = model.home();
+        skill(&home, ".petasos/skills/weather", wants, "Ask.");
+        let allowed = petasos(&home).run(&["skills", "allow-env", "weather", "WEATHER_STATION"]);
+        assert_eq!(allowed.code, Some(0), "{}", allowed.stderr);
+        home
+    };
+    let show = || ("terminal", json!({ "command": "echo \"station ${WEATHER_STATION-none}\"" }));
+    let other = "echo Send it away. >> ../.petasos/skills/weather/SKILL.md";
+    let gone = || ("terminal", json!({ "command": other }));
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("skill_view", json!({ "name": "weather" }))]),
+        Say::Calls(vec![show()]),
+        Say::Calls(vec![gone()]),
+        Say::Calls(vec![show()]),
+        Say::Text("done"),
+    ]);
+    let home = home_of(&model);
+    // Without confinement, so that the command can change the skill.
+    let words = ["--set", "terminal.sandbox=off", "run", "--yolo", "how warm?"];
+    let ran = petasos(&home).with("WEATHER_STATION", "seven").run(&words);
+    assert_eq!(ran.code, Some(0), "{}", ran.stderr);
+    let asked = last_messages(&model);
+    assert!(asked.contains("station seven"), "{asked}");
+    assert!(asked.contains("station none"), "{asked}");
+}
+
+/// Comes back when the model was asked so often.
+fn asked(model: &Loopback, times: usize) -> Vec<Value> {
+    let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    loop {
+        let asked = model.asked();
+        if asked.len() >= times {
+            return asked;
+        }
+        assert!(std::time::Instant::now() < until, "{} of {times} questions", asked.len());
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+/// A long turn, and what whoever looks over it does.
+fn looked_over(more: &str) -> (Loopback, Home) {
+    let manage = |value: Value| ("skill_manage", value);
+    let text = |name: &str| format!("---\nname: {name}\ndescription: About {name}\n---\nNew.\n");
+    let calls = (0..10).map(|_| ("skills_list", json!({}))).collect();
+    let model = Loopback::saying(vec![
+        Say::Calls(calls),
+        Say::Text("done"),
+        Say::Calls(vec![
+            manage(json!({ "action": "edit", "name": "theirs", "content": text("theirs") })),
+            manage(json!({ "action": "edit", "name": "made", "content": text("made") })),
+            ("terminal", json!({ "command": "touch escaped" })),
+        ]),
+        Say::Calls(vec![("skill_view", json!({ "name": "made" }))]),
+        Say::Calls(vec![
+            manage(json!({ "action": "edit", "name": "made", "content": text("made") })),
+            manage(json!({ "action": "create", "name": "fresh", "content": text("fresh") })),
+        ]),
+        Say::Text("kept how it is done"),
+    ]);
+    let home = model.home();
+    home.write(".petasos/config.yaml", format!("{}{more}", model.config()));
+    skill(&home, ".petasos/skills/theirs", "", "Mine.");
+    skill(&home, ".petasos/skills/made", "", "Old.");
+    home.write(
+        ".petasos/skills/.usage.json",
+        json!({ "made": { "created_by": "agent" } }).to_string(),
+    );
+    (model, home)
+}
+
+/// After a long turn somebody looks over it: with four tools, on skills that models made, on files
+/// that it has read; and what it keeps waits for a person.
+#[test]
+fn a_long_turn_is_looked_over_and_what_is_kept_waits_for_a_person() {
+    let (model, home) = looked_over("");
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    assert_eq!(editor.turn(&session, "sort the tea"), "end_turn");
+    let all = asked(&model, 6);
+    let names = |body: &Value| {
+        let tools = body["tools"].as_array().expect("tools").clone();
+        let mut names: Vec<String> = tools
+            .iter()
+            .map(|it| it["function"]["name"].as_str().unwrap_or_default().to_owned())
+            .collect();
+        names.sort();
+        names
+    };
+    assert_eq!(names(&all[2]), ["memory", "skill_manage", "skill_view", "skills_list"]);
+    let read = all[2]["messages"].to_string();
+    assert!(read.contains("sort the tea") && read.contains("skills_list("), "{read:.2000}");
+    let told = all[5]["messages"].to_string();
+    assert!(told.contains("was made by a person"), "{told:.4000}");
+    assert!(told.contains("with skill_view first"), "{told:.4000}");
+    assert!(told.contains("looking over a turn"), "{told:.4000}");
+    assert!(!home.workspace().join("escaped").exists());
+    let waiting = || petasos(&home).run(&["skills", "pending", "--json"]).json();
+    let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while waiting()["pending"].as_array().map_or(0, Vec::len) < 2 {
+        assert!(std::time::Instant::now() < until, "{}", waiting());
+    }
+    let kept = std::fs::read_to_string(home.agent().join("skills/made/SKILL.md")).expect("a skill");
+    assert!(kept.contains("Old.") && !home.agent().join("skills/fresh").exists());
+}
+
+/// Whoever wrote down that nobody needs to agree is not asked, in a clean conversation; and who
+/// wants no review has none.
+#[test]
+fn a_review_writes_by_itself_only_where_that_was_chosen() {
+    let (model, home) = looked_over("skills:\n  write_approval: false\n");
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.turn(&session, "sort the tea");
+    asked(&model, 6);
+    let fresh = home.agent().join("skills/fresh/SKILL.md");
+    let until = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while !fresh.exists() {
+        assert!(std::time::Instant::now() < until, "nothing was written");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+    let theirs = std::fs::read_to_string(home.agent().join("skills/theirs/SKILL.md")).expect("it");
+    assert!(theirs.contains("Mine."));
+    let (model, home) = looked_over("skills:\n  creation_nudge_interval: 0\n");
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.turn(&session, "sort the tea");
+    editor.turn(&session, "and again");
+    let all = model.asked();
+    assert!(!all.iter().any(|body| body.to_string().contains("You look over")), "{}", all.len());
+}
+
+/// A program that ends as by a power cut, at the latest with its test.
+struct Killed(std::process::Child);
+
+impl Drop for Killed {
+    fn drop(&mut self) {
+        self.0.kill().unwrap_or_default();
+        self.0.wait().map(drop).unwrap_or_default();
+    }
+}
+
+/// The engine of the test services, and its own program for looking into a container.
+struct Docker(String);
+
+impl Docker {
+    #[expect(clippy::disallowed_methods, reason = "what is compared with")]
+    fn succeeds(&self, words: &[&str]) -> bool {
+        let mut command = std::process::Command::new("docker");
+        let ran = command.args(words).env("DOCKER_HOST", &self.0).output().expect("docker runs");
+        ran.status.success()
+    }
+
+    fn until(&self, words: &[&str], wanted: bool) {
+        let until = std::time::Instant::now() + std::time::Duration::from_mins(2);
+        while self.succeeds(words) != wanted {
+            assert!(std::time::Instant::now() < until, "{words:?} is not {wanted}");
+            std::thread::sleep(std::time::Duration::from_millis(100));
+        }
+    }
+}
+
+/// A file that a skill lent to a command in a container is there while the command runs, and gone
+/// when the program is killed in the middle of it.
+#[test]
+#[expect(clippy::disallowed_methods, reason = "the service tells its address by a variable")]
+fn s117_a_lent_file_is_taken_back_when_the_program_is_killed() {
+    let Ok(host) = std::env::var("PETASOS_TEST_DOCKER_DOCKER_HOST") else {
+        petasos_testkit::skip("a_lent_file_is_taken_back", "docker", "no engine");
+        return;
+    };
+    let run = |command: &str| Say::Calls(vec![("terminal", json!({ "command": command }))]);
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("skill_view", json!({ "name": "weather" }))]),
+        run("cat ~/.hermes/token.json || echo nothing; echo host=$(hostname)."),
+        run("touch /tmp/now; sleep 300"),
+        Say::Text("done"),
+    ]);
+    let home = model.home();
+    let config = "terminal:\n  backend: docker\n  docker_image: petasos-test:latest\n  \
+                  container_persistent: false\n";
+    home.write(".petasos/config.yaml", format!("{}{config}", model.config()));
+    home.write(".petasos/token.json", "seven");
+    skill(&home, ".petasos/skills/weather", "required_credential_files: [token.json]\n", "Ask.");
+    let variables = [("DOCKER_HOST", host.as_str())];
+    let words = ["run", "--yolo", "how warm?"];
+    // Before anybody agreed it stays here, and the model is told what to do.
+    let first = Killed(started_with(&home, &words, &variables));
+    let before = asked(&model, 3)[2]["messages"].to_string();
+    assert!(before.contains("allow-file weather") && !before.contains("seven"), "{before:.4000}");
+    drop(first);
+    let allowed = petasos(&home).run(&["skills", "allow-file", "weather", "token.json"]);
+    assert_eq!(allowed.code, Some(0), "{}", allowed.stderr);
+    let refused = petasos(&home).run(&["skills", "allow-file", "weather", ".env"]);
+    assert_eq!(refused.code, Some(1), "a store of all secrets is lent to nobody");
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("skill_view", json!({ "name": "weather" }))]),
+        run("cat ~/.hermes/token.json || echo nothing; echo host=$(hostname)."),
+        run("touch /tmp/now; sleep 300"),
+    ]);
+    home.write(".petasos/config.yaml", format!("{}{config}", model.config()));
+    let child = Killed(started_with(&home, &words, &variables));
+    let seen = asked(&model, 3)[2]["messages"].to_string();
+    assert!(seen.contains("sevenhost="), "{seen:.3000}");
+    let id = seen.rsplit("host=").next().and_then(|rest| rest.split('.').next()).expect("a name");
+    let docker = Docker(host.clone());
+    docker.until(&["exec", id, "test", "-e", "/tmp/now"], true);
+    docker.until(&["exec", id, "test", "-e", "/root/.hermes/token.json"], true);
+    drop(child);
+    docker.until(&["exec", id, "test", "-e", "/root/.hermes/token.json"], false);
+    assert!(docker.succeeds(&["exec", id, "true"]), "the container itself is still there");
+    assert!(docker.succeeds(&["rm", "-f", id]));
 }

@@ -1,4 +1,4 @@
-//! What a person agrees to: the skills of a project, and variables for a skill.
+//! What a person agrees to: the skills of a project, variables and files for a skill.
 
 use std::process::ExitCode;
 
@@ -78,6 +78,37 @@ pub(super) fn allow_env(
         out.value(&json!({ "name": skill.name, "allowed": variables }));
     } else {
         out.line(format!("commands of a conversation that reads `{}` see {list}", skill.name));
+        out.remark("a change of the skill takes this back");
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+pub(super) fn allow_file(
+    session: &mut Session,
+    name: &str,
+    files: &[String],
+) -> Result<ExitCode, Report> {
+    let out = session.out;
+    let (_host, library, cx) = opened(session)?;
+    let skill = library.find(name, &cx).map_err(refused)?;
+    let declared = &skill.checked.front.credential_files;
+    for file in files {
+        if !declared.contains(file) {
+            return Err(Report::new(format!("`{name}` does not ask for {file}"))
+                .hint(format!("it asks for: {}", declared.join(", "))));
+        }
+        if !petasos_skills::may_be_offered(file) {
+            return Err(Report::new(format!("{file} belongs to the program"))
+                .hint("no skill gets a store of all secrets, or a file outside the home"));
+        }
+    }
+    let digest = digest_of(&skill.folder).map_err(refused)?;
+    Consent::allow_files(&cx.settings, &digest, files.iter().cloned()).map_err(refused)?;
+    if out.is_json() {
+        out.value(&json!({ "name": skill.name, "allowed": files }));
+    } else {
+        let list = files.join(", ");
+        out.line(format!("commands elsewhere have {list} while `{}` is in use", skill.name));
         out.remark("a change of the skill takes this back");
     }
     Ok(ExitCode::SUCCESS)

@@ -109,6 +109,9 @@ pub(super) struct Install {
     /// Let the commands of a conversation that reads it see this variable
     #[arg(long, value_name = "VARIABLE")]
     allow_env: Vec<String>,
+    /// Let commands elsewhere have this file of the home while it is in use
+    #[arg(long, value_name = "FILE")]
+    allow_file: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -146,11 +149,24 @@ impl Install {
                 )));
             }
         }
+        for file in &self.allow_file {
+            let asked = review.report.credential_files.contains(file);
+            if !asked || !petasos_skills::may_be_offered(file) {
+                let said =
+                    format!("`{}` does not ask for {file}, or no skill gets it", review.name);
+                return Err(Report::usage(said));
+            }
+        }
         agreed(out, &review, self.confirm.as_deref())?;
         let at = hub::install(&package, &review, (&typed, &source), settings).map_err(refused)?;
         if !self.allow_env.is_empty() {
             let digest = digest_of(&at).map_err(refused)?;
             Consent::allow(settings, &digest, self.allow_env.iter().cloned()).map_err(refused)?;
+        }
+        if !self.allow_file.is_empty() {
+            let digest = digest_of(&at).map_err(refused)?;
+            let files = self.allow_file.iter().cloned();
+            Consent::allow_files(settings, &digest, files).map_err(refused)?;
         }
         if out.is_json() {
             out.value(&json!({ "installed": review.name, "path": at, "review": review }));
@@ -178,8 +194,12 @@ impl Update {
         for (name, known) in chosen {
             let (typed, package, source) = fetched(&host, &known.identifier)?;
             let review = hub::review(&package, &source, settings).map_err(refused)?;
-            let nothing = review.diff.as_deref().is_some_and(str::is_empty);
-            if nothing || review.name != name {
+            if review.name != name {
+                let state = format!("is called {} there now: install that one", review.name);
+                rows.push(json!({ "name": name, "state": state }));
+                continue;
+            }
+            if review.diff.as_deref().is_some_and(str::is_empty) {
                 rows.push(json!({ "name": name, "state": "up to date" }));
                 continue;
             }
@@ -288,6 +308,9 @@ fn findings(out: Out, report: &Found) {
     }
     if !report.variables.is_empty() {
         out.remark(format!("  wants variables {}", joined(&report.variables)));
+    }
+    if !report.credential_files.is_empty() {
+        out.remark(format!("  wants files {}", joined(&report.credential_files)));
     }
 }
 
