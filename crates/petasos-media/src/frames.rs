@@ -19,8 +19,8 @@ pub const FILM_BYTES_LARGE: usize = 20 << 20;
 /// How many pictures stand for a film.
 pub const FRAMES: u32 = 12;
 const PATIENCE: Duration = Duration::from_mins(1);
-/// A frame larger than this is not decoded.
-const PIXELS_MAX: &str = "100000000";
+/// A frame larger than this, of what is called 8K, is not decoded: a decoder holds many at once.
+const PIXELS_MAX: &str = "36000000";
 
 /// The media type that a model is told: two containers go by the name of a known one.
 pub fn film_type(bytes: &[u8]) -> Result<&'static str, MediaError> {
@@ -67,6 +67,8 @@ pub async fn frames(
         "-y",
         "-protocol_whitelist",
         "file,pipe",
+        "-threads",
+        "2",
         "-max_pixels",
         PIXELS_MAX,
         "-i",

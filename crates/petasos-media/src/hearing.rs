@@ -2,6 +2,7 @@
 
 mod deepinfra;
 mod elevenlabs;
+mod faster_whisper;
 mod groq;
 mod local;
 mod mistral;
@@ -15,6 +16,7 @@ use crate::transcribing::HearingDef;
 pub static HEARINGS: &[&HearingDef] = &[
     &deepinfra::HEARING,
     &elevenlabs::HEARING,
+    &faster_whisper::HEARING,
     &groq::HEARING,
     &local::HEARING,
     &mistral::HEARING,

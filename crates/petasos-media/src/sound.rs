@@ -12,6 +12,8 @@ use crate::programs::{self, Job};
 use crate::store::{Shelf, Store};
 
 const CONVERSION: Duration = Duration::from_mins(1);
+/// The longest recording that is listened to.
+const LENGTH_MAX: Duration = Duration::from_mins(30);
 
 /// A WAV file around plain 16-bit samples.
 pub(crate) fn wav(samples: &[u8], rate: u32) -> Vec<u8> {
@@ -117,15 +119,21 @@ pub(crate) async fn for_recogniser(
     let output = store.fresh(Shelf::Audio, "wav")?;
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let (program, from, to) = (text(&program), text(path), text(&output));
+    // A second more shows that there is more: a small file may hold days of silence.
+    let most = (LENGTH_MAX.as_secs() + 1).to_string();
     let argv = [
         &program,
         "-nostdin",
         "-v",
         "error",
         "-y",
+        "-protocol_whitelist",
+        "file,pipe",
         "-i",
         &from,
         "-vn",
+        "-t",
+        &most,
         "-ac",
         "1",
         "-ar",
@@ -136,6 +144,19 @@ pub(crate) async fn for_recogniser(
     ];
     let argv = argv.map(str::to_owned).to_vec();
     let job = Job { name: "ffmpeg", argv, stdin: Vec::new(), within: CONVERSION };
-    programs::run(job, processes, cx).await?;
+    let made = programs::run(job, processes, cx).await;
+    let seconds = about(&output).0.unwrap_or_default();
+    let made = made.and_then(|_| {
+        if seconds > LENGTH_MAX.as_secs_f64() {
+            let told = "the recording is longer than 30 minutes";
+            return Err(MediaError::new("too_large", told));
+        }
+        Ok(())
+    });
+    if let Err(error) = made {
+        // There may be none.
+        std::fs::remove_file(&output).unwrap_or_default();
+        return Err(error);
+    }
     Ok(Some(output))
 }

@@ -5,8 +5,10 @@ mod edge;
 mod elevenlabs;
 mod espeak;
 mod gemini;
+mod kittentts;
 mod minimax;
 mod mistral;
+mod neutts;
 mod openai;
 mod piper;
 mod say;
@@ -22,8 +24,10 @@ pub static VOICES: &[&SpeechDef] = &[
     &elevenlabs::VOICE,
     &espeak::VOICE,
     &gemini::VOICE,
+    &kittentts::VOICE,
     &minimax::VOICE,
     &mistral::VOICE,
+    &neutts::VOICE,
     &openai::VOICE,
     &piper::VOICE,
     &say::VOICE,

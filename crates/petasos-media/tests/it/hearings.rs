@@ -125,3 +125,62 @@ async fn a_command_of_an_older_home_listens_where_no_program_does() {
     let path = desk.file("a.wav", &wave());
     assert_eq!(heard(&desk, &path).await.unwrap().transcript, "guten Tag");
 }
+
+/// The package itself cannot be had without its weights: a stand-in with its published signature
+/// shows that it is started as it wants to be, offline, and that its words come back.
+#[tokio::test]
+async fn faster_whisper_listens_where_its_model_is() {
+    let packages = tempfile::TempDir::new().unwrap();
+    let module = r#"class Segment:
+    def __init__(self, text): self.text = text
+class WhisperModel:
+    def __init__(self, model_size_or_path, device="auto", device_index=0, compute_type="default",
+                 cpu_threads=0, num_workers=1, download_root=None, local_files_only=False):
+        assert local_files_only and open(model_size_or_path + "/model.bin").read() == "weights"
+    def transcribe(self, audio, language=None):
+        assert open(audio, "rb").read(4) == b"RIFF" and language == "de"
+        return iter([Segment(" guten"), Segment(" Tag ")]), None
+"#;
+    crate::put(packages.path().join("faster_whisper.py"), module);
+    let path = packages.path().display().to_string();
+    let variables = [("PYTHONPATH", path.as_str()), ("GROQ_API_KEY", KEY)];
+    let settings = json!({ "stt": { "local": { "language": "de" } } });
+    let without = Desk::with(&settings, &variables);
+    assert_eq!(ready(&without.cx.settings).unwrap(), "groq", "it has no model");
+    let desk = Desk::with(&settings, &variables);
+    let model = desk.cx.settings.home().join("models/faster-whisper-base");
+    std::fs::create_dir_all(&model).unwrap();
+    crate::put(model.join("model.bin"), "weights");
+    assert_eq!(ready(&desk.cx.settings).unwrap(), "faster-whisper");
+    let told = heard(&desk, &desk.file("a.wav", &wave())).await.unwrap();
+    assert_eq!((told.transcript.as_str(), told.provider.as_str()), ("guten Tag", "faster-whisper"));
+    std::fs::remove_file(packages.path().join("faster_whisper.py")).unwrap();
+    let failed = heard(&desk, &desk.file("a.wav", &wave())).await.unwrap_err();
+    assert_eq!(failed.kind, "upstream");
+    assert!(failed.extra["detail"].to_string().contains("faster_whisper"), "{failed:?}");
+}
+
+/// A small file that holds more than half an hour is refused before anybody listens, and its copy is
+/// gone; a list of other files is no recording, whatever it is called.
+#[tokio::test]
+async fn e136_a_recording_that_never_ends_is_refused() {
+    let desk = Desk::with(&own("touch started; echo words"), &[]);
+    let list = desk.file("list.ogg", b"#EXTM3U\nfile:///etc/passwd\n");
+    assert_eq!(heard(&desk, &list).await.unwrap_err().kind, "unsupported");
+    if !Path::new("/usr/bin/ffmpeg").exists() {
+        petasos_testkit::skip("a_recording_that_never_ends", "ffmpeg", "it is not installed");
+        return;
+    }
+    // A WAV of 45 minutes at the least rate.
+    let bytes = 45 * 60 * 4000_u32;
+    let mut long = b"RIFF\xff\xff\xff\x7fWAVEfmt \x10\0\0\0\x01\0\x01\0".to_vec();
+    long.extend(4000_u32.to_le_bytes());
+    long.extend(4000_u32.to_le_bytes());
+    long.extend(b"\x01\0\x08\0data");
+    long.extend(bytes.to_le_bytes());
+    long.resize(long.len() + bytes as usize, 0x80);
+    let refused = heard(&desk, &desk.file("long.wav", &long)).await.unwrap_err();
+    assert_eq!(refused.kind, "too_large", "{refused}");
+    assert_eq!(desk.kept(), 0, "its copy is gone");
+    assert!(!desk.cx.workspace.join("started").exists());
+}

@@ -279,3 +279,58 @@ async fn cancel_soon(cx: &CallContext, double: &Double) -> (petasos_media::Media
     let (refused, since) = tokio::join!(draw(&ask, cx), polled);
     (refused.unwrap_err(), since.elapsed())
 }
+
+/// E12: whatever bytes a vendor says, a result is JSON.
+#[tokio::test]
+async fn e12_odd_letters_in_a_vendors_answer_give_a_result_that_can_be_read() {
+    let bodies: [&[u8]; 4] = [
+        br#"{"error":{"message":"\ud83d alone, \u0000 and \u202e"}}"#,
+        "{\"error\":{\"message\":\"пожалуйста 日本\"}}".as_bytes(),
+        b"\xff\xfe\x00 no utf-8 \xed\xa0\x80",
+        b"<html>\x1b[31mred</html>",
+    ];
+    for body in bodies {
+        let double = Double::giving(vec![(400, "application/json", body.to_vec())]);
+        let refused = draw(&ask(0), &desk("openai", &double, &json!({})).cx).await.unwrap_err();
+        assert_eq!(refused.kind, "bad_argument");
+        let told = serde_json::to_string(&refused.told()).unwrap();
+        let back: Value = serde_json::from_str(&told).unwrap();
+        assert_eq!(
+            (&back["success"], &back["error_type"]),
+            (&json!(false), &json!("bad_argument"))
+        );
+        let detail = back["detail"].as_str().unwrap_or_default();
+        assert!(!detail.contains(['\u{0}', '\u{1b}']), "{detail:?}");
+        assert!(detail.chars().count() <= 300);
+    }
+}
+
+/// E10, E11: each one that is waited for hears of a cancel within a second, and nothing that may
+/// cost is asked again.
+#[tokio::test]
+async fn e10_e11_a_cancel_is_heard_while_any_painter_is_waited_for() {
+    for def in PAINTERS {
+        let id = def.vendor.id;
+        // It takes the request and says nothing.
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}", listener.local_addr().unwrap());
+        let section = json!({ "provider": id, id: { "base_url": url } });
+        let desk = Desk::with(&json!({ "image_gen": section }), &[(def.vendor.keys[0], KEY)]);
+        let cancel = desk.cx.cancel.clone();
+        let reached = tokio::task::spawn_blocking(move || {
+            let taken = listener.accept().unwrap();
+            (listener, taken)
+        });
+        let since = async {
+            let kept = reached.await.unwrap();
+            cancel.cancel();
+            (Instant::now(), kept)
+        };
+        let ask = ask(0);
+        let (refused, (since, (listener, _taken))) = tokio::join!(draw(&ask, &desk.cx), since);
+        assert_eq!(refused.unwrap_err().kind, "cancelled", "{id}");
+        assert!(since.elapsed() < Duration::from_secs(1), "{id}: {:?}", since.elapsed());
+        listener.set_nonblocking(true).unwrap();
+        assert!(listener.accept().is_err(), "{id} was asked again");
+    }
+}

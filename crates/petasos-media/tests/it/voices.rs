@@ -220,3 +220,51 @@ async fn a_vendors_refusal_has_its_word_and_is_not_asked_again() {
         }
     }
 }
+
+/// Voices that are Python packages, by stand-ins with their published signatures: the weights of the
+/// real ones are not to be had here.
+#[tokio::test]
+async fn voices_of_python_packages_speak_offline_and_only_by_name() {
+    let packages = tempfile::TempDir::new().unwrap();
+    let soundfile = r#"import wave
+def write(path, samples, rate):
+    with wave.open(path, "wb") as out:
+        out.setnchannels(1); out.setsampwidth(2); out.setframerate(rate); out.writeframes(samples)
+"#;
+    let kitten = r#"import os
+class KittenTTS:
+    def __init__(self, model_name="KittenML/kitten-tts-nano-0.1", cache_dir=None):
+        assert os.environ["HF_HUB_OFFLINE"] == "1" and model_name == "KittenML/kitten-tts-nano-0.2"
+    def generate(self, text, voice="expr-voice-5-m", speed=1.0):
+        assert text == "Good morning." and voice == "expr-voice-2-f"
+        return b"\0\0" * 24000
+"#;
+    let neu = r#"class NeuTTS:
+    def __init__(self, backbone_repo="neuphonic/neutts-nano", backbone_device="cpu",
+                 codec_repo="neuphonic/neucodec", codec_device="cpu", language=None, seed=None):
+        print("Loading backbone from:", backbone_repo)
+    def encode_reference(self, ref_audio_path): return [1, 2]
+    def infer(self, text, ref_codes, ref_text):
+        assert (text, ref_codes, ref_text) == ("Good morning.", [1, 2], "my own words")
+        return b"\0\0" * 12000
+"#;
+    for (name, text) in [("soundfile.py", soundfile), ("kittentts.py", kitten), ("neutts.py", neu)]
+    {
+        crate::put(packages.path().join(name), text);
+    }
+    let voice = packages.path().join("me.wav");
+    crate::put(&voice, "a recording");
+    let path = packages.path().display().to_string();
+    let kitten =
+        json!({ "tts": { "provider": "kittentts", "kittentts": { "voice": "expr-voice-2-f" } } });
+    let desk = Desk::with(&kitten, &[("PYTHONPATH", &path)]);
+    let spoken = said(&desk, &ask("Good morning.", false)).await.unwrap();
+    assert_eq!((spoken.provider.as_str(), spoken.seconds), ("kittentts", Some(1.0)));
+    let neu = json!({ "tts": { "provider": "neutts", "neutts": { "voice": voice } } });
+    let desk = Desk::with(&neu, &[("PYTHONPATH", &path)]);
+    let lacks = said(&desk, &ask("Good morning.", false)).await.unwrap_err();
+    assert!(lacks.kind == "missing_setup" && lacks.message.contains(".txt beside"), "{lacks}");
+    crate::put(voice.with_extension("txt"), "my own words\n");
+    let spoken = said(&desk, &ask("Good morning.", false)).await.unwrap();
+    assert_eq!((spoken.provider.as_str(), spoken.seconds), ("neutts", Some(0.5)));
+}

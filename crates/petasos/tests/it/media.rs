@@ -133,3 +133,102 @@ fn e16_addresses_that_are_not_reached_and_errors_that_are_well_formed() {
         assert!(text.contains("error"), "{address}: {text}");
     }
 }
+
+/// E15: who would answer, and why nobody else, from the choice that a call makes.
+#[test]
+fn e15_explain_prints_who_would_answer_and_who_was_passed_over() {
+    let home = petasos_testkit::Home::temp();
+    home.write(".petasos/config.yaml", "image_gen:\n  provider: openai\n  fallback: [fal]\n");
+    home.write(".petasos/.env", "OPENAI_API_KEY=sk-paint-0123456789abcdef\n");
+    let explain = |tool: &str| {
+        let told = petasos(&home).run(&["tools", "explain", tool, "--json"]).json();
+        let steps = told["steps"].as_array().expect("steps").clone();
+        let provider = steps.into_iter().filter(|step| step["step"] == "provider");
+        provider.map(|step| step["detail"].to_string()).collect::<Vec<_>>().join("\n")
+    };
+    let told = explain("image_generate");
+    assert!(told.contains("names `openai`") && told.contains("gpt-image-2-medium"), "{told}");
+    assert!(told.contains("names `fal`") && told.contains("FAL_KEY"), "{told}");
+    assert!(!told.contains("sk-paint"), "{told}");
+    assert!(explain("text_to_speech").contains("tts.provider is not set"));
+    assert!(!explain("video_generate").is_empty());
+}
+
+/// E3: whatever is listed or checked, nobody is asked anything; every way out leads to one door here.
+#[test]
+fn e3_no_listing_and_no_check_of_media_opens_a_socket() {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let url = format!("http://{}", listener.local_addr().expect("an address"));
+    let home = petasos_testkit::Home::temp();
+    let sections = ["image_gen", "video_gen", "tts", "stt"].map(|section| {
+        let provider = if section == "video_gen" { "xai" } else { "openai" };
+        format!("{section}:\n  provider: {provider}\n  {provider}:\n    base_url: {url}\n")
+    });
+    home.write(".petasos/config.yaml", sections.concat());
+    let run = |words: &[&str]| {
+        let told = petasos(&home)
+            .with("OPENAI_API_KEY", "sk-paint-0123456789abcdef")
+            .with("XAI_API_KEY", "xai-0123456789abcdef")
+            .with("HTTP_PROXY", &url)
+            .with("HTTPS_PROXY", &url)
+            .with("ALL_PROXY", &url)
+            .run(words);
+        assert_eq!(told.code, Some(0), "{words:?}: {}", told.stderr);
+        told.stdout
+    };
+    let listed = run(&["tools", "list", "--all"]);
+    assert!(listed.contains("image_generate") && listed.contains("xai_video_edit"), "{listed}");
+    for tool in
+        ["image_generate", "video_generate", "text_to_speech", "vision_analyze", "skill_view"]
+    {
+        run(&["tools", "explain", tool]);
+    }
+    run(&["skills", "list"]);
+    run(&["skills", "check"]);
+    listener.set_nonblocking(true).expect("a listener");
+    assert!(listener.accept().is_err(), "somebody was asked");
+}
+
+/// E9: after a whole run with pictures and speech no file of the home but `.env`, no output and no
+/// message holds a key.
+#[test]
+fn e9_no_key_is_left_anywhere_after_a_run() {
+    const KEY: &str = "sk-paint-0123456789abcdef";
+    let (url, asked) = crate::making::painter();
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![
+            ("image_generate", json!({ "prompt": "a red kite" })),
+            ("text_to_speech", json!({ "text": "a red kite" })),
+        ]),
+        Say::Text("done"),
+    ]);
+    let home = model.home();
+    let config = format!(
+        "{}image_gen:\n  provider: openai\n  openai:\n    base_url: {url}\ntts:\n  provider: \
+         openai\n  openai:\n    base_url: {url}\n",
+        model.config()
+    );
+    home.write(".petasos/config.yaml", config);
+    home.write(".petasos/.env", format!("OPENAI_API_KEY={KEY}\n"));
+    let told = petasos(&home).run(&["run", "draw and say"]);
+    assert_eq!(told.code, Some(0), "{}", told.stderr);
+    assert!(asked.recv().expect("it was asked").contains(KEY), "the vendor has it");
+    assert!(!told.stdout.contains(KEY) && !told.stderr.contains(KEY));
+    assert!(!model.asked().iter().any(|body| body.to_string().contains(KEY)));
+    let mut waiting = vec![home.user().to_owned()];
+    let mut looked = 0;
+    while let Some(folder) = waiting.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                waiting.push(path);
+            } else if entry.file_name() != ".env" && path.is_file() {
+                let bytes = std::fs::read(&path).unwrap_or_default();
+                let has = bytes.windows(KEY.len()).any(|window| window == KEY.as_bytes());
+                assert!(!has, "{}", path.display());
+                looked += 1;
+            }
+        }
+    }
+    assert!(looked > 3, "{looked}");
+}
