@@ -21,6 +21,9 @@ use crate::{dialog, look, navigate, raw, snapshot, typing};
 /// How long a call waits for another one of the same session.
 const TURN_WAIT: Duration = Duration::from_mins(1);
 
+/// Downloads that one result tells of.
+const DOWNLOADS_TOLD: usize = 20;
+
 /// What came of the work of a call.
 enum Ended {
     Done(Map<String, Value>),
@@ -287,6 +290,7 @@ fn finish(session: &Session, mut answer: Map<String, Value>) -> Map<String, Valu
         .downloads
         .iter_mut()
         .filter(|download| !download.is_told)
+        .take(DOWNLOADS_TOLD)
         .map(|download| {
             download.is_told = download.state != "inProgress";
             download.told()
@@ -298,8 +302,8 @@ fn finish(session: &Session, mut answer: Map<String, Value>) -> Map<String, Valu
     if state.tabs.len() > 1 && !answer.contains_key("tabs") {
         answer.insert("tabs".to_owned(), navigate::tabs(&state));
     }
-    if !state.notes.is_empty() {
-        let notes: Vec<Value> = state.notes.drain(..).map(Value::String).collect();
+    let notes = state.take_notes();
+    if !notes.is_empty() {
         answer.insert("notes".to_owned(), notes.into());
     }
     answer

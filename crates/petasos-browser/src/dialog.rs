@@ -34,7 +34,7 @@ fn dismiss_overdue(session: &Session, state: &mut State) {
     state.dialogs = open;
     for dialog in overdue {
         let note = format!("a {} dialog was dismissed, because nobody answered it", dialog.kind);
-        state.notes.push(note);
+        state.note(note);
     }
 }
 

@@ -8,6 +8,9 @@ use crate::events::text;
 use crate::session::{Download, Session};
 
 const NAME_CHARS: usize = 80;
+/// So many files of a session are kept, and so many bytes of them.
+const FILES_MAX: usize = 100;
+const ALL_BYTES_MAX: f64 = 500e6;
 
 /// A download of one of this session's frames has begun.
 pub(crate) fn began(session: &Session, params: &Value) {
@@ -17,6 +20,11 @@ pub(crate) fn began(session: &Session, params: &Value) {
         state.tabs.iter().any(|tab| tab.target == frame || tab.frames.contains_key(frame));
     if !is_ours {
         return;
+    }
+    if state.downloads.len() >= FILES_MAX {
+        state.note(format!("more than {FILES_MAX} downloads: further ones are not kept"));
+        drop(state);
+        return cancel(session, text(&params["guid"]));
     }
     state.downloads.push(Download {
         id: text(&params["guid"]).to_owned(),
@@ -35,17 +43,23 @@ pub(crate) fn went_on(session: &Session, params: &Value) {
     let id = text(&params["guid"]);
     let most = session.options.download_max_mb.saturating_mul(1_000_000);
     let mut state = session.state();
+    let others = state.downloads.iter().filter(|other| other.id != id);
+    let before: f64 = others.filter(|other| other.state != "too_large").map(|it| it.size).sum();
     let Some(download) = state.downloads.iter_mut().find(|download| download.id == id) else {
         return;
     };
+    // What was cut off stays so, whatever is told of it afterwards.
+    if download.state == "too_large" {
+        return;
+    }
     download.size = params["receivedBytes"].as_f64().unwrap_or(0.0);
     text(&params["state"]).clone_into(&mut download.state);
     let received = params["receivedBytes"].as_u64().unwrap_or(0);
     let total = params["totalBytes"].as_u64().unwrap_or(0);
-    if received.max(total) > most && download.state == "inProgress" {
+    let is_too_large = received.max(total) > most || before + download.size > ALL_BYTES_MAX;
+    if is_too_large && download.state == "inProgress" {
         "too_large".clone_into(&mut download.state);
-        let cancel = json!({ "guid": id, "browserContextId": session.context });
-        session.wire.post(None, "Browser.cancelDownload", &cancel);
+        cancel(session, id);
     }
     if download.state == "completed" {
         download.path = keep(&session.folder, id, &download.filename);
@@ -53,6 +67,11 @@ pub(crate) fn went_on(session: &Session, params: &Value) {
     }
     drop(state);
     session.changed.notify_waiters();
+}
+
+fn cancel(session: &Session, id: &str) {
+    let params = session.within(json!({ "guid": id }));
+    session.wire.post(None, "Browser.cancelDownload", &params);
 }
 
 /// Gives the file its name; a name that is taken gets a number.

@@ -14,10 +14,10 @@ use crate::events::text;
 use crate::session::{ActiveTab, Session};
 use crate::snapshot;
 use crate::tab::RefRecord;
+use crate::world::{self, WORLD};
 
 const ACTIONABLE_WAIT: Duration = Duration::from_secs(5);
 const LOOK_AGAIN: Duration = Duration::from_millis(60);
-const WORLD: &str = "petasos";
 
 /// The number in `@e5`, `e5` or `ref=e5`.
 pub(crate) fn number(reference: &str) -> Option<u32> {
@@ -240,10 +240,9 @@ fn covering(session: &Session, cover: &Element) -> Option<String> {
 
 /// The node in our own world of its frame.
 pub(crate) async fn object(session: &Session, record: &RefRecord) -> Result<String, BrowserError> {
-    let world = json!({ "frameId": record.key.frame, "worldName": WORLD });
-    let world = session.call(&record.key.cdp, "Page.createIsolatedWorld", world).await?;
+    let world = world::of(session, &record.key.cdp, &record.key.frame).await?;
     let params = json!({ "backendNodeId": record.key.backend, "objectGroup": WORLD,
-        "executionContextId": world["executionContextId"] });
+        "executionContextId": world });
     let node = session.call(&record.key.cdp, "DOM.resolveNode", params).await?;
     Ok(text(&node["object"]["objectId"]).to_owned())
 }

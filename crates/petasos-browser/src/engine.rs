@@ -19,6 +19,7 @@ use crate::cloud;
 use crate::error::BrowserError;
 use crate::events::text;
 use crate::options::BrowserSettings;
+use crate::record::Recorder;
 use crate::running::{Running, START_WAIT, Which, beside};
 use crate::session::{Session, SessionKey, SessionParts};
 
@@ -39,7 +40,7 @@ pub struct Usage {
 
 /// The browsers of a program. Cheap while nobody uses them.
 pub struct Browsers {
-    processes: Option<Arc<dyn Processes>>,
+    pub(crate) processes: Option<Arc<dyn Processes>>,
     rules: Option<SiteRules>,
     running: tokio::sync::Mutex<HashMap<Which, Arc<Running>>>,
     sessions: Mutex<HashMap<SessionKey, Arc<Session>>>,
@@ -47,6 +48,8 @@ pub struct Browsers {
     last: Mutex<HashMap<SessionKey, SessionKey>>,
     reaper: Mutex<Option<Owned<()>>>,
     rendered: AtomicU64,
+    /// Films that are being written, also of sessions that are closed.
+    recorders: Mutex<Vec<Owned<()>>>,
 }
 
 impl fmt::Debug for Browsers {
@@ -78,6 +81,7 @@ impl Browsers {
             last: Mutex::default(),
             reaper: Mutex::default(),
             rendered: AtomicU64::new(0),
+            recorders: Mutex::default(),
         })
     }
 
@@ -178,12 +182,13 @@ impl Browsers {
             first,
         });
         if running.is_remote {
-            session.state().notes.push("addresses are checked afterwards here".to_owned());
+            session.state().note("addresses are checked afterwards here".to_owned());
         }
         running.hub.add(&session);
         self.sessions.lock().insert(key, Arc::clone(&session));
         running.idle_since.lock().take();
         self.watch();
+        self.record(&session, &cx.settings).await;
         let opened = begin(&session).await;
         if opened.is_err() {
             self.close(&session);
@@ -191,8 +196,24 @@ impl Browsers {
         opened.map(|()| session)
     }
 
+    /// Films a session where the settings ask for it.
+    async fn record(&self, session: &Arc<Session>, settings: &Arc<Settings>) {
+        if !session.options.record_sessions {
+            return;
+        }
+        match Recorder::start(self.processes.as_ref(), settings, &session.folder).await {
+            Ok((recorder, task)) => {
+                *session.recorder.lock() = Some(recorder);
+                let mut all = self.recorders.lock();
+                all.retain(|task| !task.is_finished());
+                all.push(task);
+            }
+            Err(why) => session.state().note(format!("the session is not recorded: {why}")),
+        }
+    }
+
     /// A profile is used by one session at a time: two would see each other's logins.
-    fn refuse_second(&self, which: &Which) -> Result<(), BrowserError> {
+    pub(crate) fn refuse_second(&self, which: &Which) -> Result<(), BrowserError> {
         let Which::Profile(name) = which else { return Ok(()) };
         let used = self.sessions.lock().values().any(|it| it.which == *which && it.lives());
         if !used {
@@ -245,6 +266,7 @@ impl Browsers {
         }
         session.state().is_lost = true;
         session.changed.notify_waiters();
+        session.recorder.lock().take();
         session.hub.remove(session);
         let mut sessions = self.sessions.lock();
         if sessions.get(&session.key).is_some_and(|kept| Arc::ptr_eq(kept, session)) {
@@ -332,6 +354,10 @@ impl Browsers {
         let sessions: Vec<_> = self.sessions.lock().drain().map(|(_, session)| session).collect();
         for session in sessions {
             self.close(&session);
+        }
+        let recorders = std::mem::take(&mut *self.recorders.lock());
+        for recorder in recorders {
+            recorder.join().await;
         }
         let all: Vec<_> = self.running.lock().await.drain().map(|(_, running)| running).collect();
         for running in all {

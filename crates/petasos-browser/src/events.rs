@@ -15,6 +15,7 @@ use crate::options::DialogPolicy;
 use crate::session::{Dialog, Session, State};
 use crate::tab::Tab;
 use crate::wire::{Listener, Wire};
+use crate::world::WORLD;
 
 const CONSOLE_KEPT: usize = 200;
 const CONSOLE_CHARS: usize = 1000;
@@ -38,11 +39,14 @@ impl Hub {
         self.wire.get_or_init(|| Arc::downgrade(wire));
     }
 
-    /// Something of somebody else: it runs on, and we do not listen.
-    fn let_go(&self, cdp: &str) {
+    /// Something of somebody else, or a worker of several pages: it runs on, and we do not listen.
+    fn let_go(&self, cdp: &str, kind: &str) {
         let Some(wire) = self.wire.get().and_then(Weak::upgrade) else { return };
         wire.post(Some(cdp), "Runtime.runIfWaitingForDebugger", &json!({}));
-        wire.post(None, "Target.detachFromTarget", &json!({ "sessionId": cdp }));
+        // A worker that is left before it has begun never begins.
+        if !kind.contains("worker") {
+            wire.post(None, "Target.detachFromTarget", &json!({ "sessionId": cdp }));
+        }
     }
 
     pub(crate) fn add(&self, session: &Arc<Session>) {
@@ -74,7 +78,7 @@ impl Hub {
             known.or_else(|| contexts.get("")).cloned()
         };
         let Some(session) = session.filter(|_| info["type"] == "page") else {
-            return self.let_go(cdp);
+            return self.let_go(cdp, text(&info["type"]));
         };
         let mut state = session.state();
         state.tabs_made += 1;
@@ -88,11 +92,12 @@ impl Hub {
             state.active = Some(id.clone());
         }
         if is_one_too_many {
-            state.notes.push(format!("more than {TABS_MAX} tabs: a further one was closed"));
+            state.note(format!("more than {TABS_MAX} tabs: a further one was closed"));
         }
         drop(state);
         self.routes.lock().insert(cdp.to_owned(), (Arc::clone(&session), id));
         prepare(&session.wire, cdp, true);
+        crate::record::begin(&session, cdp);
         if is_one_too_many {
             session.wire.post(None, "Target.closeTarget", &json!({ "targetId": target }));
         }
@@ -103,13 +108,15 @@ impl Hub {
     fn child(&self, parent: &str, params: &Value) {
         let Some((session, tab)) = self.route(parent) else { return };
         let (cdp, kind) = (text(&params["sessionId"]), text(&params["targetInfo"]["type"]));
-        if kind == "iframe" {
-            let frame = text(&params["targetInfo"]["targetId"]).to_owned();
-            if let Some(tab) = session.state().tab(&tab) {
+        if let Some(tab) = session.state().tab(&tab) {
+            if kind == "iframe" {
+                let frame = text(&params["targetInfo"]["targetId"]).to_owned();
                 tab.children.insert(frame, cdp.to_owned());
+            } else {
+                tab.workers.insert(cdp.to_owned());
             }
-            self.routes.lock().insert(cdp.to_owned(), (Arc::clone(&session), tab));
         }
+        self.routes.lock().insert(cdp.to_owned(), (Arc::clone(&session), tab));
         // A target that waits for us keeps its parent from loading.
         prepare(&session.wire, cdp, kind == "iframe");
         session.changed.notify_waiters();
@@ -121,6 +128,8 @@ impl Hub {
         let mut state = session.state();
         if let Some(tab) = state.tab(&id) {
             tab.children.retain(|_, child| child != cdp);
+            tab.workers.remove(cdp);
+            tab.worlds.retain(|_, (target, _)| target != cdp);
             if tab.cdp == cdp {
                 state.tabs.retain(|tab| tab.id != id);
                 state.dialogs.retain(|dialog| dialog.cdp != cdp);
@@ -141,6 +150,11 @@ fn prepare(wire: &Wire, cdp: &str, is_page: bool) {
         &[
             ("Page.enable", json!({})),
             ("Page.setLifecycleEventsEnabled", json!({ "enabled": true })),
+            // Every document gets a world of ours, in which its scripts have nothing to say.
+            (
+                "Page.addScriptToEvaluateOnNewDocument",
+                json!({ "source": "0", "worldName": WORLD, "runImmediately": true }),
+            ),
             ("Network.enable", json!({ "maxTotalBufferSize": 0, "maxResourceBufferSize": 0 })),
             ("Runtime.enable", json!({})),
             ("Log.enable", json!({})),
@@ -223,9 +237,39 @@ fn known(session: &Session, at: (&str, &str), method: &str, params: &Value) -> b
                 tab.is_crashed = true;
             }
         }
+        "Runtime.executionContextCreated" | "Runtime.executionContextsCleared" => {
+            if let Some(tab) = state.tab(id) {
+                worlds(tab, cdp, &params["context"]);
+            }
+            return false;
+        }
+        "Runtime.executionContextDestroyed" => {
+            let gone = params["executionContextId"].as_i64();
+            if let Some(tab) = state.tab(id) {
+                tab.worlds.retain(|_, (target, world)| target != cdp || Some(*world) != gone);
+            }
+            return false;
+        }
+        "Page.screencastFrame" => {
+            drop(state);
+            crate::record::frame(session, cdp, params);
+            return false;
+        }
         _ => return state.tab(id).is_some_and(|tab| of_tab(tab, method, params)),
     }
     true
+}
+
+/// A world of ours is there, or all worlds of a target are gone.
+fn worlds(tab: &mut Tab, cdp: &str, context: &Value) {
+    match (context["id"].as_i64(), text(&context["name"])) {
+        (Some(id), WORLD) => {
+            let frame = text(&context["auxData"]["frameId"]).to_owned();
+            tab.worlds.insert(frame, (cdp.to_owned(), id));
+        }
+        (Some(_), _) => {}
+        (None, _) => tab.worlds.retain(|_, (target, _)| target != cdp),
+    }
 }
 
 /// An answer that came from where pages may not reach: the page goes.
@@ -290,11 +334,22 @@ fn of_tab(tab: &mut Tab, method: &str, params: &Value) -> bool {
                 _ => return false,
             };
         }
+        _ => return of_network(tab, method, params),
+    }
+    true
+}
+
+/// What is on its way to a page.
+fn of_network(tab: &mut Tab, method: &str, params: &Value) -> bool {
+    match method {
         "Network.requestWillBeSent" => {
             let counts = !matches!(
                 text(&params["type"]),
                 "WebSocket" | "EventSource" | "Media" | "Ping" | "Preflight" | "Prefetch"
             );
+            if params["type"] == "EventSource" {
+                tab.streams.insert(text(&params["requestId"]).to_owned());
+            }
             if counts {
                 let now = Instant::now();
                 tab.requests.insert(text(&params["requestId"]).to_owned(), now);
@@ -313,7 +368,14 @@ fn of_tab(tab: &mut Tab, method: &str, params: &Value) -> bool {
                 tab.recount();
             }
         }
+        "Network.webSocketCreated" => {
+            tab.streams.insert(text(&params["requestId"]).to_owned());
+        }
+        "Network.webSocketClosed" => {
+            tab.streams.remove(text(&params["requestId"]));
+        }
         "Network.loadingFinished" | "Network.loadingFailed" => {
+            tab.streams.remove(text(&params["requestId"]));
             tab.requests.remove(text(&params["requestId"]));
             tab.recount();
         }
@@ -344,7 +406,7 @@ fn opened(session: &Session, state: &mut State, cdp: &str, params: &Value) {
         let answer = json!({ "accept": accept, "promptText": dialog.default });
         session.wire.post(Some(cdp), "Page.handleJavaScriptDialog", &answer);
         let word = if accept { "accepted" } else { "dismissed" };
-        state.notes.push(format!("a {} dialog was {word}: {}", dialog.kind, dialog.message));
+        state.note(format!("a {} dialog was {word}: {}", dialog.kind, dialog.message));
     }
     state.dialogs.push(dialog);
 }

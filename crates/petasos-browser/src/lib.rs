@@ -20,7 +20,10 @@
 //! | `form` | where a form goes, and what it asks for that people keep to themselves |
 //! | `look`, `paint` | images, pictures with numbers on them, console, scripts |
 //! | `render` | a page after its scripts ran, for readers without a browser |
+//! | `login` | a profile in a person's own hands |
+//! | `record` | what a session looked like, as a film |
 //! | `dialog`, `download`, `raw` | dialogs, files, the bare protocol |
+//! | `world` | questions to a document that its scripts have no say in |
 //! | `options` | the settings |
 //! | `error` | what can go wrong, in the words of the tools |
 
@@ -38,11 +41,13 @@ mod error;
 mod events;
 mod form;
 mod keys;
+mod login;
 mod look;
 mod navigate;
 mod options;
 mod paint;
 mod raw;
+mod record;
 mod render;
 mod running;
 mod session;
@@ -51,6 +56,7 @@ mod snapshot;
 mod tab;
 mod typing;
 mod wire;
+mod world;
 
 pub use chrome::find;
 pub use click::{ClickKind, ScrollAsk};

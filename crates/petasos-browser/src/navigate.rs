@@ -8,23 +8,12 @@ use serde_json::{Map, Value, json};
 use crate::error::BrowserError;
 use crate::events::text;
 use crate::session::{ActiveTab, Session, State};
+use crate::settle::Settled;
 use crate::snapshot::{self, SnapshotAsk};
 use crate::wire::WireError;
 use crate::{engine, settle};
 
 const OPEN_WAIT: Duration = Duration::from_mins(1);
-
-/// Words in the titles of pages that want to know whether a person is there.
-const CHALLENGES: [&str; 8] = [
-    "just a moment",
-    "attention required",
-    "access denied",
-    "verify you are human",
-    "are you a robot",
-    "checking your browser",
-    "security check",
-    "captcha",
-];
 
 /// Opens an address and reads the page.
 pub(crate) async fn navigate(
@@ -37,18 +26,24 @@ pub(crate) async fn navigate(
         "forward:" => return history(session, 1).await,
         _ => {}
     }
-    match go(session, given, opens_private).await? {
-        Some(settled) => arrival(session, settled).await,
+    match go(session, given, (opens_private, true)).await? {
+        Some(Settled { word, early: None }) => arrival(session, word).await,
+        Some(Settled { word, early: Some(early) }) => {
+            let tab = session.active()?;
+            let page = snapshot::told_of(session, &tab, &SnapshotAsk::default(), early)?;
+            Ok(arrived(session, word, page))
+        }
         None => downloaded(session).await,
     }
 }
 
-/// Opens an address and waits until its page is ready; `None` when it became a download.
+/// Opens an address and waits until its page is ready; `None` when it became a download. With
+/// `looks` the page is looked at meanwhile where that can be done.
 pub(crate) async fn go(
     session: &Session,
     given: &str,
-    opens_private: bool,
-) -> Result<Option<&'static str>, BrowserError> {
+    (opens_private, looks): (bool, bool),
+) -> Result<Option<Settled>, BrowserError> {
     let url = address(given)?;
     permit(session, &url, opens_private).await?;
     let tab = usable_tab(session).await?;
@@ -78,8 +73,11 @@ pub(crate) async fn go(
         return failed(session, &url, word);
     }
     let settled = match went["loaderId"].as_str() {
-        Some(loader) => settle::ready(session, &tab, loader, session.options.settle()).await,
-        None => Ok("quiet"),
+        Some(loader) => {
+            let how = (session.options.settle(), looks);
+            settle::ready(session, &tab, loader, how).await
+        }
+        None => Ok(Settled::QUIET),
     };
     let blanked = session.state().blanked.take();
     if let Some(why) = blanked {
@@ -91,7 +89,7 @@ pub(crate) async fn go(
 }
 
 /// Reads an address; what could lead outside the web is refused.
-fn address(given: &str) -> Result<Url, BrowserError> {
+pub(crate) fn address(given: &str) -> Result<Url, BrowserError> {
     let given = given.trim();
     let spelled = match given.split_once(':') {
         // `host:8080/path` has no scheme, whatever the colon looks like.
@@ -167,7 +165,7 @@ async fn usable_tab(session: &Session) -> Result<ActiveTab, BrowserError> {
 }
 
 /// A page that did not load: our own refusal, or the browser's word.
-fn failed(session: &Session, url: &Url, word: &str) -> Result<Option<&'static str>, BrowserError> {
+fn failed(session: &Session, url: &Url, word: &str) -> Result<Option<Settled>, BrowserError> {
     if word == "net::ERR_ABORTED" {
         let news = session.state().downloads.iter().any(|download| !download.is_told);
         if news {
@@ -226,6 +224,10 @@ pub(crate) async fn arrival(
     settled: &str,
 ) -> Result<Map<String, Value>, BrowserError> {
     let page = snapshot::take(session, &SnapshotAsk::default()).await?;
+    Ok(arrived(session, settled, page))
+}
+
+fn arrived(session: &Session, settled: &str, page: Map<String, Value>) -> Map<String, Value> {
     let mut answer = Map::new();
     for key in ["url", "title"] {
         answer.insert(key.to_owned(), page.get(key).cloned().unwrap_or_default());
@@ -234,15 +236,9 @@ pub(crate) async fn arrival(
     if let Some(status) = status {
         answer.insert("status".to_owned(), status.into());
     }
-    let title = page.get("title").map(text).unwrap_or_default().to_lowercase();
-    let is_challenge = CHALLENGES.iter().any(|words| title.contains(words));
     answer.extend(page);
     answer.insert("settled".to_owned(), settled.into());
-    if is_challenge {
-        let warning = "the site seems to check for robots; it may not show its content here";
-        answer.insert("bot_detection_warning".to_owned(), warning.into());
-    }
-    Ok(answer)
+    answer
 }
 
 /// Where the active tab is, without touching the page.
@@ -368,6 +364,6 @@ pub(crate) fn after_timeout(session: &Session) {
     session.wire.post(Some(&cdp), "Page.stopLoading", &json!({}));
     if times >= 2 {
         session.wire.post(None, "Target.closeTarget", &json!({ "targetId": target }));
-        session.state().notes.push("the tab did not answer twice and was closed".to_owned());
+        session.state().note("the tab did not answer twice and was closed".to_owned());
     }
 }

@@ -34,6 +34,9 @@ pub(crate) struct TypedSecret {
     pub(crate) hosts: Vec<String>,
 }
 
+/// What the look at a page may take beside the usual time of an action.
+const LOOK: Duration = Duration::from_secs(8);
+
 /// The section.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default)]
@@ -60,6 +63,7 @@ pub struct BrowserSettings {
     pub(crate) cloud_provider: Option<String>,
     pub(crate) auto_local_for_private_urls: bool,
     pub(crate) download_max_mb: u64,
+    pub(crate) record_sessions: bool,
     pub(crate) secrets: BTreeMap<String, TypedSecret>,
 }
 
@@ -87,6 +91,7 @@ impl Default for BrowserSettings {
             cloud_provider: None,
             auto_local_for_private_urls: true,
             download_max_mb: 100,
+            record_sessions: false,
             secrets: BTreeMap::new(),
         }
     }
@@ -115,6 +120,11 @@ impl BrowserSettings {
 
     pub(crate) fn command(&self) -> Duration {
         seconds(self.command_timeout, 30.0)
+    }
+
+    /// How long one look at a page may take; who gives actions more time gives looks more.
+    pub(crate) fn look(&self) -> Duration {
+        LOOK.max(LOOK.mul_f64(self.command().as_secs_f64() / 30.0))
     }
 
     pub(crate) fn idle(&self) -> Duration {

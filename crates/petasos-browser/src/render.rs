@@ -52,7 +52,7 @@ impl Drop for Closes<'_> {
 }
 
 async fn read(session: &Session, url: &str) -> Result<(String, String), BrowserError> {
-    navigate::go(session, url, false).await?;
+    navigate::go(session, url, (false, false)).await?;
     let tab = session.active()?;
     let document = session.call(&tab.cdp, "DOM.getDocument", json!({ "depth": 0 })).await?;
     let params = json!({ "nodeId": document["root"]["nodeId"], "includeShadowDOM": true });

@@ -135,6 +135,11 @@ impl Running {
         Ok(new)
     }
 
+    /// Waits until its process has ended by itself, so long at most.
+    pub(crate) async fn until_closed(&self, most: Duration) {
+        self.wire.until_gone(most).await;
+    }
+
     /// Ends what we started; a browser of somebody else lives on.
     pub(crate) async fn end(&self) {
         const GRACE: Duration = Duration::from_millis(500);

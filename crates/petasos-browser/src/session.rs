@@ -16,6 +16,7 @@ use tokio::sync::Notify;
 use crate::error::BrowserError;
 use crate::events::Hub;
 use crate::options::BrowserSettings;
+use crate::record::Recorder;
 use crate::running::Which;
 use crate::tab::Tab;
 use crate::wire::{Wire, WireError};
@@ -92,7 +93,9 @@ pub(crate) struct State {
     pub(crate) console: Ring,
     pub(crate) errors: Ring,
     pub(crate) downloads: Vec<Download>,
-    pub(crate) notes: Vec<String>,
+    notes: Vec<String>,
+    /// Notes that were too many to be kept.
+    notes_more: usize,
     /// Until when a new tab is taken for the work of our own action.
     pub(crate) tab_expected: Option<Instant>,
     /// Why a page was blanked after it had come from where it may not come.
@@ -103,7 +106,29 @@ pub(crate) struct State {
     pub(crate) is_lost: bool,
 }
 
+/// More notes than a model needs for one result.
+const NOTES_MAX: usize = 12;
+
 impl State {
+    /// Something that the next result says; a page that causes many is counted.
+    pub(crate) fn note(&mut self, note: String) {
+        if self.notes.len() >= NOTES_MAX {
+            self.notes_more += 1;
+        } else if self.notes.last() != Some(&note) {
+            self.notes.push(note);
+        }
+    }
+
+    /// What the next result says.
+    pub(crate) fn take_notes(&mut self) -> Vec<String> {
+        let mut notes = std::mem::take(&mut self.notes);
+        let more = std::mem::take(&mut self.notes_more);
+        if more > 0 {
+            notes.push(format!("…and {more} more of the kind"));
+        }
+        notes
+    }
+
     pub(crate) fn tab(&mut self, id: &str) -> Option<&mut Tab> {
         self.tabs.iter_mut().find(|tab| tab.id == id)
     }
@@ -134,6 +159,8 @@ pub(crate) struct Session {
     pub(crate) used: Mutex<Instant>,
     /// What the next result must say once.
     pub(crate) first: Mutex<Vec<(&'static str, Value)>>,
+    /// Who films it; given up when the session ends.
+    pub(crate) recorder: Mutex<Option<Recorder>>,
     state: Mutex<State>,
 }
 
@@ -167,6 +194,7 @@ impl Session {
             turn: tokio::sync::Mutex::new(()),
             used: Mutex::new(Instant::now()),
             first: Mutex::new(parts.first),
+            recorder: Mutex::default(),
             state: Mutex::default(),
         })
     }

@@ -3,6 +3,8 @@
 mod build;
 mod capture;
 mod dom;
+mod hidden;
+mod large;
 mod render;
 mod tidy;
 
@@ -14,8 +16,10 @@ use serde_json::{Map, Value};
 use crate::element;
 use crate::error::BrowserError;
 use crate::form::InForm;
-use crate::session::Session;
+use crate::session::{ActiveTab, Session};
 use crate::tab::{NodeKey, Shown};
+pub(crate) use capture::{SMALL, capture};
+pub(crate) use large::{Root, Want};
 use render::Line;
 
 const PART_CHARS: usize = 15_000;
@@ -61,16 +65,18 @@ pub(crate) struct Page {
     pub(crate) scrolled: (f64, f64),
     pub(crate) hidden_chars: usize,
     pub(crate) frames: Vec<Value>,
+    /// Whether it is only what was asked for: the page is too large to be looked at whole.
+    pub(crate) is_below: bool,
 }
 
 /// Looks at the page and gives its elements their references.
 pub(crate) async fn look(session: &Session) -> Result<Vec<Node>, BrowserError> {
-    numbered(session).await.map(|page| page.nodes)
+    let tab = session.active()?;
+    let page = capture(session, &tab, &Want::default()).await?;
+    Ok(numbered(session, &tab, page).nodes)
 }
 
-async fn numbered(session: &Session) -> Result<Page, BrowserError> {
-    let tab = session.active()?;
-    let mut page = capture::capture(session, &tab).await?;
+fn numbered(session: &Session, tab: &ActiveTab, mut page: Page) -> Page {
     let mut state = session.state();
     let mut made = state.refs_made;
     if let Some(tab) = state.tab(&tab.id) {
@@ -78,7 +84,16 @@ async fn numbered(session: &Session) -> Result<Page, BrowserError> {
     }
     state.refs_made = made;
     drop(state);
-    Ok(page)
+    page
+}
+
+/// What a look at the whole page must know where that is too large.
+fn want(session: &Session, ask: &SnapshotAsk) -> Want {
+    let number = ask.root.as_deref().and_then(element::number);
+    let mut state = session.state();
+    let record = number.and_then(|number| state.active_tab()?.refs.get(&number).cloned());
+    let root = record.map(|record| Root { goes_on: record.role == build::MORE, key: record.key });
+    Want { find: ask.find.clone(), root, elements: None }
 }
 
 /// The page as text.
@@ -87,28 +102,46 @@ pub(crate) async fn take(
     ask: &SnapshotAsk,
 ) -> Result<Map<String, Value>, BrowserError> {
     let tab = session.active()?;
-    let wanted = ask.part.unwrap_or(1).max(1);
-    let place = crate::navigate::place(session).await;
-    let known = session.state().tab(&tab.id).and_then(|tab| {
-        let loader = tab.loader().map(str::to_owned);
-        tab.shown.clone().filter(|shown| Some(&shown.loader) == loader.as_ref())
-    });
-    if wanted > 1
-        && let Some(shown) = known.as_ref().filter(|shown| shown.is_full == ask.full)
-        && let Some(part) = shown.parts.get(wanted - 1)
-    {
-        return Ok(told(
-            place,
-            part.clone(),
-            (wanted, shown.parts.len()),
-            part.matches("@e").count(),
-        ));
+    if let Some((part, at)) = further(session, &tab, ask) {
+        let refs = part.matches("@e").count();
+        return Ok(told(crate::navigate::place(session).await, part, at, refs));
     }
-    let page = numbered(session).await?;
+    let want = want(session, ask);
+    let place = crate::navigate::place(session);
+    let (place, page) = futures::future::join(place, capture(session, &tab, &want)).await;
+    told_of(session, &tab, ask, (place, page?))
+}
+
+/// A further part of what was shown last, with its number and how many there are.
+fn further(
+    session: &Session,
+    tab: &ActiveTab,
+    ask: &SnapshotAsk,
+) -> Option<(String, (usize, usize))> {
+    let wanted = ask.part.filter(|part| *part > 1)?;
+    let mut state = session.state();
+    let tab = state.tab(&tab.id)?;
+    let shown = tab.shown.as_ref().filter(|shown| Some(shown.loader.as_str()) == tab.loader())?;
+    let asked = (shown.is_full, &shown.root, &shown.find);
+    if asked != (ask.full, &ask.root, &ask.find) {
+        return None;
+    }
+    Some((shown.parts.get(wanted - 1)?.clone(), (wanted, shown.parts.len())))
+}
+
+/// The page as it was seen already, as text.
+pub(crate) fn told_of(
+    session: &Session,
+    tab: &ActiveTab,
+    ask: &SnapshotAsk,
+    (place, page): (Map<String, Value>, Page),
+) -> Result<Map<String, Value>, BrowserError> {
+    let wanted = ask.part.unwrap_or(1).max(1);
+    let page = numbered(session, tab, page);
     let host = host_of(&place);
     let nodes = match &ask.root {
-        None => page.nodes.as_slice(),
-        Some(root) => std::slice::from_ref(below(&page.nodes, root)?),
+        Some(root) if !page.is_below => std::slice::from_ref(below(&page.nodes, root)?),
+        Some(_) | None => page.nodes.as_slice(),
     };
     let mut lines = render::lines(nodes, ask.full, &host);
     let refs = lines.iter().filter(|line| line.has_reference).count();
@@ -125,7 +158,13 @@ pub(crate) async fn take(
     let head = heading(session, &place, &page, refs);
     let count = parts.len();
     let at = wanted.min(count);
-    let shown = Shown { loader: page.loader.clone(), is_full: ask.full, parts: parts.clone() };
+    let shown = Shown {
+        loader: page.loader.clone(),
+        is_full: ask.full,
+        root: ask.root.clone(),
+        find: ask.find.clone(),
+        parts: parts.clone(),
+    };
     if let Some(tab) = session.state().tab(&tab.id) {
         tab.shown = Some(shown);
     }
@@ -147,7 +186,7 @@ pub(crate) async fn take(
 fn extras(session: &Session, page: &Page, answer: &mut Map<String, Value>) {
     if page.hidden_chars > 0 {
         let note = format!("{} invisible characters were removed", page.hidden_chars);
-        session.state().notes.push(note);
+        session.state().note(note);
     }
     if !page.frames.is_empty() {
         answer.insert("frame_tree".to_owned(), page.frames.clone().into());
@@ -229,8 +268,11 @@ pub(crate) fn alike(nodes: &[Node], role: &str, name: &str, but: u32) -> Vec<(u3
 /// The lines of the compact snapshot that are new since the model last saw the page.
 pub(crate) async fn changes(session: &Session) -> Option<String> {
     let tab = session.active().ok()?;
-    let page = numbered(session).await.ok()?;
-    let host = host_of(&crate::navigate::place(session).await);
+    let want = Want::default();
+    let look = capture(session, &tab, &want);
+    let (page, place) = futures::future::join(look, crate::navigate::place(session)).await;
+    let page = numbered(session, &tab, page.ok()?);
+    let host = host_of(&place);
     let now: Vec<String> = render::lines(&page.nodes, false, &host)
         .iter()
         .map(|line: &Line| line.text.trim().to_owned())

@@ -1,6 +1,6 @@
 //! What is known of one tab: its frames, what they are loading, and the references given out.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{HashMap, HashSet, VecDeque};
 use std::time::{Duration, Instant};
 
 use crate::form::InForm;
@@ -8,6 +8,17 @@ use crate::snapshot::Node;
 
 /// Requests older than this no longer keep a page from being ready.
 const OLD: Duration = Duration::from_secs(3);
+
+const DOCUMENTS_KEPT: usize = 64;
+
+/// How far a document got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Stage {
+    /// Its content is there.
+    Ready,
+    /// Its load event fired.
+    Loaded,
+}
 
 /// What a reference stands for. The number of a backend node is unique within one target only.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,6 +56,8 @@ pub(crate) struct Frame {
 pub(crate) struct Shown {
     pub(crate) loader: String,
     pub(crate) is_full: bool,
+    pub(crate) root: Option<String>,
+    pub(crate) find: Option<String>,
     pub(crate) parts: Vec<String>,
 }
 
@@ -65,10 +78,18 @@ pub(crate) struct Tab {
     pub(crate) status: Option<u16>,
     /// How many times a new document was on its way to the main frame.
     pub(crate) navigations: u64,
+    /// The documents that the main frame had, the newest last.
+    pub(crate) documents: VecDeque<String>,
     /// Documents whose content is there, and whose load event fired.
     pub(crate) ready: HashSet<String>,
     pub(crate) loaded: HashSet<String>,
     pub(crate) requests: HashMap<String, Instant>,
+    /// Connections over which something may come at any time.
+    pub(crate) streams: HashSet<String>,
+    /// Protocol sessions of its workers.
+    pub(crate) workers: HashSet<String>,
+    /// Our own world of each frame: its target and its number.
+    pub(crate) worlds: HashMap<String, (String, i64)>,
     /// Since when at most two requests are on their way.
     pub(crate) calm_since: Option<Instant>,
     pub(crate) last_request: Instant,
@@ -94,9 +115,13 @@ impl Tab {
             frames: HashMap::new(),
             status: None,
             navigations: 0,
+            documents: VecDeque::new(),
             ready: HashSet::new(),
             loaded: HashSet::new(),
             requests: HashMap::new(),
+            streams: HashSet::new(),
+            workers: HashSet::new(),
+            worlds: HashMap::new(),
             calm_since: Some(Instant::now()),
             last_request: Instant::now(),
             is_crashed: false,
@@ -111,6 +136,37 @@ impl Tab {
     /// The document of the main frame.
     pub(crate) fn loader(&self) -> Option<&str> {
         Some(self.frames.get(&self.target)?.loader.as_str())
+    }
+
+    /// The main frame has another document.
+    fn began(&mut self, loader: &str) {
+        if self.documents.back().is_some_and(|last| last == loader) {
+            return;
+        }
+        if self.documents.len() >= DOCUMENTS_KEPT
+            && let Some(oldest) = self.documents.pop_front()
+        {
+            self.ready.remove(&oldest);
+            self.loaded.remove(&oldest);
+        }
+        self.documents.push_back(loader.to_owned());
+    }
+
+    /// Whether a document got so far, or one that took its place.
+    pub(crate) fn reached(&self, stage: Stage, loader: &str) -> bool {
+        let reached = match stage {
+            Stage::Ready => &self.ready,
+            Stage::Loaded => &self.loaded,
+        };
+        let newer = self.documents.iter().rev().take_while(|known| *known != loader);
+        let is_known = self.documents.iter().any(|known| known == loader);
+        reached.contains(loader) || (is_known && newer.into_iter().any(|it| reached.contains(it)))
+    }
+
+    /// Whether nothing is known that could change it by itself.
+    pub(crate) fn is_alone(&self) -> bool {
+        let is_single = self.children.is_empty() && self.frames.len() <= 1;
+        is_single && self.streams.is_empty() && self.workers.is_empty() && self.busy() == 0
     }
 
     /// How many requests count: old ones are streams and long polls.
@@ -139,6 +195,8 @@ impl Tab {
             self.is_crashed = false;
             self.shown = None;
             self.requests.clear();
+            self.streams.clear();
+            self.began(loader);
             self.calm_since = Some(Instant::now());
         }
         let entry = Frame { loader: loader.to_owned(), url: url.to_owned() };

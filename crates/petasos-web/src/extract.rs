@@ -25,14 +25,23 @@ const CHARS_USUAL: usize = 15_000;
 const CHARS_RANGE: std::ops::RangeInclusive<usize> = 2_000..=500_000;
 const STORED_CHARS_MAX: usize = 2_000_000;
 
-/// Titles of pages that check for robots.
-const CHALLENGES: [&str; 5] = [
+/// Words in the titles of pages that want to know whether a person is there.
+const CHALLENGES: [&str; 8] = [
     "just a moment",
     "attention required",
+    "access denied",
     "verify you are human",
+    "are you a robot",
     "checking your browser",
+    "security check",
     "captcha",
 ];
+
+/// Whether a page with this title checks for robots instead of showing its content.
+pub fn is_challenge(title: &str) -> bool {
+    let title = title.to_lowercase();
+    CHALLENGES.iter().any(|words| title.contains(words))
+}
 
 /// What is asked for.
 #[derive(Debug, Clone, Default)]
@@ -325,9 +334,9 @@ async fn read(
 async fn document(kept: &mut Kept, text: String, base: Url) -> Result<(), WebError> {
     let parsed = tokio::task::spawn_blocking(move || html::read(&text, &base)).await;
     let document = parsed.map_err(|_| WebError::new("upstream", "the page could not be read"))?;
-    let title = document.meta.title.clone().unwrap_or_default().to_lowercase();
+    let title = document.meta.title.as_deref().unwrap_or_default();
     let is_short = document.markdown.chars().count() < 1500;
-    if is_short && CHALLENGES.iter().any(|words| title.contains(words)) {
+    if is_short && is_challenge(title) {
         return Err(WebError::new(
             "blocked_site",
             "the site checks for robots and shows nothing here",

@@ -46,6 +46,7 @@ mod sources;
 mod tables;
 
 pub use address::secret_free;
+pub use extract::is_challenge;
 pub use fault::WebError;
 pub use render::{Rendered, Renderer};
 pub use rows::Row;

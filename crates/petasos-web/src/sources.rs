@@ -1,11 +1,13 @@
 //! What was read in a session, numbered, so that an answer can cite it. The list outlives the
 //! process: a number that was said means the same page when the conversation goes on.
 
+use std::any::Any;
 use std::collections::HashMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use petasos_contract::ports::Memory;
+use petasos_contract::ports::{Memory, Ports};
 use petasos_contract::{SessionId, Settings};
 use serde::{Deserialize, Serialize};
 
@@ -69,6 +71,12 @@ impl Sources {
         }
         cache.remember(&key(session), pages);
         format!("w{}", at + 1)
+    }
+
+    /// Those that a program put into its ports.
+    pub fn of(ports: &Ports) -> Option<Arc<Self>> {
+        let kept = ports.web_sources.clone()?;
+        (kept as Arc<dyn Any + Send + Sync>).downcast().ok()
     }
 
     /// What a session has read, in order.

@@ -8,6 +8,7 @@ use serde_json::Value;
 use super::Node;
 use super::capture::SeenFrame;
 use super::dom::{Dom, Info};
+use super::hidden;
 use super::tidy::{control_names, modal_first, tidy};
 use crate::events::text;
 use crate::form::InForm;
@@ -16,6 +17,9 @@ use crate::tab::NodeKey;
 /// Deeper than any page that people read.
 const DEPTH_MAX: usize = 250;
 const NODES_MAX: usize = 20_000;
+
+/// The role of what a walk left out; a look from there goes on with it.
+pub(super) const MORE: &str = "more";
 
 /// Makes nodes, frame by frame.
 pub(super) struct Builder<'a> {
@@ -47,6 +51,9 @@ impl<'a> Builder<'a> {
         let mut names = HashSet::new();
         control_names(&nodes, &mut names);
         tidy(&mut nodes, &names);
+        if let Some(dom) = tree.dom {
+            hidden::add(&mut nodes, frame, dom);
+        }
         modal_first(nodes)
     }
 
@@ -105,6 +112,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
+        children.extend(rest(tree, seen));
         if is_dropped || node.role == "rootwebarea" || node.role.is_empty() {
             list.extend(children);
             return;
@@ -264,6 +272,19 @@ impl<'a> Builder<'a> {
         }
         kept.split_whitespace().collect::<Vec<_>>().join(" ")
     }
+}
+
+/// What a walk left out below a node, by the first of it.
+fn rest(tree: &Tree<'_>, seen: &Value) -> Option<Node> {
+    let (left, next) = (&seen["cut"]["left"], seen["cut"]["next"].as_i64()?);
+    let key = NodeKey {
+        cdp: tree.frame.cdp.clone(),
+        frame: tree.frame.id.clone(),
+        loader: tree.frame.loader.clone(),
+        backend: next,
+    };
+    let (role, name) = (MORE.to_owned(), left.to_string());
+    Some(Node { role, name, key: Some(key), is_referable: true, ..Node::default() })
 }
 
 /// A pointer inherited from a parent that is itself clickable says nothing new.

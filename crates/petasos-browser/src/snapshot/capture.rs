@@ -2,13 +2,13 @@
 //! boxes and styles. No script runs in the page for it.
 
 use std::collections::HashMap;
-use std::time::Duration;
 
 use futures::future::join_all;
 use serde_json::{Value, json};
 
 use super::build::Builder;
-use super::dom::Dom;
+use super::dom::{Dom, LARGE};
+use super::large::{Large, Want};
 use super::{Node, Page};
 use crate::error::BrowserError;
 use crate::events::text;
@@ -16,9 +16,10 @@ use crate::session::{ActiveTab, Session};
 use crate::tab::Frame;
 use crate::wire::WireError;
 
-const LOOK_WAIT: Duration = Duration::from_secs(8);
 const FRAMES_MAX: usize = 30;
 const DEPTH_MAX: usize = 5;
+/// So few elements are asked for at once, without a look at the document first.
+pub(crate) const SMALL: u64 = 5_000;
 
 /// A frame with what was seen of it.
 pub(super) struct SeenFrame {
@@ -32,21 +33,27 @@ pub(super) struct SeenFrame {
 }
 
 /// Looks at every frame of a tab.
-pub(crate) async fn capture(session: &Session, tab: &ActiveTab) -> Result<Page, BrowserError> {
-    let children: Vec<String> = {
+pub(crate) async fn capture(
+    session: &Session,
+    tab: &ActiveTab,
+    want: &Want,
+) -> Result<Page, BrowserError> {
+    let children: Vec<(String, String)> = {
         let mut state = session.state();
-        state.tab(&tab.id).map(|tab| tab.children.values().cloned().collect()).unwrap_or_default()
+        let known = state.tab(&tab.id).map(|tab| tab.children.clone()).unwrap_or_default();
+        known.into_iter().collect()
     };
-    let targets: Vec<String> =
-        std::iter::once(tab.cdp.clone()).chain(children).take(FRAMES_MAX).collect();
-    let looks = join_all(targets.iter().map(|cdp| target(session, cdp))).await;
+    let own = (tab.target.clone(), tab.cdp.clone());
+    let targets: Vec<(String, String)> =
+        std::iter::once(own).chain(children).take(FRAMES_MAX).collect();
+    let looks = join_all(targets.iter().map(|it| target(session, it, want))).await;
     let mut frames = Vec::new();
     let mut doms = HashMap::new();
     for (at, looked) in looks.into_iter().enumerate() {
         match looked {
             Ok((seen, dom)) => {
                 frames.extend(seen);
-                if let Some(cdp) = targets.get(at) {
+                if let Some((_, cdp)) = targets.get(at) {
                     doms.insert(cdp.clone(), dom);
                 }
             }
@@ -71,26 +78,51 @@ pub(crate) async fn capture(session: &Session, tab: &ActiveTab) -> Result<Page, 
     let hidden_chars = builder.hidden_chars;
     let tree = frames.iter().filter(|frame| frame.id != tab.target);
     let tree = tree.map(|frame| json!({ "frame_id": frame.id, "url": frame.url })).collect();
-    Ok(Page { nodes, loader: loader.unwrap_or_default(), scrolled, hidden_chars, frames: tree })
+    let begins = want.root.as_ref().map(|root| &root.key);
+    let is_below = begins.is_some_and(|key| {
+        let sizes = doms.get(&key.cdp).map(|dom| &dom.sizes);
+        sizes.and_then(|sizes| sizes.get(&key.frame)).is_some_and(|size| *size > LARGE)
+    });
+    let loader = loader.unwrap_or_default();
+    Ok(Page { nodes, loader, scrolled, hidden_chars, frames: tree, is_below })
 }
 
 /// Everything of one target: its frames with their trees, and its document.
-async fn target(session: &Session, cdp: &str) -> Result<(Vec<SeenFrame>, Dom), WireError> {
+async fn target(
+    session: &Session,
+    (main, cdp): &(String, String),
+    want: &Want,
+) -> Result<(Vec<SeenFrame>, Dom), WireError> {
     let call = |method: &'static str, params: Value| {
-        session.wire.call(Some(cdp), method, params, LOOK_WAIT)
+        session.wire.call(Some(cdp), method, params, session.options.look())
     };
     let styles = json!({ "computedStyles": ["cursor", "opacity", "visibility", "font-size", "clip-path", "overflow-x"],
         "includePaintOrder": false, "includeDOMRects": false });
-    let (frames, dom) = futures::future::join(
+    let whole = |id: &str| call("Accessibility.getFullAXTree", json!({ "frameId": id }));
+    let is_small = want.elements.is_some_and(|elements| elements <= SMALL);
+    let early = async { if is_small { Some(whole(main).await) } else { None } };
+    let (frames, dom, early) = futures::future::join3(
         call("Page.getFrameTree", json!({})),
         call("DOMSnapshot.captureSnapshot", styles),
+        early,
     )
     .await;
     let mut list = Vec::new();
     flatten(&frames?["frameTree"], &mut list);
-    let trees = join_all(
-        list.iter().map(|(id, ..)| call("Accessibility.getFullAXTree", json!({ "frameId": id }))),
-    )
+    let dom = Dom::read(&dom?);
+    let mut early = early;
+    let known: Vec<Option<_>> =
+        list.iter().map(|(id, ..)| if id == main { early.take() } else { None }).collect();
+    let trees = join_all(list.iter().zip(known).map(|((id, ..), known)| {
+        let (dom, is_large) = (&dom, dom.sizes.get(id).is_some_and(|size| *size > LARGE));
+        async move {
+            match known {
+                Some(known) => known,
+                None if is_large => Large { session, cdp, frame: id, dom }.tree(want).await,
+                None => whole(id).await,
+            }
+        }
+    }))
     .await;
     let mut seen = Vec::new();
     for ((id, loader, url), tree) in list.into_iter().zip(trees) {
@@ -101,7 +133,7 @@ async fn target(session: &Session, cdp: &str) -> Result<(Vec<SeenFrame>, Dom), W
         };
         seen.push(SeenFrame { id, loader, url, cdp: cdp.to_owned(), tree, owner: None });
     }
-    Ok((seen, Dom::read(&dom?)))
+    Ok((seen, dom))
 }
 
 fn flatten(tree: &Value, list: &mut Vec<(String, String, String)>) {
@@ -131,8 +163,8 @@ async fn owners(session: &Session, frames: &mut [SeenFrame]) {
                 std::iter::once(own.clone()).chain(targets.into_iter().filter(|t| *t != own));
             for cdp in order {
                 let params = json!({ "frameId": id });
-                let told =
-                    session.wire.call(Some(&cdp), "DOM.getFrameOwner", params, LOOK_WAIT).await;
+                let most = session.options.look();
+                let told = session.wire.call(Some(&cdp), "DOM.getFrameOwner", params, most).await;
                 if let Ok(told) = told
                     && let Some(node) = told["backendNodeId"].as_i64()
                 {

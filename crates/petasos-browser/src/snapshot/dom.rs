@@ -6,8 +6,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::hidden::{self, HiddenControl};
 use crate::events::text;
 use crate::form::{self, FormInfo};
+
+/// A frame with more nodes is not asked for at once: that takes longer than anybody waits.
+pub(super) const LARGE: usize = 20_000;
 
 /// What the picture of the document says of one element.
 #[derive(Debug, Clone, Default)]
@@ -31,6 +35,13 @@ pub(super) struct Info {
 pub(super) struct Dom {
     pub(super) infos: HashMap<i64, Info>,
     pub(super) scrolled: (f64, f64),
+    /// The place of each node in its document, by which those of one can be put in order.
+    pub(super) order: HashMap<i64, usize>,
+    /// How many nodes each frame has.
+    pub(super) sizes: HashMap<String, usize>,
+    /// The texts of frames that are too large to be asked for whole.
+    pub(super) texts: Vec<(i64, String)>,
+    pub(super) hidden: Vec<HiddenControl>,
 }
 
 impl Dom {
@@ -66,9 +77,13 @@ impl Dom {
                 }
                 rows.push(info);
             }
+            let frame = word(&document["frameId"]).to_owned();
+            let mut heard = Vec::new();
             for index in numbers(&nodes["isClickable"]["index"]) {
-                if let Some(row) = usize::try_from(index).ok().and_then(|at| rows.get_mut(at)) {
+                let at = usize::try_from(index).ok();
+                if let Some((at, row)) = at.and_then(|at| Some((at, rows.get_mut(at)?))) {
                     row.is_clickable = true;
+                    heard.push(at);
                 }
             }
             for column in ["inputValue", "textValue"] {
@@ -80,7 +95,17 @@ impl Dom {
                 }
             }
             layout(document, &mut rows, &word, size);
-            in_forms(nodes, &mut rows);
+            let parents = parents(nodes);
+            in_forms(&parents, &mut rows);
+            let said = |at: usize| word(&nodes["nodeValue"][at]);
+            let here =
+                hidden::Document { rows: &rows, parents: &parents, ids: &ids, heard: &heard };
+            dom.hidden.extend(hidden::controls(&here, &frame, &said));
+            if ids.len() > LARGE {
+                dom.texts.extend(texts(&ids, &said));
+            }
+            dom.order.extend(ids.iter().enumerate().map(|(at, id)| (*id, at)));
+            dom.sizes.insert(frame, ids.len());
             for (id, mut row) in ids.into_iter().zip(rows) {
                 row.link =
                     row.attributes.get("href").or_else(|| row.attributes.get("src")).cloned();
@@ -91,12 +116,23 @@ impl Dom {
     }
 }
 
+/// The texts of a document, by their nodes.
+fn texts<'s>(ids: &[i64], said: &impl Fn(usize) -> &'s str) -> Vec<(i64, String)> {
+    let all = ids.iter().enumerate().map(|(at, id)| (*id, said(at)));
+    all.filter(|(_, said)| !said.trim().is_empty())
+        .map(|(id, said)| (id, said.to_owned()))
+        .collect()
+}
+
+/// The row of each row's parent.
+fn parents(nodes: &Value) -> Vec<Option<usize>> {
+    numbers(&nodes["parentIndex"]).into_iter().map(|at| usize::try_from(at).ok()).collect()
+}
+
 /// Which form each element is in.
-fn in_forms(nodes: &Value, rows: &mut [Info]) {
-    let parents: Vec<Option<usize>> =
-        numbers(&nodes["parentIndex"]).into_iter().map(|at| usize::try_from(at).ok()).collect();
+fn in_forms(parents: &[Option<usize>], rows: &mut [Info]) {
     let tags: Vec<_> = rows.iter().map(|row| (row.tag.as_str(), &row.attributes)).collect();
-    let found = form::forms(&tags, &parents);
+    let found = form::forms(&tags, parents);
     for (row, form) in rows.iter_mut().zip(found) {
         row.form = form;
     }

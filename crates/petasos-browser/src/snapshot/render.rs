@@ -1,6 +1,7 @@
 //! Nodes as lines of text, compact or full, and lines as parts that fit a model's reading.
 
 use super::Node;
+use super::build::MORE;
 use super::tidy::words;
 
 const NAME_CHARS: usize = 120;
@@ -149,6 +150,10 @@ impl Writer<'_> {
     }
 
     fn line_of(&self, node: &Node) -> String {
+        if node.role == MORE {
+            let from = node.reference.map(|number| format!(" (browser_snapshot root=@e{number})"));
+            return format!("…+{} more{}", node.name, from.unwrap_or_default());
+        }
         let mut text = node.role.clone();
         if !node.name.is_empty() {
             text.push(' ');

@@ -118,10 +118,23 @@ async fn slow_pages_end_in_time_and_a_cancel_is_heard() {
     let Some(kit) = Kit::with("slow_pages", options).await else { return };
     let polling = kit.open("<p id=p>x</p><script>setInterval(()=>{fetch('/hang');p.append(document.createElement('b'))},50)</script>").await;
     assert_eq!(polling["settled"], "capped");
-    let started = Instant::now();
-    let still = kit.open("<p>static</p>").await;
-    assert_eq!(still["settled"], "quiet");
-    tracing::debug!(took = ?started.elapsed(), "a static page");
+    // A page at rest adds no wait of its own: the fastest of a few is far below one sampling, also
+    // with a script that has nothing left to do.
+    for html in ["<p>static</p>", "<p id=p></p><script>p.textContent='drawn'</script>"] {
+        let mut fastest = Duration::MAX;
+        for _ in 0..6 {
+            let started = Instant::now();
+            assert_eq!(kit.open(html).await["settled"], "quiet");
+            let loaded = kit.eval("(e=>e.loadEventEnd-e.startTime)(performance.getEntriesByType('navigation')[0])").await;
+            let loaded = Duration::from_secs_f64(loaded.as_f64().unwrap() / 1000.0);
+            fastest = fastest.min(started.elapsed().saturating_sub(loaded));
+        }
+        let most = if cfg!(debug_assertions) { 140 } else { 50 };
+        assert!(fastest < Duration::from_millis(most), "{fastest:?} after load");
+    }
+    // What a timer draws a little later is waited for.
+    let late = kit.open("<p id=p></p><script>setTimeout(()=>{for(let i=0;i<3;i++)p.append(document.createElement('b'),'late '+i)},80)</script>").await;
+    assert!(body(&late).contains("late 2"), "{late:?}");
     let url = format!("http://127.0.0.1:{}/hang", kit.server.port);
     assert_eq!(kit.try_open(&url).await.unwrap_err().kind, "timeout");
     assert!(body(&kit.open("<p>after</p>").await).contains("after"));
@@ -137,7 +150,11 @@ async fn slow_pages_end_in_time_and_a_cancel_is_heard() {
     let started = Instant::now();
     cancel.cancel();
     assert_eq!(asked.join().await.unwrap().unwrap_err().kind, "cancelled");
-    assert!(started.elapsed() < Duration::from_millis(250), "{:?}", started.elapsed());
+    assert!(
+        started.elapsed() < petasos_testkit::pace::fair(Duration::from_millis(250)),
+        "{:?}",
+        started.elapsed()
+    );
     kit.end().await;
 }
 

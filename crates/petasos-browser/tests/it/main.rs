@@ -5,6 +5,8 @@ mod acting;
 #[cfg(test)]
 mod clouds;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod kit;
 #[cfg(test)]
 mod life;

@@ -120,38 +120,44 @@ async fn e55_e58_odd_letters_are_cleaned_and_counted() {
     kit.end().await;
 }
 
-// Towards acceptance 56: sixty thousand nodes are read, or the answer says what to do instead.
+// Acceptance 56: sixty thousand nodes and more are read in time; the parts add up, what is left can
+// be read from where it was cut, and anything can be found.
 #[tokio::test]
-async fn a_huge_page_is_read_or_says_what_to_do_instead() {
-    let Some(kit) = Kit::with("e56_huge", json!({ "command_timeout": 60.0 })).await else { return };
-    let url = kit.server.page("/huge", "<h1>Huge</h1><div id=d></div><script>for(let i=0;i<20000;i++){const p=document.createElement('p');p.innerHTML='line '+i+' <b>bold</b> <i>x</i>';d.append(p)}</script>");
-    let opened = kit.try_open(&url).await;
-    assert!(
-        opened.is_ok_and(|page| page["parts"].is_u64()) || cfg!(debug_assertions),
-        "in time when optimised"
-    );
+async fn e56_a_huge_page_is_read_in_time() {
+    let Some(kit) = Kit::with("e56_huge", json!({ "command_timeout": 180.0 })).await else {
+        return;
+    };
+    let url = kit.server.page("/huge", "<h1>Huge</h1><div id=d></div><button>Below all</button><script>for(let i=0;i<20000;i++){const p=document.createElement('p');p.innerHTML='line '+i+' <b>bold</b> <i>x</i>';d.append(p)}</script>");
+    kit.try_open(&url).await.unwrap();
     let started = Instant::now();
-    let first = kit.browsers.snapshot(&kit.cx, SnapshotAsk::default()).await;
-    // Debug builds on a busy machine are slower than the contract's eight seconds.
-    assert!(started.elapsed() < Duration::from_secs(40), "{:?}", started.elapsed());
-    match first {
-        Ok(first) => {
-            let parts = first["parts"].as_u64().unwrap();
-            assert!(first["snapshot"].as_str().unwrap().chars().count() <= 15_000 + 300);
-            let second = SnapshotAsk { part: Some(2), ..SnapshotAsk::default() };
-            if parts > 1 {
-                let second = kit.browsers.snapshot(&kit.cx, second).await.unwrap();
-                assert_eq!(second["part"], 2);
-            }
-            let find = SnapshotAsk { find: Some("line 17 ".to_owned()), ..SnapshotAsk::default() };
-            let found = kit.browsers.snapshot(&kit.cx, find).await.unwrap();
-            assert!(found["snapshot"].as_str().unwrap().contains("line 17 "), "{found:?}");
-        }
-        Err(error) => {
-            assert_eq!(error.kind, "timeout");
-            assert!(error.extra.contains_key("hint"));
-        }
+    let full = SnapshotAsk { full: true, ..SnapshotAsk::default() };
+    let first = kit.browsers.snapshot(&kit.cx, full.clone()).await.unwrap();
+    // Without optimisation, beside other programs, the contract's eight seconds are more.
+    let most = if cfg!(debug_assertions) { 40 } else { 8 };
+    assert!(started.elapsed() < Duration::from_secs(most), "{:?}", started.elapsed());
+    let parts = usize::try_from(first["parts"].as_u64().unwrap()).unwrap();
+    assert!(parts > 1 && first["snapshot"].as_str().unwrap().chars().count() <= 15_000 + 300);
+    let mut whole = format!("{}\n", body(&first));
+    for part in 2..=parts {
+        let ask = SnapshotAsk { part: Some(part), ..full.clone() };
+        whole.push_str(
+            kit.browsers.snapshot(&kit.cx, ask).await.unwrap()["snapshot"].as_str().unwrap(),
+        );
     }
+    let kept = std::fs::read_to_string(first["snapshot_path"].as_str().unwrap()).unwrap();
+    assert_eq!(whole, kept);
+    assert!(whole.contains("line 0 bold x") || whole.contains("\"line 0"), "{whole:.400}");
+    let more = whole.lines().find(|line| line.contains(" more (browser_snapshot root=")).unwrap();
+    let from = more.split("root=").nth(1).unwrap().trim_end_matches(')').to_owned();
+    let ask = SnapshotAsk { root: Some(from), ..full.clone() };
+    let next = body(&kit.browsers.snapshot(&kit.cx, ask).await.unwrap());
+    assert!(next.contains("line ") && !next.contains("\"line 0 "), "{next}");
+    let ask = SnapshotAsk { find: Some("line 19999".to_owned()), ..SnapshotAsk::default() };
+    let found = body(&kit.browsers.snapshot(&kit.cx, ask).await.unwrap());
+    assert!(found.contains("line 19999"), "{found}");
+    let ask = SnapshotAsk { find: Some("below all".to_owned()), ..SnapshotAsk::default() };
+    let found = body(&kit.browsers.snapshot(&kit.cx, ask).await.unwrap());
+    kit.click(&reference(&found, "Below all")).await.unwrap();
     kit.end().await;
 }
 

@@ -44,6 +44,70 @@ async fn e89_a_profile_keeps_its_login_and_has_one_user() {
     kit.end().await;
 }
 
+// E4.11: a person signs in by themselves; sessions with the profile are signed in afterwards.
+#[tokio::test]
+async fn a_person_signs_in_and_sessions_find_it() {
+    let Some(kit) = Kit::with("a_person_signs_in", json!({ "profile": "bank" })).await else {
+        return;
+    };
+    let url = kit.server.page("/in", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nSet-Cookie: login=ada; Max-Age=99999; Path=/\r\nContent-Length: 12\r\nConnection: close\r\n\r\n<p>hello</p>");
+    let shown = kit.browsers.login(&kit.cx, ("bank", Some(&url)), true).await.unwrap_err();
+    assert_eq!(shown.kind, "missing_setup", "there is no screen: {shown}");
+    let cx = kit.cx.for_call("login".into());
+    let (cancel, browsers, there) = (cx.cancel.clone(), kit.browsers.clone(), url.clone());
+    let person = petasos_contract::wait::Owned::start(async move {
+        browsers.login(&cx, ("bank", Some(&there)), false).await
+    });
+    let end = Instant::now() + Duration::from_mins(1);
+    while !kit.server.lines.lock().iter().any(|line| line.contains("GET /in")) {
+        assert!(Instant::now() < end, "the page was not opened");
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    let meanwhile = kit.try_open(&url).await.unwrap_err();
+    assert_eq!(meanwhile.kind, "busy", "{meanwhile}");
+    // The browser writes cookies down within a second of their change, and when it ends.
+    tokio::time::sleep(Duration::from_millis(1500)).await;
+    cancel.cancel();
+    person.join().await.unwrap().unwrap();
+    kit.server.page("/page", "<p>in</p>");
+    kit.open("<p>in</p>").await;
+    assert_eq!(kit.eval("document.cookie").await, "login=ada");
+    kit.end().await;
+}
+
+// E4.12: a session is filmed where that is asked for, and the film plays.
+#[tokio::test]
+async fn a_session_is_filmed_on_request() {
+    let Some(kit) = Kit::with("a_session_is_filmed", json!({ "record_sessions": true })).await
+    else {
+        return;
+    };
+    if !std::path::Path::new("/usr/bin/ffmpeg").exists() {
+        let told = kit.open("<p>x</p>").await;
+        assert!(told["notes"].to_string().contains("not recorded"), "{told:?}");
+        return kit.end().await;
+    }
+    for n in 0..5 {
+        kit.open(&format!("<body style='background:rgb({},80,120)'><h1>Scene {n}</h1>", n * 50))
+            .await;
+    }
+    let home = kit.home.path().to_owned();
+    kit.browsers.shut_down().await;
+    let folders = std::fs::read_dir(home.join("cache/browser/files")).unwrap().flatten();
+    let files = folders.flat_map(|folder| std::fs::read_dir(folder.path()).unwrap().flatten());
+    let recorded: Vec<_> = files
+        .map(|file| file.path())
+        .filter(|path| path.extension().is_some_and(|end| end == "webm"))
+        .collect();
+    let [film] = recorded.as_slice() else { panic!("{recorded:?}") };
+    let bytes = std::fs::read(film).unwrap();
+    assert!(
+        bytes.starts_with(&[0x1a, 0x45, 0xdf, 0xa3]) && bytes.len() > 1000,
+        "{} bytes",
+        bytes.len()
+    );
+}
+
 // Acceptance 90: the numbers on a picture are those of the references; the page is as it was.
 #[tokio::test]
 async fn e90_numbers_are_painted_where_the_references_are() {

@@ -152,6 +152,60 @@ async fn hidden_things_are_left_out_or_marked() {
     kit.end().await;
 }
 
+// Acceptance 54, by row of the contract's table: what is absent, what is told all the same.
+#[tokio::test]
+async fn e54_hidden_things_row_by_row() {
+    let Some(kit) = Kit::start("e54_hidden").await else { return };
+    let button = |name: &str, style: &str| format!("<button {style}>{name}</button>");
+    // What it looks like, and the line that tells of it; nothing where there is none.
+    let rows = [
+        (button("A1", "style='display:none'"), None),
+        (button("A2", "style='visibility:hidden'"), None),
+        (button("A3", "hidden"), None),
+        (format!("<div inert>{}</div>", button("A4", "")), None),
+        (format!("<details><summary>S</summary>{}</details>", button("A5", "")), None),
+        (button("B1", "style='opacity:0'"), Some("button \"B1\" @e unseen")),
+        (button("B2", "style='position:absolute;left:-9999px'"), Some("button \"B2\" @e unseen")),
+        (
+            format!(
+                "<div style='position:absolute;width:1px;height:1px;overflow:hidden'>{}</div>",
+                button("B3", "")
+            ),
+            Some("button \"B3\" @e unseen"),
+        ),
+        (
+            format!("<div aria-hidden=true>words {}</div>", button("C1", "")),
+            Some("button \"C1\" @e aria-hidden"),
+        ),
+        (
+            "<div aria-hidden=true><a href=/x>C2</a></div>".to_owned(),
+            Some("link \"C2\" @e aria-hidden"),
+        ),
+        (
+            "<div aria-hidden=true><div onclick='1' style='width:50px;height:20px'>C3</div></div>"
+                .to_owned(),
+            Some("clickable \"C3\" @e aria-hidden"),
+        ),
+        (format!("<div aria-hidden=true style='display:none'>{}</div>", button("C4", "")), None),
+    ];
+    let html: Vec<&str> = rows.iter().map(|(html, _)| html.as_str()).collect();
+    kit.open(&format!("{}<p>seen words</p>", html.concat())).await;
+    let lines = kit.lines().await;
+    for (at, (html, wanted)) in rows.iter().enumerate() {
+        let name = ["A1", "A2", "A3", "A4", "A5", "B1", "B2", "B3", "C1", "C2", "C3", "C4"][at];
+        let line = lines.lines().find(|line| line.contains(&format!("\"{name}\"")));
+        let bare = line.map(|line| {
+            let words = line.trim().trim_start_matches("- ").split(' ');
+            let words = words.map(|word| if word.starts_with("@e") { "@e" } else { word });
+            words.collect::<Vec<_>>().join(" ")
+        });
+        assert_eq!(bare.as_deref(), *wanted, "{html}\n{lines}");
+    }
+    assert!(!lines.contains("words C1") && lines.contains("seen words"), "{lines}");
+    kit.click(&reference(&lines, "\"C1\"")).await.unwrap();
+    kit.end().await;
+}
+
 // Acceptance 56, 57: parts, find and root.
 #[tokio::test]
 async fn a_long_page_comes_in_parts_and_can_be_searched() {

@@ -133,3 +133,32 @@ proptest! {
         let _answered = words.leaks(&text);
     }
 }
+
+// Line 45 of the acceptance list: asking about ten thousand letters costs little, however much was
+// read. The fastest of a few counts: other programs run on this machine, too.
+#[test]
+fn e45_a_long_text_is_asked_about_in_time() {
+    use std::time::{Duration, Instant};
+    let words = Words::default();
+    for page in 0..40 {
+        let word = |n: u64| format!("word{}", (n * 7919 + page * 104_729) % 999_983);
+        let text = (0..6_000).map(word).collect::<Vec<_>>().join(" ");
+        words.heard("web_extract", "news.example", "call", &text);
+    }
+    let asked: String = (0..1_400)
+        .map(|n| format!("other{n}"))
+        .collect::<Vec<_>>()
+        .join(" ")
+        .chars()
+        .take(10_000)
+        .collect();
+    let mut fastest = Duration::MAX;
+    for _ in 0..20 {
+        let began = Instant::now();
+        assert!(words.carried(&asked, Carry::Anything).is_empty());
+        fastest = fastest.min(began.elapsed());
+    }
+    // Without optimisation the same work takes several times as long.
+    let most = if cfg!(debug_assertions) { 50 } else { 5 };
+    assert!(fastest < Duration::from_millis(most), "{fastest:?}");
+}

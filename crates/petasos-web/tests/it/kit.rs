@@ -181,6 +181,11 @@ impl Kit {
         self.cx = context(self.home.path(), web, variables);
     }
 
+    /// The same home, which may reach these private places and no others.
+    pub(crate) fn reaching(&mut self, hosts: &Value) {
+        self.cx = context_of(self.home.path(), &json!({}), &[], hosts);
+    }
+
     /// Reads pages; the results.
     pub(crate) async fn read(&self, urls: &[&str]) -> Vec<Value> {
         let ask = ExtractAsk {
@@ -198,7 +203,16 @@ impl Kit {
 }
 
 fn context(home: &Path, web: &Value, variables: &[(&str, &str)]) -> CallContext {
-    let values = json!({ "web": web, "security": { "private_hosts": ["127.0.0.1"] } });
+    context_of(home, web, variables, &json!(["127.0.0.1"]))
+}
+
+fn context_of(
+    home: &Path,
+    web: &Value,
+    variables: &[(&str, &str)],
+    private: &Value,
+) -> CallContext {
+    let values = json!({ "web": web, "security": { "private_hosts": private } });
     let named = |(name, value): &(&str, &str)| {
         let source = Source::Environment { variable: (*name).to_owned() };
         ((*name).to_owned(), Variable { value: Secret::new(*value), source })

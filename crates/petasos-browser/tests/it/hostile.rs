@@ -1,0 +1,239 @@
+//! Pages that misbehave: they end in time with a plain answer, and the next page works.
+
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use petasos_browser::SnapshotAsk;
+use petasos_contract::wait::Owned;
+use serde_json::{Value, json};
+
+use crate::kit::{Kit, Server, body, reference};
+
+async fn works_again(kit: &Kit) {
+    let url = kit.server.page("/after", "<button>Still here</button>");
+    assert!(body(&kit.try_open(&url).await.unwrap()).contains("Still here"));
+}
+
+fn script(code: &str) -> String {
+    format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: text/javascript\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{code}",
+        code.len()
+    )
+}
+
+// A page that sends itself elsewhere for ever, by script and by answer.
+#[tokio::test]
+async fn a_page_that_never_stays_is_told_as_it_is() {
+    let options = json!({ "settle_ms": 1500, "command_timeout": 20.0 });
+    let Some(kit) = Kit::with("never_stays", options).await else { return };
+    let url = kit.server.page(
+        "/spin",
+        "<p>round</p><script>setTimeout(()=>location='/spin?'+Math.random(),30)</script>",
+    );
+    let started = Instant::now();
+    let opened = kit.try_open(&url).await;
+    assert!(started.elapsed() < Duration::from_secs(15), "{:?}", started.elapsed());
+    match opened {
+        Ok(answer) => assert_eq!(answer["settled"], "capped", "{answer:?}"),
+        Err(error) => assert!(matches!(error.kind, "timeout" | "upstream"), "{error}"),
+    }
+    let url = kit.server.page(
+        "/around",
+        "HTTP/1.1 302 Found\r\nLocation: /around\r\nContent-Length: 0\r\nConnection: close\r\n\r\n",
+    );
+    let error = kit.try_open(&url).await.unwrap_err();
+    assert_eq!(error.kind, "upstream", "{error}");
+    assert!(error.message.contains("TOO_MANY_REDIRECTS"), "{error}");
+    // One that leaves once is followed to where it leads.
+    kit.server.page("/end", "<h1>The end</h1>");
+    let url = kit.server.page("/leaves", "<script>location.replace('/end')</script>");
+    assert!(body(&kit.try_open(&url).await.unwrap()).contains("The end"));
+    works_again(&kit).await;
+    kit.end().await;
+}
+
+// Hundreds of dialogs, and two hundred windows.
+#[tokio::test]
+async fn floods_of_dialogs_and_windows_are_counted() {
+    let Some(kit) = Kit::with("floods", json!({ "dialog_policy": "auto_dismiss" })).await else {
+        return;
+    };
+    let answer = kit
+        .open("<script>for(let i=0;i<300;i++)confirm('question '+i)</script><p>through</p>")
+        .await;
+    assert!(body(&answer).contains("through"), "{answer:?}");
+    let notes = answer["notes"].as_array().unwrap();
+    assert!(notes.len() <= 13, "{} notes", notes.len());
+    assert!(notes.last().unwrap().as_str().unwrap().contains("more"), "{notes:?}");
+    kit.open(
+        "<button onclick='for(let i=0;i<200;i++)window.open(\"about:blank\")'>Open all</button>",
+    )
+    .await;
+    let button = reference(&kit.lines().await, "Open all");
+    let mut notes =
+        kit.click(&button).await.unwrap().remove("notes").unwrap_or_default().to_string();
+    let end = Instant::now() + Duration::from_mins(1);
+    let tabs = loop {
+        let told = kit.try_open("tab:t1").await.unwrap();
+        notes.push_str(&told.get("notes").cloned().unwrap_or_default().to_string());
+        let tabs = told["tabs"].as_array().unwrap().len();
+        if tabs <= 10 || Instant::now() > end {
+            break tabs;
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
+    };
+    assert!(tabs <= 10, "{tabs} tabs");
+    assert!(notes.contains("more than 10 tabs"), "{notes}");
+    works_again(&kit).await;
+    kit.end().await;
+}
+
+// A dialog after every dialog: each is told, each can be answered.
+#[tokio::test]
+async fn dialogs_in_a_row_are_answered_one_by_one() {
+    let Some(kit) = Kit::start("dialogs_in_a_row").await else { return };
+    let answer =
+        kit.open("<script>for(let i=0;i<5;i++)alert('number '+i)</script><p>through</p>").await;
+    assert_eq!(answer["pending_dialogs"][0]["message"], "number 0");
+    for n in 0..5 {
+        let answered = kit.browsers.dialog(&kit.cx, true, (None, None)).await.unwrap();
+        assert_eq!(answered["dialog"]["message"], format!("number {n}"), "{answered:?}");
+        let end = Instant::now() + Duration::from_secs(10);
+        if n == 4 {
+            break;
+        }
+        loop {
+            match kit.browsers.snapshot(&kit.cx, SnapshotAsk::default()).await {
+                Err(error) if error.kind == "dialog_open" => break,
+                _ => assert!(Instant::now() < end, "the next one did not come"),
+            }
+        }
+    }
+    works_again(&kit).await;
+    kit.end().await;
+}
+
+// Files without end: so many are kept, so large, and the answers stay short.
+#[tokio::test]
+async fn files_without_end_are_cut_off() {
+    let Some(kit) = Kit::with("files_without_end", json!({ "download_max_mb": 1 })).await else {
+        return;
+    };
+    kit.open("<button onclick=\"for(let n=0;n<300;n++){const a=document.createElement('a');a.href=window.URL.createObjectURL(new Blob(['x'+n]));a.download='f'+n+'.txt';a.click()}\">Get all</button>").await;
+    let button = reference(&kit.lines().await, "Get all");
+    let mut answer = kit.click(&button).await.unwrap();
+    let end = Instant::now() + Duration::from_mins(1);
+    loop {
+        let news = answer.get("downloads").and_then(Value::as_array).map_or(0, Vec::len);
+        assert!(news <= 20, "{news} at once");
+        if news > 0 {
+            break;
+        }
+        assert!(Instant::now() < end, "no file came");
+        answer = kit.browsers.snapshot(&kit.cx, SnapshotAsk::default()).await.unwrap();
+    }
+    // One that is larger than allowed is cut off while it comes.
+    let big = format!(
+        "HTTP/1.1 200 OK\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=big.bin\r\nContent-Length: 3000000\r\nConnection: close\r\n\r\n{}",
+        "x".repeat(3_000_000)
+    );
+    let other = kit.other("large file");
+    let url = kit.server.page("/big", &big);
+    let mut told = kit.browsers.navigate(&other, &url, true).await.unwrap();
+    let end = Instant::now() + Duration::from_secs(30);
+    while told.get("downloads").is_none_or(|news| news[0]["state"] == "inProgress") {
+        assert!(Instant::now() < end, "{told:?}");
+        told = kit.browsers.snapshot(&other, SnapshotAsk::default()).await.unwrap();
+    }
+    assert_eq!(told["downloads"][0]["state"], "too_large", "{told:?}");
+    assert_eq!(told["downloads"][0].get("path"), None);
+    works_again(&kit).await;
+    kit.end().await;
+}
+
+// A frame that goes away while something in it is clicked, and a page that does.
+#[tokio::test]
+async fn what_goes_away_under_a_click_is_told() {
+    let Some(kit) = Kit::start("goes_away").await else { return };
+    kit.server.page("/inner", "<button onmousedown='parent.gone()'>Vanish</button>");
+    kit.open("<iframe id=f src=/inner></iframe><p id=p>there</p><script>function gone(){f.remove();p.textContent='frame gone'}</script>").await;
+    let button = reference(&kit.lines().await, "Vanish");
+    let started = Instant::now();
+    let clicked = kit.click(&button).await;
+    assert!(started.elapsed() < Duration::from_secs(20), "{:?}", started.elapsed());
+    if let Err(error) = &clicked {
+        assert!(matches!(error.kind, "stale" | "upstream" | "crashed"), "{error}");
+    }
+    assert!(kit.lines().await.contains("frame gone"));
+    assert_eq!(kit.click(&button).await.unwrap_err().kind, "stale");
+    let url = kit.server.page("/closes", "<button onclick='window.close()'>Close me</button><button onmousedown=\"location='/after'\">Leave</button>");
+    kit.server.page("/after", "<p>elsewhere</p>");
+    kit.try_open(&url).await.unwrap();
+    let leave = reference(&kit.lines().await, "Leave");
+    let left = kit.click(&leave).await.unwrap();
+    assert_eq!(left["navigated"], true, "{left:?}");
+    works_again(&kit).await;
+    kit.end().await;
+}
+
+// A service worker, a shared one and a socket of theirs reach no other private address.
+#[tokio::test]
+async fn e78_workers_that_outlive_a_page_reach_nothing_else() {
+    let Some(kit) = Kit::start("workers_reach").await else { return };
+    let other = Server::start().await;
+    other.page("/x", "<p>secret</p>");
+    let port = other.port;
+    let code = format!(
+        "const u='http://127.0.0.1:{port}/x';
+         const all=()=>Promise.allSettled([fetch(u,{{mode:'no-cors'}}),fetch('http://localhost:{port}/x',{{mode:'no-cors'}}),
+           new Promise(d=>{{try{{const w=new WebSocket('ws://127.0.0.1:{port}/x');w.onopen=w.onerror=w.onclose=d}}catch(e){{d()}}}})]);
+         self.oninstall=e=>e.waitUntil(all());
+         self.onactivate=e=>e.waitUntil(self.clients.claim());
+         self.onfetch=e=>{{if(e.request.url.includes('via'))e.respondWith(fetch(u,{{mode:'no-cors'}}).catch(()=>new Response('refused')))}};
+         self.onconnect=e=>{{e.ports[0].postMessage('began');all().then(()=>e.ports[0].postMessage('tried'))}};"
+    );
+    kit.server.page("/sw.js", &script(&code));
+    kit.open("<script>window.out=[];
+      navigator.serviceWorker.register('/sw.js').then(()=>navigator.serviceWorker.ready).then(()=>out.push('active')).then(()=>fetch('/via')).then(()=>out.push('via'),()=>out.push('via'));
+      const s=new SharedWorker('/sw.js');s.port.onmessage=e=>out.push(e.data=='tried'?'shared':e.data);s.port.start();s.onerror=()=>out.push('shared');
+      </script>").await;
+    let end = Instant::now() + Duration::from_mins(1);
+    loop {
+        let out = kit.eval("out").await;
+        if ["active", "via", "shared"]
+            .iter()
+            .all(|word| out.as_array().unwrap().contains(&json!(word)))
+        {
+            break;
+        }
+        assert!(Instant::now() < end, "{out}");
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    assert_eq!(other.hits.load(Ordering::SeqCst), 0, "{:?}", other.lines.lock());
+    kit.end().await;
+}
+
+// The process dies while something is clicked that never stands still: told, and not repeated.
+#[tokio::test]
+async fn e83_a_process_that_dies_under_a_click_is_told() {
+    let Some(kit) = Kit::start("dies_under_a_click").await else { return };
+    kit.open("<style>@keyframes m{to{margin-left:900px}}button{animation:m 1s linear infinite alternate}</style><button onclick='fetch(\"/clicked\")'>Catch me</button>").await;
+    let button = reference(&kit.lines().await, "Catch me");
+    let (cx, browsers) = (kit.cx.clone(), kit.browsers.clone());
+    let clicking = Owned::start(async move {
+        browsers.click(&cx, &button, petasos_browser::ClickKind::Left).await
+    });
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    for pid in kit.browsers.usage().await.pids {
+        let pid = i32::try_from(pid).ok().and_then(rustix::process::Pid::from_raw);
+        if let Some(pid) = pid {
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).ok();
+        }
+    }
+    let error = clicking.join().await.unwrap().unwrap_err();
+    assert_eq!(error.kind, "crashed", "{error}");
+    let again = kit.open("<button>New</button>").await;
+    assert_eq!(again["session_restarted"], true);
+    assert!(!kit.server.lines.lock().iter().any(|line| line.contains("/clicked")));
+    kit.end().await;
+}
