@@ -63,6 +63,21 @@ impl std::fmt::Debug for Account {
     }
 }
 
+impl AccountState {
+    /// Its word.
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Connecting => "connecting",
+            Self::Connected => "connected",
+            Self::Degraded(_) => "degraded",
+            Self::Retrying(_) => "retrying",
+            Self::Fatal(_) => "fatal",
+            Self::Paused => "paused",
+        }
+    }
+}
+
 impl Account {
     pub(crate) fn new(
         def: &'static PlatformDef,
@@ -111,9 +126,9 @@ impl Account {
             AccountState::Fatal(why)
             | AccountState::Retrying(why)
             | AccountState::Degraded(why) => {
-                warn!(account = self.name(), state = word(&state), why, "account");
+                warn!(account = self.name(), state = state.as_str(), why, "account");
             }
-            _ => info!(account = self.name(), state = word(&state), "account"),
+            _ => info!(account = self.name(), state = state.as_str(), "account"),
         }
         *now = (state, now_ms());
         drop(now);
@@ -166,18 +181,6 @@ impl Account {
             };
             tokio::time::sleep(pause).await;
         }
-    }
-}
-
-fn word(state: &AccountState) -> &'static str {
-    match state {
-        AccountState::Off => "off",
-        AccountState::Connecting => "connecting",
-        AccountState::Connected => "connected",
-        AccountState::Degraded(_) => "degraded",
-        AccountState::Retrying(_) => "retrying",
-        AccountState::Fatal(_) => "fatal",
-        AccountState::Paused => "paused",
     }
 }
 

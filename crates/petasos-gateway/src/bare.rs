@@ -1,6 +1,8 @@
-//! Pictures that go out carry no metadata: where and with what a photograph was taken is nobody's
-//! business but its owner's. Nothing is decoded and no pixel changes; how a photograph is to be
-//! turned is kept, because it is seen.
+//! Pictures, films and recordings that go out carry no metadata: where, when and with what they were
+//! made is nobody's business but their owner's. Nothing is decoded and no pixel changes; how a
+//! photograph is to be turned is kept, because it is seen.
+
+mod film;
 
 const PNG: &[u8] = b"\x89PNG\r\n\x1a\n";
 /// Parts of a PNG that say something about it instead of showing it.
@@ -14,6 +16,12 @@ pub(crate) fn bare(bytes: Vec<u8>) -> Vec<u8> {
         [0xff, 0xd8, 0xff, ..] => jpeg(&bytes),
         known if known.starts_with(PNG) => png(&bytes),
         known if known.starts_with(b"RIFF") && known.get(8..12) == Some(b"WEBP") => webp(&bytes),
+        known if known.get(4..8) == Some(b"ftyp") => film::boxes(bytes.clone()),
+        [0x1a, 0x45, 0xdf, 0xa3, ..] => film::elements(bytes.clone()),
+        known if known.starts_with(b"RIFF") && known.get(8..12) == Some(b"WAVE") => {
+            film::wave(bytes.clone())
+        }
+        known if known.starts_with(b"ID3") => film::tagged(&bytes),
         _ => None,
     };
     stripped.unwrap_or(bytes)

@@ -4,9 +4,12 @@
 //! words are a message and never consent.
 
 mod book;
+mod routed;
+mod sent;
 mod words;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use petasos_contract::Address;
 use petasos_contract::approval::Scope;
@@ -20,14 +23,14 @@ use petasos_store::{
 use tracing::{info, warn};
 
 pub(crate) use self::book::{Card, Cards};
-use self::words::{buttons_of, described, shortened, typed};
+use self::words::{buttons_of, card_text, described, typed};
 use crate::access::Class;
 use crate::account::Account;
 use crate::gateway::{Shared, blank};
 use crate::intake::Admitted;
 use crate::options::Approvers;
 use crate::platform::{Arrival, now_ms};
-use crate::render::{self, add};
+use crate::render;
 
 /// A longer denial is cut.
 const WHY_CHARS_MAX: usize = 280;
@@ -69,67 +72,33 @@ impl Shared {
             question: Arc::clone(question),
             opened_ms: now_ms(),
             closed: None,
+            routed: false,
         };
+        let reply_to = Some(row.message.message.clone()).filter(|name| !name.is_empty());
+        self.show(card, reply_to).await
+    }
+
+    /// Puts a card into its chat.
+    async fn show(&self, card: Card, reply_to: Option<String>) -> Result<(), StoreError> {
+        let (lane, id) = (card.lane.clone(), card_id(&card.question));
         let buttons = self.account(&lane).is_some_and(|account| account.def.buttons);
-        let body = self.card_text(&card, buttons);
-        let choices = if buttons { buttons_of(question) } else { Vec::new() };
-        self.cards.insert(card);
-        info!(question = card_id(question), chat = %lane, "a question goes to the chat");
+        let (subject, whole) = self.subject_for(&card);
+        let body = card_text(&card, buttons, &subject);
+        let choices = if buttons { buttons_of(&card.question) } else { Vec::new() };
+        self.cards.insert(card.clone());
+        self.card_goes(&card).await;
+        info!(question = id, chat = %lane, "a question goes to the chat");
         self.say(NewDelivery {
             class: DeliveryClass::Question,
             // The same question after a restart is the same card.
-            token: format!("card-{}", card_id(question)),
+            token: format!("card-{id}"),
             body,
+            media: whole.into_iter().collect(),
             buttons: choices,
-            reply_to: Some(row.message.message.clone()).filter(|name| !name.is_empty()),
+            reply_to,
             ..blank(&lane)
         })
         .await
-    }
-
-    fn card_text(&self, card: &Card, buttons: bool) -> String {
-        let number = card.number;
-        let minutes = card.question.patience.as_secs().div_ceil(60);
-        match &card.question.kind {
-            QuestionKind::Approval(request) => {
-                let services = self.sessions.services();
-                let text = services.approval_text(request, false);
-                let text = render::visible(&self.host.redact(&text));
-                let mut body = format!(
-                    "**#{number} needs your consent** ({})\n\n```\n{}\n```\n",
-                    request.tool,
-                    shortened(&text)
-                );
-                if !buttons {
-                    let scopes = match request.widest {
-                        Scope::Once => format!("yes {number}"),
-                        Scope::Session => format!("yes {number} / session {number}"),
-                        Scope::Always => {
-                            format!("yes {number} / session {number} / always {number}")
-                        }
-                    };
-                    add(&mut body, format_args!("\nreply: {scopes} / no {number} why"));
-                }
-                add(&mut body, format_args!("\n\nOpen for {minutes} minutes."));
-                body
-            }
-            QuestionKind::Choice { text, choices } => {
-                let mut body = format!("**#{number}** {}\n", render::harmless(text));
-                for (at, choice) in choices.iter().enumerate() {
-                    add(&mut body, format_args!("\n{}. {}", at + 1, render::harmless(choice)));
-                }
-                let how = if choices.is_empty() {
-                    "Your next message is the answer."
-                } else {
-                    "A number, or your own words."
-                };
-                add(&mut body, format_args!("\n\n{how}"));
-                body
-            }
-            QuestionKind::Password { .. } => format!(
-                "**#{number}** A password is wanted. Passwords are not typed into a chat: this is skipped."
-            ),
-        }
     }
 
     /// A button was pressed; gives a word for the presser.
@@ -173,6 +142,17 @@ impl Shared {
             (QuestionKind::Password { .. }, _) => QuestionReply::Decline,
         };
         self.answer(&card, reply, &hand).await
+    }
+
+    /// Somebody who may not write pressed a button of a card: the owner hears of it, once a card.
+    pub(crate) async fn tell_of_stranger(&self, account: &Account, data: &str) {
+        let card = data.split(':').nth(1).and_then(|id| self.cards.get(id));
+        let Some(card) = card.filter(|card| card.closed.is_none()) else { return };
+        let body = format!(
+            "Somebody whom I do not know pressed a button of #{} on {}. Nothing was decided.",
+            card.number, account.def.name
+        );
+        self.tell_home(&body, &format!("stranger-{}", card_id(&card.question))).await;
     }
 
     /// A mark under a card is an answer, where it is one of ours.
@@ -228,7 +208,9 @@ impl Shared {
             return (format!("#{number} is not yours to answer."), None);
         }
         let outcome = described(&reply, &hand.name);
-        let by = Answerer { name: Some(hand.name.clone()), address: Some(address(&hand.lane)) };
+        // A turn that no chat began has no place of its own that an answer must come from.
+        let from = (!card.routed).then(|| address(&hand.lane));
+        let by = Answerer { name: Some(hand.name.clone()), address: from };
         let word = match self.sessions.questions().answer(&card.question.id, reply, &by).await {
             Ok(()) => {
                 let decided = self.cards.close(&card_id(&card.question), &outcome);
@@ -241,6 +223,9 @@ impl Shared {
     }
 
     fn may_answer(&self, card: &Card, hand: &Hand) -> bool {
+        if card.routed {
+            return hand.class >= Class::Admin && listed_admin(self, card, hand);
+        }
         let requester = hand.user == card.requester && !hand.user.is_empty();
         let is_question = !matches!(card.question.kind, QuestionKind::Approval(_));
         match self.options().approvers {
@@ -397,8 +382,24 @@ impl Shared {
 
     async fn delivery_of(&self, card: &Card) -> Option<OutboxRow> {
         let token = format!("card-{}", card_id(&card.question));
-        let rows = self.store.deliveries(&[DeliveryState::Sent], 200).await.ok()?;
-        rows.into_iter().find(|row| row.delivery.token == token)
+        self.store.delivery_of(&token).await.ok().flatten()
+    }
+
+    /// The delivery of a card that has arrived. Somebody may be faster than the note of it.
+    async fn arrived(&self, card: &Card) -> Option<OutboxRow> {
+        const LOOKS: usize = 40;
+        const LOOK: Duration = Duration::from_millis(50);
+        for _ in 0..LOOKS {
+            let row = self.delivery_of(card).await?;
+            if !row.sent.is_empty() {
+                return Some(row);
+            }
+            if matches!(row.state, DeliveryState::Dead | DeliveryState::Superseded) {
+                return None;
+            }
+            tokio::time::sleep(LOOK).await;
+        }
+        None
     }
 
     /// Shows on the card what became of it, where messages can be edited.
@@ -408,7 +409,7 @@ impl Shared {
         let Some(account) = self.account(&card.lane).filter(|account| account.def.buttons) else {
             return;
         };
-        let Some(row) = self.delivery_of(card).await else { return };
+        let Some(row) = self.arrived(card).await else { return };
         let Some(name) = row.sent.first() else { return };
         let body = format!("{}\n\n**{outcome}**", row.delivery.body);
         let parts = account.def.form.parts(&body);

@@ -63,6 +63,16 @@ const AT_A_TERMINAL: &[&str] = &[
     "config",
 ];
 
+/// The commands of chats, and what each does.
+pub(crate) fn own() -> impl Iterator<Item = (String, String)> {
+    CHAT_COMMANDS.iter().map(|own| (own.name.to_owned(), own.about.to_owned()))
+}
+
+/// Whether a command makes no sense in a chat.
+pub(crate) fn is_for_terminals(name: &str) -> bool {
+    AT_A_TERMINAL.contains(&name)
+}
+
 /// What a command came to.
 enum Done {
     /// This is its answer.

@@ -16,7 +16,7 @@ use crate::account::{Account, AccountState, jittered};
 use crate::gateway::{Shared, blank};
 use crate::platform::{Outgoing, Repeats, SendError, now_ms};
 use crate::render::{self, Dialect, Form};
-use crate::stage::Shown;
+use crate::stage::{Shown, answer_token};
 
 /// So many messages of an account are on their way at once.
 const AT_ONCE: u32 = 16;
@@ -59,6 +59,11 @@ async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
     let id = row.id;
     let most = shared.options().parts_max;
     let mut closed = false;
+    if let Some(answered) = row.delivery.inbox.as_deref()
+        && row.delivery.token == answer_token(answered)
+    {
+        shared.composed(answered).await;
+    }
     let result = send_parts(account, &*shared.store, &row, most).await;
     let outcome = match result {
         Ok(()) => {
@@ -73,6 +78,9 @@ async fn attempt(account: &Arc<Account>, shared: &Arc<Shared>, row: OutboxRow) {
             after(account, shared, &row, error).await
         }
     };
+    if row.delivery.class == DeliveryClass::Question {
+        shared.card_tried(&row.delivery.token, &outcome).await;
+    }
     // Where nothing arrives any more, a word about it would not either.
     let dead = matches!(outcome, Attempt::Dead { .. }) && !closed;
     if let Err(error) = shared.store.end_attempt(id, outcome).await {

@@ -11,7 +11,7 @@ use petasos_contract::{Address, BoxFuture, SessionId, Settings};
 use petasos_net::Net;
 use petasos_session::{Choice, Sessions};
 use petasos_store::{
-    DeliveryClass, DeliveryState, GatewayStore, InboxState, Lane, NewDelivery, SessionStore,
+    DeliveryClass, DeliveryState, GatewayStore, InboxRow, Lane, NewDelivery, SessionStore,
     StoreError,
 };
 use tokio::sync::{Notify, Semaphore};
@@ -22,10 +22,11 @@ use crate::cards::Cards;
 use crate::delivery;
 use crate::flood::Floods;
 use crate::hold::Holds;
+use crate::letters::Letters;
 use crate::offers::Offers;
 use crate::options::GatewayOptions;
 use crate::platform::{Opening, Platform, PlatformDef, Sender, now_ms};
-use crate::status::{AccountStatus, GatewayStatus};
+use crate::status::GatewayStatus;
 use crate::turns::{Runners, StopReason};
 
 /// How often deliveries are looked at when nobody says that there are any.
@@ -109,6 +110,11 @@ pub(crate) struct Shared {
     /// Who wrote what waits, with what only the platform knows of them.
     pub(crate) senders: Mutex<HashMap<String, Sender>>,
     pub(crate) stops: Mutex<HashMap<SessionId, StopReason>>,
+    /// Why nothing that comes in can be stored, while that is so.
+    pub(crate) unstored: Mutex<Option<String>>,
+    /// Messages whose turns run here.
+    pub(crate) running: Mutex<HashMap<String, InboxRow>>,
+    pub(crate) composed: Notify,
     pub(crate) counters: Counters,
     pub(crate) draining: AtomicBool,
     settled: Notify,
@@ -183,6 +189,9 @@ impl Gateway {
             floods: Floods::default(),
             senders: Mutex::default(),
             stops: Mutex::default(),
+            unstored: Mutex::default(),
+            running: Mutex::default(),
+            composed: Notify::new(),
             counters: Counters::default(),
             draining: AtomicBool::new(false),
             settled: Notify::new(),
@@ -190,6 +199,7 @@ impl Gateway {
             restart: AtomicBool::new(false),
             leave: Notify::new(),
         });
+        shared.sessions.correspond(Arc::new(Letters(Arc::downgrade(&shared))));
         shared.recover().await.map_err(|error| error.to_string())?;
         shared.tell_back().await;
         let mut tasks = vec![
@@ -205,6 +215,13 @@ impl Gateway {
         Ok(Self { shared, since_ms: now_ms(), intake: Mutex::new(intake), _tasks: tasks })
     }
 
+    /// Approvals of turns that no chat began are asked there, of its administrators, while the
+    /// value lives. Nothing when no account of this gateway reaches it.
+    pub fn route_questions(&self, to: Lane) -> Option<Owned<()>> {
+        self.shared.account(&to)?;
+        Some(Owned::start(Arc::clone(&self.shared).route_questions(to)))
+    }
+
     /// The accounts.
     pub fn accounts(&self) -> &[Arc<Account>] {
         &self.shared.accounts
@@ -212,55 +229,7 @@ impl Gateway {
 
     /// How it is.
     pub async fn status(&self) -> Result<GatewayStatus, StoreError> {
-        let shared = &self.shared;
-        let inbox = shared.store.depths().await?;
-        let outbox = shared.store.delivery_depths().await?;
-        let paired = shared.store.paired(None).await?;
-        let accounts = shared.accounts.iter().map(|account| {
-            let (state, since_ms, reconnects) = account.state();
-            let (options, gateway) = (account.options(), shared.options());
-            let anybody = options.has_list()
-                || gateway.allow_all
-                || gateway.owner.is_some()
-                || !gateway.allowed.is_empty()
-                || account.def.unattended
-                || paired.iter().any(|person| person.platform == account.def.name);
-            let notice = (!anybody).then(|| {
-                format!(
-                    "nobody may write here: set {}_ALLOWED_USERS, or let people pair",
-                    account.def.name.to_uppercase()
-                )
-            });
-            AccountStatus {
-                platform: account.def.name.to_owned(),
-                account: account.platform.account().to_owned(),
-                state,
-                since_ms,
-                reconnects,
-                notice,
-            }
-        });
-        let counters = &shared.counters;
-        let count = |name, counter: &AtomicU64| (name, counter.load(Ordering::Relaxed));
-        Ok(GatewayStatus {
-            version: env!("CARGO_PKG_VERSION"),
-            pid: std::process::id(),
-            since_ms: self.since_ms,
-            draining: shared.draining.load(Ordering::Acquire),
-            stopped: shared.host.stopped(),
-            accounts: accounts.collect(),
-            inbox: inbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),
-            outbox: outbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),
-            working: shared.runners.count(),
-            counts: HashMap::from([
-                count("accepted", &counters.accepted),
-                count("repeated", &counters.repeated),
-                count("strangers", &counters.strangers),
-                count("turns", &counters.turns),
-                count("sent", &counters.sent),
-                count("failed_sends", &counters.failed_sends),
-            ]),
-        })
+        self.shared.status(self.since_ms).await
     }
 
     /// New settings for everything that can change while it runs: who may write, how busy chats
@@ -376,18 +345,28 @@ impl Shared {
     /// Whether as much is undone as may be, or nothing can be stored.
     pub(crate) async fn is_full(&self) -> bool {
         let most = self.options().inbox_max;
-        match self.store.depths().await {
-            Ok(depths) => {
-                let undone = |(state, count): &(InboxState, u64)| {
-                    if state.is_settled() { 0 } else { *count }
-                };
-                depths.iter().map(undone).sum::<u64>() >= most
-            }
+        match self.store.undone().await {
+            Ok(undone) => undone >= most,
             Err(error) => {
                 warn!(%error, "the store does not answer; nothing is read");
                 true
             }
         }
+    }
+
+    /// Whether what comes in can be stored: told by status, and by the log when it changes.
+    pub(crate) fn note_storing(&self, error: Option<&StoreError>) {
+        let why = error.map(|error| format!("what comes in cannot be stored: {error}"));
+        let mut known = self.unstored.lock();
+        if *known == why {
+            return;
+        }
+        if let Some(why) = &why {
+            warn!(why, "nothing is acknowledged");
+        } else {
+            warn!("what comes in can be stored again");
+        }
+        *known = why;
     }
 
     /// Waits while as much is undone as may be.

@@ -3,7 +3,7 @@
 use base64::Engine as _;
 use petasos_contract::message::{Content, Part};
 use petasos_session::Input;
-use petasos_store::InboxRow;
+use petasos_store::{InboundKind, InboxRow};
 
 use crate::render::{self, add};
 
@@ -16,7 +16,8 @@ const IMAGE_BYTES_MAX: u64 = 5 * 1024 * 1024;
 pub(crate) fn of(row: &InboxRow) -> Input {
     let message = &row.message;
     let mut text = message.text.clone();
-    if message.key.kind.is_shared() && message.key.user.is_none() {
+    let said = message.kind != InboundKind::Internal;
+    if said && message.key.kind.is_shared() && message.key.user.is_none() {
         text = format!("[{} ({})]: {text}", message.sender_name, message.sender);
     }
     let mut images = Vec::new();

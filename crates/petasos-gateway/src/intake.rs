@@ -84,6 +84,11 @@ impl Shared {
         let Some(class) = access.class else {
             self.counters.strangers.fetch_add(1, Ordering::Relaxed);
             info!(platform, rule = access.rule, chat = %arrival.chat, "not let in");
+            if let ArrivalKind::Button(data) = &arrival.kind {
+                account.platform.acknowledge(&arrival.dedup, "This is not yours to answer.").await;
+                self.tell_of_stranger(account, data).await;
+                return Ok(());
+            }
             return self.turn_away(account, &arrival).await;
         };
         if let ArrivalKind::Button(data) = &arrival.kind
@@ -387,7 +392,7 @@ impl Shared {
     /// Gives words to the running turn; whether one took them.
     async fn steer(&self, message: &Admitted) -> Result<bool, StoreError> {
         let Some(session) = self.sessions.find(&message.session) else { return Ok(false) };
-        if !matches!(session.steer(&message.text).await, Ok(petasos_session::Admission::Steered)) {
+        if !session.guide(&message.text) {
             return Ok(false);
         }
         let reply = message.reply(DeliveryClass::Command, "The running turn gets this.");

@@ -17,15 +17,17 @@
 //! | `hold`, `flood` | messages that belong together, and more of them than anybody means |
 //! | `offers` | what a person is asked outside of a turn: run something old, go on after a crash |
 //! | `input` | what the model reads of a message |
+//! | `letters` | what sessions do unasked, and answers that are stored with their turns |
 //! | `turns` | turns of chats: queues, limits, answers |
 //! | `watch` | following a turn to its end, and ending one in which nothing happens |
 //! | `typing` | the sign that somebody writes |
 //! | `stage`, `display` | what a chat sees of a turn before its answer |
 //! | `cards` | questions in a chat |
 //! | `commands` | slash commands of chats |
+//! | `menu` | the commands that a platform shows |
 //! | `render` | Markdown in the dialect of a platform, in parts that fit |
 //! | `media` | files that may be sent |
-//! | `bare` | pictures that go out, without their metadata |
+//! | `bare`, `bare/film` | what goes out, without its metadata |
 //! | `delivery` | sending what is planned |
 //! | `post`, `targets` | sending to people on request, and where a target leads |
 //! | `recover` | going on after a crash |
@@ -48,8 +50,10 @@ mod hold;
 mod inbound;
 mod input;
 mod intake;
+mod letters;
 mod link;
 mod media;
+mod menu;
 mod offers;
 pub mod options;
 pub mod pairing;
@@ -73,6 +77,7 @@ pub use account::{Account, AccountState};
 pub use explain::{Explained, explain};
 pub use gateway::{Gateway, GatewayHost, GatewayParts};
 pub use link::Link;
+pub use menu::{MenuItem, MenuLimits};
 pub use platforms::{LoopbackMessage, LoopbackServer, PLATFORMS};
 pub use post::{Post, PostHost};
 pub use status::{AccountStatus, GatewayStatus};

@@ -6,6 +6,7 @@ use petasos_store::StoreError;
 
 use crate::account::{Account, AccountState};
 use crate::gateway::Shared;
+use crate::menu::{MenuItem, MenuLimits};
 use crate::platform::Arrival;
 
 /// The gateway's end of a connection.
@@ -25,7 +26,9 @@ impl Link {
     /// Takes in what came. It is stored, or nothing of it is wanted, when this answers; an error
     /// means that the platform must deliver it again.
     pub async fn take(&self, arrival: Arrival) -> Result<(), StoreError> {
-        self.shared.take(&self.account, arrival).await
+        let taken = self.shared.take(&self.account, arrival).await;
+        self.shared.note_storing(taken.as_ref().err());
+        taken
     }
 
     /// Something was really read: the account is connected.
@@ -62,6 +65,11 @@ impl Link {
     /// A fresh place for a file that came in, with this ending.
     pub fn media_path(&self, mime: &str) -> Result<std::path::PathBuf, String> {
         self.shared.media_path(mime)
+    }
+
+    /// The commands to show to people, as many as the platform takes.
+    pub async fn menu(&self, limits: MenuLimits) -> Vec<MenuItem> {
+        self.shared.menu(limits).await
     }
 
     /// Whether the settings name this chat among those that are read.

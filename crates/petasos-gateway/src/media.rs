@@ -115,7 +115,7 @@ pub(crate) fn keep(to: &Path, bytes: &[u8]) -> std::io::Result<()> {
     open.open(to)?.write_all(bytes)
 }
 
-/// The bytes of a file that is sent, a picture without its metadata.
+/// The bytes of a file that is sent, without its metadata.
 pub(crate) fn read(file: &MediaFile) -> Result<Vec<u8>, SendError> {
     std::fs::read(&file.path)
         .map(crate::bare::bare)

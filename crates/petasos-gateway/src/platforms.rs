@@ -20,8 +20,10 @@ mod telegram;
 mod wecom;
 mod wecom_callback;
 mod weixin;
+mod whatsapp;
 mod whatsapp_cloud;
 mod xmpp;
+mod yuanbao;
 
 pub use self::loopback::{LoopbackMessage, LoopbackServer};
 use crate::platform::PlatformDef;
@@ -49,6 +51,8 @@ pub static PLATFORMS: &[&PlatformDef] = &[
     &wecom::PLATFORM,
     &wecom_callback::PLATFORM,
     &weixin::PLATFORM,
+    &whatsapp::PLATFORM,
     &whatsapp_cloud::PLATFORM,
     &xmpp::PLATFORM,
+    &yuanbao::PLATFORM,
 ];

@@ -6,7 +6,7 @@ use petasos_contract::TurnId;
 use petasos_contract::message::Message;
 use petasos_contract::wait::Owned;
 use petasos_session::command;
-use petasos_session::{Input, Replay, Session, SessionEvent, StreamItem};
+use petasos_session::{INTERRUPTED, Input, Replay, Session, SessionEvent, StreamItem};
 use petasos_store::{
     Amend, DeliveryClass, InboundKind, InboxRow, InboxState, Loaded, NewDelivery, StoreError,
 };
@@ -15,10 +15,11 @@ use tracing::{info, warn};
 use crate::access::{Access, Class};
 use crate::account::Account;
 use crate::commands::is_repeatable;
-use crate::gateway::{Shared, blank};
+use crate::gateway::Shared;
 use crate::offers::go_on_buttons;
+use crate::options::BusyMode;
 use crate::platform::{Arrival, Sender, now_ms};
-use crate::turns::{ATTEMPTS_MAX, Ended};
+use crate::turns::{ATTEMPTS_MAX, CUT_OFF, Ended};
 
 /// Why a command is accepted and not answered: it was begun, in the session that follows.
 pub(crate) const BEGUN: &str = "begun";
@@ -36,6 +37,8 @@ pub(crate) enum Reached {
     Call(String),
     /// It had its reply.
     Replied(String),
+    /// It was stopped.
+    Stopped,
 }
 
 /// Whether a turn is that of a message, or goes on with it after a crash.
@@ -68,6 +71,9 @@ pub(crate) fn reached(loaded: &Loaded, turn: &str) -> Reached {
                 }
             }
         }
+    }
+    if rows.last().is_some_and(|row| row.stored.note.as_deref() == Some(INTERRUPTED)) {
+        return Reached::Stopped;
     }
     match (last_reply, rows.last().map(|row| &row.stored.message)) {
         (None, _) => Reached::Asked(first.seq),
@@ -106,6 +112,11 @@ impl Shared {
         let message = &row.message;
         if message.kind == InboundKind::Command && row.reason.starts_with(BEGUN) {
             return self.after_cut_command(&row).await;
+        }
+        if message.kind == InboundKind::Internal {
+            let (session, _) = self.route(&message.key, BusyMode::Queue).await?;
+            self.store.queue(&row.id, &session, u32::MAX).await?;
+            return Ok(());
         }
         let Some(admitted) = self.admitted_again(&row).await? else { return Ok(()) };
         if message.kind == InboundKind::Command {
@@ -210,8 +221,7 @@ impl Shared {
         self.find_shown(&row.message.key.lane(), &row.id).await;
         match far {
             Reached::Replied(text) => {
-                let blank = answer_blank(&row);
-                let answer = self.answer_of(&row, &text, blank);
+                let answer = self.answer_of(&row, &text, crate::turns::answer_blank(&row));
                 self.store.finish(&row.id, InboxState::Answered, "", answer).await?;
             }
             _ if row.attempts >= ATTEMPTS_MAX => {
@@ -228,6 +238,7 @@ impl Shared {
             Reached::Between if self.goes_on_by_itself(&row) => {
                 self.store.requeue(&row.id).await?;
             }
+            Reached::Stopped => self.cut_off(&row, CUT_OFF).await?,
             Reached::Between | Reached::Call(_) => self.go_on(row, far).await?,
         }
         Ok(())
@@ -257,10 +268,13 @@ impl Shared {
     /// effect is unknown, the person decides.
     async fn go_on(self: &Arc<Self>, row: InboxRow, far: Reached) -> Result<(), StoreError> {
         let Some(id) = row.session.clone() else { return Ok(()) };
+        // A turn that waits for a person goes on with its opening.
+        self.begin_running(&row);
         let opened = self.open(&row.message.key, &id, &row.message.sender).await;
         let session = match opened {
             Ok(session) => session,
             Err(error) => {
+                self.end_running(&row.id);
                 let text = format!("I was interrupted, and cannot go on: {error}");
                 return self.cut_off(&row, &text).await;
             }
@@ -270,6 +284,7 @@ impl Shared {
             self.runners.errand(Owned::start(async move { shared.follow(row, session).await }));
             return Ok(());
         }
+        self.end_running(&row.id);
         let buttons = self.account(&row.message.key.lane()).is_some_and(|it| it.def.buttons);
         let text = match far {
             Reached::Call(call) => {
@@ -278,10 +293,10 @@ impl Shared {
                     "I was interrupted while this ran, and do not know whether it took effect:\n\n```\n{call}\n```\n\nSay `continue` to go on, or tell me what to do instead."
                 )
             }
-            _ => "I was interrupted in the middle of this. Say `continue` to go on.".to_owned(),
+            _ => CUT_OFF.to_owned(),
         };
         let buttons = if buttons { go_on_buttons(&row) } else { Vec::new() };
-        let notice = NewDelivery { body: text, buttons, ..answer_blank(&row) };
+        let notice = NewDelivery { body: text, buttons, ..crate::turns::answer_blank(&row) };
         self.store.finish(&row.id, InboxState::Interrupted, "cut off", vec![notice]).await?;
         self.nudge(&row.message.key.lane());
         Ok(())
@@ -320,21 +335,10 @@ impl Shared {
     }
 
     async fn cut_off(&self, row: &InboxRow, text: &str) -> Result<(), StoreError> {
-        let notice = NewDelivery { body: text.to_owned(), ..answer_blank(row) };
+        let notice = NewDelivery { body: text.to_owned(), ..crate::turns::answer_blank(row) };
         let notice = NewDelivery { class: DeliveryClass::Final, ..notice };
         self.store.finish(&row.id, InboxState::Interrupted, "cut off", vec![notice]).await?;
         self.nudge(&row.message.key.lane());
         Ok(())
-    }
-}
-
-/// The answer to a message, with nothing in it yet.
-fn answer_blank(row: &InboxRow) -> NewDelivery {
-    NewDelivery {
-        class: DeliveryClass::Final,
-        token: format!("turn-{}", row.id),
-        reply_to: Some(row.message.message.clone()).filter(|name| !name.is_empty()),
-        inbox: Some(row.id.clone()),
-        ..blank(&row.message.key.lane())
     }
 }

@@ -1,10 +1,13 @@
 //! How a gateway is, as people and scripts are told.
 
 use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use petasos_store::StoreError;
 use serde::Serialize;
 
 use crate::account::AccountState;
+use crate::gateway::Shared;
 use crate::render::add;
 
 /// How the gateway is.
@@ -80,6 +83,12 @@ impl GatewayStatus {
         };
         let up = |it: &AccountStatus| account(it, u64::from(it.state == AccountState::Connected));
         family("account_connected", "gauge", self.accounts.iter().map(up).collect());
+        let state = |it: &AccountStatus| {
+            let (labels, one) = account(it, 1);
+            let labels = labels.replace('}', &format!(",state=\"{}\"}}", it.state.as_str()));
+            (labels, one)
+        };
+        family("account_state", "gauge", self.accounts.iter().map(state).collect());
         let again = |it: &AccountStatus| account(it, it.reconnects);
         family("account_reconnects_total", "counter", self.accounts.iter().map(again).collect());
         out
@@ -97,4 +106,60 @@ impl GatewayStatus {
 /// The value of a label.
 fn quoted(text: &str) -> String {
     text.replace('\\', "\\\\").replace('"', "\\\"").replace('\n', " ")
+}
+
+impl Shared {
+    /// How the gateway is that runs since then.
+    pub(crate) async fn status(&self, since_ms: i64) -> Result<GatewayStatus, StoreError> {
+        let inbox = self.store.depths().await?;
+        let outbox = self.store.delivery_depths().await?;
+        let paired = self.store.paired(None).await?;
+        let unstored = self.unstored.lock().clone();
+        let accounts = self.accounts.iter().map(|account| {
+            let (state, since_ms, reconnects) = account.state();
+            let (options, gateway) = (account.options(), self.options());
+            let anybody = options.has_list()
+                || gateway.allow_all
+                || gateway.owner.is_some()
+                || !gateway.allowed.is_empty()
+                || account.def.unattended
+                || paired.iter().any(|person| person.platform == account.def.name);
+            let closed = (!anybody).then(|| {
+                format!(
+                    "nobody may write here: set {}_ALLOWED_USERS, or let people pair",
+                    account.def.name.to_uppercase()
+                )
+            });
+            let notice = unstored.clone().or(closed);
+            AccountStatus {
+                platform: account.def.name.to_owned(),
+                account: account.platform.account().to_owned(),
+                state,
+                since_ms,
+                reconnects,
+                notice,
+            }
+        });
+        let counters = &self.counters;
+        let count = |name, counter: &AtomicU64| (name, counter.load(Ordering::Relaxed));
+        Ok(GatewayStatus {
+            version: env!("CARGO_PKG_VERSION"),
+            pid: std::process::id(),
+            since_ms,
+            draining: self.draining.load(Ordering::Acquire),
+            stopped: self.host.stopped(),
+            accounts: accounts.collect(),
+            inbox: inbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),
+            outbox: outbox.into_iter().map(|(state, count)| (state.as_str(), count)).collect(),
+            working: self.runners.count(),
+            counts: HashMap::from([
+                count("accepted", &counters.accepted),
+                count("repeated", &counters.repeated),
+                count("strangers", &counters.strangers),
+                count("turns", &counters.turns),
+                count("sent", &counters.sent),
+                count("failed_sends", &counters.failed_sends),
+            ]),
+        })
+    }
 }

@@ -26,7 +26,7 @@ use crate::options::BusyMode;
 use crate::platform::Sender;
 use crate::render;
 use crate::routing::notes_for;
-use crate::stage::Stage;
+use crate::stage::{Stage, answer_token};
 
 /// So many messages and characters become one turn where a chat collects.
 const COLLECTED_MAX: usize = 8;
@@ -35,6 +35,9 @@ const COLLECTED_CHARS_MAX: usize = 16_000;
 const ACKNOWLEDGED: Duration = Duration::from_secs(30);
 /// A turn that was begun so often and never ended is not begun again by itself.
 pub(crate) const ATTEMPTS_MAX: u32 = 3;
+
+pub(crate) const CUT_OFF: &str =
+    "I was interrupted in the middle of this. Say `continue` to go on.";
 
 /// Why a turn was stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -298,6 +301,7 @@ impl Shared {
             Err(error) => warn!(%error, id = row.id, "who may write is not known"),
         }
         let began = Instant::now();
+        self.begin_running(&row);
         let ended = match self.open(&key, &id, &row.message.sender).await {
             Err(error) => Ended::Failed(error.to_string()),
             Ok(session) => self.carry_out(&row, &session).await,
@@ -310,6 +314,7 @@ impl Shared {
         info!(id = row.id, session = %id, took_ms, "a turn ended");
     }
 
+    /// Carries out the turn of a message.
     async fn carry_out(self: &Arc<Self>, row: &InboxRow, session: &Session) -> Ended {
         let mut events = session.events(Replay::Now);
         let input = match self.input_of_rest(row).await {
@@ -340,7 +345,7 @@ impl Shared {
         ended
     }
 
-    /// Ends a message together with its answer.
+    /// Ends a message together with its answer, where that was not stored with its turn.
     pub(crate) async fn finish(
         &self,
         row: &InboxRow,
@@ -348,14 +353,7 @@ impl Shared {
         why: Option<StopReason>,
     ) -> Result<(), StoreError> {
         let lane = row.message.key.lane();
-        let answer = |class, text: String| NewDelivery {
-            class,
-            token: format!("turn-{}", row.id),
-            body: text,
-            reply_to: Some(row.message.message.clone()).filter(|name| !name.is_empty()),
-            inbox: Some(row.id.clone()),
-            ..blank(&lane)
-        };
+        let answer = |class, body: String| NewDelivery { class, body, ..answer_blank(row) };
         let (state, reason, deliveries) = match ended {
             Ended::Turn(end) if end.outcome == Outcome::Interrupted => {
                 let (state, reason, text) = match why {
@@ -375,9 +373,7 @@ impl Shared {
                         (InboxState::Interrupted, "nothing happened", Some(text))
                     }
                     Some(StopReason::Drain) | None => {
-                        let text =
-                            "I was interrupted in the middle of this. Say `continue` to go on.";
-                        (InboxState::Interrupted, "interrupted", Some(text.to_owned()))
+                        (InboxState::Interrupted, "interrupted", Some(CUT_OFF.to_owned()))
                     }
                 };
                 (
@@ -387,9 +383,7 @@ impl Shared {
                 )
             }
             Ended::Turn(end) => {
-                let answered =
-                    self.answer_of(row, &end.text, answer(DeliveryClass::Final, String::new()));
-                (InboxState::Answered, "", answered)
+                (InboxState::Answered, "", self.answer_of(row, &end.text, answer_blank(row)))
             }
             Ended::Failed(why) => {
                 let text = self.host.redact(&format!("That did not work: {}", first_line(&why)));
@@ -397,10 +391,10 @@ impl Shared {
             }
             Ended::Silent => (InboxState::Answered, "silent", Vec::new()),
         };
-        if self.store.finish(&row.id, state, reason, deliveries).await? {
-            self.nudge(&lane);
-        }
-        Ok(())
+        let stored = self.store.finish(&row.id, state, reason, deliveries).await;
+        self.end_running(&row.id);
+        self.nudge(&lane);
+        stored.map(drop)
     }
 
     /// The deliveries of a reply: its words, and the files that it names and may send.
@@ -448,4 +442,15 @@ pub(crate) enum Ended {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().chars().take(400).collect()
+}
+
+/// The answer to a message, with nothing in it yet.
+pub(crate) fn answer_blank(row: &InboxRow) -> NewDelivery {
+    NewDelivery {
+        class: DeliveryClass::Final,
+        token: answer_token(&row.id),
+        reply_to: Some(row.message.message.clone()).filter(|name| !name.is_empty()),
+        inbox: Some(row.id.clone()),
+        ..blank(&row.message.key.lane())
+    }
 }

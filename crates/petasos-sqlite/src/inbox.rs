@@ -1,23 +1,31 @@
 //! Messages that came in, as an `InboxStore`.
 
+mod rows;
+
 use std::sync::Arc;
 
 use petasos_contract::SessionId;
 use petasos_store::{
-    ChatKey, ChatKind, InboundKind, InboundMessage, InboxRow, InboxState, InboxStore, Later,
-    NewDelivery, Placing, Receipt, StoreError,
+    Answer, InboundKind, InboundMessage, InboxRow, InboxState, InboxStore, Later, NewDelivery,
+    Placing, Receipt, StoreError,
 };
-use rusqlite::{Connection, OptionalExtension, Row, params};
+use rusqlite::{Connection, OptionalExtension, params};
 
+use self::rows::{COLUMNS, one, stored, word};
+pub(crate) use self::rows::{json, some};
 use crate::leases::Party;
 use crate::outbox;
 use crate::sqlite::failed;
 use crate::stamp::{new_row_id, now_ms};
 use crate::store::Store;
 
-const COLUMNS: &str = "id, profile, platform, account, kind, chat, thread, user, sender, \
-                       sender_name, dedup, message, sent_ms, event, body, media, received_ms, \
-                       state, session, attempts, reason";
+/// Messages that are not settled, in the very words of their index: SQLite takes it for nothing
+/// less, and everything else is a look at every message that ever came.
+macro_rules! undone {
+    () => {
+        " AND state IN ('accepted', 'queued', 'running')"
+    };
+}
 
 impl InboxStore for Store {
     fn accept<'a>(&'a self, message: &'a InboundMessage) -> Later<'a, Receipt> {
@@ -97,17 +105,9 @@ impl InboxStore for Store {
         reason: &'a str,
         deliveries: Vec<NewDelivery>,
     ) -> Later<'a, bool> {
-        let (id, reason, me) = (id.to_owned(), reason.to_owned(), Arc::clone(&self.party));
-        let job = move |connection: &Connection| {
-            if !is_ours(connection, &id, &me)? {
-                return Ok(false);
-            }
-            let empty = deliveries.is_empty();
-            outbox::plan(connection, &deliveries)?;
-            let to = if to == InboxState::Answered && empty { InboxState::Delivered } else { to };
-            set_state(connection, &id, to, &reason)?;
-            Ok(true)
-        };
+        let me = Arc::clone(&self.party);
+        let answer = Answer { inbox: id.to_owned(), to, reason: reason.to_owned(), deliveries };
+        let job = move |connection: &Connection| finish(connection, &answer, &me);
         Box::pin(self.writer.write("the answer to a message", job))
     }
 
@@ -132,8 +132,11 @@ impl InboxStore for Store {
         let words = [platform, account, message, text].map(str::to_owned);
         let job = move |connection: &Connection| {
             let [platform, account, message, text] = words;
-            let sql = "UPDATE inbox SET body = ?4 WHERE platform = ?1 AND account = ?2 \
-                       AND message = ?3 AND state IN ('accepted', 'queued')";
+            let sql = concat!(
+                "UPDATE inbox SET body = ?4 WHERE platform = ?1 AND account = ?2 ",
+                "AND message = ?3 AND state != 'running'",
+                undone!()
+            );
             let changed = connection.execute(sql, params![platform, account, message, text]);
             changed.map(|changed| changed > 0).map_err(failed)
         };
@@ -143,8 +146,11 @@ impl InboxStore for Store {
     fn withdraw<'a>(&'a self, session: &'a SessionId, reason: &'a str) -> Later<'a, u32> {
         let (session, reason) = (session.clone(), reason.to_owned());
         let job = move |connection: &Connection| {
-            let sql = "UPDATE inbox SET state = 'withdrawn', reason = ?2, changed_ms = ?3 \
-                       WHERE session = ?1 AND state = 'queued'";
+            let sql = concat!(
+                "UPDATE inbox SET state = 'withdrawn', reason = ?2, changed_ms = ?3 ",
+                "WHERE session = ?1 AND state = 'queued'",
+                undone!()
+            );
             let changed = connection.execute(sql, params![session.as_str(), reason, now_ms()]);
             changed.map(|changed| u32::try_from(changed).unwrap_or(u32::MAX)).map_err(failed)
         };
@@ -175,10 +181,22 @@ impl InboxStore for Store {
         Box::pin(self.readers.read("how much waits", look))
     }
 
+    fn undone(&self) -> Later<'_, u64> {
+        let look = |connection: &Connection| {
+            let sql = concat!("SELECT count(*) FROM inbox WHERE true", undone!());
+            let mut sql = connection.prepare_cached(sql).map_err(failed)?;
+            sql.query_row([], |row| row.get(0)).map_err(failed)
+        };
+        Box::pin(self.readers.read("how much is undone", look))
+    }
+
     fn waiting_sessions(&self) -> Later<'_, Vec<SessionId>> {
         let look = |connection: &Connection| {
-            let sql = "SELECT session, min(id) FROM inbox WHERE state = 'queued' \
-                       GROUP BY session ORDER BY 2";
+            let sql = concat!(
+                "SELECT session, min(id) FROM inbox WHERE state = 'queued'",
+                undone!(),
+                " GROUP BY session ORDER BY 2"
+            );
             let mut sql = connection.prepare_cached(sql).map_err(failed)?;
             let rows = sql.query_map([], |row| row.get::<_, String>(0)).map_err(failed)?;
             let rows: Result<Vec<String>, _> = rows.collect();
@@ -200,6 +218,7 @@ impl InboxStore for Store {
                        AS place FROM inbox WHERE state NOT IN ('accepted', 'queued', 'running')) \
                        WHERE place > ?2 AND changed_ms < ?1)";
             let removed = connection.execute(sql, params![before_ms, keep]).map_err(failed)?;
+            outbox::forget(connection, before_ms)?;
             Ok(u64::try_from(removed).unwrap_or(u64::MAX))
         };
         Box::pin(self.writer.write("old messages", job))
@@ -265,9 +284,26 @@ fn accept(
     Ok(Receipt::New(id))
 }
 
+/// Ends a message that is ours, together with what goes out for it; whether it was.
+pub(crate) fn finish(
+    connection: &Connection,
+    answer: &Answer,
+    me: &Party,
+) -> Result<bool, StoreError> {
+    if !is_ours(connection, &answer.inbox, me)? {
+        return Ok(false);
+    }
+    outbox::plan(connection, &answer.deliveries)?;
+    let silent = answer.to == InboxState::Answered && answer.deliveries.is_empty();
+    let to = if silent { InboxState::Delivered } else { answer.to };
+    set_state(connection, &answer.inbox, to, &answer.reason)?;
+    Ok(true)
+}
+
 /// How many messages wait for a session or run in it.
 fn undone(connection: &Connection, session: &SessionId) -> Result<u32, StoreError> {
-    let sql = "SELECT count(*) FROM inbox WHERE session = ?1 AND state IN ('queued', 'running')";
+    let sql =
+        concat!("SELECT count(*) FROM inbox WHERE session = ?1 AND state != 'accepted'", undone!());
     connection
         .prepare_cached(sql)
         .and_then(|mut sql| sql.query_row([session.as_str()], |row| row.get(0)))
@@ -283,7 +319,8 @@ fn queue(
     if state_of(connection, id)? != Some(InboxState::Accepted) {
         return Ok(Placing::Settled);
     }
-    let waits = "SELECT count(*) FROM inbox WHERE session = ?1 AND state = 'queued'";
+    let waits =
+        concat!("SELECT count(*) FROM inbox WHERE session = ?1 AND state = 'queued'", undone!());
     let waiting: u32 = connection
         .prepare_cached(waits)
         .and_then(|mut sql| sql.query_row([session.as_str()], |row| row.get(0)))
@@ -304,10 +341,16 @@ fn claim(
     session: &SessionId,
     me: &Party,
 ) -> Result<Option<InboxRow>, StoreError> {
-    let sql = "UPDATE inbox SET state = 'running', attempts = attempts + 1, owner = ?2, \
-               changed_ms = ?3 WHERE id = (SELECT min(id) FROM inbox WHERE session = ?1 \
-               AND state = 'queued') AND NOT EXISTS (SELECT 1 FROM inbox WHERE session = ?1 \
-               AND state = 'running') RETURNING id";
+    let sql = concat!(
+        "UPDATE inbox SET state = 'running', attempts = attempts + 1, owner = ?2, ",
+        "changed_ms = ?3 WHERE id = (SELECT id FROM inbox WHERE session = ?1 ",
+        "AND state = 'queued'",
+        undone!(),
+        " ORDER BY event = 'internal', id LIMIT 1) AND NOT EXISTS (SELECT 1 FROM inbox ",
+        "WHERE session = ?1 AND state = 'running'",
+        undone!(),
+        ") RETURNING id"
+    );
     let row = params![session.as_str(), me.mark(), now_ms()];
     let id: Option<String> = connection
         .prepare_cached(sql)
@@ -326,7 +369,8 @@ fn collect(
     let Some(first) = one(connection, id)? else { return Ok(()) };
     let Some(session) = &first.session else { return Ok(()) };
     let sql = format!(
-        "SELECT {COLUMNS} FROM inbox WHERE session = ?1 AND state = 'queued' ORDER BY id LIMIT ?2"
+        "SELECT {COLUMNS} FROM inbox WHERE session = ?1 AND state = 'queued' {} ORDER BY id LIMIT ?2",
+        undone!()
     );
     let mut sql = connection.prepare_cached(&sql).map_err(failed)?;
     let most = i64::try_from(messages_max.saturating_sub(1)).unwrap_or(i64::MAX);
@@ -380,7 +424,8 @@ fn join(connection: &Connection, id: &str, others: &[String]) -> Result<(), Stor
 
 fn orphans(connection: &Connection, me: &Party) -> Result<Vec<InboxRow>, StoreError> {
     let sql = format!(
-        "SELECT {COLUMNS}, owner FROM inbox WHERE state IN ('accepted', 'running') ORDER BY id"
+        "SELECT {COLUMNS}, owner FROM inbox WHERE state != 'queued' {} ORDER BY id",
+        undone!()
     );
     let mut sql = connection.prepare_cached(&sql).map_err(failed)?;
     let rows = sql.query_map([], |row| Ok((stored(row)?, row.get::<_, String>(21)?)));
@@ -424,63 +469,4 @@ pub(crate) fn set_state(
     let sql = "UPDATE inbox SET state = ?2, reason = ?3, changed_ms = ?4 WHERE id = ?1";
     let row = params![id, to.as_str(), reason, now_ms()];
     connection.prepare_cached(sql).and_then(|mut sql| sql.execute(row)).map(drop).map_err(failed)
-}
-
-fn one(connection: &Connection, id: &str) -> Result<Option<InboxRow>, StoreError> {
-    let sql = format!("SELECT {COLUMNS} FROM inbox WHERE id = ?1");
-    connection
-        .prepare_cached(&sql)
-        .and_then(|mut sql| sql.query_row([id], stored).optional())
-        .map_err(failed)
-}
-
-fn stored(row: &Row<'_>) -> rusqlite::Result<InboxRow> {
-    let kind: String = row.get(4)?;
-    let event: String = row.get(13)?;
-    let media: String = row.get(15)?;
-    let state: String = row.get(17)?;
-    Ok(InboxRow {
-        id: row.get(0)?,
-        message: InboundMessage {
-            key: ChatKey {
-                profile: row.get(1)?,
-                platform: row.get(2)?,
-                account: row.get(3)?,
-                kind: ChatKind::named(&kind).unwrap_or(ChatKind::Dm),
-                chat: row.get(5)?,
-                thread: some(row.get(6)?),
-                user: some(row.get(7)?),
-            },
-            sender: row.get(8)?,
-            sender_name: row.get(9)?,
-            dedup: row.get(10)?,
-            message: row.get(11)?,
-            sent_ms: row.get(12)?,
-            kind: serde_json::from_value(event.into()).unwrap_or(InboundKind::Text),
-            text: row.get(14)?,
-            media: serde_json::from_str(&media).unwrap_or_default(),
-        },
-        received_ms: row.get(16)?,
-        state: InboxState::named(&state).unwrap_or(InboxState::Ignored),
-        session: some(row.get(18)?).map(SessionId::from),
-        attempts: row.get(19)?,
-        reason: row.get(20)?,
-    })
-}
-
-/// Nothing for an empty text.
-pub(crate) fn some(text: String) -> Option<String> {
-    (!text.is_empty()).then_some(text)
-}
-
-/// A value as JSON text.
-pub(crate) fn json(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    serde_json::to_string(value).map_err(|error| StoreError::Failed(error.to_string()))
-}
-
-/// The word of a value that is one.
-fn word(value: &impl serde::Serialize) -> Result<String, StoreError> {
-    let value =
-        serde_json::to_value(value).map_err(|error| StoreError::Failed(error.to_string()))?;
-    Ok(value.as_str().unwrap_or_default().to_owned())
 }

@@ -54,7 +54,7 @@ impl OutboxStore for Store {
         let (platform, account) = (platform.to_owned(), account.to_owned());
         let look = move |connection: &Connection| {
             let sql = "SELECT min(next_ms) FROM outbox WHERE platform = ?1 AND account = ?2 \
-                       AND state IN ('planned', 'ambiguous')";
+                       AND state != 'sending' AND state IN ('planned', 'sending', 'ambiguous')";
             let row = params![platform, account];
             connection.query_row(sql, row, |row| row.get(0)).map_err(failed)
         };
@@ -87,7 +87,8 @@ impl OutboxStore for Store {
     fn recover_sending(&self) -> Later<'_, u32> {
         let me = Arc::clone(&self.party);
         let job = move |connection: &Connection| {
-            let sql = "SELECT id, owner FROM outbox WHERE state = 'sending'";
+            let sql = "SELECT id, owner FROM outbox WHERE state = 'sending' \
+                       AND state IN ('planned', 'sending', 'ambiguous')";
             let mut sql = connection.prepare(sql).map_err(failed)?;
             let rows = sql.query_map([], |row| Ok((row.get::<_, i64>(0)?, row.get(1)?)));
             let rows: Result<Vec<(i64, String)>, _> = rows.map_err(failed)?.collect();
@@ -176,7 +177,8 @@ impl OutboxStore for Store {
         let lane = lane.cloned();
         let job = move |connection: &Connection| {
             let sql = "UPDATE outbox SET state = 'superseded', changed_ms = ?1 \
-                       WHERE state = 'planned' AND class = ?2 AND (?3 = '' OR (platform = ?3 \
+                       WHERE state = 'planned' AND state IN ('planned', 'sending', 'ambiguous') \
+                       AND class = ?2 AND (?3 = '' OR (platform = ?3 \
                        AND account = ?4 AND chat = ?5 AND thread = ?6))";
             let empty = String::new();
             let (platform, account, chat, thread) =
@@ -370,4 +372,13 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<OutboxRow> {
         created_ms: row.get(18)?,
         error: row.get(19)?,
     })
+}
+
+/// Forgets what arrived before this, and what was given up long before.
+pub(crate) fn forget(connection: &Connection, before_ms: i64) -> Result<(), StoreError> {
+    const GIVEN_UP_MS: i64 = 23 * 86_400_000;
+    let sql = "DELETE FROM outbox WHERE (state IN ('sent', 'superseded') AND changed_ms < ?1) \
+               OR (state = 'dead' AND changed_ms < ?2)";
+    let row = params![before_ms, before_ms.saturating_sub(GIVEN_UP_MS)];
+    connection.execute(sql, row).map(drop).map_err(failed)
 }

@@ -165,6 +165,7 @@ impl ApiHost for ChatProgram {
 
     fn reached(&self, session: &SessionId, place: Reached) {
         let Reached { address, attended, sandbox } = place;
+        let attended = attended || self.routes_questions();
         let settings = Some(Arc::clone(self.confined_to(sandbox.as_deref())));
         let (surface, since) = (Surface::ApiServer, Instant::now());
         self.place(session, Place { surface, address, attended, since, settings });
@@ -176,6 +177,10 @@ impl ApiHost for ChatProgram {
 
     fn halted(&self) -> Option<String> {
         halt::stopped(self.host.settings().home())
+    }
+
+    fn routes_questions(&self) -> bool {
+        crate::post::routes_questions(self.host.settings())
     }
 
     fn toolsets(&self) -> Value {

@@ -23,6 +23,8 @@ pub(crate) struct Card {
     pub(super) question: Arc<Question>,
     pub(super) opened_ms: i64,
     pub(super) closed: Option<String>,
+    /// It is about a turn that no chat began.
+    pub(super) routed: bool,
 }
 
 /// The cards of all chats.

@@ -4,8 +4,8 @@ use petasos_contract::approval::Scope;
 use petasos_session::{Question, QuestionKind, QuestionReply};
 use petasos_store::CardButton;
 
-use super::{WHY_CHARS_MAX, card_id};
-use crate::render;
+use super::{Card, WHY_CHARS_MAX, card_id};
+use crate::render::{self, add};
 
 /// A line that is an answer and nothing else, and the number it names.
 pub(super) fn typed(text: &str) -> Option<(QuestionReply, Option<u32>)> {
@@ -74,18 +74,73 @@ pub(super) fn described(reply: &QuestionReply, name: &str) -> String {
     }
 }
 
-/// The beginning and the end of a long text.
-pub(super) fn shortened(text: &str) -> String {
-    const WHOLE: usize = 2500;
+/// The words of a card about this.
+pub(super) fn card_text(card: &Card, buttons: bool, subject: &str) -> String {
+    let number = card.number;
+    let minutes = card.question.patience.as_secs().div_ceil(60);
+    match &card.question.kind {
+        QuestionKind::Approval(request) => {
+            let fence = fence_around(subject);
+            let mut body = format!(
+                "**#{number} needs your consent** ({})\n\n{fence}\n{subject}\n{fence}\n",
+                request.tool
+            );
+            if !buttons {
+                let scopes = match request.widest {
+                    Scope::Once => format!("yes {number}"),
+                    Scope::Session => format!("yes {number} / session {number}"),
+                    Scope::Always => {
+                        format!("yes {number} / session {number} / always {number}")
+                    }
+                };
+                add(&mut body, format_args!("\nreply: {scopes} / no {number} why"));
+            }
+            if card.routed {
+                add(&mut body, format_args!("\n\nAsked by `{}`.", card.session));
+            }
+            add(&mut body, format_args!("\n\nOpen for {minutes} minutes."));
+            body
+        }
+        QuestionKind::Choice { text, choices } => {
+            let mut body = format!("**#{number}** {}\n", render::harmless(text));
+            for (at, choice) in choices.iter().enumerate() {
+                add(&mut body, format_args!("\n{}. {}", at + 1, render::harmless(choice)));
+            }
+            let how = if choices.is_empty() {
+                "Your next message is the answer."
+            } else {
+                "A number, or your own words."
+            };
+            add(&mut body, format_args!("\n\n{how}"));
+            body
+        }
+        QuestionKind::Password { .. } => format!(
+            "**#{number}** A password is wanted. Passwords are not typed into a chat: this is skipped."
+        ),
+    }
+}
+
+/// A fence that nothing in a text ends: what is asked about cannot write words of its own below it.
+fn fence_around(text: &str) -> String {
+    let mut longest = 2;
+    for run in text.split(|sign| sign != '`') {
+        longest = longest.max(run.len());
+    }
+    "`".repeat(longest + 1)
+}
+
+/// A long text as its beginning and its end, so that it fits into so many characters.
+pub(super) fn shortened(text: &str, room: usize) -> String {
     const FIRST: usize = 1500;
     const LAST: usize = 500;
     let count = text.chars().count();
-    if count <= WHOLE {
+    if count <= room {
         return text.to_owned();
     }
-    let first: String = text.chars().take(FIRST).collect();
-    let last: String = text.chars().skip(count - LAST).collect();
-    format!("{first}\n… {} characters …\n{last}", count - FIRST - LAST)
+    let (first, last) = (FIRST.min(room / 2), LAST.min(room / 4));
+    let beginning: String = text.chars().take(first).collect();
+    let end: String = text.chars().skip(count - last).collect();
+    format!("{beginning}\n… {} characters …\n{end}", count - first - last)
 }
 
 #[cfg(test)]

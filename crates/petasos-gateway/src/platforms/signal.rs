@@ -236,6 +236,22 @@ impl Signal {
     }
 }
 
+/// A file as signal-cli takes it: by its path, or its bytes by a `data:` address where it had
+/// metadata that the one on the disk keeps.
+fn attached(file: &MediaFile) -> Result<String, SendError> {
+    use base64::Engine as _;
+    let bytes = crate::media::read(file)?;
+    if std::fs::read(&file.path).is_ok_and(|kept| kept == bytes) {
+        return Ok(file.path.clone());
+    }
+    let bytes = base64::engine::general_purpose::STANDARD.encode(bytes);
+    let plain = |letter: char| letter.is_ascii_alphanumeric() || matches!(letter, '.' | '-' | '_');
+    let name = if file.name.is_empty() { &file.path } else { &file.name };
+    let last = name.rsplit('/').next().unwrap_or_default();
+    let name: String = last.chars().filter(|letter| plain(*letter)).collect();
+    Ok(format!("data:{};filename={name};base64,{bytes}", file.mime))
+}
+
 impl Platform for Signal {
     fn account(&self) -> &str {
         &self.account
@@ -251,7 +267,7 @@ impl Platform for Signal {
             params["message"] = json!(message.text);
             if let Some(file) = message.media {
                 params["message"] = json!("");
-                params["attachments"] = json!([file.path]);
+                params["attachments"] = json!([attached(file)?]);
             }
             let sent = self.rpc("send", &params).await?;
             let stamp = sent.get("timestamp").and_then(Value::as_i64).unwrap_or_default();
@@ -288,5 +304,41 @@ impl Platform for Signal {
             let version = found.get("version").and_then(Value::as_str).unwrap_or_default();
             Ok(format!("{} by signal-cli {version}", self.account))
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_photograph_goes_without_its_words_and_a_plain_file_by_its_path() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("my photo.png");
+        let chunk = |kind: &[u8], body: &[u8]| {
+            let length = u32::try_from(body.len()).unwrap().to_be_bytes();
+            [&length[..], kind, body, &[0; 4]].concat()
+        };
+        let photo = [
+            b"\x89PNG\r\n\x1a\n".to_vec(),
+            chunk(b"IHDR", &[0; 13]),
+            chunk(b"eXIf", b"GPS 52.5 N"),
+            chunk(b"IEND", b""),
+        ];
+        std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), &photo.concat())
+            .unwrap();
+        let file = MediaFile {
+            path: path.display().to_string(),
+            mime: "image/png".to_owned(),
+            name: "my photo.png".to_owned(),
+        };
+        let sent = attached(&file).unwrap();
+        let (head, data) = sent.split_once(";base64,").unwrap();
+        assert_eq!(head, "data:image/png;filename=myphoto.png");
+        let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, data);
+        assert!(!String::from_utf8_lossy(&bytes.unwrap()).contains("GPS"));
+        std::io::Write::write_all(&mut std::fs::File::create(&path).unwrap(), b"plain words")
+            .unwrap();
+        assert_eq!(attached(&file).unwrap(), file.path);
     }
 }

@@ -8,16 +8,22 @@ mod updates;
 mod webhook;
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use futures::StreamExt as _;
+use futures::stream::FuturesUnordered;
 use petasos_contract::delivery::Mark;
 use petasos_contract::{BoxFuture, Secret};
 use petasos_net::{Method, NetError};
 use petasos_store::{Lane, MediaFile};
 use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+use tracing::debug;
 
 use crate::api::{Api, ApiAnswer, link_error, multipart, of_status, send_error};
 use crate::link::Link;
+use crate::menu::{MenuItem, MenuLimits};
 use crate::options::text_of;
 use crate::platform::{
     LinkError, Opened, Opening, Outgoing, Platform, PlatformDef, Rates, Repeats, SendError,
@@ -76,6 +82,18 @@ struct Telegram {
     files: Api,
     poll: Duration,
     webhook: Option<Webhook>,
+    /// How often another process was in the way, one after the other.
+    conflicts: AtomicUsize,
+}
+
+/// The chat in which an update happened, whatever kind it is.
+fn chat_of(update: &Value) -> Option<i64> {
+    let kinds = ["message", "edited_message", "callback_query", "message_reaction"];
+    kinds.iter().find_map(|kind| {
+        let event = update.get(*kind)?;
+        let chat = event.pointer("/chat/id").or_else(|| event.pointer("/message/chat/id"));
+        chat.and_then(Value::as_i64)
+    })
 }
 
 fn open(opening: &Opening<'_>) -> Opened {
@@ -104,7 +122,8 @@ fn open(opening: &Opening<'_>) -> Opened {
             };
             let webhook = webhook.clone();
             let (api, files) = (api(&base)?, api(&files)?);
-            let account = Telegram { account: id, api, files, poll, webhook };
+            let conflicts = AtomicUsize::new(0);
+            let account = Telegram { account: id, api, files, poll, webhook, conflicts };
             Ok(Arc::new(account) as Arc<dyn Platform>)
         });
     accounts.collect()
@@ -124,6 +143,9 @@ fn account_of(token: &str) -> Result<String, String> {
     Ok(id.to_owned())
 }
 
+/// Updates with their numbers, in order.
+type Numbered<'a> = Vec<(i64, &'a Value)>;
+
 impl Telegram {
     async fn call(
         &self,
@@ -139,6 +161,7 @@ impl Telegram {
         if let Some(webhook) = &self.webhook {
             return self.serve(link, webhook, &me).await;
         }
+        self.show_menu(link).await;
         let mut offset: i64 =
             link.cursor("offset").await?.and_then(|text| text.parse().ok()).unwrap_or(0);
         loop {
@@ -155,11 +178,7 @@ impl Telegram {
                     self.leave_webhook().await?;
                     continue;
                 }
-                (409, _) => {
-                    let reason =
-                        "another process reads this bot: stop it, or use another token".to_owned();
-                    return Err(LinkError::Taken { reason, after: Duration::from_secs(30) });
-                }
+                (409, _) => return Err(self.taken()),
                 (401 | 404, _) => {
                     return Err(LinkError::Fatal("Telegram refuses the token".to_owned()));
                 }
@@ -175,16 +194,97 @@ impl Telegram {
                 }
             };
             link.progress();
-            for update in &updates {
-                let Some(id) = update.get("update_id").and_then(Value::as_i64) else { continue };
-                if let Some(arrival) = self.arrival(link, update, id, &me).await {
-                    link.take(arrival).await?;
-                }
-                offset = offset.max(id + 1);
-            }
+            self.conflicts.store(0, Ordering::Relaxed);
+            self.take_all(link, &updates, &me).await?;
+            let last = updates.iter().filter_map(|it| it.get("update_id")?.as_i64()).max();
+            offset = last.map_or(offset, |last| offset.max(last + 1));
             if !updates.is_empty() {
                 link.set_cursor("offset", &offset.to_string()).await?;
             }
+        }
+    }
+
+    /// Stores updates: those of a chat in their order, those of several beside each other, because
+    /// each waits for the disk.
+    async fn take_all(&self, link: &Link, updates: &[Value], me: &Me) -> Result<(), LinkError> {
+        const BESIDE: usize = 32;
+        // Where a chat moves, what follows it elsewhere comes afterwards.
+        let moves = updates.iter().any(|it| {
+            it.pointer("/message/migrate_to_chat_id").is_some()
+                || it.pointer("/message/migrate_from_chat_id").is_some()
+        });
+        let mut chats: Vec<(Option<i64>, Numbered<'_>)> = Vec::new();
+        for update in updates {
+            let Some(id) = update.get("update_id").and_then(Value::as_i64) else { continue };
+            let chat = chat_of(update).filter(|_| !moves);
+            match chats.iter_mut().find(|(known, _)| *known == chat) {
+                Some((_, own)) => own.push((id, update)),
+                None => chats.push((chat, vec![(id, update)])),
+            }
+        }
+        let mut chats = chats.into_iter();
+        let mut open: FuturesUnordered<BoxFuture<'_, Result<(), LinkError>>> =
+            FuturesUnordered::new();
+        let mut result = Ok(());
+        loop {
+            while open.len() < BESIDE
+                && let Some((_, own)) = chats.next()
+            {
+                open.push(Box::pin(self.take_chat(link, own, me)));
+            }
+            match open.next().await {
+                // All of them end before an error is told: what was stored is stored.
+                Some(ended) => result = result.and(ended),
+                None => return result,
+            }
+        }
+    }
+
+    /// Stores the updates of one chat, in their order.
+    async fn take_chat(
+        &self,
+        link: &Link,
+        own: Vec<(i64, &Value)>,
+        me: &Me,
+    ) -> Result<(), LinkError> {
+        for (id, update) in own {
+            if let Some(arrival) = self.arrival(link, update, id, me).await {
+                link.take(arrival).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Another process reads the same bot: its poll may live for half a minute, and two that fight
+    /// for it are of no use to anybody.
+    fn taken(&self) -> LinkError {
+        const PAUSES: [u64; 5] = [10, 20, 30, 40, 50];
+        const LONG: u64 = 300;
+        let before = self.conflicts.fetch_add(1, Ordering::Relaxed);
+        let pause = PAUSES.get(before).copied().unwrap_or(LONG);
+        let reason = format!(
+            "another process reads bot {}: stop it, or use another token; tried again in {pause} s",
+            self.account
+        );
+        LinkError::Taken { reason, after: Duration::from_secs(pause) }
+    }
+
+    /// Puts the commands into the menu of the bot, when they are others than last time. A menu is
+    /// nice to have: whoever cannot be shown one can type.
+    async fn show_menu(&self, link: &Link) {
+        const LIMITS: MenuLimits = MenuLimits { items: 100, name: 32, about: 256 };
+        let entry = |it: MenuItem| json!({ "command": it.name, "description": it.about });
+        let commands: Vec<Value> = link.menu(LIMITS).await.into_iter().map(entry).collect();
+        let body = json!({ "commands": commands });
+        let shown = format!("{:x}", Sha256::digest(body.to_string()));
+        if link.cursor("menu").await.is_ok_and(|kept| kept.as_deref() == Some(&shown)) {
+            return;
+        }
+        let answer = self.call("setMyCommands", &body, CALL).await;
+        if answer.is_ok_and(|answer| answer.status == 200)
+            && let Err(error) = link.set_cursor("menu", &shown).await
+        {
+            debug!(%error, "the menu is shown again at the next start");
         }
     }
 
@@ -240,6 +340,7 @@ impl Telegram {
             Some("image") if bytes.len() <= 10_000_000 => ("sendPhoto", "photo"),
             Some("audio") if file.mime == "audio/ogg" => ("sendVoice", "voice"),
             Some("audio") => ("sendAudio", "audio"),
+            Some("video") if file.mime == "video/mp4" => ("sendVideo", "video"),
             _ => ("sendDocument", "document"),
         };
         let mut fields = vec![("chat_id", message.lane.chat.as_str())];

@@ -208,6 +208,84 @@ async fn s18_k5_between_two_calls_the_turn_goes_on() {
 }
 
 #[tokio::test]
+async fn s18_k6_a_call_without_a_result_is_asked_about_and_answered_once() {
+    for round in 0..ROUNDS {
+        let life = Life::new();
+        let stuck = Scripted::default().otherwise(|_, _| Act::call("stuck", "{}"));
+        let world = life.begin(stuck, None).await;
+        world.una("0", "hello").await;
+        // The note that the call begins is stored before it does.
+        let begun = || {
+            let direct = rusqlite::Connection::open(life.folder.path().join("petasos.db")).unwrap();
+            let sql = "SELECT count(*) FROM calls WHERE ended = 0";
+            direct.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap()
+        };
+        let begins = async {
+            while begun() == 0 {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+        };
+        let begins = tokio::time::timeout(Duration::from_mins(1), begins).await;
+        assert!(begins.is_ok(), "the call never begins");
+        drop(world);
+        let model = Scripted::default().otherwise(|prompt, _| {
+            let closed = prompt.messages.iter().rev().find_map(|message| match message {
+                Message::Tool(result) => Some(result.content.text()),
+                _ => None,
+            });
+            let unknown = closed.unwrap_or_default().contains("may not have taken effect");
+            Act::Say(format!("unknown: {unknown}"))
+        });
+        let world = life.begin(model, None).await;
+        world.una("0", "hello").await;
+        let asked = world.texts("c-una", 1).await;
+        assert!(asked[0].contains("stuck") && asked[0].contains("do not know"), "{asked:?}");
+        assert!(world.model.asked().is_empty(), "nothing goes on by itself");
+        let go = world.server.sent()[0].buttons[0].data.clone();
+        for dedup in ["p0", "p1"] {
+            let kind = ArrivalKind::Button(go.clone());
+            let press = Arrival { kind, ..Arrival::text("c-una", "una", dedup, "") };
+            assert!(world.server.give(press).await);
+        }
+        let sent = world.texts("c-una", 2).await;
+        assert_eq!(sent[1..], ["unknown: true"], "round {round}");
+        assert_eq!(rests(&world).await.len(), 2, "one question and one answer");
+    }
+}
+
+#[tokio::test]
+async fn s18_a_reply_and_its_answer_are_stored_in_one_step() {
+    let life = Life::new();
+    life.dies_at(("finish", Before, 0), &["hello"]).await;
+    let direct = rusqlite::Connection::open(life.folder.path().join("petasos.db")).unwrap();
+    let count = |sql: &str| direct.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM messages WHERE role = 'assistant'"), 1);
+    assert_eq!(count("SELECT count(*) FROM inbox WHERE state IN ('answered', 'delivered')"), 1);
+    assert_eq!(count("SELECT count(*) FROM outbox WHERE body = 'heard: hello'"), 1);
+    // Where the answer cannot be planned, the reply is not stored either: the turn runs again.
+    drop(direct);
+    let life = Life::new();
+    let world = life.begin(echo(), None).await;
+    let direct = rusqlite::Connection::open(life.folder.path().join("petasos.db")).unwrap();
+    let refuse = "CREATE TRIGGER refuse BEFORE INSERT ON outbox WHEN new.class = 'final' \
+                  BEGIN SELECT RAISE(ABORT, 'no room'); END";
+    direct.execute_batch(refuse).unwrap();
+    world.una("0", "hello").await;
+    let failed = async {
+        while world.model.asked().is_empty() || world.gateway.status().await.unwrap().working > 0 {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_mins(1), failed).await.is_ok());
+    let count = |sql: &str| direct.query_row(sql, [], |row| row.get::<_, u32>(0)).unwrap();
+    assert_eq!(count("SELECT count(*) FROM messages WHERE role = 'assistant'"), 0);
+    direct.execute_batch("DROP TRIGGER refuse").unwrap();
+    drop((world, direct));
+    let world = life.lives_on(&["hello"]).await;
+    assert_eq!(rests(&world).await, ["heard: hello"]);
+}
+
+#[tokio::test]
 async fn s18_k7_an_open_card_works_after_the_restart() {
     for _ in 0..ROUNDS {
         let life = Life::new();

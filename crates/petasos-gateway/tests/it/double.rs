@@ -226,11 +226,13 @@ async fn socket(
     }
 }
 
-/// One text frame; `close:CODE` closes.
+/// One text frame, or one of bytes behind `hex:`; `close:CODE` closes.
 async fn frame(writer: &mut OwnedWriteHalf, text: &str) {
-    let (kind, bytes) = match text.strip_prefix("close:").and_then(|it| it.parse::<u16>().ok()) {
-        Some(code) => (0x88, code.to_be_bytes().to_vec()),
-        None => (0x81, text.as_bytes().to_vec()),
+    let closing = text.strip_prefix("close:").and_then(|it| it.parse::<u16>().ok());
+    let (kind, bytes) = match (closing, text.strip_prefix("hex:")) {
+        (Some(code), _) => (0x88, code.to_be_bytes().to_vec()),
+        (None, Some(digits)) => (0x82, unhex(digits)),
+        (None, None) => (0x81, text.as_bytes().to_vec()),
     };
     let mut out = vec![kind];
     match u16::try_from(bytes.len()) {
@@ -268,10 +270,23 @@ async fn heard(reader: &mut BufReader<OwnedReadHalf>) -> Option<Value> {
         }
         match kind {
             1 => return serde_json::from_slice(&bytes).ok(),
+            2 => return Some(Value::String(hex(&bytes))),
             8 => return None,
             _ => {}
         }
     }
+}
+
+/// Bytes as a line of text.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    let digits: Vec<String> = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    format!("hex:{}", digits.concat())
+}
+
+/// And back.
+pub(crate) fn unhex(digits: &str) -> Vec<u8> {
+    let pairs = digits.as_bytes().chunks(2);
+    pairs.map(|pair| u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap()).collect()
 }
 
 /// A port that nobody listens at.

@@ -13,4 +13,6 @@ pub(crate) mod sms;
 pub(crate) mod wecom;
 pub(crate) mod wecom_callback;
 pub(crate) mod weixin;
+pub(crate) mod whatsapp;
 pub(crate) mod whatsapp_cloud;
+pub(crate) mod yuanbao;

@@ -2,11 +2,14 @@
 #![expect(clippy::unwrap_used, reason = "what a test cannot set up fails it")]
 
 mod access;
+mod asked;
 mod brought;
 mod chats;
+mod cuts;
 mod deaths;
 mod double;
 mod doubles;
+mod errands;
 mod explained;
 mod live;
 mod moments;
@@ -15,6 +18,8 @@ mod post;
 mod privacy;
 mod real;
 mod rendering;
+mod strain;
 mod suite;
 mod telegram;
+mod unasked;
 mod world;

@@ -158,6 +158,10 @@ impl InboxStore for Mortal {
         passed!(self.depths())
     }
 
+    fn undone(&self) -> Later<'_, u64> {
+        passed!(self.undone())
+    }
+
     fn waiting_sessions(&self) -> Later<'_, Vec<SessionId>> {
         passed!(self.waiting_sessions())
     }

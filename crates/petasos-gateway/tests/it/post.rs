@@ -144,9 +144,10 @@ async fn e141_names_are_looked_up_and_never_guessed() {
     assert_eq!(to("loopback:#general").await.unwrap().to_string(), "loopback:g1");
     assert_eq!(to("loopback").await.unwrap().to_string(), "loopback:c-una:t");
     assert_eq!(to("origin").await.unwrap().to_string(), "loopback:c-ben");
-    let Err(TargetError::Ambiguous { candidates, .. }) = to("loopback:#Family").await else {
+    let Err(TargetError::Ambiguous { mut candidates, .. }) = to("loopback:#Family").await else {
         unreachable!("two places have that name");
     };
+    candidates.sort();
     assert_eq!(candidates, ["loopback:g2", "loopback:g3"]);
     let Err(TargetError::NotFound { candidates, .. }) = to("loopback:#genral").await else {
         unreachable!("no place has that name");

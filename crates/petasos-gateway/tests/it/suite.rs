@@ -295,6 +295,16 @@ async fn s80_ntfy() {
 }
 
 #[tokio::test]
+async fn s80_yuanbao() {
+    bounded(async { Box::pin(conform(&doubles::yuanbao::new().await)).await }).await;
+}
+
+#[tokio::test]
+async fn s80_whatsapp() {
+    bounded(async { Box::pin(conform(&doubles::whatsapp::new().await)).await }).await;
+}
+
+#[tokio::test]
 async fn s80_whatsapp_cloud() {
     bounded(async { Box::pin(conform(&doubles::whatsapp_cloud::new().await)).await }).await;
 }

@@ -27,6 +27,8 @@ struct State {
     /// Answers for the next calls to `sendMessage`: status and body.
     faults: Mutex<VecDeque<(u16, Value)>>,
     polls: Mutex<Vec<i64>>,
+    /// So many polls meet another reader.
+    conflicts: Mutex<usize>,
     news: Notify,
 }
 
@@ -55,7 +57,17 @@ impl BotApi {
         Self { url, state, _task: task }
     }
 
-    fn update(&self, id: i64, what: &Value) {
+    /// The next polls find that somebody else reads.
+    pub(crate) fn conflict(&self, polls: usize) {
+        *self.state.conflicts.lock() = polls;
+    }
+
+    /// How often it was asked for updates.
+    pub(crate) fn polled(&self) -> usize {
+        self.state.polls.lock().len()
+    }
+
+    pub(crate) fn update(&self, id: i64, what: &Value) {
         let mut update = json!({ "update_id": id });
         for (key, value) in what.as_object().unwrap() {
             update[key] = value.clone();
@@ -64,7 +76,7 @@ impl BotApi {
         self.state.news.notify_waiters();
     }
 
-    fn message(&self, id: i64, from: i64, text: &str) {
+    pub(crate) fn message(&self, id: i64, from: i64, text: &str) {
         let from = json!({ "id": from, "is_bot": false, "first_name": "Una" });
         let now =
             std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
@@ -175,6 +187,11 @@ async fn answer(state: &State, path: &str, body: Value) -> (u16, Value) {
                     .is_some_and(|all| all.iter().any(|it| it == "callback_query"))
             );
             state.polls.lock().push(offset);
+            let left = *state.conflicts.lock();
+            if left > 0 {
+                *state.conflicts.lock() = left - 1;
+                return error(409, "Conflict: terminated by other getUpdates request");
+            }
             let deadline = tokio::time::Instant::now()
                 + Duration::from_secs(body["timeout"].as_u64().unwrap_or(0));
             loop {
@@ -216,12 +233,13 @@ async fn answer(state: &State, path: &str, body: Value) -> (u16, Value) {
     }
 }
 
-fn config(api: &BotApi) -> Config {
-    let values: &'static str = Box::leak(
-        json!({ "telegram": { "base_url": api.url, "base_file_url": api.url, "poll_seconds": 2 } })
-            .to_string()
-            .into_boxed_str(),
-    );
+/// Answers come whole, however slow the machine is; previews have tests of their own.
+pub(crate) fn config(url: &str) -> Config {
+    let values = json!({
+        "telegram": { "base_url": url, "base_file_url": url, "poll_seconds": 2 },
+        "display": { "platforms": { "telegram": { "streaming": false } } },
+    });
+    let values: &'static str = Box::leak(values.to_string().into_boxed_str());
     Config {
         values,
         variables: vec![
@@ -233,7 +251,7 @@ fn config(api: &BotApi) -> Config {
     }
 }
 
-fn echo() -> Scripted {
+pub(crate) fn echo() -> Scripted {
     Scripted::default().otherwise(|prompt, _| {
         let last = prompt.messages.iter().rev().find_map(|message| match message {
             Message::User { content } => Some(content.text()),
@@ -247,7 +265,7 @@ fn echo() -> Scripted {
 async fn s15_s16_s17_updates_are_answered_once_and_acknowledged_after_they_are_stored() {
     let api = BotApi::new().await;
     api.message(10, 7, "before you were up");
-    let world = World::with(echo(), config(&api)).await;
+    let world = World::with(echo(), config(&api.url)).await;
     let sent = api.until("an answer", |sent| sent.len() == 1).await;
     assert_eq!(sent[0]["text"], "<b>heard</b>: before you were up");
     assert_eq!((&sent[0]["parse_mode"], &sent[0]["chat_id"]), (&json!("HTML"), &json!("7")));
@@ -268,7 +286,7 @@ async fn s15_s16_s17_updates_are_answered_once_and_acknowledged_after_they_are_s
 #[tokio::test]
 async fn s22_s23_s25_errors_of_the_server_are_understood() {
     let api = BotApi::new().await;
-    let world = World::with(echo(), config(&api)).await;
+    let world = World::with(echo(), config(&api.url)).await;
     api.state.faults.lock().extend([
         (429, json!({ "ok": false, "error_code": 429, "description": "Too Many Requests", "parameters": { "retry_after": 1 } })),
         (400, json!({ "ok": false, "error_code": 400, "description": "Bad Request: can't parse entities: x" })),
@@ -299,7 +317,7 @@ async fn s64_s71_buttons_decide_and_are_confirmed() {
     let api = BotApi::new().await;
     let todo =
         Act::call("todo", r#"{"todos": [{"id": "1", "content": "x", "status": "pending"}]}"#);
-    let world = World::with(Scripted::new([todo, Act::say("listed")]), config(&api)).await;
+    let world = World::with(Scripted::new([todo, Act::say("listed")]), config(&api.url)).await;
     api.message(1, 7, "make a list");
     let sent = api.until("a card", |sent| sent.len() == 1).await;
     let keys = sent[0]["reply_markup"]["inline_keyboard"].as_array().unwrap().clone();
@@ -323,8 +341,9 @@ async fn s64_s71_buttons_decide_and_are_confirmed() {
         .filter(|(name, _)| name == "answerCallbackQuery")
         .map(|(_, body)| body)
         .collect();
-    assert_eq!(confirmed.len(), 1, "a stranger gets no word: {other:?}");
-    assert!(confirmed[0]["text"].as_str().unwrap().contains("allowed once"), "{confirmed:?}");
+    let told: Vec<&str> = confirmed.iter().filter_map(|body| body["text"].as_str()).collect();
+    assert_eq!(told[0], "This is not yours to answer.", "t3: {other:?}");
+    assert!(told.len() == 2 && told[1].contains("allowed once"), "{told:?}");
     assert!(
         other.iter().any(|(name, body)| name == "editMessageText"
             && body["text"].as_str().unwrap().contains("allowed once")),
@@ -335,9 +354,33 @@ async fn s64_s71_buttons_decide_and_are_confirmed() {
 }
 
 #[tokio::test]
+async fn s62_the_menu_is_set_once_and_within_the_limits() {
+    let api = BotApi::new().await;
+    let folder = tempfile::TempDir::new().unwrap();
+    for start in 0..2 {
+        let world = World::at(folder.path(), Arc::default(), echo(), config(&api.url)).await;
+        api.message(start, 7, "hello");
+        let count = usize::try_from(start).unwrap() + 1;
+        api.until("an answer", |sent| sent.len() == count).await;
+        drop(world);
+        crate::world::forget_owner(folder.path());
+    }
+    let other = api.state.other.lock().clone();
+    let menus: Vec<_> = other.iter().filter(|(name, _)| name == "setMyCommands").collect();
+    assert_eq!(menus.len(), 1, "not at every start");
+    let commands = menus[0].1["commands"].as_array().unwrap();
+    assert!(commands.len() > 20 && commands.len() <= 100, "{commands:?}");
+    for it in commands {
+        let name = it["command"].as_str().unwrap();
+        assert!(name.len() <= 32 && name.chars().all(|c| c.is_ascii_lowercase() || c == '_'));
+    }
+    assert!(!commands.iter().any(|it| it["command"] == "clear"), "only at a terminal");
+}
+
+#[tokio::test]
 async fn s83_a_wrong_token_is_fatal_and_says_so() {
     let api = BotApi::new().await;
-    let mut wrong = config(&api);
+    let mut wrong = config(&api.url);
     wrong.variables[0].1 = "4242:wrong".to_owned();
     let world = World::with(echo(), wrong).await;
     loop {

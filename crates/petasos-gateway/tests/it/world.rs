@@ -26,6 +26,7 @@ use petasos_store::Stores;
 use serde_json::{Map, Value};
 use tempfile::TempDir;
 
+use crate::errands::{Errands, STUCK};
 use crate::mortal::{Mortal, When};
 
 /// Longer than anything here takes.
@@ -116,8 +117,9 @@ impl Services for Around {
 impl GatewayHost for Around {
     fn choice(&self, _: &PlatformDef, _: &Address) -> Choice {
         let mut choice = Choice::new(Surface::Gateway, Arc::clone(&self.settings));
-        choice.selection.enabled =
-            Some(["clarify", "memory", "todo", "session_search"].map(str::to_owned).to_vec());
+        choice.selection.enabled = Some(
+            ["clarify", "memory", "todo", "session_search", "stuck"].map(str::to_owned).to_vec(),
+        );
         choice
     }
 
@@ -166,6 +168,7 @@ pub(crate) struct World {
     pub(crate) model: Arc<Scripted>,
     pub(crate) sessions: Arc<Sessions>,
     pub(crate) mortal: Arc<Mortal>,
+    pub(crate) errands: Arc<Errands>,
     folder: Option<TempDir>,
 }
 
@@ -215,8 +218,12 @@ impl World {
     ) -> Self {
         let store = Arc::new(Store::open(&OpenOptions::new(home.join("petasos.db"))).unwrap());
         let settings = settings(home, &config);
-        let ports = Arc::new(Ports::default());
-        let registry = Arc::new(Registry::with_builtin(LOOP_TOOLS, &ports));
+        let errands = Arc::new(Errands::default());
+        let mut ports = Ports::default();
+        ports.jobs = Some(Arc::clone(&errands) as _);
+        let ports = Arc::new(ports);
+        let tools: Vec<_> = LOOP_TOOLS.iter().copied().chain([&STUCK]).collect();
+        let registry = Arc::new(Registry::with_builtin(&tools, &ports));
         let questions = Questions::new();
         questions.keep(&Stores::of(&store), |text| text.replace("hunter2", "••••"));
         let door = Dispatcher::new(
@@ -261,7 +268,7 @@ impl World {
             accounts: vec![(LoopbackServer::def(), server.account("bot"))],
         });
         let gateway = gateway.await.unwrap();
-        Self { gateway, server, store, around, model, sessions, mortal, folder: None }
+        Self { gateway, server, store, around, model, sessions, mortal, errands, folder: None }
     }
 
     /// Una writes in her chat.

@@ -3,9 +3,9 @@
 use petasos_contract::SessionId;
 use petasos_sqlite::Store;
 use petasos_store::{
-    AccessStore, Attempt, ChatKey, ChatKind, CursorStore, DeliveryClass, DeliveryState,
+    AccessStore, Answer, Attempt, ChatKey, ChatKind, CursorStore, DeliveryClass, DeliveryState,
     InboundKind, InboundMessage, InboxState, InboxStore, MAIN_PROFILE, NewDelivery, OutboxStore,
-    PairingLimits, PairingReceipt, PairingRequest, Placing, Receipt, RouteStore,
+    PairingLimits, PairingReceipt, PairingRequest, Placing, Receipt, RouteStore, Row, StoreError,
 };
 
 use super::Place;
@@ -339,4 +339,57 @@ async fn places_and_cursors_are_remembered() {
     store.set_cursor("loopback", "bot", "offset", "7").await.unwrap();
     store.set_cursor("loopback", "bot", "offset", "8").await.unwrap();
     assert_eq!(place.open().cursor("loopback", "bot", "offset").await.unwrap().unwrap(), "8");
+}
+
+#[tokio::test]
+async fn a_reply_and_the_answer_to_a_message_are_stored_together_or_not_at_all() {
+    let place = Place::new();
+    let store = place.open();
+    let session = super::begin(&store).await;
+    let id = accepted(&store, &inbound("c", "1", "hello")).await;
+    store.queue(&id, &session, 32).await.unwrap();
+    store.claim(&session).await.unwrap().unwrap();
+    let answer = |inbox: &str| {
+        Row::Answers(Box::new(Answer {
+            inbox: inbox.to_owned(),
+            to: InboxState::Answered,
+            reason: String::new(),
+            deliveries: vec![delivery("c", "t", Some(inbox))],
+        }))
+    };
+    // Somebody else went on: neither is there.
+    let late = vec![Row::Expect(Some(99)), super::assistant("hi"), answer(&id)];
+    assert!(matches!(
+        petasos_store::SessionStore::append(&store, &session, late).await,
+        Err(StoreError::Conflict { .. })
+    ));
+    assert_eq!(store.message(&id).await.unwrap().unwrap().state, InboxState::Running);
+    assert!(due(&store).await.is_empty());
+    let rows = vec![Row::Expect(None), super::assistant("hi"), answer(&id)];
+    assert_eq!(petasos_store::SessionStore::append(&store, &session, rows).await.unwrap().len(), 1);
+    assert_eq!(store.message(&id).await.unwrap().unwrap().state, InboxState::Answered);
+    assert_eq!(due(&store).await, ["t"]);
+    // A message that is no longer ours is left alone.
+    let again = accepted(&store, &inbound("c", "2", "hello")).await;
+    kill(&place);
+    let rows = vec![super::assistant("again"), answer(&again)];
+    petasos_store::SessionStore::append(&store, &session, rows).await.unwrap();
+    assert_eq!(store.message(&again).await.unwrap().unwrap().state, InboxState::Accepted);
+}
+
+#[tokio::test]
+async fn what_is_our_own_waits_behind_what_people_said() {
+    let place = Place::new();
+    let store = place.open();
+    let session = SessionId::new("s");
+    let own = InboundMessage { kind: InboundKind::Internal, ..inbound("c", "1", "a job ended") };
+    for message in [own, inbound("c", "2", "hello")] {
+        let id = accepted(&store, &message).await;
+        store.queue(&id, &session, 32).await.unwrap();
+    }
+    for text in ["hello", "a job ended"] {
+        let row = store.claim(&session).await.unwrap().unwrap();
+        assert_eq!(row.message.text, text);
+        store.finish(&row.id, InboxState::Answered, "", Vec::new()).await.unwrap();
+    }
 }

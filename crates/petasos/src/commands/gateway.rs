@@ -2,6 +2,7 @@
 
 mod control;
 mod running;
+mod storm;
 mod unit;
 
 use std::process::ExitCode;
@@ -22,7 +23,13 @@ use crate::report::Report;
 
 pub(super) static COMMAND: Command = Command {
     name: "gateway",
-    about: "Talk over Telegram, Matrix, mail and other platforms",
+    about: "Connect the agent to Telegram, Matrix, mail and other platforms",
+    examples: &[
+        ("petasos gateway platforms", "which platforms there are, and what each needs"),
+        ("petasos gateway run", "run it in this terminal"),
+        ("petasos gateway install", "run it as a service of this user"),
+        ("petasos gateway status", "accounts, queues, stuck messages"),
+    ],
     hidden: false,
     arguments: actions::<Action>,
     run,
@@ -32,13 +39,13 @@ pub(super) static COMMAND: Command = Command {
 enum Action {
     /// Run the gateway here, until it is stopped
     Run(running::How),
-    /// Show how the gateway is: accounts, queues, what is stuck
+    /// Show the state of the gateway: accounts, queues, stuck messages
     Status,
     /// Print counts and states for a collector of metrics
     Metrics,
-    /// Let running turns end, then stop the gateway
+    /// Stop the gateway after running turns have ended
     Stop,
-    /// Let running turns end, then let the service manager start it again
+    /// Restart the gateway after running turns have ended
     Restart,
     /// Read the settings again: who may write, how busy chats behave
     Reload,
@@ -56,12 +63,12 @@ enum Action {
         #[arg(long, short, default_value_t = 50)]
         lines: usize,
     },
-    /// Let people in who asked with a code
+    /// Approve people who asked with a pairing code
     Pair {
         #[command(subcommand)]
         action: Pair,
     },
-    /// Show why somebody is let in or not, and where their messages go
+    /// Show whether somebody may write, why, and where their messages go
     Explain {
         /// The platform
         #[arg(long)]
@@ -78,7 +85,7 @@ enum Action {
     },
     /// List the platforms and whether they are configured
     Platforms,
-    /// Look at messages that go out
+    /// Show outgoing messages
     Outbox {
         #[command(subcommand)]
         action: Outbox,

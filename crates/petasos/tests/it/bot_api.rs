@@ -10,6 +10,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 pub(crate) const TOKEN: &str = "4242:AAHsecretsecretsecret";
+/// A picture of one dot.
+pub(crate) const PICTURE: &[u8] = b"\x89\x50\x4e\x47\x0d\x0a\x1a\x0a\x00\x00\x00\x0d\x49\x48\x44\x52\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00\x1f\x15\xc4\x89\x00\x00\x00\x0d\x49\x44\x41\x54\x78\xda\x63\x64\xf8\xcf\x50\x0f\x00\x03\x86\x01\x80\x5a\x34\x7d\x6b\x00\x00\x00\x00\x49\x45\x4e\x44\xae\x42\x60\x82";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[derive(Default)]
@@ -19,6 +21,8 @@ struct State {
     called: Vec<(String, Value)>,
     /// Answers for the next calls of `sendMessage`.
     faults: VecDeque<(u16, Value)>,
+    /// The token no longer counts.
+    revoked: bool,
 }
 
 /// The double; it lives as long as the test program.
@@ -68,6 +72,35 @@ impl BotApi {
         news.notify_all();
     }
 
+    /// Somebody sends a picture, which the double keeps as `photos/a.png`.
+    pub(crate) fn photo(&self, id: i64, from: i64, caption: &str) {
+        let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        let message = json!({
+            "message_id": id, "date": since.expect("a clock").as_secs(), "caption": caption,
+            "photo": [{ "file_id": "f-1", "file_unique_id": "u-1", "width": 1, "height": 1 }],
+            "from": { "id": from, "is_bot": false, "first_name": "Una" },
+            "chat": { "id": from, "type": "private" },
+        });
+        let (state, news) = &*self.shared;
+        lock(state).updates.push(json!({ "update_id": id, "message": message }));
+        news.notify_all();
+    }
+
+    /// The body of the first call of a method, once there is one.
+    pub(crate) fn first(&self, wanted: &str) -> String {
+        let late = Instant::now() + PATIENCE;
+        let (state, news) = &*self.shared;
+        let mut state = lock(state);
+        loop {
+            if let Some((_, body)) = state.called.iter().find(|(method, _)| method == wanted) {
+                return body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+            }
+            assert!(Instant::now() < late, "no {wanted}: {:?}", state.called);
+            let waited = news.wait_timeout(state, Duration::from_millis(200));
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
     /// The next message is refused.
     pub(crate) fn refuse(&self, code: u16, why: &str) {
         let body = json!({ "ok": false, "error_code": code, "description": why });
@@ -95,6 +128,12 @@ impl BotApi {
         }
     }
 
+    /// The bot's owner takes its token back.
+    pub(crate) fn revoke(&self) {
+        lock(&self.shared.0).revoked = true;
+        self.shared.1.notify_all();
+    }
+
     /// Whether a method was called.
     pub(crate) fn was_called(&self, method: &str) -> bool {
         lock(&self.shared.0).called.iter().any(|(called, _)| called == method)
@@ -120,7 +159,17 @@ fn serve(socket: TcpStream, shared: &(Mutex<State>, Condvar)) -> std::io::Result
         reader.read_exact(&mut body)?;
         let method = first.split(' ').nth(1).unwrap_or_default();
         let method = method.strip_prefix(&format!("/bot{TOKEN}/")).unwrap_or_default().to_owned();
-        let body = serde_json::from_slice(&body).unwrap_or_default();
+        if method.starts_with("photos/") {
+            let head = format!(
+                "HTTP/1.1 200 X\r\ncontent-type: image/png\r\ncontent-length: {}\r\n\r\n",
+                PICTURE.len()
+            );
+            reader.get_mut().write_all(&[head.as_bytes(), PICTURE].concat())?;
+            continue;
+        }
+        // Files come as forms.
+        let form = |_| Value::String(String::from_utf8_lossy(&body).into_owned());
+        let body = serde_json::from_slice(&body).unwrap_or_else(form);
         let (status, answer) = answer(shared, &method, body);
         let text = answer.to_string();
         let head = format!(
@@ -133,6 +182,9 @@ fn serve(socket: TcpStream, shared: &(Mutex<State>, Condvar)) -> std::io::Result
 
 fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) -> (u16, Value) {
     let ok = |result: Value| (200, json!({ "ok": true, "result": result }));
+    if lock(state).revoked {
+        return (401, json!({ "ok": false, "error_code": 401, "description": "Unauthorized" }));
+    }
     match method {
         "getMe" => ok(json!({ "id": 4242, "is_bot": true, "username": "petasos_bot" })),
         "getUpdates" => {
@@ -155,6 +207,14 @@ fn answer((state, news): &(Mutex<State>, Condvar), method: &str, body: Value) ->
             if let Some(fault) = state.faults.pop_front() {
                 return fault;
             }
+            state.called.push((method.to_owned(), body));
+            let id = 1000 + state.called.len();
+            news.notify_all();
+            ok(json!({ "message_id": id }))
+        }
+        "getFile" => ok(json!({ "file_id": "f-1", "file_path": "photos/a.png" })),
+        "sendPhoto" | "sendVoice" | "sendAudio" | "sendVideo" | "sendDocument" => {
+            let mut state = lock(state);
             state.called.push((method.to_owned(), body));
             let id = 1000 + state.called.len();
             news.notify_all();

@@ -97,7 +97,7 @@ async fn serve_one(stream: UnixStream, gateway: &Gateway, wishes: &mpsc::Sender<
 /// Asks the gateway of a home.
 pub(super) fn call(home: &Path, what: &str) -> Result<Value, String> {
     let stream = ClientStream::connect(gateway_socket(home))
-        .map_err(|_| "no gateway of this home runs".to_owned())?;
+        .map_err(|_| "it is not running; `petasos gateway run` starts it".to_owned())?;
     let ask = || -> std::io::Result<String> {
         stream.set_read_timeout(Some(ANSWER))?;
         (&stream).write_all(format!("{}\n", json!({ "do": what })).as_bytes())?;

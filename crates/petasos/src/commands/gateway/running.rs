@@ -7,20 +7,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use petasos_config::Inputs;
-use petasos_contract::Settings;
+use petasos_contract::delivery::{Deliveries as _, Destination};
 use petasos_contract::wait::Owned;
+use petasos_contract::{Address, Settings};
 use petasos_cron::{CronHost as _, Scheduler};
 use petasos_gateway::{Gateway, GatewayParts, PLATFORMS};
+use petasos_store::Lane;
 use tokio::net::UnixDatagram;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use super::control::{self, Wish};
+use super::storm;
 use crate::chats::ChatProgram;
 use crate::command::Session;
 use crate::halt;
 use crate::host::Host;
-use crate::http::Over;
+use crate::http::{Doors, Over};
+use crate::out::Out;
 use crate::report::Report;
 use crate::services::Program;
 
@@ -53,6 +57,11 @@ pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
     crate::logging::start(host.settings());
     let home = host.settings().home().to_owned();
     let _lock = lock(&home, how.replace)?;
+    let pause = storm::begun(&home);
+    if !pause.is_zero() {
+        out.remark(format!("started again and again: connecting in {} s", pause.as_secs()));
+        std::thread::sleep(pause);
+    }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| Report::new(error.to_string()))?;
     runtime.block_on(async {
@@ -69,6 +78,7 @@ pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
             sessions: &sessions,
             program: &chats,
             insecure: how.insecure_webhooks,
+            out,
         };
         let doors = match over.doors(petasos_api::is_enabled(host.settings()), (None, None)).await {
             Ok(doors) => doors,
@@ -95,24 +105,58 @@ pub(super) fn run(session: &mut Session, how: How) -> Result<ExitCode, Report> {
             }
         };
         chats.serves(&gateway);
+        let _questions = match questions(&host, &gateway).await {
+            Ok(questions) => questions,
+            Err(why) => {
+                out.remark(format!("error: approvals.route_to: {why}"));
+                return Ok(ExitCode::from(SETTINGS_CODE));
+            }
+        };
         out.line(format!("gateway: ready; {}", served(&gateway, doors.urls())?.join(", ")));
-        let stop = CancellationToken::new();
-        let firing = Firing::start(&host, &inputs).await?;
-        let doors = doors.open(&stop);
-        let _states = accounts(&host, &gateway);
-        let _tasks = crate::board::in_gateway(host.ports(), host.settings());
-        let wish = serve(&home, &gateway, &inputs, host.settings()).await?;
-        out.line("gateway: letting running turns end");
-        stop.cancel();
-        for door in doors {
-            door.join().await;
-        }
-        tokio::join!(gateway.drain(), firing.end());
+        let wish = work((&host, &inputs), &gateway, doors, out).await?;
+        storm::ended_well(&home);
         Ok(match wish {
             Wish::Restart => ExitCode::from(RESTART_CODE),
             _ => ExitCode::SUCCESS,
         })
     })
+}
+
+/// Serves until somebody wishes for an end, and lets running turns end.
+async fn work(
+    (host, inputs): (&Arc<Host>, &Inputs),
+    gateway: &Arc<Gateway>,
+    doors: Doors,
+    out: Out,
+) -> Result<Wish, Report> {
+    let stop = CancellationToken::new();
+    // Before anything fires: whoever asks whether a gateway is there must hear of this one.
+    let (wishes, coming) = tokio::sync::mpsc::channel(4);
+    let control = control::serve(host.settings().home(), Arc::clone(gateway), wishes);
+    let _control = control.map_err(|error| Report::new(error.to_string()).code("gateway"))?;
+    let firing = Firing::start(host, inputs).await?;
+    let doors = doors.open(&stop);
+    let _states = accounts(host, gateway);
+    let _tasks = crate::board::in_gateway(host.ports(), host.settings());
+    let wish = serve(coming, gateway, inputs, host.settings()).await?;
+    out.line("gateway: letting running turns end");
+    stop.cancel();
+    for door in doors {
+        door.join().await;
+    }
+    tokio::join!(gateway.drain(), firing.end());
+    Ok(wish)
+}
+
+/// Asks about turns that no chat began in the chat that the settings name.
+async fn questions(host: &Arc<Host>, gateway: &Gateway) -> Result<Option<Owned<()>>, String> {
+    let Some(target) = crate::post::route_to(host.settings()) else { return Ok(None) };
+    let origin = Address::chat("gateway", "approvals");
+    let place = host.everywhere().resolve(target, &origin).await;
+    let Destination { platform, account, chat, thread, .. } =
+        place.map_err(|error| error.to_string())?;
+    let asking = gateway.route_questions(Lane { platform, account, chat, thread });
+    asking.map(Some).ok_or_else(|| format!("`{target}` is no chat of this gateway"))
 }
 
 /// What is served: accounts by name, and addresses; nothing at all is a mistake.
@@ -198,14 +242,12 @@ fn lock(home: &Path, replace: bool) -> Result<petasos_fs::Lock, Report> {
 
 /// Serves wishes from outside until one ends the gateway.
 async fn serve(
-    home: &Path,
+    mut wished: tokio::sync::mpsc::Receiver<Wish>,
     gateway: &Arc<Gateway>,
     inputs: &Inputs,
     settings: &Arc<Settings>,
 ) -> Result<Wish, Report> {
     let broken = |error: std::io::Error| Report::new(error.to_string()).code("gateway");
-    let (sender, mut wished) = tokio::sync::mpsc::channel(4);
-    let _control = control::serve(home, Arc::clone(gateway), sender).map_err(broken)?;
     let _manager = notify(settings);
     let mut end = signal(SignalKind::terminate()).map_err(broken)?;
     let mut stop = signal(SignalKind::interrupt()).map_err(broken)?;
