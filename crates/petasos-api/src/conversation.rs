@@ -100,14 +100,15 @@ impl Conversations {
         let mut choice = self.host.wished(&request.wish);
         choice.effort = request.effort.or(choice.effort);
         let mut input = Input { content: request.input, context: Vec::new(), turn: None };
-        let id = {
-            let _beginning = self.beginning.lock().await;
-            match request.from {
-                From::Fresh => {
-                    let id = new_id(FRESH)?;
-                    self.begin(&id, caller, source, request.history).await?
-                }
-                From::Named(id) => match self.head(&id, caller).await {
+        let id = match request.from {
+            // A name that nobody else has: those who come at once need not wait for each other.
+            From::Fresh => {
+                let id = new_id(FRESH)?;
+                self.begin(&id, caller, source, request.history).await?
+            }
+            From::Named(id) => {
+                let _beginning = self.beginning.lock().await;
+                match self.head(&id, caller).await {
                     Ok(head) => {
                         let told = request.instructions.as_deref();
                         input.context.extend(self.untold(&head.session(), told).await?);
@@ -117,11 +118,12 @@ impl Conversations {
                         self.begin(&id, caller, source, request.history).await?
                     }
                     Err(error) => return Err(error),
-                },
-                From::At(id, seq) => {
-                    input.context.extend(request.instructions);
-                    self.continued(&id, seq, caller).await?
                 }
+            }
+            From::At(id, seq) => {
+                let _beginning = self.beginning.lock().await;
+                input.context.extend(request.instructions);
+                self.continued(&id, seq, caller).await?
             }
         };
         let address = Arc::new(Self::owner(&caller.name));

@@ -87,6 +87,11 @@ pub trait ApiHost: Send + Sync {
     /// Why no tool runs at the moment, when everything was stopped.
     fn halted(&self) -> Option<String>;
 
+    /// Whether approvals are asked somewhere though nobody reads the run.
+    fn routes_questions(&self) -> bool {
+        false
+    }
+
     /// The toolsets of the platform, for clients.
     fn toolsets(&self) -> Value;
 

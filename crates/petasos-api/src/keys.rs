@@ -4,7 +4,7 @@
 //! A key is compared by its digest, in constant time; a token is looked up by it. Neither is kept.
 
 use std::collections::HashMap;
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::time::{Duration, Instant};
 
 use base64::Engine as _;
@@ -187,7 +187,7 @@ impl KeyRing {
         now_ms: i64,
     ) -> Result<Result<Caller, NotLetIn>, StoreError> {
         let Some(shown) = shown else { return Ok(Err(NotLetIn::Wrong(Duration::ZERO))) };
-        let shown = digest(shown);
+        let (shown, from) = (digest(shown), network(from));
         if let Some(wait) = self.locked(from)
             && !self.right.lock().contains_key(&shown)
         {
@@ -231,8 +231,24 @@ impl KeyRing {
             one = fresh;
         }
         one.count += 1;
+        // Those whose minute is over make room, so that many guessers do not free each other.
+        if wrong.len() >= REMEMBERED {
+            wrong.retain(|_, it| it.since.elapsed() <= WINDOW);
+        }
         remember(&mut wrong, from, one);
         (SLOW * (1 << (one.count - 1).min(6))).min(SLOW_MAX)
+    }
+}
+
+/// Whose guesses are counted together: whoever has one address of the sixth version has a whole
+/// network of them.
+fn network(from: IpAddr) -> IpAddr {
+    match from.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
     }
 }
 
@@ -246,4 +262,26 @@ fn remember<K: std::hash::Hash + Eq, V>(map: &mut HashMap<K, V>, key: K, value: 
         map.clear();
     }
     map.insert(key, value);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn guesses_of_one_network_are_counted_together() {
+        let ring = KeyRing::new(&[]);
+        for number in 0..WRONG_MAX {
+            let from: IpAddr = format!("2001:db8:1:2::{number:x}").parse().unwrap();
+            assert!(ring.locked(network(from)).is_none());
+            ring.missed(network(from));
+        }
+        let locked = |from: &str| ring.locked(network(from.parse().unwrap())).is_some();
+        assert!(locked("2001:db8:1:2:ffff::1"));
+        assert!(!locked("2001:db8:1:3::1"));
+        for _ in 0..WRONG_MAX {
+            ring.missed(network("::ffff:192.0.2.7".parse().unwrap()));
+        }
+        assert!(locked("192.0.2.7") && !locked("192.0.2.8"));
+    }
 }

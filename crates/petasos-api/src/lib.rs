@@ -10,6 +10,7 @@
 //! | `keys`, `rate` | keys, tokens, scopes, slow guessing; how often a key may ask |
 //! | `server` | who is let in, and what every answer carries |
 //! | `routes`, `openapi` | every endpoint, and the document made from them |
+//! | `profiles` | other profiles behind the same listener |
 //! | `origin`, `body`, `answer`, `error` | hosts and pages, bodies in, answers out |
 //! | `event`, `run`, `runs`, `pump` | what happens, a run and its log, all of them, and how a session fills one |
 //! | `stream` | the log as frames |
@@ -39,6 +40,7 @@ mod openapi;
 mod options;
 mod origin;
 mod outgoing;
+mod profiles;
 mod prune;
 mod pump;
 mod rate;

@@ -252,7 +252,9 @@ impl Pump {
     async fn asked(&mut self, question: &Arc<Question>) {
         self.flush();
         let recovered = std::mem::take(&mut self.recovered);
-        let attended = (self.run.is_read() || recovered) && !question.is_secret();
+        let routed =
+            matches!(question.kind, QuestionKind::Approval(_)) && self.host.routes_questions();
+        let attended = (self.run.is_read() || recovered || routed) && !question.is_secret();
         let expires_at = seconds_from_now(question.patience);
         match &question.kind {
             QuestionKind::Approval(request) => {

@@ -22,6 +22,7 @@ use crate::host::ApiHost;
 use crate::keys::{Caller, KeyRing, NotLetIn};
 use crate::options::{ApiOptions, OptionsError};
 use crate::outgoing::Outgoing;
+use crate::profiles::Profiles;
 use crate::rate::Rates;
 use crate::routes::{self, Found};
 use crate::runs::{RunLimits, Runs, new_id, now_ms};
@@ -92,6 +93,8 @@ pub(crate) struct Inner {
 /// A server that has its address.
 pub struct ApiServer {
     inner: Arc<Inner>,
+    /// Other profiles of this machine, by name.
+    beside: Profiles<Inner>,
     listener: TcpListener,
     address: SocketAddr,
 }
@@ -146,31 +149,20 @@ impl Call {
 impl ApiServer {
     /// Takes the address and finds what an earlier process left; nobody is served yet.
     pub async fn bind(parts: ApiParts) -> Result<Self, StartError> {
-        let ApiParts { options, store, conversations, sessions, host, outgoing, version } = parts;
-        if options.keys.is_empty() && store.tokens().await?.is_empty() {
-            return Err(OptionsError::NoKey.into());
-        }
-        let address = options.address;
+        Inner::has_key(&parts).await?;
+        let address = parts.options.address;
         let failed = |error| StartError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let limits = RunLimits { most: options.runs_max, silence: options.silence };
-        let runs = Runs::new(store, Arc::clone(&host), outgoing, limits);
-        let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
-        settle(&runs, &conversations, Duration::ZERO).await;
-        let inner = Inner {
-            keys: KeyRing::new(&options.keys),
-            options,
-            runs,
-            conversations,
-            host,
-            version,
-            since: Instant::now(),
-            counted: crate::state::Requests::default(),
-            rates: Rates::default(),
-            draining: AtomicBool::new(false),
-        };
-        Ok(Self { inner: Arc::new(inner), listener, address })
+        let inner = Inner::new(parts).await;
+        Ok(Self { inner, beside: Profiles::default(), listener, address })
+    }
+
+    /// Serves another profile below `/p/NAME`, with its own keys, sessions and settings.
+    pub async fn add_profile(&mut self, name: &str, parts: ApiParts) -> Result<(), StartError> {
+        Inner::has_key(&parts).await?;
+        self.beside.add(name, Inner::new(parts).await);
+        Ok(())
     }
 
     /// Where it listens.
@@ -180,25 +172,28 @@ impl ApiServer {
 
     /// Serves until somebody cancels.
     pub async fn run(self, stop: CancellationToken) {
-        let Self { inner, listener, .. } = self;
-        let tidying = Arc::clone(&inner);
+        let Self { inner, beside, listener, .. } = self;
+        let all: Vec<Arc<Inner>> = [Arc::clone(&inner)].into_iter().chain(beside.all()).collect();
+        let beside = Arc::new(beside);
+        let tidying = all.clone();
         let _tidy = Owned::start(async move {
             loop {
-                tidying.runs.tidy().await;
-                // Those of a process that has died since.
-                settle(&tidying.runs, &tidying.conversations, TIDY).await;
-                prune::prune(&tidying.conversations).await;
+                for one in &tidying {
+                    one.tidy().await;
+                }
                 tokio::time::sleep(TIDY).await;
             }
         });
-        let (told, closing) = (Arc::clone(&inner), stop.clone());
+        let closing = stop.clone();
         let _told = Owned::start(async move {
             closing.cancelled().await;
-            told.draining.store(true, Ordering::Release);
+            for one in &all {
+                one.draining.store(true, Ordering::Release);
+            }
         });
         let limits = ServeLimits { farewell: FAREWELL, ..ServeLimits::default() };
-        serve(listener, limits, stop, move |request, peer| {
-            let inner = Arc::clone(&inner);
+        serve(listener, limits, stop, move |mut request, peer| {
+            let inner = beside.led(&mut request).unwrap_or_else(|| Arc::clone(&inner));
             async move { inner.answered(request, peer).await }
         })
         .await;
@@ -213,6 +208,42 @@ pub(crate) async fn settle(runs: &Arc<Runs>, conversations: &Conversations, leas
 }
 
 impl Inner {
+    /// Whether anybody could be let in.
+    async fn has_key(parts: &ApiParts) -> Result<(), StartError> {
+        if parts.options.keys.is_empty() && parts.store.tokens().await?.is_empty() {
+            return Err(OptionsError::NoKey.into());
+        }
+        Ok(())
+    }
+
+    /// Finds what an earlier process left.
+    async fn new(parts: ApiParts) -> Arc<Self> {
+        let ApiParts { options, store, conversations, sessions, host, outgoing, version } = parts;
+        let limits = RunLimits { most: options.runs_max, silence: options.silence };
+        let runs = Runs::new(store, Arc::clone(&host), outgoing, limits);
+        let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
+        settle(&runs, &conversations, Duration::ZERO).await;
+        Arc::new(Self {
+            keys: KeyRing::new(&options.keys),
+            options,
+            runs,
+            conversations,
+            host,
+            version,
+            since: Instant::now(),
+            counted: crate::state::Requests::default(),
+            rates: Rates::default(),
+            draining: AtomicBool::new(false),
+        })
+    }
+
+    async fn tidy(&self) {
+        self.runs.tidy().await;
+        // Those of a process that has died since.
+        settle(&self.runs, &self.conversations, TIDY).await;
+        prune::prune(&self.conversations).await;
+    }
+
     /// Whether turns may begin.
     pub(crate) fn is_open(&self) -> Result<(), ApiError> {
         if self.draining.load(Ordering::Acquire) {

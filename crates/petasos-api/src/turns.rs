@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::HeaderMap;
-use petasos_session::{SessionError, WhenBusy};
+use petasos_contract::SessionId;
+use petasos_contract::message::Content;
+use petasos_session::{Input, SessionError, WhenBusy};
 use petasos_store::{ApiDigest, Once, OnceRequest};
 use serde_json::Value;
 use sha2::{Digest as _, Sha256};
@@ -37,16 +39,21 @@ pub(crate) struct Manner {
 
 impl Manner {
     pub(crate) fn read(headers: &HeaderMap) -> Result<Self, ApiError> {
+        // Two values of one name are read differently by whoever stands before us: neither counts.
         let text = |name: &str| {
-            let value = headers.get(name)?;
-            Some(value.to_str().map_or_else(|_| "\u{0}".to_owned(), str::to_owned))
+            let mut values = headers.get_all(name).iter();
+            let value = values.next()?.to_str().ok().filter(|_| values.next().is_none());
+            Some(value.unwrap_or("\u{0}").to_owned())
         };
         let named =
             |name: &'static str| text(name).map(|value| checked_name(&value, name)).transpose();
         let flag = |name: &str| text(name).is_some_and(|value| value == "1" || value == "true");
         let once = text(ONCE_KEY);
-        if once.as_ref().is_some_and(|key| key.is_empty() || key.len() > ONCE_KEY_MAX) {
-            let message = format!("an idempotency key has 1 to {ONCE_KEY_MAX} characters");
+        let odd = |key: &String| {
+            key.is_empty() || key.len() > ONCE_KEY_MAX || key.contains(char::is_control)
+        };
+        if once.as_ref().is_some_and(odd) {
+            let message = format!("one idempotency key has 1 to {ONCE_KEY_MAX} characters");
             return Err(ApiError::field(ONCE_KEY, message));
         }
         Ok(Self {
@@ -153,6 +160,7 @@ impl Inner {
         if !manner.queue && self.conversations.is_held_elsewhere(session.id()).await? {
             return Err(SessionError::Busy.into());
         }
+        let input = self.with_skill(input, session.id()).await?;
         let alone = asked.own || manner.detach;
         let facts = RunFacts {
             id,
@@ -169,6 +177,19 @@ impl Inner {
         let busy = if manner.queue { WhenBusy::Queue } else { WhenBusy::Refuse };
         let run = self.runs.begin(place, facts, (session, input), busy).await?;
         Ok(run.read(0, Arc::clone(self.runs.store())))
+    }
+
+    /// `/name words` calls a skill, as everywhere: its text comes before the words. Words that mean
+    /// none stay what they are.
+    async fn with_skill(&self, mut input: Input, session: &SessionId) -> Result<Input, ApiError> {
+        let Content::Text(line) = &input.content else { return Ok(input) };
+        let called = self.conversations.sessions.called_skill(session, line).await;
+        if let Some(called) = called {
+            let called = called.map_err(|why| ApiError::field("input", why))?;
+            input.content = Content::Text(called.words);
+            input.context.push(called.context);
+        }
+        Ok(input)
     }
 
     /// Reads a run from its beginning that another request began.

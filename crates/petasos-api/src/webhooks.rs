@@ -31,6 +31,7 @@ use crate::error::{ApiError, draining};
 use crate::host::ApiHost;
 use crate::keys::digest;
 use crate::outgoing::Outgoing;
+use crate::profiles::Profiles;
 use crate::runs::{RunLimits, Runs, now_ms};
 use crate::server::{StartError, settle};
 use options::{SessionBy, Takes};
@@ -82,6 +83,8 @@ struct Inner {
 /// A listener that has its address.
 pub struct WebhookServer {
     inner: Arc<Inner>,
+    /// Other profiles of this machine, by name.
+    beside: Profiles<Inner>,
     listener: TcpListener,
     address: SocketAddr,
 }
@@ -169,19 +172,17 @@ impl WebhookRoute {
 impl WebhookServer {
     /// Takes the address; nobody is served yet.
     pub async fn bind(parts: WebhookParts) -> Result<Self, StartError> {
-        let WebhookParts { options, store, conversations, sessions, host, .. } = parts;
-        let (outgoing, outbox) = (parts.outgoing, parts.outbox);
-        let address = options.address;
+        let address = parts.options.address;
         let failed = |error| StartError::Listen { address, error };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
-        let limits = RunLimits { most: RUNS, silence: parts.silence };
-        let runs = Runs::new(store, Arc::clone(&host), outgoing, limits);
-        let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
-        settle(&runs, &conversations, Duration::ZERO).await;
-        let (closing, rates) = (CancellationToken::new(), Mutex::default());
-        let inner = Inner { options, runs, conversations, host, outbox, closing, rates };
-        Ok(Self { inner: Arc::new(inner), listener, address })
+        let inner = Inner::new(parts).await;
+        Ok(Self { inner, beside: Profiles::default(), listener, address })
+    }
+
+    /// Takes deliveries of another profile below `/p/NAME`.
+    pub async fn add_profile(&mut self, name: &str, parts: WebhookParts) {
+        self.beside.add(name, Inner::new(parts).await);
     }
 
     /// Where it listens.
@@ -191,18 +192,28 @@ impl WebhookServer {
 
     /// Serves until somebody cancels.
     pub async fn run(self, stop: CancellationToken) {
-        let inner = self.inner;
-        let (closing, asked) = (inner.closing.clone(), stop.clone());
+        let Self { inner, beside, listener, .. } = self;
+        let all: Vec<Arc<Inner>> = [Arc::clone(&inner)].into_iter().chain(beside.all()).collect();
+        let beside = Arc::new(beside);
+        let asked = stop.clone();
         let _closing = Owned::start(async move {
             asked.cancelled().await;
-            closing.cancel();
+            for one in &all {
+                one.closing.cancel();
+            }
         });
-        serve(self.listener, ServeLimits::default(), stop, move |request, _| {
-            let inner = Arc::clone(&inner);
+        serve(listener, ServeLimits::default(), stop, move |mut request, _| {
+            let inner = beside.led(&mut request).unwrap_or_else(|| Arc::clone(&inner));
             async move { inner.answered(request).await }
         })
         .await;
     }
+}
+
+/// A delivery: what its sender calls it, and what it is known by when it comes again.
+struct Delivery {
+    id: String,
+    once: String,
 }
 
 fn refused(status: StatusCode, code: &'static str, message: &str) -> ApiError {
@@ -210,6 +221,17 @@ fn refused(status: StatusCode, code: &'static str, message: &str) -> ApiError {
 }
 
 impl Inner {
+    async fn new(parts: WebhookParts) -> Arc<Self> {
+        let WebhookParts { options, store, conversations, sessions, host, .. } = parts;
+        let (outgoing, outbox) = (parts.outgoing, parts.outbox);
+        let limits = RunLimits { most: RUNS, silence: parts.silence };
+        let runs = Runs::new(store, Arc::clone(&host), outgoing, limits);
+        let conversations = Conversations::new(sessions, conversations, Arc::clone(&host));
+        settle(&runs, &conversations, Duration::ZERO).await;
+        let (closing, rates) = (CancellationToken::new(), Mutex::default());
+        Arc::new(Self { options, runs, conversations, host, outbox, closing, rates })
+    }
+
     async fn answered(&self, request: Request<Incoming>) -> Answer {
         let path = request.uri().path().to_owned();
         let answer = self
@@ -248,7 +270,11 @@ impl Inner {
             let id = payload.get("id").and_then(Value::as_str);
             id.filter(|_| signed.scheme == "stripe").map(str::to_owned)
         });
-        let delivery = own.unwrap_or_else(|| hashed(&route.name, &raw));
+        let body = hashed(&route.name, &raw);
+        let id = own.clone().unwrap_or_else(|| body.clone());
+        // GitHub signs the body alone: under another id it is the same delivery all the same.
+        let once = own.filter(|_| signed.scheme != "github").unwrap_or(body);
+        let delivery = Delivery { id, once };
         let Some(payload) = self.scripted(&route, payload).await? else {
             return Ok(told(
                 StatusCode::OK,

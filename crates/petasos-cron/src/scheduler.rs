@@ -12,6 +12,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures::stream::{self, StreamExt as _, TryStreamExt as _};
 use jiff::Timestamp;
 use parking_lot::Mutex;
 use petasos_contract::BoxFuture;
@@ -24,6 +25,7 @@ use serde_json::{Map, Value};
 use tokio::sync::{Notify, Semaphore};
 use tokio_util::sync::CancellationToken;
 
+use self::advance::Taken;
 use crate::host::Wall;
 use crate::job::Job;
 
@@ -41,6 +43,8 @@ const LOOK: Duration = Duration::from_millis(50);
 const LAST: Duration = Duration::from_secs(10);
 /// So many jobs are claimed at one look.
 const CLAIMS_MAX: u32 = 1000;
+/// So many at a time.
+const TOGETHER: usize = 32;
 
 /// What a run came to.
 #[derive(Debug, Clone)]
@@ -141,6 +145,9 @@ pub struct Scheduler {
     last: Mutex<Option<(Timestamp, tokio::time::Instant)>>,
     /// Who was silent at the last look, and since when.
     suspects: Mutex<HashMap<(String, i64), tokio::time::Instant>>,
+    /// Nothing more begins.
+    closing: CancellationToken,
+    /// What runs is to end.
     draining: CancellationToken,
 }
 
@@ -168,6 +175,7 @@ impl Scheduler {
             ended: Arc::default(),
             last: Mutex::new(None),
             suspects: Mutex::default(),
+            closing: CancellationToken::new(),
             draining: CancellationToken::new(),
         })
     }
@@ -175,7 +183,7 @@ impl Scheduler {
     /// Looks for due jobs until it is drained.
     pub async fn serve(self: Arc<Self>) {
         let beats = Owned::start(Arc::clone(&self).beat());
-        while !self.draining.is_cancelled() {
+        while !self.closing.is_cancelled() {
             let wait = match self.look().await {
                 Ok(look) => self.until(look.next_ms),
                 Err(error) => {
@@ -186,9 +194,11 @@ impl Scheduler {
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 () = self.ended.notified() => {}
-                () = self.draining.cancelled() => {}
+                () = self.closing.cancelled() => {}
             }
         }
+        // What still runs goes on to say that it lives.
+        self.draining.cancelled().await;
         drop(beats);
     }
 
@@ -206,24 +216,30 @@ impl Scheduler {
             self.follow_clock(now).await?;
         }
         self.store.note_scheduler(self.options.kind, now.as_millisecond()).await?;
-        self.sweep(now).await?;
-        let mut look = Look::default();
+        let (mut look, mut missed) = (Look::default(), Vec::new());
+        self.sweep(now, &mut missed).await?;
         if let Some(why) = self.worker.stopped() {
             tracing::debug!(why, "nothing is begun");
             return Ok(look);
         }
-        let mut missed = Vec::new();
         // Whoever meets another scheduler, or a run that ends in this moment, looks again.
         for _ in 0..ROUNDS_MAX {
             let due = self.store.due_jobs(now.as_millisecond(), CLAIMS_MAX).await?;
-            if due.is_empty() || self.draining.is_cancelled() {
+            if due.is_empty() || self.closing.is_cancelled() {
                 break;
             }
-            for row in due {
-                self.take(row, now, &mut look, &mut missed).await?;
+            // Those that are taken together share a commit.
+            let taking = stream::iter(due).map(|row| self.take(row, now)).buffered(TOGETHER);
+            let taken: Vec<Taken> = taking.try_collect().await?;
+            for one in taken {
+                look.claimed += usize::from(one.claimed);
+                look.skipped += one.skipped;
+                missed.extend(one.missed);
             }
         }
-        while let Some(row) = self.store.claim_waiting(now.as_millisecond()).await? {
+        while !self.closing.is_cancelled()
+            && let Some(row) = self.store.claim_waiting(now.as_millisecond()).await?
+        {
             look.claimed += 1;
             self.start_row(row).await?;
         }
@@ -326,6 +342,8 @@ impl Scheduler {
                 spread.await;
                 self.slots.acquire().await
             } => slot.ok(),
+            // Whoever waits for a place lets the next process have it.
+            () = self.closing.cancelled() => None,
             () = cancel.cancelled() => None,
         };
         let ended = match slot {
@@ -396,6 +414,7 @@ impl Scheduler {
 
     /// Begins nothing more, lets runs go on for so long, then interrupts them.
     pub async fn drain(&self, patience: Duration) {
+        self.closing.cancel();
         if tokio::time::timeout(patience, self.idle()).await.is_err() {
             tracing::warn!("runs are interrupted");
         }

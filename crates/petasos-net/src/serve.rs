@@ -1,6 +1,10 @@
 //! Serving HTTP/1.1 to whoever connects: so many connections, a deadline for each head, an end for
 //! those who do not read what they asked for, and an end for all when the program says so.
+//!
+//! Where all places are taken, whoever has waited longest without asking for anything makes room:
+//! connections that only sit there keep nobody out.
 
+use std::collections::BTreeMap;
 use std::convert::Infallible;
 use std::error::Error;
 use std::future::Future;
@@ -8,13 +12,15 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use hyper::body::{Body, Incoming};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::service::service_fn;
 use hyper::{Request, Response};
 use hyper_util::rt::{TokioIo, TokioTimer};
+use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -25,7 +31,8 @@ use tokio_util::sync::CancellationToken;
 /// How much a server takes from whoever connects.
 #[derive(Debug, Clone, Copy)]
 pub struct ServeLimits {
-    /// So many connections are served at once; the next ones wait.
+    /// So many connections are served at once; the next ones wait, unless one that asks for nothing
+    /// can make room.
     pub connections: usize,
     /// How long the head of a request may take.
     pub head: Duration,
@@ -62,7 +69,7 @@ pub async fn serve<H, F, B>(
     B::Data: Send,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
 {
-    let room = Arc::new(Semaphore::new(limits.connections));
+    let (room, idle) = (Arc::new(Semaphore::new(limits.connections)), Arc::<Idle>::default());
     let mut connections = JoinSet::new();
     loop {
         let accepted = tokio::select! {
@@ -79,9 +86,16 @@ pub async fn serve<H, F, B>(
             }
         };
         let (handle, room, stop) = (handle.clone(), Arc::clone(&room), stop.clone());
+        let seat = idle.seat();
         connections.spawn(async move {
-            let Ok(_place) = room.acquire_owned().await else { return };
-            connection(stream, peer, limits, stop, handle).await;
+            let place = if let Ok(place) = Arc::clone(&room).try_acquire_owned() {
+                Ok(place)
+            } else {
+                seat.idle.make_room();
+                room.acquire_owned().await
+            };
+            let Ok(_place) = place else { return };
+            connection(stream, peer, (limits, stop, seat), handle).await;
         });
     }
     drop(listener);
@@ -92,8 +106,7 @@ pub async fn serve<H, F, B>(
 async fn connection<H, F, B>(
     stream: TcpStream,
     peer: SocketAddr,
-    limits: ServeLimits,
-    stop: CancellationToken,
+    (limits, stop, seat): (ServeLimits, CancellationToken, Seat),
     handle: H,
 ) where
     H: Fn(Request<Incoming>, SocketAddr) -> F + Clone + Send + Sync + 'static,
@@ -105,9 +118,15 @@ async fn connection<H, F, B>(
     if let Err(error) = stream.set_nodelay(true) {
         tracing::debug!(%error, "small pieces may wait");
     }
+    let left = seat.left.clone();
+    let _seated = Seated::new(seat.clone());
     let answer = service_fn(move |request| {
-        let answered = handle(request, peer);
-        async move { Ok::<_, Infallible>(answered.await) }
+        let (answered, busy) = (handle(request, peer), seat.busy());
+        async move {
+            // Busy until the last piece of the answer is gone.
+            let answer = answered.await.map(|body| Told { body: Box::pin(body), _busy: busy });
+            Ok::<_, Infallible>(answer)
+        }
     });
     let io = TokioIo::new(Impatient { stream, unread: limits.unread, since: None });
     let served = hyper::server::conn::http1::Builder::new()
@@ -122,9 +141,113 @@ async fn connection<H, F, B>(
             served.as_mut().graceful_shutdown();
             served.await
         }
+        () = left.cancelled() => {
+            tracing::debug!(%peer, "a connection that asked for nothing makes room");
+            return;
+        }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended badly");
+    }
+}
+
+/// Connections that ask for nothing at the moment, the longest waiting first.
+#[derive(Default)]
+struct Idle {
+    waiting: Mutex<BTreeMap<u64, CancellationToken>>,
+    count: AtomicU64,
+}
+
+impl Idle {
+    fn seat(self: &Arc<Self>) -> Seat {
+        Seat { idle: Arc::clone(self), left: CancellationToken::new(), at: Arc::default() }
+    }
+
+    /// Sends away whoever has waited longest.
+    fn make_room(&self) {
+        if let Some((_, left)) = self.waiting.lock().pop_first() {
+            left.cancel();
+        }
+    }
+}
+
+/// The seat of one connection.
+#[derive(Clone)]
+struct Seat {
+    idle: Arc<Idle>,
+    /// Somebody else needs it more.
+    left: CancellationToken,
+    /// Its number among those that wait; zero while it does not.
+    at: Arc<AtomicU64>,
+}
+
+impl Seat {
+    /// From now on it asks for nothing.
+    fn wait(&self) {
+        let number = self.idle.count.fetch_add(1, Ordering::Relaxed) + 1;
+        self.idle.waiting.lock().insert(number, self.left.clone());
+        self.at.store(number, Ordering::Release);
+    }
+
+    fn stir(&self) {
+        let number = self.at.swap(0, Ordering::AcqRel);
+        self.idle.waiting.lock().remove(&number);
+    }
+
+    /// It asks for something, until the value is dropped.
+    fn busy(&self) -> Busy {
+        self.stir();
+        Busy(self.clone())
+    }
+}
+
+/// The body of an answer; its connection is busy for as long as there is something of it.
+struct Told<B> {
+    body: Pin<Box<B>>,
+    _busy: Busy,
+}
+
+impl<B: Body> Body for Told<B> {
+    type Data = B::Data;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<B::Data>, B::Error>>> {
+        self.body.as_mut().poll_frame(cx)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+struct Busy(Seat);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.wait();
+    }
+}
+
+/// Somebody who sits there; nobody is asked to make room after they have gone.
+struct Seated(Seat);
+
+impl Seated {
+    fn new(seat: Seat) -> Self {
+        seat.wait();
+        Self(seat)
+    }
+}
+
+impl Drop for Seated {
+    fn drop(&mut self) {
+        self.0.stir();
     }
 }
 

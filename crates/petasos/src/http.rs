@@ -2,6 +2,7 @@
 
 pub(crate) mod condition;
 pub(crate) mod jobs;
+mod profiles;
 pub(crate) mod skills;
 pub(crate) mod subscriptions;
 
@@ -16,8 +17,10 @@ use petasos_contract::wait::Owned;
 use petasos_session::Sessions;
 use tokio_util::sync::CancellationToken;
 
+use self::profiles::Beside;
 use crate::chats::ChatProgram;
 use crate::host::Host;
+use crate::out::Out;
 
 /// What listeners are opened over.
 pub(crate) struct Over<'a> {
@@ -27,6 +30,8 @@ pub(crate) struct Over<'a> {
     pub(crate) program: &'a Arc<ChatProgram>,
     /// Routes of webhooks without a secret are taken, on this machine alone.
     pub(crate) insecure: bool,
+    /// Where people are told what is missing.
+    pub(crate) out: Out,
 }
 
 /// Listeners that have their addresses.
@@ -35,6 +40,8 @@ pub(crate) struct Doors {
     api: Option<ApiServer>,
     webhooks: Option<WebhookServer>,
     outgoing: Arc<Outgoing>,
+    /// Other profiles that are served too.
+    beside: Vec<Beside>,
 }
 
 impl Over<'_> {
@@ -45,24 +52,34 @@ impl Over<'_> {
         listen: (Option<IpAddr>, Option<u16>),
     ) -> Result<Doors, String> {
         let outgoing = self.host.everywhere().outgoing()?;
-        let api = if api { Some(self.api(listen, Arc::clone(&outgoing)).await?) } else { None };
+        let said = |error: petasos_api::StartError| error.to_string();
+        let mut api = if api {
+            let parts = self.api(listen, Arc::clone(&outgoing))?;
+            Some(ApiServer::bind(parts).await.map_err(said)?)
+        } else {
+            None
+        };
         let options = WebhookOptions::read(self.host.settings(), self.insecure);
-        let webhooks = match options.map_err(|error| error.to_string())? {
-            Some(options) => Some(self.webhooks(options, Arc::clone(&outgoing)).await?),
+        let mut webhooks = match options.map_err(|error| error.to_string())? {
+            Some(options) => {
+                let parts = self.webhooks(options, Arc::clone(&outgoing))?;
+                Some(WebhookServer::bind(parts).await.map_err(said)?)
+            }
             None => None,
         };
-        Ok(Doors { api, webhooks, outgoing })
+        let beside = self.beside(api.as_mut(), webhooks.as_mut()).await?;
+        Ok(Doors { api, webhooks, outgoing, beside })
     }
 
-    async fn api(
+    fn api(
         &self,
         listen: (Option<IpAddr>, Option<u16>),
         outgoing: Arc<Outgoing>,
-    ) -> Result<ApiServer, String> {
+    ) -> Result<ApiParts, String> {
         let profile = home::places(self.inputs).map_err(|error| error.to_string())?.profile;
         let options = ApiOptions::read(self.host.settings(), profile.as_deref(), listen);
         let store = self.host.store().map_err(|report| report.to_string())?;
-        let server = ApiServer::bind(ApiParts {
+        Ok(ApiParts {
             options: options.map_err(|error| error.to_string())?,
             store: Arc::clone(&store) as _,
             conversations: store,
@@ -70,17 +87,16 @@ impl Over<'_> {
             host: Arc::clone(self.program) as _,
             outgoing: Some(outgoing),
             version: env!("CARGO_PKG_VERSION"),
-        });
-        server.await.map_err(|error| error.to_string())
+        })
     }
 
-    async fn webhooks(
+    fn webhooks(
         &self,
         options: WebhookOptions,
         outgoing: Arc<Outgoing>,
-    ) -> Result<WebhookServer, String> {
+    ) -> Result<WebhookParts, String> {
         let store = self.host.store().map_err(|report| report.to_string())?;
-        let server = WebhookServer::bind(WebhookParts {
+        Ok(WebhookParts {
             options,
             store: Arc::clone(&store) as _,
             conversations: Arc::clone(&store) as _,
@@ -89,8 +105,7 @@ impl Over<'_> {
             host: Arc::clone(self.program) as _,
             outgoing: Some(outgoing),
             silence: petasos_api::silence(self.host.settings()),
-        });
-        server.await.map_err(|error| error.to_string())
+        })
     }
 }
 
@@ -107,13 +122,16 @@ impl Doors {
     pub(crate) fn open(self, stop: &CancellationToken) -> Vec<Owned<()>> {
         let api = self.api.map(|api| Owned::start(api.run(stop.clone())));
         let webhooks = self.webhooks.map(|it| Owned::start(it.run(stop.clone())));
-        let (outgoing, stop) = (self.outgoing, stop.clone());
-        let outgoing = Owned::start(async move {
-            tokio::select! {
-                () = outgoing.work() => {}
-                () = stop.cancelled() => {}
-            }
-        });
-        api.into_iter().chain(webhooks).chain([outgoing]).collect()
+        let beside = self.beside.into_iter().map(|it| it.open(stop));
+        let told = Owned::start(told(self.outgoing, stop.clone()));
+        api.into_iter().chain(webhooks).chain([told]).chain(beside).collect()
+    }
+}
+
+/// Tells other programs until the end is asked for.
+async fn told(outgoing: Arc<Outgoing>, stop: CancellationToken) {
+    tokio::select! {
+        () = outgoing.work() => {}
+        () = stop.cancelled() => {}
     }
 }

@@ -11,7 +11,7 @@ use petasos_store::{DeliveryState, OutboxRow};
 use serde_json::Value;
 
 use super::options::Deliver;
-use super::{Inner, WebhookRoute, hashed, template, told};
+use super::{Delivery, Inner, WebhookRoute, hashed, template, told};
 use crate::answer::Answer;
 use crate::conversation::{From, Request as Wanted};
 use crate::error::{ApiError, internal};
@@ -111,14 +111,14 @@ impl Inner {
         &self,
         route: &WebhookRoute,
         payload: &Value,
-        delivery: &str,
+        delivery: &Delivery,
     ) -> Result<Answer, ApiError> {
         let to = self.destination(route, payload).await?;
         let to = to.ok_or_else(|| undeliverable("the route leads nowhere"))?;
-        let token = format!("webhook:{}", hashed(&route.name, delivery.as_bytes()));
+        let token = format!("webhook:{}", hashed(&route.name, delivery.once.as_bytes()));
         match self.outbox.delivery_of(&token).await? {
             Some(row) if row.state == DeliveryState::Sent => {
-                return Ok(told(StatusCode::OK, "duplicate", delivery, None));
+                return Ok(told(StatusCode::OK, "duplicate", &delivery.id, None));
             }
             // It certainly did not arrive, and the sender was told: this is the next try.
             Some(row) if row.state == DeliveryState::Dead && !may_have_arrived(&row) => {
@@ -130,11 +130,11 @@ impl Inner {
         let parcel = Parcel { to, text, token, wait: SENT_WITHIN };
         let receipt = self.deliveries()?.deliver(parcel).await.map_err(undeliverable)?;
         match receipt.outcome {
-            Delivered::Sent => Ok(told(StatusCode::OK, "delivered", delivery, None)),
+            Delivered::Sent => Ok(told(StatusCode::OK, "delivered", &delivery.id, None)),
             // It is stored, and goes on without the sender.
             Delivered::Planned | Delivered::Unknown => {
                 let why = receipt.note.unwrap_or_default();
-                Ok(told(StatusCode::ACCEPTED, "accepted", delivery, Some(&why)))
+                Ok(told(StatusCode::ACCEPTED, "accepted", &delivery.id, Some(&why)))
             }
             Delivered::Failed => Err(undeliverable(receipt.note.unwrap_or_default())),
         }
@@ -145,17 +145,17 @@ impl Inner {
         &self,
         route: &WebhookRoute,
         payload: &Value,
-        delivery: &str,
+        delivery: &Delivery,
     ) -> Result<Answer, ApiError> {
         let (store, now) = (self.runs.store(), now_ms());
-        if !store.first_delivery(&route.name, delivery, now, now - ms(SEEN)).await? {
-            return Ok(told(StatusCode::OK, "duplicate", delivery, None));
+        if !store.first_delivery(&route.name, &delivery.once, now, now - ms(SEEN)).await? {
+            return Ok(told(StatusCode::OK, "duplicate", &delivery.id, None));
         }
         match self.begin(route, payload, delivery).await {
-            Ok(()) => Ok(told(StatusCode::ACCEPTED, "accepted", delivery, None)),
+            Ok(()) => Ok(told(StatusCode::ACCEPTED, "accepted", &delivery.id, None)),
             Err(error) => {
                 // The sender will try again, and must not be told that it was done.
-                store.forget_delivery(&route.name, delivery).await?;
+                store.forget_delivery(&route.name, &delivery.once).await?;
                 Err(error)
             }
         }
@@ -165,12 +165,13 @@ impl Inner {
         &self,
         route: &WebhookRoute,
         payload: &Value,
-        delivery: &str,
+        delivery: &Delivery,
     ) -> Result<(), ApiError> {
         let place = self.runs.place()?;
         let to = self.destination(route, payload).await?;
         let prompt = template::prompt(&route.prompt, payload, &route.name);
-        let short: String = hashed(&route.name, delivery.as_bytes()).chars().take(24).collect();
+        let short: String =
+            hashed(&route.name, delivery.once.as_bytes()).chars().take(24).collect();
         let (session, _) = route.session_name(payload, &short);
         let caller = Caller { name: format!("webhook:{}", route.name), ..Caller::default() };
         let wish = Wish { platform: PLATFORM, instead: route.toolsets.clone(), ..Wish::default() };
@@ -201,6 +202,7 @@ impl Inner {
             to,
         };
         let run = self.runs.begin(place, facts, (session, input), WhenBusy::Queue).await?;
+        let delivery = &delivery.id;
         tracing::info!(route = route.name, delivery, run = run.facts.id, "a delivery is worked on");
         Ok(())
     }

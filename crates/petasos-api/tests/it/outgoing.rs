@@ -1,14 +1,16 @@
 //! Webhooks out, to a receiver of a few lines.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpListener;
+use std::net::{IpAddr, TcpListener};
 use std::sync::mpsc::{Receiver, channel};
 
 use aws_lc_rs::hmac::{HMAC_SHA256, Key, verify};
 use base64::Engine as _;
+use parking_lot::Mutex;
 use petasos_agent::{Act, Scripted};
 use petasos_api::Outgoing;
-use petasos_net::Net;
+use petasos_contract::BoxFuture;
+use petasos_net::{Lookup, Net, NetOptions, SiteRules};
 use petasos_store::{DeliveryState, OutboxStore as _};
 use serde_json::{Value, json};
 use std::sync::Arc;
@@ -139,6 +141,50 @@ async fn s118_a_receiver_that_is_gone_is_told_nothing_more() {
     assert_eq!(world.store.deliveries(&[DeliveryState::Dead], 9).await.unwrap().len(), 2);
     arrived.recv_timeout(PATIENCE).unwrap();
     assert!(arrived.try_recv().is_err());
+}
+
+/// Answers with these addresses, one set after the other, and then with the last.
+#[derive(Debug)]
+struct Bound(Mutex<Vec<Vec<&'static str>>>);
+
+impl Lookup for Bound {
+    fn look_up<'a>(&'a self, _: &'a str) -> BoxFuture<'a, std::io::Result<Vec<IpAddr>>> {
+        let mut sets = self.0.lock();
+        let set = if sets.len() > 1 { sets.remove(0) } else { sets[0].clone() };
+        let found = set.iter().map(|address| address.parse().unwrap()).collect();
+        Box::pin(std::future::ready(Ok(found)))
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s118_a_name_that_leads_inside_is_not_reached_whenever_it_is_bound_there() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    listener.set_nonblocking(true).unwrap();
+    let url = format!("https://hook.example:{}/", listener.local_addr().unwrap().port());
+    let world = World::with(Scripted::new([Act::say("x")]), out(&url)).await;
+    turned(&world).await;
+    // At once; beside a good address; and only at the second look, after a good answer.
+    for sets in [
+        vec![vec!["127.0.0.1"]],
+        vec![vec!["93.184.216.34", "127.0.0.1"]],
+        vec![vec!["169.254.169.254"]],
+        vec![vec!["::ffff:127.0.0.1"], vec!["127.0.0.1"]],
+    ] {
+        let rules = SiteRules::default().with_names(Arc::new(Bound(Mutex::new(sets))));
+        let options = NetOptions { rules: Arc::new(rules), ..NetOptions::default() };
+        let home = tempfile::TempDir::new().unwrap();
+        let settings = settings(home.path(), out(&url));
+        let net = Arc::new(Net::new(options));
+        let outgoing = Outgoing::read(&settings, Arc::clone(&world.store) as _, net).unwrap();
+        let row = &world.store.deliveries(&[DeliveryState::Planned], 9).await.unwrap()[0];
+        let tries = row.attempts;
+        outgoing.send_due(4_000_000_000_000 + i64::from(tries) * 100_000_000).await.unwrap();
+        let row = &world.store.deliveries(&[DeliveryState::Planned], 9).await.unwrap()[0];
+        assert!(row.error.contains("not reached") || row.error.contains("refused"), "{row:?}");
+        assert!(row.attempts > tries, "it was tried");
+    }
+    let nobody = listener.accept().expect_err("nobody came");
+    assert_eq!(nobody.kind(), std::io::ErrorKind::WouldBlock);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -117,6 +117,22 @@ fn edited_again(number: u32) -> Ask {
     github("ci", &format!("again-{number}"), &json!({ "action": "edited" }))
 }
 
+#[tokio::test]
+async fn a_captured_delivery_is_not_done_again_under_another_id() {
+    let world = World::new(Scripted::default().otherwise(|_, _| Act::say("seen"))).await;
+    let (at, _serving) = world.webhooks(routes()).await;
+    let (status, answer, told) = sent(&world, at, github("ci", "first", &opened(7, "x"))).await;
+    assert_eq!((status, answer.as_str()), (202, "accepted"));
+    assert_eq!(told.json()["delivery_id"], "first", "its sender's name for it");
+    // What was signed is the body; the id stands in a header that anybody can write.
+    for id in ["second", "", "\u{e9}"] {
+        let (status, answer, _) = sent(&world, at, github("ci", id, &opened(7, "x"))).await;
+        assert_eq!((status, answer.as_str()), (200, "duplicate"), "{id:?}");
+    }
+    let (_, answer, _) = sent(&world, at, github("ci", "third", &opened(7, "y"))).await;
+    assert_eq!(answer, "accepted", "another event");
+}
+
 #[test]
 fn routes_that_cannot_be_meant_do_not_start() {
     let home = TempDir::new().unwrap();

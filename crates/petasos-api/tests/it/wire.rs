@@ -165,3 +165,82 @@ async fn a_client_that_does_not_read_holds_nobody_up() {
     world.until("/ready", |ready| ready["runs"] == 0).await;
     drop(slow);
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn connections_that_ask_for_nothing_keep_nobody_out() {
+    let world = World::new(Scripted::default().otherwise(|_, _| Act::say("here"))).await;
+    // As many as may be at once, and more: silent ones, and heads that never end.
+    let mut slow = Vec::new();
+    for number in 0..600 {
+        let mut socket = TcpStream::connect(world.address).unwrap();
+        if number % 2 == 0 {
+            socket.write_all(b"POST /v1/chat/completions HTTP/1.1\r\nHost: loc").unwrap();
+        }
+        slow.push(socket);
+    }
+    let body = json!({ "messages": [{ "role": "user", "content": "hello" }] });
+    let began = std::time::Instant::now();
+    for _ in 0..5 {
+        let told = world.post("/v1/chat/completions", &body).await;
+        assert_eq!(told.json()["choices"][0]["message"]["content"], "here");
+    }
+    // Heads may take ten seconds; nobody waits for that.
+    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    drop(slow);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_or_a_body_that_never_ends_is_ended() {
+    let world = World::new(Scripted::default()).await;
+    let began = std::time::Instant::now();
+    let told = raw(&world, b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n");
+    let told = told.unwrap_or_else(|| unreachable!("the connection stays open"));
+    assert!(!told.contains("200 OK"), "{told}");
+    assert!(began.elapsed() >= Duration::from_secs(9), "{:?}", began.elapsed());
+    // Who shows no key is answered before a body is waited for.
+    let began = std::time::Instant::now();
+    let unsigned = b"POST /v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n\
+                     Connection: close\r\nContent-Length: 1000000\r\n\r\n{";
+    let told = raw(&world, unsigned).unwrap_or_default();
+    assert!(told.starts_with("HTTP/1.1 401"), "{told}");
+    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+}
+
+#[tokio::test]
+async fn two_values_of_one_header_count_as_neither() {
+    let world = World::new(Scripted::default()).await;
+    let body = json!({ "messages": [{ "role": "user", "content": "x" }] });
+    for name in ["Idempotency-Key", "X-Hermes-Session-Id", "X-Hermes-Session-Key"] {
+        let once = Ask::post("/v1/chat/completions", &body).with(name, "one");
+        let twice = once.with(&format!("X-Other: 1\r\n{name}"), "two");
+        let told = world.ask(twice).await;
+        assert_eq!(told.status, 400, "{name}: {told:?}");
+    }
+    let key = Ask::get("/v1/models")
+        .with(&format!("X-Other: 1\r\nAuthorization: Bearer {KEY}\r\nX"), "1");
+    assert_eq!(world.ask(key).await.status, 401, "two keys are none");
+    let host = Ask::get("/v1/models").with("X-Other: 1\r\nHost", "localhost");
+    let told = world.ask(host).await.status;
+    assert!(told == 400 || told == 403, "{told}");
+    assert!(world.model.asked().is_empty());
+}
+
+#[tokio::test]
+async fn s110_messages_parts_and_texts_at_their_limit_and_one_over() {
+    let world = World::new(Scripted::default().otherwise(|_, _| Act::say("fine"))).await;
+    let said = |content: serde_json::Value| json!({ "role": "user", "content": content });
+    let messages = |count: usize| vec![said(json!("x")); count];
+    let parts =
+        |count: usize| vec![said(json!(vec![json!({ "type": "text", "text": "x" }); count]))];
+    let text = |signs: usize| vec![said(json!("ä".repeat(signs)))];
+    for (at, over) in [
+        (messages(2_000), messages(2_001)),
+        (parts(1_000), parts(1_001)),
+        (text(1_000_000), text(1_000_001)),
+    ] {
+        let told = world.post("/v1/chat/completions", &json!({ "messages": at })).await;
+        assert_eq!(told.status, 200, "{:?}", told.error());
+        let told = world.post("/v1/chat/completions", &json!({ "messages": over })).await;
+        assert_eq!(told.status, 400, "one more");
+    }
+}

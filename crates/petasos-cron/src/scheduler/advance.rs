@@ -7,9 +7,17 @@ use petasos_store::{
     Advance, JobChange, JobRow, JobState, NewOccurrence, OccurrenceState, StoreError, Trigger,
 };
 
-use super::{Look, MissedRun, Scheduler};
+use super::{MissedRun, Scheduler};
 use crate::job::{Job, moment};
 use crate::late::{self, Due, Meeting, Misfire};
+
+/// What became of one job that was due.
+#[derive(Default)]
+pub(super) struct Taken {
+    pub(super) claimed: bool,
+    pub(super) skipped: usize,
+    pub(super) missed: Option<MissedRun>,
+}
 
 impl Scheduler {
     /// Takes what is due of one job.
@@ -17,19 +25,21 @@ impl Scheduler {
         self: &Arc<Self>,
         row: JobRow,
         now: Timestamp,
-        look: &mut Look,
-        missed: &mut Vec<MissedRun>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Taken, StoreError> {
+        let mut taken = Taken::default();
+        if self.closing.is_cancelled() {
+            return Ok(taken);
+        }
         let (id, revision) = (row.job.id.clone(), row.revision);
         let job = match Job::read(row) {
             Ok(job) => job,
-            Err(why) => return self.broken(&id, revision, why).await,
+            Err(why) => return self.broken(&id, revision, why).await.map(|()| taken),
         };
         let misfire = if self.options.catch_up { job.body.misfire } else { Misfire::Skip };
         let last = moment(job.cursor_ms);
         let Some(due) = late::due(&job.schedule, last, now, misfire) else {
             // Its next instant was computed with other zone data, or by another clock.
-            return self.reckon(&job, now).await;
+            return self.reckon(&job, now).await.map(|()| taken);
         };
         let active = self.store.active(&job.id).await?;
         let waiting = active.iter().filter(|row| row.new.state == OccurrenceState::Due).count();
@@ -38,17 +48,19 @@ impl Scheduler {
         let skips = advance.notes.iter().filter(|it| it.state == OccurrenceState::Skipped).count();
         // Somebody else was first, or the job was changed: the next look sees how it is.
         let Some(done) = self.store.advance(advance, now.as_millisecond()).await? else {
-            return Ok(());
+            return Ok(taken);
         };
-        look.skipped += skips;
-        if let Some(gone) = due.missed {
-            missed.push(MissedRun { job: job.clone(), last: gone.last, count: gone.count });
-        }
+        taken.skipped = skips;
+        taken.missed = due.missed.map(|gone| MissedRun {
+            job: job.clone(),
+            last: gone.last,
+            count: gone.count,
+        });
         if let Some(row) = done.claimed {
-            look.claimed += 1;
+            taken.claimed = true;
             self.start(job, row);
         }
-        Ok(())
+        Ok(taken)
     }
 
     /// A job that cannot be read is set aside, and stops no other.

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use petasos_store::{NewOccurrence, OccurrenceRow, OccurrenceState, StoreError, Trigger};
+use petasos_store::{JobState, NewOccurrence, OccurrenceRow, OccurrenceState, StoreError};
 
-use super::Scheduler;
+use super::{MissedRun, Scheduler};
 use crate::job::{Job, moment};
 use crate::late;
 
@@ -14,26 +14,29 @@ use crate::late;
 const SILENT: jiff::SignedDuration = jiff::SignedDuration::from_secs(60);
 /// A machine that slept lets its runs speak first.
 const SUSPECTED: Duration = Duration::from_secs(20);
-/// So far back something that was interrupted is looked for.
-const LOOKED_AT: u32 = 200;
+/// So many that were interrupted are looked at together.
+const TOGETHER: u32 = 1000;
+/// What was missed longer ago is told to nobody.
+const REMEMBERED: Duration = Duration::from_hours(7 * 24);
 
 impl Scheduler {
     /// Ends what was left, and begins again what had not begun.
-    pub(super) async fn sweep(self: &Arc<Self>, now: Timestamp) -> Result<(), StoreError> {
+    pub(super) async fn sweep(
+        self: &Arc<Self>,
+        now: Timestamp,
+        missed: &mut Vec<MissedRun>,
+    ) -> Result<(), StoreError> {
         let silent = self.suspected(now).await?;
         let gone = self.store.abandon(silent, now.as_millisecond()).await?;
         for row in &gone {
             let state = row.new.state.as_str();
             tracing::warn!(occurrence = row.id, job = row.new.job, state, "its process is gone");
         }
-        if self.worker.stopped().is_some() || self.draining.is_cancelled() {
+        if self.worker.stopped().is_some() || self.closing.is_cancelled() {
             return Ok(());
         }
-        let recent = self.store.occurrences(None, LOOKED_AT).await?;
-        for row in gone.into_iter().chain(recent) {
-            if row.new.state == OccurrenceState::Interrupted && row.new.attempt == 1 {
-                self.try_again(row, now).await?;
-            }
+        for row in self.store.interrupted(TOGETHER).await? {
+            self.try_again(row, now, missed).await?;
         }
         Ok(())
     }
@@ -57,25 +60,30 @@ impl Scheduler {
         self: &Arc<Self>,
         row: OccurrenceRow,
         now: Timestamp,
+        missed: &mut Vec<MissedRun>,
     ) -> Result<(), StoreError> {
-        if row.new.trigger != Trigger::Schedule {
-            return Ok(());
-        }
         let Some(found) = self.store.job(&row.new.job).await? else { return Ok(()) };
         let Ok(job) = Job::read(found) else { return Ok(()) };
+        // One that a person paused meanwhile, or must look at, waits for them.
+        if !matches!(job.state, JobState::Scheduled | JobState::Completed) {
+            return Ok(());
+        }
         let due = moment(row.new.scheduled_ms);
         let late = Duration::try_from(now.duration_since(due)).unwrap_or_default();
         let grace = late::grace(&job.schedule, due, job.body.misfire);
+        let late_ms = i64::try_from(late.as_millis()).unwrap_or(i64::MAX);
+        let again = NewOccurrence { attempt: 2, reason: String::new(), late_ms, ..row.new };
         if grace.is_some_and(|grace| late > grace) {
+            // It is over for good, which is noted, and told while anybody remembers it.
+            let (state, reason) = (OccurrenceState::Skipped, "missed".to_owned());
+            let over = NewOccurrence { state, reason, ..again };
+            let new = self.store.demand(over, now.as_millisecond()).await?.is_some();
+            if new && late < REMEMBERED {
+                missed.push(MissedRun { job, last: due, count: 1 });
+            }
             return Ok(());
         }
-        let again = NewOccurrence {
-            attempt: 2,
-            state: OccurrenceState::Claimed,
-            reason: String::new(),
-            late_ms: i64::try_from(late.as_millis()).unwrap_or(i64::MAX),
-            ..row.new
-        };
+        let again = NewOccurrence { state: OccurrenceState::Claimed, ..again };
         if let Some(row) = self.store.demand(again, now.as_millisecond()).await? {
             self.start(job, row);
         }

@@ -83,6 +83,64 @@ async fn s123_what_had_not_begun_runs_again_and_what_had_is_unknown() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s123_what_waited_for_a_place_when_the_program_ended_runs_in_the_next_one() {
+    let world = World::new(at(NOW));
+    let store = world.store();
+    let schedule = plan("0 9 * * *", "UTC", NOW);
+    let count = 450;
+    for number in 0..count {
+        world.job(&*store, &format!("{number:012x}"), &schedule, JobBody::default()).await;
+    }
+    // Two of them hold the places for as long as the program lives.
+    *world.worker.habit.lock() = Some(|_| Habit::StuckAfter);
+    let ending = world.scheduler(2);
+    world.clock.set(at("2026-11-18T09:00:00Z"));
+    assert_eq!(ending.look().await.unwrap().claimed, count);
+    while world.worker.called.lock().len() < 2 {
+        tokio::task::yield_now().await;
+    }
+    ending.drain(std::time::Duration::ZERO).await;
+    assert_eq!(ending.look().await.unwrap().claimed, 0, "nothing begins any more");
+    let called = world.worker.called.lock().len();
+    assert_eq!(called, 2, "nobody moved up while it ended");
+    *world.worker.habit.lock() = None;
+    let next = world.scheduler(50);
+    next.look().await.unwrap();
+    next.idle().await;
+    let called = world.worker.called.lock().clone();
+    assert_eq!(called.len(), count, "none is forgotten, however many there were");
+    assert!(called.values().all(|times| *times == 1), "{called:?}");
+    assert!(world.worker.missed.lock().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn s123_what_was_interrupted_and_comes_too_late_is_noted_and_told() {
+    let world = World::new(at(NOW));
+    let store = world.store();
+    let schedule = plan("0 9 * * *", "UTC", NOW);
+    world.job(&*store, "00000000000a", &schedule, JobBody::default()).await;
+    *world.worker.habit.lock() = Some(|_| Habit::StuckBefore);
+    let dying = world.scheduler(1);
+    world.clock.set(at("2026-11-18T09:00:00Z"));
+    assert_eq!(dying.look().await.unwrap().claimed, 1);
+    let ids = dying.claimed();
+    drop(dying);
+    world.died(&ids);
+    *world.worker.habit.lock() = None;
+    // Two hours are its grace, and the machine was off for eight.
+    world.clock.set(at("2026-11-18T17:00:00Z"));
+    let next = world.scheduler(1);
+    for _ in 0..3 {
+        next.look().await.unwrap();
+        next.idle().await;
+    }
+    assert_eq!(states(&world.rows("00000000000a").await), ["interrupted", "skipped"]);
+    let told = world.worker.missed.lock().clone();
+    assert_eq!(told, [("00000000000a".to_owned(), 1)]);
+    assert!(world.worker.called.lock().is_empty());
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn s124_what_was_missed_is_noted_and_told_once() {
     let world = World::new(at(NOW));
     let store = world.store();

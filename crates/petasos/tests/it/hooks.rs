@@ -14,11 +14,11 @@ use crate::loopback::{Loopback, Say};
 use crate::petasos;
 use crate::serve::{KEY, Server};
 
-const SECRET: &str = "the-secret-of-the-test";
+pub(crate) const SECRET: &str = "the-secret-of-the-test";
 const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A delivery as GitLab makes one; status and body of the answer.
-fn hook(address: &str, route: &str, delivery: &str, body: &Value) -> (u16, Value) {
+pub(crate) fn hook(address: &str, route: &str, delivery: &str, body: &Value) -> (u16, Value) {
     let mut socket = TcpStream::connect(address).expect("a connection");
     let body = body.to_string();
     let head = format!(
@@ -35,7 +35,7 @@ fn hook(address: &str, route: &str, delivery: &str, body: &Value) -> (u16, Value
     (status, serde_json::from_str(body).unwrap_or_default())
 }
 
-fn gateway(home: &Home, more: &[(&str, &str)]) -> Server {
+pub(crate) fn gateway(home: &Home, more: &[(&str, &str)]) -> Server {
     let mut variables = vec![
         ("TELEGRAM_BOT_TOKEN", TOKEN),
         ("TELEGRAM_ALLOWED_USERS", "7"),
@@ -138,7 +138,7 @@ fn s130_a_job_speaks_in_its_chat_and_a_reply_has_its_context() {
 }
 
 /// A server that keeps what it is sent and answers 201.
-fn keeper() -> (String, Receiver<(String, Value)>) {
+pub(crate) fn keeper() -> (String, Receiver<(String, Value)>) {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     let (send, arrived) = channel();
@@ -281,4 +281,123 @@ fn an_answer_becomes_a_comment_and_a_job_tells_another_program() {
     job_over_http(&server, &told);
     let mirror = std::fs::read_to_string(home.user().join(".petasos/cron/jobs.json"));
     assert!(mirror.is_ok_and(|text| text.contains("\"mirror\": true")), "jobs are mirrored");
+}
+
+/// One request to a Matrix server, as somebody.
+fn matrix(server: &str, token: &str, (method, path): (&str, &str), body: &Value) -> Value {
+    let address = server.trim_start_matches("http://").trim_end_matches('/');
+    let mut socket = TcpStream::connect(address).expect("the server");
+    let body = if body.is_null() { String::new() } else { body.to_string() };
+    // The old version of the protocol, so that nothing comes in chunks.
+    let head = format!(
+        "{method} /_matrix/client/v3/{path} HTTP/1.0\r\nHost: {address}\r\nAuthorization: Bearer \
+         {token}\r\nContent-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    );
+    socket.write_all(head.as_bytes()).expect("sent");
+    let mut text = String::new();
+    socket.read_to_string(&mut text).expect("an answer");
+    let body = text.split_once("\r\n\r\n").map_or("", |(_, body)| body);
+    serde_json::from_str(body).unwrap_or_default()
+}
+
+/// A gateway in a Matrix room, and a model that lets itself be reminded of a kettle.
+fn kettle(server: &str, bot: &str) -> (Loopback, Home, Server) {
+    let job = json!({
+        "action": "create", "schedule": "6s", "name": "Kettle", "prompt": "say that the kettle boils",
+        "attach_to_session": true,
+    });
+    let model = Loopback::saying(vec![
+        Say::Calls(vec![("cronjob", job)]),
+        Say::Text("I will remind you."),
+        Say::Text("The kettle boils."),
+        Say::Text("For two minutes."),
+    ]);
+    let home = model.home();
+    let config = format!("{}matrix:\n  require_mention: false\n", model.config());
+    home.write(".petasos/config.yaml", config);
+    let variables = [
+        ("MATRIX_HOMESERVER", server),
+        ("MATRIX_ACCESS_TOKEN", bot),
+        ("MATRIX_USER_ID", "@bot:localhost"),
+        ("MATRIX_ALLOWED_USERS", "@person:localhost"),
+        ("API_SERVER_KEY", KEY),
+        ("API_SERVER_ENABLED", "true"),
+        ("API_SERVER_PORT", "0"),
+    ];
+    let gateway = Server::start(&home, &["gateway", "run"], &variables);
+    (model, home, gateway)
+}
+
+#[expect(clippy::disallowed_methods, reason = "services are named by variables")]
+#[test]
+fn s130_a_job_speaks_in_its_thread_of_a_real_matrix_room() {
+    let get = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let (Some(server), Some(person), Some(bot)) =
+        (get("MATRIX_HOMESERVER"), get("MATRIX_PERSON_TOKEN"), get("MATRIX_BOT_TOKEN"))
+    else {
+        return petasos_testkit::skip("s130_matrix", "synapse", "MATRIX_HOMESERVER is not set");
+    };
+    let (model, home, _gateway) = kettle(&server, &bot);
+    let ask = |how: (&str, &str), body: Value| matrix(&server, &person, how, &body);
+    let wish = json!({ "preset": "private_chat", "invite": ["@bot:localhost"] });
+    let room = ask(("POST", "createRoom"), wish)["room_id"].as_str().expect("a room").to_owned();
+    let room = room.replace('!', "%21").replace(':', "%3A");
+    let say = |number: u32, thread: Option<&str>, text: &str| {
+        let mut body = json!({ "msgtype": "m.text", "body": text });
+        if let Some(thread) = thread {
+            body["m.relates_to"] = json!({ "rel_type": "m.thread", "event_id": thread });
+        }
+        let path = format!("rooms/{room}/send/m.room.message/t{number}");
+        ask(("PUT", &path), body)["event_id"].as_str().expect("an event").to_owned()
+    };
+    let late = Instant::now() + PATIENCE * 2;
+    let joined = format!("rooms/{room}/joined_members");
+    while ask(("GET", &joined), Value::Null)["joined"].get("@bot:localhost").is_none() {
+        assert!(Instant::now() < late, "the bot comes");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    let heard = |part: &str| loop {
+        let path = format!("rooms/{room}/messages?dir=b&limit=50");
+        let found = ask(("GET", &path), Value::Null);
+        let all = found["chunk"].as_array().cloned().unwrap_or_default();
+        let hit = all.into_iter().find(|it| {
+            it["sender"] == "@bot:localhost" && it["content"]["body"].to_string().contains(part)
+        });
+        if let Some(hit) = hit {
+            break hit;
+        }
+        assert!(Instant::now() < late, "not heard: {part}: {found}");
+        std::thread::sleep(Duration::from_millis(100));
+    };
+    let root = ask(
+        ("PUT", &format!("rooms/{room}/send/m.reaction.seed/t0")),
+        json!({ "about": "the beginning of a thread" }),
+    )["event_id"]
+        .as_str()
+        .expect("an event")
+        .to_owned();
+    say(1, Some(&root), "remind me of the kettle");
+    let answer = heard("I will remind you.");
+    let reminder = heard("The kettle boils.");
+    for one in [&answer, &reminder] {
+        let relation = &one["content"]["m.relates_to"];
+        let place = (&relation["rel_type"], &relation["event_id"]);
+        assert_eq!(place, (&json!("m.thread"), &json!(root)), "in its thread: {one}");
+    }
+    loop {
+        let words =
+            ["sessions", "search", "kettle boils", "--role", "assistant", "--all", "--json"];
+        let found = petasos(&home).run(&words);
+        if found.json()["hits"].as_array().is_some_and(|hits| hits.len() >= 2) {
+            break;
+        }
+        assert!(Instant::now() < late, "{}", found.stdout);
+        std::thread::sleep(Duration::from_millis(300));
+    }
+    say(2, Some(&root), "for how long?");
+    heard("For two minutes.");
+    let asked = model.asked();
+    let last = asked.last().expect("a question")["messages"].to_string();
+    assert!(last.contains("The kettle boils.") && last.contains("for how long?"), "{last}");
 }

@@ -22,8 +22,18 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts it and waits until it says where it listens.
-    #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
     pub(crate) fn start(home: &Home, words: &[&str], variables: &[(&str, &str)]) -> Self {
+        Self::started(home, words, variables, Stdio::inherit())
+    }
+
+    /// The same with what it says on the side led elsewhere.
+    #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
+    pub(crate) fn started(
+        home: &Home,
+        words: &[&str],
+        variables: &[(&str, &str)],
+        stderr: Stdio,
+    ) -> Self {
         let mut child = Command::new(env!("CARGO_BIN_EXE_petasos"))
             .args(words)
             .env_clear()
@@ -33,7 +43,7 @@ impl Server {
             .current_dir(home.workspace())
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
+            .stderr(stderr)
             .spawn()
             .expect("the program starts");
         let mut line = String::new();
@@ -88,7 +98,7 @@ impl Server {
         self.child.wait().expect("it ended");
     }
 
-    fn say(&self, key: &str, text: &str) -> (u16, Value) {
+    pub(crate) fn say(&self, key: &str, text: &str) -> (u16, Value) {
         let body = json!({ "messages": [{ "role": "user", "content": text }] });
         self.ask("POST", "/v1/chat/completions", key, &body)
     }
