@@ -59,5 +59,6 @@ fn provider(provider: &UsableProvider) -> AuthMethod {
 fn setup() -> AuthMethod {
     let method = AuthMethodTerminal::new(SETUP, "Set up Petasos");
     let about = "Chooses a provider and a model at a terminal".to_owned();
-    AuthMethod::Terminal(method.args(vec!["setup".to_owned()]).description(about))
+    // It is appended to what the editor starts: `petasos acp --sign-in`.
+    AuthMethod::Terminal(method.args(vec!["--sign-in".to_owned()]).description(about))
 }

@@ -62,7 +62,7 @@ pub async fn check(parts: ServerParts, cwd: &Path) -> Vec<CheckStep> {
 }
 
 async fn sessions(connection: &AgentConnection, cwd: &Path, steps: &mut Vec<CheckStep>) {
-    let session = connection.begin(cwd).await.map_err(|error| error.to_string());
+    let session = connection.begin(cwd, None).await.map_err(|error| error.to_string());
     steps.push(step("session/new", session.clone()));
     let Ok(session) = session else { return };
     for (method, params) in [

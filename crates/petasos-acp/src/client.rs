@@ -12,10 +12,10 @@ use std::time::Duration;
 use agent_client_protocol_schema::ProtocolVersion;
 use agent_client_protocol_schema::v1::{
     CancelNotification, ClientCapabilities, ContentBlock, Error, ImageContent, Implementation,
-    InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse,
-    PermissionOptionKind, PromptRequest, PromptResponse, RequestPermissionOutcome,
-    RequestPermissionRequest, RequestPermissionResponse, SelectedPermissionOutcome,
-    SessionNotification, SessionUpdate, StopReason, TextContent,
+    InitializeRequest, InitializeResponse, NewSessionRequest, NewSessionResponse, PermissionOption,
+    PermissionOptionKind, PromptRequest, RequestPermissionOutcome, RequestPermissionRequest,
+    RequestPermissionResponse, SelectedPermissionOutcome, SessionNotification, SessionUpdate,
+    SetSessionModeRequest, SetSessionModeResponse, TextContent,
 };
 use parking_lot::Mutex;
 use petasos_contract::BoxFuture;
@@ -98,10 +98,15 @@ impl AgentConnection {
         Ok(connection)
     }
 
-    /// Begins a session; gives its name.
-    pub async fn begin(&self, cwd: &Path) -> Result<String, PeerError> {
+    /// Begins a session, in one of the agent's own modes where one is named; gives its name.
+    pub async fn begin(&self, cwd: &Path, mode: Option<&str>) -> Result<String, PeerError> {
         let request = NewSessionRequest::new(cwd);
         let answer: NewSessionResponse = self.ask("session/new", &request, HANDSHAKE).await?;
+        if let Some(mode) = mode {
+            let set = SetSessionModeRequest::new(answer.session_id.clone(), mode.to_owned());
+            let chosen = self.ask("session/set_mode", &set, HANDSHAKE).await;
+            chosen.map(|_: SetSessionModeResponse| ())?;
+        }
         Ok(answer.session_id.0.to_string())
     }
 
@@ -121,11 +126,12 @@ impl AgentConnection {
             Some(ContentBlock::Image(ImageContent::new(data, kind)))
         }));
         let request = PromptRequest::new(session.to_owned(), blocks);
-        let answer: PromptResponse = self.ask("session/prompt", &request, within).await?;
-        Ok(match answer.stop_reason {
-            StopReason::Cancelled => AgentEnd::Cancelled,
-            StopReason::MaxTokens | StopReason::MaxTurnRequests => AgentEnd::CutOff,
-            StopReason::Refusal => AgentEnd::Refused,
+        let answer: Value = self.ask("session/prompt", &request, within).await?;
+        // A reason of a later version is an end like any other.
+        Ok(match answer.get("stopReason").and_then(Value::as_str) {
+            Some("cancelled") => AgentEnd::Cancelled,
+            Some("max_tokens" | "max_turn_requests") => AgentEnd::CutOff,
+            Some("refusal") => AgentEnd::Refused,
             _ => AgentEnd::Done,
         })
     }
@@ -214,6 +220,11 @@ async fn answer(
 ) -> Result<Value, Error> {
     if method != "session/request_permission" {
         return Err(told(Error::method_not_found(), &format!("`{method}` was not offered")));
+    }
+    let mut params = params;
+    if let Some(options) = params.get_mut("options").and_then(Value::as_array_mut) {
+        // Kinds of a later version are not chosen, and do not make the question unreadable.
+        options.retain(|it| serde_json::from_value::<PermissionOption>(it.clone()).is_ok());
     }
     let asked: RequestPermissionRequest = serde_json::from_value(params)
         .map_err(|error| told(Error::invalid_params(), &error.to_string()))?;

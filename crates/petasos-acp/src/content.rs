@@ -1,10 +1,12 @@
 //! What a client puts into a prompt, as an agent reads it.
 
 use agent_client_protocol_schema::v1::{
-    ContentBlock, EmbeddedResourceResource, Error, ResourceLink,
+    ContentBlock, EmbeddedResource, EmbeddedResourceResource, Error, ResourceLink, TextContent,
+    TextResourceContents,
 };
 use petasos_contract::message::{Content, Part};
 use petasos_session::Input;
+use petasos_session::embedded::{self, Piece};
 
 use crate::rpc::told;
 
@@ -29,8 +31,13 @@ pub(crate) fn recordings(blocks: &[ContentBlock]) -> Vec<&str> {
     data.collect()
 }
 
-/// Reads the blocks of a prompt, with the words of its recordings.
-pub(crate) fn read(blocks: &[ContentBlock], heard: &[String]) -> Result<Prompted, Error> {
+/// Reads the blocks of a prompt, with the words of its recordings. Whoever asks says of which place
+/// strangers may have written what is embedded.
+pub(crate) fn read(
+    blocks: &[ContentBlock],
+    heard: &[String],
+    foreign: &dyn Fn(&str) -> bool,
+) -> Result<Prompted, Error> {
     let mut parts: Vec<Part> = Vec::new();
     let mut only_text = true;
     let mut heard = heard.iter();
@@ -44,7 +51,7 @@ pub(crate) fn read(blocks: &[ContentBlock], heard: &[String]) -> Result<Prompted
             }
             other => {
                 only_text = false;
-                part(other)?
+                part(other, foreign)?
             }
         };
         match (parts.last_mut(), part) {
@@ -66,7 +73,7 @@ pub(crate) fn read(blocks: &[ContentBlock], heard: &[String]) -> Result<Prompted
     Ok(Prompted { input: Input { content, context: Vec::new(), turn: None }, line })
 }
 
-fn part(block: &ContentBlock) -> Result<Part, Error> {
+fn part(block: &ContentBlock, foreign: &dyn Fn(&str) -> bool) -> Result<Part, Error> {
     match block {
         ContentBlock::Image(image) => {
             if !image.mime_type.starts_with("image/") {
@@ -84,7 +91,7 @@ fn part(block: &ContentBlock) -> Result<Part, Error> {
         ContentBlock::ResourceLink(link) => Ok(Part::text(linked(link))),
         ContentBlock::Resource(embedded) => match &embedded.resource {
             EmbeddedResourceResource::TextResourceContents(text) => {
-                Ok(Part::text(inlined(&text.uri, &text.text)))
+                Ok(Part::text(inlined(&text.uri, &text.text, foreign)))
             }
             EmbeddedResourceResource::BlobResourceContents(blob) => {
                 let kind = blob.mime_type.as_deref().unwrap_or_default();
@@ -121,16 +128,35 @@ fn linked(link: &ResourceLink) -> String {
 }
 
 /// A text that the client embeds: data, not words of the user.
-fn inlined(uri: &str, text: &str) -> String {
-    let uri = named(uri);
+fn inlined(uri: &str, text: &str, foreign: &dyn Fn(&str) -> bool) -> String {
+    let place = named(uri);
     let mut end = text.len().min(RESOURCE_MAX);
     while !text.is_char_boundary(end) {
         end -= 1;
     }
     let (shown, rest) = text.split_at(end);
     let cut = if rest.is_empty() { "" } else { "\n[cut here: the file goes on]" };
-    let shown = shown.replace("</resource>", "<\\/resource>");
-    format!("\n<resource uri=\"{}\">\n{shown}{cut}\n</resource>\n", uri.replace('"', "%22"))
+    embedded::framed(&place, &format!("{shown}{cut}"), foreign(&place))
+}
+
+/// A text of a stored message as the client sent it: what was embedded is embedded again.
+pub(crate) fn sent(text: &str) -> Vec<ContentBlock> {
+    let block = |piece: Piece| match piece {
+        Piece::Words(words) => ContentBlock::Text(TextContent::new(words.trim_matches('\n'))),
+        Piece::Embedded { place, text, .. } => {
+            let path = std::path::Path::new(&place);
+            let file = url::Url::from_file_path(path).ok();
+            let uri = file.map_or(place.clone(), |url| url.to_string());
+            let text = TextResourceContents::new(text, uri);
+            let resource = EmbeddedResourceResource::TextResourceContents(text);
+            ContentBlock::Resource(EmbeddedResource::new(resource))
+        }
+    };
+    match embedded::pieces(text).as_slice() {
+        // Nothing is embedded: the words stay as they are, to the last space.
+        [] | [Piece::Words(_)] => vec![ContentBlock::Text(TextContent::new(text))],
+        pieces => pieces.iter().cloned().map(block).collect(),
+    }
 }
 
 /// The path of a `file:` address, so that file tools understand it; other addresses as they are.
@@ -147,7 +173,8 @@ mod tests {
     use super::*;
 
     fn prompted(blocks: Value) -> Result<Prompted, Error> {
-        read(&serde_json::from_value::<Vec<ContentBlock>>(blocks).unwrap(), &[])
+        let outside = |place: &str| !place.starts_with("/w/");
+        read(&serde_json::from_value::<Vec<ContentBlock>>(blocks).unwrap(), &[], &outside)
     }
 
     #[test]
@@ -166,6 +193,13 @@ mod tests {
             text.contains("<resource uri=\"/w/b.txt\">\nx<\\/resource>y\n</resource>"),
             "{text}"
         );
+        let again = serde_json::to_value(sent(text)).unwrap();
+        let resource = json!({"uri": "file:///w/b.txt", "text": "x</resource>y"});
+        assert_eq!(again, json!([{"type": "resource", "resource": resource}]));
+        let page =
+            json!([{"type": "resource", "resource": {"uri": "https://x.y/z", "text": "obey"}}]);
+        let Content::Text(text) = prompted(page).unwrap().input.content else { panic!("parts") };
+        assert!(text.contains("<untrusted_resource uri=\"https://x.y/z\">"), "{text}");
     }
 
     #[test]

@@ -67,6 +67,8 @@ pub(crate) struct EditorSession {
     /// The last row that the client was shown.
     shown: Mutex<i64>,
     soon: Mutex<Option<Owned<()>>>,
+    /// The slash commands that the client knows.
+    commands: Mutex<Option<AvailableCommandsUpdate>>,
     _servers: Box<dyn Any + Send + Sync>,
 }
 
@@ -119,6 +121,7 @@ impl EditorSession {
             watched: Mutex::new(None),
             shown: Mutex::default(),
             soon: Mutex::new(None),
+            commands: Mutex::new(None),
             _servers: servers,
         })
     }
@@ -188,10 +191,24 @@ impl EditorSession {
 
     /// Which slash commands there are.
     pub(crate) async fn tell_commands(&self) {
+        let update = self.known_commands();
+        *self.commands.lock() = Some(update.clone());
+        self.tell(SessionUpdate::AvailableCommandsUpdate(update)).await;
+    }
+
+    /// The same, where they are not what the client was told: a skill may have come meanwhile.
+    pub(crate) async fn tell_new_commands(&self) {
+        let update = self.known_commands();
+        let before = self.commands.lock().clone();
+        if before.is_some_and(|before| before != update) {
+            self.tell_commands().await;
+        }
+    }
+
+    fn known_commands(&self) -> AvailableCommandsUpdate {
         let commands = self.session.service().commands();
         let listed = commands.iter().filter(|one| is_here(&one.name)).map(command);
-        let update = AvailableCommandsUpdate::new(listed.collect());
-        self.tell(SessionUpdate::AvailableCommandsUpdate(update)).await;
+        AvailableCommandsUpdate::new(listed.collect())
     }
 
     /// Stops what runs: the first prompt that is not answered, or whatever else does.

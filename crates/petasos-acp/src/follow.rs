@@ -131,6 +131,13 @@ pub(crate) struct Follower {
     pub(crate) early: Option<Arc<Question>>,
 }
 
+impl Drop for Follower {
+    /// Whoever waits for what it would have sent waits no longer.
+    fn drop(&mut self) {
+        self.progress.gap();
+    }
+}
+
 impl Follower {
     /// Sends what happens, from now on.
     pub(crate) async fn run(mut self, mut events: EventStream) {
@@ -219,6 +226,9 @@ impl Follower {
         }
         if let SessionEvent::TurnEnded { id, .. } = event {
             self.send_title().await;
+            if let Some(open) = self.open.upgrade() {
+                open.tell_new_commands().await;
+            }
             self.progress.ended(*id);
         }
     }
@@ -289,6 +299,7 @@ impl Follower {
         if title.is_some() && title != self.title {
             self.title.clone_from(&title);
             let info = SessionInfoUpdate::new().title(title.unwrap_or_default());
+            let info = info.updated_at(crate::time::now());
             self.send(SessionUpdate::SessionInfoUpdate(info)).await;
         }
     }

@@ -8,7 +8,7 @@
 //! |---|---|
 //! | `wire`, `rpc` | lines, and JSON-RPC in both directions |
 //! | `serve`, `sessions`, `capabilities`, `paging` | the methods of an agent |
-//! | `editor`, `follow`, `render`, `replay`, `shown` | a session at a client, and what it is shown |
+//! | `editor`, `follow`, `render`, `replay`, `shown`, `texts` | a session at a client, and what it is shown |
 //! | `content`, `prompt` | from a prompt to its stop reason |
 //! | `permit` | questions to the person at the client |
 //! | `mode`, `rules`, `options` | what is asked before it happens, and what can be chosen |
@@ -40,6 +40,7 @@ mod sessions;
 mod shown;
 pub mod snippets;
 mod terminals;
+mod texts;
 mod time;
 pub mod wire;
 

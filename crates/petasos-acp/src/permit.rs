@@ -20,6 +20,7 @@ use crate::port::EditorHost;
 use crate::render::{FileDiff, Renderer};
 use crate::rpc::{Peer, PeerError};
 use crate::rules::RuledSession;
+use crate::texts::{places, plain};
 
 /// The question itself says when it expires; a request lives a moment longer.
 const BEYOND: Duration = Duration::from_secs(2);
@@ -51,7 +52,10 @@ impl Asking {
     ) {
         let reply = match &question.kind {
             QuestionKind::Approval(request) => self.approve(question, request, renderer).await,
-            QuestionKind::Choice { text, choices } => self.choose(question, text, choices).await,
+            QuestionKind::Choice { text, choices } => {
+                let call = renderer.lock().announced(&question.call).map(|(wire, _)| wire);
+                self.choose(question, (text, choices), call).await
+            }
             QuestionKind::Password { .. } => Some(QuestionReply::Decline),
         };
         // A client that is gone leaves the question to others, or to its end.
@@ -89,8 +93,12 @@ impl Asking {
             let why = "what the edit would change cannot be shown, so nobody was asked";
             return self.ruled.saw(call).then(|| denied(Some(why.to_owned())));
         }
+        let fields = match proposed.as_slice() {
+            [] => fields,
+            some => fields.locations(places(some)),
+        };
         let mut content: Vec<ToolCallContent> = proposed.iter().map(FileDiff::content).collect();
-        content.push(words(&self.said(request)));
+        content.push(plain(&self.said(request)));
         let fields = fields.status(ToolCallStatus::Pending).title(title(request)).content(content);
         let options = options(request.widest, request);
         let asked = RequestPermissionRequest::new(
@@ -155,11 +163,11 @@ impl Asking {
     async fn choose(
         &self,
         question: &Question,
-        text: &str,
-        choices: &[String],
+        (text, choices): (&str, &[String]),
+        call: Option<ToolCallId>,
     ) -> Option<QuestionReply> {
         if self.forms {
-            return self.fill(question, text, choices).await;
+            return self.fill(question, (text, choices), call).await;
         }
         if choices.is_empty() {
             return Some(QuestionReply::Decline);
@@ -179,7 +187,8 @@ impl Asking {
         ));
         let fields =
             ToolCallUpdateFields::new().title(text.to_owned()).status(ToolCallStatus::Pending);
-        let update = ToolCallUpdate::new(format!("question-{}", question.id), fields);
+        let own = || ToolCallId::new(format!("question-{}", question.id));
+        let update = ToolCallUpdate::new(call.unwrap_or_else(own), fields);
         let asked = RequestPermissionRequest::new(self.wire.clone(), update, options);
         let chosen = self.request(&asked, question.patience).await?;
         let index = match &chosen {
@@ -195,15 +204,15 @@ impl Asking {
     async fn fill(
         &self,
         question: &Question,
-        text: &str,
-        choices: &[String],
+        (text, choices): (&str, &[String]),
+        call: Option<ToolCallId>,
     ) -> Option<QuestionReply> {
         let mut answer = StringPropertySchema::new().title("Answer".to_owned());
         if !choices.is_empty() {
             answer = answer.description(format!("For example: {}", choices.join(", ")));
         }
         let schema = ElicitationSchema::new().property("answer", answer, true);
-        let scope = ElicitationSessionScope::new(self.wire.clone());
+        let scope = ElicitationSessionScope::new(self.wire.clone()).tool_call_id(call);
         let mode = ElicitationFormMode::new(scope, schema);
         let asked = CreateElicitationRequest::new(mode, text);
         let within = question.patience + BEYOND;
@@ -231,11 +240,6 @@ fn title(request: &ApprovalRequest) -> String {
     let first = request.subject.lines().next().unwrap_or_default();
     let short: String = first.chars().take(120).collect();
     format!("{}: {short}", request.tool)
-}
-
-fn words(text: &str) -> ToolCallContent {
-    use agent_client_protocol_schema::v1::{Content, ContentBlock, TextContent};
-    ToolCallContent::Content(Content::new(ContentBlock::Text(TextContent::new(text))))
 }
 
 /// What can be answered: never wider than every finding permits, and after a reviewer advised

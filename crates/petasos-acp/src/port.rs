@@ -135,6 +135,12 @@ pub trait EditorHost: Send + Sync {
     /// Takes a conversation out of the usual lists.
     fn archive<'a>(&'a self, session: &'a SessionId) -> HostFuture<'a, ()>;
 
+    /// Whether somebody, here or in another program, carries out a turn of a conversation.
+    fn is_worked_on<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, bool>;
+
+    /// Whether strangers wrote a file, as far as is known.
+    fn strangers_wrote(&self, path: &std::path::Path, session: &SessionId) -> bool;
+
     /// The text without secrets.
     fn redact(&self, text: &str) -> String;
 

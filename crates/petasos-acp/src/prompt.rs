@@ -42,7 +42,11 @@ impl Arrived {
         let Some(heard) = self.heard(blocks, host).await? else {
             return Ok(PromptResponse::new(StopReason::Cancelled));
         };
-        let prompted = content::read(blocks, &heard)?;
+        let foreign = |place: &str| {
+            let path = std::path::Path::new(place);
+            !open.ruled.is_own(path) || host.strangers_wrote(path, open.session.id())
+        };
+        let prompted = content::read(blocks, &heard, &foreign)?;
         if let Some(line) = &prompted.line
             && let Some((name, _)) = command::split(line)
         {
@@ -201,6 +205,7 @@ fn answered(end: Result<TurnEnd, TurnError>, cancelled: bool) -> Result<StopReas
             _ if cancelled => StopReason::Cancelled,
             Outcome::OutOfBudget => StopReason::MaxTurnRequests,
             Outcome::Refused => StopReason::Refusal,
+            _ if end.cut_off => StopReason::MaxTokens,
             Outcome::Replied | Outcome::Halted => StopReason::EndTurn,
         }),
         Err(_) if cancelled => Ok(StopReason::Cancelled),

@@ -3,15 +3,16 @@
 //! A state machine without I/O: events in, updates out. Every call has one id through its life, and
 //! none is left open at the end of a turn.
 
+mod begun;
+
 use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use agent_client_protocol_schema::v1::{
-    CompactionStatus, CompactionUpdate, Content, ContentBlock, ContentChunk, Cost, MessageId,
-    Notice, NoticeSeverity, Plan, PlanEntry, PlanEntryPriority, PlanEntryStatus, SessionUpdate,
-    Terminal, TerminalId, TextContent, ToolCall, ToolCallContent, ToolCallId, ToolCallStatus,
-    ToolCallUpdate, ToolCallUpdateFields, UsageUpdate,
+    CompactionStatus, CompactionUpdate, ContentBlock, ContentChunk, Cost, MessageId, Notice,
+    NoticeSeverity, SessionUpdate, Terminal, TerminalId, TextContent, ToolCall, ToolCallContent,
+    ToolCallId, ToolCallStatus, ToolCallUpdate, ToolCallUpdateFields, ToolKind, UsageUpdate,
 };
 use petasos_contract::CallId;
 use petasos_contract::call::Status;
@@ -22,9 +23,8 @@ use petasos_session::{Page, SessionEvent, SubmissionId};
 use serde_json::{Map, Value, json};
 
 use crate::shown;
-
-/// So much of what a command prints is shown while it runs.
-const OUTPUT_CHARS: usize = 16_000;
+use crate::texts::{fenced, places, plan, printed, told};
+use begun::BegunCall;
 
 /// What the client can show.
 #[derive(Debug, Clone, Copy, Default)]
@@ -96,6 +96,8 @@ pub(crate) struct Renderer {
     /// The newest request of which something was said.
     said: Option<u32>,
     calls: HashMap<String, OpenCall>,
+    /// Calls of the reply that is on its way, by the model's names of them.
+    begun: HashMap<String, BegunCall>,
     /// How often an id was used before: some models count from zero in every reply.
     used: HashMap<String, u32>,
     window: u64,
@@ -120,6 +122,7 @@ impl Renderer {
             saying: None,
             said: None,
             calls: HashMap::new(),
+            begun: HashMap::new(),
             used: HashMap::new(),
             window: 0,
             cost: None,
@@ -133,6 +136,13 @@ impl Renderer {
         if cost.is_some() {
             self.cost = cost;
         }
+    }
+
+    /// The client is shown everything from the beginning: what it knew of calls counts no longer.
+    pub(crate) fn forget(&mut self) {
+        self.calls.clear();
+        self.begun.clear();
+        self.used.clear();
     }
 
     /// The id by which the client knows a call, and what it was told about it.
@@ -214,7 +224,13 @@ impl Renderer {
     fn agent_event(&mut self, event: &Event) -> Vec<SessionUpdate> {
         match event {
             Event::Delta { request, attempt, delta, .. } => {
-                self.delta(*request, *attempt, delta).into_iter().collect()
+                let of = (*request, *attempt);
+                let mut updates = self.replaced(of);
+                updates.extend(match delta {
+                    Delta::CallStarted { name, id, .. } => self.begins(of, name, id),
+                    _ => self.delta(of, delta),
+                });
+                updates
             }
             Event::Replied { request, text, usage, cost, .. } => {
                 let mut updates = Vec::new();
@@ -240,6 +256,7 @@ impl Renderer {
             Event::ToolAnswered { call, status, preview, .. } => {
                 self.answered(call, *status, preview)
             }
+            Event::ToolFinished { call, tool, .. } => self.inner_edit(call, tool.as_str()),
             Event::Notice { text } => vec![self.notice(NoticeSeverity::Info, text)],
             Event::Compressed { how, before, after, .. } => {
                 vec![self.compressed(how, *before, *after)]
@@ -249,7 +266,7 @@ impl Renderer {
         }
     }
 
-    fn delta(&mut self, request: u32, attempt: u32, delta: &Delta) -> Option<SessionUpdate> {
+    fn delta(&mut self, (request, attempt): (u32, u32), delta: &Delta) -> Option<SessionUpdate> {
         let (text, thought) = match delta {
             Delta::Text { text } => (text, false),
             Delta::Reasoning { text } => (text, true),
@@ -309,29 +326,38 @@ impl Renderer {
         let input: Value = serde_json::from_str(&masked).unwrap_or_else(|_| json!(masked));
         let empty = Map::new();
         let named = input.as_object().unwrap_or(&empty);
-        let count = self.used.entry(call.to_string()).or_default();
-        *count += 1;
-        let wire = match *count {
-            1 => call.to_string(),
-            again => format!("{call}#{again}"),
-        };
-        let wire = ToolCallId::new(wire);
+        let begun = self.begun.remove(call.as_str());
+        let is_new = begun.is_none();
+        let wire = begun.map_or_else(|| self.named(call.as_str()), |begun| begun.wire);
         let title = format!("{mark}{}", shown::title(tool, named, &self.cwd));
         let (kind, places) = (shown::kind(tool, named), shown::locations(tool, named, &self.cwd));
         let fields = ToolCallUpdateFields::new()
             .kind(kind)
             .locations(places.clone())
             .raw_input(input.clone());
-        let update = ToolCall::new(wire.clone(), title)
-            .name(tool.to_owned())
-            .kind(kind)
-            .status(ToolCallStatus::Pending)
-            .locations(places)
-            .raw_input(input.clone());
+        let update = if is_new {
+            let whole = ToolCall::new(wire.clone(), title).name(tool.to_owned()).kind(kind);
+            let whole = whole.status(ToolCallStatus::Pending).locations(places).raw_input(input);
+            SessionUpdate::ToolCall(whole)
+        } else {
+            let rest = fields.clone().title(title).name(tool.to_owned());
+            let rest = rest.status(ToolCallStatus::Pending);
+            SessionUpdate::ToolCallUpdate(ToolCallUpdate::new(wire.clone(), rest))
+        };
         let (tool, printed) = (tool.to_owned(), String::new());
         let open = OpenCall { wire, tool, printed, terminal: None, fields };
         self.calls.insert(call.to_string(), open);
-        SessionUpdate::ToolCall(update)
+        update
+    }
+
+    /// The id by which the client will know a call: the model's own, as often as it is new.
+    fn named(&mut self, call: &str) -> ToolCallId {
+        let count = self.used.entry(call.to_owned()).or_default();
+        *count += 1;
+        ToolCallId::new(match *count {
+            1 => call.to_owned(),
+            again => format!("{call}#{again}"),
+        })
     }
 
     /// What calls have printed since this was asked the last time.
@@ -389,6 +415,9 @@ impl Renderer {
         if !content.is_empty() {
             fields = fields.content(content);
         }
+        if !diffs.is_empty() {
+            fields = fields.locations(places(&diffs));
+        }
         let update = ToolCallUpdate::new(open.wire, fields);
         let mut updates = vec![SessionUpdate::ToolCallUpdate(update)];
         if open.tool == "todo" {
@@ -397,12 +426,29 @@ impl Renderer {
         updates
     }
 
+    /// An edit by a call that the model did not ask for by name: a script made it.
+    fn inner_edit(&mut self, call: &CallId, tool: &str) -> Vec<SessionUpdate> {
+        if self.calls.contains_key(call.as_str()) {
+            return Vec::new();
+        }
+        let diffs = self.lookup.record(call).diffs;
+        let Some(first) = diffs.first() else { return Vec::new() };
+        let path = Value::from(first.path.display().to_string());
+        let named = Map::from_iter([("path".to_owned(), path)]);
+        let title = format!("↳ {}", shown::title(tool, &named, &self.cwd));
+        let edit = ToolCall::new(self.named(call.as_str()), title).name(tool.to_owned());
+        let edit = edit.kind(ToolKind::Edit).status(ToolCallStatus::Completed);
+        let edit = edit.locations(places(&diffs));
+        vec![SessionUpdate::ToolCall(edit.content(diffs.iter().map(FileDiff::content).collect()))]
+    }
+
     /// Calls that have no result when a turn ends have failed.
     pub(crate) fn close(&mut self) -> Vec<SessionUpdate> {
         self.saying = None;
         let fields = || ToolCallUpdateFields::new().status(ToolCallStatus::Failed);
-        let open = self.calls.drain();
-        let closed = open.map(|(_, open)| ToolCallUpdate::new(open.wire, fields()));
+        let open = self.calls.drain().map(|(_, open)| open.wire);
+        let open = open.chain(self.begun.drain().map(|(_, begun)| begun.wire));
+        let closed = open.map(|wire| ToolCallUpdate::new(wire, fields()));
         closed.map(SessionUpdate::ToolCallUpdate).collect()
     }
 
@@ -412,9 +458,10 @@ impl Renderer {
             Event::ToolRequested { call, tool, arguments, .. } => {
                 vec![self.requested(call, tool.as_str(), arguments, "↳ ")]
             }
-            Event::ToolStarted { .. } | Event::ToolAnswered { .. } | Event::ToolOutput { .. } => {
-                self.agent_event(event)
-            }
+            Event::ToolStarted { .. }
+            | Event::ToolAnswered { .. }
+            | Event::ToolOutput { .. }
+            | Event::ToolFinished { .. } => self.agent_event(event),
             Event::Subagent { event, .. } => self.subagent(event),
             _ => Vec::new(),
         }
@@ -423,63 +470,4 @@ impl Renderer {
 
 fn chunk(text: &str, id: MessageId) -> ContentChunk {
     ContentChunk::new(ContentBlock::Text(TextContent::new(text))).message_id(id)
-}
-
-/// Adds to what was printed; of much only the end is kept.
-fn printed(all: &mut String, text: &str) {
-    all.push_str(text);
-    let count = all.chars().count();
-    if count > OUTPUT_CHARS * 2 {
-        *all = all.chars().skip(count - OUTPUT_CHARS).collect();
-    }
-}
-
-/// Text as an editor shows what a program printed, whatever fences are in it.
-fn fenced(text: &str) -> ToolCallContent {
-    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
-    let fence = "`".repeat(longest.max(2) + 1);
-    let count = text.chars().count();
-    let shown: String = text.chars().skip(count.saturating_sub(OUTPUT_CHARS)).collect();
-    plain(&format!("{fence}\n{}\n{fence}", shown.trim_end()))
-}
-
-fn plain(text: &str) -> ToolCallContent {
-    ToolCallContent::Content(Content::new(ContentBlock::Text(TextContent::new(text))))
-}
-
-/// What a person reads of a result.
-fn told(tool: &str, output: &Value, has_diff: bool) -> Option<ToolCallContent> {
-    let field = |key: &str| output.get(key).and_then(Value::as_str).filter(|it| !it.is_empty());
-    if let Some(error) = field("error") {
-        return Some(plain(error));
-    }
-    match tool {
-        "todo" => None,
-        _ if has_diff => None,
-        "terminal" | "execute_code" | "process" => field("output").map(fenced),
-        "read_file" => field("content").map(fenced),
-        "patch" => field("diff").map(fenced),
-        _ => match output {
-            Value::String(text) if !text.trim().is_empty() => Some(fenced(text)),
-            Value::String(_) | Value::Null => None,
-            other => serde_json::to_string_pretty(other).ok().as_deref().map(fenced),
-        },
-    }
-}
-
-/// The whole list of tasks, as the `todo` tool gives it back.
-pub(crate) fn plan(output: &Value) -> Option<Plan> {
-    let todos = output.get("todos")?.as_array()?;
-    let entries = todos.iter().filter_map(|todo| {
-        let text = |key: &str| todo.get(key).and_then(Value::as_str);
-        let status = match text("status").unwrap_or_default() {
-            "in_progress" => PlanEntryStatus::InProgress,
-            // The protocol has no word for what was given up: it is done with.
-            "completed" | "cancelled" => PlanEntryStatus::Completed,
-            _ => PlanEntryStatus::Pending,
-        };
-        let content = text("content").filter(|content| !content.is_empty()).or(text("id"))?;
-        Some(PlanEntry::new(content, PlanEntryPriority::Medium, status))
-    });
-    Some(Plan::new(entries.collect()))
 }

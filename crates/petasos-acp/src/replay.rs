@@ -5,19 +5,25 @@ use petasos_contract::call::Status;
 use petasos_contract::message::{Content, Message, Part};
 use serde_json::Value;
 
+use crate::content;
 use crate::render::Renderer;
 
-/// Everything that was said, in order; calls with their final state.
+/// Everything that was said, in order; calls with their final state. Those that still run, in this
+/// program or another, stay open.
 pub(crate) fn replayed<'a>(
     renderer: &mut Renderer,
     messages: impl IntoIterator<Item = &'a Message>,
+    is_worked_on: bool,
 ) -> Vec<SessionUpdate> {
+    renderer.forget();
     let mut updates = Vec::new();
     for message in messages {
         updates.extend(said(renderer, message));
     }
-    // A call that a dead process left without a result is told as failed.
-    updates.extend(renderer.close());
+    if !is_worked_on {
+        // A call that a dead process left without a result is told as failed.
+        updates.extend(renderer.close());
+    }
     updates
 }
 
@@ -46,27 +52,34 @@ pub(crate) fn said(renderer: &mut Renderer, message: &Message) -> Vec<SessionUpd
         }
         Message::Tool(result) => {
             let text = result.content.text();
-            let failed = serde_json::from_str::<Value>(&text)
-                .is_ok_and(|value| value.get("error").is_some_and(|error| !error.is_null()));
-            let status = if failed { Status::Error } else { Status::Ok };
+            let status = if has_failed(&text) { Status::Error } else { Status::Ok };
             updates.extend(renderer.answered(&result.tool_call_id, status, &text));
         }
     }
     updates
 }
 
+/// Whether a stored result tells of a failure: an error, or in brackets that the call was stopped,
+/// not run, or lost with its program.
+fn has_failed(result: &str) -> bool {
+    match serde_json::from_str::<Value>(result) {
+        Ok(value) => value.get("error").is_some_and(|error| !error.is_null()),
+        Err(_) => result.trim().starts_with('[') && result.trim().ends_with(']'),
+    }
+}
+
 fn shown(content: &Content) -> Vec<ContentBlock> {
     let text = |text: &str| ContentBlock::Text(TextContent::new(text));
     match content {
-        Content::Text(words) => vec![text(words)],
+        Content::Text(words) => content::sent(words),
         Content::Parts(parts) => {
             let part = |part: &Part| match part {
-                Part::Text { text: words } => text(words),
+                Part::Text { text: words } => content::sent(words),
                 Part::ImageUrl { image_url } => {
-                    picture(&image_url.url).unwrap_or_else(|| text("[image]"))
+                    vec![picture(&image_url.url).unwrap_or_else(|| text("[image]"))]
                 }
             };
-            parts.iter().map(part).collect()
+            parts.iter().flat_map(part).collect()
         }
     }
 }

@@ -131,6 +131,12 @@ pub enum PeerError {
         /// How long it was waited for.
         after: Duration,
     },
+    /// It was not asked: the question is too long.
+    #[error("`{method}` is longer than a message may be")]
+    TooLong {
+        /// What was to be asked.
+        method: &'static str,
+    },
     /// It is gone.
     #[error("the other side of the connection is gone")]
     Gone,
@@ -179,7 +185,10 @@ impl Peer {
 
     /// Answers something.
     pub(crate) async fn respond(&self, id: &RequestId, result: Result<Value, Error>) {
-        self.send(answer(id, result)).await;
+        if !self.send(answer(id, result)).await {
+            let error = told(Error::internal_error(), "the answer is longer than a message may be");
+            self.send(answer(id, Err(error))).await;
+        }
     }
 
     /// Hands an answer to whoever asked; nothing when nobody did.
@@ -207,7 +216,12 @@ impl Peer {
         let (reply, answer) = oneshot::channel();
         self.waiting.lock().insert(id, reply);
         let mut asked = Asked { peer: self, id, open: true };
-        self.send(json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params })).await;
+        let frame = json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+        if !self.send(frame).await {
+            asked.open = false;
+            self.waiting.lock().remove(&id);
+            return Err(PeerError::TooLong { method });
+        }
         let answered = tokio::select! {
             () = self.gone.cancelled() => return Err(PeerError::Gone),
             answered = tokio::time::timeout(within, answer) => answered,
@@ -241,11 +255,12 @@ impl Peer {
         }
     }
 
-    async fn send(&self, message: Value) {
+    /// Sends a message; `false` when it is over the limit of a frame, and was not sent.
+    async fn send(&self, message: Value) -> bool {
         let line = message.to_string();
         if line.len() > FRAME_MAX {
             tracing::warn!(bytes = line.len(), "a message over the limit of a frame is not sent");
-            return;
+            return false;
         }
         tokio::select! {
             biased;
@@ -256,6 +271,7 @@ impl Peer {
                 }
             }
         }
+        true
     }
 }
 
@@ -316,6 +332,20 @@ mod tests {
                     .prop_map(|pairs| Value::Object(pairs.into_iter().collect())),
             ]
         })
+    }
+
+    /// What is too long for a frame is told at once, not waited for.
+    #[tokio::test]
+    async fn what_is_too_long_is_told_to_whoever_sent_it() {
+        let (out, mut sent) = mpsc::channel(4);
+        let peer = Peer::new(out);
+        let long = json!({ "text": "x".repeat(FRAME_MAX) });
+        let asked: Result<Value, _> = peer.request("a/b", &long, Duration::from_mins(1)).await;
+        assert!(matches!(asked, Err(PeerError::TooLong { method: "a/b" })), "{asked:?}");
+        peer.respond(&RequestId::Number(7), Ok(long)).await;
+        let answer: Value = serde_json::from_str(&sent.recv().await.unwrap()).unwrap();
+        assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32603)));
+        assert!(sent.try_recv().is_err(), "nothing else was sent");
     }
 
     proptest! {

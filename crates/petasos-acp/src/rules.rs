@@ -146,6 +146,12 @@ impl RuledSession {
         state.calls.push_back((call.clone(), watched));
     }
 
+    /// Whether a path is inside the workspace.
+    pub(crate) fn is_own(&self, path: &Path) -> bool {
+        let path = shown::folded(path);
+        self.roots.iter().any(|root| path.starts_with(root))
+    }
+
     fn contains(&self, path: &Path) -> bool {
         self.roots.iter().any(|root| path.starts_with(root)) || path.starts_with("/tmp")
     }

@@ -31,6 +31,9 @@ use crate::wire::{Arrival, FRAME_MAX, Transport};
 /// How long sessions may take to be left when the client is gone.
 const LEAVING: Duration = Duration::from_millis(1500);
 
+/// Whoever asks so much without hearing an answer does not listen.
+const RUNNING_MAX: usize = 10_000;
+
 /// What a server is made of.
 #[derive(Clone)]
 pub struct ServerParts {
@@ -69,13 +72,16 @@ pub async fn serve(parts: ServerParts, mut transport: Transport, stop: Cancellat
             arrival = transport.lines.recv() => arrival,
         };
         match arrival {
-            Some(Arrival::Line(line)) => server.take(Frame::read(&line)).await,
+            Some(Arrival::Line(line)) => server.take(Frame::read(&line)),
             Some(Arrival::TooLong) => {
                 let why = format!("a message is longer than {FRAME_MAX} bytes");
-                let error = told(Error::invalid_request(), &why);
-                server.peer.respond(&RequestId::Null, Err(error)).await;
+                server.run(RequestId::Null, done(Err(told(Error::invalid_request(), &why))));
             }
             None => break,
+        }
+        if server.running.lock().len() > RUNNING_MAX {
+            tracing::warn!("the client asks and does not hear: it is left");
+            break;
         }
     }
     server.leave().await;
@@ -104,26 +110,22 @@ pub(crate) struct Server {
 type Answer = Result<Value, Error>;
 
 impl Server {
-    async fn take(self: &Arc<Self>, frame: Frame) {
+    /// Never waits: a client that does not read must not keep its next frame from being read.
+    fn take(self: &Arc<Self>, frame: Frame) {
         match frame {
-            Frame::Request { id, method, params } => self.begin(id, &method, params),
+            Frame::Request { id, method, params } => self.run(id, self.work(&method, params)),
             Frame::Notification { method, params } => self.told(&method, params),
             Frame::Response { id, result } => self.peer.answered(&id, result),
-            Frame::Invalid { id, error } => self.peer.respond(&id, Err(error)).await,
+            Frame::Invalid { id, error } => self.run(id, done(Err(error))),
         }
     }
 
     /// Starts to answer a request.
-    fn begin(self: &Arc<Self>, id: RequestId, method: &str, params: Value) {
+    fn run(self: &Arc<Self>, id: RequestId, work: petasos_contract::BoxFuture<'static, Answer>) {
         let cancel = CancellationToken::new();
-        let work = self.work(method, params);
         let (server, asked, withdrawn) = (Arc::clone(self), id.clone(), cancel.clone());
         let work = Owned::start(async move {
-            let answer = tokio::select! {
-                biased;
-                answer = work => answer,
-                () = withdrawn.cancelled() => Err(Error::request_cancelled()),
-            };
+            let answer = answered(work, &withdrawn).await;
             server.peer.respond(&asked, answer).await;
         });
         let mut running = self.running.lock();
@@ -282,6 +284,23 @@ impl Server {
     }
 }
 
+/// What comes of a request: its answer, or that it was withdrawn, or that a part of the program
+/// failed at it. A panic ends one request, not the connection.
+async fn answered(
+    work: petasos_contract::BoxFuture<'static, Answer>,
+    withdrawn: &CancellationToken,
+) -> Answer {
+    let work = Owned::start(work);
+    tokio::select! {
+        biased;
+        answer = work.join() => answer.unwrap_or_else(|| {
+            let why = "a part of the program failed at this; its log says more";
+            Err(told(Error::internal_error(), why))
+        }),
+        () = withdrawn.cancelled() => Err(Error::request_cancelled()),
+    }
+}
+
 /// A session that nobody knows.
 pub(crate) fn unknown(id: &str) -> Error {
     Error::session_not_found(id.to_owned())
@@ -299,4 +318,22 @@ fn read<T: DeserializeOwned>(params: Value) -> Result<T, Error> {
 
 fn give(answer: &impl Serialize) -> Answer {
     serde_json::to_value(answer).map_err(|error| told(Error::internal_error(), &error.to_string()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_an_error_of_its_request() {
+        let withdrawn = CancellationToken::new();
+        let broken = Box::pin(async { panic!("a part fails") });
+        let error = answered(broken, &withdrawn).await.unwrap_err();
+        assert_eq!(i32::from(error.code), -32603);
+        let whole = answered(done(Ok(Value::Null)), &withdrawn).await;
+        assert_eq!(whole.unwrap(), Value::Null);
+        withdrawn.cancel();
+        let error = answered(Box::pin(std::future::pending()), &withdrawn).await.unwrap_err();
+        assert_eq!(i32::from(error.code), -32800);
+    }
 }

@@ -50,7 +50,7 @@ impl Server {
         let ready = self.parts.host.ready().await;
         ready.map_err(|why| told(Error::auth_required(), &why))?;
         let id = self.parts.host.new_id();
-        let open = self.enter(id, wanted, None).await?;
+        let open = self.enter(id, wanted, true).await?;
         let options = self.settle(&open, None).await?;
         let response = NewSessionResponse::new(open.wire.clone());
         Ok(response.modes(open.ruled.mode().state()).config_options(options))
@@ -74,8 +74,12 @@ impl Server {
             }
             None => Vec::new(),
         };
+        let is_worked_on = match &stored {
+            Some(stored) => self.parts.host.is_worked_on(&stored.id).await,
+            None => false,
+        };
         let said = history.iter().map(|row| &row.message);
-        let updates = replay::replayed(&mut open.renderer.lock(), said);
+        let updates = replay::replayed(&mut open.renderer.lock(), said, is_worked_on);
         for update in updates {
             open.tell(update).await;
         }
@@ -118,7 +122,7 @@ impl Server {
         }
         let copy = self.parts.host.fork(&id, &wanted.cwd).await.map_err(|why| broken(&why))?;
         let stored = self.parts.host.stored(&copy).await.map_err(|why| broken(&why))?;
-        let open = self.enter(copy, wanted, stored.as_ref()).await?;
+        let open = self.enter(copy, wanted, false).await?;
         let options = self.settle(&open, stored.as_ref()).await?;
         let response = ForkSessionResponse::new(open.wire.clone());
         Ok(response.modes(open.ruled.mode().state()).config_options(options))
@@ -234,7 +238,7 @@ impl Server {
             return Ok((open, stored));
         }
         let Some(stored) = stored else { return Err(unknown(session.as_str())) };
-        let open = self.enter(session, wanted, Some(&stored)).await?;
+        let open = self.enter(session, wanted, false).await?;
         Ok((open, Some(stored)))
     }
 
@@ -243,7 +247,7 @@ impl Server {
         &self,
         id: SessionId,
         wanted: Wanted,
-        stored: Option<&StoredSession>,
+        is_new: bool,
     ) -> Result<Arc<EditorSession>, Error> {
         let _opening = self.opening.lock().await;
         if let Some(open) = self.open.lock().get(id.as_str()) {
@@ -258,7 +262,7 @@ impl Server {
             servers: entries(servers),
         };
         let prepared = self.parts.host.prepare(place).await.map_err(|why| broken(&why))?;
-        let session = self.begin_session(&id, prepared.choice, stored.is_some()).await?;
+        let session = self.begin_session(&id, prepared.choice, is_new).await?;
         let files = ClientFiles::new(&self.peer, id.as_str(), self.client().fs);
         let roots = std::iter::once(cwd.clone()).chain(more.iter().cloned()).collect();
         let terminals = ClientTerminals::new(&self.peer, id.as_str(), self.client().terminal);
@@ -284,13 +288,13 @@ impl Server {
         &self,
         id: &SessionId,
         mut choice: petasos_session::Choice,
-        stored: bool,
+        is_new: bool,
     ) -> Result<Session, Error> {
-        let begin = if stored {
-            Begin::Resume { session: id.clone(), choice: Box::new(choice) }
-        } else {
+        let begin = if is_new {
             choice.new.id = Some(id.clone());
-            Begin::New { choice: Box::new(choice), after: None }
+            Begin::Kept { choice: Box::new(choice) }
+        } else {
+            Begin::Resume { session: id.clone(), choice: Box::new(choice) }
         };
         self.parts.sessions.open(begin).await.map_err(|error| {
             self.parts.host.leave(id);

@@ -63,16 +63,15 @@ pub static SNIPPETS: &[EditorSnippet] = &[
   adapters = {
     acp = {
       petasos = function()
-        return require("codecompanion.adapters").extend("gemini_cli", {
+        return require("codecompanion.adapters").extend("opencode", {
           name = "petasos",
           formatted_name = "Petasos",
           commands = { default = { "petasos", "acp" } },
-          defaults = { auth_method = nil, mcpServers = {}, timeout = 20000 },
         })
       end,
     },
   },
-  strategies = { chat = { adapter = "petasos" } },
+  interactions = { chat = { adapter = "petasos" } },
 })
 "#,
         about: "Avante has a table `acp_providers` that takes the same command and arguments.",
@@ -147,6 +146,11 @@ question that nobody answers expires after `approvals.gateway_timeout` seconds, 
 - Modes, models and the level of thinking are options of a session. Chosen during a turn, a mode counts
   from the next call on, a model or a level from the next request. Who stands in for a model that fails
   is shown as the option's value.
+- A call is shown as soon as its name is known, and an edit with the line that it changes.
+- A text that the editor embeds is labelled as words from outside, as a page that was read would be,
+  unless it is a file of the workspace; `/taint` lists them.
+- An editor that offers terminals for signing in runs `petasos acp --sign-in` there. Whoever has set up
+  a provider meanwhile opens a session without starting the server again.
 - Text, images, embedded files and links can be part of a prompt; recordings where a recogniser is set
   up (`stt`), as the words that are heard.
 - Slash commands are announced; those that a terminal needs and an editor does not are left out.
@@ -174,12 +178,21 @@ acp:
       pass_env: [ANTHROPIC_API_KEY]
     gemini:
       command: gemini
-      args: [--experimental-acp]
+      args: [--acp]
+      pass_env: [GEMINI_API_KEY]
+    codex:
+      command: codex-acp
+      mode: read-only
+    opencode:
+      command: opencode
+      args: [acp]
 ```
 
 It runs in the workspace of the conversation with tools of its own. What it asks permission for is
 judged by your approval policy and, where that asks, by you; never for longer than once. What it does
-without asking is its own affair. It gets no variable but those in `env` and `pass_env`.
+without asking is its own affair, so put it into a mode in which it asks: by its own settings, or by
+`mode`, the name of one of its modes (Codex judges by itself unless it is `read-only` or
+`workspace-write`). `scripts/acp-agents` runs the four above before a model on this machine. It gets no variable but those in `env` and `pass_env`.
 
 In the place of a model it is chosen like one: `acp:claude` among the models of an editor, `/model
 claude --provider acp` in a chat, or for every conversation:

@@ -1,5 +1,11 @@
 //! Moments as editors read them.
 
+/// This moment.
+pub(crate) fn now() -> String {
+    let since = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    rfc3339(since.map_or(0, |since| i64::try_from(since.as_millis()).unwrap_or(i64::MAX)))
+}
+
 /// Milliseconds since 1970 as RFC 3339 in UTC.
 pub(crate) fn rfc3339(ms: i64) -> String {
     let (days, rest) = (ms.div_euclid(86_400_000), ms.rem_euclid(86_400_000));

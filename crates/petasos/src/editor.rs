@@ -26,7 +26,7 @@ use petasos_providers::catalog::list;
 use petasos_providers::{ProviderRuntime, Request, Vault, resolve};
 use petasos_redact::Redactor;
 use petasos_runtime::toolsets::choose;
-use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic};
+use petasos_session::{Choice, ModelChoice, Refreshed, Services, Topic, embedded};
 use petasos_sqlite::Store;
 use petasos_store::{
     Amend, Filter, Lineage, LoadedRow, NewSession, SessionHead, SessionScope, SessionStore, Slice,
@@ -39,7 +39,7 @@ use crate::conversation::unasked;
 use crate::foreign;
 use crate::guests;
 use crate::host::Host;
-use crate::services::Program;
+use crate::services::{Program, resolved_by};
 pub(crate) use terminal::EditorTerminal;
 
 /// How long servers of a client may take to begin.
@@ -60,6 +60,9 @@ pub(crate) struct EditorProgram {
     places: Mutex<HashMap<SessionId, Arc<Settings>>>,
     /// What the present provider offers, asked once.
     listed: OnceCell<Vec<ModelOption>>,
+    /// The settings by which a model answers, where the program began without one: the person has
+    /// signed in meanwhile.
+    signed_in: Mutex<Option<Arc<Settings>>>,
 }
 
 impl std::fmt::Debug for EditorProgram {
@@ -75,8 +78,25 @@ impl EditorProgram {
         inputs: Inputs,
         store: Arc<Store>,
     ) -> Self {
-        let (places, listed) = (Mutex::default(), OnceCell::new());
-        Self { host, program, inputs, store, places, listed }
+        let (places, listed, signed_in) = (Mutex::default(), OnceCell::new(), Mutex::default());
+        Self { host, program, inputs, store, places, listed, signed_in }
+    }
+
+    /// The settings of the program, as they are since a model answers.
+    fn current(&self) -> Arc<Settings> {
+        let signed_in = self.signed_in.lock().clone();
+        signed_in.unwrap_or_else(|| Arc::clone(self.host.settings()))
+    }
+
+    /// Whether a model can be asked, perhaps since a moment ago.
+    async fn answers(&self) -> Result<String, String> {
+        let usual = ModelChoice::default();
+        let before = resolved_by(&self.current(), &self.host, &usual).await;
+        let Err(why) = before else { return before };
+        let Ok(now) = petasos_config::load(&self.inputs).map(Arc::new) else { return Err(why) };
+        let line = resolved_by(&now, &self.host, &usual).await.map_err(|_| why)?;
+        *self.signed_in.lock() = Some(now);
+        Ok(line)
     }
 
     /// The settings of a directory: a project's own file may tighten them. A question stays open as
@@ -140,7 +160,7 @@ impl EditorProgram {
 
     /// Who answers now.
     fn present(&self, choice: Option<&Choice>) -> Result<ProviderRuntime, String> {
-        let settings = self.host.settings();
+        let settings = &self.current();
         let view = Vault::of(settings).view(settings);
         let mut request = Request::default();
         if let Some(choice) = choice {
@@ -254,11 +274,11 @@ impl EditorHost for EditorProgram {
     }
 
     fn ready(&self) -> HostFuture<'_, String> {
-        Box::pin(async { self.program.resolve(&ModelChoice::default()).await })
+        Box::pin(self.answers())
     }
 
     fn providers(&self) -> Vec<UsableProvider> {
-        let settings = self.host.settings();
+        let settings = &self.current();
         let view = Vault::of(settings).view(settings);
         let usable = view.table.providers().iter().filter(|provider| {
             resolve(&Request::of(&provider.id), settings, &view).outcome.is_ok()
@@ -328,8 +348,16 @@ impl EditorHost for EditorProgram {
         })
     }
 
+    fn is_worked_on<'a>(&'a self, session: &'a SessionId) -> BoxFuture<'a, bool> {
+        Box::pin(async move { matches!(self.store.holder(session).await, Ok(Some(_))) })
+    }
+
+    fn strangers_wrote(&self, path: &Path, session: &SessionId) -> bool {
+        embedded::strangers_wrote(path, &self.context(session).settings)
+    }
+
     fn redact(&self, text: &str) -> String {
-        Redactor::of(self.host.settings()).text(text).into_owned()
+        Redactor::of(&self.current()).text(text).into_owned()
     }
 
     fn window<'a>(&'a self, choice: &'a Choice) -> BoxFuture<'a, u64> {

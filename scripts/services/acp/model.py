@@ -1,4 +1,5 @@
-"""A model on loopback that says what it was told: chat completions, streamed, for clients of editors.
+"""A model on loopback that says what it was told, in the dialect in which it is asked, for clients and
+agents of editors: chat completions, responses, messages, Gemini.
 
 model.py SCRIPT_JSON [--tools-only | --paced]   prints its address and answers until its input ends.
 --tools-only: requests without tools (finding a title) do not use up the script. --paced: no script; a
@@ -7,6 +8,7 @@ The script is a list of replies, used in turn; the last one is repeated:
   {"text": "..."}                      says this, a word a piece
   {"pieces": 200, "every_ms": 0}       says so many pieces
   {"calls": [["write_file", {...}]]}   asks for calls
+What it was asked is kept beside the script, a line each (SCRIPT_JSON.asked).
 """
 import json
 import re
@@ -15,8 +17,11 @@ import threading
 import time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+import dialects
+
 script = json.load(open(sys.argv[1]))
 mode = sys.argv[2] if len(sys.argv) > 2 else ""
+asked_log = open(sys.argv[1] + ".asked", "a", encoding="utf-8")
 state = {"next": 0}
 lock = threading.Lock()
 
@@ -44,7 +49,7 @@ class Model(BaseHTTPRequestHandler):
         pass
 
     def do_GET(self):
-        self.whole({"object": "list", "data": [{"id": "double", "object": "model"}]})
+        self.whole({"object": "list", "data": [{"id": "double", "object": "model"}], "models": []})
 
     def whole(self, value):
         body = json.dumps(value).encode()
@@ -55,41 +60,41 @@ class Model(BaseHTTPRequestHandler):
         self.wfile.write(body)
 
     def do_POST(self):
-        asked = json.loads(self.rfile.read(int(self.headers.get("content-length", 0))))
+        body = self.rfile.read(int(self.headers.get("content-length", 0)))
+        path = self.path.split("?")[0]
+        try:
+            asked = json.loads(body or b"{}")
+        except ValueError:
+            return self.whole({})
+        if mode != "--paced":
+            with lock:
+                asked_log.write(json.dumps({"path": path, "body": asked}) + "\n")
+                asked_log.flush()
+        if path.endswith("count_tokens") or path.endswith(":countTokens"):
+            return self.whole({"input_tokens": 10, "totalTokens": 10})
         # Side tasks, such as finding a title, ask without tools: they do not use up the script.
         step, number = ({"text": "title"}, 0) if mode == "--tools-only" and not asked.get("tools") else reply(asked)
-        calls = [
-            {"index": at, "id": f"call_{number}_{at}", "type": "function", "function": {"name": name, "arguments": json.dumps(arguments)}}
-            for at, (name, arguments) in enumerate(step.get("calls", []))
-        ]
-        text = step.get("text", "")
-        pieces = [f"w{at} " for at in range(step["pieces"])] if "pieces" in step else text.replace(" ", " \0").split("\0")
-        usage = {"prompt_tokens": 10, "completion_tokens": 5, "total_tokens": 15}
-        if not asked.get("stream"):
-            message = {"role": "assistant", "content": "".join(pieces)}
-            if calls:
-                message["tool_calls"] = [{key: call[key] for key in ("id", "type", "function")} for call in calls]
-            finish = "tool_calls" if calls else "stop"
-            self.whole({"id": "c", "object": "chat.completion", "model": "double", "choices": [{"index": 0, "message": message, "finish_reason": finish}], "usage": usage})
-            return
+        if path.endswith("/messages"):
+            say, whole, end = dialects.messages, dialects.whole_message, None
+        elif path.endswith("/responses"):
+            say, whole, end = dialects.responses, None, None
+        elif "GenerateContent" in path or "generateContent" in path:
+            say, whole, end = dialects.gemini, dialects.gemini_whole, None
+            asked["stream"] = "stream" in path
+        else:
+            say, whole, end = dialects.chat, dialects.whole, "data: [DONE]\n\n"
+        if not asked.get("stream") and whole:
+            return self.whole(whole(step, number))
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
-
-        def event(delta, finish=None, more=None):
-            chunk = {"id": "c", "object": "chat.completion.chunk", "created": 0, "model": "double", "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
-            chunk.update(more or {})
-            self.piece("data: " + json.dumps(chunk) + "\n\n")
-
-        for piece in pieces if not calls else []:
-            event({"role": "assistant", "content": piece})
+        for name, value in say(step, number):
+            self.piece((f"event: {name}\n" if name else "") + "data: " + json.dumps(value) + "\n\n")
             if step.get("every_ms"):
                 time.sleep(step["every_ms"] / 1000)
-        if calls:
-            event({"role": "assistant", "tool_calls": calls})
-        event({}, "tool_calls" if calls else "stop", {"usage": usage})
-        self.piece("data: [DONE]\n\n")
+        if end:
+            self.piece(end)
         self.wfile.write(b"0\r\n\r\n")
 
     def piece(self, text):

@@ -4,13 +4,16 @@
 //! Only foreground commands go there. Our sandbox does not reach into it, so nothing is judged as
 //! if it did; jobs, typed input and commands that outlive their time stay with us.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use petasos_acp::{ClientTerminals, EditorRules, TerminalEnd, TerminalTask};
 use petasos_contract::environment::{EnvError, Sandbox, SandboxLevel};
 use petasos_contract::jobs::Notify;
 use petasos_contract::path::TargetPath;
-use petasos_contract::terminal::{Command, Ended, Limits, OnTimeout, Ran, Started, Terminal};
+use petasos_contract::terminal::{
+    Command, Ended, Lender, Limits, OnTimeout, Ran, Started, Terminal,
+};
 use petasos_contract::{BoxFuture, CallContext, SessionId, Settings};
 use serde_json::Value;
 
@@ -101,8 +104,20 @@ impl Terminal for EditorTerminal {
         self.theirs(cx).is_none() && self.own.confines(cx)
     }
 
-    fn pass_variables(&self, session: &SessionId, names: &[String]) {
-        self.own.pass_variables(session, names);
+    fn held(&self, cx: &CallContext) -> Option<Sandbox> {
+        if self.theirs(cx).is_some() { None } else { self.own.held(cx) }
+    }
+
+    fn refused(&self, sandbox: &Sandbox, cwd: &Path, output: &str) -> Option<String> {
+        self.own.refused(sandbox, cwd, output)
+    }
+
+    fn lend(&self, session: &SessionId, from: &str, lender: Arc<dyn Lender>) {
+        self.own.lend(session, from, lender);
+    }
+
+    fn take_back(&self, session: &SessionId, in_use: &dyn Fn(&str) -> bool) {
+        self.own.take_back(session, in_use);
     }
 
     fn limits(&self, cx: &CallContext) -> Result<Limits, EnvError> {

@@ -3,15 +3,21 @@
 mod abilities;
 mod agents;
 mod apart;
+mod audit;
 mod basics;
 mod cancels;
 mod clients;
-mod editor;
+mod early;
+pub(crate) mod editor;
+mod embedded;
 mod hostile;
+mod noise;
 mod panel;
 mod permits;
+mod snippets;
 mod stored;
 mod terminals;
+mod vendors;
 mod windows;
 
 use petasos_testkit::Home;

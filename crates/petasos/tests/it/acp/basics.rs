@@ -40,6 +40,8 @@ fn a_client_that_has_a_terminal_is_offered_the_setup_there() {
     assert!(
         methods.iter().any(|method| method["id"] == "hermes-setup" && method["type"] == "terminal")
     );
+    let setup = methods.iter().find(|method| method["id"] == "hermes-setup").expect("it is there");
+    assert_eq!(setup["args"], json!(["--sign-in"]), "appended to what the editor starts");
 }
 
 #[test]
@@ -70,7 +72,7 @@ fn a_prompt_streams_and_ends_with_usage_and_a_title() {
     assert!(names.contains(&"help") && !names.contains(&"approve"), "{names:?}");
     let (took, code) = editor.leave();
     assert_eq!(code, Some(0));
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < petasos_testkit::pace::fair(Duration::from_secs(5)), "{took:?}");
 }
 
 #[test]
@@ -108,6 +110,25 @@ fn without_a_provider_a_session_asks_for_authentication() {
     let mut editor = Editor::greeted(&home, &json!({}));
     let id = editor.request("session/new", json!({ "cwd": home.workspace(), "mcpServers": [] }));
     assert_eq!(editor.answer(id)["error"]["code"], -32000);
+}
+
+/// Whoever signs in at a terminal meanwhile goes on where the editor is.
+#[test]
+fn a_provider_that_is_set_up_meanwhile_answers() {
+    let model = Loopback::saying(vec![Say::Text("here I am")]);
+    let home = Home::temp();
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let new = json!({ "cwd": home.workspace(), "mcpServers": [] });
+    assert_eq!(editor.refused("session/new", new.clone()), -32000);
+    // What an editor appends to its command is one that this program knows.
+    let signing = petasos(&home).run(&["acp", "--sign-in"]);
+    assert_ne!(signing.code, Some(2), "{}", signing.stderr);
+    home.write(".petasos/config.yaml", model.config());
+    let opened = editor.ask("session/new", new);
+    assert_eq!(opened["configOptions"][1]["currentValue"], "custom:double", "{opened}");
+    let session = opened["sessionId"].as_str().expect("a name").to_owned();
+    assert_eq!(editor.turn(&session, "who?"), "end_turn");
+    assert_eq!(editor.said(), "here I am");
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::loopback::{Loopback, Say};
 
 /// Where the service is; nothing when it is not there.
 #[expect(clippy::disallowed_methods, reason = "services tell their addresses by variables")]
-fn service(name: &str) -> Option<String> {
+pub(super) fn service(name: &str) -> Option<String> {
     std::env::var(format!("PETASOS_TEST_ACP_{name}")).ok()
 }
 

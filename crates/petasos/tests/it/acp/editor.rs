@@ -7,6 +7,8 @@ use std::collections::HashMap;
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
@@ -37,6 +39,8 @@ pub(crate) struct Editor {
     child: Child,
     stdin: Option<ChildStdin>,
     arriving: Receiver<String>,
+    /// Nothing more is read from the program.
+    deaf: Arc<AtomicBool>,
     /// Every frame in both directions.
     pub(crate) trace: Vec<Value>,
     next: u64,
@@ -57,9 +61,15 @@ pub(crate) struct Editor {
 
 impl Editor {
     /// Starts the program in a home.
-    #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
     pub(crate) fn start(home: &Home) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_petasos"))
+        Self::start_with(home, |_| {})
+    }
+
+    /// Starts it with something changed.
+    #[expect(clippy::disallowed_methods, reason = "tests start the program that they test")]
+    pub(crate) fn start_with(home: &Home, change: impl FnOnce(&mut Command)) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_petasos"));
+        command
             .arg("acp")
             .env_clear()
             .env("HOME", home.user())
@@ -67,14 +77,20 @@ impl Editor {
             .current_dir(home.workspace())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .expect("the program starts");
+            .stderr(Stdio::null());
+        change(&mut command);
+        let mut child = command.spawn().expect("the program starts");
         let stdin = child.stdin.take();
         let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
         let (send, arriving) = channel();
+        let deaf = Arc::new(AtomicBool::new(false));
+        let stopped = Arc::clone(&deaf);
         std::thread::spawn(move || {
             for line in stdout.lines().map_while(Result::ok) {
+                if stopped.load(Ordering::Acquire) {
+                    // The pipe stays open, and fills.
+                    std::thread::park();
+                }
                 if send.send(line).is_err() {
                     return;
                 }
@@ -84,6 +100,7 @@ impl Editor {
             child,
             stdin,
             arriving,
+            deaf,
             trace: Vec::new(),
             next: 0,
             answers: HashMap::new(),
@@ -98,10 +115,20 @@ impl Editor {
 
     /// Starts it and says hello, with these abilities.
     pub(crate) fn greeted(home: &Home, abilities: &Value) -> Self {
-        let mut editor = Self::start(home);
+        Self::start(home).hello(abilities)
+    }
+
+    /// Says hello, with these abilities.
+    pub(crate) fn hello(self, abilities: &Value) -> Self {
+        let mut editor = self;
         let hello = json!({ "protocolVersion": 1, "clientCapabilities": abilities });
         editor.ask("initialize", hello);
         editor
+    }
+
+    /// Reads nothing more of what the program says.
+    pub(crate) fn stop_reading(&self) {
+        self.deaf.store(true, Ordering::Release);
     }
 
     /// Sends a line as it is.

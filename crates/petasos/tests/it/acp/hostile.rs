@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::editor::Editor;
+use super::editor::{Editor, Permit};
 use super::home;
-use crate::loopback::Loopback;
+use crate::loopback::{Loopback, Say};
 
 /// Lines that are no frames, frames that are no requests, requests that make no sense: each gets one
 /// well-formed error, nothing else is printed, and the server goes on.
@@ -98,6 +98,172 @@ fn frames_that_are_cut_and_mixed_do_no_harm() {
     }
 }
 
+/// How many answers a line gets, by the rules of JSON-RPC: one for a request and for what is none of
+/// the three, none for what is told or answered.
+fn answers(line: &str) -> usize {
+    if line.trim_ascii().is_empty() {
+        return 0;
+    }
+    let Ok(Value::Object(frame)) = serde_json::from_str::<Value>(line) else { return 1 };
+    let id = frame.get("id");
+    let good = id.is_none_or(|id| id.is_null() || id.is_string() || id.as_i64().is_some());
+    if !good || frame.get("jsonrpc").and_then(Value::as_str) != Some("2.0") {
+        return 1;
+    }
+    match frame.get("method") {
+        Some(Value::String(_)) => usize::from(id.is_some()),
+        Some(_) => 1,
+        None => {
+            let error = frame.get("error").is_some_and(|error| !error.is_null());
+            usize::from(id.is_none() || !(error || frame.contains_key("result")))
+        }
+    }
+}
+
+/// Two thousand frames of every kind with values exchanged, keys lost, bytes changed: exactly one
+/// well-formed answer to each that wants one, nothing else, while a turn waits for its permission.
+#[test]
+fn fuzzed_frames_get_one_answer_each() {
+    let model = Loopback::saying(vec![super::write("x.txt", "x"), Say::Text("after")]);
+    let home = home(&model);
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.permits = vec![Permit::Silent];
+    let waiting = editor.say(&session, "write");
+    editor.until("a question", |editor| (!editor.asked.is_empty()).then_some(()));
+    let asked = |frame: &&Value| frame["method"] == "session/request_permission";
+    let question = editor.trace.iter().find(asked).expect("a question")["id"].clone();
+    let mut random = Random(0x9e37_79b9_7f4a_7c15);
+    let whole = frames(&session, &home.workspace(), &question);
+    let before = editor.trace.len();
+    let mut wanted = 0;
+    for number in 0..2000 {
+        let line = mutated(&whole, number, &mut random);
+        wanted += answers(&line);
+        editor.raw(&line);
+    }
+    let got = |editor: &Editor| {
+        let new = editor.trace.iter().skip(before);
+        new.filter(|frame| frame.get("method").is_none()).cloned().collect::<Vec<Value>>()
+    };
+    editor.until("every answer", |editor| (got(editor).len() >= wanted).then_some(()));
+    // One more request and its answer: whatever was too much is there before it.
+    editor.ask("session/list", json!({}));
+    let all = got(&editor);
+    assert_eq!(all.len(), wanted + 1);
+    for frame in &all {
+        let one = frame.get("result").is_some() != frame.get("error").is_some();
+        assert!(frame["jsonrpc"] == "2.0" && frame.get("id").is_some() && one, "{frame}");
+        if let Some(error) = frame.get("error") {
+            assert!(error["code"].is_i64() && error["message"].is_string(), "{frame}");
+        }
+    }
+    assert!(!home.workspace().join("x.txt").exists(), "no garbled answer is a permission");
+    editor.tell("session/cancel", json!({ "sessionId": session }));
+    assert_eq!(editor.answer(waiting)["result"]["stopReason"], "cancelled");
+    assert_eq!(editor.turn(&session, "still there?"), "end_turn");
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, most: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        usize::try_from(self.0 % most as u64).unwrap_or_default()
+    }
+}
+
+/// Frames of every kind. None of them ends the session or agrees to anything as it stands.
+fn frames(session: &str, cwd: &std::path::Path, question: &Value) -> Vec<Value> {
+    let request = |id: Value, method: &str, params: Value| json!({ "jsonrpc": "2.0", "id": id, "method": method, "params": params });
+    let here = json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
+    let of = |more: Value| {
+        let mut all = json!({ "sessionId": session });
+        let all_map = all.as_object_mut().expect("an object");
+        all_map.extend(more.as_object().cloned().unwrap_or_default());
+        all
+    };
+    let denied = json!({ "outcome": { "outcome": "selected", "optionId": "maybe" } });
+    vec![
+        request(json!(900_001), "session/set_mode", of(json!({ "modeId": "default" }))),
+        request(json!("a"), "session/list", json!({ "cursor": null, "cwd": cwd })),
+        request(
+            json!(900_002),
+            "session/set_config_option",
+            of(json!({ "configId": "thought_level", "value": "low" })),
+        ),
+        request(json!(900_003), "session/load", here.clone()),
+        request(json!(900_004), "session/resume", here),
+        request(json!(900_005), "session/prompt", of(json!({ "prompt": [] }))),
+        request(json!(900_006), "authenticate", json!({ "methodId": "nobody" })),
+        request(json!(null), "logout", json!({})),
+        request(json!(900_007), "_future/method", json!({ "x": [1, { "y": null }] })),
+        json!({ "jsonrpc": "2.0", "method": "session/update", "params": { "sessionId": session } }),
+        json!({ "jsonrpc": "2.0", "method": "$/cancel_request", "params": { "requestId": "none" } }),
+        json!({ "jsonrpc": "2.0", "id": 77_777, "result": denied }),
+        json!({ "jsonrpc": "2.0", "id": question.as_i64().map(|id| id + 500), "error": { "code": 7 } }),
+    ]
+}
+
+/// One of the frames with something wrong about it.
+fn mutated(whole: &[Value], number: usize, random: &mut Random) -> String {
+    let odd =
+        [json!(null), json!(-1), json!(1e300), json!("\u{202e}"), json!([[]]), json!({ "": 0 })];
+    let mut frame = whole[number % whole.len()].clone();
+    // Ids stay: an answer must find its way back.
+    let keys = ["jsonrpc", "method", "params", "result", "error"];
+    match random.below(6) {
+        0 => frame[keys[random.below(keys.len())]] = odd[random.below(odd.len())].clone(),
+        1 => drop(frame.as_object_mut().expect("an object").remove(keys[random.below(keys.len())])),
+        2 => {
+            if let Some(params) = frame["params"].as_object_mut() {
+                let names: Vec<String> = params.keys().cloned().collect();
+                if let Some(name) = names.get(random.below(names.len().max(1))) {
+                    params.insert(name.clone(), odd[random.below(odd.len())].clone());
+                }
+            }
+        }
+        3 => frame["future"] = json!({ "field": [1, 2, 3] }),
+        _ => {}
+    }
+    let mut line = frame.to_string().into_bytes();
+    for _ in 0..random.below(3) {
+        let (at, byte) = (random.below(line.len()), b" {}[]\":,0aZ\\\t\x00\xff"[random.below(15)]);
+        match random.below(3) {
+            0 => line[at] = byte,
+            1 => line.truncate(at.max(1)),
+            _ => line.insert(at, byte),
+        }
+    }
+    String::from_utf8_lossy(&line).replace(['\n', '\r'], " ")
+}
+
+/// A client that asks, and stops to read in the middle of a long answer: the program does not hang on
+/// it, and goes when the client does.
+#[test]
+fn a_client_that_stops_reading_is_left() {
+    let long: &'static str = Box::leak("word ".repeat(200_000).into_boxed_str());
+    let model = Loopback::saying(vec![Say::Text(long)]);
+    let home = home(&model);
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.stop_reading();
+    editor.say(&session, "talk");
+    for _ in 0..400 {
+        editor.request("session/list", json!({}));
+    }
+    let deadline = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while model.asked().is_empty() {
+        assert!(std::time::Instant::now() < deadline, "the model is asked all the same");
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    let (took, code) = editor.leave();
+    assert_eq!(code, Some(0));
+    assert!(took < std::time::Duration::from_secs(10), "{took:?}");
+}
+
 /// Every method with every kind of parameters: one answer each, by its id, and the server goes on.
 #[test]
 fn every_method_answers_whatever_it_is_given() {
@@ -168,7 +334,7 @@ fn every_method_answers_whatever_it_is_given() {
 fn nothing_but_the_protocol_has_the_protocols_output() {
     let model = Loopback::saying(vec![
         super::terminal("echo loud; echo louder >&2; echo loudest > /dev/stdout"),
-        crate::loopback::Say::Text("done"),
+        Say::Text("done"),
     ]);
     let home = home(&model);
     home.write("noisy.py", "import sys\nprint('a server that prints')\nsys.exit(1)\n");

@@ -182,3 +182,33 @@ fn s138_an_answer_for_the_session_holds_there_alone() {
     editor.turn(&other, "run");
     assert!(editor.asked.len() > asked, "another session asks for itself");
 }
+
+/// Whoever wants to see every edit sees it on every surface, whatever the mode of an editor says; where
+/// nobody can be asked nothing is edited.
+#[test]
+fn every_edit_is_shown_first_where_the_user_wants_that() {
+    let script = || vec![write("note.txt", "new\n"), Say::Text("done")];
+    let model = Loopback::saying(script());
+    let home = home(&model);
+    home.write("work/note.txt", "old\n");
+    let note = home.workspace().join("note.txt");
+    let config =
+        |model: &Loopback| format!("{}approvals:\n  mode: manual\n  edits: each\n", model.config());
+    home.write(".petasos/config.yaml", config(&model));
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let session = editor.session(&home.workspace());
+    editor.ask("session/set_mode", json!({ "sessionId": session, "modeId": "dont_ask" }));
+    editor.permits = vec![Permit::Choose("deny")];
+    assert_eq!(editor.turn(&session, "change it"), "end_turn");
+    assert_eq!(editor.asked.len(), 1, "{:?}", editor.asked);
+    let diff = &editor.asked[0]["toolCall"]["content"][0];
+    assert_eq!(
+        (diff["oldText"].as_str(), diff["newText"].as_str()),
+        (Some("old\n"), Some("new\n"))
+    );
+    let model = Loopback::saying(script());
+    home.write(".petasos/config.yaml", config(&model));
+    crate::petasos(&home).run(&["run", "change it"]);
+    assert!(result(&model).contains("nobody"), "{}", result(&model));
+    assert_eq!(std::fs::read_to_string(&note).expect("a file"), "old\n");
+}

@@ -57,6 +57,35 @@ fn a_stored_session_is_loaded_resumed_copied_and_left() {
     }
 }
 
+/// A session in which nothing was said can be gone on with, by another program, too; lists leave it
+/// out until something is said.
+#[test]
+fn a_session_in_which_nothing_was_said_is_resumed() {
+    let model = Loopback::saying(vec![Say::Text("first words"), Say::Text("more")]);
+    let home = home(&model);
+    let cwd = home.workspace();
+    let mut editor = Editor::greeted(&home, &json!({}));
+    let (killed, closed) = (editor.session(&cwd), editor.session(&cwd));
+    editor.ask("session/close", json!({ "sessionId": closed }));
+    let here = |session: &str| json!({ "sessionId": session, "cwd": cwd, "mcpServers": [] });
+    editor.ask("session/resume", here(&closed));
+    editor.kill();
+    let mut editor = Editor::greeted(&home, &json!({}));
+    assert_eq!(editor.ask("session/list", json!({}))["sessions"], json!([]));
+    editor.ask("session/resume", here(&killed));
+    editor.ask("session/load", here(&closed));
+    assert_eq!(replayed(&editor), Vec::<String>::new());
+    let elsewhere = json!({ "sessionId": killed, "cwd": home.user(), "mcpServers": [] });
+    assert_eq!(editor.refused("session/resume", elsewhere), -32602);
+    assert_eq!(editor.turn(&killed, "hello"), "end_turn");
+    assert_eq!(editor.updates("session_info_update")[0]["title"], "hello");
+    let listed = editor.ask("session/list", json!({}))["sessions"].clone();
+    assert_eq!(listed.as_array().map(Vec::len), Some(1), "{listed}");
+    assert_eq!(listed[0]["sessionId"].as_str(), Some(killed.as_str()));
+    let copy = editor.ask("session/fork", here(&closed))["sessionId"].as_str().map(str::to_owned);
+    assert_eq!(editor.turn(&copy.expect("a name"), "and here"), "end_turn");
+}
+
 fn replayed(editor: &Editor) -> Vec<String> {
     let shown = ["user_message_chunk", "agent_message_chunk", "tool_call", "tool_call_update"];
     let updates = editor.trace.iter().map(|frame| &frame["params"]["update"]["sessionUpdate"]);

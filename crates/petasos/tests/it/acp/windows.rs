@@ -68,3 +68,57 @@ fn a_question_is_put_in_both_windows_and_answered_in_one() {
         frames.any(|frame| frame["method"] == "$/cancel_request").then_some(())
     });
 }
+
+/// A window that joins while a command of the other one runs shows it as running, and then its end.
+#[test]
+fn a_call_that_runs_elsewhere_is_open_until_it_ends() {
+    let wait = "while [ ! -e go ]; do sleep 0.05; done; echo went";
+    let model = Loopback::saying(vec![super::terminal(wait), Say::Text("ran")]);
+    let home = home(&model);
+    let mut first = Editor::greeted(&home, &json!({}));
+    let session = first.session(&home.workspace());
+    let id = first.say(&session, "run");
+    first.until("a running call", |editor| {
+        editor.calls().values().any(|state| state == "in_progress").then_some(())
+    });
+    let mut second = Editor::greeted(&home, &json!({}));
+    let here = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
+    second.ask("session/load", here.clone());
+    assert_eq!(second.updates("tool_call").len(), 1);
+    assert!(second.calls().is_empty(), "pending, which is no word: {:?}", second.calls());
+    // The same in the window where it runs.
+    first.ask("session/load", here);
+    home.write("work/go", "");
+    assert_eq!(first.answer(id)["result"]["stopReason"], "end_turn");
+    second.until("the end of the call", |editor| {
+        editor.calls().values().any(|state| state == "completed").then_some(())
+    });
+    for editor in [&first, &second] {
+        let last = editor.updates("tool_call_update").pop().expect("an update");
+        assert_eq!(last["status"], "completed", "{last}");
+        assert!(last["rawOutput"].to_string().contains("went"), "{last}");
+    }
+}
+
+/// A program that is killed in the middle of a call leaves the conversation to the next one at once.
+#[test]
+fn a_killed_window_leaves_its_turn_to_the_other() {
+    let model = Loopback::saying(vec![super::terminal("sleep 300"), Say::Text("I went on")]);
+    let home = home(&model);
+    let mut first = Editor::greeted(&home, &json!({}));
+    let session = first.session(&home.workspace());
+    first.say(&session, "run");
+    first.until("a running call", |editor| {
+        editor.calls().values().any(|state| state == "in_progress").then_some(())
+    });
+    let mut second = Editor::greeted(&home, &json!({}));
+    let here = json!({ "sessionId": session, "cwd": home.workspace(), "mcpServers": [] });
+    second.ask("session/load", here);
+    let id = second.say(&session, "go on");
+    second.until("that it waits", |editor| editor.said().contains("waiting").then_some(()));
+    first.kill();
+    assert_eq!(second.answer(id)["result"]["stopReason"], "end_turn");
+    assert!(second.said().contains("I went on"), "{}", second.said());
+    let states = second.calls();
+    assert!(states.values().all(|state| state == "failed"), "{states:?}");
+}
