@@ -8,11 +8,53 @@ use std::time::Instant;
 
 use petasos_contract::wait;
 use petasos_store::{Later, SqlAsk, SqlFiles, SqlRows, StoreError};
+use rusqlite::config::DbConfig;
 use rusqlite::fallible_iterator::FallibleIterator as _;
 use rusqlite::hooks::{AuthAction, AuthContext, Authorization};
+use rusqlite::limits::Limit;
 use rusqlite::types::{Value as Cell, ValueRef};
 use rusqlite::{Batch, Connection, OpenFlags, Statement, params_from_iter};
 use serde_json::{Number, Value, json};
+
+/// The longest text or blob that a statement may make: nobody is shown more.
+const VALUE_BYTES_MAX: i32 = 16 << 20;
+/// So many bytes of rows are enough for anybody.
+const ROWS_BYTES_MAX: usize = 4 << 20;
+/// Pragmas that tell about the file and change nothing when they are given no value.
+const TELLING: [&str; 20] = [
+    "application_id",
+    "auto_vacuum",
+    "collation_list",
+    "compile_options",
+    "database_list",
+    "encoding",
+    "foreign_key_check",
+    "foreign_key_list",
+    "freelist_count",
+    "function_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "journal_mode",
+    "page_count",
+    "page_size",
+    "quick_check",
+    "schema_version",
+    "user_version",
+];
+/// The same, which take what they tell about as their value.
+const ABOUT: [&str; 9] = [
+    "foreign_key_check",
+    "foreign_key_list",
+    "index_info",
+    "index_list",
+    "index_xinfo",
+    "integrity_check",
+    "quick_check",
+    "table_info",
+    "table_xinfo",
+];
 
 /// Opens SQLite files.
 #[derive(Debug, Clone, Copy, Default)]
@@ -59,11 +101,17 @@ fn open(ask: &SqlAsk) -> Result<Connection, StoreError> {
     if !ask.writes {
         connection.pragma_update(None, "query_only", true).map_err(told)?;
     }
+    // What a stranger's file says about itself runs none of the engine's riskier functions.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_TRUSTED_SCHEMA, false).map_err(told)?;
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_DEFENSIVE, true).map_err(told)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, VALUE_BYTES_MAX).map_err(told)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_ATTACHED, 0).map_err(told)?;
     connection.authorizer(Some(within_file)).map_err(told)?;
     Ok(connection)
 }
 
-/// Another file is another question.
+/// Another file is another question, and so is the engine itself: some pragmas bind the whole
+/// process, and with it our own store.
 fn within_file(context: AuthContext<'_>) -> Authorization {
     match context.action {
         AuthAction::Attach { .. } | AuthAction::Detach { .. } => Authorization::Deny,
@@ -71,6 +119,15 @@ fn within_file(context: AuthContext<'_>) -> Authorization {
             if function_name.eq_ignore_ascii_case("load_extension") =>
         {
             Authorization::Deny
+        }
+        AuthAction::Pragma { pragma_name, pragma_value } => {
+            let is_among =
+                |list: &[&str]| list.iter().any(|it| it.eq_ignore_ascii_case(pragma_name));
+            let tells = match pragma_value {
+                None => is_among(&TELLING) || is_among(&ABOUT) || is_among(&["table_list"]),
+                Some(_) => is_among(&ABOUT) || is_among(&["table_list"]),
+            };
+            if tells { Authorization::Allow } else { Authorization::Deny }
         }
         _ => Authorization::Allow,
     }
@@ -108,8 +165,13 @@ fn rows(
     let width = columns.len();
     let mut found = SqlRows { columns, ..SqlRows::default() };
     let mut left = statement.query(params).map_err(told)?;
+    let mut bytes = 0_usize;
     while let Some(row) = left.next().map_err(told)? {
-        if found.rows.len() == most {
+        for at in 0..width {
+            let cell = row.get_ref(at).map_err(told)?;
+            bytes = bytes.saturating_add(cell.as_str().map_or(8, str::len));
+        }
+        if found.rows.len() == most || bytes > ROWS_BYTES_MAX {
             found.truncated = true;
             break;
         }

@@ -214,13 +214,16 @@ fn machine() -> Option<String> {
     Some(format!("{} {}", boot.trim(), namespace.display()))
 }
 
-/// When a process began, in the system's own words; nothing where the system does not tell.
+/// When a process began, in the system's own words; nothing where the system does not tell, and
+/// for one that is dead and whose parent has not looked.
 fn born(pid: u32) -> Option<String> {
     const START: usize = 19;
     let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
     // The name of the program is in parentheses and may contain anything.
     let (_, numbers) = stat.rsplit_once(')')?;
-    numbers.split_whitespace().nth(START).map(str::to_owned)
+    let mut numbers = numbers.split_whitespace();
+    let lives = numbers.clone().next().is_some_and(|state| !matches!(state, "Z" | "X"));
+    numbers.nth(START).filter(|_| lives).map(str::to_owned)
 }
 
 fn is_alive(pid: u32, then: &str) -> bool {
@@ -232,4 +235,29 @@ fn is_alive(pid: u32, then: &str) -> bool {
     };
     // Whoever may not be asked is there.
     rustix::process::test_kill_process(pid) != Err(rustix::io::Errno::SRCH)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// An editor that does not look after its dead agent must not keep others waiting.
+    #[test]
+    #[expect(clippy::disallowed_methods, reason = "a process that ends at once")]
+    fn a_process_that_is_dead_and_not_looked_after_does_not_live() {
+        let own = std::process::id();
+        assert!(is_alive(own, &born(own).unwrap()));
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let then = born(child.id()).unwrap();
+        assert!(is_alive(child.id(), &then));
+        child.kill().unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(30);
+        while is_alive(child.id(), &then) {
+            assert!(std::time::Instant::now() < deadline, "it counts as living");
+            std::thread::yield_now();
+        }
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", child.id()));
+        assert!(stat.is_ok(), "nobody has looked after it yet");
+        child.wait().unwrap();
+    }
 }

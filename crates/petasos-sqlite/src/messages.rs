@@ -11,6 +11,8 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use sha2::{Digest, Sha256};
 
+use crate::inbox;
+use crate::leases::Party;
 use crate::sessions::{self, spend};
 use crate::sqlite::failed;
 use crate::stamp::now_ms;
@@ -96,6 +98,7 @@ pub(crate) fn append(
     connection: &Connection,
     session: &SessionId,
     rows: &[Row],
+    me: &Party,
 ) -> Result<Vec<Seq>, StoreError> {
     let mut seqs = Vec::new();
     for row in rows {
@@ -111,6 +114,7 @@ pub(crate) fn append(
             Row::Ended { call, text, disposition } => {
                 journal(connection, session, call.as_str(), Some((text, *disposition)))?;
             }
+            Row::Answers(answer) => drop(inbox::finish(connection, answer, me)?),
         }
     }
     touch(connection, session)?;

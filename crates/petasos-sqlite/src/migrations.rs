@@ -17,6 +17,7 @@ static STEPS: &[&str] = &[
     include_str!("migrations/0008_api.sql"),
     include_str!("migrations/0009_boards.sql"),
     include_str!("migrations/0010_planning.sql"),
+    include_str!("migrations/0011_interrupted.sql"),
 ];
 
 /// The newest format.

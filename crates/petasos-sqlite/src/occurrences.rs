@@ -100,10 +100,13 @@ pub(crate) fn insert(
 
 /// The first one that waits for a job of which nothing runs.
 pub(crate) fn free_to_run(connection: &Connection) -> Result<Option<String>, StoreError> {
-    let sql = "SELECT min(id) FROM occurrences AS one WHERE state = 'due' AND NOT EXISTS \
+    // Each begins with the words of the index over what is about, so that it is used.
+    let sql = "SELECT min(id) FROM occurrences AS one \
+               WHERE state IN ('due', 'claimed', 'running') AND state = 'due' AND NOT EXISTS \
                (SELECT 1 FROM occurrences AS other WHERE other.job = one.job \
-               AND other.state IN ('claimed', 'running'))";
-    connection.query_row(sql, [], |row| row.get(0)).map_err(failed)
+               AND other.state IN ('due', 'claimed', 'running') AND other.state <> 'due')";
+    let mut sql = connection.prepare_cached(sql).map_err(failed)?;
+    sql.query_row([], |row| row.get(0)).map_err(failed)
 }
 
 /// Takes one that waited.
@@ -152,7 +155,8 @@ pub(crate) fn finish(
 
 /// Occurrences whose owner is certainly gone.
 pub(crate) fn left_behind(connection: &Connection, me: &Party) -> Result<Vec<String>, StoreError> {
-    let sql = "SELECT id, owner FROM occurrences WHERE state IN ('claimed', 'running')";
+    let sql = "SELECT id, owner FROM occurrences \
+               WHERE state IN ('due', 'claimed', 'running') AND state <> 'due'";
     let mut sql = connection.prepare_cached(sql).map_err(failed)?;
     let found = sql.query_map([], |row| Ok((row.get::<_, String>(0)?, row.get::<_, String>(1)?)));
     let found: Vec<(String, String)> =
@@ -194,6 +198,20 @@ pub(crate) fn newest(
         Some(job) => select(connection, "job = ?1 ORDER BY id DESC LIMIT ?2", params![job, limit]),
         None => select(connection, "true ORDER BY id DESC LIMIT ?1", params![limit]),
     }
+}
+
+/// Due times that ended before anything was called and were not tried again.
+pub(crate) fn interrupted(
+    connection: &Connection,
+    limit: u32,
+) -> Result<Vec<OccurrenceRow>, StoreError> {
+    let which = "state = 'interrupted' AND trigger = 'schedule' AND attempt = 1 AND NOT EXISTS \
+                 (SELECT 1 FROM occurrences AS again WHERE again.job = occurrences.job \
+                 AND again.trigger = 'schedule' AND again.attempt = 2 \
+                 AND again.scheduled_ms = occurrences.scheduled_ms) \
+                 AND EXISTS (SELECT 1 FROM jobs WHERE jobs.id = occurrences.job) \
+                 ORDER BY scheduled_ms LIMIT ?1";
+    select(connection, which, params![limit])
 }
 
 /// Those of a job that are not settled.

@@ -26,6 +26,15 @@ impl QuestionStore for Store {
         Box::pin(self.writer.write("an answer", job))
     }
 
+    fn extend<'a>(&'a self, id: &'a QuestionId, expires_ms: i64) -> Later<'a, ()> {
+        let id = id.clone();
+        let job = move |connection: &Connection| {
+            let sql = "UPDATE questions SET expires_ms = ?2 WHERE id = ?1 AND state = 'open'";
+            connection.execute(sql, params![id.as_str(), expires_ms]).map(drop).map_err(failed)
+        };
+        Box::pin(self.writer.write("the time of a question", job))
+    }
+
     fn take<'a>(&'a self, id: &'a QuestionId) -> Later<'a, Option<QuestionAnswer>> {
         let id = id.clone();
         let job = move |connection: &Connection| take(connection, &id);

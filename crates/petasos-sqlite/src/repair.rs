@@ -187,7 +187,7 @@ pub(crate) fn mend(
                 };
                 let place = place(connection, *behind)?;
                 messages::insert(connection, session, &stored, Some(place))?;
-                words.push(format!("`{tool}` ({call}) had no stored result: {how}"));
+                words.push(format!("`{tool}` was cut off: {how}"));
             }
         }
     }

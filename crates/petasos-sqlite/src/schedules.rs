@@ -156,10 +156,11 @@ impl ScheduleStore for Store {
         let write = move |connection: &Connection| {
             let sql = "UPDATE occurrences SET beat_ms = ?3 WHERE id = ?1 AND owner = ?2 \
                        AND state IN ('claimed', 'running')";
+            let mut sql = connection.prepare_cached(sql).map_err(failed)?;
             let mut ours = Vec::new();
             for id in ids {
                 let row = params![id, me.mark(), now_ms];
-                if connection.execute(sql, row).map_err(failed)? == 1 {
+                if sql.execute(row).map_err(failed)? == 1 {
                     ours.push(id);
                 }
             }
@@ -194,7 +195,8 @@ impl ScheduleStore for Store {
     fn silent(&self, before_ms: i64) -> Later<'_, Vec<(String, i64)>> {
         let me = self.party.mark();
         let look = move |connection: &Connection| {
-            let sql = "SELECT id, beat_ms FROM occurrences WHERE state IN ('claimed', 'running') \
+            let sql = "SELECT id, beat_ms FROM occurrences \
+                       WHERE state IN ('due', 'claimed', 'running') AND state <> 'due' \
                        AND beat_ms < ?1 AND owner != ?2";
             let mut sql = connection.prepare_cached(sql).map_err(failed)?;
             let found = sql.query_map(params![before_ms, me], |row| Ok((row.get(0)?, row.get(1)?)));
@@ -211,6 +213,11 @@ impl ScheduleStore for Store {
         let job = job.map(str::to_owned);
         let look = move |connection: &Connection| rows::newest(connection, job.as_deref(), limit);
         Box::pin(self.readers.read("runs", look))
+    }
+
+    fn interrupted(&self, limit: u32) -> Later<'_, Vec<OccurrenceRow>> {
+        let look = move |connection: &Connection| rows::interrupted(connection, limit);
+        Box::pin(self.readers.read("runs that were interrupted", look))
     }
 
     fn active<'a>(&'a self, job: &'a str) -> Later<'a, Vec<OccurrenceRow>> {

@@ -232,9 +232,11 @@ pub(crate) fn list(
         format!("AND s.source NOT IN {HIDDEN_SOURCES}")
     };
     let (seen, mut owned) = owners::seen(&filter.scope, 5);
+    // An editor opens a conversation long before anything is said in it, often for nothing.
     let sql = format!(
         "SELECT {COLUMNS} FROM sessions s WHERE (?1 IS NULL OR s.source = ?1) {hidden} \
-         AND (?2 OR s.archived = 0) {seen} ORDER BY s.updated_ms DESC, s.id DESC LIMIT ?3 OFFSET ?4"
+         AND (?2 OR s.archived = 0) AND NOT (s.source = 'acp' AND s.last_seq IS NULL) {seen} \
+         ORDER BY s.updated_ms DESC, s.id DESC LIMIT ?3 OFFSET ?4"
     );
     let limit = if filter.limit == 0 { LIST_USUAL } else { filter.limit };
     let number = |count: usize| Value::Integer(i64::try_from(count).unwrap_or(i64::MAX));

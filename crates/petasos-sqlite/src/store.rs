@@ -109,8 +109,10 @@ impl SessionStore for Store {
     }
 
     fn append<'a>(&'a self, session: &'a SessionId, rows: Vec<Row>) -> Later<'a, Vec<Seq>> {
-        let job =
-            move |connection: &Connection, id: &SessionId| messages::append(connection, id, &rows);
+        let me = Arc::clone(&self.party);
+        let job = move |connection: &Connection, id: &SessionId| {
+            messages::append(connection, id, &rows, &me)
+        };
         Box::pin(self.change("a message", session, job))
     }
 

@@ -3,6 +3,7 @@
 //! A claim is a compare-and-swap with a deadline that signs of life move. Whoever lost its claim
 //! can no longer settle the task. Times are the caller's, so that a test moves them.
 
+mod place;
 mod tasks;
 
 use std::any::Any;
@@ -15,6 +16,7 @@ use petasos_contract::taint::Taint;
 use petasos_contract::{BoxFuture, SessionId};
 use serde::{Deserialize, Serialize};
 
+pub use self::place::{BoardPlace, board_time};
 pub use self::tasks::*;
 use crate::sessions::StoreError;
 

@@ -164,6 +164,19 @@ pub struct InboxRow {
     pub reason: String,
 }
 
+/// The end of a message that runs, together with what is to be sent for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The stored message.
+    pub inbox: String,
+    /// What becomes of it.
+    pub to: InboxState,
+    /// Why, in a word.
+    pub reason: String,
+    /// What goes out.
+    pub deliveries: Vec<NewDelivery>,
+}
+
 /// What accepting a message came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Receipt {
@@ -261,12 +274,16 @@ pub trait InboxStore: Send + Sync {
     /// How many messages are in each state.
     fn depths(&self) -> Later<'_, Vec<(InboxState, u64)>>;
 
+    /// How many messages are not settled.
+    fn undone(&self) -> Later<'_, u64>;
+
     /// Sessions for which messages wait.
     fn waiting_sessions(&self) -> Later<'_, Vec<SessionId>>;
 
     /// How many messages wait for or run in a session.
     fn waiting<'a>(&'a self, session: &'a SessionId) -> Later<'a, u32>;
 
-    /// Forgets settled messages that are older than this and beyond so many of their account.
+    /// Forgets settled messages that are older than this and beyond so many of their account, and
+    /// deliveries that ended before.
     fn forget_settled(&self, before_ms: i64, keep: u32) -> Later<'_, u64>;
 }

@@ -28,6 +28,9 @@ pub trait QuestionStore: Send + Sync {
     fn answer<'a>(&'a self, id: &'a QuestionId, answer: QuestionAnswer)
     -> Later<'a, AnswerOutcome>;
 
+    /// An open question may be answered until this moment, in milliseconds since 1970.
+    fn extend<'a>(&'a self, id: &'a QuestionId, expires_ms: i64) -> Later<'a, ()>;
+
     /// Whoever asked takes the answer; nobody gets it a second time.
     fn take<'a>(&'a self, id: &'a QuestionId) -> Later<'a, Option<QuestionAnswer>>;
 

@@ -346,6 +346,10 @@ pub trait ScheduleStore: Send + Sync {
     fn occurrences<'a>(&'a self, job: Option<&'a str>, limit: u32)
     -> Later<'a, Vec<OccurrenceRow>>;
 
+    /// Due times that ended before anything was called and were not tried again, the longest due
+    /// first.
+    fn interrupted(&self, limit: u32) -> Later<'_, Vec<OccurrenceRow>>;
+
     /// Occurrences of a job that are not settled.
     fn active<'a>(&'a self, job: &'a str) -> Later<'a, Vec<OccurrenceRow>>;
 

@@ -13,6 +13,7 @@ use petasos_contract::message::Message;
 use petasos_contract::model::Role;
 use petasos_contract::reply::{Cost, Finish, Served, Usage};
 
+use crate::inbox::Answer;
 use crate::leases::{Holder, Lease, WaitingCalls};
 use crate::scope::SessionScope;
 
@@ -215,6 +216,9 @@ pub enum Row {
         /// Whether it did anything.
         disposition: Disposition,
     },
+    /// The message of a chat that is answered here is done, and this goes out for it. Nothing
+    /// happens when the message is no longer ours.
+    Answers(Box<Answer>),
 }
 
 impl Row {

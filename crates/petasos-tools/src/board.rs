@@ -1,8 +1,6 @@
 //! What the board tools share: whose board, who acts, what a worker may touch, and the answers.
 
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
@@ -12,7 +10,9 @@ use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Settings, Tool, ToolError, ToolOutput,
 };
 use petasos_redact::Redactor;
-use petasos_store::{Actor, BOARD_USUAL, BoardError, BoardStore, Boards, On, Task, is_board_name};
+use petasos_store::{
+    Actor, BoardError, BoardPlace, BoardStore, Boards, On, Task, board_time, is_board_name,
+};
 use serde_json::{Map, Value, json};
 
 use crate::trouble::Trouble;
@@ -138,15 +138,11 @@ impl<'a> Desk<'a> {
             .ok_or_else(|| Trouble::new("missing_setup", "this program keeps no boards"))?;
         let settings = &cx.settings;
         let role = |name: &str| settings.role(name).map(|it| it.value.expose().to_owned());
-        let who = Actor {
-            profile: profile(settings.home()),
-            lock: role("KANBAN_CLAIM_LOCK"),
-            at_ms: now_ms(),
-        };
-        let named = args.text("board").map(str::to_owned).filter(|name| !name.is_empty());
-        let current = || std::fs::read_to_string(root(settings.home()).join("kanban/current")).ok();
-        let board = named.or_else(|| role("KANBAN_BOARD")).or_else(current);
-        let board = board.map_or_else(|| BOARD_USUAL.to_owned(), |name| name.trim().to_owned());
+        let place = BoardPlace::of(settings.home());
+        let named = args.text("board").map(str::trim).filter(|name| !name.is_empty());
+        let board = named.map_or_else(|| place.current(settings), str::to_owned);
+        let who =
+            Actor { profile: place.profile, lock: role("KANBAN_CLAIM_LOCK"), at_ms: board_time() };
         if !is_board_name(&board) {
             let why = format!(
                 "`{board}` names no board: use small letters, digits, `-` and `_`, at most 64"
@@ -213,25 +209,6 @@ impl<'a> Desk<'a> {
     }
 }
 
-/// Now, in milliseconds since 1970.
-fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-/// The profile whose home this is.
-fn profile(home: &Path) -> String {
-    let is_profile = home.parent().and_then(Path::file_name).is_some_and(|it| it == "profiles");
-    let name = home.file_name().filter(|_| is_profile);
-    name.map_or_else(|| "default".to_owned(), |name| name.to_string_lossy().into_owned())
-}
-
-/// The home that all profiles share.
-fn root(home: &Path) -> PathBuf {
-    let profiles = home.parent().filter(|parent| parent.ends_with("profiles"));
-    profiles.and_then(Path::parent).unwrap_or(home).to_owned()
-}
-
 fn store(error: &petasos_store::StoreError) -> Trouble {
     Trouble::new("upstream", error.to_string())
 }
@@ -279,18 +256,4 @@ pub(crate) fn board_parameter() -> Value {
 /// The parameter that names a task.
 pub(crate) fn task_parameter() -> Value {
     json!({ "type": "string" })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_profile_has_its_name_and_shares_the_root() {
-        let home = Path::new("/home/ada/.petasos/profiles/writer");
-        assert_eq!(profile(home), "writer");
-        assert_eq!(root(home), Path::new("/home/ada/.petasos"));
-        let plain = Path::new("/home/ada/.petasos");
-        assert_eq!((profile(plain).as_str(), root(plain).as_path()), ("default", plain));
-    }
 }

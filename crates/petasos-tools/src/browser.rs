@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use crate::waiting::telling;
 
 const NEEDS: &str = "needs a browser: install chromium or google-chrome, or set browser.cdp_url";
+const CHECKED: &str = "the site seems to check for robots; it may not show its content here";
 const NEEDS_RAW: &str = "needs browser.cdp_url or browser.raw_cdp: true";
 
 /// A browser is installed or named. Looks at the disk and starts nothing.
@@ -191,7 +192,13 @@ pub(crate) fn told(
     let mut object = Map::new();
     object.insert("success".to_owned(), answer.is_ok().into());
     match answer {
-        Ok(answer) => object.extend(answer),
+        Ok(answer) => {
+            let title = answer.get("title").and_then(Value::as_str).unwrap_or_default();
+            if answer.contains_key("settled") && petasos_web::is_challenge(title) {
+                object.insert("bot_detection_warning".to_owned(), CHECKED.into());
+            }
+            object.extend(answer);
+        }
         Err(error) => {
             object.insert("error".to_owned(), error.message.into());
             object.insert("error_type".to_owned(), error.kind.into());

@@ -7,7 +7,7 @@ use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::jobs::Jobs;
 use petasos_contract::ports::Ports;
-use petasos_contract::{Args, CallContext, Cleared, Plan, ToolError, ToolOutput};
+use petasos_contract::{Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolError, ToolOutput};
 use petasos_media::filming::{Film, Filmer, Task, edits, film};
 use petasos_media::{Media, MediaError};
 use petasos_net::checked_url;
@@ -102,17 +102,48 @@ impl Studio {
     }
 
     /// Runs a planned change of a film.
-    pub(crate) async fn changed(
-        &self,
-        cleared: Cleared,
-        cx: &CallContext,
-    ) -> Result<ToolOutput, ToolError> {
+    async fn changed(&self, cleared: Cleared, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let change: Change = cleared.into_work()?;
         let made = match change.0 {
             Ok((filmer, film)) => self.made(&filmer, &film, "video", cx).await,
             Err(error) => Err(error),
         };
         Ok(media::told(made, cx))
+    }
+}
+
+/// A tool that changes a film that is there.
+pub(crate) struct Changing {
+    studio: Studio,
+    task: fn(String) -> Task,
+}
+
+impl Changing {
+    /// For this task.
+    pub(crate) fn shared(ports: &Ports, task: fn(String) -> Task) -> Arc<dyn Tool> {
+        Arc::new(Self { studio: Studio::new(ports), task })
+    }
+}
+
+impl Tool for Changing {
+    fn plan<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        Box::pin(std::future::ready(planned(args, self.task, cx)))
+    }
+
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(self.studio.changed(cleared, cx))
+    }
+
+    fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
+        Some(whole(cx))
     }
 }
 
@@ -127,11 +158,7 @@ struct Input {
 struct Change(Result<(Filmer, Film), MediaError>);
 
 /// Plans the change of a film; nothing is asked.
-pub(crate) fn planned(
-    args: Args,
-    task: fn(String) -> Task,
-    cx: &CallContext,
-) -> Result<Plan, ToolError> {
+fn planned(args: Args, task: fn(String) -> Task, cx: &CallContext) -> Result<Plan, ToolError> {
     let input: Input = args.clone().parse()?;
     let filmer = edits(&cx.settings).map(|filmer| filmer.with(input.model.as_deref()));
     let effects: Effects = effects(&filmer, input.duration, cx).into_iter().collect();

@@ -1,12 +1,15 @@
 //! What the Discord tools share.
 
+use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::tool::Patch;
-use petasos_contract::{Args, CallContext, Cleared, Plan, ToolError, ToolOutput};
+use petasos_contract::{
+    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolError, ToolName, ToolOutput,
+};
 use petasos_vendors::VendorError;
 use petasos_vendors::discord::{self, Action, Ask, Bot, Flags, Wanted};
 use serde_json::{Map, Value, json};
@@ -53,7 +56,7 @@ impl Guild {
     }
 
     /// The plan of a call; one that cannot be made reaches nobody.
-    pub(crate) fn plan(&self, args: Args, cx: &CallContext) -> Result<Plan, ToolError> {
+    fn planned(&self, args: Args, cx: &CallContext) -> Result<Plan, ToolError> {
         let ask: Ask = args.clone().parse()?;
         let wanted = ask.checked(self.actions, &cx.settings);
         let effects = match (&wanted, Bot::open(&cx.settings)) {
@@ -68,11 +71,7 @@ impl Guild {
     }
 
     /// Carries the plan out.
-    pub(crate) async fn carry_out(
-        &self,
-        cleared: Cleared,
-        cx: &CallContext,
-    ) -> Result<ToolOutput, ToolError> {
+    async fn carry_out(&self, cleared: Cleared, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let wanted: Result<Wanted, VendorError> = cleared.into_work()?;
         let work = async {
             let wanted = wanted?;
@@ -85,7 +84,7 @@ impl Guild {
     }
 
     /// The parameters; actions that the bot is known not to have are left out.
-    pub(crate) fn patch(&self) -> Patch {
+    fn patch(&self) -> Patch {
         let known = *self.known.lock();
         match known {
             Some((_, flags, _)) if !flags.sees_members() => {
@@ -96,6 +95,28 @@ impl Guild {
             }
             _ => Patch::Keep,
         }
+    }
+}
+
+impl Tool for Guild {
+    fn run<'a>(
+        &'a self,
+        cleared: Cleared,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
+        Box::pin(self.carry_out(cleared, cx))
+    }
+
+    fn plan<'a>(
+        &'a self,
+        args: Args,
+        cx: &'a CallContext,
+    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
+        Box::pin(std::future::ready(self.planned(args, cx)))
+    }
+
+    fn schema_patch(&self, _granted: &BTreeSet<ToolName>) -> Result<Patch, ToolError> {
+        Ok(self.patch())
     }
 }
 

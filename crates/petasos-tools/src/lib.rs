@@ -17,7 +17,7 @@
 //! | `media` | sources and answers of the media tools |
 //! | `memory`, `memory/` | what the file tools remember of each session |
 //! | `mention` | what a schema says of other tools |
-//! | `panel` | what the tools of a desktop client share |
+//! | `panel`, `projects` | what the tools of a desktop client share; workspaces that have names |
 //! | `trainer`, `trainer/` | training runs: environments, settings, programs, records |
 //! | `trouble` | a failure in the shape that everyday tools share |
 //! | `waiting` | long waits that people hear of |
@@ -42,6 +42,7 @@ mod notice;
 mod panel;
 mod paper;
 mod post;
+mod projects;
 mod trainer;
 mod trouble;
 mod vendors;

@@ -1,17 +1,19 @@
 //! What the media tools share: sources that are resolved before they are judged, and answers.
 
 use std::any::Any;
+use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::path::{HostPath, TargetPath};
 use petasos_contract::ports::Ports;
-use petasos_contract::{Args, CallContext, Plan, ToolOutput};
+use petasos_contract::{Args, CallContext, Plan, ToolError, ToolOutput};
 use petasos_media::picture::{FILE_BYTES_MAX, Fit, Picture};
 use petasos_media::{Media, MediaError, Source, fetched};
 use petasos_net::Url;
 use petasos_redact::Redactor;
+use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use crate::files::open::Unreadable;
@@ -113,6 +115,47 @@ pub(crate) fn planned(args: Args, given: &[Result<Given, MediaError>]) -> (Plan,
         None => Plan::new(args),
     };
     (plan, effects)
+}
+
+/// A question, and what is looked at for it.
+pub(crate) struct Look {
+    pub(crate) question: String,
+    pub(crate) given: Result<Given, MediaError>,
+}
+
+#[derive(Deserialize)]
+struct Asked {
+    question: String,
+}
+
+impl Look {
+    /// Plans a look at the source that this argument names.
+    pub(crate) async fn planned(
+        args: Args,
+        source: &str,
+        bytes_max: usize,
+        sites: &Sites,
+        cx: &CallContext,
+    ) -> Result<Plan, ToolError> {
+        let Asked { question } = args.clone().parse()?;
+        let named = args.text(source).unwrap_or_default();
+        let given = [Given::of(named, bytes_max, sites, cx).await];
+        let (plan, effects) = planned(args, &given);
+        let [given] = given;
+        Ok(plan.with_effects(effects.into_iter().collect()).with_work(Self { question, given }))
+    }
+}
+
+/// Does the work until the call is cancelled.
+pub(crate) async fn until_cancelled<T>(
+    cx: &CallContext,
+    work: impl Future<Output = Result<T, MediaError>>,
+) -> Result<T, MediaError> {
+    tokio::select! {
+        biased;
+        () = cx.cancel.cancelled() => Err(MediaError::new("cancelled", "the call was cancelled")),
+        done = work => done,
+    }
 }
 
 /// Pictures that may go on to a vendor: decoded within limits and written anew.

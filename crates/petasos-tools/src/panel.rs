@@ -1,22 +1,19 @@
-//! What the tools of a desktop client share: the panel, and the workspaces that have names.
+//! What the tools of a desktop client share: its panel.
 
 use std::any::Any;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::ports::{Memory, Ports};
-use petasos_contract::{BoxFuture, CallContext, SessionId, Settings, wait};
-use petasos_fs::Record;
-use serde::{Deserialize, Serialize};
+use petasos_contract::{BoxFuture, CallContext, SessionId, wait};
 
 use crate::trouble::Trouble;
 
 const NEEDS: &str = "needs the desktop app";
 /// How long a client may take to answer.
 pub(crate) const ANSWER: Duration = Duration::from_secs(5);
-const SLUG_CHARS_MAX: usize = 64;
 
 /// Lines of the terminal that a person sees.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -105,80 +102,5 @@ pub(crate) async fn answered<T>(
     match wait::until(Instant::now() + ANSWER, what, answer).await {
         Ok(answer) => answer.map_err(|why| Trouble::new("upstream", why)),
         Err(_) => Err(Trouble::new("timeout", "the desktop app did not answer within 5 s")),
-    }
-}
-
-/// A workspace with a name.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Project {
-    pub(crate) id: String,
-    pub(crate) slug: String,
-    pub(crate) name: String,
-    pub(crate) primary_path: PathBuf,
-}
-
-/// The workspaces of a home.
-#[derive(Debug, Default, Serialize, Deserialize)]
-pub(crate) struct Projects {
-    #[serde(default)]
-    pub(crate) active_id: Option<String>,
-    #[serde(default)]
-    pub(crate) projects: Vec<Project>,
-}
-
-impl Projects {
-    fn record(settings: &Settings) -> Record {
-        Record::at(settings.home().join("projects.json"))
-    }
-
-    /// Those that are there now.
-    pub(crate) fn read(settings: &Settings) -> Result<Self, Trouble> {
-        Self::record(settings).read().map_err(|error| unreadable(&error))
-    }
-
-    /// Changes them while nobody else does.
-    pub(crate) fn change<T>(
-        settings: &Settings,
-        change: impl FnOnce(&mut Self) -> Result<T, Trouble>,
-    ) -> Result<T, Trouble> {
-        Self::record(settings).edit(change).map_err(|error| unreadable(&error))?
-    }
-
-    /// The one with this identity, short name or name.
-    pub(crate) fn find(&self, word: &str) -> Result<&Project, Trouble> {
-        let is_it =
-            |it: &&Project| it.id == word || it.slug == word || it.name.eq_ignore_ascii_case(word);
-        let known: Vec<&str> = self.projects.iter().map(|it| it.slug.as_str()).collect();
-        self.projects.iter().find(is_it).ok_or_else(|| {
-            let why = format!("no project is called `{word}`: see candidates");
-            Trouble::new("not_found", why).with("candidates", known)
-        })
-    }
-}
-
-fn unreadable(error: &std::io::Error) -> Trouble {
-    Trouble::new("upstream", format!("the list of projects cannot be used: {error}"))
-}
-
-/// A name as a folder can have it.
-pub(crate) fn slug(name: &str) -> Option<String> {
-    let plain = name
-        .to_lowercase()
-        .chars()
-        .map(|it| if it.is_alphanumeric() { it } else { '-' })
-        .collect::<String>();
-    let words: Vec<&str> = plain.split('-').filter(|word| !word.is_empty()).collect();
-    let slug: String = words.join("-").chars().take(SLUG_CHARS_MAX).collect();
-    (!slug.is_empty()).then_some(slug)
-}
-
-/// Where a project without a folder of its own is.
-pub(crate) fn folder(path: Option<&str>, slug: &str, cx: &CallContext) -> PathBuf {
-    match path {
-        Some(path) => match path.strip_prefix("~/") {
-            Some(rest) => cx.settings.user_home().join(rest),
-            None => cx.workspace.join(Path::new(path)),
-        },
-        None => cx.settings.home().join("projects").join(slug),
     }
 }

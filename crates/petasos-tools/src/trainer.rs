@@ -22,7 +22,7 @@ use petasos_contract::effect::{Effect, Effects};
 use petasos_contract::ports::Ports;
 use petasos_contract::wait::Owned;
 use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Settings, Tool, ToolError, ToolOutput,
+    Args, BoxFuture, CallContext, Cleared, Plan, Settings, Tool, ToolDef, ToolError, ToolOutput,
 };
 use petasos_redact::Redactor;
 use serde_json::Value;
@@ -40,7 +40,7 @@ pub(crate) const NEEDS: &str =
 const KEYS: [&str; 2] = ["TINKER_API_KEY", "WANDB_API_KEY"];
 
 /// Keys, a checkout and an interpreter are there. Starts nothing.
-pub(crate) static RL: CheckDef = CheckDef {
+static RL: CheckDef = CheckDef {
     id: "rl",
     scope: CheckScope::Profile,
     probe: |cx| {
@@ -48,6 +48,12 @@ pub(crate) static RL: CheckDef = CheckDef {
         Box::pin(async move { Availability::when(ready, NEEDS) })
     },
 };
+
+/// What the tools of the family have in common.
+pub(crate) const USUAL: ToolDef =
+    ToolDef {
+        toolset: "rl", emoji: "🧪", requires_env: &KEYS, check: Some(&RL), ..ToolDef::USUAL
+    };
 
 /// Where the trainer is, and what runs it.
 #[derive(Debug, Clone)]

@@ -1,7 +1,6 @@
 //! What the web tools share: the pages of a session, a browser for pages that need one, and the
 //! shape of an answer.
 
-use std::any::Any;
 use std::sync::Arc;
 
 use petasos_browser::{BrowserError, Browsers};
@@ -17,8 +16,7 @@ use crate::browser;
 
 /// The pages that sessions have read; a list of its own when the program keeps none.
 pub(crate) fn sources(ports: &Ports) -> Arc<Sources> {
-    let kept = ports.web_sources.clone().map(|kept| kept as Arc<dyn Any + Send + Sync>);
-    kept.and_then(|kept| kept.downcast().ok()).unwrap_or_default()
+    Sources::of(ports).unwrap_or_default()
 }
 
 /// The program's browsers, lent to pages that are empty without their scripts.

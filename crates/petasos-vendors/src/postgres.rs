@@ -2,8 +2,10 @@
 //!
 //! Reading is enforced by the server: the statement runs in a read-only transaction whose snapshot
 //! is already taken, so that no statement can leave it, and only what the server describes as
-//! giving rows is run at all. The transaction is never committed.
+//! giving rows is run at all. The transaction is never committed. What no transaction undoes are
+//! functions that reach past it (files, other sessions, other servers): `calls` finds them.
 
+mod calls;
 mod scram;
 mod wire;
 
@@ -50,6 +52,9 @@ pub enum PostgresError {
     /// Only reading is permitted, and the statement gives no rows.
     #[error("the statement gives no rows, so that it is not run: the connection is for reading")]
     NotReading,
+    /// Only reading is permitted, and the statement calls functions that may do more.
+    #[error("`{0}` may do more than read, and the connection is for reading")]
+    Calls(String),
     /// It took too long.
     #[error("the database did not answer within {0} s")]
     Slow(u64),
@@ -162,6 +167,7 @@ async fn asked(address: &Address, ask: &Ask) -> Result<Rows, PostgresError> {
         server.simple("BEGIN TRANSACTION READ ONLY").await?;
         // From its first snapshot on a transaction cannot be made to write.
         server.simple("SELECT 1").await?;
+        calls::refuse(&mut server, &ask.sql).await?;
     }
     let columns = server.prepare(&ask.sql).await?;
     if columns.is_empty() && !ask.writes {

@@ -1,10 +1,12 @@
 //! Posts on X, by xAI's Responses interface and its `x_search` tool.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::civil::Date;
-use petasos_contract::Settings;
+use petasos_contract::ports::Logins;
 use petasos_contract::settings::Section;
+use petasos_contract::{Secret, Settings};
 use petasos_net::{Method, Scheme};
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -13,7 +15,7 @@ use crate::fault::VendorError;
 use crate::service::{Sent, Service, variable};
 use crate::text::cut;
 
-/// What is said when there is no key.
+/// What is said when nobody can ask.
 pub const NEEDS: &str = "needs xAI credentials: XAI_API_KEY or petasos auth login xai";
 
 const BASE: &str = "https://api.x.ai/v1";
@@ -55,9 +57,54 @@ pub struct Ask {
     enable_video_understanding: bool,
 }
 
-/// Whether there is a key.
-pub fn is_set_up(settings: &Settings) -> bool {
-    variable(settings, "XAI_API_KEY").is_some()
+/// Names of the vendor in the vault: of its accounts, and of its keys.
+const ACCOUNT: &str = "xai-oauth";
+const KEYS: &str = "xai";
+
+/// Who asks: an account first, which pays with its subscription; then the key of the surroundings,
+/// then one that is kept.
+enum Payer {
+    Kept(Arc<dyn Logins>, &'static str),
+    Key(Secret),
+}
+
+impl Payer {
+    fn of(logins: Option<&Arc<dyn Logins>>, settings: &Settings) -> Option<Self> {
+        let kept = |name: &'static str| {
+            let logins = logins.filter(|logins| logins.is_signed_in(name, settings))?;
+            Some(Self::Kept(Arc::clone(logins), name))
+        };
+        let key = || variable(settings, "XAI_API_KEY").map(Self::Key);
+        kept(ACCOUNT).or_else(key).or_else(|| kept(KEYS))
+    }
+
+    /// The word for it in results.
+    fn source(&self) -> &'static str {
+        match self {
+            Self::Kept(_, name) => name,
+            Self::Key(_) => "XAI_API_KEY",
+        }
+    }
+
+    /// What is shown to the vendor; a token that it refused is renewed.
+    async fn token(
+        &self,
+        settings: &Settings,
+        refused: Option<&Secret>,
+    ) -> Result<Secret, VendorError> {
+        match self {
+            Self::Key(key) => Ok(key.clone()),
+            Self::Kept(logins, name) => {
+                let given = logins.access(name, settings, refused).await;
+                given.map_err(|why| VendorError::new("auth", why))
+            }
+        }
+    }
+}
+
+/// Whether somebody can ask.
+pub fn is_set_up(logins: Option<&Arc<dyn Logins>>, settings: &Settings) -> bool {
+    Payer::of(logins, settings).is_some()
 }
 
 /// The host that is asked.
@@ -66,11 +113,8 @@ pub fn host(settings: &Settings) -> Option<String> {
 }
 
 fn service(settings: &Settings) -> Result<Service, VendorError> {
-    let Some(key) = variable(settings, "XAI_API_KEY") else {
-        return Err(VendorError::setup(NEEDS, &["XAI_API_KEY"]));
-    };
     let base = settings.text("services.endpoints.xai").unwrap_or(BASE);
-    Ok(Service::new("xAI", base, settings)?.with_key(key, Scheme::Bearer))
+    Service::new("xAI", base, settings)
 }
 
 impl Ask {
@@ -158,11 +202,17 @@ fn day(name: &str, text: Option<&str>) -> Result<Option<Date>, VendorError> {
 }
 
 /// Searches.
-pub async fn search(ask: &Ask, settings: &Settings) -> Result<Value, VendorError> {
+pub async fn search(
+    ask: &Ask,
+    logins: Option<&Arc<dyn Logins>>,
+    settings: &Settings,
+) -> Result<Value, VendorError> {
     let today = jiff::Timestamp::now().to_zoned(jiff::tz::TimeZone::UTC).date();
     let tool = ask.tool(today)?;
     let unusable = |text: String| VendorError::new("missing_setup", text);
     let options: Options = settings.section().map_err(|error| unusable(error.to_string()))?;
+    let missing = || VendorError::setup(NEEDS, &["XAI_API_KEY"]);
+    let payer = Payer::of(logins, settings).ok_or_else(missing)?;
     let mut service = service(settings)?;
     service.within = Duration::from_secs(options.timeout_seconds.unwrap_or(180).max(30));
     let model = options.model.unwrap_or_else(|| MODEL.to_owned());
@@ -174,18 +224,35 @@ pub async fn search(ask: &Ask, settings: &Settings) -> Result<Value, VendorError
         body["reasoning"] = json!({ "effort": effort });
     }
     let retries = options.retries.unwrap_or(PAUSES.len()).min(PAUSES.len());
+    let answer = answered(&service, &payer, &body, retries, settings).await?;
+    Ok(told(ask, &model, payer.source(), &answer))
+}
+
+/// The answer: passing failures are tried again, a refused token is renewed once.
+async fn answered(
+    service: &Service,
+    payer: &Payer,
+    body: &Value,
+    retries: usize,
+    settings: &Settings,
+) -> Result<Value, VendorError> {
     let mut pauses = PAUSES.into_iter().take(retries);
-    let answer = loop {
-        let tried = service.json(Method::POST, "/responses", Sent::json(&body)).await;
-        match tried {
+    let mut token = payer.token(settings, None).await?;
+    let mut is_fresh = matches!(payer, Payer::Key(_));
+    loop {
+        let service = service.clone().with_key(token.clone(), Scheme::Bearer);
+        match service.json(Method::POST, "/responses", Sent::json(body)).await {
+            Err(error) if error.kind == "auth" && !is_fresh => {
+                token = payer.token(settings, Some(&token)).await?;
+                is_fresh = true;
+            }
             Err(error) if is_passing(&error) => match pauses.next() {
                 Some(pause) => tokio::time::sleep(pause).await,
                 None => return Err(error),
             },
-            done => break done?,
+            done => return done,
         }
-    };
-    Ok(told(ask, &model, &answer))
+    }
 }
 
 /// Only what the vendor or the way to it did wrong is tried again.
@@ -194,7 +261,7 @@ fn is_passing(error: &VendorError) -> bool {
     error.kind == "upstream" && status.is_none_or(|status| status >= 500)
 }
 
-fn told(ask: &Ask, model: &str, answer: &Value) -> Value {
+fn told(ask: &Ask, model: &str, source: &str, answer: &Value) -> Value {
     let output = answer.get("output").and_then(Value::as_array).cloned().unwrap_or_default();
     let parts: Vec<&Value> = output
         .iter()
@@ -227,7 +294,7 @@ fn told(ask: &Ask, model: &str, answer: &Value) -> Value {
     let degraded = ask.is_narrowed() && citations.is_empty();
     let why = "no post was cited although the search was narrowed: the answer may not come from X";
     json!({
-        "success": true, "provider": "xai", "credential_source": "XAI_API_KEY", "tool": "x_search",
+        "success": true, "provider": "xai", "credential_source": source, "tool": "x_search",
         "model": model, "query": ask.query, "answer": cut(&text.join("\n"), ANSWER_CHARS_MAX),
         "citations": citations, "inline_citations": inline, "degraded": degraded,
         "degraded_reason": degraded.then_some(why),

@@ -3,6 +3,7 @@
 //! A call signs in, opens the vendor's WebSocket, asks and closes it. The vendor publishes no
 //! description; the frames are those that the clients of others speak.
 
+mod inbound;
 mod media;
 mod stickers;
 mod wire;
@@ -21,6 +22,7 @@ use serde_json::{Value, json};
 use crate::fault::VendorError;
 use crate::service::{Sent, Service, variable};
 use crate::text::cut;
+pub use inbound::Inbound;
 pub use stickers::{Sticker, search, sticker};
 use wire::{Frame, Message};
 
@@ -162,7 +164,12 @@ pub struct Client {
     number: u64,
     deadline: Instant,
     settings: std::sync::Arc<Settings>,
+    /// What came while something else was waited for.
+    pushed: std::collections::VecDeque<(wire::Head, Message)>,
 }
+
+/// So much that came in between is kept.
+const PUSHED_MAX: usize = 1000;
 
 impl Client {
     /// Signs in and opens the connection.
@@ -181,7 +188,16 @@ impl Client {
         let (sender, receiver) = opened.split();
         let deadline = Instant::now() + WITHIN;
         let settings = std::sync::Arc::clone(settings);
-        let mut client = Self { service, account, sender, receiver, number: 0, deadline, settings };
+        let mut client = Self {
+            service,
+            account,
+            sender,
+            receiver,
+            number: 0,
+            deadline,
+            settings,
+            pushed: std::collections::VecDeque::new(),
+        };
         client.bind().await?;
         Ok(client)
     }
@@ -237,8 +253,11 @@ impl Client {
                     "Yuanbao sent a frame that makes no sense",
                 ));
             };
-            // Messages for the bot come in between; they are for whoever listens to them.
             if !head.is_answer || head.id != id {
+                // Messages for the bot come in between; they are for whoever listens to them.
+                if head.is_push && self.pushed.len() < PUSHED_MAX {
+                    self.pushed.push_back((head, answer));
+                }
                 continue;
             }
             let code = if head.status == 0 { answer.number(1) } else { head.status };

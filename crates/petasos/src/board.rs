@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use petasos_contract::Settings;
 use petasos_contract::environment::Ending;
@@ -19,8 +19,8 @@ use petasos_contract::wait::Owned;
 use petasos_redact::Redactor;
 use petasos_sqlite::{OpenOptions, Store};
 use petasos_store::{
-    Actor, BOARD_USUAL, BoardError, BoardStore, Boards, ClaimAsk, Claimed, On, Patience, RunEnd,
-    StoreError, Task, TaskFilter, is_board_name,
+    Actor, BOARD_USUAL, BoardError, BoardPlace, BoardStore, Boards, ClaimAsk, Claimed, On,
+    Patience, RunEnd, StoreError, Task, TaskFilter, board_time, is_board_name,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncRead, AsyncReadExt as _};
@@ -48,14 +48,12 @@ pub(crate) fn root(settings: &Settings) -> PathBuf {
 
 /// The home that all profiles share with this one.
 pub(crate) fn root_of(home: &Path) -> PathBuf {
-    let profile = petasos_config::home::profile_of(home);
-    let shared = profile.and_then(|_| home.parent()?.parent());
-    shared.unwrap_or(home).to_owned()
+    BoardPlace::of(home).root
 }
 
 /// The profile of this home.
 pub(crate) fn profile(settings: &Settings) -> String {
-    petasos_config::home::profile_of(settings.home()).unwrap_or("default").to_owned()
+    BoardPlace::of(settings.home()).profile
 }
 
 /// The boards of a home, in the store that all its profiles share.
@@ -65,12 +63,6 @@ pub(crate) fn boards(settings: &Arc<Settings>) -> Arc<Boards> {
         let file = root(&settings).join(petasos_sqlite::FILE_NAME);
         Ok(Arc::new(Store::open(&OpenOptions::new(file))?) as Arc<dyn BoardStore>)
     })
-}
-
-/// Milliseconds since 1970.
-pub(crate) fn now_ms() -> i64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// How tasks are given out.
@@ -151,25 +143,25 @@ impl Dispatcher {
     pub(crate) async fn tick(&mut self) -> Result<Vec<Task>, BoardError> {
         self.working();
         for worker in &mut self.workers {
-            worker.on.by.at_ms = now_ms();
+            worker.on.by.at_ms = board_time();
             // Whoever lost the claim hears of it below.
             if let Err(error) = self.store.beat(worker.on.clone(), None).await {
                 tracing::info!(task = %worker.on.task, %error, "a worker holds its task no more");
             }
         }
-        let taken = self.store.reclaim(&self.board, self.rules.patience, now_ms()).await?;
+        let taken = self.store.reclaim(&self.board, self.rules.patience, board_time()).await?;
         for gone in &taken {
             tracing::warn!(task = %gone.task, why = %gone.why, "a task was taken back");
             // Its worker, where it is ours, ends with what owns it.
             self.workers.retain(|worker| worker.on.task != gone.task);
         }
-        self.store.promote(&self.board, now_ms()).await?;
+        self.store.promote(&self.board, board_time()).await?;
         let mut begun = Vec::new();
         while self.workers.len() < WORKERS_MAX {
             let ask = ClaimAsk {
                 board: self.board.clone(),
                 running_max: self.rules.running_max,
-                at_ms: now_ms(),
+                at_ms: board_time(),
                 ..ClaimAsk::default()
             };
             let Some(claimed) = self.store.claim_task(ask).await? else { break };
@@ -206,7 +198,7 @@ impl Dispatcher {
         let by = Actor {
             profile: profile(&self.settings),
             lock: Some(claimed.lock.clone()),
-            at_ms: now_ms(),
+            at_ms: board_time(),
         };
         let on = On { board: self.board.clone(), task: claimed.task.id.clone(), by };
         let (store, processes) = (Arc::clone(&self.store), Arc::clone(&self.processes));
@@ -217,7 +209,7 @@ impl Dispatcher {
                 Ok(plan) => work(plan, &*processes, limit).await,
                 Err(why) => RunEnd::Failed { why, limit },
             };
-            let by = Actor { at_ms: now_ms(), ..mine.by.clone() };
+            let by = Actor { at_ms: board_time(), ..mine.by.clone() };
             match store.end_run(On { by, ..mine }, end).await {
                 Ok(Some(task)) => {
                     tracing::info!(task = %task.id, status = %task.status, "unsettled");
@@ -294,7 +286,7 @@ async fn work(start: Start, processes: &dyn Processes, limit: u32) -> RunEnd {
     match ended.ending {
         Ending::Code(code) if code == i32::from(RATE_LIMITED_CODE) => {
             let rest = i64::try_from(REST.as_millis()).unwrap_or(i64::MAX);
-            RunEnd::RateLimited { until_ms: now_ms().saturating_add(rest) }
+            RunEnd::RateLimited { until_ms: board_time().saturating_add(rest) }
         }
         Ending::Code(0) => {
             fail("the worker ended without completing or blocking its task".to_owned())
@@ -429,8 +421,5 @@ pub(crate) async fn shown(host: &Host, board: Option<&str>) -> Result<Value, Str
 
 /// The board that is meant when none is named.
 pub(crate) fn current(settings: &Settings) -> String {
-    let role = settings.role("KANBAN_BOARD").map(|it| it.value.expose().to_owned());
-    let file = root(settings).join("kanban").join("current");
-    let chosen = || std::fs::read_to_string(file).ok().map(|name| name.trim().to_owned());
-    role.or_else(chosen).unwrap_or_else(|| BOARD_USUAL.to_owned())
+    BoardPlace::of(settings.home()).current(settings)
 }

@@ -130,13 +130,30 @@ fn set(connection: &Connection, id: &str, status: Status, at_ms: i64) -> Result<
     connection.execute(sql, params![id, status.as_str(), at_ms]).map(drop).map_err(failed)
 }
 
+/// Whether the process that holds a task is certainly gone.
+fn is_orphan(connection: &Connection, task: &Task, me: &Party) -> Result<bool, StoreError> {
+    let sql = "SELECT claim_mark FROM board_tasks WHERE id = ?1";
+    let mark: Option<String> =
+        connection.query_row(sql, [&task.id], |row| row.get(0)).map_err(failed)?;
+    Ok(mark.is_none_or(|mark| me.is_gone(&mark)))
+}
+
 pub(super) fn claim(
     connection: &Connection,
     ask: &ClaimAsk,
     me: &Party,
 ) -> Result<Option<Claimed>, BoardError> {
     if let Some(id) = &ask.task {
-        rows::task(connection, &ask.board, id)?;
+        let task = rows::task(connection, &ask.board, id)?;
+        let is_free = match task.status {
+            Status::Scheduled => true,
+            Status::Running => is_orphan(connection, &task, me)?,
+            _ => false,
+        };
+        if ask.is_own && is_free {
+            settle(connection, &task, "crashed", "its process is gone", ask.at_ms)?;
+            set(connection, &task.id, Status::Ready, ask.at_ms)?;
+        }
     }
     let condition = "board = ?1 AND status = 'ready' AND (?2 IS NULL OR id = ?2) \
         AND (?3 IS NULL OR assignee = ?3) AND coalesce(not_before_ms, 0) <= ?4 \

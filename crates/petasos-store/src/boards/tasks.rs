@@ -308,6 +308,9 @@ pub struct ClaimAsk {
     pub assignee: Option<String>,
     /// No further task of a profile that has so many running.
     pub running_max: Option<u32>,
+    /// The asker made the task for itself, or goes on with it: it is also taken out of
+    /// `scheduled`, and from a process that is gone without waiting for its last words.
+    pub is_own: bool,
     /// Milliseconds since 1970.
     pub at_ms: i64,
 }

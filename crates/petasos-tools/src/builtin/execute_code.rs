@@ -9,8 +9,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use petasos_contract::effect::{Effect, Effects};
-use petasos_contract::environment::Located;
+use petasos_contract::environment::{Located, SandboxLevel};
 use petasos_contract::ports::Ports;
+use petasos_contract::terminal::Terminal;
 use petasos_contract::tool::{Example, FileChanges, Limit, Patch, RoundKind};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolName, ToolOutput,
@@ -18,6 +19,7 @@ use petasos_contract::{
 use serde_json::{Map, Value, json};
 
 use crate::code::{self, CodeSettings, Ended, Finished, Job, Mode};
+use crate::files::confine;
 use crate::files::directory::Directory;
 use crate::files::site::Sites;
 
@@ -83,6 +85,7 @@ struct PlannedScript {
     settings: CodeSettings,
     located: Arc<Located>,
     directory: Directory,
+    unconfined: bool,
 }
 
 impl ExecuteCode {
@@ -94,17 +97,29 @@ impl ExecuteCode {
         let started = Instant::now();
         let terminal = self.ports.terminal.as_ref().ok_or_else(no_terminal)?;
         let timeout = script.settings.timeout().as_secs();
+        let mut sandbox = terminal.sandbox(cx)?;
+        if script.unconfined {
+            sandbox.level = SandboxLevel::Off;
+        }
+        let (confined, cwd) = (sandbox.clone(), script.directory.real.clone());
         let job = Job {
             source: &script.source,
             settings: script.settings,
             environment: Arc::clone(&script.located.environment),
             door: self.ports.door.clone(),
             directory: script.directory,
-            sandbox: terminal.sandbox(cx)?,
+            sandbox,
             cx,
         };
         let finished = code::run(job).await?;
-        Ok(told(&finished, started, timeout, cx))
+        let mut told = told(&finished, started, timeout, cx);
+        let failed = told["status"] == "error";
+        let output = told["output"].as_str().filter(|_| failed);
+        let denied = output.and_then(|output| terminal.refused(&confined, &cwd, output));
+        if let Some(denied) = denied {
+            told[confine::DENIED] = json!(denied);
+        }
+        Ok(ToolOutput::json(&told))
     }
 }
 
@@ -136,9 +151,21 @@ impl Tool for ExecuteCode {
                 Mode::Strict => located.environment.facts().temp.as_path().to_owned(),
             };
             let (language, text) = ("python".to_owned(), source.clone());
-            let effects = Effects::one(Effect::Code { language, source: text, cwd });
-            let plan = place.plan(args).with_effects(effects).with_pins(directory.pin.clone());
-            Ok(plan.with_work(Some(PlannedScript { source, settings, located, directory })))
+            let mut effects = Effects::one(Effect::Code { language, source: text, cwd });
+            let terminal = self.ports.terminal.as_deref().filter(|_| place.is_here());
+            let wished = args.get(confine::OUTSIDE) == Some(&Value::Bool(true));
+            let may = |terminal: &dyn Terminal| {
+                terminal.sandbox(cx).is_ok_and(|it| it.level != SandboxLevel::Off && !it.required)
+            };
+            let unconfined = wished && terminal.is_some_and(may);
+            if unconfined {
+                effects = effects.and(Effect::Unconfined);
+            }
+            let confined = terminal.filter(|_| !unconfined).and_then(|it| it.held(cx));
+            let mut plan = place.plan(args).with_effects(effects).with_pins(directory.pin.clone());
+            plan.confined = confined;
+            let script = PlannedScript { source, settings, located, directory, unconfined };
+            Ok(plan.with_work(Some(script)))
         })
     }
 
@@ -155,6 +182,15 @@ impl Tool for ExecuteCode {
         })
     }
 
+    fn outside(
+        &self,
+        args: &Args,
+        output: &ToolOutput,
+        cx: &CallContext,
+    ) -> Option<(Args, String)> {
+        confine::outside(self.ports.terminal.as_deref()?, args, output, cx)
+    }
+
     fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
         let settings = cx.settings.section::<CodeSettings>().ok()?;
         Some(settings.timeout() + Duration::from_mins(1))
@@ -166,7 +202,7 @@ impl Tool for ExecuteCode {
     }
 }
 
-fn told(finished: &Finished, started: Instant, timeout: u64, cx: &CallContext) -> ToolOutput {
+fn told(finished: &Finished, started: Instant, timeout: u64, cx: &CallContext) -> Value {
     let out = finished.stdout.shown(&cx.settings);
     let errors = finished.stderr.shown(&cx.settings);
     let (status, exit_code, error) = match finished.ended {
@@ -212,5 +248,5 @@ fn told(finished: &Finished, started: Instant, timeout: u64, cx: &CallContext) -
     if let Some(error) = error {
         result["error"] = json!(error);
     }
-    ToolOutput::json(&result)
+    result
 }

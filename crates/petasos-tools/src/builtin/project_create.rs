@@ -12,7 +12,8 @@ use petasos_contract::{
 use petasos_redact::Redactor;
 use serde_json::{Value, json};
 
-use crate::panel::{self, DESKTOP, Project, Projects};
+use crate::panel::{self, DESKTOP};
+use crate::projects::{self, Project, Register};
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -51,10 +52,10 @@ type Work = Result<(String, String, PathBuf), Trouble>;
 
 fn resolved(args: &Args, cx: &CallContext) -> Work {
     let name = args.text("name").unwrap_or_default().trim().to_owned();
-    let slug = panel::slug(&name);
+    let slug = projects::slug(&name);
     let slug =
         slug.ok_or_else(|| Trouble::new("bad_argument", "a project needs a name with a letter"))?;
-    let folder = panel::folder(args.text("path").filter(|it| !it.is_empty()), &slug, cx);
+    let folder = projects::folder(args.text("path").filter(|it| !it.is_empty()), &slug, cx);
     Ok((name, slug, folder))
 }
 
@@ -106,15 +107,7 @@ impl Create {
         getrandom::fill(&mut bits).map_err(|error| Trouble::new("upstream", error.to_string()))?;
         let id = format!("p_{:08x}", u32::from_be_bytes(bits));
         let project = Project { id, slug, name, primary_path: folder };
-        Projects::change(&cx.settings, |kept| {
-            if kept.projects.iter().any(|it| it.slug == project.slug) {
-                let why = format!("a project `{}` is there already: switch to it", project.slug);
-                return Err(Trouble::new("bad_argument", why));
-            }
-            kept.active_id = Some(project.id.clone());
-            kept.projects.push(project.clone());
-            Ok(())
-        })?;
+        Register::open(&self.0, &cx.settings)?.add(&project).await?;
         let moved = panel.move_to(&project.primary_path, cx);
         panel::answered("a move to another workspace", moved).await?;
         let mut told = json!(project);

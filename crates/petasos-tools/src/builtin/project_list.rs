@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
+use petasos_contract::ports::Ports;
 use petasos_contract::tool::{Example, InPlanMode};
 use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError, ToolOutput};
 use petasos_redact::Redactor;
 use serde_json::{Value, json};
 
-use crate::panel::{DESKTOP, Projects};
+use crate::panel::DESKTOP;
+use crate::projects::{Project, Projects, Register};
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -18,7 +20,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
     in_plan_mode: InPlanMode::ByEffects,
     schema,
     examples: &[Example { title: "none yet", args: "{}", shows: "\"projects\":[]" }],
-    build: |_| Arc::new(List),
+    build: |ports| Arc::new(List(ports.clone())),
     ..ToolDef::USUAL
 };
 
@@ -29,7 +31,7 @@ fn schema() -> Value {
     })
 }
 
-struct List;
+struct List(Ports);
 
 impl Tool for List {
     fn run<'a>(
@@ -38,8 +40,8 @@ impl Tool for List {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let told = Projects::read(&cx.settings).map(|kept| {
-                let row = |project: &crate::panel::Project| {
+            let told = self.read(cx).await.map(|kept| {
+                let row = |project: &Project| {
                     let mut row = json!(project);
                     row["active"] = (kept.active_id.as_deref() == Some(&project.id)).into();
                     row
@@ -51,5 +53,11 @@ impl Tool for List {
             Redactor::of(&cx.settings).value(&mut value);
             Ok(ToolOutput::json(&value))
         })
+    }
+}
+
+impl List {
+    async fn read(&self, cx: &CallContext) -> Result<Projects, Trouble> {
+        Register::open(&self.0, &cx.settings)?.read().await
     }
 }

@@ -8,7 +8,8 @@ use petasos_contract::{BoxFuture, CallContext, Cleared, Tool, ToolDef, ToolError
 use petasos_redact::Redactor;
 use serde_json::{Value, json};
 
-use crate::panel::{self, DESKTOP, Projects};
+use crate::panel::{self, DESKTOP};
+use crate::projects::Register;
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
@@ -59,17 +60,15 @@ impl Tool for Switch {
 impl Switch {
     async fn go(&self, word: &str, cx: &CallContext) -> Result<Value, Trouble> {
         let panel = panel::panel(&self.0, cx)?;
-        let project = Projects::read(&cx.settings)?.find(word)?.clone();
+        let register = Register::open(&self.0, &cx.settings)?;
+        let project = register.read().await?.find(word)?.clone();
         if !project.primary_path.is_dir() {
             let why = format!("the folder `{}` is gone", project.primary_path.display());
             return Err(Trouble::new("not_found", why));
         }
         let moved = panel.move_to(&project.primary_path, cx);
         panel::answered("a move to another workspace", moved).await?;
-        Projects::change(&cx.settings, |kept| {
-            kept.active_id = Some(project.id.clone());
-            Ok(())
-        })?;
+        register.activate(&project).await?;
         let mut told = json!(project);
         told["success"] = true.into();
         Ok(told)

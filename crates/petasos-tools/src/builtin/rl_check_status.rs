@@ -5,16 +5,12 @@ use petasos_contract::{Args, BoxFuture, ToolDef};
 use petasos_vendors::wandb;
 use serde_json::{Value, json};
 
-use crate::trainer::{RL, RlTool, Runs, Seat, wandb_effects};
+use crate::trainer::{self, RlTool, Runs, Seat, wandb_effects};
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "rl_check_status",
-    toolset: "rl",
     description: "Show how a training run is doing",
-    emoji: "🧪",
-    requires_env: &["TINKER_API_KEY", "WANDB_API_KEY"],
-    check: Some(&RL),
     schema,
     examples: &[Example {
         title: "without a trainer nothing is done",
@@ -22,7 +18,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "needs TINKER_API_KEY",
     }],
     build: |ports| RlTool::stating(ports, act, |_, cx| wandb_effects(cx), |_| None),
-    ..ToolDef::USUAL
+    ..trainer::USUAL
 };
 
 fn schema() -> Value {

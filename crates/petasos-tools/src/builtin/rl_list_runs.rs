@@ -4,16 +4,12 @@ use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, ToolDef};
 use serde_json::{Value, json};
 
-use crate::trainer::{RL, Record, RlTool, Runs, Seat};
+use crate::trainer::{self, Record, RlTool, Runs, Seat};
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "rl_list_runs",
-    toolset: "rl",
     description: "List training runs",
-    emoji: "🧪",
-    requires_env: &["TINKER_API_KEY", "WANDB_API_KEY"],
-    check: Some(&RL),
     schema,
     examples: &[Example {
         title: "without a trainer nothing is done",
@@ -21,7 +17,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "needs TINKER_API_KEY",
     }],
     build: |ports| RlTool::plain(ports, act),
-    ..ToolDef::USUAL
+    ..trainer::USUAL
 };
 
 fn schema() -> Value {

@@ -5,16 +5,12 @@ use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, CallContext, ToolDef};
 use serde_json::{Value, json};
 
-use crate::trainer::{self, Choice, RL, RlTool, Seat};
+use crate::trainer::{self, Choice, RlTool, Seat};
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "rl_select_environment",
-    toolset: "rl",
     description: "Choose a training environment",
-    emoji: "🧪",
-    requires_env: &["TINKER_API_KEY", "WANDB_API_KEY"],
-    check: Some(&RL),
     schema,
     examples: &[Example {
         title: "without a trainer nothing is done",
@@ -22,7 +18,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "needs TINKER_API_KEY",
     }],
     build: |ports| RlTool::stating(ports, act, effects, |_| None),
-    ..ToolDef::USUAL
+    ..trainer::USUAL
 };
 
 fn schema() -> Value {

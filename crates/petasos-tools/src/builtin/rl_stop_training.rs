@@ -6,16 +6,12 @@ use petasos_contract::tool::Example;
 use petasos_contract::{Args, BoxFuture, ToolDef};
 use serde_json::{Value, json};
 
-use crate::trainer::{RL, RlTool, Runs, Seat};
+use crate::trainer::{self, RlTool, Runs, Seat};
 use crate::trouble::Trouble;
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "rl_stop_training",
-    toolset: "rl",
     description: "Stop a training run",
-    emoji: "🧪",
-    requires_env: &["TINKER_API_KEY", "WANDB_API_KEY"],
-    check: Some(&RL),
     schema,
     examples: &[Example {
         title: "without a trainer nothing is done",
@@ -23,7 +19,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         shows: "needs TINKER_API_KEY",
     }],
     build: |ports| RlTool::plain(ports, act),
-    ..ToolDef::USUAL
+    ..trainer::USUAL
 };
 
 fn schema() -> Value {

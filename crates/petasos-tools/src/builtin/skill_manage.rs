@@ -115,7 +115,7 @@ impl PlannedTool for SkillManage {
 
     fn call(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, ToolError> {
         let told = work.and_then(|change| {
-            if let Some(why) = writer::staged_because(cx) {
+            if let Some(why) = writer::staged_because(&change, cx) {
                 return Pending::stage(change, why, cx);
             }
             let at = change.apply(&cx.settings)?;

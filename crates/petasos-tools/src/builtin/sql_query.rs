@@ -274,7 +274,7 @@ fn failed(error: &PostgresError) -> Trouble {
         PostgresError::Address(_) => "missing_setup",
         PostgresError::Auth(_) => "auth",
         PostgresError::Slow(_) => "timeout",
-        PostgresError::NotReading => "blocked_policy",
+        PostgresError::NotReading | PostgresError::Calls(_) => "blocked_policy",
         // A read-only transaction that was asked to write.
         PostgresError::Server { code, .. } if code == "25006" => "blocked_policy",
         PostgresError::Server { code, .. } if code == "57014" => "timeout",

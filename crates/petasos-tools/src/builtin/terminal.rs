@@ -25,6 +25,7 @@ use petasos_contract::{
 };
 use serde_json::{Value, json};
 
+use crate::files::confine;
 use crate::files::directory::Directory;
 use crate::files::site::Sites;
 use crate::mention;
@@ -314,7 +315,10 @@ impl Tool for Shell {
             if asked.unconfined {
                 effects = effects.and(Effect::Unconfined);
             }
-            let plan = place.plan(args).with_effects(effects).with_pins(directory.pin.clone());
+            let confined = self.terminal.as_ref().filter(|_| !asked.unconfined && place.is_here());
+            let confined = confined.and_then(|terminal| terminal.held(cx));
+            let mut plan = place.plan(args).with_effects(effects).with_pins(directory.pin.clone());
+            plan.confined = confined;
             let at = place.located().cloned();
             Ok(plan.with_work::<Work>(Ok(PlannedCommand { asked, at, directory })))
         })
@@ -347,6 +351,15 @@ impl Tool for Shell {
         let asked = asked.and_then(|value| Duration::try_from_secs_f64(value).ok());
         let most = asked.unwrap_or(limits.timeout_default).min(limits.timeout_max);
         Some(most + Duration::from_mins(1))
+    }
+
+    fn outside(
+        &self,
+        args: &Args,
+        output: &ToolOutput,
+        cx: &CallContext,
+    ) -> Option<(Args, String)> {
+        confine::outside(self.terminal.as_deref()?, args, output, cx)
     }
 
     fn refused(&self, refusal: &Refusal) -> ToolOutput {

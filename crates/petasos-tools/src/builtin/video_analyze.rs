@@ -5,7 +5,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use base64::Engine as _;
-use petasos_contract::effect::Effects;
 use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{Model, Prompt, Reply, Role, Sight};
 use petasos_contract::ports::Ports;
@@ -17,12 +16,11 @@ use petasos_contract::{
 use petasos_media::frames::{self, FILM_BYTES_LARGE, FILM_BYTES_MAX};
 use petasos_media::picture::Fit;
 use petasos_media::{Media, MediaError};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::vision_analyze::{NEEDS, VISION, failed};
 use crate::files::site::Sites;
-use crate::media::{self, Given};
+use crate::media::{self, Look};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "video_analyze",
@@ -66,22 +64,11 @@ fn schema() -> Value {
     })
 }
 
-#[derive(Deserialize)]
-struct Input {
-    video_url: String,
-    question: String,
-}
-
 struct VideoAnalyze {
     sites: Sites,
     media: Arc<Media>,
     model: Option<Arc<dyn Model>>,
     processes: Option<Arc<dyn Processes>>,
-}
-
-struct Work {
-    question: String,
-    given: Result<Given, MediaError>,
 }
 
 impl VideoAnalyze {
@@ -94,9 +81,9 @@ impl VideoAnalyze {
         }
     }
 
-    async fn looked(&self, work: Work, cx: &CallContext) -> Result<Map<String, Value>, MediaError> {
-        let given = work.given?;
-        if work.question.trim().is_empty() {
+    async fn looked(&self, look: Look, cx: &CallContext) -> Result<Map<String, Value>, MediaError> {
+        let given = look.given?;
+        if look.question.trim().is_empty() {
             let told = "`question` is empty: say what to find out";
             return Err(MediaError::new("bad_argument", told));
         }
@@ -109,7 +96,7 @@ impl VideoAnalyze {
         let (reply, count) = if takes_films(&cx.settings) {
             let data = base64::engine::general_purpose::STANDARD.encode(&film);
             let part = Part::film(format!("data:{mime};base64,{data}"));
-            (self.asked(model, &work.question, vec![part], cx).await?, None)
+            (self.asked(model, &look.question, vec![part], cx).await?, None)
         } else {
             if model.sight(cx).await == Sight::Nobody {
                 return Err(missing());
@@ -118,7 +105,7 @@ impl VideoAnalyze {
             let count = parts.len();
             let question = format!(
                 "{}\n\nThe pictures are {count} frames of one film, evenly spaced, in order.",
-                work.question
+                look.question
             );
             (self.asked(model, &question, parts, cx).await?, Some(count))
         };
@@ -178,15 +165,7 @@ impl Tool for VideoAnalyze {
         args: Args,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        Box::pin(async move {
-            let input: Input = args.clone().parse()?;
-            let given = [Given::of(&input.video_url, FILM_BYTES_MAX, &self.sites, cx).await];
-            let (plan, effects) = media::planned(args, &given);
-            let effects: Effects = effects.into_iter().collect();
-            let [given] = given;
-            let work = Work { question: input.question, given };
-            Ok(plan.with_effects(effects).with_work(work))
-        })
+        Box::pin(Look::planned(args, "video_url", FILM_BYTES_MAX, &self.sites, cx))
     }
 
     fn run<'a>(
@@ -195,14 +174,8 @@ impl Tool for VideoAnalyze {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let work: Work = cleared.into_work()?;
-            let looked = tokio::select! {
-                biased;
-                () = cx.cancel.cancelled() => {
-                    Err(MediaError::new("cancelled", "the call was cancelled"))
-                }
-                looked = self.looked(work, cx) => looked,
-            };
+            let look: Look = cleared.into_work()?;
+            let looked = media::until_cancelled(cx, self.looked(look, cx)).await;
             Ok(media::told(looked, cx))
         })
     }

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
-use petasos_contract::effect::Effects;
 use petasos_contract::message::{Content, Message, Part};
 use petasos_contract::model::{Model, ModelError, Prompt, Reason, Role, Sight};
 use petasos_contract::output::Multimodal;
@@ -15,11 +14,10 @@ use petasos_contract::{
 };
 use petasos_media::picture::{FILE_BYTES_MAX, Fit, Picture};
 use petasos_media::{Media, MediaError};
-use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use crate::files::site::Sites;
-use crate::media::{self, Given};
+use crate::media::{self, Look};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "vision_analyze",
@@ -76,21 +74,10 @@ fn schema() -> Value {
     })
 }
 
-#[derive(Deserialize)]
-struct Input {
-    image_url: String,
-    question: String,
-}
-
 struct VisionAnalyze {
     sites: Sites,
     media: Arc<Media>,
     model: Option<Arc<dyn Model>>,
-}
-
-struct Work {
-    question: String,
-    given: Result<Given, MediaError>,
 }
 
 impl VisionAnalyze {
@@ -99,9 +86,9 @@ impl VisionAnalyze {
         Self { sites, media, model: ports.model.clone() }
     }
 
-    async fn looked(&self, work: Work, cx: &CallContext) -> Result<ToolOutput, MediaError> {
-        let given = work.given?;
-        if work.question.trim().is_empty() {
+    async fn looked(&self, look: Look, cx: &CallContext) -> Result<ToolOutput, MediaError> {
+        let given = look.given?;
+        if look.question.trim().is_empty() {
             return Err(MediaError::new(
                 "bad_argument",
                 "`question` is empty: say what to find out",
@@ -113,10 +100,10 @@ impl VisionAnalyze {
         match model.sight(cx).await {
             Sight::Own => {
                 let picture = self.media.picture(bytes, Fit::RESULT).await?;
-                Ok(shown(&work.question, &picture))
+                Ok(shown(&look.question, &picture))
             }
             Sight::Another => {
-                let answer = self.asked(model, &work.question, bytes, cx).await;
+                let answer = self.asked(model, &look.question, bytes, cx).await;
                 Ok(media::told(answer, cx))
             }
             Sight::Nobody => Err(missing()),
@@ -200,15 +187,7 @@ impl Tool for VisionAnalyze {
         args: Args,
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        Box::pin(async move {
-            let input: Input = args.clone().parse()?;
-            let given = [Given::of(&input.image_url, FILE_BYTES_MAX, &self.sites, cx).await];
-            let (plan, effects) = media::planned(args, &given);
-            let effects: Effects = effects.into_iter().collect();
-            let [given] = given;
-            let work = Work { question: input.question, given };
-            Ok(plan.with_effects(effects).with_work(work))
-        })
+        Box::pin(Look::planned(args, "image_url", FILE_BYTES_MAX, &self.sites, cx))
     }
 
     fn run<'a>(
@@ -217,14 +196,8 @@ impl Tool for VisionAnalyze {
         cx: &'a CallContext,
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
-            let work: Work = cleared.into_work()?;
-            let looked = tokio::select! {
-                biased;
-                () = cx.cancel.cancelled() => {
-                    Err(MediaError::new("cancelled", "the call was cancelled"))
-                }
-                looked = self.looked(work, cx) => looked,
-            };
+            let look: Look = cleared.into_work()?;
+            let looked = media::until_cancelled(cx, self.looked(look, cx)).await;
             Ok(looked.unwrap_or_else(|error| media::told(Err(error), cx)))
         })
     }

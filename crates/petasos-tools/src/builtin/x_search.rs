@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use petasos_contract::check::{Availability, CheckDef, CheckScope};
 use petasos_contract::effect::{Effect, Effects};
+use petasos_contract::ports::Logins;
 use petasos_contract::tool::{Example, Provenance};
 use petasos_contract::{
     Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
@@ -29,19 +30,19 @@ pub(super) static TOOL: ToolDef = ToolDef {
         args: r#"{"query":"hats","from_date":"2026-02-01","to_date":"2026-01-01"}"#,
         shows: "is later than",
     }],
-    build: |ports| Arc::new(XSearch(web::sources(ports))),
+    build: |ports| Arc::new(XSearch { sources: web::sources(ports), logins: ports.logins.clone() }),
     ..ToolDef::USUAL
 };
 
 /// The price is not told beforehand.
 const CENTS_UNKNOWN: u32 = 10;
 
-/// There is a key.
+/// There is a login or a key.
 static XAI: CheckDef = CheckDef {
     id: "x_search",
     scope: CheckScope::Profile,
     probe: |cx| {
-        let ready = xsearch::is_set_up(&cx.settings);
+        let ready = xsearch::is_set_up(cx.ports.logins.as_ref(), &cx.settings);
         Box::pin(async move { Availability::when(ready, xsearch::NEEDS) })
     },
 };
@@ -68,7 +69,10 @@ fn schema() -> Value {
     })
 }
 
-struct XSearch(Arc<Sources>);
+struct XSearch {
+    sources: Arc<Sources>,
+    logins: Option<Arc<dyn Logins>>,
+}
 
 impl XSearch {
     /// The posts with the numbers by which an answer cites them.
@@ -79,7 +83,7 @@ impl XSearch {
             .filter_map(Value::as_str)
             .map(|url| {
                 let post = Cited::new(url, None, "");
-                let number = self.0.number(post, &cx.session, &cx.settings);
+                let number = self.sources.number(post, &cx.session, &cx.settings);
                 json!({ "source_id": number, "url": url })
             })
             .collect();
@@ -98,7 +102,7 @@ impl Tool for XSearch {
     ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
         Box::pin(async move {
             let ask: Ask = cleared.into_args().parse()?;
-            let work = xsearch::search(&ask, &cx.settings);
+            let work = xsearch::search(&ask, self.logins.as_ref(), &cx.settings);
             let found = vendors::until_cancelled(cx, Box::pin(work)).await;
             let found = found.map(|found| self.numbered(found, cx));
             Ok(vendors::told(found, Shape::Success, cx))

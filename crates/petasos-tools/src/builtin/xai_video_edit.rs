@@ -1,16 +1,11 @@
 //! `xai_video_edit`: a film that is there is changed, by the one vendor that does so.
 
-use std::sync::Arc;
-use std::time::Duration;
-
+use petasos_contract::ToolDef;
 use petasos_contract::tool::Example;
-use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
-};
 use petasos_media::filming::Task;
 use serde_json::{Value, json};
 
-use crate::film::{self, Studio, XAI};
+use crate::film::{Changing, XAI};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "xai_video_edit",
@@ -24,7 +19,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         args: r#"{"prompt":"rain","video_url":"film.mp4"}"#,
         shows: "public https address",
     }],
-    build: |ports| Arc::new(Edit(Studio::new(ports))),
+    build: |ports| Changing::shared(ports, Task::Edit),
     ..ToolDef::USUAL
 };
 
@@ -41,28 +36,4 @@ fn schema() -> Value {
             "required": ["prompt", "video_url"],
         },
     })
-}
-
-struct Edit(Studio);
-
-impl Tool for Edit {
-    fn plan<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        Box::pin(std::future::ready(film::planned(args, Task::Edit, cx)))
-    }
-
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(self.0.changed(cleared, cx))
-    }
-
-    fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
-        Some(film::whole(cx))
-    }
 }

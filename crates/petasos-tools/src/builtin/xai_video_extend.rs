@@ -1,16 +1,11 @@
 //! `xai_video_extend`: a film that is there goes on, by the one vendor that does so.
 
-use std::sync::Arc;
-use std::time::Duration;
-
+use petasos_contract::ToolDef;
 use petasos_contract::tool::Example;
-use petasos_contract::{
-    Args, BoxFuture, CallContext, Cleared, Plan, Tool, ToolDef, ToolError, ToolOutput,
-};
 use petasos_media::filming::Task;
 use serde_json::{Value, json};
 
-use crate::film::{self, Studio, XAI};
+use crate::film::{Changing, XAI};
 
 pub(super) static TOOL: ToolDef = ToolDef {
     name: "xai_video_extend",
@@ -24,7 +19,7 @@ pub(super) static TOOL: ToolDef = ToolDef {
         args: r#"{"prompt":"rain","video_url":"film.mp4"}"#,
         shows: "public https address",
     }],
-    build: |ports| Arc::new(Extend(Studio::new(ports))),
+    build: |ports| Changing::shared(ports, Task::Extend),
     ..ToolDef::USUAL
 };
 
@@ -42,28 +37,4 @@ fn schema() -> Value {
             "required": ["prompt", "video_url"],
         },
     })
-}
-
-struct Extend(Studio);
-
-impl Tool for Extend {
-    fn plan<'a>(
-        &'a self,
-        args: Args,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<Plan, ToolError>> {
-        Box::pin(std::future::ready(film::planned(args, Task::Extend, cx)))
-    }
-
-    fn run<'a>(
-        &'a self,
-        cleared: Cleared,
-        cx: &'a CallContext,
-    ) -> BoxFuture<'a, Result<ToolOutput, ToolError>> {
-        Box::pin(self.0.changed(cleared, cx))
-    }
-
-    fn time_limit(&self, _: &Args, cx: &CallContext) -> Option<Duration> {
-        Some(film::whole(cx))
-    }
 }

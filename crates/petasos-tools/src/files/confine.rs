@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 
 use petasos_contract::environment::{Sandbox, SandboxLevel};
+use petasos_contract::terminal::Terminal;
+use petasos_contract::{Args, CallContext, ToolOutput};
+use serde_json::Value;
 
 /// Files by which git runs programs on its user's behalf.
 const GIT_PROGRAMS: [&str; 4] = ["hooks", "config", "config.worktree", "commondir"];
@@ -17,6 +20,29 @@ pub(crate) fn refuses(sandbox: &Sandbox, path: &Path) -> bool {
     let is_writable = sandbox.writable.iter().any(|root| inside(root.as_path()));
     let is_protected = sandbox.protected.iter().any(|root| inside(root.as_path()));
     !is_writable || is_protected || is_program_of_git(path)
+}
+
+/// The argument that asks for a call outside the sandbox.
+pub(crate) const OUTSIDE: &str = "outside_sandbox";
+/// The key of a result that names what the sandbox refused.
+pub(crate) const DENIED: &str = "sandbox_denied";
+
+/// The same call outside the sandbox that refused a part of it, where that may be left.
+pub(crate) fn outside(
+    terminal: &dyn Terminal,
+    args: &Args,
+    output: &ToolOutput,
+    cx: &CallContext,
+) -> Option<(Args, String)> {
+    let ToolOutput::Text(text) = output else { return None };
+    if !text.contains(DENIED) || terminal.sandbox(cx).map_or(true, |sandbox| sandbox.required) {
+        return None;
+    }
+    let told: Value = serde_json::from_str(text).ok()?;
+    let refused = told.get(DENIED)?.as_str()?.to_owned();
+    let mut args = args.clone();
+    let already = args.object_mut().insert(OUTSIDE.to_owned(), Value::Bool(true));
+    (already != Some(Value::Bool(true))).then_some((args, refused))
 }
 
 fn real(root: &Path) -> PathBuf {

@@ -39,15 +39,38 @@ fn a_file_is_read_and_the_engine_refuses_to_change_it() {
         "CREATE TEMP TABLE t(x)",
         "VACUUM INTO 'copy.db'",
         "PRAGMA query_only = 0",
+        "PRAGMA query_only(0)",
         "PRAGMA journal_mode = DELETE",
+        "PRAGMA writable_schema = 1",
+        "PRAGMA wal_checkpoint(TRUNCATE)",
+        // Those bind the whole process, and with it our own store.
+        "PRAGMA hard_heap_limit = 4096",
+        "PRAGMA soft_heap_limit = 4096",
+        "PRAGMA temp_store_directory = '/nowhere'",
+        "PRAGMA trusted_schema = 1",
+        "SELECT * FROM pragma_hard_heap_limit(4096)",
+        "EXPLAIN DELETE FROM books; DELETE FROM books",
+        "DETACH main",
+        "SELECT * FROM fts3_tokenizer('x', x'00')",
+        "SELECT readfile('/etc/passwd')",
+        "SELECT edit('x')",
         "ATTACH 'other.db' AS other",
         "SELECT load_extension('x')",
         "SELECT 1; DELETE FROM books",
         "SELECT writefile('x', 'y')",
     ] {
         let told = ask(change);
-        let harmless = change.starts_with("PRAGMA") && told["success"] == json!(true);
-        assert!(told["error"].is_string() || harmless, "{change}: {told}");
+        assert!(told["error"].is_string(), "{change}: {told}");
+    }
+    // Some do nothing here, and are let through or not: the file is what it was.
+    let before = std::fs::read(bench.path("books.db")).unwrap();
+    for idle in ["REINDEX", "ANALYZE", "BEGIN IMMEDIATE", "SAVEPOINT x", "PRAGMA optimize"] {
+        ask(idle);
+        assert_eq!(std::fs::read(bench.path("books.db")).unwrap(), before, "{idle}");
+    }
+    // What tells about the file is no change.
+    for question in ["PRAGMA table_info(books)", "PRAGMA user_version", "PRAGMA integrity_check"] {
+        assert_eq!(ask(question)["success"], json!(true), "{question}");
     }
     assert_eq!(ask("SELECT count(*) FROM books")["rows"], json!([[2]]));
     assert!(!bench.path("copy.db").exists() && !bench.path("other.db").exists());
@@ -59,6 +82,60 @@ fn a_file_is_read_and_the_engine_refuses_to_change_it() {
         "query": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT max(x) FROM n",
     });
     assert_eq!(bench.run("sql_query", &endless)["error_type"], "timeout");
+}
+
+#[test]
+fn a_statement_cannot_eat_the_memory_of_the_program() {
+    let bench = Bench::new();
+    file(&bench);
+    let ask = |query: &str| {
+        bench.run("sql_query", &json!({ "database": "books.db", "query": query, "limit": 1000 }))
+    };
+    for huge in [
+        "SELECT zeroblob(900000000)",
+        "SELECT hex(zeroblob(400000000))",
+        "SELECT printf('%.*c', 900000000, 'x')",
+        "WITH RECURSIVE n(t) AS (SELECT 'ab' UNION ALL SELECT t || t FROM n) SELECT t FROM n",
+    ] {
+        let told = ask(huge);
+        assert!(
+            told["error"].is_string() || told["truncated"] == json!(true),
+            "{huge}: {}",
+            told.to_string().len()
+        );
+    }
+    let wide = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000) \
+                SELECT printf('%.*c', 1000000, 'x') FROM n";
+    let told = ask(wide);
+    assert_eq!(told["truncated"], json!(true));
+    assert!(told.to_string().len() < 8 << 20, "{}", told.to_string().len());
+    assert!(crate::bench::memory_peak() < 1 << 30, "{}", crate::bench::memory_peak());
+}
+
+#[test]
+fn a_strangers_file_is_refused_and_harms_nobody() {
+    let bench = Bench::new();
+    let ask = |name: &str, query: &str| {
+        bench.run("sql_query", &json!({ "database": name, "query": query }))
+    };
+    bench.file("noise.db", [0x5a_u8; 9000]);
+    let mut broken = b"SQLite format 3\0".to_vec();
+    broken.extend([0xff_u8; 5000]);
+    bench.file("broken.db", broken);
+    for name in ["noise.db", "broken.db"] {
+        let told = ask(name, "SELECT * FROM sqlite_schema");
+        assert!(told["error"].is_string(), "{name}: {told}");
+    }
+    // A view of the file that calls what only the person's own files may.
+    file(&bench);
+    let view = json!({ "database": "books.db", "write": true,
+        "query": "CREATE VIEW trap AS SELECT load_extension('x') AS y" });
+    let made = bench.run("sql_query", &view);
+    if made["success"] == json!(true) {
+        assert!(ask("books.db", "SELECT * FROM trap")["error"].is_string());
+    }
+    std::os::unix::fs::symlink("/dev/zero", bench.path("zero.db")).unwrap();
+    assert_eq!(ask("zero.db", "SELECT 1")["error_type"], "not_found");
 }
 
 #[test]
@@ -79,6 +156,42 @@ fn what_a_statement_would_do_is_stated_before() {
         [Effect::Reach("db.example".to_owned()), Effect::Actuate { target, guarded: true }]
     );
 }
+
+/// Statements that change something, or try to be allowed to.
+const WRITES: &[&str] = &[
+    "DELETE FROM BOOKS",
+    "DELETE FROM BOOKS RETURNING id",
+    "WITH gone AS (DELETE FROM BOOKS RETURNING id) SELECT * FROM gone",
+    "EXPLAIN ANALYZE DELETE FROM BOOKS",
+    "COMMIT",
+    "SET TRANSACTION READ WRITE",
+    "SELECT set_config('transaction_read_only', 'off', false)",
+    "DO $$ BEGIN SET TRANSACTION READ WRITE; DELETE FROM BOOKS; END $$",
+    "COPY BOOKS TO PROGRAM 'cat'",
+    "COPY BOOKS TO STDOUT",
+    "SELECT 1; DELETE FROM BOOKS",
+    "SELECT nextval('nothing')",
+    // Functions that reach past the transaction.
+    "SELECT lo_export(1, '/tmp/petasos-lo')",
+    "SELECT \"lo_export\" (1, '/tmp/petasos-lo')",
+    "SELECT lo_export/* /* */ */(1, '/tmp/petasos-lo')",
+    "SELECT U&\"lo\\005fexport\"(1, '/tmp/petasos-lo')",
+    "SELECT lo_from_bytea(0, 'x')",
+    "SELECT pg_terminate_backend(pg_backend_pid())",
+    "SELECT pg_reload_conf()",
+    "SELECT pg_read_file('/etc/passwd')",
+    "SELECT pg_ls_dir('/')",
+    "SELECT set_config('role', 'none', false)",
+    "SELECT query_to_xml('SELECT lo_export(1, ''/tmp/petasos-lo'')', true, false, '')",
+    "SELECT pg_advisory_lock(1)",
+    "SELECT * FROM dblink('x', 'y') AS t(a int)",
+    "COPY (SELECT 1) TO PROGRAM 'touch /tmp/petasos-lo'",
+    "COPY (SELECT 1) TO '/tmp/petasos-lo'",
+    "CALL nothing()",
+    "LISTEN x",
+    "EXECUTE nothing",
+    "nonsense",
+];
 
 #[test]
 fn postgres_is_read_and_cannot_be_made_to_write() {
@@ -108,25 +221,18 @@ fn postgres_is_read_and_cannot_be_made_to_write() {
     let first = json!([1, "Emma", 4.5, { "a": [1] }, true]);
     assert_eq!((&found["rows"][0], &found["row_count"]), (&first, &json!(2)), "{found}");
     assert_eq!(found["rows"][1], json!([2, "O'Brien", null, null, false]));
-    for change in [
-        "DELETE FROM BOOKS",
-        "DELETE FROM BOOKS RETURNING id",
-        "WITH gone AS (DELETE FROM BOOKS RETURNING id) SELECT * FROM gone",
-        "EXPLAIN ANALYZE DELETE FROM BOOKS",
-        "COMMIT",
-        "SET TRANSACTION READ WRITE",
-        "SELECT set_config('transaction_read_only', 'off', false)",
-        "DO $$ BEGIN SET TRANSACTION READ WRITE; DELETE FROM BOOKS; END $$",
-        "COPY BOOKS TO PROGRAM 'cat'",
-        "COPY BOOKS TO STDOUT",
-        "SELECT 1; DELETE FROM BOOKS",
-        "SELECT nextval('nothing')",
-        "nonsense",
-    ] {
+    for change in WRITES {
         let told = ask(change, false, json!([]));
         assert!(told["error"].is_string(), "{change}: {told}");
     }
     assert_eq!(ask("SELECT count(*) FROM BOOKS", false, json!([]))["rows"], json!([[2]]));
+    assert!(!std::path::Path::new("/tmp/petasos-lo").exists());
+    // What only asks goes through, also where its answer changes.
+    for question in
+        ["SELECT random() < 2", "SELECT upper(title), now() FROM BOOKS", "SHOW server_version"]
+    {
+        assert_eq!(ask(question, false, json!([]))["success"], json!(true), "{question}");
+    }
     let slow = json!({ "database": "shop", "query": "SELECT pg_sleep(30)", "timeout_seconds": 1 });
     assert_eq!(bench.run("sql_query", &slow)["error_type"], "timeout");
     assert_eq!(ask("DROP TABLE BOOKS", true, json!([]))["success"], json!(true));

@@ -159,18 +159,12 @@ impl Shared {
         }
         if let Some(object) = seen.body.as_object() {
             for (name, value) in object {
-                let kind = row["body"][name].as_str();
-                let Some(kind) = kind else { return Some(format!("no field `{name}`")) };
-                let is = match value {
-                    Value::Null => "null",
-                    Value::Bool(_) => "boolean",
-                    Value::Number(_) => "integer",
-                    Value::String(_) => "string",
-                    Value::Array(_) => "array",
-                    Value::Object(_) => "object",
-                };
-                if !kind.split('|').any(|kind| kind == is) {
-                    return Some(format!("field `{name}` is {is}, not {kind}"));
+                let kind = &row["body"][name];
+                if kind.is_null() {
+                    return Some(format!("no field `{name}`"));
+                }
+                if let Some(wrong) = misfit(name, kind, value) {
+                    return Some(wrong);
                 }
             }
         }
@@ -179,6 +173,40 @@ impl Shared {
             needs.filter(|name| !seen.query.contains_key(*name) && seen.body.get(*name).is_none());
         missing.next().map(|name| format!("`{name}` is missing"))
     }
+}
+
+/// What is wrong with a value: a kind is a word, the kind of its items, the words that it may be, or
+/// the fields that it has and needs.
+fn misfit(at: &str, kind: &Value, value: &Value) -> Option<String> {
+    if let Some(words) = kind.get("enum") {
+        let fits = words.as_array().unwrap().contains(value);
+        return (!fits).then(|| format!("`{at}` is {value}, not one of {words}"));
+    }
+    if let Some(items) = kind.get("items") {
+        let Some(list) = value.as_array() else { return Some(format!("`{at}` is no list")) };
+        return list.iter().find_map(|item| misfit(&format!("{at}[]"), items, item));
+    }
+    if let Some(fields) = kind.get("fields") {
+        let Some(object) = value.as_object() else { return Some(format!("`{at}` is no object")) };
+        let needs = kind["needs"].as_array().into_iter().flatten().filter_map(Value::as_str);
+        if let Some(name) = needs.into_iter().find(|name| !object.contains_key(*name)) {
+            return Some(format!("`{at}.{name}` is missing"));
+        }
+        return object.iter().find_map(|(name, value)| match fields.get(name) {
+            Some(kind) => misfit(&format!("{at}.{name}"), kind, value),
+            None => Some(format!("no field `{at}.{name}`")),
+        });
+    }
+    let is = match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    };
+    let fits = kind.as_str().is_some_and(|kinds| kinds.split('|').any(|kind| kind == is));
+    (!fits).then(|| format!("`{at}` is {is}, not {kind}"))
 }
 
 fn same(pattern: &str, path: &str) -> bool {

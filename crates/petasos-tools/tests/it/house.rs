@@ -168,6 +168,14 @@ fn e138_services_are_called_answered_and_refused() {
         let now = house.bench.run("ha_get_state", &json!({ "entity_id": "light.kitchen" }));
         assert_eq!(now["result"]["state"], state, "{now}");
     }
+    // A service that answers is asked for its answer.
+    let item = format!("felt {}", std::process::id());
+    let errand = json!({ "domain": "todo", "service": "add_item", "entity_id": "todo.errands",
+        "data": { "item": item } });
+    assert_eq!(call(errand.clone())["result"]["success"], true, "{}", call(errand));
+    let items =
+        call(json!({ "domain": "todo", "service": "get_items", "entity_id": "todo.errands" }));
+    assert!(items["result"]["response"].to_string().contains(&item), "{items}");
     let unknown =
         call(json!({ "domain": "light", "service": "turn_on", "entity_id": "light.kitchn" }));
     assert_eq!(unknown["error_type"], "not_found");

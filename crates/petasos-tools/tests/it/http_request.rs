@@ -40,6 +40,11 @@ fn server() -> (u16, Arc<Mutex<Vec<String>>>) {
                 "/away" => {
                     "302 Found\r\nlocation: http://169.254.169.254/latest\r\n\r\n".to_owned()
                 }
+                "/moved" => {
+                    let to =
+                        path.split_once("to=").map(|(_, to)| to.to_owned()).unwrap_or_default();
+                    format!("307 Temporary Redirect\r\nlocation: {to}\r\n\r\n")
+                }
                 "/on" => "302 Found\r\nlocation: /json\r\n\r\n".to_owned(),
                 "/long" => {
                     format!("200 OK\r\ncontent-type: text/plain\r\n\r\n{}", "é".repeat(60_000))
@@ -95,6 +100,33 @@ fn an_answer_is_told_as_what_it_is() {
     assert!(head["json"].is_null() && head["status"] == json!(200), "{head}");
     // E19 17, 18: a redirect to the metadata service is not followed.
     assert_eq!(ask("/away", json!({}))["error_type"], "blocked_address");
+}
+
+/// E19 17: what is refused as an address is refused as the target of a redirect.
+#[test]
+fn a_redirect_into_the_network_is_not_followed() {
+    let (port, asked) = server();
+    let (inner, reached) = server();
+    let bench = bench(port);
+    let places = petasos_testkit::addresses::REFUSED.iter().map(|it| format!("http://{it}/"));
+    let inner =
+        [format!("http://127.0.0.1:{inner}/json"), format!("http://localhost:{inner}/json")];
+    let mut tried = 0;
+    for place in places.chain(inner) {
+        if place.contains([' ', '\\', '\t', '\n']) {
+            continue;
+        }
+        let url = format!("http://127.0.0.1:{port}/moved?to={place}");
+        for method in ["GET", "POST"] {
+            let told = bench.run("http_request", &json!({ "url": url, "method": method }));
+            let is_json = told["json"] == json!({ "a": [1, 2] });
+            assert!(told["error"].is_string() && !is_json, "{method} {place}: {told}");
+        }
+        tried += 1;
+    }
+    assert!(tried > 20, "{tried}");
+    assert!(reached.lock().unwrap().is_empty(), "the other server was reached");
+    assert!(!asked.lock().unwrap().is_empty());
 }
 
 #[test]

@@ -21,9 +21,13 @@ mod family;
 #[cfg(test)]
 mod feishu;
 #[cfg(test)]
+mod hostile;
+#[cfg(test)]
 mod house;
 #[cfg(test)]
 mod http_request;
+#[cfg(test)]
+mod labels;
 #[cfg(test)]
 mod located;
 #[cfg(test)]
@@ -37,6 +41,8 @@ mod notify;
 mod panel;
 mod properties;
 mod read_file;
+#[cfg(test)]
+mod screen;
 mod search_files;
 #[cfg(test)]
 mod send_message;
@@ -45,9 +51,13 @@ mod spotify;
 #[cfg(test)]
 mod suite;
 #[cfg(test)]
+mod trainer_tree;
+#[cfg(test)]
 mod training;
 mod write_file;
 #[cfg(test)]
 mod x_search;
 #[cfg(test)]
 mod yuanbao;
+#[cfg(test)]
+mod yuanbao_vendor;

@@ -136,3 +136,48 @@ fn the_terminal_of_the_person_is_read_and_tabs_are_closed() {
     let late = bench.run("read_terminal", &json!({}));
     assert_eq!(late["error_type"], "timeout", "{late}");
 }
+
+/// The tables as older programs leave them.
+const OLDER: [&str; 6] = [
+    "CREATE TABLE projects (id TEXT PRIMARY KEY, slug TEXT NOT NULL UNIQUE, name TEXT NOT NULL, \
+     description TEXT, icon TEXT, color TEXT, board_slug TEXT, primary_path TEXT, \
+     created_at INTEGER NOT NULL, archived INTEGER NOT NULL DEFAULT 0)",
+    "CREATE TABLE project_folders (project_id TEXT NOT NULL, path TEXT NOT NULL, label TEXT, \
+     is_primary INTEGER NOT NULL DEFAULT 0, added_at INTEGER NOT NULL, \
+     PRIMARY KEY (project_id, path))",
+    "CREATE TABLE project_meta (key TEXT PRIMARY KEY, value TEXT)",
+    "INSERT INTO projects(id, slug, name, primary_path, created_at, archived) VALUES \
+     ('p_0000000a', 'old', 'Old one', NULL, 1, 0), ('p_0000000b', 'gone', 'Gone', '/x', 2, 1)",
+    "INSERT INTO project_folders(project_id, path, is_primary, added_at) VALUES \
+     ('p_0000000a', '/srv/old', 1, 1)",
+    "INSERT INTO project_meta VALUES ('active_id', 'p_0000000a')",
+];
+
+#[test]
+fn e156_the_projects_of_an_older_home_are_there_and_new_ones_join_them() {
+    let mut bench = Bench::new();
+    bench.ports.panel = Some(Arc::new(Panels(Arc::new(Client::default()))));
+    let file = bench.cx.settings.home().join("projects.db");
+    crate::bench::put(&file, "");
+    for sql in OLDER {
+        let made = json!({ "database": file, "write": true, "query": sql });
+        assert_eq!(bench.run("sql_query", &made)["success"], json!(true), "{sql}");
+    }
+    let list = bench.run("project_list", &json!({}));
+    assert_eq!(list["active_id"], "p_0000000a", "{list}");
+    assert_eq!(list["projects"][0]["primary_path"], "/srv/old", "{list}");
+    assert_eq!(list["projects"].as_array().unwrap().len(), 1, "what is put away stays away");
+    let made = bench.run("project_create", &json!({ "name": "Old" }));
+    assert_eq!(made["error_type"], "bad_argument", "the short name is taken: {made}");
+    let made = bench.run("project_create", &json!({ "name": "New" }));
+    assert_eq!(made["success"], json!(true), "{made}");
+    let kept = json!({ "database": file, "query": "SELECT value FROM project_meta" });
+    assert_eq!(bench.run("sql_query", &kept)["rows"], json!([[made["id"]]]));
+    // A file that is none is said, and stays as it is.
+    crate::bench::put(&file, "not a database, but long enough to be looked at by the engine");
+    for (tool, args) in
+        [("project_list", json!({})), ("project_create", json!({ "name": "Third" }))]
+    {
+        assert_eq!(bench.run(tool, &args)["error_type"], "upstream", "{tool}");
+    }
+}

@@ -143,20 +143,34 @@ fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
 pub(super) struct Frame(Message);
 
 /// The head of a frame that came.
-#[derive(Debug, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the wire")]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Head {
     pub(super) is_answer: bool,
+    pub(super) is_push: bool,
+    pub(super) command: String,
+    pub(super) number: u64,
     pub(super) id: String,
+    pub(super) module: String,
+    pub(super) wants_receipt: bool,
     pub(super) status: u64,
 }
 
-/// The kind of a frame that answers a request.
+/// The kinds of frames that come without being asked for: answers, what is pushed, and receipts.
 const ANSWER: u64 = 1;
+const PUSH: u64 = 2;
+const RECEIPT: u64 = 3;
 
 impl Frame {
     /// A request.
     pub(super) fn request(command: &str, module: &str, id: &str, number: u64) -> Self {
         Self(Message::default().text(2, command).count(3, number).text(4, id).text(5, module))
+    }
+
+    /// The receipt for what was pushed.
+    pub(super) fn receipt(of: &Head) -> Self {
+        let head = Message::default().count(1, RECEIPT).text(2, &of.command).count(3, of.number);
+        Self(head.text(4, &of.id).text(5, &of.module))
     }
 
     /// With its body.
@@ -169,8 +183,17 @@ impl Frame {
         let whole = Message::decode(bytes)?;
         let head = whole.inner(1)?;
         let body = whole.inner(2).unwrap_or_default();
-        let is_answer = head.number(1) == ANSWER;
-        Some((Head { is_answer, id: head.said(4), status: head.number(10) }, body))
+        let head = Head {
+            is_answer: head.number(1) == ANSWER,
+            is_push: head.number(1) == PUSH,
+            command: head.said(2),
+            number: head.number(3),
+            id: head.said(4),
+            module: head.said(5),
+            wants_receipt: head.number(6) != 0,
+            status: head.number(10),
+        };
+        Some((head, body))
     }
 }
 
@@ -184,7 +207,14 @@ mod tests {
         let body = Message::default().message(3, &inner).message(3, &inner).count(1, u64::MAX);
         let bytes = Frame::request("ping", "conn_access", "a1", 7).encode(&body);
         let (head, read) = Frame::decode(&bytes).unwrap();
-        assert_eq!(head, Head { is_answer: false, id: "a1".to_owned(), status: 0 });
+        let asked = Head {
+            command: "ping".to_owned(),
+            number: 7,
+            id: "a1".to_owned(),
+            module: "conn_access".to_owned(),
+            ..Head::default()
+        };
+        assert_eq!(head, asked);
         assert_eq!(read, body);
         assert_eq!((read.all(3).len(), read.number(1)), (2, u64::MAX));
         assert_eq!(read.inner(3).unwrap().said(1), "Ada");

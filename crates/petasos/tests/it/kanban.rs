@@ -265,3 +265,187 @@ fn e13_a_conversation_is_told_once_how_its_tasks_end() {
     let last = model.asked()[5]["messages"].as_array().and_then(|it| it.last().cloned());
     assert!(!last.expect("a message").to_string().contains(news));
 }
+
+const DELEGATING: &str = "platform_toolsets: {cli: [kanban, delegation]}\n";
+
+/// A home whose conversations delegate over the board.
+fn delegating(script: Vec<Say>) -> (Loopback, Home) {
+    let (model, home) = world(script);
+    home.write(".petasos/config.yaml", format!("{}{DELEGATING}", model.config()));
+    (model, home)
+}
+
+fn delegated(goal: &str) -> Say {
+    Say::Calls(vec![("delegate_task", json!({ "goal": goal, "background": false }))])
+}
+
+fn cards(home: &Home) -> Vec<Value> {
+    let listed = kanban(home, &["list"]).json();
+    listed["tasks"].as_array().cloned().unwrap_or_default()
+}
+
+// Delegated work is a card: claimed, worked on, settled with its report.
+#[test]
+fn delegated_work_is_a_card_with_a_claim_and_a_result() {
+    let (model, home) = delegating(vec![
+        delegated("Count the hats\nall of them"),
+        Say::Text("there are three hats"),
+        Say::Text("done"),
+    ]);
+    let finished = petasos(&home).run(&["run", "let it be counted"]);
+    assert_eq!(finished.code, Some(0), "{}{}", finished.stdout, finished.stderr);
+    let all = cards(&home);
+    assert_eq!(all.len(), 1, "{all:?}");
+    assert_eq!((text(&all[0], "title"), text(&all[0], "status")), ("Count the hats", "done"));
+    let shown = kanban(&home, &["show", text(&all[0], "id")]).json();
+    assert_eq!(shown["task"]["summary"], "there are three hats");
+    assert_eq!(shown["runs"][0]["outcome"], "completed", "{shown}");
+    assert_eq!(shown["task"]["tenant"], "delegation");
+    let kinds: Vec<&str> = shown["events"]
+        .as_array()
+        .map(|events| events.iter().filter_map(|event| event["kind"].as_str()).collect())
+        .unwrap_or_default();
+    assert_eq!(kinds, ["created", "claimed", "completed"]);
+    let asked = model.asked();
+    let card = format!("This is card {} of the board", text(&all[0], "id"));
+    assert!(asked[1]["messages"].to_string().contains(&card), "{}", asked[1]);
+    let told = asked[2]["messages"].to_string();
+    assert!(told.contains(&format!("\\\"card\\\":\\\"{}", text(&all[0], "id"))), "{told}");
+    // Nothing is put on a board that the conversation does not have.
+    let (other, plain) = world(vec![delegated("Count"), Say::Text("3"), Say::Text("done")]);
+    let settings = format!("{}platform_toolsets: {{cli: [delegation]}}\n", other.config());
+    plain.write(".petasos/config.yaml", settings);
+    assert_eq!(petasos(&plain).run(&["run", "go"]).code, Some(0));
+    assert!(cards(&plain).is_empty());
+}
+
+/// A program that is killed; gives its number.
+#[expect(clippy::disallowed_methods, reason = "the test starts and kills its own program")]
+fn started(home: &Home, arguments: &[&str]) -> std::process::Child {
+    std::process::Command::new(env!("CARGO_BIN_EXE_petasos"))
+        .args(arguments)
+        .env_clear()
+        .env("HOME", home.user())
+        .env("PATH", "/usr/local/bin:/usr/bin:/bin")
+        .current_dir(home.workspace())
+        .stdin(std::process::Stdio::null())
+        .stdout(std::process::Stdio::null())
+        .stderr(std::process::Stdio::null())
+        .spawn()
+        .expect("the program starts")
+}
+
+fn until(what: &str, mut holds: impl FnMut() -> bool) {
+    let late = std::time::Instant::now() + std::time::Duration::from_mins(1);
+    while !holds() {
+        assert!(std::time::Instant::now() < late, "{what}");
+        std::thread::sleep(std::time::Duration::from_millis(50));
+    }
+}
+
+/// As if a minute had passed since the last sign of life.
+fn a_minute_later(home: &Home) {
+    let file = home.agent().join(petasos_sqlite::FILE_NAME);
+    let store = rusqlite::Connection::open(file).expect("the store");
+    store.busy_timeout(std::time::Duration::from_secs(10)).expect("patience");
+    store.execute("UPDATE board_tasks SET beat_ms = beat_ms - 60000", []).expect("a change");
+}
+
+// Whoever delegates dies in the middle: the card goes back, and a dispatcher's worker does it.
+#[test]
+fn delegated_work_of_a_killed_program_is_done_by_a_worker() {
+    let (model, home) = delegating(vec![
+        delegated("Count the hats"),
+        Say::Stuck("I count"),
+        Say::Calls(vec![("kanban_complete", json!({ "summary": "three hats" }))]),
+        Say::Text("done"),
+    ]);
+    let mut program = started(&home, &["run", "let it be counted"]);
+    until("the child works", || model.asked().len() >= 2);
+    let all = cards(&home);
+    assert_eq!(text(&all[0], "status"), "running", "{all:?}");
+    program.kill().expect("a running program");
+    program.wait().expect("its end");
+    let id = text(&all[0], "id").to_owned();
+    // Its last words may be on the way: nobody takes it at once.
+    petasos(&home).run(&["kanban", "dispatch", "--once"]);
+    assert_eq!(text(&cards(&home)[0], "status"), "running");
+    a_minute_later(&home);
+    petasos(&home).run(&["kanban", "dispatch", "--once"]);
+    let shown = kanban(&home, &["show", &id]).json();
+    assert_eq!(
+        (&shown["task"]["status"], &shown["task"]["summary"]),
+        (&json!("done"), &json!("three hats")),
+        "{shown}"
+    );
+    let outcomes: Vec<&Value> =
+        shown["runs"].as_array().into_iter().flatten().map(|run| &run["outcome"]).collect();
+    assert_eq!(outcomes, [&json!("crashed"), &json!("completed")], "{shown}");
+}
+
+// A worker is killed in the middle of its claim: the next look gives the card to another.
+#[test]
+fn a_worker_that_is_killed_loses_its_card_to_the_next() {
+    let (model, home) = world(vec![
+        Say::Stuck("I work"),
+        Say::Calls(vec![("kanban_complete", json!({ "summary": "done after all" }))]),
+        Say::Text("done"),
+    ]);
+    let made = task(&home, &["create", "Count"]);
+    let mut dispatcher = started(&home, &["kanban", "dispatch", "--once"]);
+    until("the worker works", || !model.asked().is_empty());
+    dispatcher.kill().expect("a running program");
+    dispatcher.wait().expect("its end");
+    // Both at once, and one worker: whoever claims first has it.
+    a_minute_later(&home);
+    std::thread::scope(|scope| {
+        for _ in 0..3 {
+            scope.spawn(|| petasos(&home).run(&["kanban", "dispatch", "--once"]));
+        }
+    });
+    let shown = kanban(&home, &["show", text(&made, "id")]).json();
+    assert_eq!(shown["task"]["status"], "done", "{shown}");
+    let outcomes: Vec<&Value> =
+        shown["runs"].as_array().into_iter().flatten().map(|run| &run["outcome"]).collect();
+    assert_eq!(outcomes, [&json!("crashed"), &json!("completed")], "{shown}");
+}
+
+// A person puts the card away while the child works: the child is ended, and says so.
+#[test]
+fn a_card_that_is_put_away_ends_its_child() {
+    let (model, home) = delegating(vec![
+        delegated("Count the hats"),
+        Say::Stuck("I count"),
+        Say::Text("understood"),
+    ]);
+    let mut program = started(&home, &["run", "let it be counted"]);
+    until("the child works", || model.asked().len() >= 2);
+    let id = text(&cards(&home)[0], "id").to_owned();
+    assert_eq!(kanban(&home, &["archive", &id]).code, Some(0));
+    until("the conversation goes on", || model.asked().len() >= 3);
+    let told = model.asked()[2]["messages"].to_string();
+    assert!(told.contains("its card was taken away"), "{told}");
+    until("it ends", || program.try_wait().expect("a program").is_some());
+}
+
+// E19 147: a provider that asks for a pause is no failure of the worker; the card rests.
+#[test]
+fn a_worker_whose_provider_is_busy_gives_its_card_back_for_a_while() {
+    let model = Loopback::answering(|_| Say::Fail(429));
+    let home = Home::temp();
+    let settings = format!("{}{LISTED}agent: {{api_max_retries: 1}}\n", model.config());
+    home.write(".petasos/config.yaml", settings);
+    let made = task(&home, &["create", "Count"]);
+    petasos(&home).run(&["kanban", "dispatch", "--once"]);
+    let shown = kanban(&home, &["show", text(&made, "id")]).json();
+    let log = home.agent().join("kanban/logs").join(format!("{}.log", text(&made, "id")));
+    let log = std::fs::read_to_string(log).unwrap_or_default();
+    assert_eq!(shown["runs"][0]["outcome"], "rate_limited", "{log}");
+    assert_eq!(
+        (&shown["task"]["status"], &shown["task"]["failures"]),
+        (&json!("ready"), &json!(0))
+    );
+    let asked = model.asked().len();
+    petasos(&home).run(&["kanban", "dispatch", "--once"]);
+    assert_eq!(model.asked().len(), asked, "it rests");
+}
